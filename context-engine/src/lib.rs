@@ -1,0 +1,1 @@
+//! What belongs in this prompt, and why.

@@ -1,0 +1,1 @@
+//! The ground floor: a git worktree, read safely.
