@@ -1,0 +1,434 @@
+//! The load client: a crew of keep-alive connections, each sending its next request as soon as the
+//! last one is answered.
+//!
+//! All connections share one thread with the caller, so that client and mock together take two
+//! cores at most and their cost is the same for every target.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::net::TcpStream;
+use tokio::task::{JoinError, JoinSet};
+
+use crate::bodies::Body;
+use crate::connection::Connection;
+use crate::http1::{BodyDecoder, Head, HttpError};
+use crate::sse::{ALL_EVENTS, EventCounter};
+use crate::stats::Gaps;
+use crate::upstream::{CHAT_PATH, PACE_HEADER, PACE_QUERY};
+
+/// Why a run of requests failed. A benchmark with failed requests measures nothing, so the first
+/// one ends it.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// The connection failed.
+    #[error("connection to {0}")]
+    Io(SocketAddr, #[source] io::Error),
+    /// The answer was no HTTP.
+    #[error("answer of {0}")]
+    Http(SocketAddr, #[source] HttpError),
+    /// The answer had another status than 200; holds the start of its body.
+    #[error("{0} answered with status {1}: {2}")]
+    Status(SocketAddr, u16, String),
+    /// The stream lost or gained events.
+    #[error("{0} passed on {1} events of {ALL_EVENTS}")]
+    Events(SocketAddr, usize),
+    /// The gateway dropped both the header and the query that ask for a pace.
+    #[error("{0} did not pass on the pace")]
+    PaceLost(SocketAddr),
+    /// A connection's task was lost.
+    #[error("a client task failed: {0}")]
+    Task(#[from] JoinError),
+}
+
+/// What a crew sends.
+#[derive(Debug, Clone)]
+pub struct Load {
+    /// Connections, each with one request in flight.
+    pub clients: usize,
+    /// Milliseconds between the events of an answer; 0 for all at once.
+    pub pace_ms: u64,
+    /// Whether a gateway may add context; if not, every request asks it to stay out.
+    pub context: bool,
+    /// The request body, but for its question.
+    pub body: Arc<Body>,
+    /// Number of the next question, shared by all crews of a run so that none is asked twice.
+    pub next_question: Arc<AtomicU64>,
+}
+
+/// When a crew stops. Requests in flight are finished.
+#[derive(Debug, Clone, Copy)]
+pub enum Until {
+    /// After so much time.
+    Elapsed(Duration),
+    /// After so many requests on each connection.
+    Requests(u64),
+}
+
+/// What a crew measured.
+#[derive(Debug, Clone, Default)]
+pub struct Sample {
+    /// Time from sending to the first byte of the answer's body, in milliseconds, per request.
+    pub firsts_ms: Vec<f64>,
+    /// Time between events within an answer.
+    pub gaps: Gaps,
+    /// Requests per second: the sum of each connection's own rate, so that a connection that ends
+    /// earlier than the last does not count as idle.
+    pub rps: f64,
+    /// Requests answered.
+    pub requests: u64,
+    /// Bytes of their bodies.
+    pub body_bytes: u64,
+}
+
+impl Sample {
+    fn merge(&mut self, other: Self) {
+        self.firsts_ms.extend(other.firsts_ms);
+        self.gaps.merge(other.gaps);
+        self.rps += other.rps;
+        self.requests += other.requests;
+        self.body_bytes += other.body_bytes;
+    }
+}
+
+/// Connections to one target, each warmed by one unpaced request.
+#[derive(Debug)]
+pub struct Crew {
+    members: Vec<Member>,
+    /// Time between the starts of two members: paced answers are spread evenly, else all clients
+    /// would wait for their events at the same instants.
+    stagger: Duration,
+}
+
+impl Crew {
+    /// Opens the connections and sends one unpaced request on each.
+    ///
+    /// # Errors
+    /// When the target cannot be reached, or answers wrongly.
+    pub async fn assemble(target: SocketAddr, load: &Load) -> Result<Self, ClientError> {
+        let mut members = Vec::with_capacity(load.clients);
+        for _ in 0..load.clients {
+            let mut member = Member::connect(target, load).await?;
+            member.ask(0, &mut Sample::default()).await?;
+            members.push(member);
+        }
+        let stream = Duration::from_millis(load.pace_ms) * ALL_EVENTS as u32;
+        Ok(Self {
+            members,
+            stagger: stream / load.clients.max(1) as u32,
+        })
+    }
+
+    /// Runs all connections at once, and hands them back for another run.
+    ///
+    /// # Errors
+    /// The first failure of any request.
+    pub async fn run(self, until: Until) -> Result<(Self, Sample), ClientError> {
+        let stagger = self.stagger;
+        let mut tasks = JoinSet::new();
+        for (index, member) in self.members.into_iter().enumerate() {
+            let delay = stagger * index as u32;
+            tasks.spawn(async move {
+                if !delay.is_zero() {
+                    tokio::time::sleep(delay).await;
+                }
+                member.run(until).await
+            });
+        }
+        let mut members = Vec::with_capacity(tasks.len());
+        let mut total = Sample::default();
+        while let Some(done) = tasks.join_next().await {
+            let (member, sample) = done??;
+            members.push(member);
+            total.merge(sample);
+        }
+        Ok((Self { members, stagger }, total))
+    }
+}
+
+/// One connection and what it sends.
+#[derive(Debug)]
+struct Member {
+    target: SocketAddr,
+    connection: Connection,
+    load: Load,
+}
+
+impl Member {
+    async fn connect(target: SocketAddr, load: &Load) -> Result<Self, ClientError> {
+        Ok(Self {
+            target,
+            connection: connect(target).await?,
+            load: load.clone(),
+        })
+    }
+
+    async fn run(mut self, until: Until) -> Result<(Self, Sample), ClientError> {
+        let mut sample = Sample::default();
+        let pace_ms = self.load.pace_ms;
+        let start = Instant::now();
+        loop {
+            self.ask(pace_ms, &mut sample).await?;
+            let over = match until {
+                Until::Elapsed(time) => start.elapsed() >= time,
+                Until::Requests(count) => sample.requests >= count,
+            };
+            if over {
+                break;
+            }
+        }
+        sample.rps = sample.requests as f64 / start.elapsed().as_secs_f64();
+        Ok((self, sample))
+    }
+
+    /// Sends one request and reads its answer to the end.
+    async fn ask(&mut self, pace_ms: u64, sample: &mut Sample) -> Result<(), ClientError> {
+        let sent = self.send(pace_ms, sample).await?;
+        let (status, closes, mut body) = self.read_head().await?;
+        if status != 200 {
+            let text = String::from_utf8_lossy(self.connection.pending()).into_owned();
+            return Err(ClientError::Status(self.target, status, text));
+        }
+        self.read_events(&mut body, Reader::new(sent), sample).await?;
+        if closes || body == BodyDecoder::UntilClose {
+            self.connection = connect(self.target).await?;
+        }
+        Ok(())
+    }
+
+    /// Sends the next request; returns when its first byte left.
+    async fn send(&mut self, pace_ms: u64, sample: &mut Sample) -> Result<Instant, ClientError> {
+        let number = self.load.next_question.fetch_add(1, Ordering::Relaxed);
+        let question = crate::bodies::question(number);
+        let body = Arc::clone(&self.load.body);
+        let length = body.len_with(&question);
+        let head = self.head(pace_ms, length);
+        let [before, question, after] = body.pieces(&question);
+        sample.body_bytes += length as u64;
+
+        let sent = Instant::now();
+        self.connection
+            .write_pieces(&[head.as_bytes(), before, question, after])
+            .await
+            .map_err(|error| ClientError::Io(self.target, error))?;
+        Ok(sent)
+    }
+
+    async fn read_events(
+        &mut self,
+        body: &mut BodyDecoder,
+        mut reader: Reader,
+        sample: &mut Sample,
+    ) -> Result<(), ClientError> {
+        let target = self.target;
+        let failed = |error| ClientError::Io(target, error);
+        loop {
+            let mut read = reader.read(Instant::now());
+            let used = body
+                .feed(self.connection.pending(), |part| read.take(part))
+                .map_err(|error| ClientError::Http(target, error))?;
+            read.end(&mut sample.gaps);
+            self.connection.consume(used);
+            if body.is_done() {
+                break;
+            }
+            if self.connection.fill().await.map_err(failed)? == 0 {
+                if *body == BodyDecoder::UntilClose {
+                    break;
+                }
+                return Err(failed(io::ErrorKind::UnexpectedEof.into()));
+            }
+        }
+        reader.finish(target, sample)
+    }
+
+    /// Status, whether the server closes after the answer, and the decoder of the body.
+    async fn read_head(&mut self) -> Result<(u16, bool, BodyDecoder), ClientError> {
+        let target = self.target;
+        let wrong = |error| ClientError::Http(target, error);
+        loop {
+            if let Some((head, length)) = Head::parse(self.connection.pending()).map_err(wrong)? {
+                let status = head.status().map_err(wrong)?;
+                let body = head.body(BodyDecoder::UntilClose).map_err(wrong)?;
+                let closes = head.closes();
+                self.connection.consume(length);
+                return Ok((status, closes, body));
+            }
+            match self.connection.fill().await {
+                Ok(0) => {
+                    let end = io::ErrorKind::UnexpectedEof.into();
+                    return Err(ClientError::Io(target, end));
+                }
+                Ok(_) => {}
+                Err(error) => return Err(ClientError::Io(target, error)),
+            }
+        }
+    }
+
+    /// The head of a request with a body of so many bytes.
+    fn head(&self, pace_ms: u64, length: usize) -> String {
+        let query = match pace_ms {
+            0 => String::new(),
+            _ => format!("?{PACE_QUERY}{pace_ms}"),
+        };
+        let context = if self.load.context {
+            ""
+        } else {
+            "x-muninn-context: off\r\n"
+        };
+        format!(
+            "POST {CHAT_PATH}{query} HTTP/1.1\r\nhost: {}\r\nuser-agent: muninn-bench\r\n\
+             accept: text/event-stream\r\ncontent-type: application/json\r\n{context}\
+             {PACE_HEADER}: {pace_ms}\r\ncontent-length: {length}\r\n\r\n",
+            self.target,
+        )
+    }
+}
+
+async fn connect(target: SocketAddr) -> Result<Connection, ClientError> {
+    let failed = |error| ClientError::Io(target, error);
+    let stream = TcpStream::connect(target).await.map_err(failed)?;
+    Connection::new(stream).map_err(failed)
+}
+
+/// Follows the events of one answer over the reads that bring them.
+struct Reader {
+    sent: Instant,
+    first: Option<Instant>,
+    last_event: Option<Instant>,
+    events: EventCounter,
+}
+
+/// One read of an answer.
+struct Read<'a> {
+    reader: &'a mut Reader,
+    now: Instant,
+    events_before: usize,
+}
+
+impl Reader {
+    fn new(sent: Instant) -> Self {
+        Self {
+            sent,
+            first: None,
+            last_event: None,
+            events: EventCounter::default(),
+        }
+    }
+
+    fn read(&mut self, now: Instant) -> Read<'_> {
+        let events_before = self.events.count();
+        Read {
+            reader: self,
+            now,
+            events_before,
+        }
+    }
+
+    fn finish(self, target: SocketAddr, sample: &mut Sample) -> Result<(), ClientError> {
+        match self.first {
+            Some(first) if self.events.count() == ALL_EVENTS => {
+                let first = first.duration_since(self.sent);
+                sample.firsts_ms.push(crate::stats::millis(first));
+                sample.requests += 1;
+                Ok(())
+            }
+            _ => Err(ClientError::Events(target, self.events.count())),
+        }
+    }
+}
+
+impl Read<'_> {
+    fn take(&mut self, part: &[u8]) {
+        self.reader.first.get_or_insert(self.now);
+        self.reader.events.feed(part);
+    }
+
+    fn end(self, gaps: &mut Gaps) {
+        let events = self.reader.events.count() - self.events_before;
+        if events > 0 {
+            let before = self.reader.last_event.replace(self.now);
+            gaps.add(before.map(|before| self.now - before), events);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::upstream::Upstream;
+
+    fn load(clients: usize, pace_ms: u64) -> Load {
+        Load {
+            clients,
+            pace_ms,
+            context: true,
+            body: Arc::new(Body::of_agent(2000, "/srv/project")),
+            next_question: Arc::new(AtomicU64::new(0)),
+        }
+    }
+
+    fn run(load: &Load, requests: u64) -> (Sample, Upstream) {
+        let upstream = Upstream::start(0).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        let sample = runtime.block_on(async {
+            let crew = Crew::assemble(upstream.address(), load).await.unwrap();
+            crew.run(Until::Requests(requests)).await.unwrap().1
+        });
+        (sample, upstream)
+    }
+
+    #[test]
+    fn a_crew_reads_whole_answers() {
+        let load = load(3, 0);
+        let (sample, upstream) = run(&load, 5);
+        assert_eq!(sample.requests, 15);
+        assert_eq!(sample.firsts_ms.len(), 15);
+        // One warming request per connection.
+        assert_eq!(upstream.seen().chats(), 18);
+        assert_eq!(upstream.seen().paced(), 0);
+        assert_eq!(load.next_question.load(Ordering::Relaxed), 18);
+    }
+
+    #[test]
+    fn a_paced_answer_takes_its_time() {
+        let (sample, upstream) = run(&load(2, 2), 1);
+        assert_eq!(upstream.seen().paced(), 2);
+        // 64 gaps of 2 ms: no machine is fast enough to do more, and a slow one only does less.
+        assert!(sample.rps <= 2.0 / 0.128, "{} requests/s", sample.rps);
+    }
+
+    #[test]
+    fn the_body_arrives_whole() {
+        let load = load(1, 0);
+        let (sample, upstream) = run(&load, 1);
+        let warming = load.body.len_with(&crate::bodies::question(0)) as u64;
+        assert_eq!(upstream.seen().body_bytes(), warming + sample.body_bytes);
+    }
+
+    #[test]
+    fn events_in_one_read_have_no_gap() {
+        let start = Instant::now();
+        let mut reader = Reader::new(start);
+        let mut gaps = Gaps::default();
+        for (after_ms, text) in [(1, "a\n\nb"), (4, "\n\nc\n\n"), (9, "d")] {
+            let mut read = reader.read(start + Duration::from_millis(after_ms));
+            read.take(text.as_bytes());
+            read.end(&mut gaps);
+        }
+        assert_eq!(gaps.percentile(0.5), Some(0.0));
+        assert_eq!(gaps.percentile(1.0), Some(3.0));
+        assert_eq!(reader.first, Some(start + Duration::from_millis(1)));
+        assert!(
+            reader
+                .finish(([127, 0, 0, 1], 1).into(), &mut Sample::default())
+                .is_err()
+        );
+    }
+}

@@ -1,0 +1,196 @@
+//! Which credential travels with a request.
+//!
+//! A client's credential goes to a host that the user's configuration names for it, or to the vendor whose shape it has,
+//! and nowhere else: not to a server that merely answers on loopback, not to another backend on an alias. A key that is
+//! meant for Muninn goes nowhere at all.
+
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+
+use super::{Backend, Secret};
+use crate::wire::{Dialect, WireFormat};
+
+pub(super) const ANTHROPIC_URL: &str = "https://api.anthropic.com";
+pub(super) const OPENAI_URL: &str = "https://api.openai.com";
+
+/// Headers that carry a client's credential.
+const CREDENTIAL_HEADERS: [&str; 7] = [
+    "authorization",
+    "x-api-key",
+    "api-key",
+    "x-goog-api-key",
+    "cookie",
+    "openai-organization",
+    "openai-project",
+];
+
+/// The vendor whose credential the client brought, by the shape of the key.
+#[must_use]
+pub fn client_credential_vendor(headers: &HeaderMap) -> Option<Dialect> {
+    let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let bearer = bearer.and_then(|value| value.strip_prefix("Bearer ").or_else(|| value.strip_prefix("bearer ")));
+    let keys = [headers.get("x-api-key").and_then(|value| value.to_str().ok()), bearer];
+    keys.into_iter().flatten().map(str::trim).find_map(vendor_of)
+}
+
+fn vendor_of(key: &str) -> Option<Dialect> {
+    let long_enough = key.len() >= 20;
+    if key.starts_with("sk-ant-") && long_enough {
+        Some(Dialect::Anthropic)
+    } else if key.starts_with("sk-") && long_enough {
+        Some(Dialect::OpenAi)
+    } else {
+        None
+    }
+}
+
+/// Makes the headers carry what this backend may know, and nothing else.
+pub fn apply_credentials(headers: &mut HeaderMap, backend: &Backend, format: WireFormat) {
+    if let Some(key) = &backend.key {
+        remove_client_credentials(headers);
+        add_key(headers, backend, format, key);
+    } else if !backend.client_credentials && !is_vendor_of(backend, client_credential_vendor(headers)) {
+        remove_client_credentials(headers);
+    }
+}
+
+fn is_vendor_of(backend: &Backend, vendor: Option<Dialect>) -> bool {
+    match vendor {
+        Some(Dialect::Anthropic) => backend.url == ANTHROPIC_URL,
+        Some(Dialect::OpenAi) => backend.url == OPENAI_URL,
+        None => false,
+    }
+}
+
+fn remove_client_credentials(headers: &mut HeaderMap) {
+    for name in CREDENTIAL_HEADERS {
+        headers.remove(name);
+    }
+}
+
+/// `x-api-key` for messages, a bearer token otherwise; both for messages where a server that speaks both dialects may
+/// look at either.
+fn add_key(headers: &mut HeaderMap, backend: &Backend, format: WireFormat, key: &Secret) {
+    let mut set = |name: HeaderName, value: String| {
+        if let Ok(mut value) = HeaderValue::from_str(&value) {
+            value.set_sensitive(true);
+            headers.insert(name, value);
+        }
+    };
+    let is_messages = format == WireFormat::Messages;
+    if is_messages {
+        set(HeaderName::from_static("x-api-key"), key.reveal().to_owned());
+    }
+    if !is_messages || backend.dialects.contains(&Dialect::OpenAi) {
+        set(header::AUTHORIZATION, format!("Bearer {}", key.reveal()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::Origin;
+
+    const ANTHROPIC_KEY: &str = "sk-ant-api03-dummy-dummy-dummy";
+    const OPENAI_KEY: &str = "sk-proj-dummy-dummy-dummy-dummy";
+
+    fn sent(backend: &Backend, format: WireFormat, client: &[(&'static str, &str)]) -> Vec<String> {
+        let mut headers = HeaderMap::new();
+        for (name, value) in client {
+            headers.insert(*name, HeaderValue::from_str(value).unwrap());
+        }
+        apply_credentials(&mut headers, backend, format);
+        let mut sent: Vec<_> = headers
+            .iter()
+            .map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()))
+            .collect();
+        sent.sort();
+        sent
+    }
+
+    fn local(origin: Origin) -> Backend {
+        Backend {
+            url: "http://127.0.0.1:8000".into(),
+            origin,
+            ..Backend::vendor(Dialect::OpenAi)
+        }
+    }
+
+    #[test]
+    fn a_vendor_gets_the_key_of_its_own_shape_only() {
+        let bearer = format!("Bearer {ANTHROPIC_KEY}");
+        let anthropic = Backend::vendor(Dialect::Anthropic);
+        let openai = Backend::vendor(Dialect::OpenAi);
+        assert_eq!(
+            sent(&anthropic, WireFormat::Messages, &[("authorization", &bearer)]).len(),
+            1
+        );
+        assert_eq!(
+            sent(&anthropic, WireFormat::Messages, &[("x-api-key", ANTHROPIC_KEY)]).len(),
+            1
+        );
+        assert!(sent(&openai, WireFormat::Chat, &[("authorization", &bearer)]).is_empty());
+        assert!(sent(&anthropic, WireFormat::Messages, &[("x-api-key", OPENAI_KEY)]).is_empty());
+        assert!(sent(&anthropic, WireFormat::Messages, &[("x-api-key", "dummy")]).is_empty());
+    }
+
+    #[test]
+    fn a_discovered_server_gets_nothing() {
+        let all = [
+            ("authorization", "Bearer x"),
+            ("x-api-key", ANTHROPIC_KEY),
+            ("cookie", "a=b"),
+            ("api-key", "y"),
+        ];
+        assert!(sent(&local(Origin::Discovered), WireFormat::Chat, &all).is_empty());
+    }
+
+    #[test]
+    fn a_lookalike_host_is_not_the_vendor() {
+        let mut lookalike = Backend::vendor(Dialect::Anthropic);
+        for url in [
+            "https://api.anthropic.com.evil.example",
+            "http://api.anthropic.com",
+            "https://api.anthropic.com@evil.example",
+        ] {
+            lookalike.url = url.into();
+            assert!(
+                sent(&lookalike, WireFormat::Messages, &[("x-api-key", ANTHROPIC_KEY)]).is_empty(),
+                "{url}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_backends_own_key_replaces_the_clients() {
+        let backend = Backend {
+            key: Some(Secret::new("own".into())),
+            ..local(Origin::Configured)
+        };
+        assert_eq!(
+            sent(
+                &backend,
+                WireFormat::Chat,
+                &[("authorization", "Bearer clients"), ("x-api-key", "c")]
+            ),
+            ["authorization: Bearer own"]
+        );
+    }
+
+    #[test]
+    fn the_user_can_name_a_host_for_the_clients_credential() {
+        let backend = Backend {
+            client_credentials: true,
+            ..local(Origin::Configured)
+        };
+        assert_eq!(
+            sent(&backend, WireFormat::Chat, &[("authorization", "Bearer clients")]),
+            ["authorization: Bearer clients"]
+        );
+    }
+
+    #[test]
+    fn a_key_never_shows_itself() {
+        let secret = Secret::new("hush".into());
+        assert!(!format!("{secret} {secret:?}").contains("hush"));
+    }
+}

@@ -1,0 +1,94 @@
+//! The models that can be asked for: every backend's, and our own.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::HeaderMap;
+use serde_json::{Value, json};
+
+use super::discovery::ModelList;
+use super::{Backend, CONTEXT_MODEL, Router, Transport, apply_credentials, client_credential_vendor};
+use crate::wire::{Dialect, WireFormat};
+
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Asks every backend that this client could reach. One that does not answer is left out.
+pub async fn list_models(router: &Router, transport: &Transport, headers: &HeaderMap) -> Vec<(String, String)> {
+    let mut backends = router.backends().to_vec();
+    if backends.is_empty() {
+        backends.extend(client_credential_vendor(headers).map(|vendor| Arc::new(Backend::vendor(vendor))));
+        backends.extend(router.discovered().await);
+    }
+    let lists = backends.iter().map(|backend| list(backend, transport, headers));
+    let mut models: Vec<(String, String)> = Vec::new();
+    for (backend, list) in backends.iter().zip(futures_util::future::join_all(lists).await) {
+        let ids = if list.is_empty() {
+            backend.default_model.iter().cloned().collect()
+        } else {
+            list
+        };
+        models.extend(ids.into_iter().map(|id| (id, backend.name.clone())));
+    }
+    models.push((CONTEXT_MODEL.to_owned(), "muninn".to_owned()));
+    models
+}
+
+async fn list(backend: &Backend, transport: &Transport, client: &HeaderMap) -> Vec<String> {
+    let format = if backend.dialects.contains(&Dialect::OpenAi) {
+        WireFormat::Chat
+    } else {
+        WireFormat::Messages
+    };
+    let mut headers = HeaderMap::new();
+    for name in ["authorization", "x-api-key", "anthropic-version", "anthropic-beta"] {
+        if let Some(value) = client.get(name) {
+            headers.insert(name, value.clone());
+        }
+    }
+    if format == WireFormat::Messages {
+        headers
+            .entry("anthropic-version")
+            .or_insert(http::HeaderValue::from_static("2023-06-01"));
+    }
+    apply_credentials(&mut headers, backend, format);
+    let asking = async {
+        let answer = transport
+            .send(
+                http::Method::GET,
+                &backend.url,
+                "/v1/models",
+                headers,
+                bytes::Bytes::new(),
+            )
+            .await
+            .ok()?;
+        let body = axum::body::to_bytes(answer.into_body(), 4 << 20).await.ok()?;
+        let list: ModelList = serde_json::from_slice(&body).ok()?;
+        Some(list.data.into_iter().map(|model| model.id).collect())
+    };
+    tokio::time::timeout(PATIENCE, asking)
+        .await
+        .ok()
+        .flatten()
+        .unwrap_or_default()
+}
+
+/// The list in the shape that the client's vendor gives it.
+#[must_use]
+pub fn render_models(models: &[(String, String)], dialect: Dialect) -> Value {
+    match dialect {
+        Dialect::OpenAi => {
+            let model =
+                |(id, owner): &(String, String)| json!({"id": id, "object": "model", "created": 0, "owned_by": owner});
+            json!({"object": "list", "data": models.iter().map(model).collect::<Vec<_>>()})
+        }
+        Dialect::Anthropic => {
+            let model = |(id, _): &(String, String)| json!({"type": "model", "id": id, "display_name": id, "created_at": "1970-01-01T00:00:00Z"});
+            let ends = |entry: Option<&(String, String)>| entry.map(|(id, _)| id.clone());
+            json!({
+                "data": models.iter().map(model).collect::<Vec<_>>(), "has_more": false,
+                "first_id": ends(models.first()), "last_id": ends(models.last()),
+            })
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! A key that does not show itself.
+
+use std::fmt;
+
+/// A credential. Its `Debug` and `Display` never show it; only the code that builds a request's headers asks for it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Wraps a credential.
+    #[must_use]
+    pub fn new(value: String) -> Secret {
+        Secret(value)
+    }
+
+    /// The credential itself, for a header.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Secret(…)")
+    }
+}
+
+impl fmt::Display for Secret {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("…")
+    }
+}

@@ -1,0 +1,78 @@
+//! `muninn config check`: is the configuration right, and what does it come to?
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use super::{CliError, Common, output};
+use crate::config::{paths, repository};
+use muninn_repo_tools::Worktree;
+
+/// Look at the configuration.
+#[derive(Args)]
+pub(crate) struct ConfigCommand {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Check the user's configuration and this repository's
+    Check {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+impl ConfigCommand {
+    pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
+        let Action::Check { json } = self.action;
+        let config = common.configuration(None)?;
+        let worktree = Worktree::discover(&common.directory()?).ok();
+        if let Some(worktree) = &worktree {
+            repository(&config, worktree.root())?;
+        }
+        let place = match &config.file {
+            Some(file) => file.display().to_string(),
+            None => format!("none (it would be {})", paths::config_file()?.display()),
+        };
+        if json {
+            let backends: Vec<_> = config.backends.iter().map(|backend| backend.name.as_str()).collect();
+            output::json(
+                &json!({"ok": true, "file": config.file, "listen": config.listen, "backends": backends, "routes": config.routes.len()}),
+            );
+            return Ok(ExitCode::SUCCESS);
+        }
+        output::line(&format!("configuration: {place}"));
+        output::line(&format!("listen:        {}", config.listen));
+        for backend in &config.backends {
+            let key = if backend.key.is_some() {
+                "with a key"
+            } else {
+                "without a key"
+            };
+            output::line(&format!("backend:       {} at {} ({key})", backend.name, backend.url));
+        }
+        for route in &config.routes {
+            let rename = route
+                .rename
+                .as_ref()
+                .map(|name| format!(" as {name}"))
+                .unwrap_or_default();
+            output::line(&format!(
+                "route:         {} -> {}{rename}",
+                route.model, config.backends[route.backend].name
+            ));
+        }
+        if config.backends.is_empty() {
+            output::line("backends:      none; a client's own vendor, else a model server on loopback, is used");
+        }
+        if let Some(worktree) = worktree {
+            output::line(&format!("repository:    {}", worktree.root().display()));
+        }
+        output::line("all is well");
+        Ok(ExitCode::SUCCESS)
+    }
+}

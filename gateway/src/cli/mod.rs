@@ -1,0 +1,123 @@
+//! The command line: one file per command, and the edge where errors become words and exit codes.
+//!
+//! Data goes to stdout (with `--json` as one JSON value), everything else to stderr.
+
+mod ask;
+mod config;
+mod error;
+mod index;
+mod init;
+mod output;
+mod progress;
+mod run;
+mod serve;
+mod status;
+mod why;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::config::{Config, Overrides, env_vars, load};
+pub use error::{CliError, Exit};
+
+/// A gateway between a coding agent and any model: it adds what matters from your repository and its memory.
+#[derive(Parser)]
+#[command(
+    name = "muninn",
+    version,
+    about,
+    disable_help_subcommand = true,
+    after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 wrong configuration, 4 not found.\nFiles: muninn.toml in the user's configuration directory (`muninn config check` prints where)."
+)]
+struct Cli {
+    #[command(flatten)]
+    common: Common,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Flags of every command.
+#[derive(Args, Clone)]
+pub(crate) struct Common {
+    /// The directory whose repository is meant [default: the current one]
+    #[arg(long, global = true, value_name = "DIR", env = env_vars::ROOT)]
+    root: Option<PathBuf>,
+    /// The user's configuration file
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Set up .muninn/ in this repository and print how to point each client here
+    Init(init::Init),
+    /// Run the gateway
+    Serve(serve::Serve),
+    /// Run a command with a gateway of its own: muninn run -- claude
+    Run(run::Run),
+    /// Ask one question about this repository, through a gateway of its own
+    Ask(ask::Ask),
+    /// Bring the index up to date
+    Index(index::Index),
+    /// What was added to a request, from where, why, and at what cost
+    Why(why::Why),
+    /// Where everything is, and how it is doing
+    Status(status::Status),
+    /// Look at the configuration
+    Config(config::ConfigCommand),
+}
+
+/// Runs a command line and returns the process's exit code.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version come this way too, and go to stdout with code 0.
+            let _closed_pipe = error.print();
+            return ExitCode::from(if error.use_stderr() { Exit::Usage } else { Exit::Success } as u8);
+        }
+    };
+    let common = cli.common;
+    let done = match cli.command {
+        Command::Init(command) => command.run(&common),
+        Command::Serve(command) => command.run(&common),
+        Command::Run(command) => command.run(&common),
+        Command::Ask(command) => command.run(&common),
+        Command::Index(command) => command.run(&common),
+        Command::Why(command) => command.run(&common),
+        Command::Status(command) => command.run(&common),
+        Command::Config(command) => command.run(&common),
+    };
+    match done {
+        Ok(code) => code,
+        Err(error) => {
+            error.print();
+            ExitCode::from(error.exit as u8)
+        }
+    }
+}
+
+impl Common {
+    /// The directory that is meant; it must exist.
+    fn directory(&self) -> Result<PathBuf, CliError> {
+        match &self.root {
+            Some(root) if root.is_dir() => Ok(root.clone()),
+            Some(root) => Err(CliError::new(
+                Exit::NotFound,
+                format!("{} is not a directory", root.display()),
+            )),
+            None => std::env::current_dir()
+                .map_err(|error| CliError::new(Exit::Failure, format!("there is no current directory: {error}"))),
+        }
+    }
+
+    fn configuration(&self, listen: Option<String>) -> Result<Config, CliError> {
+        Ok(load(&Overrides {
+            config: self.config.clone(),
+            listen,
+        })?)
+    }
+}

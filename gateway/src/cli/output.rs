@@ -1,0 +1,63 @@
+//! The two streams that a command writes to, and its log.
+
+use std::io::{IsTerminal, Write};
+
+use tracing_subscriber::EnvFilter;
+
+use crate::config::env_vars;
+
+/// Writes to stdout. A reader that has left ends nothing: the next write of data would say so again.
+pub(crate) fn print(text: &str) {
+    let mut out = anstream::stdout().lock();
+    let _reader_left = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// Writes a line to stdout.
+pub(crate) fn line(text: &str) {
+    print(&format!("{text}\n"));
+}
+
+/// Writes JSON to stdout.
+pub(crate) fn json(value: &impl serde::Serialize) {
+    line(&serde_json::to_string(value).unwrap_or_default());
+}
+
+/// Writes a line to stderr.
+pub(crate) fn note(text: &str) {
+    let _reader_left = writeln!(anstream::stderr().lock(), "{text}");
+}
+
+/// Starts logging to stderr, at `default` unless the environment says otherwise.
+pub(crate) fn log_to_stderr(default: &str) {
+    let colours = std::io::stderr().is_terminal() && std::env::var_os(env_vars::NO_COLOR).is_none();
+    let subscriber = tracing_subscriber::fmt()
+        .with_env_filter(filter(default))
+        .with_target(false)
+        .with_ansi(colours)
+        .with_writer(std::io::stderr);
+    // A second start in one process, as in tests, keeps the first.
+    let _already_started = subscriber.try_init();
+}
+
+/// Starts logging to a file, for commands whose terminal belongs to somebody else.
+pub(crate) fn log_to_file(file: std::fs::File, default: &str) {
+    let subscriber = tracing_subscriber::fmt()
+        .with_env_filter(filter(default))
+        .with_target(false)
+        .with_ansi(false)
+        .with_writer(std::sync::Mutex::new(file));
+    let _already_started = subscriber.try_init();
+}
+
+fn filter(default: &str) -> EnvFilter {
+    EnvFilter::try_from_env(env_vars::LOG).unwrap_or_else(|_| EnvFilter::new(default))
+}
+
+/// A count with its word.
+pub(crate) fn plural(count: usize, word: &str) -> String {
+    if count == 1 {
+        format!("1 {word}")
+    } else {
+        format!("{count} {word}s")
+    }
+}

@@ -1,0 +1,116 @@
+//! `muninn run -- COMMAND`: a gateway for one command, gone with it.
+//!
+//! Nothing global is changed: the addresses are set for the child alone, so nothing points at a gateway that is no longer
+//! there. The terminal is the child's; our log goes to a file in the state directory.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::{CliError, Common, Exit, output, serve};
+use crate::config::paths;
+use crate::server::Server;
+
+/// Run a command with a gateway of its own.
+#[derive(Args)]
+pub(crate) struct Run {
+    /// The command and its arguments
+    #[arg(trailing_var_arg = true, required = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+impl Run {
+    pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
+        let config = common.configuration(Some("127.0.0.1:0".to_owned()))?;
+        let log = paths::state_dir()?.join("run.log");
+        if let Ok(file) = open_log(&log) {
+            output::log_to_file(file, "info");
+        }
+        let server = Server::start(config, &common.directory()?)?;
+        serve::index_in_background(server.shared());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let code = runtime.block_on(supervise(&self.command, &format!("http://{}", server.address())));
+        server.shut_down();
+        code
+    }
+}
+
+fn open_log(path: &std::path::Path) -> std::io::Result<std::fs::File> {
+    crate::store::private_file_in_private_dir(path)
+}
+
+/// The variables by which clients find their API.
+fn variables(url: &str) -> Vec<(&'static str, String)> {
+    let mut exceptions: Vec<String> = ["no_proxy", "NO_PROXY"]
+        .iter()
+        .filter_map(|name| std::env::var(name).ok())
+        .collect();
+    exceptions.truncate(1);
+    exceptions.push("127.0.0.1,localhost".to_owned());
+    let exceptions = exceptions.join(",");
+    vec![
+        ("ANTHROPIC_BASE_URL", url.to_owned()),
+        ("ANTHROPIC_API_BASE", url.to_owned()),
+        ("OPENAI_BASE_URL", format!("{url}/v1")),
+        ("OPENAI_API_BASE", format!("{url}/v1")),
+        ("MUNINN_URL", url.to_owned()),
+        ("NO_PROXY", exceptions.clone()),
+        ("no_proxy", exceptions),
+    ]
+}
+
+async fn supervise(command: &[OsString], url: &str) -> Result<ExitCode, CliError> {
+    let name = command[0].to_string_lossy().into_owned();
+    let mut child = tokio::process::Command::new(&command[0])
+        .args(&command[1..])
+        .envs(variables(url))
+        .kill_on_drop(true)
+        .spawn()
+        .map_err(|error| CliError::new(Exit::NotFound, format!("cannot start `{name}`: {error}")))?;
+    let status = wait(&mut child).await?;
+    Ok(exit_code(status))
+}
+
+/// Waits for the child. An interrupt reaches it through the terminal; a request to end is passed on.
+#[cfg(unix)]
+async fn wait(child: &mut tokio::process::Child) -> std::io::Result<std::process::ExitStatus> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut hang_up = signal(SignalKind::hangup())?;
+    loop {
+        tokio::select! {
+            status = child.wait() => return status,
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => pass_on(child, "TERM").await,
+            _ = hang_up.recv() => pass_on(child, "HUP").await,
+        }
+    }
+}
+
+/// Sends a signal by the system's own `kill`, which needs no unsafe code here.
+#[cfg(unix)]
+async fn pass_on(child: &tokio::process::Child, signal: &str) {
+    if let Some(id) = child.id() {
+        let _sent = tokio::process::Command::new("kill")
+            .arg(format!("-{signal}"))
+            .arg(id.to_string())
+            .status()
+            .await;
+    }
+}
+
+#[cfg(not(unix))]
+async fn wait(child: &mut tokio::process::Child) -> std::io::Result<std::process::ExitStatus> {
+    child.wait().await
+}
+
+/// The child's own code; 128 and the signal's number where a signal ended it, as shells say it.
+fn exit_code(status: std::process::ExitStatus) -> ExitCode {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        return ExitCode::from(128_u8.saturating_add(u8::try_from(signal).unwrap_or(0)));
+    }
+    ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
+}

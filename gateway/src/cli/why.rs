@@ -1,0 +1,164 @@
+//! `muninn why`: the receipt of a request, or the latest ones.
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+
+use super::output::{self, plural};
+use super::{CliError, Common, Exit};
+use crate::config::paths;
+use crate::store::{Receipt, SqliteStore, Store};
+
+/// A receipt is written a moment after its request was answered.
+const PATIENCE: Duration = Duration::from_secs(1);
+const LISTED: usize = 20;
+
+/// What was added to a request, from where, why, and at what cost.
+#[derive(Args)]
+pub(crate) struct Why {
+    /// The request's id, or its beginning; without it the latest requests are listed
+    id: Option<String>,
+    /// The latest request
+    #[arg(long, conflicts_with = "id")]
+    last: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Why {
+    pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
+        output::log_to_stderr("warn");
+        let config = common.configuration(None)?;
+        let (store, _) = SqliteStore::open(&paths::state_dir()?, &config.limits)?;
+        match &self.id {
+            Some(id) => {
+                let receipt = find(&store, id)?.ok_or_else(|| {
+                    CliError::new(Exit::NotFound, format!("there is no receipt {id}"))
+                        .hint("`muninn why` lists the latest ones")
+                })?;
+                self.show(&receipt);
+            }
+            None if self.last => {
+                let receipts = store.receipts(1)?;
+                let receipt = receipts
+                    .first()
+                    .ok_or_else(|| CliError::new(Exit::NotFound, "there are no receipts yet"))?;
+                self.show(receipt);
+            }
+            None => self.list(&store.receipts(LISTED)?),
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn show(&self, receipt: &Receipt) {
+        if self.json {
+            output::json(receipt);
+        } else {
+            output::print(&full(receipt));
+        }
+    }
+
+    fn list(&self, receipts: &[Receipt]) {
+        if self.json {
+            output::json(&receipts);
+            return;
+        }
+        if receipts.is_empty() {
+            output::note("there are no receipts yet");
+        }
+        for receipt in receipts {
+            let added = if receipt.items.is_empty() {
+                "-".to_owned()
+            } else {
+                format!("{} tok", receipt.tokens)
+            };
+            output::line(&format!(
+                "{}  {}  {:<8}  {:>8}  {}  {}",
+                receipt.id,
+                receipt.at,
+                receipt.outcome.name(),
+                added,
+                receipt.worktree,
+                receipt.first_words
+            ));
+        }
+    }
+}
+
+fn find(store: &SqliteStore, id: &str) -> Result<Option<Receipt>, CliError> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        if let Some(receipt) = store.receipt(id)? {
+            return Ok(Some(receipt));
+        }
+        if Instant::now() >= until {
+            return Ok(None);
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// The short form that `ask` prints below an answer.
+pub(crate) fn short(receipt: &Receipt) -> String {
+    let mut text = match receipt.items.len() {
+        0 => format!("receipt {}: {}", receipt.id, receipt.outcome.name()),
+        count => format!(
+            "receipt {}: {}, {}, {} tokens",
+            receipt.id,
+            receipt.outcome.name(),
+            plural(count, "item"),
+            receipt.tokens
+        ),
+    };
+    text.push_str(&format!(
+        ", {:.1} ms (exploring {:.1} ms)\n",
+        receipt.ms, receipt.explore_ms
+    ));
+    if let Some(reason) = &receipt.reason {
+        text.push_str(&format!("  because: {reason}\n"));
+    }
+    let widest = receipt.items.iter().map(|item| item.source.len()).max().unwrap_or(0);
+    for item in &receipt.items {
+        text.push_str(&format!(
+            "  {:<9}  {:<widest$}  {:>5} tok  {:.2}  {}\n",
+            item.kind, item.source, item.tokens, item.score, item.why
+        ));
+    }
+    text
+}
+
+fn full(receipt: &Receipt) -> String {
+    let mut text = short(receipt);
+    let mut field = |name: &str, value: &str| {
+        if !value.is_empty() {
+            text.push_str(&format!("  {name:<9}  {value}\n"));
+        }
+    };
+    field("at", &receipt.at);
+    field("worktree", &receipt.worktree);
+    field("asked", &receipt.first_words);
+    field("session", receipt.session.as_deref().unwrap_or_default());
+    field("side", receipt.side_request.as_deref().unwrap_or_default());
+    field(
+        "model",
+        &format!("{} at {} ({})", receipt.model, receipt.backend, receipt.format),
+    );
+    field(
+        "put back",
+        &format!(
+            "{}, {} tokens",
+            plural(receipt.replayed.blocks, "block"),
+            receipt.replayed.tokens
+        ),
+    );
+    field(
+        "time",
+        &format!(
+            "{:.2} ms in all, exploring {:.2}, ledger {:.2}",
+            receipt.ms, receipt.explore_ms, receipt.ledger_ms
+        ),
+    );
+    text
+}

@@ -1,0 +1,132 @@
+//! Configuration: the user's file, then the environment, then flags; and a repository's own, which may say far less.
+//!
+//! Two types for two jobs: `raw` is what a file says, [`Config`] is what holds once everything was read, checked and
+//! filled in. All of it happens before a socket is bound, so that a wrong file never half-starts a server.
+//! A repository is not trusted: its file may only touch `context` and `memory`, because whoever can make a user clone a
+//! repository must not be able to choose where that user's prompts and keys go.
+
+pub mod env_vars;
+mod files;
+pub mod paths;
+mod raw;
+mod resolve;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+pub use files::ConfigError;
+pub use resolve::{Overrides, load, repository};
+
+use crate::wire::Dialect;
+
+/// The configuration in force: valid, complete, with every default filled in.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The file that was read, if there was one.
+    pub file: Option<PathBuf>,
+    /// Where to listen; always a loopback address.
+    pub listen: SocketAddr,
+    /// Directories, besides the served root, whose repositories may be served; canonical.
+    pub roots: Vec<PathBuf>,
+    /// Whether model servers on loopback are looked for when no backend is configured.
+    pub discover: bool,
+    /// Where requests may go, in the order of the file.
+    pub backends: Vec<BackendConfig>,
+    /// Which models go where, first match wins.
+    pub routes: Vec<RouteConfig>,
+    /// What is packed.
+    pub context: ContextConfig,
+    /// Where memory is written.
+    pub memory: MemoryWrite,
+    /// Sizes and times.
+    pub limits: LimitsConfig,
+    /// Switches for tests.
+    pub test: TestConfig,
+}
+
+/// One place that requests may be sent to.
+#[derive(Debug, Clone)]
+pub struct BackendConfig {
+    /// The name that routes and logs use.
+    pub name: String,
+    /// Base address without a trailing slash and without `/v1`.
+    pub url: String,
+    /// The dialects that it speaks.
+    pub dialects: Vec<Dialect>,
+    /// The backend's own key, read from an environment variable or a file.
+    pub key: Option<crate::backend::Secret>,
+    /// Whether the client's own credential is passed on to this host.
+    pub client_credentials: bool,
+    /// The model to ask for when nobody names one.
+    pub default_model: Option<String>,
+    /// The context window in tokens, where known.
+    pub context_window: Option<u32>,
+}
+
+/// A rule that sends models to a backend.
+#[derive(Debug, Clone)]
+pub struct RouteConfig {
+    /// A model name; `*` stands for any run of characters.
+    pub model: String,
+    /// Index into [`Config::backends`].
+    pub backend: usize,
+    /// The name under which the backend knows the model.
+    pub rename: Option<String>,
+}
+
+/// What is packed into a prompt, and how much of it.
+#[derive(Debug, Clone)]
+pub struct ContextConfig {
+    /// Whether anything new is added at all; replay goes on either way.
+    pub enabled: bool,
+    /// How long exploring may take on the path of a request.
+    pub deadline: Duration,
+    /// Token budget of one turn where the client sends tools.
+    pub tokens_with_tools: u32,
+    /// Token budget of one turn where it does not.
+    pub tokens_without_tools: u32,
+    /// Token budget of a whole conversation.
+    pub tokens_per_conversation: u32,
+    /// The score under which nothing is packed; the engine's own where absent.
+    pub threshold: Option<f32>,
+}
+
+/// Where records of sessions are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MemoryWrite {
+    /// Nowhere.
+    Off,
+    /// In the user's state directory only.
+    Local,
+    /// In the repository, under `.muninn/memory/`.
+    Repo,
+}
+
+/// Sizes and times that bound every request.
+#[derive(Debug, Clone)]
+pub struct LimitsConfig {
+    /// Largest request body, in bytes.
+    pub body_bytes: usize,
+    /// How long connecting to a backend may take.
+    pub connect_timeout: Duration,
+    /// How long a client may take to send its request's head, or keep an idle connection.
+    pub header_timeout: Duration,
+    /// How long a client may pause inside its request's body.
+    pub idle_timeout: Duration,
+    /// How long open streams may go on after SIGTERM.
+    pub drain_timeout: Duration,
+    /// Ledger rows unused for longer than this may go.
+    pub ledger_days: u32,
+    /// The ledger is trimmed, oldest use first, beyond this size in MB.
+    pub ledger_megabytes: u32,
+}
+
+/// Switches for the project's own tests.
+#[derive(Debug, Clone)]
+pub struct TestConfig {
+    /// `false` forwards later turns without their blocks, to show what replay is for.
+    pub replay: bool,
+    /// Ports to look for model servers on, instead of the well-known ones.
+    pub discovery_ports: Option<Vec<u16>>,
+}

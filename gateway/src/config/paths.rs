@@ -1,0 +1,127 @@
+//! Where Muninn keeps things outside the repository, and where a repository's derived cache may go.
+//!
+//! The state directory holds what must outlive a cache clean-up (ledger, receipts); the cache directory what can be
+//! rebuilt. Both follow the platform's conventions unless a variable names another place.
+
+use std::path::{Path, PathBuf};
+
+use etcetera::{AppStrategy, AppStrategyArgs, choose_app_strategy};
+
+use super::{ConfigError, env_vars};
+
+fn strategy(variable: &'static str) -> Result<impl AppStrategy, ConfigError> {
+    choose_app_strategy(AppStrategyArgs {
+        top_level_domain: "dev".into(),
+        author: "muninn".into(),
+        app_name: "muninn".into(),
+    })
+    .map_err(|_| ConfigError::NoHome(variable))
+}
+
+fn from_environment(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable)
+        .filter(|value| !value.is_empty())
+        .map(PathBuf::from)
+}
+
+/// The user's configuration file, whether it exists or not.
+///
+/// # Errors
+/// [`ConfigError::NoHome`] where neither a variable nor a home directory says where.
+pub fn config_file() -> Result<PathBuf, ConfigError> {
+    match from_environment(env_vars::CONFIG) {
+        Some(path) => Ok(path),
+        None => Ok(strategy(env_vars::CONFIG)?.config_dir().join("muninn.toml")),
+    }
+}
+
+/// The directory of ledger and receipts.
+///
+/// # Errors
+/// [`ConfigError::NoHome`] where neither a variable nor a home directory says where.
+pub fn state_dir() -> Result<PathBuf, ConfigError> {
+    match from_environment(env_vars::STATE_DIR) {
+        Some(path) => Ok(path),
+        None => {
+            let strategy = strategy(env_vars::STATE_DIR)?;
+            Ok(strategy
+                .state_dir()
+                .unwrap_or_else(|| strategy.data_dir().join("state")))
+        }
+    }
+}
+
+/// The directory of indexes for repositories that have no `.muninn/`.
+///
+/// # Errors
+/// [`ConfigError::NoHome`] where neither a variable nor a home directory says where.
+pub fn cache_dir() -> Result<PathBuf, ConfigError> {
+    match from_environment(env_vars::CACHE_DIR) {
+        Some(path) => Ok(path),
+        None => Ok(strategy(env_vars::CACHE_DIR)?.cache_dir()),
+    }
+}
+
+/// Whether `muninn init` has been run here: its configuration and its ignore file are there, and neither `.muninn` nor
+/// its cache is a link that leads elsewhere.
+#[must_use]
+pub fn is_initialised(root: &Path) -> bool {
+    let folder = root.join(".muninn");
+    let real = |path: &Path| path.symlink_metadata().is_ok_and(|meta| !meta.is_symlink());
+    let ignores_cache = || {
+        std::fs::read_to_string(folder.join(".gitignore"))
+            .is_ok_and(|text| text.lines().any(|line| line.trim().trim_matches('/') == "cache"))
+    };
+    let cache = folder.join("cache");
+    real(&folder) && folder.join("config.toml").is_file() && ignores_cache() && (!cache.exists() || real(&cache))
+}
+
+/// Where the derived cache of a repository goes: `.muninn/cache/` of the main worktree once that is initialised, else a
+/// folder of the user's cache directory, one for each git common directory, so that linked worktrees share it.
+///
+/// A cache that came with a clone is not ours and could say anything; ours is told by a stamp keyed
+/// with a secret of the state directory, and starts over where the stamp is missing or wrong.
+///
+/// # Errors
+/// [`ConfigError::NoHome`], or [`ConfigError::Read`] where the directory cannot be made.
+pub fn repository_cache_dir(root: &Path, common_dir: &Path, state_dir: &Path) -> Result<PathBuf, ConfigError> {
+    let main_root = match common_dir.file_name() {
+        Some(name) if name == ".git" => common_dir.parent().unwrap_or(root),
+        _ => root,
+    };
+    if !is_initialised(main_root) {
+        let name = blake3::hash(common_dir.as_os_str().as_encoded_bytes()).to_hex();
+        return Ok(cache_dir()?.join("repositories").join(&name[..16]));
+    }
+    let directory = main_root.join(".muninn").join("cache");
+    let stamp = directory.join("stamp");
+    let expected = stamp_of(&directory, state_dir).map_err(|source| ConfigError::Read {
+        path: state_dir.to_owned(),
+        source,
+    })?;
+    if std::fs::read_to_string(&stamp).ok().as_deref() != Some(&expected) {
+        let started_over = std::fs::remove_dir_all(&directory)
+            .or_else(|error| {
+                if error.kind() == std::io::ErrorKind::NotFound {
+                    Ok(())
+                } else {
+                    Err(error)
+                }
+            })
+            .and_then(|()| std::fs::create_dir_all(&directory))
+            .and_then(|()| std::fs::write(&stamp, &expected));
+        started_over.map_err(|source| ConfigError::Read {
+            path: directory.clone(),
+            source,
+        })?;
+    }
+    Ok(directory)
+}
+
+fn stamp_of(directory: &Path, state_dir: &Path) -> std::io::Result<String> {
+    let secret = crate::store::machine_secret(state_dir)?;
+    let name = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
+    Ok(blake3::keyed_hash(&secret, name.as_os_str().as_encoded_bytes())
+        .to_hex()
+        .to_string())
+}

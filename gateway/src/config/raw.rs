@@ -1,0 +1,102 @@
+//! Configuration as written: what the TOML files may say, with unknown keys refused.
+//!
+//! These types only mirror the files. What they mean is decided once, in [`super::resolve`].
+
+use serde::Deserialize;
+
+/// The user's `muninn.toml`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct UserFile {
+    pub(crate) listen: Option<String>,
+    pub(crate) roots: Option<Vec<String>>,
+    pub(crate) discover: Option<bool>,
+    #[serde(default)]
+    pub(crate) backends: Vec<Backend>,
+    #[serde(default)]
+    pub(crate) routes: Vec<Route>,
+    #[serde(default)]
+    pub(crate) context: Context,
+    #[serde(default)]
+    pub(crate) memory: Memory,
+    #[serde(default)]
+    pub(crate) limits: Limits,
+    #[serde(default)]
+    pub(crate) test: Test,
+}
+
+/// A repository's `.muninn/config.toml`: what is packed and what is remembered, nothing else.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RepositoryFile {
+    #[serde(default)]
+    pub(crate) context: Context,
+    #[serde(default)]
+    pub(crate) memory: Memory,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Backend {
+    pub(crate) name: String,
+    pub(crate) url: String,
+    pub(crate) dialect: OneOrMany,
+    pub(crate) key_env: Option<String>,
+    pub(crate) key_file: Option<String>,
+    pub(crate) client_credentials: Option<bool>,
+    pub(crate) default_model: Option<String>,
+    pub(crate) context_window: Option<u32>,
+}
+
+/// `dialect = "openai"`, or `dialect = ["openai", "anthropic"]` for a server that speaks both.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum OneOrMany {
+    One(String),
+    Many(Vec<String>),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Route {
+    pub(crate) model: String,
+    pub(crate) backend: String,
+    pub(crate) rename: Option<String>,
+}
+
+#[derive(Debug, Default, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Context {
+    pub(crate) enabled: Option<bool>,
+    pub(crate) deadline_ms: Option<u64>,
+    pub(crate) tokens_with_tools: Option<u32>,
+    pub(crate) tokens_without_tools: Option<u32>,
+    pub(crate) tokens_per_conversation: Option<u32>,
+    pub(crate) threshold: Option<f32>,
+}
+
+#[derive(Debug, Default, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Memory {
+    pub(crate) write: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Limits {
+    pub(crate) body_bytes: Option<usize>,
+    pub(crate) connect_timeout_ms: Option<u64>,
+    pub(crate) header_timeout_ms: Option<u64>,
+    pub(crate) idle_timeout_ms: Option<u64>,
+    pub(crate) drain_timeout_ms: Option<u64>,
+    pub(crate) ledger_days: Option<u32>,
+    pub(crate) ledger_megabytes: Option<u32>,
+}
+
+/// Switches for the project's own tests. They can only take promises away, so they are spelled out as such.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Test {
+    pub(crate) replay: Option<bool>,
+    pub(crate) discovery_ports: Option<Vec<u16>>,
+}

@@ -1,0 +1,391 @@
+//! From what was written to what holds: precedence, defaults, checks.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::raw::{self, OneOrMany, RepositoryFile, UserFile};
+use super::{
+    BackendConfig, Config, ConfigError, ContextConfig, LimitsConfig, MemoryWrite, RouteConfig, TestConfig, env_vars,
+    files, paths,
+};
+use crate::backend::Secret;
+use crate::wire::Dialect;
+
+const DEFAULT_LISTEN: &str = "127.0.0.1:4747";
+
+/// What flags say; they win over the environment, which wins over the file.
+#[derive(Debug, Default, Clone)]
+pub struct Overrides {
+    /// `--config`.
+    pub config: Option<PathBuf>,
+    /// `--listen`.
+    pub listen: Option<String>,
+}
+
+/// Reads the user's configuration and settles every value.
+///
+/// # Errors
+/// [`ConfigError`] with the file or variable, the key, and what would be right.
+pub fn load(overrides: &Overrides) -> Result<Config, ConfigError> {
+    let named = overrides
+        .config
+        .clone()
+        .or_else(|| std::env::var_os(env_vars::CONFIG).map(PathBuf::from));
+    let path = match &named {
+        Some(path) => path.clone(),
+        None => paths::config_file()?,
+    };
+    let text = files::read(&path)?;
+    if text.is_none() && named.is_some() {
+        return Err(ConfigError::Missing { path });
+    }
+    let file: UserFile = files::parse(&path, text.as_deref().unwrap_or_default())?;
+    let origin = path.display().to_string();
+    let backends = backends(&origin, &file.backends)?;
+    Ok(Config {
+        file: text.is_some().then(|| path.clone()),
+        listen: listen(overrides, &file, &origin)?,
+        roots: roots(&origin, file.roots.as_deref().unwrap_or_default())?,
+        discover: discover(&file),
+        routes: routes(&origin, &file.routes, &backends)?,
+        backends,
+        context: context(&origin, &file.context)?,
+        memory: memory(&origin, &file.memory)?,
+        limits: limits(&file.limits),
+        test: TestConfig {
+            replay: file.test.replay.unwrap_or(true),
+            discovery_ports: file.test.discovery_ports,
+        },
+    })
+}
+
+/// Lays a repository's `.muninn/config.toml` over the user's context and memory settings.
+///
+/// # Errors
+/// [`ConfigError::NotForRepositories`] where it asks for more than context and memory, [`ConfigError::Parse`] where it
+/// is wrong. The caller goes on with the user's own settings: a repository must not be able to stop a gateway.
+pub fn repository(config: &Config, root: &Path) -> Result<(ContextConfig, MemoryWrite), ConfigError> {
+    let path = root.join(".muninn").join("config.toml");
+    let Some(text) = files::read(&path)? else {
+        return Ok((config.context.clone(), config.memory));
+    };
+    refuse_foreign_keys(&path, &text)?;
+    let file: RepositoryFile = files::parse(&path, &text)?;
+    let origin = path.display().to_string();
+    let mut settled = context(&origin, &file.context)?;
+    let user = &config.context;
+    let asked = &file.context;
+    // A repository may ask for less time and fewer tokens than its user allows, never for more.
+    settled.enabled = user.enabled && asked.enabled.unwrap_or(true);
+    settled.deadline = user
+        .deadline
+        .min(asked.deadline_ms.map_or(user.deadline, Duration::from_millis));
+    settled.tokens_with_tools = user.tokens_with_tools.min(asked.tokens_with_tools.unwrap_or(u32::MAX));
+    settled.tokens_without_tools = user
+        .tokens_without_tools
+        .min(asked.tokens_without_tools.unwrap_or(u32::MAX));
+    settled.tokens_per_conversation = user
+        .tokens_per_conversation
+        .min(asked.tokens_per_conversation.unwrap_or(u32::MAX));
+    settled.threshold = asked.threshold.or(user.threshold);
+    let write = match file.memory.write {
+        Some(_) => memory(&origin, &file.memory)?,
+        None => config.memory,
+    };
+    Ok((settled, write))
+}
+
+/// Names the first key that is not a repository's to set, before types are even looked at.
+fn refuse_foreign_keys(path: &Path, text: &str) -> Result<(), ConfigError> {
+    let Ok(table) = text.parse::<toml::Table>() else {
+        return Ok(());
+    };
+    const USERS_ONLY: [&str; 8] = [
+        "backends", "routes", "keys", "listen", "roots", "discover", "limits", "test",
+    ];
+    match table.keys().find(|key| USERS_ONLY.contains(&key.as_str())) {
+        Some(key) => Err(ConfigError::NotForRepositories {
+            path: path.to_owned(),
+            key: key.clone(),
+        }),
+        None => Ok(()),
+    }
+}
+
+fn wrong(origin: &str, key: impl Into<String>, message: impl Into<String>) -> ConfigError {
+    ConfigError::Value {
+        origin: origin.to_owned(),
+        key: key.into(),
+        message: message.into(),
+    }
+}
+
+fn listen(overrides: &Overrides, file: &UserFile, origin: &str) -> Result<SocketAddr, ConfigError> {
+    let from_environment = std::env::var(env_vars::LISTEN).ok();
+    let (origin, value) = match (&overrides.listen, &from_environment, &file.listen) {
+        (Some(flag), _, _) => ("--listen", flag.as_str()),
+        (None, Some(variable), _) => (env_vars::LISTEN, variable.as_str()),
+        (None, None, Some(written)) => (origin, written.as_str()),
+        (None, None, None) => (origin, DEFAULT_LISTEN),
+    };
+    let value = value
+        .strip_prefix("localhost:")
+        .map_or(value.to_owned(), |port| format!("127.0.0.1:{port}"));
+    let address: SocketAddr = value.parse().map_err(|_| {
+        wrong(
+            origin,
+            "listen",
+            format!("`{value}` is not an address; write for instance `{DEFAULT_LISTEN}`"),
+        )
+    })?;
+    if !address.ip().is_loopback() {
+        return Err(wrong(
+            origin,
+            "listen",
+            format!(
+                "{address} can be reached from other machines, and Muninn has no access keys yet: only loopback addresses are allowed"
+            ),
+        ));
+    }
+    Ok(address)
+}
+
+fn discover(file: &UserFile) -> bool {
+    match std::env::var(env_vars::DISCOVER).ok().as_deref() {
+        Some("0" | "false" | "off") => false,
+        Some(_) => true,
+        None => file.discover.unwrap_or(true),
+    }
+}
+
+fn roots(origin: &str, written: &[String]) -> Result<Vec<PathBuf>, ConfigError> {
+    let canonical = |root: &String| {
+        Path::new(root)
+            .canonicalize()
+            .map_err(|error| wrong(origin, "roots", format!("`{root}`: {error}")))
+    };
+    written.iter().map(canonical).collect()
+}
+
+fn backends(origin: &str, written: &[raw::Backend]) -> Result<Vec<BackendConfig>, ConfigError> {
+    let mut backends: Vec<BackendConfig> = Vec::with_capacity(written.len());
+    for (index, raw) in written.iter().enumerate() {
+        let key = |name: &str| format!("backends[{index}].{name}");
+        if backends.iter().any(|known| known.name == raw.name) {
+            return Err(wrong(origin, key("name"), format!("`{}` is there twice", raw.name)));
+        }
+        if raw.name == "muninn" || raw.name.is_empty() {
+            return Err(wrong(
+                origin,
+                key("name"),
+                "must be a name of its own, and not `muninn`",
+            ));
+        }
+        backends.push(BackendConfig {
+            name: raw.name.clone(),
+            url: base_url(&raw.url).map_err(|message| wrong(origin, key("url"), message))?,
+            dialects: dialects(&raw.dialect).map_err(|message| wrong(origin, key("dialect"), message))?,
+            key: secret(raw).map_err(|message| wrong(origin, key("key"), message))?,
+            client_credentials: raw.client_credentials.unwrap_or(false),
+            default_model: raw.default_model.clone(),
+            context_window: raw.context_window,
+        });
+    }
+    Ok(backends)
+}
+
+/// The address up to the `/v1` that all wire formats add themselves.
+fn base_url(written: &str) -> Result<String, String> {
+    let url = reqwest::Url::parse(written).map_err(|error| format!("`{written}` is not a URL: {error}"))?;
+    if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
+        return Err(format!(
+            "`{written}` must start with http:// or https:// and name a host"
+        ));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err("holds a credential; use key_env or key_file".to_owned());
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(format!("`{written}` must not have a query or a fragment"));
+    }
+    let trimmed = written.trim_end_matches('/');
+    Ok(trimmed.strip_suffix("/v1").unwrap_or(trimmed).to_owned())
+}
+
+fn dialects(written: &OneOrMany) -> Result<Vec<Dialect>, String> {
+    let names = match written {
+        OneOrMany::One(name) => std::slice::from_ref(name),
+        OneOrMany::Many(names) => names.as_slice(),
+    };
+    if names.is_empty() {
+        return Err("is empty; write openai or anthropic".to_owned());
+    }
+    let parse = |name: &String| match name.as_str() {
+        "openai" => Ok(Dialect::OpenAi),
+        "anthropic" => Ok(Dialect::Anthropic),
+        other => Err(format!("`{other}` is unknown; write openai or anthropic")),
+    };
+    names.iter().map(parse).collect()
+}
+
+fn secret(raw: &raw::Backend) -> Result<Option<Secret>, String> {
+    let value = match (&raw.key_env, &raw.key_file) {
+        (None, None) => return Ok(None),
+        (Some(_), Some(_)) => return Err("has both key_env and key_file; one is enough".to_owned()),
+        (Some(variable), None) => {
+            std::env::var(variable).map_err(|_| format!("the environment variable {variable} is not set"))?
+        }
+        (None, Some(file)) => std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?,
+    };
+    let value = value.trim();
+    match http::HeaderValue::from_str(value) {
+        Ok(_) if !value.is_empty() => Ok(Some(Secret::new(value.to_owned()))),
+        _ => Err("is empty, or holds characters that no header can carry".to_owned()),
+    }
+}
+
+fn routes(origin: &str, written: &[raw::Route], backends: &[BackendConfig]) -> Result<Vec<RouteConfig>, ConfigError> {
+    let settle = |(index, raw): (usize, &raw::Route)| {
+        let backend = backends
+            .iter()
+            .position(|backend| backend.name == raw.backend)
+            .ok_or_else(|| {
+                let known: Vec<_> = backends.iter().map(|backend| backend.name.as_str()).collect();
+                let message = format!("there is no backend `{}`; there is: {}", raw.backend, known.join(", "));
+                wrong(origin, format!("routes[{index}].backend"), message)
+            })?;
+        Ok(RouteConfig {
+            model: raw.model.clone(),
+            backend,
+            rename: raw.rename.clone(),
+        })
+    };
+    written.iter().enumerate().map(settle).collect()
+}
+
+fn context(origin: &str, raw: &raw::Context) -> Result<ContextConfig, ConfigError> {
+    if raw.threshold.is_some_and(|threshold| !(0.0..=1.0).contains(&threshold)) {
+        return Err(wrong(origin, "context.threshold", "must lie between 0 and 1"));
+    }
+    Ok(ContextConfig {
+        enabled: raw.enabled.unwrap_or(true),
+        deadline: Duration::from_millis(raw.deadline_ms.unwrap_or(150)),
+        tokens_with_tools: raw.tokens_with_tools.unwrap_or(2_000),
+        tokens_without_tools: raw.tokens_without_tools.unwrap_or(4_000),
+        tokens_per_conversation: raw.tokens_per_conversation.unwrap_or(8_000),
+        threshold: raw.threshold,
+    })
+}
+
+fn memory(origin: &str, raw: &raw::Memory) -> Result<MemoryWrite, ConfigError> {
+    match raw.write.as_deref() {
+        None | Some("local") => Ok(MemoryWrite::Local),
+        Some("off") => Ok(MemoryWrite::Off),
+        Some("repo") => Ok(MemoryWrite::Repo),
+        Some(other) => Err(wrong(
+            origin,
+            "memory.write",
+            format!("`{other}` is unknown; write off, local or repo"),
+        )),
+    }
+}
+
+fn limits(raw: &raw::Limits) -> LimitsConfig {
+    let millis = |written: Option<u64>, default: u64| Duration::from_millis(written.unwrap_or(default));
+    LimitsConfig {
+        body_bytes: raw.body_bytes.unwrap_or(32 << 20),
+        connect_timeout: millis(raw.connect_timeout_ms, 10_000),
+        header_timeout: millis(raw.header_timeout_ms, 75_000),
+        idle_timeout: millis(raw.idle_timeout_ms, 60_000),
+        drain_timeout: millis(raw.drain_timeout_ms, 30_000),
+        ledger_days: raw.ledger_days.unwrap_or(30),
+        ledger_megabytes: raw.ledger_megabytes.unwrap_or(512),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load_text(text: &str) -> Result<Config, ConfigError> {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("muninn.toml");
+        std::fs::write(&file, text).unwrap();
+        load(&Overrides {
+            config: Some(file),
+            listen: None,
+        })
+    }
+
+    #[test]
+    fn the_base_url_stops_before_v1() {
+        for written in [
+            "http://127.0.0.1:8000",
+            "http://127.0.0.1:8000/",
+            "http://127.0.0.1:8000/v1",
+            "http://127.0.0.1:8000/v1/",
+        ] {
+            assert_eq!(base_url(written).unwrap(), "http://127.0.0.1:8000");
+        }
+        for wrong in ["127.0.0.1:8000", "ftp://x", "http://user:pass@host", "http://x/?q"] {
+            assert!(base_url(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn only_loopback_is_listened_on() {
+        let error = load_text("listen = \"0.0.0.0:80\"").unwrap_err();
+        assert!(error.to_string().contains("only loopback"), "{error}");
+        assert!(load_text("listen = \"[::1]:0\"").is_ok());
+        assert!(load_text("listen = \"localhost:0\"").is_ok());
+    }
+
+    #[test]
+    fn a_route_to_nowhere_names_what_there_is() {
+        let error = load_text(
+            "[[backends]]\nname = \"a\"\nurl = \"http://x\"\ndialect = \"openai\"\n[[routes]]\nmodel = \"*\"\nbackend = \"b\"\n",
+        )
+        .unwrap_err();
+        assert!(
+            error.to_string().contains("routes[0].backend") && error.to_string().contains("there is: a"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_repository_may_set_context_and_memory_and_nothing_else() {
+        let config = load_text("").unwrap();
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join(".muninn");
+        std::fs::create_dir(&folder).unwrap();
+        let set = |text: &str| {
+            std::fs::write(folder.join("config.toml"), text).unwrap();
+            repository(&config, root.path())
+        };
+        let (context, write) =
+            set("[context]\ntokens_with_tools = 500\ndeadline_ms = 99999\n[memory]\nwrite = \"repo\"\n").unwrap();
+        assert_eq!(context.tokens_with_tools, 500);
+        assert_eq!(
+            context.deadline, config.context.deadline,
+            "a repository cannot ask for more time"
+        );
+        assert_eq!(write, MemoryWrite::Repo);
+        for (key, text) in [
+            (
+                "backends",
+                "[[backends]]\nname = \"evil\"\nurl = \"http://evil\"\ndialect = \"openai\"\n",
+            ),
+            ("routes", "[[routes]]\nmodel = \"*\"\nbackend = \"evil\"\n"),
+            ("keys", "keys = [\"x\"]\n"),
+            ("listen", "listen = \"0.0.0.0:80\"\n"),
+            ("roots", "roots = [\"/\"]\n"),
+        ] {
+            let error = set(text).unwrap_err().to_string();
+            assert!(
+                error.contains(&format!("`{key}` may not be set by a repository")),
+                "{error}"
+            );
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! A key for every point of a conversation at which a block may stand.
+//!
+//! The chain runs over text blocks, not messages, because clients append blocks to an earlier message and turn a lone
+//! block into a string. Each text is hashed on its own with trailing blanks removed, so that what clients change between
+//! turns (cache markers, item ids, the shape of content) changes no key. What has no text (calls, results, thinking,
+//! images) is left out: clients trim old results, and a turn is told well enough by everything that was said before it.
+
+use crate::wire::{Prompt, Role, Site};
+
+/// Identifies one point of one conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TurnKey([u8; 32]);
+
+impl TurnKey {
+    /// The key's bytes.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// The key with these bytes.
+    #[must_use]
+    pub fn from_bytes(bytes: [u8; 32]) -> TurnKey {
+        TurnKey(bytes)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn for_test(byte: u8) -> TurnKey {
+        TurnKey([byte; 32])
+    }
+}
+
+/// What sets conversations with the same words apart.
+#[derive(Debug, Clone, Copy)]
+pub struct Seed<'a> {
+    /// The name of the access key that was used, empty where none is.
+    pub access_key: &'a str,
+    /// The worktree, or whatever place the conversation says that it is about.
+    pub worktree: &'a str,
+}
+
+/// A point at which a block may stand: the end of a text block on the user's side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Boundary {
+    /// The text block.
+    pub site: Site,
+    /// Its key.
+    pub key: TurnKey,
+    /// Whether the model has spoken since.
+    pub answered: bool,
+    /// The chain after the model's next words: tells two conversations apart that opened alike.
+    pub continuation: Option<TurnKey>,
+}
+
+/// All boundaries of a conversation, in order.
+#[derive(Debug)]
+pub struct Chain {
+    /// The boundaries.
+    pub boundaries: Vec<Boundary>,
+}
+
+impl Chain {
+    /// Hashes a conversation.
+    #[must_use]
+    pub fn of(prompt: &Prompt<'_>, seed: Seed<'_>) -> Chain {
+        let tail = prompt.tail();
+        let mut state = start(prompt, seed);
+        let mut boundaries: Vec<Boundary> = Vec::new();
+        // Boundaries from here on still wait for the model's next words.
+        let mut waiting = 0;
+        for (index, message) in prompt.messages.iter().enumerate() {
+            for (block_index, block) in message.blocks.iter().enumerate() {
+                let Some(text) = block.text else { continue };
+                let text = text.decode();
+                let text = text.trim_end();
+                if text.is_empty() {
+                    continue;
+                }
+                state = step(state, message.role, text);
+                if message.role == Role::User {
+                    boundaries.push(Boundary {
+                        site: Site {
+                            message: index,
+                            block: block_index,
+                        },
+                        key: state,
+                        answered: index < tail,
+                        continuation: None,
+                    });
+                }
+            }
+            let ends_answer = message.role == Role::Assistant
+                && prompt
+                    .messages
+                    .get(index + 1)
+                    .is_none_or(|next| next.role != Role::Assistant);
+            if ends_answer {
+                for boundary in &mut boundaries[waiting..] {
+                    boundary.continuation = Some(state);
+                }
+                waiting = boundaries.len();
+            }
+        }
+        Chain { boundaries }
+    }
+
+    /// The boundary at a site.
+    #[must_use]
+    pub fn at(&self, site: Site) -> Option<&Boundary> {
+        self.boundaries.iter().find(|boundary| boundary.site == site)
+    }
+}
+
+fn start(prompt: &Prompt<'_>, seed: Seed<'_>) -> TurnKey {
+    let mut hasher = blake3::Hasher::new_derive_key("muninn ledger chain 1");
+    let mut part = |text: &str| {
+        hasher.update(&(text.len() as u64).to_le_bytes());
+        hasher.update(text.as_bytes());
+    };
+    part(seed.access_key);
+    part(seed.worktree);
+    // Where the backend keeps the history, the request holds only the newest part of the conversation.
+    for stored in ["previous_response_id", "conversation"] {
+        part(prompt.members.get(stored).unwrap_or_default());
+    }
+    TurnKey(*hasher.finalize().as_bytes())
+}
+
+fn step(state: TurnKey, role: Role, text: &str) -> TurnKey {
+    let mut hasher = blake3::Hasher::new_keyed(&state.0);
+    hasher.update(&[role as u8]);
+    hasher.update(text.as_bytes());
+    TurnKey(*hasher.finalize().as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::WireFormat;
+
+    const SEED: Seed<'_> = Seed {
+        access_key: "",
+        worktree: "/w",
+    };
+
+    fn keys(body: &str) -> Vec<TurnKey> {
+        let prompt = Prompt::parse(WireFormat::Messages, body.as_bytes()).unwrap();
+        Chain::of(&prompt, SEED)
+            .boundaries
+            .iter()
+            .map(|boundary| boundary.key)
+            .collect()
+    }
+
+    #[test]
+    fn what_clients_change_between_turns_changes_no_key() {
+        let before = r#"{"messages":[{"role":"user","content":[{"type":"text","text":"r"},{"type":"text","text":"q\n","cache_control":{"type":"ephemeral"}}]}]}"#;
+        let after = r#"{"messages":[{"content":[{"text":"r","type":"text"},{"type":"image"},{"type":"text","text":"\u0071"}],"role":"user"},{"role":"assistant","content":"a"}]}"#;
+        assert_eq!(keys(before), keys(after));
+        assert_eq!(
+            keys(r#"{"messages":[{"role":"user","content":"q"}]}"#),
+            keys(r#"{"messages":[{"role":"user","content":[{"type":"text","text":"q"}]}]}"#)
+        );
+    }
+
+    #[test]
+    fn roles_order_and_block_borders_do_change_keys() {
+        let of = |content: &str| keys(&format!(r#"{{"messages":[{{"role":"user","content":{content}}}]}}"#)).pop();
+        assert_ne!(
+            of(r#""ab""#),
+            of(r#"[{"type":"text","text":"a"},{"type":"text","text":"b"}]"#)
+        );
+        let said_by = |role: &str| {
+            keys(&format!(
+                r#"{{"messages":[{{"role":"{role}","content":"a"}},{{"role":"user","content":"b"}}]}}"#
+            ))
+            .pop()
+        };
+        assert_ne!(said_by("assistant"), said_by("system"));
+    }
+
+    #[test]
+    fn a_boundary_knows_whether_it_was_answered_and_how() {
+        let body = r#"{"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"a"},{"role":"user","content":"p"}]}"#;
+        let prompt = Prompt::parse(WireFormat::Messages, body.as_bytes()).unwrap();
+        let chain = Chain::of(&prompt, SEED);
+        assert!(chain.boundaries[0].answered && chain.boundaries[0].continuation.is_some());
+        assert!(!chain.boundaries[1].answered && chain.boundaries[1].continuation.is_none());
+    }
+}

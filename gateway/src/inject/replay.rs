@@ -1,0 +1,181 @@
+//! Which blocks were made for this conversation.
+
+use std::time::Duration;
+
+use crate::store::{Entry, Store, StoreError};
+use crate::wire::{Insertion, Prompt, Site};
+
+use super::{Boundary, Chain};
+
+/// For how long an unanswered turn of a client that names no session counts as the same conversation.
+pub const UNNAMED_SESSION_MEMORY: Duration = Duration::from_secs(600);
+
+/// A turn of this conversation that has an entry in the ledger.
+#[derive(Debug, Clone)]
+pub struct Replayed {
+    /// The point of the conversation.
+    pub boundary: Boundary,
+    /// What was done there.
+    pub entry: Entry,
+}
+
+/// Everything that the ledger knows about a conversation.
+#[derive(Debug, Default)]
+pub struct Replay {
+    /// The turns that have an entry, in order.
+    pub turns: Vec<Replayed>,
+}
+
+impl Replay {
+    /// The insertions that put every earlier block back.
+    #[must_use]
+    pub fn insertions(&self, prompt: &Prompt<'_>) -> Vec<Insertion> {
+        let with_block = self
+            .turns
+            .iter()
+            .filter_map(|turn| Some((turn, turn.entry.block.as_deref()?)));
+        with_block
+            .flat_map(|(turn, block)| prompt.insert(place(prompt, turn), block))
+            .collect()
+    }
+
+    /// Tokens of all blocks.
+    #[must_use]
+    pub fn tokens(&self) -> u32 {
+        self.turns
+            .iter()
+            .filter(|turn| turn.entry.block.is_some())
+            .map(|turn| turn.entry.tokens)
+            .sum()
+    }
+
+    /// Number of blocks.
+    #[must_use]
+    pub fn blocks(&self) -> usize {
+        self.turns.iter().filter(|turn| turn.entry.block.is_some()).count()
+    }
+
+    /// The entry of one turn.
+    #[must_use]
+    pub fn at(&self, site: Site) -> Option<&Entry> {
+        self.turns
+            .iter()
+            .find(|turn| turn.boundary.site == site)
+            .map(|turn| &turn.entry)
+    }
+}
+
+/// After the same number of blocks without text as when the entry was made: there the block stood.
+fn place(prompt: &Prompt<'_>, turn: &Replayed) -> Site {
+    let site = turn.boundary.site;
+    let last = prompt.messages[site.message].blocks.len().saturating_sub(1);
+    Site {
+        message: site.message,
+        block: last.min(site.block + turn.entry.after as usize),
+    }
+}
+
+/// Looks every turn of a conversation up.
+///
+/// # Errors
+/// [`StoreError`] where the ledger cannot be read; the conversation then has to go on unreplayed.
+pub fn replay(chain: &Chain, session: Option<&str>, store: &dyn Store, now_ms: i64) -> Result<Replay, StoreError> {
+    let keys: Vec<_> = chain.boundaries.iter().map(|boundary| boundary.key).collect();
+    let rows = store.entries(&keys)?;
+    let turns = chain.boundaries.iter().zip(rows).filter_map(|(boundary, rows)| {
+        let entry = choose(rows, boundary, session, now_ms)?;
+        Some(Replayed {
+            boundary: *boundary,
+            entry,
+        })
+    });
+    Ok(Replay { turns: turns.collect() })
+}
+
+/// Picks the entry that was made for this conversation among those under one key.
+///
+/// Many conversations open with the same words, so a turn that the model has not answered counts only within its own
+/// session, or for a short time where the client names none. Once answered, the words themselves tell the conversation;
+/// if several still share them, the one that went on in the same way is meant, then one of which nothing further is
+/// known, then the newest.
+#[must_use]
+pub fn choose(rows: Vec<Entry>, boundary: &Boundary, session: Option<&str>, now_ms: i64) -> Option<Entry> {
+    let same_session = |entry: &Entry| entry.session.as_deref() == session;
+    if !boundary.answered {
+        let oldest = now_ms - i64::try_from(UNNAMED_SESSION_MEMORY.as_millis()).unwrap_or(i64::MAX);
+        let alive = |entry: &Entry| session.is_some() || entry.created_ms >= oldest;
+        return rows.into_iter().rev().find(|entry| same_session(entry) && alive(entry));
+    }
+    let rank = |entry: &Entry| {
+        let went_on_so = boundary
+            .continuation
+            .is_some_and(|continuation| entry.continuations.contains(&continuation));
+        let named_here = session.is_some() && same_session(entry);
+        (named_here, went_on_so, entry.continuations.is_empty(), entry.id)
+    };
+    rows.into_iter().max_by_key(rank)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inject::TurnKey;
+
+    fn entry(id: i64, session: Option<&str>, created_ms: i64, continuations: &[u8]) -> Entry {
+        Entry {
+            id,
+            session: session.map(str::to_owned),
+            block: Some(format!("block {id}")),
+            tokens: 1,
+            after: 0,
+            created_ms,
+            continuations: continuations.iter().map(|byte| TurnKey::for_test(*byte)).collect(),
+        }
+    }
+
+    fn boundary(continuation: Option<u8>) -> Boundary {
+        Boundary {
+            site: Site { message: 0, block: 0 },
+            key: TurnKey::for_test(0),
+            answered: continuation.is_some(),
+            continuation: continuation.map(TurnKey::for_test),
+        }
+    }
+
+    fn chosen(rows: Vec<Entry>, continuation: Option<u8>, session: Option<&str>) -> Option<i64> {
+        choose(rows, &boundary(continuation), session, 1_000_000).map(|entry| entry.id)
+    }
+
+    #[test]
+    fn an_opening_turn_belongs_to_its_own_session() {
+        let rows = || vec![entry(1, Some("a"), 0, &[]), entry(2, None, 999_000, &[])];
+        assert_eq!(chosen(rows(), None, Some("a")), Some(1));
+        assert_eq!(chosen(rows(), None, Some("b")), None);
+        assert_eq!(chosen(rows(), None, None), Some(2));
+    }
+
+    #[test]
+    fn an_unnamed_opening_turn_is_remembered_for_ten_minutes() {
+        assert_eq!(
+            chosen(vec![entry(1, None, 1_000_000 - 600_000, &[])], None, None),
+            Some(1)
+        );
+        assert_eq!(chosen(vec![entry(1, None, 1_000_000 - 600_001, &[])], None, None), None);
+    }
+
+    #[test]
+    fn an_answered_turn_is_told_by_how_it_went_on() {
+        let rows = || {
+            vec![
+                entry(1, None, 0, &[7]),
+                entry(2, None, 1, &[8]),
+                entry(3, Some("s"), 2, &[]),
+            ]
+        };
+        assert_eq!(chosen(rows(), Some(7), None), Some(1));
+        assert_eq!(chosen(rows(), Some(8), None), Some(2));
+        assert_eq!(chosen(rows(), Some(9), None), Some(3), "by elimination");
+        assert_eq!(chosen(rows(), Some(7), Some("s")), Some(3), "the session's own");
+        assert_eq!(chosen(rows(), Some(7), Some("fork")), Some(1));
+    }
+}

@@ -1,0 +1,208 @@
+//! From bind to drain.
+//!
+//! One thread accepts, and deals connections out in turn to workers, each a thread with a runtime of its own. A proxy's
+//! work is mostly waking up; with both sides of a request on one thread no wake-up crosses threads, and no lock is
+//! shared on the way of the bytes. Exploring, indexing and everything else that computes runs on blocking threads.
+
+use std::net::{SocketAddr, TcpListener, TcpStream as StdStream};
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use thiserror::Error;
+use tokio::net::TcpStream;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio_util::sync::CancellationToken;
+
+use super::{App, Shared, routes};
+use crate::backend::Transport;
+use crate::config::{Config, ConfigError};
+
+/// Blocking threads of one worker: explorations, large bodies, the index.
+const BLOCKING_THREADS: usize = 8;
+
+/// Why a server did not start.
+#[derive(Debug, Error)]
+pub enum StartError {
+    /// The address is taken or not ours.
+    #[error("cannot listen on {address}: {source}")]
+    Bind {
+        /// The address.
+        address: SocketAddr,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// No place for state.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// TLS cannot be set up.
+    #[error("cannot prepare connections to backends: {0}")]
+    Transport(#[from] reqwest::Error),
+    /// No thread or runtime can be had.
+    #[error("cannot start a worker: {0}")]
+    Worker(std::io::Error),
+}
+
+/// A running gateway. Dropping it stops it without a drain.
+pub struct Server {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    stop: CancellationToken,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Binds, opens the repository in `directory`, and serves.
+    ///
+    /// # Errors
+    /// [`StartError`]; nothing is left running then.
+    pub fn start(config: Config, directory: &Path) -> Result<Server, StartError> {
+        let bind = |source| StartError::Bind {
+            address: config.listen,
+            source,
+        };
+        let listener = TcpListener::bind(config.listen).map_err(bind)?;
+        listener.set_nonblocking(true).map_err(bind)?;
+        let address = listener.local_addr().map_err(bind)?;
+        let connect_timeout = config.limits.connect_timeout;
+        let shared = Arc::new(Shared::open(config, directory, address.port())?);
+        let mut server = Server {
+            address,
+            shared,
+            stop: CancellationToken::new(),
+            threads: Vec::new(),
+        };
+        let workers = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+        let mut queues = Vec::with_capacity(workers);
+        for number in 0..workers {
+            let app = App {
+                shared: Arc::clone(&server.shared),
+                transport: Transport::new(connect_timeout)?,
+            };
+            let (queue, connections) = unbounded_channel();
+            queues.push(queue);
+            let stop = server.stop.clone();
+            server.spawn(format!("muninn-{number}"), move || work(app, connections, stop))?;
+        }
+        let stop = server.stop.clone();
+        server.spawn("muninn-accept".to_owned(), move || accept(listener, queues, stop))?;
+        Ok(server)
+    }
+
+    /// Starts a thread that runs a future on a runtime of its own.
+    fn spawn<F: Future<Output = ()>>(
+        &mut self,
+        name: String,
+        run: impl FnOnce() -> F + Send + 'static,
+    ) -> Result<(), StartError> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .max_blocking_threads(BLOCKING_THREADS)
+            .thread_name(format!("{name}-blocking"))
+            .build()
+            .map_err(StartError::Worker)?;
+        let thread = std::thread::Builder::new().name(name).spawn(move || {
+            runtime.block_on(run());
+            // Whatever still computes may finish on its own; a stop does not wait for it.
+            runtime.shutdown_background();
+        });
+        self.threads.push(thread.map_err(StartError::Worker)?);
+        Ok(())
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The state behind it.
+    #[must_use]
+    pub fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// Takes no more connections, lets open requests end within the configured time, and returns when all is quiet.
+    pub fn shut_down(mut self) {
+        self.stop.cancel();
+        for thread in self.threads.drain(..) {
+            if thread.join().is_err() {
+                tracing::error!("a worker panicked");
+            }
+        }
+        if let Some(store) = &self.shared.store {
+            store.flush();
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+async fn accept(listener: TcpListener, queues: Vec<UnboundedSender<StdStream>>, stop: CancellationToken) {
+    let listener = match tokio::net::TcpListener::from_std(listener) {
+        Ok(listener) => listener,
+        Err(error) => return tracing::error!(%error, "cannot accept connections"),
+    };
+    let mut next = 0;
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = stop.cancelled() => return,
+        };
+        match accepted.and_then(|(stream, _)| stream.into_std()) {
+            Ok(stream) => {
+                let _worker_is_gone = queues[next % queues.len()].send(stream);
+                next += 1;
+            }
+            Err(error) => {
+                // Out of descriptors, most likely: give open connections a moment to end instead of spinning.
+                tracing::warn!(%error, "a connection could not be accepted");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+    }
+}
+
+async fn work(app: App, mut connections: UnboundedReceiver<StdStream>, stop: CancellationToken) {
+    let limits = app.shared.config.limits.clone();
+    let service = routes::service(app);
+    let graceful = GracefulShutdown::new();
+    loop {
+        let stream = tokio::select! {
+            stream = connections.recv() => stream,
+            () = stop.cancelled() => None,
+        };
+        let Some(stream) = stream else { break };
+        let prepared = stream.set_nodelay(true).and_then(|()| TcpStream::from_std(stream));
+        let stream = match prepared {
+            Ok(stream) => stream,
+            Err(error) => {
+                tracing::debug!(%error, "a connection was gone before it was served");
+                continue;
+            }
+        };
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(limits.header_timeout)
+            .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service.clone()));
+        let connection = graceful.watch(connection);
+        tokio::spawn(async move {
+            if let Err(error) = connection.await {
+                tracing::debug!(%error, "a connection ended early");
+            }
+        });
+    }
+    let drained = tokio::time::timeout(limits.drain_timeout, graceful.shutdown()).await;
+    if drained.is_err() {
+        tracing::warn!("open requests were cut off after {} s", limits.drain_timeout.as_secs());
+    }
+}

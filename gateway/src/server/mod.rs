@@ -1,0 +1,22 @@
+//! The HTTP server: what it answers, and its life from bind to drain.
+//!
+//! `lifecycle` binds and runs one single-threaded runtime per core, so that a request's two connections live on one
+//! thread. `routes` says what is answered where; `converse` is a conversation's way through; `turn` decides what goes
+//! into its prompt.
+
+mod app;
+mod body;
+mod converse;
+mod guard;
+mod headers;
+mod lifecycle;
+mod notice;
+mod reply;
+mod repository;
+mod routes;
+mod turn;
+
+pub use app::{App, Shared};
+pub use lifecycle::{Server, StartError};
+pub use reply::REQUEST_ID;
+pub use repository::Repository;

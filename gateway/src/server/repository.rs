@@ -1,0 +1,120 @@
+//! The served repository: its engine, its settings, and when its index is looked at again.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use muninn_context_engine::{Engine, EngineSettings, IndexReport, Progress};
+use muninn_repo_tools::Worktree;
+
+use crate::config::{Config, ConfigError, ContextConfig, MemoryWrite, paths, repository as repository_config};
+
+/// An index is not looked at again sooner than this after the last time, and never for more than a twentieth of the time.
+const RECHECK: Duration = Duration::from_secs(1);
+const RECHECK_SHARE: u32 = 20;
+
+/// A directory that is served, whether or not it turned out to be a repository.
+pub struct Repository {
+    /// The worktree's root, or the directory where it is none.
+    pub root: PathBuf,
+    /// The engine; absent where the directory is no git repository.
+    pub engine: Option<Arc<Engine>>,
+    /// Why there is no engine.
+    pub problem: Option<String>,
+    /// What is wrong with the repository's own configuration, which is then ignored.
+    pub config_problem: Option<ConfigError>,
+    /// What is packed here.
+    pub context: ContextConfig,
+    /// Where memory is written.
+    pub memory: MemoryWrite,
+    opened: Instant,
+    refreshing: AtomicBool,
+    next_refresh_ms: AtomicU64,
+}
+
+impl Repository {
+    /// Opens a directory. One that is no repository is served without context: forwarding must still work there.
+    #[must_use]
+    pub fn open(directory: &Path, config: &Config, state_dir: &Path) -> Repository {
+        let worktree = Worktree::discover(directory);
+        let root = match &worktree {
+            Ok(worktree) => worktree.root().to_owned(),
+            Err(_) => directory.canonicalize().unwrap_or_else(|_| directory.to_owned()),
+        };
+        let (settings, config_problem) = match repository_config(config, &root) {
+            Ok(settings) => (settings, None),
+            Err(problem) => ((config.context.clone(), config.memory), Some(problem)),
+        };
+        let (context, memory) = settings;
+        let (engine, problem) = match worktree {
+            Ok(worktree) => {
+                let cache_dir = paths::repository_cache_dir(&root, worktree.common_dir(), state_dir)
+                    .inspect_err(|error| tracing::warn!(%error, "the index is kept in memory only"))
+                    .ok();
+                let settings = EngineSettings {
+                    cache_dir,
+                    threshold: context.threshold,
+                    ..EngineSettings::default()
+                };
+                (Some(Arc::new(Engine::open(worktree, settings))), None)
+            }
+            Err(error) => (None, Some(error.to_string())),
+        };
+        Repository {
+            root,
+            engine,
+            problem,
+            config_problem,
+            context,
+            memory,
+            opened: Instant::now(),
+            refreshing: AtomicBool::new(false),
+            next_refresh_ms: AtomicU64::new(0),
+        }
+    }
+
+    /// Brings the index up to date, now. `None` where there is no repository or somebody else is at it.
+    ///
+    /// # Errors
+    /// In words, where the worktree cannot be walked.
+    pub fn refresh(&self, progress: &dyn Progress) -> Result<Option<IndexReport>, String> {
+        let Some(engine) = &self.engine else {
+            return Ok(None);
+        };
+        if self.refreshing.swap(true, Ordering::AcqRel) {
+            return Ok(None);
+        }
+        let started = Instant::now();
+        let refreshed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| engine.refresh(progress)));
+        let pause = RECHECK.max(started.elapsed() * RECHECK_SHARE);
+        let next = u64::try_from((self.opened.elapsed() + pause).as_millis()).unwrap_or(u64::MAX);
+        self.next_refresh_ms.store(next, Ordering::Release);
+        self.refreshing.store(false, Ordering::Release);
+        match refreshed {
+            Ok(report) => report.map(Some).map_err(|error| error.to_string()),
+            Err(_) => Err("indexing panicked".to_owned()),
+        }
+    }
+
+    /// Whether it is time to look at the worktree again.
+    #[must_use]
+    pub fn is_due(&self) -> bool {
+        let now = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.engine.is_some()
+            && !self.refreshing.load(Ordering::Acquire)
+            && now >= self.next_refresh_ms.load(Ordering::Acquire)
+    }
+
+    /// Whether any of these claimed directories lies in the served worktree; nothing claimed counts as here.
+    #[must_use]
+    pub fn covers(&self, claimed: &[String]) -> bool {
+        let Some(engine) = &self.engine else {
+            return false;
+        };
+        claimed.is_empty()
+            || claimed
+                .iter()
+                .any(|directory| engine.worktree().contains(Path::new(directory)))
+    }
+}

@@ -1,0 +1,430 @@
+//! The life of a request before it is sent: what is put back, what is added, and the receipt of both.
+//!
+//! Nothing here may keep a request from being answered. A fault adds nothing, is written on the receipt, and leaves the
+//! body as the client sent it, or with what was put back if that much worked.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::{Duration, Instant};
+
+use http::HeaderMap;
+use muninn_context_engine::{Completeness, Exploration, Limits, render, tokens};
+use muninn_memory::redact;
+
+use super::Shared;
+use crate::inject::{Chain, Replay, Seed, TurnKey, replay};
+use crate::session::{HumanTurn, newest_human_turn, session_id, side_request, workplace};
+use crate::store::{Entry, NewEntry, Outcome, Receipt, ReceiptItem, Replays, Store, StoreError, Use};
+use crate::wire::{Insertion, Prompt, WireFormat};
+
+/// How long after the deadline an exploration may still be on its way back.
+const GRACE: Duration = Duration::from_millis(20);
+/// Less room than this in a conversation's budget is not worth a search.
+const SMALLEST_BUDGET: u32 = 200;
+const FIRST_WORDS: usize = 12;
+
+/// What the client asked us to do with its prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// Put back and add.
+    Normal,
+    /// Put back only.
+    Off,
+    /// Leave it alone.
+    Bypass,
+}
+
+impl Mode {
+    /// Reads the `x-muninn-context` header; an unknown word is no reason to refuse a request.
+    #[must_use]
+    pub(super) fn of(headers: &HeaderMap) -> Mode {
+        match headers.get(super::reply::CONTEXT).and_then(|value| value.to_str().ok()) {
+            Some("off") => Mode::Off,
+            Some("bypass") => Mode::Bypass,
+            _ => Mode::Normal,
+        }
+    }
+}
+
+/// The insertions that a request's body gets, and the receipt of them.
+pub(super) struct Plan {
+    /// What to insert.
+    pub insertions: Vec<Insertion>,
+    /// The receipt, still without backend and total time.
+    pub receipt: Receipt,
+}
+
+/// An empty receipt for a request that came now.
+#[must_use]
+pub(super) fn new_receipt(shared: &Shared, format: WireFormat, model: &str) -> Receipt {
+    Receipt {
+        id: ulid::Ulid::generate().to_string(),
+        at: jiff::Timestamp::now()
+            .round(jiff::Unit::Millisecond)
+            .unwrap_or_else(|_| jiff::Timestamp::now())
+            .to_string(),
+        format: Receipt::format_name(format).to_owned(),
+        session: None,
+        worktree: shared.repository.root.display().to_string(),
+        first_words: String::new(),
+        model: model.to_owned(),
+        backend: String::new(),
+        outcome: Outcome::None,
+        reason: None,
+        side_request: None,
+        items: Vec::new(),
+        tokens: 0,
+        replayed: Replays::default(),
+        ms: 0.0,
+        explore_ms: 0.0,
+        ledger_ms: 0.0,
+    }
+}
+
+/// Decides what goes into a prompt. `window` is the backend's context window in tokens, where known.
+pub(super) async fn plan(
+    shared: &Arc<Shared>,
+    headers: &HeaderMap,
+    prompt: &Prompt<'_>,
+    window: Option<u32>,
+    mode: Mode,
+    receipt: Receipt,
+) -> Plan {
+    let mut plan = Plan {
+        insertions: Vec::new(),
+        receipt,
+    };
+    if mode == Mode::Bypass {
+        plan.receipt.outcome = Outcome::Bypass;
+        return plan;
+    }
+    let session = session_id(headers, prompt);
+    plan.receipt.session = session.as_deref().map(|session| redact(session).into_owned());
+    let Some(store) = shared.store.clone() else {
+        return plan.failed(shared.store_problem.clone().unwrap_or_default());
+    };
+    let place = workplace(headers, prompt);
+    let here = shared.repository.covers(&place.now);
+    let at_first = place.at_first.iter().cloned().collect::<Vec<_>>();
+    let root = shared.repository.root.to_string_lossy();
+    let seed = Seed {
+        access_key: "",
+        worktree: match &place.at_first {
+            Some(elsewhere) if !shared.repository.covers(&at_first) => elsewhere,
+            _ => &root,
+        },
+    };
+    let chain = Chain::of(prompt, seed);
+    let replayed = match replay(&chain, session.as_deref(), &*store, now_ms()) {
+        Ok(replayed) => replayed,
+        Err(error) => return plan.failed(error.to_string()),
+    };
+    if shared.config.test.replay {
+        plan.put_back(prompt, &replayed, &*store);
+    }
+    let side = side_request(headers, prompt);
+    plan.receipt.side_request = side.map(|side| side.name().to_owned());
+    let turn = newest_human_turn(prompt);
+    if let Some(turn) = &turn {
+        plan.receipt.first_words = first_words(&turn.question);
+    }
+    let Some(turn) = turn.filter(|_| side.is_none()) else {
+        let reason = side.map_or("there is no new question".to_owned(), |side| {
+            format!("a side request: {}", side.name())
+        });
+        return plan.nothing_new(reason);
+    };
+    let Some(boundary) = chain.at(turn.last_text) else {
+        return plan.nothing_new("there is no new question".to_owned());
+    };
+    if let Some(entry) = replayed.at(turn.last_text) {
+        let reason = if entry.block.is_some() {
+            "this turn was asked before"
+        } else {
+            "this turn went without before"
+        };
+        return plan.nothing_new(reason.to_owned());
+    }
+    let slot = Slot {
+        key: boundary.key,
+        session,
+        after: u32::try_from(turn.end.block - turn.last_text.block).unwrap_or(0),
+    };
+    if store.went_without(slot.key, slot.session.as_deref()) {
+        return plan.nothing_new("this turn went without before".to_owned());
+    }
+    let budget = budget(shared, prompt, window, &replayed);
+    let refused = refusal(shared, mode, here, &place.now, budget);
+    if let Some((outcome, reason)) = refused {
+        store.note_went_without(slot.key, slot.without());
+        return plan.without(outcome, reason);
+    }
+    let decision = decide(shared, &store, turn.question.clone(), budget, slot).await;
+    plan.add(prompt, &turn, decision)
+}
+
+/// Why a turn is not explored at all.
+fn refusal(shared: &Shared, mode: Mode, here: bool, claimed: &[String], budget: u32) -> Option<(Outcome, String)> {
+    let repository = &shared.repository;
+    if mode == Mode::Off {
+        return Some((Outcome::Off, "the client asked for nothing new".to_owned()));
+    }
+    if !repository.context.enabled {
+        return Some((Outcome::Off, "context.enabled is false".to_owned()));
+    }
+    if let Some(problem) = &repository.problem {
+        return Some((Outcome::None, problem.clone()));
+    }
+    if !here {
+        let place = claimed.first().map(String::as_str).unwrap_or_default();
+        let root = repository.root.display();
+        return Some((
+            Outcome::None,
+            format!(
+                "the request works in {place}, outside the served {root}; to serve it, start `muninn serve --root {place}`"
+            ),
+        ));
+    }
+    (budget < SMALLEST_BUDGET).then(|| (Outcome::None, "the conversation's token budget is used up".to_owned()))
+}
+
+/// The tokens that this turn may cost.
+fn budget(shared: &Shared, prompt: &Prompt<'_>, window: Option<u32>, replayed: &Replay) -> u32 {
+    let context = &shared.repository.context;
+    let per_turn = if prompt.has_tools() {
+        context.tokens_with_tools
+    } else {
+        context.tokens_without_tools
+    };
+    let of_window = window.map_or(u32::MAX, |window| window / 5);
+    per_turn
+        .min(of_window)
+        .min(context.tokens_per_conversation.saturating_sub(replayed.tokens()))
+}
+
+/// Where in the ledger a turn's row goes.
+struct Slot {
+    key: TurnKey,
+    session: Option<String>,
+    after: u32,
+}
+
+impl Slot {
+    fn entry(&self, block: Option<String>, tokens: u32) -> NewEntry {
+        NewEntry {
+            session: self.session.clone(),
+            block,
+            tokens,
+            after: self.after,
+            now_ms: now_ms(),
+        }
+    }
+
+    fn without(&self) -> NewEntry {
+        self.entry(None, 0)
+    }
+}
+
+/// What exploring came to.
+enum Decision {
+    /// The ledger holds a row for the turn; what it says is injected.
+    Recorded {
+        entry: Entry,
+        exploration: Exploration,
+        explore_ms: f64,
+        ledger_ms: f64,
+    },
+    /// Nothing can be injected.
+    Faulty { reason: String },
+    /// The deadline passed.
+    Late,
+}
+
+const UNDECIDED: u8 = 0;
+const RECORDING: u8 = 1;
+const ABANDONED: u8 = 2;
+
+/// Explores and records, off the worker's thread. Either the row is written before the request goes on, or it is agreed
+/// that there will be none: a row that appears after the request went without it would change the conversation.
+async fn decide(shared: &Arc<Shared>, store: &Arc<dyn Store>, question: String, budget: u32, slot: Slot) -> Decision {
+    let deadline = Instant::now() + shared.repository.context.deadline;
+    let state = Arc::new(AtomicU8::new(UNDECIDED));
+    let slot = Arc::new(slot);
+    let mut work = tokio::task::spawn_blocking({
+        let (shared, store, state, slot) = (
+            Arc::clone(shared),
+            Arc::clone(store),
+            Arc::clone(&state),
+            Arc::clone(&slot),
+        );
+        move || {
+            explore_and_record(
+                &shared,
+                &*store,
+                &question,
+                Limits {
+                    tokens: budget,
+                    deadline,
+                },
+                &state,
+                &slot,
+            )
+        }
+    });
+    let until = tokio::time::Instant::from_std(deadline + GRACE);
+    let finished = match tokio::time::timeout_at(until, &mut work).await {
+        Ok(finished) => finished,
+        Err(_)
+            if state
+                .compare_exchange(UNDECIDED, ABANDONED, Ordering::AcqRel, Ordering::Acquire)
+                .is_ok() =>
+        {
+            store.note_went_without(slot.key, slot.without());
+            return Decision::Late;
+        }
+        // Being recorded: the database's own busy time bounds the wait.
+        Err(_) => work.await,
+    };
+    let decision = finished.unwrap_or_else(|error| Decision::Faulty {
+        reason: error.to_string(),
+    });
+    if matches!(decision, Decision::Faulty { .. } | Decision::Late) {
+        store.note_went_without(slot.key, slot.without());
+    }
+    decision
+}
+
+fn explore_and_record(
+    shared: &Shared,
+    store: &dyn Store,
+    question: &str,
+    limits: Limits,
+    state: &AtomicU8,
+    slot: &Slot,
+) -> Decision {
+    let Some(engine) = &shared.repository.engine else {
+        return Decision::Faulty {
+            reason: "there is no repository".to_owned(),
+        };
+    };
+    let started = Instant::now();
+    let explored = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let exploration = engine.explore(question, &limits);
+        let block = (!exploration.items.is_empty()).then(|| render::block(&exploration.items));
+        let cost = block.as_deref().map_or(0, tokens::count);
+        (exploration, block, cost)
+    }));
+    let Ok((exploration, block, cost)) = explored else {
+        return Decision::Faulty {
+            reason: "exploring panicked".to_owned(),
+        };
+    };
+    let explore_ms = millis(started.elapsed());
+    if state
+        .compare_exchange(UNDECIDED, RECORDING, Ordering::AcqRel, Ordering::Acquire)
+        .is_err()
+    {
+        return Decision::Late;
+    }
+    let started = Instant::now();
+    match store.record(slot.key, &slot.entry(block, cost)) {
+        Ok(entry) => Decision::Recorded {
+            entry,
+            exploration,
+            explore_ms,
+            ledger_ms: millis(started.elapsed()),
+        },
+        Err(error @ (StoreError::Database { .. } | StoreError::Directory { .. } | StoreError::Receipt { .. })) => {
+            Decision::Faulty {
+                reason: error.to_string(),
+            }
+        }
+    }
+}
+
+impl Plan {
+    fn failed(mut self, reason: String) -> Plan {
+        tracing::warn!(id = %self.receipt.id, "forwarded without context: {reason}");
+        self.receipt.outcome = Outcome::Failed;
+        self.receipt.reason = Some(redact(&reason).into_owned());
+        self
+    }
+
+    fn put_back(&mut self, prompt: &Prompt<'_>, replayed: &Replay, store: &dyn Store) {
+        self.insertions = replayed.insertions(prompt);
+        self.receipt.replayed = Replays {
+            blocks: replayed.blocks(),
+            tokens: replayed.tokens(),
+        };
+        let note = |turn: &crate::inject::Replayed| Use {
+            entry: turn.entry.id,
+            continuation: turn
+                .boundary
+                .continuation
+                .filter(|continuation| !turn.entry.continuations.contains(continuation)),
+        };
+        store.note_uses(replayed.turns.iter().map(note).collect());
+    }
+
+    fn nothing_new(self, reason: String) -> Plan {
+        self.without(Outcome::None, reason)
+    }
+
+    /// Nothing new; the outcome still tells that earlier blocks were put back.
+    fn without(mut self, outcome: Outcome, reason: String) -> Plan {
+        let only_replayed = outcome == Outcome::None && self.receipt.replayed.blocks > 0;
+        self.receipt.outcome = if only_replayed { Outcome::Replayed } else { outcome };
+        self.receipt.reason = Some(redact(&reason).into_owned());
+        self
+    }
+
+    fn add(mut self, prompt: &Prompt<'_>, turn: &HumanTurn, decision: Decision) -> Plan {
+        let (entry, exploration) = match decision {
+            Decision::Recorded {
+                entry,
+                exploration,
+                explore_ms,
+                ledger_ms,
+            } => {
+                self.receipt.explore_ms = explore_ms;
+                self.receipt.ledger_ms = ledger_ms;
+                (entry, exploration)
+            }
+            Decision::Faulty { reason } => return self.failed(reason),
+            Decision::Late => {
+                return self.nothing_new("the deadline passed before anything was found".to_owned());
+            }
+        };
+        let Some(block) = &entry.block else {
+            return self.nothing_new(
+                exploration
+                    .reason
+                    .unwrap_or_else(|| "nothing relevant was found".to_owned()),
+            );
+        };
+        self.insertions.extend(prompt.insert(turn.end, block));
+        self.receipt.tokens = entry.tokens;
+        self.receipt.items = exploration.items.iter().map(ReceiptItem::from).collect();
+        self.receipt.reason = exploration.reason;
+        self.receipt.outcome = match exploration.completeness {
+            Completeness::Full => Outcome::Injected,
+            Completeness::Partial => Outcome::Partial,
+        };
+        self
+    }
+}
+
+pub(super) fn first_words(question: &str) -> String {
+    let words: Vec<_> = question.split_whitespace().take(FIRST_WORDS).collect();
+    redact(&words.join(" ")).chars().take(120).collect()
+}
+
+fn now_ms() -> i64 {
+    jiff::Timestamp::now().as_millisecond()
+}
+
+/// Milliseconds with the precision that receipts show.
+#[must_use]
+pub(super) fn millis(duration: Duration) -> f64 {
+    (duration.as_secs_f64() * 1e5).round() / 100.0
+}

@@ -1,0 +1,11 @@
+//! Who asks, from where, and whether a person did: what can be told from a request before anything is done with it.
+
+mod human;
+mod identity;
+mod side_request;
+mod workplace;
+
+pub use human::{HumanTurn, human_text, newest_human_turn};
+pub use identity::session_id;
+pub use side_request::{SideRequest, side_request};
+pub use workplace::{Workplace, workplace};

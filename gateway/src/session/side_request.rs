@@ -1,0 +1,194 @@
+//! Requests that a client makes on its own behalf: titles, probes, compaction, suggestions, classifiers, subagents.
+//!
+//! They get back what was injected before, so that their prefix still hits the backend's cache, and nothing new, and
+//! nothing is learned from them. Each rule is a row of the table below, drawn from recorded requests. Rules on text test
+//! the *last text block* of the conversation, because some clients append such a block to a human turn.
+
+use http::HeaderMap;
+
+use crate::wire::{BlockKind, Members, Prompt, Role, Text};
+
+/// A kind of side request, by the name that receipts show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SideRequest(&'static str);
+
+impl SideRequest {
+    /// The rule's name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.0
+    }
+}
+
+struct Rule {
+    name: &'static str,
+    matches: fn(&Request<'_>) -> bool,
+}
+
+/// What the rules look at.
+struct Request<'a> {
+    headers: &'a HeaderMap,
+    prompt: &'a Prompt<'a>,
+    last_text: String,
+}
+
+const RULES: [Rule; 14] = [
+    Rule {
+        name: "subagent",
+        matches: |request| request.headers.contains_key("x-claude-code-agent-id"),
+    },
+    Rule {
+        name: "probe",
+        matches: |request| {
+            request.number("max_tokens") == Some(1)
+                && matches!(
+                    request.last_text.trim().to_ascii_lowercase().as_str(),
+                    "count" | "ping" | "quota" | "test" | "hi"
+                )
+        },
+    },
+    Rule {
+        name: "title (claude code)",
+        matches: |request| !request.prompt.has_tools() && request.asks_only_for_a_title(),
+    },
+    Rule {
+        name: "title (codex)",
+        matches: |request| request.last_text.contains("Generate a concise, single-line task title"),
+    },
+    Rule {
+        name: "title (opencode)",
+        matches: |request| !request.prompt.has_tools() && request.system_contains("You are a title generator"),
+    },
+    Rule {
+        name: "title request",
+        matches: |request| {
+            !request.prompt.has_tools()
+                && request
+                    .last_text
+                    .trim_start()
+                    .starts_with("Generate a title for this conversation")
+        },
+    },
+    Rule {
+        name: "classifier (auto mode)",
+        matches: |request| {
+            !request.prompt.stream()
+                && !request.prompt.has_tools()
+                && request.number("max_tokens") == Some(64)
+                && request
+                    .prompt
+                    .members
+                    .get("stop_sequences")
+                    .is_some_and(|stops| stops.contains("</block>"))
+        },
+    },
+    Rule {
+        name: "web search",
+        matches: |request| {
+            request
+                .only_tool_type()
+                .is_some_and(|name| name.starts_with("web_search_"))
+        },
+    },
+    Rule {
+        name: "compaction (claude code)",
+        matches: |request| request.last_text_starts("CRITICAL: Respond with TEXT ONLY"),
+    },
+    Rule {
+        name: "compaction (codex)",
+        matches: |request| !request.prompt.has_tools() && request.last_text.contains("CONTEXT CHECKPOINT COMPACTION"),
+    },
+    Rule {
+        name: "compaction (opencode)",
+        matches: |request| {
+            request.system_contains("context summarization agent")
+                || request.last_text.contains("context summarization agent")
+        },
+    },
+    Rule {
+        name: "suggestion",
+        matches: |request| request.last_text_starts("[SUGGESTION MODE:"),
+    },
+    Rule {
+        name: "structured output",
+        matches: |request| request.last_text_starts("[structured-output-enforce]"),
+    },
+    Rule {
+        name: "background notice",
+        matches: |request| {
+            let text = request.last_text.trim_start();
+            let text = text.strip_prefix("<system-reminder>").unwrap_or(text).trim_start();
+            text.starts_with("[SYSTEM NOTIFICATION - NOT USER INPUT]")
+        },
+    },
+];
+
+/// The rule that a request falls under, `None` for a request of a conversation.
+#[must_use]
+pub fn side_request(headers: &HeaderMap, prompt: &Prompt<'_>) -> Option<SideRequest> {
+    let request = Request {
+        headers,
+        prompt,
+        last_text: last_text(prompt),
+    };
+    RULES
+        .iter()
+        .find(|rule| (rule.matches)(&request))
+        .map(|rule| SideRequest(rule.name))
+}
+
+/// The last text block of the user's side, of which only a user message's own can be a side request's.
+fn last_text(prompt: &Prompt<'_>) -> String {
+    let last = prompt.messages.iter().rfind(|message| message.role == Role::User);
+    last.and_then(|message| message.blocks.iter().rfind(|block| block.kind == BlockKind::Text))
+        .and_then(|block| block.text)
+        .map(|text| text.decode().into_owned())
+        .unwrap_or_default()
+}
+
+impl Request<'_> {
+    fn number(&self, key: &str) -> Option<u64> {
+        self.prompt.members.parse(key)
+    }
+
+    fn last_text_starts(&self, start: &str) -> bool {
+        self.last_text.trim_start().starts_with(start)
+    }
+
+    fn system_contains(&self, needle: &str) -> bool {
+        let in_messages = self
+            .prompt
+            .messages
+            .iter()
+            .filter(|message| message.role == Role::System)
+            .flat_map(|message| message.blocks.iter().filter_map(|block| block.text));
+        self.prompt
+            .system
+            .iter()
+            .copied()
+            .chain(in_messages)
+            .any(|text| text.literal().contains(needle))
+    }
+
+    /// `output_config.format` is a schema whose one property is `title`.
+    fn asks_only_for_a_title(&self) -> bool {
+        let title_only = || -> Option<bool> {
+            let config: serde_json::Value = self.prompt.members.parse("output_config")?;
+            let properties = config.pointer("/format/schema/properties")?.as_object()?;
+            Some(properties.len() == 1 && properties.contains_key("title"))
+        };
+        title_only().unwrap_or(false)
+    }
+
+    /// The type of the one tool that the request brings.
+    fn only_tool_type(&self) -> Option<String> {
+        let tools = self.prompt.members.elements("tools");
+        let [tool] = tools.as_slice() else {
+            return None;
+        };
+        Members::of(tool)?
+            .text("type")
+            .map(Text::decode)
+            .map(|name| name.into_owned())
+    }
+}

@@ -1,0 +1,150 @@
+//! What must survive a restart and a cache clean-up: the injection ledger and the receipts.
+//!
+//! One narrow trait stands before them, because this is what several replicas would have to share one day. All SQL about
+//! shared state is in [`sqlite`]; nothing else in the gateway knows that it is a database.
+
+mod receipt;
+mod secret;
+mod sqlite;
+mod writer;
+
+use thiserror::Error;
+
+pub use receipt::{Outcome, Receipt, ReceiptItem, Replays};
+pub use secret::{machine_secret, private_file_in_private_dir};
+pub use sqlite::SqliteStore;
+
+use crate::inject::TurnKey;
+
+/// One row of the ledger: what was put at one turn of one conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Row number; grows with time.
+    pub id: i64,
+    /// The session that it was made in, where the client named one.
+    pub session: Option<String>,
+    /// The exact text that was injected, `None` where the turn went without.
+    pub block: Option<String>,
+    /// The block's tokens.
+    pub tokens: u32,
+    /// How many blocks without text stood between the turn's last text block and the injected one.
+    pub after: u32,
+    /// When the row was written, in milliseconds since the epoch.
+    pub created_ms: i64,
+    /// The chain after the model's answer, for each way in which the conversation was seen to go on.
+    pub continuations: Vec<TurnKey>,
+}
+
+/// What is to be remembered about a turn.
+#[derive(Debug, Clone, Default)]
+pub struct NewEntry {
+    /// The session, where the client named one.
+    pub session: Option<String>,
+    /// The block, `None` for a turn that goes without.
+    pub block: Option<String>,
+    /// The block's tokens.
+    pub tokens: u32,
+    /// See [`Entry::after`].
+    pub after: u32,
+    /// Now, in milliseconds since the epoch.
+    pub now_ms: i64,
+}
+
+/// A row that was replayed, and how its conversation went on.
+#[derive(Debug, Clone, Copy)]
+pub struct Use {
+    /// The row.
+    pub entry: i64,
+    /// The chain after the model's answer, where it is new.
+    pub continuation: Option<TurnKey>,
+}
+
+/// Why the store could not answer.
+#[derive(Debug, Error)]
+pub enum StoreError {
+    /// The database refused: locked, full, corrupt.
+    #[error("the ledger at {path} cannot be used: {source}")]
+    Database {
+        /// The database file.
+        path: String,
+        /// What SQLite said.
+        source: rusqlite::Error,
+    },
+    /// The state directory cannot be made or read.
+    #[error("the state directory {path} cannot be used: {source}")]
+    Directory {
+        /// The directory.
+        path: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A receipt in the database cannot be read.
+    #[error("receipt {id} is damaged: {source}")]
+    Receipt {
+        /// The receipt's id.
+        id: String,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
+}
+
+/// How much the store holds.
+#[derive(Debug, Clone, Copy, serde::Serialize)]
+pub struct StoreCounts {
+    /// Turns in the ledger.
+    pub turns: i64,
+    /// Turns that carry a block.
+    pub blocks: i64,
+    /// Receipts.
+    pub receipts: i64,
+}
+
+/// The state that outlives a process. Methods that a request waits for return within the busy time of the database;
+/// those named `note_` return at once and are carried out later.
+pub trait Store: Send + Sync {
+    /// All rows under each key, oldest first.
+    ///
+    /// # Errors
+    /// [`StoreError`] where the ledger cannot be read.
+    fn entries(&self, keys: &[TurnKey]) -> Result<Vec<Vec<Entry>>, StoreError>;
+
+    /// Durably writes a row unless the conversation has one already, and gives back the row that holds: concurrent
+    /// retries agree on it.
+    ///
+    /// # Errors
+    /// [`StoreError`] where nothing could be made durable; then nothing may be injected.
+    fn record(&self, key: TurnKey, entry: &NewEntry) -> Result<Entry, StoreError>;
+
+    /// Remembers that a turn went without, even though the ledger could not be written just now.
+    fn note_went_without(&self, key: TurnKey, entry: NewEntry);
+
+    /// Whether a turn is remembered to have gone without, and not yet written.
+    fn went_without(&self, key: TurnKey, session: Option<&str>) -> bool;
+
+    /// Notes which rows were used, for retention and for telling conversations apart.
+    fn note_uses(&self, uses: Vec<Use>);
+
+    /// Keeps a receipt.
+    fn note_receipt(&self, receipt: Receipt);
+
+    /// One receipt by id or unambiguous beginning of it.
+    ///
+    /// # Errors
+    /// [`StoreError`] where receipts cannot be read.
+    fn receipt(&self, id: &str) -> Result<Option<Receipt>, StoreError>;
+
+    /// The newest receipts, newest first.
+    ///
+    /// # Errors
+    /// [`StoreError`] where receipts cannot be read.
+    fn receipts(&self, limit: usize) -> Result<Vec<Receipt>, StoreError>;
+
+    /// How much there is.
+    ///
+    /// # Errors
+    /// [`StoreError`] where the database cannot be read.
+    fn counts(&self) -> Result<StoreCounts, StoreError>;
+
+    /// Waits until everything noted so far is written.
+    fn flush(&self);
+}

@@ -1,0 +1,149 @@
+//! A receipt: what was added to one request, from where, why, and at what cost.
+
+use muninn_context_engine::{Item, ItemKind};
+use serde::{Deserialize, Serialize};
+
+use crate::wire::WireFormat;
+
+/// What became of a request's context; also the value of the `x-muninn-context` response header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// A new block was added.
+    Injected,
+    /// A new block was added, found without the index, which was not ready.
+    Partial,
+    /// Only earlier blocks were put back.
+    Replayed,
+    /// Nothing was added.
+    None,
+    /// The client asked for nothing new.
+    Off,
+    /// The client asked for its request to be left alone.
+    Bypass,
+    /// Something of ours broke; the request went on without.
+    Failed,
+}
+
+impl Outcome {
+    /// The word that headers, logs and receipts show.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Outcome::Injected => "injected",
+            Outcome::Partial => "partial",
+            Outcome::Replayed => "replayed",
+            Outcome::None => "none",
+            Outcome::Off => "off",
+            Outcome::Bypass => "bypass",
+            Outcome::Failed => "failed",
+        }
+    }
+}
+
+/// One thing that was added.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ReceiptItem {
+    /// Code, memory or knowledge.
+    pub kind: String,
+    /// `path:first-last`, or the id of a memory.
+    pub source: String,
+    /// Git's id of the file's content at the time.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub blob: Option<String>,
+    /// When a memory was recorded.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub date: Option<String>,
+    /// How sure a memory is, 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub confidence: Option<f32>,
+    /// Cost in tokens.
+    pub tokens: u32,
+    /// How well it matched, 0 to 1.
+    pub score: f32,
+    /// What it matched on.
+    pub why: String,
+}
+
+impl From<&Item> for ReceiptItem {
+    fn from(item: &Item) -> Self {
+        let kind = match item.kind {
+            ItemKind::Code => "code",
+            ItemKind::Memory => "memory",
+            ItemKind::Knowledge => "knowledge",
+        };
+        ReceiptItem {
+            kind: kind.to_owned(),
+            source: item.source.clone(),
+            blob: item.blob.clone(),
+            date: item.date.clone(),
+            confidence: item.confidence,
+            tokens: item.tokens,
+            score: item.score,
+            why: item.why.clone(),
+        }
+    }
+}
+
+/// Earlier blocks that were put back.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub struct Replays {
+    /// How many.
+    pub blocks: usize,
+    /// Their tokens.
+    pub tokens: u32,
+}
+
+/// The receipt of one request.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Receipt {
+    /// The request's id, a ULID.
+    pub id: String,
+    /// When it came, RFC 3339.
+    pub at: String,
+    /// The request's wire format.
+    pub format: String,
+    /// The client's session, where it named one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub session: Option<String>,
+    /// The served worktree.
+    pub worktree: String,
+    /// The question's first words, redacted.
+    pub first_words: String,
+    /// The model that was asked for.
+    pub model: String,
+    /// Where the request went.
+    pub backend: String,
+    /// What became of the context.
+    pub outcome: Outcome,
+    /// Why nothing, or less than everything, was added.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub reason: Option<String>,
+    /// The rule, where this was a request on the client's own behalf.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub side_request: Option<String>,
+    /// What was added.
+    pub items: Vec<ReceiptItem>,
+    /// Tokens of what was added, fence included.
+    pub tokens: u32,
+    /// What was put back.
+    pub replayed: Replays,
+    /// Milliseconds that Muninn took before the request went on.
+    pub ms: f64,
+    /// Of these, exploring and packing.
+    pub explore_ms: f64,
+    /// Of these, writing the ledger.
+    pub ledger_ms: f64,
+}
+
+impl Receipt {
+    /// The name of a wire format in receipts.
+    #[must_use]
+    pub fn format_name(format: WireFormat) -> &'static str {
+        match format {
+            WireFormat::Chat => "chat",
+            WireFormat::Messages => "messages",
+            WireFormat::Responses => "responses",
+        }
+    }
+}

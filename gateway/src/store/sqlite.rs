@@ -1,0 +1,460 @@
+//! The store as one SQLite file in the state directory: WAL, mode 0600, short waits.
+//!
+//! Reads use a small pool of connections and never wait for writers. Ledger rows are written with a full sync, because a
+//! block that reached a backend and is forgotten would break that conversation's cache and its signatures; everything
+//! else goes through the writer's thread with a relaxed one.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params};
+
+use super::secret::{private_dir, private_file};
+use super::writer::Writer;
+use super::{Entry, NewEntry, Receipt, Store, StoreCounts, StoreError, Use};
+use crate::config::LimitsConfig;
+use crate::inject::TurnKey;
+
+/// How long a request may wait for another process's write.
+const BUSY: Duration = Duration::from_millis(250);
+const SCHEMA_VERSION: i32 = 1;
+const SCHEMA: &str = "
+    CREATE TABLE IF NOT EXISTS ledger (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        key BLOB NOT NULL,
+        session TEXT,
+        block TEXT,
+        tokens INTEGER NOT NULL,
+        after INTEGER NOT NULL,
+        created_ms INTEGER NOT NULL,
+        used_ms INTEGER NOT NULL
+    );
+    CREATE INDEX IF NOT EXISTS ledger_by_key ON ledger (key);
+    CREATE INDEX IF NOT EXISTS ledger_by_use ON ledger (used_ms);
+    CREATE TABLE IF NOT EXISTS continuations (
+        entry INTEGER NOT NULL REFERENCES ledger (id) ON DELETE CASCADE,
+        chain BLOB NOT NULL,
+        PRIMARY KEY (entry, chain)
+    ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS receipts (id TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID;
+    PRAGMA user_version = 1;
+";
+
+/// See the module's documentation.
+pub struct SqliteStore {
+    path: PathBuf,
+    readers: Mutex<Vec<Connection>>,
+    recorder: Mutex<Option<Connection>>,
+    went_without: Arc<Mutex<WentWithout>>,
+    writer: Writer,
+}
+
+/// Turns that went without and are not in the database yet, by key and session.
+pub(super) type WentWithout = HashSet<(TurnKey, Option<String>)>;
+
+/// What opening found.
+#[derive(Debug, Default)]
+pub struct Opened {
+    /// Where a damaged database was put aside, if it had to be.
+    pub set_aside: Option<PathBuf>,
+}
+
+impl SqliteStore {
+    /// Opens the store of a state directory, making both where they are missing. A database that is no database is put
+    /// aside under another name, never deleted.
+    ///
+    /// # Errors
+    /// [`StoreError`] where there can be no store: the directory or the file cannot be made, read or understood.
+    pub fn open(state_dir: &Path, limits: &LimitsConfig) -> Result<(SqliteStore, Opened), StoreError> {
+        let path = state_dir.join("state.db");
+        private_dir(state_dir)
+            .and_then(|()| private_file(&path))
+            .map_err(|source| StoreError::Directory {
+                path: state_dir.display().to_string(),
+                source,
+            })?;
+        let mut opened = Opened::default();
+        if let Err(error) = prepare(&path) {
+            if !is_damage(&error) {
+                return Err(database(&path, error));
+            }
+            opened.set_aside = Some(set_aside(&path)?);
+            private_file(&path).map_err(|source| StoreError::Directory {
+                path: path.display().to_string(),
+                source,
+            })?;
+            prepare(&path).map_err(|source| database(&path, source))?;
+        }
+        let went_without = Arc::default();
+        let store = SqliteStore {
+            writer: Writer::start(path.clone(), Arc::clone(&went_without), limits),
+            path,
+            readers: Mutex::default(),
+            recorder: Mutex::default(),
+            went_without,
+        };
+        Ok((store, opened))
+    }
+
+    fn error(&self, source: rusqlite::Error) -> StoreError {
+        database(&self.path, source)
+    }
+
+    /// Runs `read` on a connection of the pool, which gets it back unless it broke.
+    fn read<T>(&self, read: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+        let pooled = lock(&self.readers).pop();
+        let connection = match pooled {
+            Some(connection) => connection,
+            None => connect(&self.path, "NORMAL").map_err(|source| self.error(source))?,
+        };
+        let result = read(&connection).map_err(|source| self.error(source))?;
+        lock(&self.readers).push(connection);
+        Ok(result)
+    }
+}
+
+/// A connection with our settings. `synchronous` is `FULL` where a commit must survive a power cut.
+pub(super) fn connect(path: &Path, synchronous: &str) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(BUSY)?;
+    connection.pragma_update(None, "synchronous", synchronous)?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    Ok(connection)
+}
+
+fn prepare(path: &Path) -> rusqlite::Result<()> {
+    let connection = connect(path, "NORMAL")?;
+    connection.busy_timeout(Duration::from_secs(5))?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    let version: i32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    if version < SCHEMA_VERSION {
+        connection.execute_batch(&format!("BEGIN IMMEDIATE;{SCHEMA}COMMIT;"))?;
+    }
+    connection.query_row("SELECT count(*) FROM (SELECT 1 FROM ledger LIMIT 1)", [], |_| Ok(()))
+}
+
+fn is_damage(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(rusqlite::ErrorCode::NotADatabase | rusqlite::ErrorCode::DatabaseCorrupt)
+    )
+}
+
+fn set_aside(path: &Path) -> Result<PathBuf, StoreError> {
+    let aside = path.with_extension(format!("damaged-{}", jiff::Timestamp::now().as_millisecond()));
+    let failed = |source| StoreError::Directory {
+        path: path.display().to_string(),
+        source,
+    };
+    std::fs::rename(path, &aside).map_err(failed)?;
+    for suffix in ["-wal", "-shm"] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        match std::fs::remove_file(&name) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(failed(error));
+            }
+            _ => {}
+        }
+    }
+    Ok(aside)
+}
+
+fn database(path: &Path, source: rusqlite::Error) -> StoreError {
+    StoreError::Database {
+        path: path.display().to_string(),
+        source,
+    }
+}
+
+/// A lock that a panic elsewhere does not take away.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+const SELECT: &str = "SELECT id, session, block, tokens, after, created_ms FROM ledger WHERE key = ?1 ORDER BY id";
+
+fn rows(connection: &Connection, key: TurnKey) -> rusqlite::Result<Vec<Entry>> {
+    let mut select = connection.prepare_cached(SELECT)?;
+    let entry = |row: &rusqlite::Row<'_>| {
+        Ok(Entry {
+            id: row.get(0)?,
+            session: row.get(1)?,
+            block: row.get(2)?,
+            tokens: row.get(3)?,
+            after: row.get(4)?,
+            created_ms: row.get(5)?,
+            continuations: Vec::new(),
+        })
+    };
+    let mut entries: Vec<Entry> = select
+        .query_map([key.as_bytes()], entry)?
+        .collect::<rusqlite::Result<_>>()?;
+    for entry in &mut entries {
+        let mut select = connection.prepare_cached("SELECT chain FROM continuations WHERE entry = ?1")?;
+        let chains = select.query_map([entry.id], |row| row.get::<_, [u8; 32]>(0))?;
+        entry.continuations = chains
+            .map(|chain| chain.map(TurnKey::from_bytes))
+            .collect::<rusqlite::Result<_>>()?;
+    }
+    Ok(entries)
+}
+
+/// Writes a row unless one holds already. Used by requests and, for turns that went without, by the writer; the caller
+/// holds the transaction in which nobody else can do the same.
+pub(super) fn insert(transaction: &Transaction<'_>, key: TurnKey, new: &NewEntry) -> rusqlite::Result<Entry> {
+    let oldest = new.now_ms - i64::try_from(crate::inject::UNNAMED_SESSION_MEMORY.as_millis()).unwrap_or(i64::MAX);
+    let holds = |entry: &Entry| entry.session == new.session && (new.session.is_some() || entry.created_ms >= oldest);
+    if let Some(existing) = rows(transaction, key)?.into_iter().rev().find(holds) {
+        return Ok(existing);
+    }
+    transaction
+        .prepare_cached("INSERT INTO ledger (key, session, block, tokens, after, created_ms, used_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)")?
+        .execute(params![key.as_bytes(), new.session, new.block, new.tokens, new.after, new.now_ms])?;
+    Ok(Entry {
+        id: transaction.last_insert_rowid(),
+        session: new.session.clone(),
+        block: new.block.clone(),
+        tokens: new.tokens,
+        after: new.after,
+        created_ms: new.now_ms,
+        continuations: Vec::new(),
+    })
+}
+
+fn record(connection: &mut Connection, key: TurnKey, new: &NewEntry) -> rusqlite::Result<Entry> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let entry = insert(&transaction, key, new)?;
+    transaction.commit()?;
+    Ok(entry)
+}
+
+impl Store for SqliteStore {
+    fn entries(&self, keys: &[TurnKey]) -> Result<Vec<Vec<Entry>>, StoreError> {
+        if keys.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.read(|connection| keys.iter().map(|key| rows(connection, *key)).collect())
+    }
+
+    fn record(&self, key: TurnKey, entry: &NewEntry) -> Result<Entry, StoreError> {
+        let mut recorder = lock(&self.recorder);
+        let mut connection = match recorder.take() {
+            Some(connection) => connection,
+            None => connect(&self.path, "FULL").map_err(|source| self.error(source))?,
+        };
+        let recorded = record(&mut connection, key, entry).map_err(|source| self.error(source))?;
+        *recorder = Some(connection);
+        Ok(recorded)
+    }
+
+    fn note_went_without(&self, key: TurnKey, entry: NewEntry) {
+        lock(&self.went_without).insert((key, entry.session.clone()));
+        self.writer.went_without(key, entry);
+    }
+
+    fn went_without(&self, key: TurnKey, session: Option<&str>) -> bool {
+        let noted = lock(&self.went_without);
+        !noted.is_empty() && noted.contains(&(key, session.map(str::to_owned)))
+    }
+
+    fn note_uses(&self, uses: Vec<Use>) {
+        if !uses.is_empty() {
+            self.writer.uses(uses);
+        }
+    }
+
+    fn note_receipt(&self, receipt: Receipt) {
+        self.writer.receipt(receipt);
+    }
+
+    fn receipt(&self, id: &str) -> Result<Option<Receipt>, StoreError> {
+        let beginning = id.to_ascii_uppercase();
+        let body = self.read(|connection| {
+            connection
+                .query_row(
+                    "SELECT body FROM receipts WHERE id >= ?1 AND id < ?1 || 'z' ORDER BY id DESC LIMIT 1",
+                    [&beginning],
+                    |row| row.get::<_, String>(0),
+                )
+                .optional()
+        })?;
+        body.map(|body| parse_receipt(id, &body)).transpose()
+    }
+
+    fn receipts(&self, limit: usize) -> Result<Vec<Receipt>, StoreError> {
+        let bodies = self.read(|connection| {
+            let mut select = connection.prepare_cached("SELECT id, body FROM receipts ORDER BY id DESC LIMIT ?1")?;
+            select
+                .query_map([i64::try_from(limit).unwrap_or(i64::MAX)], |row| {
+                    Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
+                })?
+                .collect::<rusqlite::Result<Vec<_>>>()
+        })?;
+        bodies.iter().map(|(id, body)| parse_receipt(id, body)).collect()
+    }
+
+    fn counts(&self) -> Result<StoreCounts, StoreError> {
+        self.read(|connection| {
+            connection.query_row(
+                "SELECT (SELECT count(*) FROM ledger), (SELECT count(block) FROM ledger), (SELECT count(*) FROM receipts)",
+                [],
+                |row| {
+                    Ok(StoreCounts {
+                        turns: row.get(0)?,
+                        blocks: row.get(1)?,
+                        receipts: row.get(2)?,
+                    })
+                },
+            )
+        })
+    }
+
+    fn flush(&self) {
+        self.writer.flush();
+    }
+}
+
+fn parse_receipt(id: &str, body: &str) -> Result<Receipt, StoreError> {
+    serde_json::from_str(body).map_err(|source| StoreError::Receipt {
+        id: id.to_owned(),
+        source,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Overrides, load};
+
+    fn limits() -> LimitsConfig {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("m.toml");
+        std::fs::write(&file, "").unwrap();
+        let overrides = Overrides {
+            config: Some(file),
+            listen: None,
+        };
+        load(&overrides).unwrap().limits
+    }
+
+    fn store() -> (tempfile::TempDir, SqliteStore) {
+        let folder = tempfile::tempdir().unwrap();
+        let (store, _) = SqliteStore::open(folder.path(), &limits()).unwrap();
+        (folder, store)
+    }
+
+    fn new(session: Option<&str>, block: &str, now_ms: i64) -> NewEntry {
+        NewEntry {
+            session: session.map(str::to_owned),
+            block: Some(block.to_owned()),
+            tokens: 1,
+            after: 0,
+            now_ms,
+        }
+    }
+
+    #[test]
+    fn the_first_row_holds_and_sessions_have_their_own() {
+        let (_folder, store) = store();
+        let key = TurnKey::for_test(1);
+        assert_eq!(
+            store.record(key, &new(Some("a"), "one", 1)).unwrap().block.as_deref(),
+            Some("one")
+        );
+        assert_eq!(
+            store.record(key, &new(Some("a"), "two", 2)).unwrap().block.as_deref(),
+            Some("one")
+        );
+        assert_eq!(
+            store.record(key, &new(Some("b"), "three", 3)).unwrap().block.as_deref(),
+            Some("three")
+        );
+        assert_eq!(
+            store.record(key, &new(None, "four", 4)).unwrap().block.as_deref(),
+            Some("four")
+        );
+        assert_eq!(
+            store.record(key, &new(None, "five", 600_004)).unwrap().block.as_deref(),
+            Some("four")
+        );
+        assert_eq!(
+            store.record(key, &new(None, "six", 600_005)).unwrap().block.as_deref(),
+            Some("six")
+        );
+        assert_eq!(store.entries(&[key]).unwrap()[0].len(), 4);
+    }
+
+    #[test]
+    fn a_locked_database_refuses_a_record_but_not_a_read() {
+        let (folder, store) = store();
+        let key = TurnKey::for_test(2);
+        store.record(key, &new(Some("a"), "one", 1)).unwrap();
+        let other = Connection::open(folder.path().join("state.db")).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        assert!(store.record(TurnKey::for_test(3), &new(Some("a"), "two", 2)).is_err());
+        assert_eq!(store.entries(&[key]).unwrap()[0].len(), 1);
+        store.note_went_without(
+            TurnKey::for_test(3),
+            NewEntry {
+                session: Some("a".into()),
+                now_ms: 3,
+                ..NewEntry::default()
+            },
+        );
+        assert!(store.went_without(TurnKey::for_test(3), Some("a")));
+        other.execute_batch("COMMIT").unwrap();
+        store.flush();
+        assert_eq!(store.entries(&[TurnKey::for_test(3)]).unwrap()[0][0].block, None);
+    }
+
+    #[test]
+    fn a_damaged_database_is_put_aside_and_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(
+            folder.path().join("state.db"),
+            "this is not a database, and it is long enough to tell".repeat(99),
+        )
+        .unwrap();
+        let (store, opened) = SqliteStore::open(folder.path(), &limits()).unwrap();
+        let aside = opened.set_aside.unwrap();
+        assert!(std::fs::read_to_string(aside).unwrap().starts_with("this is not"));
+        assert!(store.record(TurnKey::for_test(1), &new(None, "x", 1)).is_ok());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn all_files_are_private() {
+        use std::os::unix::fs::PermissionsExt;
+        let (folder, store) = store();
+        store.record(TurnKey::for_test(1), &new(None, "x", 1)).unwrap();
+        for file in std::fs::read_dir(folder.path()).unwrap() {
+            let file = file.unwrap();
+            assert_eq!(
+                file.metadata().unwrap().permissions().mode() & 0o777,
+                0o600,
+                "{:?}",
+                file.file_name()
+            );
+        }
+    }
+
+    #[test]
+    fn uses_are_noted_and_tell_conversations_apart() {
+        let (_folder, store) = store();
+        let key = TurnKey::for_test(4);
+        let entry = store.record(key, &new(None, "x", 1)).unwrap();
+        store.note_uses(vec![Use {
+            entry: entry.id,
+            continuation: Some(TurnKey::for_test(9)),
+        }]);
+        store.flush();
+        assert_eq!(
+            store.entries(&[key]).unwrap()[0][0].continuations,
+            vec![TurnKey::for_test(9)]
+        );
+    }
+}

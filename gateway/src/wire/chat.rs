@@ -1,0 +1,38 @@
+//! Chat completions: `messages` with roles, content as a string or as parts.
+
+use super::prompt::{Block, BlockKind, Insertion, Message, ParseError, Role, content, role};
+use super::scan::{Members, elements, span};
+
+pub(super) fn messages<'a>(members: &Members<'a>) -> Result<Vec<Message<'a>>, ParseError> {
+    let raw = members.get("messages").ok_or(ParseError::Missing("messages"))?;
+    let list = elements(raw).ok_or(ParseError::WrongType("messages", "an array"))?;
+    Ok(list.into_iter().map(message).collect())
+}
+
+fn message(raw: &str) -> Message<'_> {
+    let members = Members::of(raw).unwrap_or_default();
+    let role = role(members.text("role"));
+    let of_text = if role == Role::Tool {
+        BlockKind::ToolResult
+    } else {
+        BlockKind::Text
+    };
+    let kind_of = |name: &str, _: &Members<'_>| {
+        if name == "text" { of_text } else { BlockKind::Other }
+    };
+    let (content, blocks) = content(members.get("content"), kind_of, of_text);
+    Message { role, content, blocks }
+}
+
+/// Inside the text itself, before its closing quote: the one place that every backend of this format reads the same
+/// way, whether the content is a string or parts, so that a client that turns one into the other changes nothing.
+pub(super) fn insert(body: &str, target: &Block<'_>, literal: &str) -> Vec<Insertion> {
+    let Some(text) = target.text else {
+        return Vec::new();
+    };
+    let inner = &literal[1..literal.len() - 1];
+    vec![Insertion::new(
+        span(body, text.literal()).end - 1,
+        format!(r"\n\n{inner}"),
+    )]
+}

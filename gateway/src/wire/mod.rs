@@ -1,0 +1,65 @@
+//! The three wire formats, as bytes: pure functions, no I/O.
+//!
+//! A request is never parsed into a tree and written out again, because that reorders keys, rounds numbers and breaks
+//! what clients sign. [`Prompt`] is a view over the raw body instead: it knows where each text block lies, so that a
+//! block can be spliced in and everything else stays as it was. `answer` and `error` write the few bodies that are our
+//! own. Conversion between formats will live beside them.
+
+pub mod answer;
+mod chat;
+pub mod error;
+mod messages;
+mod prompt;
+mod responses;
+mod scan;
+
+use serde::Serialize;
+
+pub use prompt::{Block, BlockKind, Content, Insertion, Message, ParseError, Prompt, Role, Site};
+pub use scan::{Members, Text};
+
+/// Which of the three APIs a request speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WireFormat {
+    /// `POST /v1/chat/completions`.
+    Chat,
+    /// `POST /v1/messages`.
+    Messages,
+    /// `POST /v1/responses`.
+    Responses,
+}
+
+/// A family of wire formats that a backend speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Dialect {
+    /// Chat completions and responses.
+    #[serde(rename = "openai")]
+    OpenAi,
+    /// Messages.
+    Anthropic,
+}
+
+impl WireFormat {
+    /// The dialect that this format belongs to.
+    #[must_use]
+    pub fn dialect(self) -> Dialect {
+        match self {
+            WireFormat::Chat | WireFormat::Responses => Dialect::OpenAi,
+            WireFormat::Messages => Dialect::Anthropic,
+        }
+    }
+
+    /// The format that a path belongs to, for errors on paths that are only forwarded.
+    #[must_use]
+    pub fn of_path(path: &str) -> WireFormat {
+        if path.starts_with("/v1/messages") {
+            WireFormat::Messages
+        } else if path.starts_with("/v1/responses") {
+            WireFormat::Responses
+        } else {
+            WireFormat::Chat
+        }
+    }
+}

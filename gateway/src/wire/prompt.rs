@@ -1,0 +1,393 @@
+//! A request as turns and text blocks, over the bytes that the client sent.
+//!
+//! One view for three wire formats: what the ledger, the rules for side requests and the search for a question need to
+//! know is the same everywhere, namely who said which text in which order, and where in the body another block could
+//! stand. The per-format files only say how to find that.
+
+use std::ops::Range;
+
+use thiserror::Error;
+
+use super::scan::{Members, Text, span};
+use super::{WireFormat, chat, messages, responses};
+
+/// Why a body is not a request.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum ParseError {
+    /// Not JSON, or not UTF-8.
+    #[error("the body is not valid JSON: {0}")]
+    Json(String),
+    /// JSON, but no object.
+    #[error("the body must be a JSON object")]
+    NotAnObject,
+    /// A member is missing that no request goes without.
+    #[error("`{0}` is missing")]
+    Missing(&'static str),
+    /// A member has the wrong type.
+    #[error("`{0}` must be {1}")]
+    WrongType(&'static str, &'static str),
+}
+
+/// Who a message is from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// System and developer text, in any position.
+    System,
+    /// The user's side, human or not.
+    User,
+    /// The model's side: text, thinking, calls of tools.
+    Assistant,
+    /// Results of tools, where the format gives them a role of their own.
+    Tool,
+    /// Anything else: a future kind of item.
+    Other,
+}
+
+/// What a block of a message is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BlockKind {
+    /// Text that somebody wrote.
+    Text,
+    /// The result of a tool.
+    ToolResult,
+    /// Images, documents, thinking, calls: everything that carries no text of its own for us.
+    Other,
+}
+
+/// One block (messages), part (chat completions) or content item (responses).
+#[derive(Debug, Clone, Copy)]
+pub struct Block<'a> {
+    /// What it is.
+    pub kind: BlockKind,
+    /// Its text, for text blocks.
+    pub text: Option<Text<'a>>,
+    /// The whole block as it stands in the body; for string content the literal.
+    pub raw: &'a str,
+}
+
+/// How a message holds its blocks, which decides how another one is added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Content<'a> {
+    /// A plain string.
+    String(&'a str),
+    /// An array of blocks.
+    List(&'a str),
+    /// `input` of a responses request as one string, without a message around it.
+    Bare(&'a str),
+    /// Nothing that a block could be added to.
+    None,
+}
+
+/// One message or item.
+#[derive(Debug)]
+pub struct Message<'a> {
+    /// Who it is from.
+    pub role: Role,
+    /// How it holds its blocks.
+    pub content: Content<'a>,
+    /// Its blocks in order.
+    pub blocks: Vec<Block<'a>>,
+}
+
+/// A request's body, seen as turns.
+#[derive(Debug)]
+pub struct Prompt<'a> {
+    /// The wire format.
+    pub format: WireFormat,
+    /// All members of the body.
+    pub members: Members<'a>,
+    /// The body.
+    pub body: &'a str,
+    /// Top-level system text (`system`, `instructions`).
+    pub system: Vec<Text<'a>>,
+    /// The conversation.
+    pub messages: Vec<Message<'a>>,
+}
+
+/// A place for a block: right after block `block` of message `message`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Site {
+    /// Index into [`Prompt::messages`].
+    pub message: usize,
+    /// Index into [`Message::blocks`].
+    pub block: usize,
+}
+
+/// Bytes to insert at an offset of the body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Insertion {
+    /// Byte offset into the original body.
+    pub at: usize,
+    /// What to put there.
+    pub bytes: String,
+    /// How many bytes of the original it stands for: 0, except where the user's routes rename a model.
+    pub replaces: usize,
+}
+
+impl Insertion {
+    /// A pure insertion.
+    #[must_use]
+    pub fn new(at: usize, bytes: String) -> Insertion {
+        Insertion { at, bytes, replaces: 0 }
+    }
+}
+
+impl<'a> Prompt<'a> {
+    /// Reads a body.
+    ///
+    /// # Errors
+    /// [`ParseError`], in words that a client's user can act on.
+    pub fn parse(format: WireFormat, body: &'a [u8]) -> Result<Prompt<'a>, ParseError> {
+        let body = std::str::from_utf8(body).map_err(|error| ParseError::Json(error.to_string()))?;
+        let trimmed = body.trim_ascii();
+        let members = match serde_json::from_str::<Members<'a>>(trimmed) {
+            Ok(members) => members,
+            Err(error) if error.is_data() && !trimmed.starts_with('{') => {
+                return Err(ParseError::NotAnObject);
+            }
+            Err(error) => return Err(ParseError::Json(error.to_string())),
+        };
+        let (system, messages) = match format {
+            WireFormat::Chat => (Vec::new(), chat::messages(&members)?),
+            WireFormat::Messages => (messages::system(&members), messages::messages(&members)?),
+            WireFormat::Responses => (responses::instructions(&members), responses::items(&members)?),
+        };
+        Ok(Prompt {
+            format,
+            members,
+            body,
+            system,
+            messages,
+        })
+    }
+
+    /// The model that the client named.
+    #[must_use]
+    pub fn model(&self) -> Option<Text<'a>> {
+        self.members.text("model")
+    }
+
+    /// Puts another name in place of the model's, the one replacement that is ever made, and only on a user's route.
+    #[must_use]
+    pub fn rename_model(&self, name: &str) -> Option<Insertion> {
+        let span = span(self.body, self.model()?.literal());
+        Some(Insertion {
+            at: span.start,
+            bytes: serde_json::Value::from(name).to_string(),
+            replaces: span.len(),
+        })
+    }
+
+    /// Whether the client asked for a stream.
+    #[must_use]
+    pub fn stream(&self) -> bool {
+        self.members.get("stream") == Some("true")
+    }
+
+    /// Whether the client sent tools.
+    #[must_use]
+    pub fn has_tools(&self) -> bool {
+        self.members
+            .get("tools")
+            .is_some_and(|tools| tools.starts_with('[') && tools[1..].trim_ascii_start() != "]")
+    }
+
+    /// The index of the first message after the model's last word: where the newest turn starts.
+    #[must_use]
+    pub fn tail(&self) -> usize {
+        self.messages
+            .iter()
+            .rposition(|message| message.role == Role::Assistant)
+            .map_or(0, |index| index + 1)
+    }
+
+    /// The insertions that put `block` at `site`, in the format's own way.
+    #[must_use]
+    pub fn insert(&self, site: Site, block: &str) -> Vec<Insertion> {
+        let Some(message) = self.messages.get(site.message) else {
+            return Vec::new();
+        };
+        let Some(target) = message.blocks.get(site.block) else {
+            return Vec::new();
+        };
+        let literal = serde_json::Value::from(block).to_string();
+        let whole = span(self.body, target.raw);
+        match (self.format, message.content) {
+            (_, Content::None) => Vec::new(),
+            (WireFormat::Chat, _) => chat::insert(self.body, target, &literal),
+            (WireFormat::Messages, Content::List(_)) => vec![Insertion::new(
+                whole.end,
+                format!(r#",{{"type":"text","text":{literal}}}"#),
+            )],
+            (WireFormat::Messages, _) => wrap(
+                &whole,
+                r#"[{"type":"text","text":"#,
+                &format!(r#"}},{{"type":"text","text":{literal}}}]"#),
+            ),
+            (WireFormat::Responses, Content::List(_)) => vec![Insertion::new(
+                whole.end,
+                format!(r#",{{"type":"input_text","text":{literal}}}"#),
+            )],
+            (WireFormat::Responses, Content::Bare(_)) => wrap(
+                &whole,
+                r#"[{"type":"message","role":"user","content":[{"type":"input_text","text":"#,
+                &format!(r#"}},{{"type":"input_text","text":{literal}}}]}}]"#),
+            ),
+            (WireFormat::Responses, Content::String(_)) => wrap(
+                &whole,
+                r#"[{"type":"input_text","text":"#,
+                &format!(r#"}},{{"type":"input_text","text":{literal}}}]"#),
+            ),
+        }
+    }
+}
+
+fn wrap(span: &Range<usize>, before: &str, after: &str) -> Vec<Insertion> {
+    vec![
+        Insertion::new(span.start, before.to_owned()),
+        Insertion::new(span.end, after.to_owned()),
+    ]
+}
+
+/// Blocks of a `content` member that is a string or an array of objects with a `type`.
+pub(super) fn content<'a>(
+    content: Option<&'a str>,
+    kind_of: impl Fn(&str, &Members<'a>) -> BlockKind,
+    of_string: BlockKind,
+) -> (Content<'a>, Vec<Block<'a>>) {
+    let Some(raw) = content else {
+        return (Content::None, Vec::new());
+    };
+    if let Some(text) = Text::of(raw) {
+        let block = Block {
+            kind: of_string,
+            text: (of_string == BlockKind::Text).then_some(text),
+            raw,
+        };
+        return (Content::String(raw), vec![block]);
+    }
+    let Some(elements) = super::scan::elements(raw) else {
+        return (Content::None, Vec::new());
+    };
+    let block = |raw: &'a str| {
+        let members = Members::of(raw).unwrap_or_default();
+        let name = members.text("type").map(Text::decode).unwrap_or_default();
+        let kind = kind_of(&name, &members);
+        let text = if kind == BlockKind::Text {
+            members.text("text")
+        } else {
+            None
+        };
+        let kind = if kind == BlockKind::Text && text.is_none() {
+            BlockKind::Other
+        } else {
+            kind
+        };
+        Block { kind, text, raw }
+    };
+    (Content::List(raw), elements.into_iter().map(block).collect())
+}
+
+/// The role that a name stands for.
+pub(super) fn role(name: Option<Text<'_>>) -> Role {
+    match name.map(Text::decode).as_deref() {
+        Some("system" | "developer") => Role::System,
+        Some("user") => Role::User,
+        Some("assistant") => Role::Assistant,
+        Some("tool" | "function") => Role::Tool,
+        _ => Role::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inject::splice;
+
+    fn spliced(format: WireFormat, body: &str, site: Site) -> String {
+        let prompt = Prompt::parse(format, body.as_bytes()).unwrap();
+        String::from_utf8(splice(body.as_bytes().to_vec(), prompt.insert(site, "B\"\n")).to_vec()).unwrap()
+    }
+
+    const FIRST: Site = Site { message: 0, block: 0 };
+
+    #[test]
+    fn each_format_takes_a_block_in_its_own_way() {
+        let cases = [
+            (
+                WireFormat::Messages,
+                r#"{"messages":[{"role":"user","content":"hi"}]}"#,
+                r#"{"messages":[{"role":"user","content":[{"type":"text","text":"hi"},{"type":"text","text":"B\"\n"}]}]}"#,
+            ),
+            (
+                WireFormat::Messages,
+                r#"{"messages":[{"content":[ {"type":"text","text":"hi","cache_control":{}} ],"role":"user"}]}"#,
+                r#"{"messages":[{"content":[ {"type":"text","text":"hi","cache_control":{}},{"type":"text","text":"B\"\n"} ],"role":"user"}]}"#,
+            ),
+            (
+                WireFormat::Chat,
+                r#"{"messages":[{"role":"user","content":"hi"}]}"#,
+                r#"{"messages":[{"role":"user","content":"hi\n\nB\"\n"}]}"#,
+            ),
+            (
+                WireFormat::Chat,
+                r#"{"messages":[{"role":"user","content":[{"type":"text","text":"hi"},{"type":"image_url","image_url":{}}]}]}"#,
+                r#"{"messages":[{"role":"user","content":[{"type":"text","text":"hi\n\nB\"\n"},{"type":"image_url","image_url":{}}]}]}"#,
+            ),
+            (
+                WireFormat::Responses,
+                r#"{"input":"hi"}"#,
+                r#"{"input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"hi"},{"type":"input_text","text":"B\"\n"}]}]}"#,
+            ),
+            (
+                WireFormat::Responses,
+                r#"{"input":[{"role":"user","content":"hi"}]}"#,
+                r#"{"input":[{"role":"user","content":[{"type":"input_text","text":"hi"},{"type":"input_text","text":"B\"\n"}]}]}"#,
+            ),
+            (
+                WireFormat::Responses,
+                r#"{"input":[{"role":"user","content":[{"type":"input_text","text":"hi"}]}]}"#,
+                r#"{"input":[{"role":"user","content":[{"type":"input_text","text":"hi"},{"type":"input_text","text":"B\"\n"}]}]}"#,
+            ),
+        ];
+        for (format, body, expected) in cases {
+            assert_eq!(spliced(format, body, FIRST), expected);
+        }
+    }
+
+    #[test]
+    fn bad_bodies_are_told_apart() {
+        let parse = |body: &[u8]| Prompt::parse(WireFormat::Chat, body).map(|_| ()).unwrap_err();
+        assert!(matches!(parse(b"{\"messages\":[}"), ParseError::Json(_)));
+        assert!(matches!(parse(b"{\"messages\":[]} x"), ParseError::Json(_)));
+        assert!(matches!(parse(b"\xff\xfe"), ParseError::Json(_)));
+        assert_eq!(parse(b"[1]"), ParseError::NotAnObject);
+        assert_eq!(parse(b"{}"), ParseError::Missing("messages"));
+        assert_eq!(
+            parse(b"{\"messages\":3}"),
+            ParseError::WrongType("messages", "an array")
+        );
+    }
+
+    #[test]
+    fn deep_nesting_is_neither_followed_nor_fatal() {
+        let deep = format!(
+            r#"{{"messages":[],"x":{}{}}}"#,
+            "[".repeat(200_000),
+            "]".repeat(200_000)
+        );
+        assert!(Prompt::parse(WireFormat::Chat, deep.as_bytes()).is_ok());
+        let content = format!(
+            r#"{{"messages":[{{"role":"user","content":{}{}}}]}}"#,
+            "[".repeat(200_000),
+            "]".repeat(200_000)
+        );
+        assert!(Prompt::parse(WireFormat::Messages, content.as_bytes()).is_ok());
+    }
+
+    #[test]
+    fn the_tail_starts_after_the_models_last_word() {
+        let body = br#"{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"tool","content":"c"},{"role":"user","content":"d"}]}"#;
+        assert_eq!(Prompt::parse(WireFormat::Chat, body).unwrap().tail(), 2);
+    }
+}

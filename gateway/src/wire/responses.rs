@@ -1,0 +1,61 @@
+//! Responses: `input` as a string or as items, of which only some are messages.
+
+use super::prompt::{Block, BlockKind, Content, Message, ParseError, Role, content, role};
+use super::scan::{Members, Text, elements};
+
+pub(super) fn instructions<'a>(members: &Members<'a>) -> Vec<Text<'a>> {
+    members.text("instructions").into_iter().collect()
+}
+
+pub(super) fn items<'a>(members: &Members<'a>) -> Result<Vec<Message<'a>>, ParseError> {
+    // A stored prompt or conversation may stand for the input; then there is nothing to look at and nothing to add.
+    let Some(raw) = members.get("input") else {
+        return match members
+            .get("prompt")
+            .or_else(|| members.get("conversation"))
+            .or_else(|| members.get("previous_response_id"))
+        {
+            Some(_) => Ok(Vec::new()),
+            None => Err(ParseError::Missing("input")),
+        };
+    };
+    if let Some(text) = Text::of(raw) {
+        let block = Block {
+            kind: BlockKind::Text,
+            text: Some(text),
+            raw,
+        };
+        return Ok(vec![Message {
+            role: Role::User,
+            content: Content::Bare(raw),
+            blocks: vec![block],
+        }]);
+    }
+    let list = elements(raw).ok_or(ParseError::WrongType("input", "a string or an array"))?;
+    Ok(list.into_iter().map(item).collect())
+}
+
+fn item(raw: &str) -> Message<'_> {
+    let members = Members::of(raw).unwrap_or_default();
+    let kind = members.text("type").map(Text::decode).unwrap_or_default();
+    let role = match &*kind {
+        "message" | "" => role(members.text("role")),
+        "reasoning" => Role::Assistant,
+        name if name.ends_with("_call") => Role::Assistant,
+        name if name.ends_with("_call_output") => Role::Tool,
+        _ => Role::Other,
+    };
+    if !matches!(&*kind, "message" | "") {
+        return Message {
+            role,
+            content: Content::None,
+            blocks: Vec::new(),
+        };
+    }
+    let kind_of = |name: &str, _: &Members<'_>| match name {
+        "input_text" | "output_text" | "text" => BlockKind::Text,
+        _ => BlockKind::Other,
+    };
+    let (content, blocks) = content(members.get("content"), kind_of, BlockKind::Text);
+    Message { role, content, blocks }
+}
