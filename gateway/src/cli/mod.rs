@@ -80,6 +80,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             return ExitCode::from(if error.use_stderr() { Exit::Usage } else { Exit::Success } as u8);
         }
     };
+    // Of two TLS back ends, the one that builds with no more than a C compiler. Only the first call in a process counts.
+    let _already_installed = rustls::crypto::ring::default_provider().install_default();
     let common = cli.common;
     let done = match cli.command {
         Command::Init(command) => command.run(&common),

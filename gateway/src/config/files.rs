@@ -76,7 +76,8 @@ pub(super) fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, C
 fn explain(text: &str, error: &toml::de::Error) -> String {
     let line = error
         .span()
-        .map(|span| text.get(..span.start).unwrap_or(text).lines().count().max(1));
+        .and_then(|span| text.get(..span.start))
+        .map(|before| before.matches('\n').count() + 1);
     let mut message = match line {
         Some(line) => format!("line {line}: {}", error.message()),
         None => error.message().to_owned(),

@@ -347,7 +347,10 @@ mod tests {
         (folder, store)
     }
 
-    fn new(session: Option<&str>, block: &str, now_ms: i64) -> NewEntry {
+    /// `later_ms` after the start of the test run: rows must not be so old that the writer's cleaning takes them.
+    fn new(session: Option<&str>, block: &str, later_ms: i64) -> NewEntry {
+        static START: std::sync::LazyLock<i64> = std::sync::LazyLock::new(|| jiff::Timestamp::now().as_millisecond());
+        let now_ms = *START + later_ms;
         NewEntry {
             session: session.map(str::to_owned),
             block: Some(block.to_owned()),
@@ -400,9 +403,8 @@ mod tests {
         store.note_went_without(
             TurnKey::for_test(3),
             NewEntry {
-                session: Some("a".into()),
-                now_ms: 3,
-                ..NewEntry::default()
+                block: None,
+                ..new(Some("a"), "", 3)
             },
         );
         assert!(store.went_without(TurnKey::for_test(3), Some("a")));

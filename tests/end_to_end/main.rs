@@ -1,0 +1,1 @@
+//! The real binary, real sockets, real git.
