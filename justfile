@@ -1,0 +1,29 @@
+# One front door for people and CI. Each recipe is a plain command, so nothing here is needed to do the same by hand.
+
+# Everything that CI runs, in its order.
+all: test lint doc backends
+
+# The README's test command.
+test:
+    cargo test --workspace
+
+# Formatting and lints, warnings denied.
+lint:
+    cargo fmt --all --check
+    cargo clippy --workspace --all-targets -- -D warnings
+
+# Documentation, warnings denied.
+doc:
+    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+
+# Licences, advisories and the number of dependencies (needs cargo-deny).
+deny:
+    cargo deny check
+
+# A real model server behind the gateway (needs Python, pip and AVX2).
+backends:
+    tests/backends/run
+
+# What the gateway costs, side by side with nginx and vllm-router.
+bench:
+    benches/beside.sh
