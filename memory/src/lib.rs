@@ -1,1 +1,32 @@
 //! What a team knows, and recall over it.
+//!
+//! Three layers, of which this crate holds the reading side: curated [`knowledge`] (Markdown that people wrote),
+//! [`records`] (one JSON object a line, learned from sessions), and the derived [`cache`] that only saves time. Recall
+//! is [`lexical`]; whatever leaves for a prompt, a record or a log goes through [`redact()`] first.
+//!
+//! ```
+//! use muninn_memory::lexical::{Bm25, Tokenizer, counted};
+//!
+//! let mut tokenizer = Tokenizer::new();
+//! let mut index = Bm25::default();
+//! for text in ["fn replay_ledger()", "fn parse_header()"] {
+//!     index.add(counted(&mut tokenizer, text).iter().map(|(term, n)| (term.as_str(), *n)));
+//! }
+//! let question = counted(&mut tokenizer, "how does replaying work");
+//! let best = index.search(question.iter().map(|(term, _)| (term.as_str(), 1.0)));
+//! assert_eq!(best[0].0.0, 0);
+//! ```
+
+pub mod cache;
+pub mod knowledge;
+pub mod lexical;
+pub mod markdown;
+pub mod recall;
+pub mod records;
+pub mod redact;
+
+#[cfg(test)]
+mod fixture;
+
+pub use recall::{Memories, Memory, MemoryKind};
+pub use redact::redact;

@@ -36,10 +36,13 @@ pub(super) struct Link {
     pub(super) connection: Connection<TokioIo<TcpStream>, Full<Bytes>>,
 }
 
-/// Idle connections of one worker, by host and port.
+/// Links by host and port, with the time since when each is idle.
+type Idle = HashMap<String, Vec<(Instant, Link)>>;
+
+/// Idle connections of one worker.
 #[derive(Clone)]
 pub(super) struct DirectPool {
-    idle: Arc<Mutex<HashMap<String, Vec<(Instant, Link)>>>>,
+    idle: Arc<Mutex<Idle>>,
     connect_timeout: Duration,
 }
 

@@ -66,7 +66,7 @@ impl Transport {
         Ok(Transport {
             direct: DirectPool::new(connect_timeout),
             general,
-            plain_http_is_proxied: env_vars::HTTP_PROXIES.iter().any(|name| is_set(&name)),
+            plain_http_is_proxied: env_vars::HTTP_PROXIES.iter().any(is_set),
         })
     }
 

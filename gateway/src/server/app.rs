@@ -1,6 +1,6 @@
 //! What all requests of one gateway share.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::backend::{Router, Transport};
@@ -47,7 +47,7 @@ impl Shared {
     }
 }
 
-fn open_store(config: &Config, state_dir: &PathBuf) -> (Option<Arc<dyn Store>>, Option<String>) {
+fn open_store(config: &Config, state_dir: &Path) -> (Option<Arc<dyn Store>>, Option<String>) {
     match SqliteStore::open(state_dir, &config.limits) {
         Ok((store, opened)) => {
             if let Some(aside) = opened.set_aside {

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use super::secret::{private_dir, private_file};
@@ -122,6 +123,8 @@ pub(super) fn connect(path: &Path, synchronous: &str) -> rusqlite::Result<Connec
     connection.busy_timeout(BUSY)?;
     connection.pragma_update(None, "synchronous", synchronous)?;
     connection.pragma_update(None, "foreign_keys", true)?;
+    // Without the planner's stability guarantee SQLite prepares a statement anew for every key that is bound to it.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(connection)
 }
 
@@ -237,7 +240,11 @@ impl Store for SqliteStore {
         if keys.is_empty() {
             return Ok(Vec::new());
         }
-        self.read(|connection| keys.iter().map(|key| rows(connection, *key)).collect())
+        // One read transaction for all keys: a lock on the file costs more than a look-up.
+        self.read(|connection| {
+            let transaction = connection.unchecked_transaction()?;
+            keys.iter().map(|key| rows(&transaction, *key)).collect()
+        })
     }
 
     fn record(&self, key: TurnKey, entry: &NewEntry) -> Result<Entry, StoreError> {

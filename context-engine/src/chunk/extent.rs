@@ -1,0 +1,113 @@
+//! How far a definition reaches, by indentation.
+
+/// A line as the rules see it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    Blank,
+    /// Says nothing about nesting: a preprocessor directive, a label.
+    Neutral,
+    /// Begins with a bracket or word that closes, or opens a body, at this indentation.
+    Bracket(usize),
+    Text(usize),
+}
+
+/// Columns of white space before a line's text; a tab goes to the next multiple of four.
+pub(super) fn indent(line: &str) -> usize {
+    let mut column = 0;
+    for c in line.chars() {
+        match c {
+            ' ' => column += 1,
+            '\t' => column += 4 - column % 4,
+            _ => break,
+        }
+    }
+    column
+}
+
+pub(super) fn shape(line: &str) -> Shape {
+    let text = line.trim();
+    let column = indent(line);
+    let word = text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or("");
+    let directive = ["#if", "#el", "#en", "#de", "#un", "#in", "#pr"]
+        .iter()
+        .any(|start| text.starts_with(start));
+    match text.chars().next() {
+        None => Shape::Blank,
+        Some('#') if column == 0 && directive => Shape::Neutral,
+        Some(_)
+            if text.ends_with(':') && text.len() == word.len() + 1 && !["else", "try", "finally"].contains(&word) =>
+        {
+            Shape::Neutral
+        }
+        Some('}' | ')' | ']' | '{' | '>') => Shape::Bracket(column),
+        Some(_) if matches!(word, "end" | "where" | "done" | "fi" | "esac") => Shape::Bracket(column),
+        Some(_) => Shape::Text(column),
+    }
+}
+
+/// The last line of the definition whose first line is `start`; lines from `end` on are not looked at.
+pub(super) fn last_line(lines: &[&str], start: usize, end: usize) -> usize {
+    let own = indent(lines[start]);
+    let mut last = start;
+    for (at, line) in lines.iter().enumerate().take(end).skip(start + 1) {
+        match shape(line) {
+            Shape::Blank | Shape::Neutral => {}
+            Shape::Bracket(column) | Shape::Text(column) if column > own => last = at,
+            Shape::Bracket(column) if column == own => last = at,
+            _ => break,
+        }
+    }
+    last
+}
+
+/// The first line of the comments and attributes that stand right above a definition, not before `floor`.
+pub(super) fn with_preamble(lines: &[&str], start: usize, floor: usize) -> usize {
+    const MARKS: &[&str] = &["//", "/*", "*", "#", "@", "--", ";;", "%", "\"\"\"", "template"];
+    let own = indent(lines[start]);
+    let belongs = |line: &&str| {
+        let text = line.trim_start();
+        // The inner lines of a block comment may stand a column further in.
+        MARKS.iter().any(|mark| text.starts_with(mark)) && (own..=own + 1).contains(&indent(line))
+    };
+    let above = lines[floor..start]
+        .iter()
+        .rev()
+        .take_while(|line| belongs(line))
+        .count();
+    start - above
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn extent(text: &str) -> usize {
+        let lines: Vec<&str> = text.lines().collect();
+        last_line(&lines, 0, lines.len())
+    }
+
+    #[test]
+    fn ends_where_the_indentation_comes_back() {
+        assert_eq!(extent("fn a() {\n    x\n}\n\nfn b() {}\n"), 2);
+        assert_eq!(extent("def a(\n    x,\n):\n    y\n\nz = 1\n"), 3);
+        assert_eq!(
+            extent("int a()\n{\n#ifdef X\n    x;\n#endif\nout:\n    y;\n}\nint b()\n"),
+            7
+        );
+        assert_eq!(
+            extent("fn a<T>()\nwhere\n    T: X,\n{\n    y\n}\nconst X: u8 = 1;\n"),
+            5
+        );
+        assert_eq!(extent("struct A;\nstruct B;\n"), 0);
+        assert_eq!(extent("def a\n  x\nend\ny\n"), 2);
+    }
+
+    #[test]
+    fn takes_along_what_stands_right_above() {
+        let lines = ["use x;", "", "/// Doc.", "#[test]", "fn a() {}"];
+        assert_eq!(with_preamble(&lines, 4, 0), 2);
+        assert_eq!(with_preamble(&lines, 4, 3), 3);
+        let block = ["/**", " * Doc.", " */", "void a() {"];
+        assert_eq!(with_preamble(&block, 3, 0), 0);
+    }
+}

@@ -1,0 +1,220 @@
+//! From a question to a pack, step by step, with a look at the clock between steps.
+
+use std::time::Instant;
+
+use muninn_memory::Memories;
+use muninn_memory::lexical::{Tokenizer, idf};
+use muninn_repo_tools::Worktree;
+
+use crate::index::Snapshot;
+use crate::item::{Completeness, Exploration, Item, Limits};
+use crate::pack::{Late, Packer};
+use crate::partial::{self, Sampled};
+use crate::question::{self, Question};
+use crate::rank::{Query, Statistics, rank};
+use crate::threshold::{self, Fit};
+use crate::{render, tokens};
+
+/// The budget under which nothing useful can be said.
+const MIN_TOKENS: u32 = 120;
+/// What the fence and its preamble cost.
+const FENCE_TOKENS: u32 = 80;
+/// Bounds of a memory's fit, which stands on far less text than a chunk.
+const MEMORY_SHARE: f32 = 0.34;
+
+/// What a question is answered from.
+pub(crate) struct Sources<'a> {
+    pub(crate) worktree: &'a Worktree,
+    /// `None` while there is no index yet.
+    pub(crate) snapshot: Option<&'a Snapshot>,
+    pub(crate) memories: &'a Memories,
+    pub(crate) threshold: Option<f32>,
+    pub(crate) max_file_bytes: u64,
+}
+
+/// Answers a question.
+pub(crate) fn explore(sources: &Sources<'_>, text: &str, limits: &Limits) -> Exploration {
+    let started = Instant::now();
+    let completeness = if sources.snapshot.is_some() {
+        Completeness::Full
+    } else {
+        Completeness::Partial
+    };
+    let mut exploration = Exploration {
+        completeness,
+        items: Vec::new(),
+        tokens: 0,
+        elapsed: std::time::Duration::ZERO,
+        reason: None,
+        question_terms: Vec::new(),
+    };
+    match find(sources, text, limits, &mut exploration.question_terms) {
+        Ok(items) => fill(&mut exploration, items, limits),
+        Err(reason) => exploration.reason = Some(reason),
+    }
+    if Instant::now() >= limits.deadline && !exploration.items.is_empty() {
+        exploration.items.clear();
+        exploration.tokens = 0;
+        exploration.reason = Some(LATE.to_owned());
+    }
+    exploration.elapsed = started.elapsed();
+    exploration
+}
+
+const LATE: &str = "deadline passed";
+
+fn find(sources: &Sources<'_>, text: &str, limits: &Limits, terms: &mut Vec<String>) -> Result<Vec<Item>, String> {
+    let in_time = || {
+        if Instant::now() < limits.deadline {
+            Ok(())
+        } else {
+            Err(LATE.to_owned())
+        }
+    };
+    in_time()?;
+    if question::is_follow_up(text) {
+        return Err("nothing to look for: the turn only carries the conversation on".to_owned());
+    }
+    if limits.tokens < MIN_TOKENS {
+        return Err(format!("the budget of {} tokens is too small", limits.tokens));
+    }
+    let question = question::analyse(&mut Tokenizer::new(), text);
+    if question.concepts.is_empty() && question.paths.is_empty() {
+        return Err("nothing to look for: the turn names nothing".to_owned());
+    }
+    match sources.snapshot {
+        Some(snapshot) => gather(sources, snapshot, snapshot, &question, limits, terms),
+        None => {
+            let sample = partial::sample(sources.worktree, &question, sources.max_file_bytes, limits.deadline);
+            in_time()?;
+            let Sampled { snapshot, statistics } = &sample;
+            let found = gather(sources, snapshot, statistics, &question, limits, terms);
+            found.map_err(|reason| match reason.as_str() {
+                LATE => reason,
+                _ => format!("{reason} (the index is not ready)"),
+            })
+        }
+    }
+}
+
+/// Ranks, decides and packs.
+fn gather(
+    sources: &Sources<'_>,
+    snapshot: &Snapshot,
+    statistics: &impl Statistics,
+    question: &Question,
+    limits: &Limits,
+    terms: &mut Vec<String>,
+) -> Result<Vec<Item>, String> {
+    let threshold = sources.threshold.unwrap_or(threshold::DEFAULT);
+    let query = Query::new(question, statistics);
+    *terms = known_terms(question, &query);
+    let late = |Late| LATE.to_owned();
+    let packer = Packer {
+        worktree: sources.worktree,
+        max_file_bytes: sources.max_file_bytes,
+        question,
+        query: &query,
+        deadline: limits.deadline,
+    };
+    let budget = limits.tokens.saturating_sub(FENCE_TOKENS);
+    let remembered = recalled(sources.memories, question, threshold);
+    let mut items = packer.memories(sources.memories, &remembered, budget);
+    let spent = items.iter().map(|item| item.tokens).fold(0, u32::saturating_add);
+
+    let candidates = rank(snapshot, question, &query);
+    if Instant::now() >= limits.deadline {
+        return Err(LATE.to_owned());
+    }
+    let fit = Fit::of(
+        snapshot,
+        question,
+        &query,
+        &candidates,
+        idf(1, statistics.documents()),
+        threshold,
+    );
+    tracing::debug!(
+        share = fit.share,
+        required = fit.required,
+        evidence = fit.evidence,
+        "threshold"
+    );
+    match fit.verdict() {
+        Ok(()) => items.extend(
+            packer
+                .code(snapshot, &candidates, budget.saturating_sub(spent))
+                .map_err(late)?,
+        ),
+        Err(reason) if items.is_empty() => return Err(reason),
+        Err(_) => {}
+    }
+    if items.is_empty() {
+        Err("what was found is no longer there, or does not fit the budget".to_owned())
+    } else {
+        Ok(items)
+    }
+}
+
+/// Memories that account for enough of the question, best first, with the concepts found in each.
+fn recalled(memories: &Memories, question: &Question, threshold: f32) -> Vec<(usize, f32, u64)> {
+    let index = memories.index();
+    let query = Query::new(question, memories);
+    let total: f32 = query.weights.iter().sum();
+    let mut concepts = vec![0u64; index.len()];
+    for probe in query.probes.iter().filter(|probe| probe.covers) {
+        index
+            .postings(&probe.term)
+            .for_each(|(doc, _)| concepts[doc.0 as usize] |= 1 << probe.concept);
+    }
+    let ranked = index.search(query.probes.iter().map(|probe| (probe.term.as_str(), probe.weight)));
+    let best = ranked.first().map_or(0.0, |(_, score)| *score);
+    let fits = |mask: u64| {
+        let enough = mask.count_ones() >= 2 || question.concepts.len() == 1;
+        enough && query.weigh(mask) >= total * MEMORY_SHARE.max(threshold * 0.8)
+    };
+    ranked
+        .into_iter()
+        .map(|(doc, score)| (doc.0 as usize, score, concepts[doc.0 as usize]))
+        .filter(|(_, score, mask)| *score >= 0.5 * best && fits(*mask))
+        .collect()
+}
+
+impl Statistics for Memories {
+    fn frequency(&self, term: &str) -> u32 {
+        self.index().document_frequency(term)
+    }
+
+    /// A handful of memories says nothing about how common a word is.
+    fn documents(&self) -> usize {
+        self.index().len().max(20)
+    }
+}
+
+/// The question's words that the repository knows, the most telling first.
+fn known_terms(question: &Question, query: &Query) -> Vec<String> {
+    let mut known: Vec<(f32, &str)> = question
+        .concepts
+        .iter()
+        .enumerate()
+        .filter(|(bit, _)| query.known >> bit & 1 == 1)
+        .map(|(bit, concept)| (query.weights[bit], concept.word.as_str()))
+        .collect();
+    known.sort_by(|a, b| b.0.total_cmp(&a.0));
+    known.into_iter().take(16).map(|(_, word)| word.to_owned()).collect()
+}
+
+/// Drops items from the end until the rendered block keeps to the budget: the sum of the parts is only nearly what the
+/// whole costs, and the budget is a promise.
+fn fill(exploration: &mut Exploration, mut items: Vec<Item>, limits: &Limits) {
+    while !items.is_empty() {
+        exploration.tokens = tokens::count(&render::block(&items));
+        if exploration.tokens <= limits.tokens {
+            exploration.items = items;
+            return;
+        }
+        items.pop();
+    }
+    exploration.tokens = 0;
+    exploration.reason = Some("nothing fits the budget".to_owned());
+}

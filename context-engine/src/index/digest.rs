@@ -1,0 +1,194 @@
+//! What is kept of one file's content: its chunks and their words. This is what the cache stores, by blob.
+
+use std::collections::HashMap;
+
+use muninn_memory::lexical::Tokenizer;
+use muninn_repo_tools::RelPath;
+use serde::{Deserialize, Serialize};
+
+use crate::chunk::{self, Chunk};
+use crate::language::{Form, language};
+use crate::tokens;
+
+/// Raised whenever chunks, terms or the shape of a digest change, so that a cache does not serve the old ones.
+const VERSION: u32 = 1;
+/// Words are taken from so much of a chunk; more is data.
+const MAX_CHUNK_BYTES: usize = 32 << 10;
+/// So much of a file that a program wrote is indexed: enough to find it by what it is about.
+const MAX_DATA_BYTES: usize = 16 << 10;
+
+/// The chunks of a blob and the words in each.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Digest {
+    pub(crate) spans: Vec<Span>,
+    /// The distinct terms of the blob.
+    terms: Vec<String>,
+    /// For each span, indexes into `terms` with counts.
+    bags: Vec<Vec<(u32, u32)>>,
+    /// Whether a program wrote it.
+    pub(crate) data: bool,
+}
+
+/// A chunk as the index keeps it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Span {
+    /// First and last line, counted from 1, both included.
+    pub(crate) first: u32,
+    pub(crate) last: u32,
+    /// The line that says what it is.
+    pub(crate) title: u32,
+    /// What its text costs.
+    pub(crate) tokens: u32,
+    /// The terms of the names that it defines.
+    pub(crate) names: Box<[Box<str>]>,
+    /// It is a test.
+    pub(crate) test: bool,
+}
+
+impl Digest {
+    /// The terms of a span, with their counts.
+    pub(crate) fn bag(&self, span: usize) -> impl Iterator<Item = (&str, u32)> {
+        let bag = self.bags.get(span).map_or(&[] as &[_], Vec::as_slice);
+        bag.iter()
+            .filter_map(|(term, count)| Some((self.terms.get(*term as usize)?.as_str(), *count)))
+    }
+
+    /// The name under which a cache keeps digests of such a file: the same content is cut differently as Markdown.
+    pub(crate) fn form(path: &RelPath) -> &'static str {
+        const { assert!(VERSION == 1) };
+        match language(path).1 {
+            Form::Code => "digest.1.code",
+            Form::Markdown => "digest.1.markdown",
+            Form::Plain => "digest.1.plain",
+        }
+    }
+}
+
+/// Takes a redacted text apart.
+pub(crate) fn digest(tokenizer: &mut Tokenizer, path: &RelPath, text: &str) -> Digest {
+    let data = chunk::is_data(text);
+    let text = if data {
+        &text[..text.floor_char_boundary(MAX_DATA_BYTES)]
+    } else {
+        text
+    };
+    let lines: Vec<&str> = text.lines().collect();
+    let mut bags = Bags {
+        tokenizer,
+        terms: HashMap::new(),
+        bags: Vec::new(),
+    };
+    let spans = chunk::chunks(path, text)
+        .into_iter()
+        .map(|chunk| {
+            let body = body(&lines, &chunk);
+            bags.add(&lines, &chunk, &body);
+            let names = chunk.names.iter().map(|name| name_term(bags.tokenizer, name)).collect();
+            let (first, last, title, test) = (chunk.first, chunk.last, chunk.title, chunk.test);
+            Span {
+                first,
+                last,
+                title,
+                tokens: tokens::count(&body),
+                names,
+                test,
+            }
+        })
+        .collect();
+    let mut terms = vec![String::new(); bags.terms.len()];
+    for (term, at) in bags.terms {
+        terms[at as usize] = term;
+    }
+    Digest {
+        spans,
+        terms,
+        bags: bags.bags,
+        data,
+    }
+}
+
+/// The term by which a name is found whole.
+pub(crate) fn name_term(tokenizer: &mut Tokenizer, name: &str) -> Box<str> {
+    let mut whole = String::new();
+    tokenizer.word(name, &mut |term: &str| whole = term.to_owned());
+    whole.into()
+}
+
+fn body(lines: &[&str], chunk: &Chunk) -> String {
+    let range = chunk.first as usize - 1..chunk.last as usize;
+    let mut body = lines.get(range).unwrap_or_default().join("\n");
+    body.truncate(body.floor_char_boundary(MAX_CHUNK_BYTES));
+    body
+}
+
+struct Bags<'a> {
+    tokenizer: &'a mut Tokenizer,
+    terms: HashMap<String, u32>,
+    bags: Vec<Vec<(u32, u32)>>,
+}
+
+impl Bags<'_> {
+    /// The words of a chunk; those of its title count twice, and those of what it is part of once, because a method's
+    /// body seldom names its class.
+    fn add(&mut self, lines: &[&str], chunk: &Chunk, body: &str) {
+        let mut counts: HashMap<u32, u32> = HashMap::new();
+        let line = |number: u32| lines.get(number as usize - 1).copied().unwrap_or_default();
+        let title = line(chunk.title);
+        let title = &title[..title.floor_char_boundary(MAX_CHUNK_BYTES)];
+        let parent = chunk
+            .parent
+            .map(line)
+            .filter(|line| line.len() < 400)
+            .unwrap_or_default();
+        for text in [body, title, parent] {
+            self.tokenizer.each_term(text, |term| {
+                let next = u32::try_from(self.terms.len()).unwrap_or(u32::MAX);
+                let at = match self.terms.get(term) {
+                    Some(at) => *at,
+                    None => *self.terms.entry(term.to_owned()).or_insert(next),
+                };
+                *counts.entry(at).or_default() += 1;
+            });
+        }
+        let mut bag: Vec<_> = counts.into_iter().collect();
+        bag.sort_unstable();
+        self.bags.push(bag);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(path: &str, text: &str) -> Digest {
+        digest(&mut Tokenizer::new(), &RelPath::new(path).unwrap(), text)
+    }
+
+    #[test]
+    fn keeps_words_names_and_costs() {
+        let digest = of("a.rs", "/// Replays the ledger.\nfn replay_turn() {}\n");
+        assert_eq!(digest.spans.len(), 1);
+        assert_eq!(&*digest.spans[0].names[0], "replayturn");
+        assert!(digest.spans[0].tokens > 5);
+        let count = |term| digest.bag(0).find(|(seen, _)| *seen == term).map(|(_, count)| count);
+        assert_eq!(
+            count("replay"),
+            Some(3),
+            "once in the comment, once in the name, once more as the title"
+        );
+        assert_eq!(count("absent"), None);
+        let bytes = |digest: &Digest| serde_json::to_vec(digest).unwrap();
+        assert_eq!(
+            bytes(&digest),
+            bytes(&of("a.rs", "/// Replays the ledger.\nfn replay_turn() {}\n"))
+        );
+    }
+
+    #[test]
+    fn a_generated_file_costs_little() {
+        let digest = of("app.js", &"var a=function(){};".repeat(50_000));
+        assert!(digest.data);
+        assert_eq!(digest.spans.len(), 1);
+        assert!(digest.spans[0].tokens < 10_000);
+    }
+}

@@ -1,0 +1,180 @@
+//! What a file is, told from its path alone.
+
+use muninn_repo_tools::RelPath;
+
+/// How a file is cut into chunks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// By definitions.
+    Code,
+    /// By headings.
+    Markdown,
+    /// By runs of lines.
+    Plain,
+}
+
+/// The name that Markdown gives a language, and how its files are cut. Empty for what is not known.
+pub(crate) fn language(path: &RelPath) -> (&'static str, Form) {
+    use Form::{Code, Markdown, Plain};
+    match path.file_name() {
+        "Makefile" | "makefile" | "GNUmakefile" => return ("make", Plain),
+        "Dockerfile" | "Containerfile" => return ("dockerfile", Plain),
+        "justfile" | "Justfile" => return ("just", Plain),
+        "CMakeLists.txt" => return ("cmake", Plain),
+        "Rakefile" | "Gemfile" => return ("ruby", Code),
+        _ => {}
+    }
+    match path.extension().to_ascii_lowercase().as_str() {
+        "rs" => ("rust", Code),
+        "py" | "pyi" | "pyx" => ("python", Code),
+        "js" | "mjs" | "cjs" | "jsx" => ("javascript", Code),
+        "ts" | "mts" | "cts" => ("typescript", Code),
+        "tsx" => ("tsx", Code),
+        "go" => ("go", Code),
+        "java" => ("java", Code),
+        "kt" | "kts" => ("kotlin", Code),
+        "c" | "h" => ("c", Code),
+        "cc" | "cpp" | "cxx" | "hpp" | "hh" | "hxx" | "inl" => ("cpp", Code),
+        "cs" => ("csharp", Code),
+        "swift" => ("swift", Code),
+        "scala" | "sc" => ("scala", Code),
+        "rb" | "rake" => ("ruby", Code),
+        "php" => ("php", Code),
+        "ex" | "exs" => ("elixir", Code),
+        "erl" | "hrl" => ("erlang", Code),
+        "hs" => ("haskell", Code),
+        "ml" | "mli" => ("ocaml", Code),
+        "lua" => ("lua", Code),
+        "zig" => ("zig", Code),
+        "dart" => ("dart", Code),
+        "r" => ("r", Code),
+        "jl" => ("julia", Code),
+        "pl" | "pm" => ("perl", Code),
+        "m" | "mm" => ("objectivec", Code),
+        "sh" | "bash" | "zsh" => ("bash", Code),
+        "proto" => ("protobuf", Code),
+        "graphql" | "gql" => ("graphql", Code),
+        "vue" => ("vue", Code),
+        "svelte" => ("svelte", Code),
+        "sql" => ("sql", Plain),
+        "md" | "markdown" | "mdx" => ("markdown", Markdown),
+        "html" | "htm" => ("html", Plain),
+        "css" | "scss" | "less" => ("css", Plain),
+        "json" | "jsonl" | "ipynb" => ("json", Plain),
+        "yaml" | "yml" => ("yaml", Plain),
+        "toml" => ("toml", Plain),
+        "xml" | "svg" => ("xml", Plain),
+        _ => ("", Plain),
+    }
+}
+
+/// What part a file plays; all but sources are demoted, unless they are what is asked about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) enum Place {
+    /// What the product is made of.
+    Source,
+    /// Tests, benchmarks, fixtures.
+    Test,
+    /// Documentation, examples, change logs.
+    Docs,
+    /// Written by a program, or copied from elsewhere.
+    Generated,
+}
+
+/// The part that a path says a file plays.
+pub(crate) fn place(path: &RelPath) -> Place {
+    let lower = path.as_str().to_ascii_lowercase();
+    let name = lower.rsplit('/').next().unwrap_or(&lower);
+    let folder = |names: &[&str]| lower.rsplit('/').skip(1).any(|part| names.contains(&part));
+    let generated_name = [
+        ".lock", ".min.js", ".min.css", ".map", ".snap", ".pb.go", "_pb2.py", ".svg", ".csv", ".tsv",
+    ];
+    let locks = ["package-lock.json", "pnpm-lock.yaml", "go.sum", "composer.lock"];
+    if generated_name.iter().any(|end| name.ends_with(end))
+        || locks.contains(&name)
+        || folder(&[
+            "vendor",
+            "vendored",
+            "third_party",
+            "third-party",
+            "node_modules",
+            "generated",
+            "dist",
+        ])
+    {
+        return Place::Generated;
+    }
+    let stem = name.split('.').next().unwrap_or(name);
+    let tests = [
+        "test",
+        "tests",
+        "testing",
+        "__tests__",
+        "spec",
+        "specs",
+        "testdata",
+        "fixtures",
+        "benches",
+        "e2e",
+    ];
+    if folder(&tests)
+        || stem.starts_with("test_")
+        || stem.ends_with("_test")
+        || stem.ends_with("_tests")
+        || ["test", "tests", "conftest"].contains(&stem)
+        || [".test.", ".spec."].iter().any(|mark| name.contains(mark))
+    {
+        return Place::Test;
+    }
+    let docs = [
+        "docs",
+        "doc",
+        "documentation",
+        "examples",
+        "example",
+        "changelog",
+        "changelogs",
+    ];
+    let prose = [".md", ".rst", ".adoc", ".txt", ".mdx"]
+        .iter()
+        .any(|end| name.ends_with(end));
+    if folder(&docs) || prose || stem == "license" {
+        Place::Docs
+    } else {
+        Place::Source
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_told_from_paths() {
+        let place = |path| super::place(&RelPath::new(path).unwrap());
+        for path in [
+            "src/lib.rs",
+            "src/latest.py",
+            "contest/main.go",
+            "src/attest.rs",
+            "build.rs",
+        ] {
+            assert_eq!(place(path), Place::Source, "{path}");
+        }
+        for path in [
+            "tests/a.rs",
+            "pkg/x_test.go",
+            "src/test_x.py",
+            "a/__tests__/b.js",
+            "ui/b.spec.ts",
+        ] {
+            assert_eq!(place(path), Place::Test, "{path}");
+        }
+        for path in ["README.md", "docs/conf.py", "examples/a.rs", "LICENSE"] {
+            assert_eq!(place(path), Place::Docs, "{path}");
+        }
+        for path in ["Cargo.lock", "vendor/a/b.go", "web/app.min.js", "go.sum"] {
+            assert_eq!(place(path), Place::Generated, "{path}");
+        }
+    }
+}

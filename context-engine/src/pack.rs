@@ -1,0 +1,368 @@
+//! Filling the budget.
+//!
+//! Depth, not breadth: a few files with their best chunks help a model more than one chunk each of many. The first file
+//! may take two fifths of the budget, the next a quarter, and so on; what one leaves over the next may use. Files that
+//! did not make it are named with one line each. What is packed is what the disk holds at this moment: a file that
+//! changed since it was indexed is taken apart again, and one that is gone is left out.
+
+use std::time::Instant;
+
+use muninn_memory::lexical::Tokenizer;
+use muninn_memory::{Memories, MemoryKind, redact};
+use muninn_repo_tools::{RelPath, Worktree, read_text};
+
+use crate::index::{Snapshot, Span, digest};
+use crate::item::{Item, ItemKind};
+use crate::language::language;
+use crate::question::Question;
+use crate::rank::{Candidate, Query};
+use crate::{render, tokens};
+
+/// The shares of the files' budget, best file first.
+const SHARES: &[f32] = &[0.4, 0.25, 0.15, 0.1, 0.1];
+/// So many more files are named with one line.
+const RUNNERS_UP: usize = 4;
+/// A file whose score is a smaller part of the best one's is at most named.
+const DEEP: f32 = 0.45;
+const NAMED: f32 = 0.3;
+/// A chunk whose score is a smaller part of its file's best is not packed.
+const GOOD_CHUNK: f32 = 0.4;
+const CHUNKS_PER_FILE: usize = 6;
+/// What an item's heading and fence cost beside its text.
+const HEADING_TOKENS: u32 = 40;
+/// The part of the budget that memory and knowledge may take.
+const MEMORY_SHARE: f32 = 0.35;
+const MAX_MEMORIES: usize = 4;
+/// Chunks with so few lines between them are packed as one.
+const GAP: u32 = 3;
+/// Longer lines are data; a span that holds one is not packed.
+const MAX_LINE_BYTES: usize = 4_000;
+
+/// Everything that packing needs to know.
+pub(crate) struct Packer<'a> {
+    pub(crate) worktree: &'a Worktree,
+    pub(crate) max_file_bytes: u64,
+    pub(crate) question: &'a Question,
+    pub(crate) query: &'a Query,
+    pub(crate) deadline: Instant,
+}
+
+/// The deadline passed while packing.
+pub(crate) struct Late;
+
+/// A file's text now, redacted.
+struct Text {
+    path: RelPath,
+    blob: String,
+    text: String,
+}
+
+/// A span that was chosen.
+#[derive(Clone)]
+struct Pick {
+    span: Span,
+    score: f32,
+    concepts: u64,
+    defines: u64,
+}
+
+impl Packer<'_> {
+    /// The items of the best files, for at most `budget` tokens.
+    pub(crate) fn code(
+        &self,
+        snapshot: &Snapshot,
+        candidates: &[Candidate],
+        mut budget: u32,
+    ) -> Result<Vec<Item>, Late> {
+        let best = candidates.first().map_or(0.0, |candidate| candidate.score);
+        let mut items = Vec::new();
+        let mut runners = Vec::new();
+        let mut shares = SHARES.iter();
+        let mut carried = 0.0;
+        let whole = f64::from(budget);
+        for candidate in candidates {
+            if Instant::now() >= self.deadline {
+                return Err(Late);
+            }
+            let deep = candidate.named || candidate.score >= DEEP * best;
+            match shares.as_slice().first() {
+                Some(share) if deep => {
+                    let Some((text, picks)) = self.current(snapshot, candidate) else {
+                        continue;
+                    };
+                    shares.next();
+                    carried += f64::from(*share) * whole;
+                    let allowed = f64::from(budget).min(carried) as u32;
+                    let packed = self.file(candidate, &text, picks, allowed);
+                    let spent = packed.iter().map(|item| item.tokens).fold(0, u32::saturating_add);
+                    carried -= f64::from(spent);
+                    budget = budget.saturating_sub(spent);
+                    items.extend(packed);
+                }
+                _ if candidate.score >= NAMED * best && runners.len() < RUNNERS_UP => {
+                    runners.extend(
+                        self.current(snapshot, candidate)
+                            .and_then(|(text, picks)| self.one_line(candidate, &text, &picks)),
+                    );
+                }
+                _ => {}
+            }
+        }
+        for runner in runners {
+            if runner.tokens <= budget {
+                budget -= runner.tokens;
+                items.push(runner);
+            }
+        }
+        Ok(items)
+    }
+
+    /// The memories that fit the question by themselves, for at most a third of `budget`.
+    pub(crate) fn memories(&self, memories: &Memories, found: &[(usize, f32, u64)], budget: u32) -> Vec<Item> {
+        let mut left = (f64::from(budget) * f64::from(MEMORY_SHARE)) as u32;
+        let mut items = Vec::new();
+        for (at, score, concepts) in found.iter().take(MAX_MEMORIES) {
+            let Some(memory) = memories.items().get(*at) else {
+                continue;
+            };
+            let mut item = Item {
+                kind: match memory.kind {
+                    MemoryKind::Knowledge => ItemKind::Knowledge,
+                    MemoryKind::Record => ItemKind::Memory,
+                },
+                source: memory.source.clone(),
+                blob: None,
+                date: memory.date.clone(),
+                confidence: memory.confidence,
+                title: memory.title.clone(),
+                text: memory.text.clone(),
+                first_line: memory.first_line,
+                language: "markdown",
+                tokens: 0,
+                score: *score,
+                why: self.why(*concepts, 0, 0, false),
+            };
+            if measure(&mut item) > left && item.kind == ItemKind::Knowledge {
+                item = match self.shortened(item, left) {
+                    Some(item) => item,
+                    None => continue,
+                };
+            }
+            if item.tokens <= left {
+                left -= item.tokens;
+                items.push(item);
+            }
+        }
+        items
+    }
+
+    /// A file's text and its good chunks, best first, both as the disk has them now. `None` if it cannot be shown.
+    fn current(&self, snapshot: &Snapshot, candidate: &Candidate) -> Option<(Text, Vec<Pick>)> {
+        let known = &snapshot.files()[candidate.file].facts;
+        let file = read_text(self.worktree, &known.path, self.max_file_bytes).ok()?;
+        let text = Text {
+            path: known.path.clone(),
+            blob: file.blob.to_string(),
+            text: redact(&file.text).into_owned(),
+        };
+        let picks = if file.blob == known.blob {
+            let mut picks: Vec<Pick> = candidate
+                .chunks
+                .iter()
+                .map(|chunk| Pick {
+                    span: snapshot.span(chunk.doc).clone(),
+                    score: chunk.score,
+                    concepts: chunk.concepts,
+                    defines: chunk.defines,
+                })
+                .collect();
+            if picks.is_empty() {
+                // Found by its path alone: what it begins with says what it is.
+                let first = snapshot.spans_of(candidate.file).start;
+                let chunk = muninn_memory::lexical::DocId(first);
+                if !snapshot.spans_of(candidate.file).is_empty() {
+                    picks.push(Pick {
+                        span: snapshot.span(chunk).clone(),
+                        score: 0.0,
+                        concepts: 0,
+                        defines: 0,
+                    });
+                }
+            }
+            picks
+        } else {
+            self.taken_apart(&text)
+        };
+        (!picks.is_empty()).then_some((text, picks))
+    }
+
+    /// The chunks of a file that is not as it was indexed, by how much of the question each holds.
+    fn taken_apart(&self, text: &Text) -> Vec<Pick> {
+        let digest = digest(&mut Tokenizer::new(), &text.path, &text.text);
+        let mut picks = Vec::new();
+        for (at, span) in digest.spans.iter().enumerate() {
+            let mut pick = Pick {
+                span: span.clone(),
+                score: 0.0,
+                concepts: 0,
+                defines: 0,
+            };
+            for (term, _) in digest.bag(at) {
+                for probe in self.query.probes.iter().filter(|probe| probe.term == term) {
+                    pick.score += probe.weight * probe.idf;
+                    pick.concepts |= u64::from(probe.covers) << probe.concept;
+                    pick.defines |= u64::from(span.names.iter().any(|name| **name == *term)) << probe.concept;
+                }
+            }
+            if pick.score > 0.0 {
+                picks.push(pick);
+            }
+        }
+        picks.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.span.first.cmp(&b.span.first)));
+        picks
+    }
+
+    /// A file's chunks, best first as long as they fit, then in the order of their lines with neighbours joined.
+    fn file(&self, candidate: &Candidate, text: &Text, picks: Vec<Pick>, budget: u32) -> Vec<Item> {
+        let best = picks.first().map_or(0.0, |pick| pick.score);
+        let lines: Vec<&str> = text.text.lines().collect();
+        let mut left = budget;
+        let mut chosen: Vec<Pick> = Vec::new();
+        for pick in picks
+            .into_iter()
+            .filter(|pick| pick.score >= GOOD_CHUNK * best)
+            .take(CHUNKS_PER_FILE)
+        {
+            let cost = pick.span.tokens.saturating_add(HEADING_TOKENS);
+            if cost <= left {
+                left -= cost;
+                chosen.push(pick);
+            } else if chosen.is_empty() {
+                let item = self.item(candidate, text, &lines, &pick);
+                return item.and_then(|item| self.shortened(item, budget)).into_iter().collect();
+            }
+        }
+        chosen.sort_by_key(|pick| pick.span.first);
+        let joined = chosen.into_iter().fold(Vec::<Pick>::new(), |mut joined, pick| {
+            match joined.last_mut() {
+                Some(before) if pick.span.first <= before.span.last + GAP => join(before, &pick),
+                _ => joined.push(pick),
+            }
+            joined
+        });
+        let mut items: Vec<Item> = joined
+            .iter()
+            .filter_map(|pick| self.item(candidate, text, &lines, pick))
+            .collect();
+        items.iter_mut().for_each(|item| {
+            measure(item);
+        });
+        items
+    }
+
+    fn item(&self, candidate: &Candidate, text: &Text, lines: &[&str], pick: &Pick) -> Option<Item> {
+        let span = &pick.span;
+        let body = lines.get(span.first.saturating_sub(1) as usize..span.last as usize)?;
+        if body.iter().any(|line| line.len() > MAX_LINE_BYTES) {
+            return None;
+        }
+        let title = lines
+            .get(span.title.saturating_sub(1) as usize)
+            .map_or("", |line| line.trim());
+        Some(Item {
+            kind: ItemKind::Code,
+            source: format!("{}:{}-{}", text.path, span.first, span.last),
+            blob: Some(text.blob.clone()),
+            date: None,
+            confidence: None,
+            title: title[..title.floor_char_boundary(200)].to_owned(),
+            text: body
+                .iter()
+                .map(|line| line.trim_end_matches('\r'))
+                .collect::<Vec<_>>()
+                .join("\n"),
+            first_line: span.first,
+            language: language(&text.path).0,
+            tokens: 0,
+            score: candidate.score,
+            why: self.why(pick.concepts, pick.defines, candidate.path_concepts, candidate.named),
+        })
+    }
+
+    /// A runner-up: the line that says what its best chunk is.
+    fn one_line(&self, candidate: &Candidate, text: &Text, picks: &[Pick]) -> Option<Item> {
+        let lines: Vec<&str> = text.text.lines().collect();
+        let mut pick = picks.first()?.clone();
+        (pick.span.first, pick.span.last) = (pick.span.title, pick.span.title);
+        let mut item = self.item(candidate, text, &lines, &pick)?;
+        item.why = format!("runner-up; {}", item.why);
+        measure(&mut item);
+        Some(item)
+    }
+
+    /// An item cut to its first lines, so that it fits; `None` if not even two lines do.
+    fn shortened(&self, mut item: Item, budget: u32) -> Option<Item> {
+        let path = item.source.rsplit_once(':').map(|(path, _)| path.to_owned());
+        let mut lines: Vec<String> = item.text.lines().map(str::to_owned).collect();
+        while measure(&mut item) > budget {
+            // Whole lines in proportion, and always some fewer, so that it ends.
+            let keep = (lines.len() as u64 * u64::from(budget) / u64::from(item.tokens.max(1))) as usize;
+            lines.truncate(keep.min(lines.len() - 1));
+            while lines.last().is_some_and(|line| line.trim().is_empty()) {
+                lines.pop();
+            }
+            if lines.len() < 2 {
+                return None;
+            }
+            item.text = lines.join("\n");
+            let last = item.first_line as usize + lines.len() - 1;
+            if let Some(path) = &path {
+                item.source = format!("{path}:{}-{last}", item.first_line);
+            }
+        }
+        Some(item)
+    }
+
+    /// What an item was chosen for, in words.
+    fn why(&self, concepts: u64, defines: u64, path: u64, named: bool) -> String {
+        let words = |mask: u64| {
+            let words = self
+                .question
+                .concepts
+                .iter()
+                .enumerate()
+                .filter(|(bit, _)| mask >> bit & 1 == 1);
+            words
+                .map(|(_, concept)| concept.word.as_str())
+                .take(8)
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
+        let mut reasons = Vec::new();
+        if named {
+            reasons.push("named in the question".to_owned());
+        }
+        for (label, mask) in [("defines", defines), ("matched", concepts), ("path", path)] {
+            if mask != 0 {
+                reasons.push(format!("{label}: {}", words(mask)));
+            }
+        }
+        redact(&reasons.join("; ")).into_owned()
+    }
+}
+
+/// Sets an item's cost and returns it.
+fn measure(item: &mut Item) -> u32 {
+    item.tokens = tokens::count(&render::entry(item)).saturating_add(1);
+    item.tokens
+}
+
+fn join(before: &mut Pick, pick: &Pick) {
+    before.span.last = before.span.last.max(pick.span.last);
+    if pick.score > before.score {
+        before.span.title = pick.span.title;
+        before.score = pick.score;
+    }
+    before.concepts |= pick.concepts;
+    before.defines |= pick.defines;
+}

@@ -1,0 +1,328 @@
+//! Taking a question apart: which of its words can be looked for, which files it names, and whether there is a question
+//! at all.
+
+use std::collections::HashMap;
+
+use muninn_memory::lexical::{Tokenizer, is_stop_word, words};
+
+/// So many words of a question are looked for; the bits of one machine word.
+pub(crate) const MAX_CONCEPTS: usize = 64;
+/// Of a longer text only the beginning and the end are read: what is pasted in between is mostly output.
+const MAX_BYTES: usize = 24 << 10;
+/// A text with more words is not an answer like "yes, do it", whatever its words are.
+const FOLLOW_UP_WORDS: usize = 16;
+
+/// Words that tell an agent to go on, and name nothing of a repository's own.
+#[rustfmt::skip]
+const DIRECTIVES: &[&str] = &[
+    "abort", "accept", "again", "agree", "ahead", "alright", "approve", "approved", "awesome", "back", "branch",
+    "bug", "build", "cancel", "change", "changes", "check", "clean", "clear", "code", "commit", "compile", "confirm",
+    "continue", "cool", "correct", "create", "deploy", "diff", "edit", "error", "errors", "execute", "fail", "failed",
+    "failing", "fails", "fine", "finish", "fix", "format", "great", "implement", "install", "issue", "keep", "last",
+    "lgtm", "lint", "long", "longer", "merge", "minor", "morning", "move", "new", "next", "nice", "ones", "option",
+    "pass", "passing", "perfect", "plan", "pr", "previous", "problem", "proceed", "pull", "push", "quick", "rebase",
+    "redo", "remove", "rerun", "rest", "restart", "resume", "retry", "revert", "review", "run", "second", "shorter",
+    "simpler", "skip", "start", "step", "stop", "suggested", "summarize", "summary", "test", "tests", "third",
+    "today", "undo", "update", "verify", "wait", "wonderful", "write", "wrong", "yeah", "yep", "yup",
+];
+
+/// What a question asks about.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Question {
+    pub(crate) concepts: Vec<Concept>,
+    pub(crate) paths: Vec<NamedPath>,
+    pub(crate) about_tests: bool,
+    pub(crate) about_docs: bool,
+}
+
+/// One thing that a question names.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Concept {
+    /// As the question has it, in lower case.
+    pub(crate) word: String,
+    /// The term of the whole word.
+    pub(crate) whole: String,
+    /// The terms of its parts, if it has several.
+    pub(crate) parts: Vec<String>,
+    /// How much the question dwells on it; 1 for a word that occurs once.
+    pub(crate) weight: f32,
+    /// It is written as an identifier: in backticks, or of several parts.
+    pub(crate) identifier: bool,
+}
+
+/// A file that a question names, perhaps with a line: a quoted path, a stack frame.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NamedPath {
+    /// In lower case, without a leading `./`.
+    pub(crate) path: String,
+    pub(crate) line: Option<u32>,
+}
+
+impl Concept {
+    /// It is a bare number, which says little without a word beside it.
+    pub(crate) fn is_number(&self) -> bool {
+        self.word.bytes().all(|b| b.is_ascii_digit())
+    }
+}
+
+/// Whether a text only carries a conversation on, such as "yes, do it", "commit this", "thanks": it names nothing that
+/// could be looked for, so nothing is packed.
+pub fn is_follow_up(text: &str) -> bool {
+    let mut count = 0;
+    for word in words(text) {
+        count += 1;
+        let lower = word.text.to_lowercase();
+        let idle = is_stop_word(&lower) || DIRECTIVES.binary_search(&lower.as_str()).is_ok();
+        let choice = lower.len() <= 2 && !lower.chars().any(char::is_alphabetic);
+        if !(idle || choice) || count > FOLLOW_UP_WORDS {
+            return false;
+        }
+    }
+    true
+}
+
+/// Takes a question apart.
+pub(crate) fn analyse(tokenizer: &mut Tokenizer, text: &str) -> Question {
+    let text = &shortened(text);
+    let mut question = Question {
+        paths: named_paths(text),
+        ..Question::default()
+    };
+    let headline = text
+        .trim_start()
+        .find('\n')
+        .map_or(text.len(), |end| end + text.len() - text.trim_start().len());
+    let quoted = backticked(text);
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    for word in words(text) {
+        let lower = word.text.to_lowercase();
+        question.about_tests |= matches!(
+            lower.as_str(),
+            "test" | "tests" | "testing" | "tested" | "spec" | "fixture"
+        );
+        question.about_docs |= matches!(
+            lower.as_str(),
+            "readme" | "docs" | "documentation" | "changelog" | "license"
+        );
+        let in_quotes = quoted.iter().any(|range| range.contains(&word.start));
+        if is_stop_word(&lower) && !in_quotes {
+            continue;
+        }
+        let mut terms = Vec::new();
+        tokenizer.word(word.text, &mut |term: &str| terms.push(term.to_owned()));
+        let Some(whole) = terms.pop() else { continue };
+        // The headline of a long text says what the rest is about.
+        let weight = if headline < text.len() && word.start < headline {
+            2.0
+        } else {
+            1.0
+        };
+        match seen.get(&whole) {
+            Some(at) => {
+                let concept = &mut question.concepts[*at];
+                concept.weight = (concept.weight + 0.25 * weight).min(3.0);
+                concept.identifier |= in_quotes;
+            }
+            None => {
+                seen.insert(whole.clone(), question.concepts.len());
+                let identifier = in_quotes || !terms.is_empty();
+                question.concepts.push(Concept {
+                    word: lower,
+                    whole,
+                    parts: terms,
+                    weight,
+                    identifier,
+                });
+            }
+        }
+    }
+    keep_the_heaviest(&mut question.concepts);
+    question
+}
+
+/// Identifiers first, then by weight; the order of the text among equals.
+fn keep_the_heaviest(concepts: &mut Vec<Concept>) {
+    if concepts.len() <= MAX_CONCEPTS {
+        return;
+    }
+    concepts.sort_by(|a, b| {
+        let key = |concept: &Concept| concept.weight + if concept.identifier { 1.0 } else { 0.0 };
+        key(b).total_cmp(&key(a))
+    });
+    concepts.truncate(MAX_CONCEPTS);
+}
+
+fn shortened(text: &str) -> String {
+    if text.len() <= MAX_BYTES {
+        return text.to_owned();
+    }
+    let head = &text[..text.floor_char_boundary(MAX_BYTES / 3 * 2)];
+    let tail = &text[text.ceil_char_boundary(text.len() - MAX_BYTES / 3)..];
+    format!("{head}\n{tail}")
+}
+
+/// What stands between single backticks on one line.
+fn backticked(text: &str) -> Vec<std::ops::Range<usize>> {
+    let mut ranges = Vec::new();
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let marks: Vec<usize> = line.match_indices('`').map(|(mark, _)| at + mark).collect();
+        ranges.extend(marks.chunks_exact(2).map(|pair| pair[0]..pair[1]));
+        at += line.len();
+    }
+    ranges
+}
+
+/// What looks like a path: with a slash between words, or a file name with an extension; perhaps with `:LINE` or
+/// `, line LINE` after it.
+fn named_paths(text: &str) -> Vec<NamedPath> {
+    let mut paths: Vec<NamedPath> = Vec::new();
+    let separator =
+        |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '(' | ')' | '[' | ']' | '<' | '>' | ',' | ';');
+    let mut pieces = text.split(separator).filter(|piece| !piece.is_empty()).peekable();
+    while let Some(piece) = pieces.next() {
+        let piece = piece.trim_end_matches(['.', ':', '!', '?']);
+        let mut fields = piece.split(':');
+        let path = fields
+            .next()
+            .unwrap_or_default()
+            .trim_start_matches("./")
+            .trim_matches('/');
+        if !is_path(path) || piece.contains("://") {
+            continue;
+        }
+        let mut line = fields.next().and_then(|line| line.split('-').next()?.parse().ok());
+        if line.is_none() && pieces.peek() == Some(&"line") {
+            line = pieces
+                .clone()
+                .nth(1)
+                .and_then(|number| number.trim_end_matches([':', '.']).parse().ok());
+        }
+        let named = NamedPath {
+            path: path.to_lowercase(),
+            line,
+        };
+        if !paths.contains(&named) && paths.len() < 32 {
+            paths.push(named);
+        }
+    }
+    paths
+}
+
+fn is_path(text: &str) -> bool {
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '@' | '+');
+    let extension = text.rsplit_once('.').is_some_and(|(stem, extension)| {
+        let letters =
+            extension.bytes().all(|b| b.is_ascii_alphanumeric()) && extension.bytes().any(|b| b.is_ascii_alphabetic());
+        !stem.is_empty() && (1..=5).contains(&extension.len()) && letters
+    });
+    let folders = text.split('/').filter(|part| part.len() > 1).count() > 1;
+    text.len() > 3 && text.chars().all(plain) && (extension || folders)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Question {
+        analyse(&mut Tokenizer::new(), text)
+    }
+
+    #[test]
+    fn the_table_is_sorted() {
+        assert!(DIRECTIVES.is_sorted());
+    }
+
+    #[test]
+    fn carrying_on_is_no_question() {
+        for text in [
+            "",
+            "hi",
+            "thanks",
+            "Thanks!",
+            "yes",
+            "yes, do it",
+            "ok go ahead",
+            "commit this",
+            "Commit and push.",
+            "continue",
+            "looks good to me",
+            "run the tests again",
+            "2",
+            "option 2 please",
+            "fix it",
+            "undo that",
+            "lgtm",
+            "no, the other one",
+            "👍",
+            "...",
+            "make it shorter",
+            "try again",
+            "now fix the build",
+        ] {
+            assert!(is_follow_up(text), "{text}");
+        }
+        for text in [
+            "fix the ledger",
+            "why does replay fail?",
+            "commit `parse_header` only",
+            "test the tokenizer",
+        ] {
+            assert!(!is_follow_up(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn words_that_only_ask_are_left_out() {
+        let words: Vec<_> = of("How are the injected blocks replayed?")
+            .concepts
+            .into_iter()
+            .map(|c| c.word)
+            .collect();
+        assert_eq!(words, ["injected", "blocks", "replayed"]);
+    }
+
+    #[test]
+    fn identifiers_are_known_by_their_looks() {
+        let question = of("why does `open` call parse_header or parseHeader");
+        let concept = |word| question.concepts.iter().find(|c| c.word == word).unwrap();
+        assert!(concept("open").identifier && concept("parse_header").identifier && !concept("call").identifier);
+        assert_eq!(concept("parse_header").parts, ["pars", "header"]);
+        assert!(
+            concept("parse_header").weight > 1.0,
+            "the second spelling is the same thing"
+        );
+    }
+
+    #[test]
+    fn paths_and_stack_frames_are_found() {
+        let paths = |text: &str| {
+            let named = of(text).paths;
+            named
+                .into_iter()
+                .map(|named| (named.path, named.line))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            paths("see ./src/Lib.rs:42 and `gateway/inject`."),
+            [("src/lib.rs".to_owned(), Some(42)), ("gateway/inject".to_owned(), None)]
+        );
+        assert_eq!(
+            paths("File \"a/b.py\", line 30, in f"),
+            [("a/b.py".to_owned(), Some(30))]
+        );
+        assert_eq!(
+            paths("e.g. and/or 3.14 http://x.org/a.html v1.2"),
+            [("and/or".to_owned(), None)]
+        );
+    }
+
+    #[test]
+    fn a_huge_paste_is_bounded() {
+        let paste: String = (0..50_000).map(|n| format!("word{n} ")).collect();
+        assert_eq!(
+            of(&format!("Why does the ledger break?\n{paste}")).concepts.len(),
+            MAX_CONCEPTS
+        );
+    }
+}

@@ -1,0 +1,164 @@
+//! The threshold: what is about the repository is answered, what is not gets nothing.
+
+use super::{Repo, ask, files};
+
+/// Questions, and a file that answers each.
+const ON_TOPIC: &[(&str, &str)] = &[
+    ("How are balances rebuilt by replaying the ledger?", "src/ledger.rs"),
+    ("what happens when a booking would overdraw an account", "src/ledger.rs"),
+    ("where is the checkpoint checksum computed?", "src/ledger.rs"),
+    ("OverdraftError", "src/ledger.rs"),
+    ("why does Balances::apply return an error", "src/ledger.rs"),
+    ("add a currency field to Booking", "src/ledger.rs"),
+    ("how does the router match path parameters", "src/http/router.rs"),
+    ("what wins, a literal segment or a parameter?", "src/http/router.rs"),
+    ("where do we answer 405 method not allowed", "src/http/router.rs"),
+    (
+        "can I register the same pattern twice in the Router",
+        "src/http/router.rs",
+    ),
+    ("how long is the exponential backoff at most", "src/http/retry.rs"),
+    ("is a declined payment retryable?", "src/http/retry.rs"),
+    ("which provider errors may be repeated", "src/http/retry.rs"),
+    ("explain the `CircuitBreaker`", "src/http/retry.rs"),
+    ("change MAX_ATTEMPTS to 7", "src/http/retry.rs"),
+    ("how is the session cookie signed", "src/session.rs"),
+    ("does verify_cookie run in constant time?", "src/session.rs"),
+    ("how can I log a user out everywhere, all sessions", "src/session.rs"),
+    ("what does src/session.rs do", "src/session.rs"),
+    (
+        "how are German amounts parsed in the CSV import",
+        "tools/import_orders.py",
+    ),
+    (
+        "does import_file skip duplicates by order number",
+        "tools/import_orders.py",
+    ),
+    ("what encoding does the legacy export have", "tools/import_orders.py"),
+    ("add a dry-run flag to the orders import", "tools/import_orders.py"),
+    (
+        "which environment variable sets the listen address of the server",
+        "README.md",
+    ),
+    ("how do we roll back a deployment of the Helm chart", "README.md"),
+    ("which test covers replaying the ledger twice", "tests/ledger_replay.rs"),
+    (
+        "what do error responses look like, which fields",
+        ".muninn/knowledge/errors.md",
+    ),
+    (
+        "does the payment provider need an idempotency key for retries",
+        "01JH0000000000000000000001",
+    ),
+];
+
+const OFF_TOPIC: &[&str] = &[
+    "write a haiku about autumn",
+    "what is the capital of France",
+    "hi",
+    "thanks",
+    "yes do it",
+    "commit this",
+    "commit and push please",
+    "ok, go ahead with option 2",
+    "run the tests again",
+    "continue",
+    "looks good to me",
+    "what is the weather in Paris tomorrow",
+    "tell me a joke",
+    "who won the world cup in 1998",
+    "translate good morning to Spanish",
+    "recommend a good book about gardening",
+    "how do I bake sourdough bread",
+    "what is the meaning of life",
+    "give me a recipe for lasagna",
+    "how tall is Mount Everest",
+    "write a birthday poem for my sister",
+    "explain quantum entanglement to a child",
+    "how many calories are in a banana",
+    "convert 10 miles to kilometers",
+    "who painted the Mona Lisa",
+    "plan a weekend trip to Rome",
+    "summarize the plot of Hamlet",
+    "write an email to my landlord about the broken heater",
+    "what should I name my cat",
+    "what is 17 times 23",
+    "what time is it",
+    "👍",
+    "",
+];
+
+#[test]
+fn what_is_about_the_repository_is_answered() {
+    let repo = Repo::service();
+    let engine = repo.ready();
+    for (question, file) in ON_TOPIC {
+        let found = ask(&engine, question);
+        assert!(
+            files(&found).iter().take(3).any(|found| found == file),
+            "{question}: {:?} {:?}",
+            files(&found),
+            found.reason
+        );
+        assert!(!found.question_terms.is_empty(), "{question}");
+    }
+}
+
+#[test]
+fn what_is_not_gets_nothing_and_a_reason() {
+    let repo = Repo::service();
+    let engine = repo.ready();
+    for question in OFF_TOPIC {
+        let found = ask(&engine, question);
+        assert!(found.items.is_empty(), "{question}: {:?}", files(&found));
+        assert_eq!(found.tokens, 0);
+        assert!(found.reason.is_some(), "{question}");
+    }
+}
+
+#[test]
+fn before_the_index_is_ready_the_same_holds_for_most() {
+    let repo = Repo::service();
+    let engine = repo.engine();
+    let answered = |question: &str, file: &str| {
+        files(&ask(&engine, question))
+            .iter()
+            .take(3)
+            .any(|found| *found == file)
+    };
+    let right = ON_TOPIC
+        .iter()
+        .filter(|(question, file)| answered(question, file))
+        .count();
+    let wrong = OFF_TOPIC
+        .iter()
+        .filter(|question| !ask(&engine, question).items.is_empty())
+        .count();
+    assert!(right * 10 >= ON_TOPIC.len() * 8, "{right} of {}", ON_TOPIC.len());
+    assert!(wrong <= 1, "{wrong}");
+}
+
+#[test]
+fn the_threshold_can_be_set() {
+    let repo = Repo::service();
+    let strict = repo.engine_with(crate::EngineSettings {
+        threshold: Some(1.0),
+        ..Default::default()
+    });
+    strict.refresh(&()).unwrap();
+    assert!(
+        ask(&strict, "how does the router match unicorns and rainbows")
+            .items
+            .is_empty()
+    );
+    let loose = repo.engine_with(crate::EngineSettings {
+        threshold: Some(0.1),
+        ..Default::default()
+    });
+    loose.refresh(&()).unwrap();
+    assert!(
+        !ask(&loose, "how does the router match unicorns and rainbows")
+            .items
+            .is_empty()
+    );
+}

@@ -1,0 +1,127 @@
+//! What is packed is what the disk holds, and an index is kept without reading everything again.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::{Repo, ask, assert_spans_are_on_disk, files};
+use crate::{EngineSettings, Progress};
+
+const QUESTION: &str = "how does the ledger replay bookings into balances";
+
+#[test]
+fn a_file_that_moved_under_the_index_is_packed_as_it_is_now() {
+    let repo = Repo::service();
+    let engine = repo.ready();
+    let text = std::fs::read_to_string(repo.path("src/ledger.rs")).unwrap();
+    repo.write("src/ledger.rs", format!("{}{text}", "// A line more.\n".repeat(25)));
+    let found = ask(&engine, QUESTION);
+    assert!(files(&found).contains(&"src/ledger.rs"));
+    assert_spans_are_on_disk(&repo.root, &found);
+    assert!(found.items.iter().any(|item| item.text.contains("pub fn replay")));
+}
+
+#[test]
+fn a_file_that_no_longer_fits_or_is_gone_is_left_out() {
+    let repo = Repo::service();
+    let engine = repo.ready();
+    repo.write("src/ledger.rs", "fn other() {}\n");
+    std::fs::remove_file(repo.path("tests/ledger_replay.rs")).unwrap();
+    let found = ask(&engine, QUESTION);
+    assert!(
+        !files(&found).iter().any(|file| file.contains("ledger")),
+        "{:?}",
+        files(&found)
+    );
+    assert_spans_are_on_disk(&repo.root, &found);
+}
+
+#[test]
+fn a_corrected_memory_counts_at_once() {
+    let repo = Repo::service();
+    let engine = repo.ready();
+    repo.write(
+        ".muninn/knowledge/errors.md",
+        "# Colours of the dashboard\nThe dashboard is teal and ochre.\n",
+    );
+    assert!(
+        !files(&ask(&engine, "what do error responses look like, which fields"))
+            .contains(&".muninn/knowledge/errors.md")
+    );
+    let found = ask(&engine, "which colours has the dashboard");
+    assert_eq!(found.items[0].source, ".muninn/knowledge/errors.md:1-2");
+}
+
+#[test]
+fn a_second_refresh_takes_apart_only_what_changed() {
+    let repo = Repo::service();
+    let engine = repo.ready();
+    let before = engine.refresh(&()).unwrap();
+    assert_eq!(before.reused, before.files);
+    repo.write("src/fresh.rs", "/// Paints the zebra.\nfn paint_zebra() {}\n");
+    std::fs::remove_file(repo.path("src/http/retry.rs")).unwrap();
+    let after = engine.refresh(&()).unwrap();
+    assert_eq!((after.files, after.reused), (before.files, before.files - 1));
+    assert_eq!(files(&ask(&engine, "paint the zebra"))[0], "src/fresh.rs");
+    assert!(!files(&ask(&engine, "exponential backoff with jitter")).contains(&"src/http/retry.rs"));
+}
+
+#[test]
+fn the_cache_spares_the_next_process_the_work() {
+    let repo = Repo::service();
+    let dir = tempfile::tempdir().unwrap();
+    let settings = || EngineSettings {
+        cache_dir: Some(dir.path().join("cache")),
+        ..EngineSettings::default()
+    };
+    let first = repo.engine_with(settings()).refresh(&()).unwrap();
+    assert_eq!(first.reused, 0);
+    let engine = repo.engine_with(settings());
+    let second = engine.refresh(&()).unwrap();
+    assert_eq!((second.reused, second.chunks), (second.files, first.chunks));
+    let cold = repo.ready();
+    assert_eq!(ask(&engine, QUESTION).items, ask(&cold, QUESTION).items);
+}
+
+#[test]
+fn a_damaged_or_impossible_cache_costs_only_time() {
+    let repo = Repo::service();
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("index.db"), "garbage ".repeat(1000)).unwrap();
+    std::fs::write(dir.path().join("file"), "").unwrap();
+    for (cache, note) in [
+        (dir.path().to_owned(), "begun anew"),
+        (dir.path().join("file/cache"), "without a cache"),
+    ] {
+        let engine = repo.engine_with(EngineSettings {
+            cache_dir: Some(cache),
+            ..EngineSettings::default()
+        });
+        let report = engine.refresh(&()).unwrap();
+        assert!(
+            report.notes.iter().any(|text| text.contains(note)),
+            "{:?}",
+            report.notes
+        );
+        assert!(!ask(&engine, QUESTION).items.is_empty());
+    }
+}
+
+#[test]
+fn refreshing_and_asking_from_many_threads_is_safe() {
+    struct Counter(AtomicUsize);
+    impl Progress for Counter {
+        fn advance(&self, _done: usize, _total: usize) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    let repo = Repo::service();
+    let engine = repo.engine();
+    let counter = Counter(AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| engine.refresh(&counter).unwrap());
+            scope.spawn(|| ask(&engine, QUESTION));
+        }
+    });
+    assert!(counter.0.load(Ordering::Relaxed) >= 8);
+    assert!(!ask(&engine, QUESTION).items.is_empty());
+}

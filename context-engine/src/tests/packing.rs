@@ -1,0 +1,135 @@
+//! The budget, the order, and the clock.
+
+use std::time::Instant;
+
+use super::{Repo, ask, assert_spans_are_on_disk, files, limits};
+use crate::{Completeness, IndexStatus, ItemKind, Limits, render, tokens};
+
+const QUESTIONS: &[&str] = &[
+    "how does the ledger replay bookings and what is an overdraft",
+    "how is a session cookie signed and verified",
+    "how does the payment provider retry with backoff",
+    "how are orders imported from the csv export",
+];
+
+#[test]
+fn the_block_never_costs_more_than_the_budget() {
+    let repo = Repo::service();
+    let engine = repo.ready();
+    for budget in [0, 1, 50, 119, 120, 150, 200, 300, 500, 1000, 2000, 8000] {
+        for question in QUESTIONS {
+            let found = engine.explore(question, &limits(budget));
+            let cost = tokens::count(&render::block(&found.items));
+            assert_eq!(found.tokens, cost);
+            assert!(cost <= budget, "{cost} > {budget}");
+            assert!(!found.items.is_empty() || found.reason.is_some());
+            assert!(
+                budget < 500 || !found.items.is_empty(),
+                "{question}: {:?}",
+                found.reason
+            );
+            assert_spans_are_on_disk(&repo.root, &found);
+        }
+    }
+}
+
+#[test]
+fn the_same_question_gives_the_same_bytes() {
+    let repo = Repo::service();
+    let (one, two) = (repo.ready(), repo.ready());
+    two.refresh(&()).unwrap();
+    for question in QUESTIONS {
+        let block = render::block(&ask(&one, question).items);
+        assert_eq!(block, render::block(&ask(&one, question).items));
+        assert_eq!(block, render::block(&ask(&two, question).items));
+    }
+}
+
+#[test]
+fn memory_and_knowledge_come_first_with_where_they_are_from() {
+    let repo = Repo::service();
+    let found = ask(
+        &repo.ready(),
+        "does the payment provider need an idempotency key for retries",
+    );
+    let memory = &found.items[0];
+    assert_eq!(
+        (memory.kind, memory.source.as_str()),
+        (ItemKind::Memory, "01JH0000000000000000000001")
+    );
+    assert_eq!(
+        (memory.date.as_deref(), memory.confidence),
+        (Some("2026-01-07T10:00:00Z"), Some(0.8))
+    );
+    assert!(
+        found
+            .items
+            .iter()
+            .any(|item| item.kind == ItemKind::Code && item.source.starts_with("src/http/retry.rs"))
+    );
+    let knowledge = ask(&repo.ready(), "what do error responses look like, which fields");
+    assert_eq!(knowledge.items[0].kind, ItemKind::Knowledge);
+    assert_eq!(knowledge.items[0].source, ".muninn/knowledge/errors.md:7-10");
+}
+
+#[test]
+fn an_item_says_what_it_is_and_why() {
+    let repo = Repo::service();
+    let found = ask(&repo.ready(), "where does `verify_cookie` check the expiry");
+    let item = found
+        .items
+        .iter()
+        .find(|item| item.source.starts_with("src/session.rs"))
+        .unwrap();
+    assert_eq!(item.language, "rust");
+    assert!(item.why.contains("defines: verify_cookie"), "{}", item.why);
+    assert!(item.text.contains("fn verify_cookie") && item.tokens > 0 && item.score > 0.0);
+    assert_eq!(found.completeness, Completeness::Full);
+    assert_eq!(found.question_terms[0], "verify_cookie");
+}
+
+#[test]
+fn tests_stand_behind_sources_unless_they_are_asked_for() {
+    let repo = Repo::service();
+    let engine = repo.ready();
+    assert_eq!(
+        files(&ask(&engine, "how is the ledger replayed into balances"))[0],
+        "src/ledger.rs"
+    );
+    assert_eq!(
+        files(&ask(&engine, "which test covers replaying the ledger twice"))[0],
+        "tests/ledger_replay.rs"
+    );
+}
+
+#[test]
+fn a_deadline_that_passed_gives_nothing_and_says_so() {
+    let repo = Repo::service();
+    for engine in [repo.ready(), repo.engine()] {
+        let found = engine.explore(
+            QUESTIONS[0],
+            &Limits {
+                tokens: 4000,
+                deadline: Instant::now(),
+            },
+        );
+        assert!(found.items.is_empty());
+        assert_eq!(found.reason.as_deref(), Some("deadline passed"));
+    }
+}
+
+#[test]
+fn the_status_follows_the_index() {
+    let repo = Repo::service();
+    let engine = repo.engine();
+    assert_eq!(engine.status(), IndexStatus::Empty);
+    assert_eq!(ask(&engine, QUESTIONS[0]).completeness, Completeness::Partial);
+    let report = engine.refresh(&()).unwrap();
+    let ready = IndexStatus::Ready {
+        files: report.files,
+        chunks: report.chunks,
+        memories: report.memories,
+    };
+    assert_eq!(engine.status(), ready);
+    assert_eq!((report.files, report.memories), (8, 3));
+}

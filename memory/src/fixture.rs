@@ -1,0 +1,56 @@
+//! Real git repositories for this crate's tests, cut off from the configuration of whoever runs them.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use muninn_repo_tools::Worktree;
+
+pub(crate) struct Fixture {
+    root: PathBuf,
+    _dir: tempfile::TempDir,
+}
+
+impl Fixture {
+    pub(crate) fn with(files: &[(&str, &str)]) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let fixture = Self {
+            root: dir.path().canonicalize().unwrap(),
+            _dir: dir,
+        };
+        fixture.git(&["init", "-q", "-b", "main"]);
+        for (path, text) in files {
+            fixture.write(path, text.as_bytes());
+        }
+        fixture
+    }
+
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        self.root.join(path)
+    }
+
+    pub(crate) fn write(&self, path: &str, bytes: &[u8]) {
+        let path = self.path(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    }
+
+    pub(crate) fn worktree(&self) -> Worktree {
+        Worktree::discover(&self.root).unwrap()
+    }
+
+    fn git(&self, args: &[&str]) {
+        let output = Command::new("git")
+            .args(args)
+            .current_dir(&self.root)
+            .env_remove("GIT_DIR")
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .output()
+            .unwrap();
+        assert!(
+            output.status.success(),
+            "git {args:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+}

@@ -1,0 +1,12 @@
+//! Words and their statistics.
+//!
+//! Code and prose share one vocabulary of terms, so that "how is the ledger replayed" meets `LedgerReplay`: every word
+//! is split into its parts and each part stemmed, and a compound identifier is a term of its own besides.
+
+mod bm25;
+mod stop;
+mod tokens;
+
+pub use bm25::{Bm25, DocId, idf};
+pub use stop::is_stop_word;
+pub use tokens::{Tokenizer, Word, counted, words};

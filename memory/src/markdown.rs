@@ -1,0 +1,95 @@
+//! The sections of a Markdown text.
+
+/// A run of whole lines under one heading.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Section {
+    /// The heading's own words; empty before the first heading.
+    pub title: String,
+    /// The first line, counted from 1: the heading itself where there is one.
+    pub first: u32,
+    /// The last line, included.
+    pub last: u32,
+}
+
+/// Cuts a text at its `#` headings, leaving out sections of blank lines. Headings inside code fences are code.
+///
+/// `first` is the number of the first line of `text`, so that a caller who cut off front matter gets the file's lines.
+pub fn sections(text: &str, first: u32) -> Vec<Section> {
+    let mut sections: Vec<Section> = Vec::new();
+    let mut fence: Option<&str> = None;
+    let mut last_content = 0;
+    for (number, line) in (first..).zip(text.lines()) {
+        let trimmed = line.trim_start();
+        let opens_section = fence.is_none() && heading(line).is_some();
+        if opens_section || sections.is_empty() {
+            close(&mut sections, last_content);
+            let title = heading(line).unwrap_or_default().to_owned();
+            sections.push(Section {
+                title,
+                first: number,
+                last: number,
+            });
+        }
+        match fence {
+            Some(mark) if trimmed.starts_with(mark) => fence = None,
+            Some(_) => {}
+            None => fence = ["```", "~~~"].into_iter().find(|mark| trimmed.starts_with(mark)),
+        }
+        if !line.trim().is_empty() {
+            last_content = number;
+        }
+    }
+    close(&mut sections, last_content);
+    sections
+}
+
+/// Ends the last section at the last line that is not blank, or drops it if it has none.
+fn close(sections: &mut Vec<Section>, last_content: u32) {
+    match sections.last_mut() {
+        Some(section) if section.first <= last_content => section.last = last_content,
+        Some(_) => {
+            sections.pop();
+        }
+        None => {}
+    }
+}
+
+/// The words of an ATX heading; `None` for any other line.
+pub fn heading(line: &str) -> Option<&str> {
+    let words = line.trim_start_matches('#');
+    let level = line.len() - words.len();
+    let is_heading = (1..=6).contains(&level) && words.starts_with([' ', '\t']);
+    is_heading.then(|| words.trim().trim_end_matches('#').trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spans(text: &str) -> Vec<(String, u32, u32)> {
+        sections(text, 1)
+            .into_iter()
+            .map(|s| (s.title, s.first, s.last))
+            .collect()
+    }
+
+    #[test]
+    fn cuts_at_headings_and_not_in_fences() {
+        let text = "intro\n\n# One\nbody\n```sh\n# not a heading\n```\n\n## Two ##\n\nmore\n\n";
+        let expected = [
+            (String::new(), 1, 1),
+            ("One".to_owned(), 3, 7),
+            ("Two".to_owned(), 9, 11),
+        ];
+        assert_eq!(spans(text), expected);
+    }
+
+    #[test]
+    fn survives_the_odd_ones() {
+        assert!(spans("").is_empty());
+        assert!(spans("\n \n").is_empty());
+        assert_eq!(spans("#hashtag\n").len(), 1);
+        assert_eq!(spans("```\nnever closed\n# x"), [(String::new(), 1, 3)]);
+        assert_eq!(sections("# A", 10)[0].first, 10);
+    }
+}

@@ -1,0 +1,65 @@
+//! The name git gives to a file's content.
+
+use std::fmt;
+
+/// A git blob object id, as 20 bytes of SHA-1; printed as 40 hexadecimal digits.
+///
+/// It is computed from the raw bytes as they lie on disk, without git's filters, so that it names what was read. In a
+/// repository with line-ending conversion it therefore differs from the id in the index.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BlobId([u8; 20]);
+
+impl BlobId {
+    /// The id that `git hash-object --no-filters` prints for these bytes.
+    ///
+    /// Returns `None` only if the hash detects a SHA-1 collision attack in the content; such a file is not read.
+    pub fn of(content: &[u8]) -> Option<Self> {
+        let id = gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, content).ok()?;
+        Self::from_bytes(id.as_slice())
+    }
+
+    /// From the 20 raw bytes of an id, for instance out of a cache.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        bytes.try_into().ok().map(Self)
+    }
+
+    /// The 20 raw bytes.
+    pub fn as_bytes(&self) -> &[u8; 20] {
+        &self.0
+    }
+
+    /// The first ten hexadecimal digits: enough for a person, or a model, to tell two versions apart.
+    pub fn short(&self) -> String {
+        self.to_string().chars().take(10).collect()
+    }
+}
+
+impl fmt::Display for BlobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for BlobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "BlobId({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agrees_with_git_hash_object() {
+        let id = BlobId::of(b"hello\n").unwrap();
+        assert_eq!(id.to_string(), "ce013625030ba8dba906f756967f9e9ca394464a");
+        assert_eq!(id.short(), "ce01362503");
+        assert_eq!(
+            BlobId::of(b"").unwrap().to_string(),
+            "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
+        );
+        assert_eq!(BlobId::from_bytes(id.as_bytes()), Some(id));
+        assert_eq!(BlobId::from_bytes(b"short"), None);
+    }
+}

@@ -1,0 +1,242 @@
+//! The files of a worktree that may be shown to a model.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use ignore::{DirEntry, WalkBuilder};
+
+use crate::path::RelPath;
+use crate::secret::is_secret;
+use crate::worktree::Worktree;
+
+/// How far a walk goes.
+#[derive(Debug, Clone, Copy)]
+pub struct WalkLimits {
+    /// Larger files are skipped.
+    pub max_file_bytes: u64,
+    /// The walk ends after this many files.
+    pub max_files: usize,
+}
+
+impl Default for WalkLimits {
+    fn default() -> Self {
+        Self {
+            max_file_bytes: 1 << 20,
+            max_files: 200_000,
+        }
+    }
+}
+
+/// What a walk found.
+#[derive(Debug, Default)]
+pub struct Walk {
+    /// The files, in the order of their paths.
+    pub files: Vec<FileEntry>,
+    /// What was left out, counted.
+    pub skipped: SkipCounts,
+    /// Whether a limit or the deadline ended the walk early.
+    pub cut: bool,
+}
+
+/// A file as the walk saw it: its metadata only, for nothing is opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileEntry {
+    /// Where it is.
+    pub path: RelPath,
+    /// Its size in bytes.
+    pub size: u64,
+    /// When it was last modified.
+    pub modified: SystemTime,
+}
+
+/// Files that were left out, by reason. Ignored files are not counted: they were never looked at.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+pub struct SkipCounts {
+    /// Named like a secret.
+    pub secret: usize,
+    /// Larger than the limit.
+    pub too_large: usize,
+    /// With a NUL byte near the start. A walk opens nothing, so it is for the reader to count these.
+    pub binary: usize,
+    /// With a name that is not UTF-8.
+    pub not_utf8: usize,
+    /// Symlinks, pipes, sockets, devices.
+    pub not_regular: usize,
+    /// Refused by the file system.
+    pub unreadable: usize,
+    /// Directories that are repositories of their own.
+    pub nested_repositories: usize,
+}
+
+/// Lists the files of a worktree: what git does not ignore, hidden files included, and without `.git`, `.muninn`,
+/// nested repositories, symlinks and secrets.
+///
+/// Binary files are told apart by reading them, so that is left to [`crate::read_text`]; an unchanged tree is walked
+/// without opening a file.
+pub fn walk(worktree: &Worktree, limits: &WalkLimits) -> Walk {
+    walk_until(worktree, limits, None)
+}
+
+/// Like [`walk`], and gives up at `deadline` with what it has by then.
+pub fn walk_until(worktree: &Worktree, limits: &WalkLimits, deadline: Option<Instant>) -> Walk {
+    let nested = Arc::new(AtomicUsize::new(0));
+    let mut walk = Walk::default();
+    for entry in builder(worktree.root(), Arc::clone(&nested)).build() {
+        if walk.files.len() >= limits.max_files || deadline.is_some_and(|at| Instant::now() >= at) {
+            walk.cut = true;
+            break;
+        }
+        match entry {
+            Ok(entry) if entry.depth() > 0 => visit(&mut walk, worktree.root(), &entry, limits),
+            Ok(_) => {}
+            Err(_) => walk.skipped.unreadable += 1,
+        }
+    }
+    walk.skipped.nested_repositories = nested.load(Ordering::Relaxed);
+    walk.files.sort_by(|a, b| a.path.cmp(&b.path));
+    walk
+}
+
+fn builder(root: &Path, nested: Arc<AtomicUsize>) -> WalkBuilder {
+    let mut builder = WalkBuilder::new(root);
+    builder
+        .hidden(false)
+        // git does not look for ignore files above the root of a worktree, and neither may a parent directory decide
+        // here what belongs to the repository.
+        .parents(false)
+        .follow_links(false)
+        .filter_entry(move |entry| {
+            if entry.depth() == 0 {
+                return true;
+            }
+            let name = entry.file_name();
+            if name == ".git" || (entry.depth() == 1 && name == ".muninn") {
+                return false;
+            }
+            let directory = entry.file_type().is_some_and(|kind| kind.is_dir());
+            let own_repository = directory && entry.path().join(".git").symlink_metadata().is_ok();
+            if own_repository {
+                nested.fetch_add(1, Ordering::Relaxed);
+            }
+            !own_repository
+        });
+    builder
+}
+
+fn visit(walk: &mut Walk, root: &Path, entry: &DirEntry, limits: &WalkLimits) {
+    let skipped = &mut walk.skipped;
+    let Some(kind) = entry.file_type() else {
+        return;
+    };
+    if kind.is_dir() {
+        return;
+    }
+    let Some(path) = entry.path().strip_prefix(root).ok().and_then(RelPath::from_relative) else {
+        skipped.not_utf8 += 1;
+        return;
+    };
+    let Ok(metadata) = entry.metadata() else {
+        skipped.unreadable += 1;
+        return;
+    };
+    if !kind.is_file() {
+        skipped.not_regular += 1;
+    } else if is_secret(&path) {
+        skipped.secret += 1;
+    } else if metadata.len() > limits.max_file_bytes {
+        skipped.too_large += 1;
+    } else {
+        let modified = metadata.modified().unwrap_or(UNIX_EPOCH);
+        walk.files.push(FileEntry {
+            path,
+            size: metadata.len(),
+            modified,
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Fixture;
+
+    fn paths(walk: &Walk) -> Vec<&str> {
+        walk.files.iter().map(|file| file.path.as_str()).collect()
+    }
+
+    #[test]
+    fn honours_ignore_rules_and_keeps_hidden_files() {
+        let repo = Fixture::with(&[
+            (".gitignore", "target/\n*.log\n"),
+            (".github/ci.yml", "on: push\n"),
+            ("src/lib.rs", "x"),
+            ("src/a.log", "x"),
+            ("target/out.rs", "x"),
+            ("local.txt", "x"),
+            (".git/info/exclude", "local.txt\n"),
+            (".muninn/knowledge/a.md", "x"),
+            ("deep/.muninn/a.md", "x"),
+        ]);
+        let walk = walk(&repo.worktree(), &WalkLimits::default());
+        assert_eq!(
+            paths(&walk),
+            [".github/ci.yml", ".gitignore", "deep/.muninn/a.md", "src/lib.rs"]
+        );
+        assert_eq!(walk.skipped, SkipCounts::default());
+    }
+
+    #[test]
+    fn counts_what_it_leaves_out() {
+        let repo = Fixture::with(&[
+            (".env", "KEY=1"),
+            ("a.txt", "x"),
+            ("big.txt", &"x".repeat(2000)),
+            ("inner/b.txt", "x"),
+        ]);
+        repo.git(&["init", "-q", "inner"]);
+        let limits = WalkLimits {
+            max_file_bytes: 1000,
+            ..WalkLimits::default()
+        };
+        let found = walk(&repo.worktree(), &limits);
+        assert_eq!(paths(&found), ["a.txt"]);
+        let expected = SkipCounts {
+            secret: 1,
+            too_large: 1,
+            nested_repositories: 1,
+            ..SkipCounts::default()
+        };
+        assert_eq!(found.skipped, expected);
+    }
+
+    #[test]
+    fn ends_at_its_limits() {
+        let repo = Fixture::with(&[("a.txt", "x"), ("b.txt", "x"), ("c.txt", "x")]);
+        let limits = WalkLimits {
+            max_files: 2,
+            ..WalkLimits::default()
+        };
+        let found = walk(&repo.worktree(), &limits);
+        assert!(found.cut);
+        assert_eq!(found.files.len(), 2);
+        let late = walk_until(&repo.worktree(), &WalkLimits::default(), Some(Instant::now()));
+        assert!(late.cut && late.files.is_empty());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn survives_symlinks_and_names_that_are_no_text() {
+        use std::os::unix::ffi::OsStrExt;
+        let outside = tempfile::tempdir().unwrap();
+        std::fs::write(outside.path().join("x.txt"), "x").unwrap();
+        let repo = Fixture::with(&[("a.txt", "x")]);
+        std::os::unix::fs::symlink(outside.path(), repo.path("out")).unwrap();
+        std::os::unix::fs::symlink(repo.root(), repo.path("loop")).unwrap();
+        std::fs::write(repo.root().join(std::ffi::OsStr::from_bytes(b"\xff.txt")), "x").unwrap();
+        let found = walk(&repo.worktree(), &WalkLimits::default());
+        assert_eq!(paths(&found), ["a.txt"]);
+        assert_eq!((found.skipped.not_regular, found.skipped.not_utf8), (2, 1));
+    }
+}

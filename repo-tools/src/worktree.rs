@@ -1,0 +1,257 @@
+//! A git worktree: where it is, and what may be reached from it.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::path::{PathError, RelPath};
+
+/// A checked-out git repository, or one of its linked worktrees. Cheap to clone.
+///
+/// It keeps paths only and asks git anew for what can change (branch, HEAD): a long-running process must see the
+/// checkout that happened a moment ago. Opened in isolation, so neither the user's nor the system's git
+/// configuration, nor `GIT_DIR`, has a say in where it is.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Worktree(Arc<Places>);
+
+#[derive(PartialEq, Eq)]
+struct Places {
+    root: PathBuf,
+    git_dir: PathBuf,
+    common_dir: PathBuf,
+}
+
+/// Why no worktree was found.
+#[derive(Debug, thiserror::Error)]
+pub enum DiscoverError {
+    /// The directory does not exist, or cannot be entered.
+    #[error("{} cannot be opened", path.display())]
+    NotFound {
+        /// The directory as it was given.
+        path: PathBuf,
+        /// What the file system said.
+        source: io::Error,
+    },
+    /// Neither the directory nor any above it is a git repository.
+    #[error("{} is not inside a git repository", path.display())]
+    NotARepository {
+        /// The directory, made absolute.
+        path: PathBuf,
+    },
+    /// A repository without a worktree.
+    #[error("{} is a bare repository: it has no files to read", path.display())]
+    Bare {
+        /// The repository.
+        path: PathBuf,
+    },
+    /// A repository that cannot be opened, for instance because of its object format.
+    #[error("the git repository at {} cannot be opened", path.display())]
+    Broken {
+        /// The repository.
+        path: PathBuf,
+        /// What git's library said.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+impl Worktree {
+    /// Finds the worktree that `dir` is in.
+    ///
+    /// # Errors
+    /// Says which directory was looked at and what is wrong with it.
+    pub fn discover(dir: &Path) -> Result<Self, DiscoverError> {
+        let not_found = |source| DiscoverError::NotFound {
+            path: dir.to_owned(),
+            source,
+        };
+        let start = dir.canonicalize().map_err(not_found)?;
+        let (found, _trust) =
+            gix::discover::upwards(&start).map_err(|_| DiscoverError::NotARepository { path: start.clone() })?;
+        let at = found.as_ref().to_owned();
+        let repository = open(&at).map_err(|source| DiscoverError::Broken {
+            path: at.clone(),
+            source: Box::new(source),
+        })?;
+        let root = repository
+            .workdir()
+            .ok_or_else(|| DiscoverError::Bare { path: at.clone() })?;
+        Ok(Self(Arc::new(Places {
+            root: root.canonicalize().map_err(not_found)?,
+            git_dir: repository.git_dir().canonicalize().map_err(not_found)?,
+            common_dir: repository.common_dir().canonicalize().map_err(not_found)?,
+        })))
+    }
+
+    /// The top directory, absolute, symlinks resolved.
+    pub fn root(&self) -> &Path {
+        &self.0.root
+    }
+
+    /// This worktree's own git directory; in a linked worktree `<common>/worktrees/<name>`.
+    pub fn git_dir(&self) -> &Path {
+        &self.0.git_dir
+    }
+
+    /// The git directory that all worktrees of the repository share.
+    pub fn common_dir(&self) -> &Path {
+        &self.0.common_dir
+    }
+
+    /// The short name of the branch that is checked out; `None` on a detached HEAD or an unreadable repository.
+    pub fn branch(&self) -> Option<String> {
+        let name = open(&self.0.root).ok()?.head_name().ok()??;
+        Some(name.shorten().to_string())
+    }
+
+    /// The commit that HEAD stands on, in hexadecimal; `None` in a repository without commits.
+    pub fn head_commit(&self) -> Option<String> {
+        let repository = open(&self.0.root).ok()?;
+        let id = repository.head_id().ok()?;
+        Some(id.to_string())
+    }
+
+    /// Whether `path` exists and belongs to this worktree, after symlinks are resolved. What lies in a nested
+    /// repository, or in a linked worktree kept below the root, belongs to that one and not to this.
+    pub fn contains(&self, path: &Path) -> bool {
+        path.canonicalize().is_ok_and(|path| self.owns(&path))
+    }
+
+    /// The absolute path of a file of the worktree.
+    ///
+    /// # Errors
+    /// [`PathError::NotFound`], or [`PathError::Outside`] if a symlink leads out of the worktree.
+    pub fn resolve(&self, path: &RelPath) -> Result<PathBuf, PathError> {
+        let real = self
+            .0
+            .root
+            .join(path.to_path_buf())
+            .canonicalize()
+            .map_err(|source| match source.kind() {
+                io::ErrorKind::NotFound => PathError::NotFound { path: path.clone() },
+                _ => PathError::Io {
+                    path: path.clone(),
+                    source,
+                },
+            })?;
+        if self.owns(&real) {
+            Ok(real)
+        } else {
+            Err(PathError::Outside { path: path.clone() })
+        }
+    }
+
+    /// Whether a path without symlinks is below the root, outside `.git`, and in no repository of its own.
+    fn owns(&self, real: &Path) -> bool {
+        let Ok(relative) = real.strip_prefix(&self.0.root) else {
+            return false;
+        };
+        if relative.as_os_str().is_empty() {
+            return true;
+        }
+        let in_git = relative.iter().any(|part| part.eq_ignore_ascii_case(".git"));
+        let nested = real
+            .ancestors()
+            .take_while(|above| *above != self.0.root)
+            .any(|above| above.join(".git").exists());
+        !in_git && !nested
+    }
+}
+
+impl fmt::Debug for Worktree {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Worktree").field(&self.0.root).finish()
+    }
+}
+
+fn open(path: &Path) -> Result<gix::Repository, gix::Error> {
+    gix::open_opts(path, gix::open::Options::isolated())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Fixture;
+
+    #[test]
+    fn finds_the_root_from_a_subdirectory() {
+        let repo = Fixture::with(&[("a/b/c.txt", "x\n")]);
+        let worktree = Worktree::discover(&repo.path("a/b")).unwrap();
+        assert_eq!(worktree.root(), repo.root());
+        assert_eq!(worktree.git_dir(), repo.path(".git"));
+        assert_eq!(worktree.branch().as_deref(), Some("main"));
+        assert_eq!(worktree.head_commit(), None);
+        repo.commit();
+        assert_eq!(
+            worktree.head_commit().as_deref(),
+            Some(repo.git(&["rev-parse", "HEAD"]).trim())
+        );
+    }
+
+    #[test]
+    fn a_linked_worktree_has_its_own_branch_and_shares_the_common_directory() {
+        let repo = Fixture::with(&[("a.txt", "x\n")]);
+        repo.commit();
+        repo.git(&["worktree", "add", "-q", "-b", "side", "nested/side"]);
+        let main = repo.worktree();
+        let side = Worktree::discover(&repo.path("nested/side")).unwrap();
+        assert_eq!(side.branch().as_deref(), Some("side"));
+        assert_ne!(side.git_dir(), main.git_dir());
+        assert_eq!(side.common_dir(), main.common_dir());
+        assert!(side.contains(&repo.path("nested/side/a.txt")));
+        assert!(
+            !main.contains(&repo.path("nested/side/a.txt")),
+            "it belongs to the other worktree"
+        );
+        repo.git(&["checkout", "-q", "--detach"]);
+        assert_eq!(main.branch(), None);
+    }
+
+    #[test]
+    fn says_why_there_is_no_worktree() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(matches!(
+            Worktree::discover(&dir.path().join("gone")),
+            Err(DiscoverError::NotFound { .. })
+        ));
+        assert!(matches!(
+            Worktree::discover(dir.path()),
+            Err(DiscoverError::NotARepository { .. })
+        ));
+        let repo = Fixture::with(&[]);
+        repo.git(&["init", "-q", "--bare", "bare.git"]);
+        assert!(matches!(
+            Worktree::discover(&repo.path("bare.git")),
+            Err(DiscoverError::Bare { .. })
+        ));
+    }
+
+    #[test]
+    fn contains_only_what_exists_inside() {
+        let repo = Fixture::with(&[("src/a.rs", "x"), ("inner/b.rs", "x")]);
+        repo.git(&["init", "-q", "inner"]);
+        let worktree = repo.worktree();
+        assert!(worktree.contains(repo.root()));
+        assert!(worktree.contains(&repo.path("src")));
+        assert!(worktree.contains(&repo.path("src/../src/a.rs")));
+        assert!(!worktree.contains(&repo.path("src/gone.rs")));
+        assert!(!worktree.contains(&repo.path("..")));
+        assert!(!worktree.contains(&repo.path(".git/config")));
+        assert!(!worktree.contains(&repo.path("inner/b.rs")));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn resolves_no_symlink_out() {
+        let outside = tempfile::tempdir().unwrap();
+        std::fs::write(outside.path().join("secret"), "x").unwrap();
+        let repo = Fixture::with(&[("a.txt", "x")]);
+        std::os::unix::fs::symlink(outside.path(), repo.path("out")).unwrap();
+        std::os::unix::fs::symlink("a.txt", repo.path("in")).unwrap();
+        let worktree = repo.worktree();
+        let resolve = |path| worktree.resolve(&RelPath::new(path).unwrap());
+        assert_eq!(resolve("in").unwrap(), repo.path("a.txt"));
+        assert!(matches!(resolve("out/secret"), Err(PathError::Outside { .. })));
+        assert!(matches!(resolve("gone"), Err(PathError::NotFound { .. })));
+    }
+}
