@@ -63,11 +63,9 @@ pub(super) async fn converse(app: App, format: WireFormat, parts: Parts, body: B
         Route::Backend(backend) => forward(&app, &parts, format, &backend, body).await,
     };
     reply::label(&mut response, &receipt.id, receipt.outcome);
-    log(&receipt, response.status().as_u16());
-    if let Some(store) = &app.shared.store {
-        store.note_receipt(receipt);
-    }
-    keep_index_fresh(&app.shared);
+    let (shared, status) = (Arc::clone(&app.shared), response.status().as_u16());
+    // Once this task has written the answer's head: the client does not wait for our bookkeeping.
+    tokio::spawn(async move { keep(&shared, receipt, status) });
     response
 }
 
@@ -221,6 +219,15 @@ async fn answer_with_context(shared: &Arc<Shared>, prompt: &Prompt<'_>, mut rece
         output_tokens,
     };
     (answer, receipt)
+}
+
+/// What is left to do for a request that is on its way.
+fn keep(shared: &Arc<Shared>, receipt: Receipt, status: u16) {
+    log(&receipt, status);
+    if let Some(store) = &shared.store {
+        store.note_receipt(receipt);
+    }
+    keep_index_fresh(shared);
 }
 
 /// One line per request: what came of it and the id to ask `why` about. No word of the prompt, and no code.

@@ -112,9 +112,11 @@ impl Repository {
         let Some(engine) = &self.engine else {
             return false;
         };
-        claimed.is_empty()
-            || claimed
-                .iter()
-                .any(|directory| engine.worktree().contains(Path::new(directory)))
+        // Nearly every claim is the root itself, and then there is no need to ask the file system.
+        let is_here = |directory: &String| {
+            let directory = Path::new(directory);
+            directory == self.root || engine.worktree().contains(directory)
+        };
+        claimed.is_empty() || claimed.iter().any(is_here)
     }
 }
