@@ -59,7 +59,7 @@ pub struct ReceiptItem {
     pub confidence: Option<f32>,
     /// Cost in tokens.
     pub tokens: u32,
-    /// How well it matched, 0 to 1.
+    /// How well it matched; higher is better, and only comparable within one receipt.
     pub score: f32,
     /// What it matched on.
     pub why: String,
