@@ -37,7 +37,7 @@ def raise_loopback():
 def check_ask(checks, place):
     """`muninn ask` starts a gateway of its own, and is answered by the real model."""
     question, right_file = QUESTIONS[0]
-    done = place.command("ask", question, "--json", "--root", str(place.root), seconds=ASK_SECONDS)
+    done = place.command("ask", question, "--json", "--max-tokens", "48", "--root", str(place.root), seconds=ASK_SECONDS)
     checks.equal("ask: exit status", done.returncode, 0)
     answer = json.loads(done.stdout)
     checks.check("ask: an answer", answer["answer"].strip(), answer)

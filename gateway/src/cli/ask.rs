@@ -25,6 +25,9 @@ pub(crate) struct Ask {
     /// The model to ask [default: the configured or found one, else `muninn/context`]
     #[arg(long)]
     model: Option<String>,
+    /// The longest answer that is asked for, in tokens [default: the backend's own]
+    #[arg(long)]
+    max_tokens: Option<u32>,
     /// Print one JSON object: answer, model, request_id, receipt
     #[arg(long)]
     json: bool,
@@ -68,10 +71,13 @@ impl Ask {
                 .map_or_else(|| CONTEXT_MODEL.to_owned(), |(_, model)| model),
         };
         output::note(&format!("asking {model} through http://{}", server.address()));
-        let request = json!({
+        let mut request = json!({
             "model": model, "stream": true, "stream_options": {"include_usage": true},
             "messages": [{"role": "user", "content": self.question}],
         });
+        if let Some(limit) = self.max_tokens {
+            request["max_tokens"] = json!(limit);
+        }
         let client = reqwest::Client::builder()
             .no_proxy()
             .connect_timeout(CONNECT)

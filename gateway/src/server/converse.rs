@@ -125,6 +125,7 @@ async fn prepare(
     let Plan {
         mut insertions,
         mut receipt,
+        ..
     } = plan(
         shared,
         client,

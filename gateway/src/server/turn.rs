@@ -52,6 +52,7 @@ pub(super) struct Plan {
     pub insertions: Vec<Insertion>,
     /// The receipt, still without backend and total time.
     pub receipt: Receipt,
+    mode: Mode,
 }
 
 /// An empty receipt for a request that came now.
@@ -93,6 +94,7 @@ pub(super) async fn plan(
     let mut plan = Plan {
         insertions: Vec::new(),
         receipt,
+        mode,
     };
     if mode == Mode::Bypass {
         plan.receipt.outcome = Outcome::Bypass;
@@ -372,8 +374,11 @@ impl Plan {
 
     /// Nothing new; the outcome still tells that earlier blocks were put back.
     fn without(mut self, outcome: Outcome, reason: String) -> Plan {
-        let only_replayed = outcome == Outcome::None && self.receipt.replayed.blocks > 0;
-        self.receipt.outcome = if only_replayed { Outcome::Replayed } else { outcome };
+        self.receipt.outcome = match outcome {
+            Outcome::None if self.mode == Mode::Off => Outcome::Off,
+            Outcome::None if self.receipt.replayed.blocks > 0 => Outcome::Replayed,
+            outcome => outcome,
+        };
         self.receipt.reason = Some(redact(&reason).into_owned());
         self
     }
