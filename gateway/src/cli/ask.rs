@@ -15,6 +15,8 @@ use crate::backend::CONTEXT_MODEL;
 use crate::server::{REQUEST_ID, Server};
 use crate::store::Receipt;
 
+/// The header that names a session.
+const SESSION: &str = "x-muninn-session";
 const CONNECT: Duration = Duration::from_secs(5);
 
 /// Ask one question about this repository.
@@ -45,16 +47,10 @@ impl Ask {
         index(&server)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (answer, id, model) = runtime.block_on(self.ask(&server))?;
-        if let Some(store) = &server.shared().store {
-            store.flush();
-        }
-        let receipt = server
-            .shared()
-            .store
-            .as_ref()
-            .map(|store| store.receipt(&id))
-            .transpose()?
-            .flatten();
+        let receipt = match &server.shared().store {
+            Some(store) => why::find(&**store, &id)?,
+            None => None,
+        };
         self.report(&answer, &id, &model, receipt.as_ref());
         server.shut_down();
         Ok(ExitCode::SUCCESS)
@@ -87,6 +83,8 @@ impl Ask {
         let answer = client
             .post(url)
             .header("content-type", "application/json")
+            // A question from the command line is a conversation of its own, however often it is asked.
+            .header(SESSION, ulid::Ulid::generate().to_string())
             .body(request.to_string())
             .send()
             .await

@@ -87,7 +87,8 @@ impl Why {
     }
 }
 
-fn find(store: &SqliteStore, id: &str) -> Result<Option<Receipt>, CliError> {
+/// Looks a receipt up, for a moment again and again.
+pub(crate) fn find(store: &dyn Store, id: &str) -> Result<Option<Receipt>, CliError> {
     let until = Instant::now() + PATIENCE;
     loop {
         if let Some(receipt) = store.receipt(id)? {

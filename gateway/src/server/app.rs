@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use tokio_util::task::TaskTracker;
+
 use crate::backend::{Router, Transport};
 use crate::config::{Config, ConfigError, paths};
 use crate::server::Repository;
@@ -72,4 +74,6 @@ pub struct App {
     pub shared: Arc<Shared>,
     /// This worker's.
     pub transport: Transport,
+    /// What is still to be done for requests that were answered; waited for before a worker ends.
+    pub bookkeeping: TaskTracker,
 }

@@ -65,7 +65,7 @@ pub(super) async fn converse(app: App, format: WireFormat, parts: Parts, body: B
     reply::label(&mut response, &receipt.id, receipt.outcome);
     let (shared, status) = (Arc::clone(&app.shared), response.status().as_u16());
     // Once this task has written the answer's head: the client does not wait for our bookkeeping.
-    tokio::spawn(async move { keep(&shared, receipt, status) });
+    app.bookkeeping.spawn(async move { keep(&shared, receipt, status) });
     response
 }
 

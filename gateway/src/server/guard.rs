@@ -8,6 +8,9 @@ use http::{HeaderMap, Uri, header};
 /// Why a request is refused, `None` for one that may pass.
 #[must_use]
 pub(super) fn refusal(headers: &HeaderMap, uri: &Uri) -> Option<String> {
+    if headers.get_all(header::HOST).iter().count() > 1 {
+        return Some("the request has more than one Host header".to_owned());
+    }
     let host = match headers.get(header::HOST) {
         Some(host) => host.to_str().ok().map(str::to_owned),
         None => uri.authority().map(ToString::to_string),

@@ -18,6 +18,7 @@ use thiserror::Error;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use super::{App, Shared, routes};
 use crate::backend::Transport;
@@ -83,6 +84,7 @@ impl Server {
             let app = App {
                 shared: Arc::clone(&server.shared),
                 transport: Transport::new(connect_timeout)?,
+                bookkeeping: TaskTracker::new(),
             };
             let (queue, connections) = unbounded_channel();
             queues.push(queue);
@@ -174,6 +176,7 @@ async fn accept(listener: TcpListener, queues: Vec<UnboundedSender<StdStream>>, 
 
 async fn work(app: App, mut connections: UnboundedReceiver<StdStream>, stop: CancellationToken) {
     let limits = app.shared.config.limits.clone();
+    let bookkeeping = app.bookkeeping.clone();
     let service = routes::service(app);
     let graceful = GracefulShutdown::new();
     loop {
@@ -205,4 +208,6 @@ async fn work(app: App, mut connections: UnboundedReceiver<StdStream>, stop: Can
     if drained.is_err() {
         tracing::warn!("open requests were cut off after {} s", limits.drain_timeout.as_secs());
     }
+    bookkeeping.close();
+    bookkeeping.wait().await;
 }
