@@ -3,6 +3,22 @@
 //! This is the only floor that knows HTTP, the command line, the environment and configuration files. A request comes in
 //! through [`server`], is read by [`wire`] and [`session`], gets its blocks from [`inject`] and the floors below, and
 //! leaves through [`backend`]. ARCHITECTURE.md follows it on its way.
+//!
+//! A block goes into a body without any other byte of it changing:
+//!
+//! ```
+//! use muninn_gateway::inject::splice;
+//! use muninn_gateway::wire::{ParseError, Prompt, Site, WireFormat};
+//!
+//! let body = r#"{"messages": [{"role": "user", "content": "hi"}], "seed": 1.0}"#;
+//! let prompt = Prompt::parse(WireFormat::Chat, body.as_bytes())?;
+//! let insertions = prompt.insert(Site { message: 0, block: 0 }, "a block");
+//! assert_eq!(
+//!     splice(body.as_bytes(), insertions),
+//!     r#"{"messages": [{"role": "user", "content": "hi\n\na block"}], "seed": 1.0}"#
+//! );
+//! # Ok::<(), ParseError>(())
+//! ```
 
 pub mod backend;
 pub mod cli;

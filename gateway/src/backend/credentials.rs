@@ -6,7 +6,8 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
-use super::{Backend, Secret};
+use super::Backend;
+use crate::config::Secret;
 use crate::wire::{Dialect, WireFormat};
 
 pub(super) const ANTHROPIC_URL: &str = "https://api.anthropic.com";

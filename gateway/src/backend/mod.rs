@@ -6,17 +6,15 @@ mod discovery;
 mod models;
 mod relay;
 mod routing;
-mod secret;
 mod transport;
 
-use crate::config::BackendConfig;
+use crate::config::{BackendConfig, Secret};
 use crate::wire::{Dialect, WireFormat};
 
 pub use credentials::{apply_credentials, client_credential_vendor};
 pub use discovery::Discovery;
 pub use models::{list_models, render_models};
 pub use routing::{NoRoute, Router, Target};
-pub use secret::Secret;
 pub use transport::{SendError, Transport};
 
 /// The name of the built-in model that answers with the pack itself.

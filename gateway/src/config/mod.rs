@@ -10,6 +10,7 @@ mod files;
 pub mod paths;
 mod raw;
 mod resolve;
+mod secret;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -17,6 +18,7 @@ use std::time::Duration;
 
 pub use files::ConfigError;
 pub use resolve::{Overrides, load, repository};
+pub use secret::Secret;
 
 use crate::wire::Dialect;
 
@@ -55,7 +57,7 @@ pub struct BackendConfig {
     /// The dialects that it speaks.
     pub dialects: Vec<Dialect>,
     /// The backend's own key, read from an environment variable or a file.
-    pub key: Option<crate::backend::Secret>,
+    pub key: Option<Secret>,
     /// Whether the client's own credential is passed on to this host.
     pub client_credentials: bool,
     /// The model to ask for when nobody names one.

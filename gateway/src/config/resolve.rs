@@ -6,10 +6,9 @@ use std::time::Duration;
 
 use super::raw::{self, OneOrMany, RepositoryFile, UserFile};
 use super::{
-    BackendConfig, Config, ConfigError, ContextConfig, LimitsConfig, MemoryWrite, RouteConfig, TestConfig, env_vars,
-    files, paths,
+    BackendConfig, Config, ConfigError, ContextConfig, LimitsConfig, MemoryWrite, RouteConfig, Secret, TestConfig,
+    env_vars, files, paths,
 };
-use crate::backend::Secret;
 use crate::wire::Dialect;
 
 const DEFAULT_LISTEN: &str = "127.0.0.1:4747";
