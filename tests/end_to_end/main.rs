@@ -1,1 +1,29 @@
-//! The real binary, real sockets, real git.
+//! The real binary, real sockets, real git: what the whole does that no part can show alone.
+//!
+//! Every test has an environment, a repository, a gateway and a backend of its own, so that all of them may run at once.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "tests: whatever goes wrong is a failure, and should say where"
+)]
+
+mod bad_input;
+mod bytes;
+mod clients;
+mod commands;
+mod configs;
+mod forwarding;
+mod hostile;
+mod ledger_faults;
+mod replay_property;
+mod security;
+mod side_requests;
+mod spans;
+mod stage;
+mod turns;
+mod uninvited;
+
+/// The binary under test.
+const MUNINN: &str = env!("CARGO_BIN_EXE_muninn");

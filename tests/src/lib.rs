@@ -1,1 +1,39 @@
-//! Support for the end-to-end tests.
+//! Support for the end-to-end tests: a clean home for the real binary, real git repositories, a backend that records what
+//! it gets, and an HTTP client raw enough to send bad bytes.
+//!
+//! Fakes stand at the socket and nowhere else. All of it is blocking code on plain threads: a test reads from top to
+//! bottom, and shares no runtime with what it tests. Waiting is always for an event, or by [`wait_until`] with a
+//! deadline, never for a length of time.
+//!
+//! ```no_run
+//! use muninn_tests::{TestEnv, Upstream};
+//!
+//! let env = TestEnv::new("target/debug/muninn");
+//! let upstream = Upstream::start();
+//! env.connect(&upstream);
+//! let root = env.repository("demo", &[("src/lib.rs", "pub fn answer() -> u32 { 42 }\n")]);
+//! let gateway = env.serve(&root, &[]);
+//! let body = br#"{"model":"m","messages":[{"role":"user","content":"What is the answer?"}]}"#;
+//! let response = gateway.post("/v1/chat/completions", &[], body);
+//! assert_eq!(response.status, 200);
+//! assert_eq!(upstream.requests().len(), 1);
+//! ```
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "support for tests: whatever goes wrong here is a failed test, and should say where"
+)]
+
+#[cfg(test)]
+mod architecture;
+mod env;
+mod gateway;
+pub mod http;
+mod upstream;
+mod wait;
+
+pub use env::{TestEnv, git, output, why};
+pub use gateway::{Gateway, Stopped};
+pub use upstream::{Control, Recorded, Reply, Script, Upstream, answers, script};
+pub use wait::{PATIENCE, wait_until};

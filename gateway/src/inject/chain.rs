@@ -2,13 +2,16 @@
 //!
 //! The chain runs over text blocks, not messages, because clients append blocks to an earlier message and turn a lone
 //! block into a string. Each text is hashed on its own with trailing blanks removed, so that what clients change between
-//! turns (cache markers, item ids, the shape of content) changes no key. What has no text (calls, results, thinking,
-//! images) is left out: clients trim old results, and a turn is told well enough by everything that was said before it.
+//! turns (cache markers, item ids, the shape of content) changes no key. Images and documents of the user's side count,
+//! because a block stands at the end of a message and has to be told from one without them. Calls, thinking and results
+//! are left out: clients trim old results, and a turn is told well enough by everything that was said before it.
 
-use crate::wire::{Prompt, Role, Site};
+use serde::{Deserialize, Serialize};
+
+use crate::wire::{Block, BlockKind, Members, Prompt, Role, Site};
 
 /// Identifies one point of one conversation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct TurnKey([u8; 32]);
 
 impl TurnKey {
@@ -39,10 +42,10 @@ pub struct Seed<'a> {
     pub worktree: &'a str,
 }
 
-/// A point at which a block may stand: the end of a text block on the user's side.
+/// A point at which a block may stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Boundary {
-    /// The text block.
+    /// The block that ends there.
     pub site: Site,
     /// Its key.
     pub key: TurnKey,
@@ -70,19 +73,17 @@ impl Chain {
         let mut waiting = 0;
         for (index, message) in prompt.messages.iter().enumerate() {
             for (block_index, block) in message.blocks.iter().enumerate() {
-                let Some(text) = block.text else { continue };
-                let text = text.decode();
-                let text = text.trim_end();
-                if text.is_empty() {
+                let Some(next) = step(state, message.role, block) else {
                     continue;
-                }
-                state = step(state, message.role, text);
-                if message.role == Role::User {
+                };
+                state = next;
+                let site = Site {
+                    message: index,
+                    block: block_index,
+                };
+                if prompt.is_boundary(site) {
                     boundaries.push(Boundary {
-                        site: Site {
-                            message: index,
-                            block: block_index,
-                        },
+                        site,
                         key: state,
                         answered: index < tail,
                         continuation: None,
@@ -126,11 +127,34 @@ fn start(prompt: &Prompt<'_>, seed: Seed<'_>) -> TurnKey {
     TurnKey(*hasher.finalize().as_bytes())
 }
 
-fn step(state: TurnKey, role: Role, text: &str) -> TurnKey {
+/// The chain after one more block, `None` for a block that does not count.
+fn step(state: TurnKey, role: Role, block: &Block<'_>) -> Option<TurnKey> {
     let mut hasher = blake3::Hasher::new_keyed(&state.0);
     hasher.update(&[role as u8]);
-    hasher.update(text.as_bytes());
-    TurnKey(*hasher.finalize().as_bytes())
+    match (block.kind, block.text) {
+        (BlockKind::Text, Some(text)) => {
+            let text = text.decode();
+            let text = text.trim_end();
+            if text.is_empty() {
+                return None;
+            }
+            hasher.update(text.as_bytes());
+        }
+        (BlockKind::Other, _) if role == Role::User => media(&mut hasher, block.raw),
+        _ => return None,
+    }
+    Some(TurnKey(*hasher.finalize().as_bytes()))
+}
+
+/// An image or a document, without the markers that clients move.
+fn media(hasher: &mut blake3::Hasher, raw: &str) {
+    hasher.update(b"\0media");
+    for (key, value) in Members::of(raw).unwrap_or_default().iter() {
+        if key != "cache_control" {
+            hasher.update(key.as_bytes());
+            hasher.update(value.as_bytes());
+        }
+    }
 }
 
 #[cfg(test)]
@@ -155,7 +179,7 @@ mod tests {
     #[test]
     fn what_clients_change_between_turns_changes_no_key() {
         let before = r#"{"messages":[{"role":"user","content":[{"type":"text","text":"r"},{"type":"text","text":"q\n","cache_control":{"type":"ephemeral"}}]}]}"#;
-        let after = r#"{"messages":[{"content":[{"text":"r","type":"text"},{"type":"image"},{"type":"text","text":"\u0071"}],"role":"user"},{"role":"assistant","content":"a"}]}"#;
+        let after = r#"{"messages":[{"content":[{"text":"r","type":"text"},{"type":"tool_result","tool_use_id":"x"},{"type":"text","text":"\u0071"}],"role":"user"},{"role":"assistant","content":"a"}]}"#;
         assert_eq!(keys(before), keys(after));
         assert_eq!(
             keys(r#"{"messages":[{"role":"user","content":"q"}]}"#),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::store::{Entry, Store, StoreError};
+use crate::store::{Entry, Store, StoreError, Use};
 use crate::wire::{Insertion, Prompt, Site};
 
 use super::{Boundary, Chain};
@@ -35,7 +35,7 @@ impl Replay {
             .iter()
             .filter_map(|turn| Some((turn, turn.entry.block.as_deref()?)));
         with_block
-            .flat_map(|(turn, block)| prompt.insert(place(prompt, turn), block))
+            .flat_map(|(turn, block)| prompt.insert(turn.boundary.site, block))
             .collect()
     }
 
@@ -55,6 +55,38 @@ impl Replay {
         self.turns.iter().filter(|turn| turn.entry.block.is_some()).count()
     }
 
+    /// All rows, and how the conversation went on after each where that is new.
+    #[must_use]
+    pub fn uses(&self, session: Option<&str>) -> Vec<Use> {
+        let used = |turn: &Replayed| Use {
+            entry: turn.entry.id,
+            continuation: turn
+                .boundary
+                .continuation
+                .filter(|continuation| !turn.entry.continuations.contains(continuation)),
+            adopted_by: session
+                .filter(|_| turn.entry.session.as_deref() != session)
+                .map(str::to_owned),
+        };
+        self.turns.iter().map(used).collect()
+    }
+
+    /// The rows of all turns before a place.
+    #[must_use]
+    pub fn before(&self, site: Site) -> Vec<i64> {
+        let before = self.turns.iter().filter(|turn| turn.boundary.site < site);
+        before.map(|turn| turn.entry.id).collect()
+    }
+
+    /// The entries within one message.
+    pub fn within(&self, message: usize) -> impl Iterator<Item = &Entry> {
+        let within = self
+            .turns
+            .iter()
+            .filter(move |turn| turn.boundary.site.message == message);
+        within.map(|turn| &turn.entry)
+    }
+
     /// The entry of one turn.
     #[must_use]
     pub fn at(&self, site: Site) -> Option<&Entry> {
@@ -65,55 +97,88 @@ impl Replay {
     }
 }
 
-/// After the same number of blocks without text as when the entry was made: there the block stood.
-fn place(prompt: &Prompt<'_>, turn: &Replayed) -> Site {
-    let site = turn.boundary.site;
-    let last = prompt.messages[site.message].blocks.len().saturating_sub(1);
-    Site {
-        message: site.message,
-        block: last.min(site.block + turn.entry.after as usize),
-    }
-}
-
-/// Looks every turn of a conversation up.
+/// Looks a conversation up.
+///
+/// Each row tells which rows stood before it, so the newest one of this session decides about all of the history up to
+/// it: whatever was sent once is sent again, also where other sessions, or this one on another branch, had something
+/// else at the same words. A conversation without a row of its own goes on from another session's (a fork, a resumed
+/// session under a new id), and has its history from there in the same way.
 ///
 /// # Errors
 /// [`StoreError`] where the ledger cannot be read; the conversation then has to go on unreplayed.
 pub fn replay(chain: &Chain, session: Option<&str>, store: &dyn Store, now_ms: i64) -> Result<Replay, StoreError> {
     let keys: Vec<_> = chain.boundaries.iter().map(|boundary| boundary.key).collect();
     let rows = store.entries(&keys)?;
-    let turns = chain.boundaries.iter().zip(rows).filter_map(|(boundary, rows)| {
-        let entry = choose(rows, boundary, session, now_ms)?;
-        Some(Replayed {
-            boundary: *boundary,
-            entry,
-        })
-    });
-    Ok(Replay { turns: turns.collect() })
+    Ok(Replay {
+        turns: history(chain, &rows, session, now_ms),
+    })
 }
 
-/// Picks the entry that was made for this conversation among those under one key.
+fn history(chain: &Chain, rows: &[Vec<Entry>], session: Option<&str>, now_ms: i64) -> Vec<Replayed> {
+    let newest = |own: bool| {
+        let places = chain.boundaries.iter().zip(rows).enumerate().rev();
+        places
+            .filter_map(|(index, (boundary, rows))| Some((index, choose(rows, boundary, session, own, now_ms)?)))
+            .next()
+    };
+    let Some((last, newest)) = newest(true).or_else(|| newest(false)) else {
+        return Vec::new();
+    };
+    let before = chain
+        .boundaries
+        .iter()
+        .zip(rows)
+        .take(last)
+        .filter_map(|(boundary, rows)| {
+            let entry = rows.iter().find(|row| newest.before.contains(&row.id))?;
+            Some(Replayed {
+                boundary: *boundary,
+                entry: entry.clone(),
+            })
+        });
+    let mut turns: Vec<_> = before.collect();
+    turns.push(Replayed {
+        boundary: chain.boundaries[last],
+        entry: newest.clone(),
+    });
+    turns
+}
+
+/// Picks a row among those under one key: of this session (`own`), or of any.
 ///
 /// Many conversations open with the same words, so a turn that the model has not answered counts only within its own
 /// session, or for a short time where the client names none. Once answered, the words themselves tell the conversation;
 /// if several still share them, the one that went on in the same way is meant, then one of which nothing further is
 /// known, then the newest.
 #[must_use]
-pub fn choose(rows: Vec<Entry>, boundary: &Boundary, session: Option<&str>, now_ms: i64) -> Option<Entry> {
-    let same_session = |entry: &Entry| entry.session.as_deref() == session;
-    if !boundary.answered {
-        let oldest = now_ms - i64::try_from(UNNAMED_SESSION_MEMORY.as_millis()).unwrap_or(i64::MAX);
-        let alive = |entry: &Entry| session.is_some() || entry.created_ms >= oldest;
-        return rows.into_iter().rev().find(|entry| same_session(entry) && alive(entry));
-    }
-    let rank = |entry: &Entry| {
+pub fn choose<'r>(
+    rows: &'r [Entry],
+    boundary: &Boundary,
+    session: Option<&str>,
+    own: bool,
+    now_ms: i64,
+) -> Option<&'r Entry> {
+    let oldest = now_ms - i64::try_from(UNNAMED_SESSION_MEMORY.as_millis()).unwrap_or(i64::MAX);
+    let alive = |entry: &Entry| session.is_some() || entry.created_ms >= oldest;
+    let eligible = |entry: &&Entry| {
+        let same = entry.session.as_deref() == session;
+        if own {
+            same && (boundary.answered || alive(entry))
+        } else {
+            boundary.answered
+        }
+    };
+    let rank = |entry: &&Entry| {
         let went_on_so = boundary
             .continuation
             .is_some_and(|continuation| entry.continuations.contains(&continuation));
-        let named_here = session.is_some() && same_session(entry);
-        (named_here, went_on_so, entry.continuations.is_empty(), entry.id)
+        (
+            boundary.answered && went_on_so,
+            boundary.answered && entry.continuations.is_empty(),
+            entry.id,
+        )
     };
-    rows.into_iter().max_by_key(rank)
+    rows.iter().filter(eligible).max_by_key(rank)
 }
 
 #[cfg(test)]
@@ -127,7 +192,7 @@ mod tests {
             session: session.map(str::to_owned),
             block: Some(format!("block {id}")),
             tokens: 1,
-            after: 0,
+            before: Vec::new(),
             created_ms,
             continuations: continuations.iter().map(|byte| TurnKey::for_test(*byte)).collect(),
         }
@@ -143,7 +208,10 @@ mod tests {
     }
 
     fn chosen(rows: Vec<Entry>, continuation: Option<u8>, session: Option<&str>) -> Option<i64> {
-        choose(rows, &boundary(continuation), session, 1_000_000).map(|entry| entry.id)
+        let boundary = boundary(continuation);
+        choose(&rows, &boundary, session, true, 1_000_000)
+            .or_else(|| choose(&rows, &boundary, session, false, 1_000_000))
+            .map(|entry| entry.id)
     }
 
     #[test]
@@ -174,7 +242,8 @@ mod tests {
         };
         assert_eq!(chosen(rows(), Some(7), None), Some(1));
         assert_eq!(chosen(rows(), Some(8), None), Some(2));
-        assert_eq!(chosen(rows(), Some(9), None), Some(3), "by elimination");
+        assert_eq!(chosen(rows(), Some(9), None), Some(2), "the session's own, newest");
+        assert_eq!(chosen(rows(), Some(9), Some("fork")), Some(3), "by elimination");
         assert_eq!(chosen(rows(), Some(7), Some("s")), Some(3), "the session's own");
         assert_eq!(chosen(rows(), Some(7), Some("fork")), Some(1));
     }

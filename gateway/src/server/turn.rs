@@ -12,8 +12,8 @@ use muninn_context_engine::{Completeness, Exploration, Limits, render, tokens};
 use muninn_memory::redact;
 
 use super::Shared;
-use crate::inject::{Chain, Replay, Seed, TurnKey, replay};
-use crate::session::{HumanTurn, newest_human_turn, session_id, side_request, workplace};
+use crate::inject::{Boundary, Chain, Replay, Seed, TurnKey, replay};
+use crate::session::{HumanTurn, human_turn, newest_human_turn, session_id, side_request, workplace};
 use crate::store::{Entry, NewEntry, Outcome, Receipt, ReceiptItem, Replays, Store, StoreError, Use};
 use crate::wire::{Insertion, Prompt, WireFormat};
 
@@ -122,7 +122,7 @@ pub(super) async fn plan(
         Err(error) => return plan.failed(error.to_string()),
     };
     if shared.config.test.replay {
-        plan.put_back(prompt, &replayed, &*store);
+        plan.put_back(prompt, &replayed, session.as_deref(), &*store);
     }
     let side = side_request(headers, prompt);
     plan.receipt.side_request = side.map(|side| side.name().to_owned());
@@ -136,25 +136,22 @@ pub(super) async fn plan(
         });
         return plan.nothing_new(reason);
     };
-    let Some(boundary) = chain.at(turn.last_text) else {
+    let Some(boundary) = chain.at(turn.site) else {
         return plan.nothing_new("there is no new question".to_owned());
     };
-    if let Some(entry) = replayed.at(turn.last_text) {
-        let reason = if entry.block.is_some() {
-            "this turn was asked before"
-        } else {
-            "this turn went without before"
-        };
-        return plan.nothing_new(reason.to_owned());
+    // A client may append to a turn that has its block already; then that one is enough.
+    if replayed.within(turn.site.message).any(|entry| entry.block.is_some()) {
+        return plan.nothing_new("this turn was asked before".to_owned());
+    }
+    if replayed.at(turn.site).is_some() {
+        return plan.nothing_new("this turn went without before".to_owned());
     }
     let slot = Slot {
         key: boundary.key,
+        before: replayed.uses(session.as_deref()),
+        absent: absent(prompt, &chain, &replayed),
         session,
-        after: u32::try_from(turn.end.block - turn.last_text.block).unwrap_or(0),
     };
-    if store.went_without(slot.key, slot.session.as_deref()) {
-        return plan.nothing_new("this turn went without before".to_owned());
-    }
     let budget = budget(shared, prompt, window, &replayed);
     let refused = refusal(shared, mode, here, &place.now, budget);
     if let Some((outcome, reason)) = refused {
@@ -204,11 +201,26 @@ fn budget(shared: &Shared, prompt: &Prompt<'_>, window: Option<u32>, replayed: &
         .min(context.tokens_per_conversation.saturating_sub(replayed.tokens()))
 }
 
+/// The turns that people took earlier in the conversation and that have no row, whatever the reason.
+fn absent(prompt: &Prompt<'_>, chain: &Chain, replayed: &Replay) -> Vec<(TurnKey, Vec<i64>)> {
+    let is_absent = |boundary: &&Boundary| {
+        let message = boundary.site.message;
+        boundary.answered
+            && replayed.within(message).next().is_none()
+            && human_turn(prompt, message).is_some_and(|turn| turn.site == boundary.site)
+    };
+    let absent = chain.boundaries.iter().filter(is_absent);
+    absent
+        .map(|boundary| (boundary.key, replayed.before(boundary.site)))
+        .collect()
+}
+
 /// Where in the ledger a turn's row goes.
 struct Slot {
     key: TurnKey,
     session: Option<String>,
-    after: u32,
+    before: Vec<Use>,
+    absent: Vec<(TurnKey, Vec<i64>)>,
 }
 
 impl Slot {
@@ -217,7 +229,8 @@ impl Slot {
             session: self.session.clone(),
             block,
             tokens,
-            after: self.after,
+            before: self.before.clone(),
+            absent: self.absent.clone(),
             now_ms: now_ms(),
         }
     }
@@ -232,7 +245,7 @@ enum Decision {
     /// The ledger holds a row for the turn; what it says is injected.
     Recorded {
         entry: Entry,
-        exploration: Exploration,
+        exploration: Box<Exploration>,
         explore_ms: f64,
         ledger_ms: f64,
     },
@@ -332,7 +345,7 @@ fn explore_and_record(
     match store.record(slot.key, &slot.entry(block, cost)) {
         Ok(entry) => Decision::Recorded {
             entry,
-            exploration,
+            exploration: Box::new(exploration),
             explore_ms,
             ledger_ms: millis(started.elapsed()),
         },
@@ -352,20 +365,13 @@ impl Plan {
         self
     }
 
-    fn put_back(&mut self, prompt: &Prompt<'_>, replayed: &Replay, store: &dyn Store) {
+    fn put_back(&mut self, prompt: &Prompt<'_>, replayed: &Replay, session: Option<&str>, store: &dyn Store) {
         self.insertions = replayed.insertions(prompt);
         self.receipt.replayed = Replays {
             blocks: replayed.blocks(),
             tokens: replayed.tokens(),
         };
-        let note = |turn: &crate::inject::Replayed| Use {
-            entry: turn.entry.id,
-            continuation: turn
-                .boundary
-                .continuation
-                .filter(|continuation| !turn.entry.continuations.contains(continuation)),
-        };
-        store.note_uses(replayed.turns.iter().map(note).collect());
+        store.note_uses(replayed.uses(session));
     }
 
     fn nothing_new(self, reason: String) -> Plan {
@@ -407,7 +413,7 @@ impl Plan {
                     .unwrap_or_else(|| "nothing relevant was found".to_owned()),
             );
         };
-        self.insertions.extend(prompt.insert(turn.end, block));
+        self.insertions.extend(prompt.insert(turn.site, block));
         self.receipt.tokens = entry.tokens;
         self.receipt.items = exploration.items.iter().map(ReceiptItem::from).collect();
         self.receipt.reason = exploration.reason;

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use crate::wire::{BlockKind, Content, Message, Prompt, Role, Site};
+use crate::wire::{Message, Prompt, Role, Site};
 
 /// Elements that clients put into user text; removed with what they hold.
 const MACHINE_ELEMENTS: [&str; 26] = [
@@ -63,43 +63,36 @@ const MACHINE_SUFFIXES: [&str; 4] = [
 pub struct HumanTurn {
     /// What was asked.
     pub question: String,
-    /// The last text block of the message: the ledger's key ends there.
-    pub last_text: Site,
-    /// Where a new block goes: the end of the message.
-    pub end: Site,
+    /// The block that a new one goes after: the last of the message, or, in chat completions, the last text. The
+    /// ledger's key ends there too.
+    pub site: Site,
 }
 
 /// Finds the newest human turn among the messages after the model's last word, `None` where there is none: results of
 /// tools, notices, or nothing new.
 #[must_use]
 pub fn newest_human_turn(prompt: &Prompt<'_>) -> Option<HumanTurn> {
-    let tail = prompt.tail();
-    (tail..prompt.messages.len()).rev().find_map(|index| {
-        let message = &prompt.messages[index];
-        if message.role != Role::User || message.content == Content::None {
-            return None;
-        }
-        let question = human_text(message);
-        let last_text = message.blocks.iter().rposition(|block| block.kind == BlockKind::Text)?;
-        if question.is_empty() {
-            return None;
-        }
-        let end = match prompt.format {
-            crate::wire::WireFormat::Chat => last_text,
-            _ => message.blocks.len() - 1,
-        };
-        Some(HumanTurn {
-            question,
-            last_text: Site {
-                message: index,
-                block: last_text,
-            },
-            end: Site {
-                message: index,
-                block: end,
-            },
-        })
-    })
+    (prompt.tail()..prompt.messages.len())
+        .rev()
+        .find_map(|index| human_turn(prompt, index))
+}
+
+/// The human turn in one message, `None` where no person speaks in it.
+#[must_use]
+pub fn human_turn(prompt: &Prompt<'_>, index: usize) -> Option<HumanTurn> {
+    let message = prompt.messages.get(index)?;
+    if message.role != Role::User {
+        return None;
+    }
+    let question = human_text(message);
+    if question.is_empty() {
+        return None;
+    }
+    let site = (0..message.blocks.len())
+        .rev()
+        .map(|block| Site { message: index, block })
+        .find(|site| prompt.is_boundary(*site))?;
+    Some(HumanTurn { question, site })
 }
 
 /// The human part of a message's text blocks, joined; empty where there is none.

@@ -5,7 +5,7 @@ mod identity;
 mod side_request;
 mod workplace;
 
-pub use human::{HumanTurn, human_text, newest_human_turn};
+pub use human::{HumanTurn, human_text, human_turn, newest_human_turn};
 pub use identity::session_id;
 pub use side_request::{SideRequest, side_request};
 pub use workplace::{Workplace, workplace};

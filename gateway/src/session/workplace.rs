@@ -37,17 +37,19 @@ pub fn workplace(headers: &HeaderMap, prompt: &Prompt<'_>) -> Workplace {
         }
     };
     let system = prompt.system.iter().copied().find_map(directory_in);
-    let first = system.clone().or_else(|| prompt.messages.iter().find_map(in_message));
+    // Not from a message: those are told apart by their text, and one that comes later must not change what was before.
+    let first = system.clone();
     let last = prompt.messages.iter().rev().find_map(in_message).or(system);
     let mut now = named_repository(headers);
     if now.is_empty() {
         now = codex_workspaces(headers);
     }
+    let from_headers = !now.is_empty();
     if now.is_empty() {
         now.extend(last);
     }
     Workplace {
-        at_first: first.or_else(|| now.first().cloned()),
+        at_first: first.or_else(|| from_headers.then(|| now.first().cloned()).flatten()),
         now,
     }
 }
@@ -127,6 +129,6 @@ mod tests {
             &Prompt::parse(WireFormat::Chat, moved.as_bytes()).unwrap(),
         );
         assert_eq!(moved.now, ["/new"]);
-        assert_eq!(moved.at_first.as_deref(), Some("/old"));
+        assert_eq!(moved.at_first, None);
     }
 }

@@ -3,11 +3,13 @@
 //! One narrow trait stands before them, because this is what several replicas would have to share one day. All SQL about
 //! shared state is in [`sqlite`]; nothing else in the gateway knows that it is a database.
 
+mod journal;
 mod receipt;
 mod secret;
 mod sqlite;
 mod writer;
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 pub use receipt::{Outcome, Receipt, ReceiptItem, Replays};
@@ -27,8 +29,8 @@ pub struct Entry {
     pub block: Option<String>,
     /// The block's tokens.
     pub tokens: u32,
-    /// How many blocks without text stood between the turn's last text block and the injected one.
-    pub after: u32,
+    /// The rows that were replayed when this one was made: what the conversation's history is made of, for good.
+    pub before: Vec<i64>,
     /// When the row was written, in milliseconds since the epoch.
     pub created_ms: i64,
     /// The chain after the model's answer, for each way in which the conversation was seen to go on.
@@ -36,7 +38,7 @@ pub struct Entry {
 }
 
 /// What is to be remembered about a turn.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewEntry {
     /// The session, where the client named one.
     pub session: Option<String>,
@@ -44,19 +46,23 @@ pub struct NewEntry {
     pub block: Option<String>,
     /// The block's tokens.
     pub tokens: u32,
-    /// See [`Entry::after`].
-    pub after: u32,
+    /// The rows that were replayed before it, and how the conversation went on after each.
+    pub before: Vec<Use>,
+    /// Earlier turns of the conversation that have no row: they went without, and stay so. With each the rows before it.
+    pub absent: Vec<(TurnKey, Vec<i64>)>,
     /// Now, in milliseconds since the epoch.
     pub now_ms: i64,
 }
 
 /// A row that was replayed, and how its conversation went on.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Use {
     /// The row.
     pub entry: i64,
     /// The chain after the model's answer, where it is new.
     pub continuation: Option<TurnKey>,
+    /// The session that has the row in its history from now on, where it was made in another one.
+    pub adopted_by: Option<String>,
 }
 
 /// Why the store could not answer.
@@ -89,7 +95,7 @@ pub enum StoreError {
 }
 
 /// How much the store holds.
-#[derive(Debug, Clone, Copy, serde::Serialize)]
+#[derive(Debug, Clone, Copy, Serialize)]
 pub struct StoreCounts {
     /// Turns in the ledger.
     pub turns: i64,
@@ -102,7 +108,7 @@ pub struct StoreCounts {
 /// The state that outlives a process. Methods that a request waits for return within the busy time of the database;
 /// those named `note_` return at once and are carried out later.
 pub trait Store: Send + Sync {
-    /// All rows under each key, oldest first.
+    /// All rows under each key, oldest first, and last those that are noted and not yet written.
     ///
     /// # Errors
     /// [`StoreError`] where the ledger cannot be read.
@@ -115,11 +121,9 @@ pub trait Store: Send + Sync {
     /// [`StoreError`] where nothing could be made durable; then nothing may be injected.
     fn record(&self, key: TurnKey, entry: &NewEntry) -> Result<Entry, StoreError>;
 
-    /// Remembers that a turn went without, even though the ledger could not be written just now.
+    /// Remembers that a turn goes without. It holds from now on, also after the death of the process, and is written to
+    /// the ledger later.
     fn note_went_without(&self, key: TurnKey, entry: NewEntry);
-
-    /// Whether a turn is remembered to have gone without, and not yet written.
-    fn went_without(&self, key: TurnKey, session: Option<&str>) -> bool;
 
     /// Notes which rows were used, for retention and for telling conversations apart.
     fn note_uses(&self, uses: Vec<Use>);

@@ -4,7 +4,6 @@
 //! block that reached a backend and is forgotten would break that conversation's cache and its signatures; everything
 //! else goes through the writer's thread with a relaxed one.
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -12,6 +11,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params};
 
+use super::journal::{Journal, orphans};
 use super::secret::{private_dir, private_file};
 use super::writer::Writer;
 use super::{Entry, NewEntry, Receipt, Store, StoreCounts, StoreError, Use};
@@ -28,7 +28,7 @@ const SCHEMA: &str = "
         session TEXT,
         block TEXT,
         tokens INTEGER NOT NULL,
-        after INTEGER NOT NULL,
+        before TEXT NOT NULL,
         created_ms INTEGER NOT NULL,
         used_ms INTEGER NOT NULL
     );
@@ -48,12 +48,9 @@ pub struct SqliteStore {
     path: PathBuf,
     readers: Mutex<Vec<Connection>>,
     recorder: Mutex<Option<Connection>>,
-    went_without: Arc<Mutex<WentWithout>>,
+    journal: Arc<Mutex<Journal>>,
     writer: Writer,
 }
-
-/// Turns that went without and are not in the database yet, by key and session.
-pub(super) type WentWithout = HashSet<(TurnKey, Option<String>)>;
 
 /// What opening found.
 #[derive(Debug, Default)]
@@ -88,13 +85,18 @@ impl SqliteStore {
             })?;
             prepare(&path).map_err(|source| database(&path, source))?;
         }
-        let went_without = Arc::default();
+        take_over(state_dir, &path);
+        let journal = Journal::create(state_dir).map_err(|source| StoreError::Directory {
+            path: state_dir.display().to_string(),
+            source,
+        })?;
+        let journal = Arc::new(Mutex::new(journal));
         let store = SqliteStore {
-            writer: Writer::start(path.clone(), Arc::clone(&went_without), limits),
+            writer: Writer::start(path.clone(), Arc::clone(&journal), limits),
             path,
             readers: Mutex::default(),
             recorder: Mutex::default(),
-            went_without,
+            journal,
         };
         Ok((store, opened))
     }
@@ -139,6 +141,23 @@ fn prepare(path: &Path) -> rusqlite::Result<()> {
     connection.query_row("SELECT count(*) FROM (SELECT 1 FROM ledger LIMIT 1)", [], |_| Ok(()))
 }
 
+/// Writes down what processes that are gone had only noted. What cannot be written now stays for the next start.
+fn take_over(state_dir: &Path, path: &Path) {
+    for orphan in orphans(state_dir) {
+        let written = connect(path, "FULL").and_then(|mut connection| {
+            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            for (key, entry) in &orphan.rows {
+                insert(&transaction, *key, entry)?;
+            }
+            transaction.commit()
+        });
+        match written {
+            Ok(()) => orphan.remove(),
+            Err(error) => tracing::warn!(%error, "turns that went without could not be taken over"),
+        }
+    }
+}
+
 fn is_damage(error: &rusqlite::Error) -> bool {
     matches!(
         error.sqlite_error_code(),
@@ -178,7 +197,7 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-const SELECT: &str = "SELECT id, session, block, tokens, after, created_ms FROM ledger WHERE key = ?1 ORDER BY id";
+const SELECT: &str = "SELECT id, session, block, tokens, before, created_ms FROM ledger WHERE key = ?1 ORDER BY id";
 
 fn rows(connection: &Connection, key: TurnKey) -> rusqlite::Result<Vec<Entry>> {
     let mut select = connection.prepare_cached(SELECT)?;
@@ -188,7 +207,7 @@ fn rows(connection: &Connection, key: TurnKey) -> rusqlite::Result<Vec<Entry>> {
             session: row.get(1)?,
             block: row.get(2)?,
             tokens: row.get(3)?,
-            after: row.get(4)?,
+            before: ids(&row.get::<_, String>(4)?),
             created_ms: row.get(5)?,
             continuations: Vec::new(),
         })
@@ -215,17 +234,64 @@ pub(super) fn insert(transaction: &Transaction<'_>, key: TurnKey, new: &NewEntry
         return Ok(existing);
     }
     transaction
-        .prepare_cached("INSERT INTO ledger (key, session, block, tokens, after, created_ms, used_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)")?
-        .execute(params![key.as_bytes(), new.session, new.block, new.tokens, new.after, new.now_ms])?;
-    Ok(Entry {
-        id: transaction.last_insert_rowid(),
+        .prepare_cached("INSERT INTO ledger (key, session, block, tokens, before, created_ms, used_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)")?
+        .execute(params![key.as_bytes(), new.session, new.block, new.tokens, text(&entry_of(0, new).before), new.now_ms])?;
+    let id = transaction.last_insert_rowid();
+    for used in &new.before {
+        note_use(transaction, used, new.now_ms)?;
+    }
+    for (absent, before) in &new.absent {
+        transaction
+            .prepare_cached(
+                "INSERT INTO ledger (key, session, block, tokens, before, created_ms, used_ms)
+                 SELECT ?1, ?2, NULL, 0, ?4, ?3, ?3
+                 WHERE NOT EXISTS (SELECT 1 FROM ledger WHERE key = ?1 AND session IS ?2)",
+            )?
+            .execute(params![absent.as_bytes(), new.session, new.now_ms, text(before)])?;
+    }
+    Ok(entry_of(id, new))
+}
+
+/// Writes down how a conversation went on after a row, and whose history the row has become a part of, where new.
+pub(super) fn note_use(transaction: &Transaction<'_>, used: &Use, now_ms: i64) -> rusqlite::Result<()> {
+    if let Some(session) = &used.adopted_by {
+        transaction
+            .prepare_cached(
+                "INSERT INTO ledger (key, session, block, tokens, before, created_ms, used_ms)
+                 SELECT key, ?2, block, tokens, before, ?3, ?3 FROM ledger AS origin WHERE id = ?1
+                 AND NOT EXISTS (SELECT 1 FROM ledger AS own WHERE own.key = origin.key AND own.session = ?2)",
+            )?
+            .execute(params![used.entry, session, now_ms])?;
+    }
+    if let Some(continuation) = used.continuation {
+        transaction
+            .prepare_cached(
+                "INSERT OR IGNORE INTO continuations (entry, chain) SELECT id, ?2 FROM ledger WHERE id = ?1",
+            )?
+            .execute(params![used.entry, continuation.as_bytes()])?;
+    }
+    Ok(())
+}
+
+fn entry_of(id: i64, new: &NewEntry) -> Entry {
+    Entry {
+        id,
         session: new.session.clone(),
         block: new.block.clone(),
         tokens: new.tokens,
-        after: new.after,
+        before: new.before.iter().map(|used| used.entry).collect(),
         created_ms: new.now_ms,
         continuations: Vec::new(),
-    })
+    }
+}
+
+fn ids(text: &str) -> Vec<i64> {
+    text.split(' ').filter_map(|id| id.parse().ok()).collect()
+}
+
+fn text(before: &[i64]) -> String {
+    let ids: Vec<_> = before.iter().map(i64::to_string).collect();
+    ids.join(" ")
 }
 
 fn record(connection: &mut Connection, key: TurnKey, new: &NewEntry) -> rusqlite::Result<Entry> {
@@ -240,11 +306,23 @@ impl Store for SqliteStore {
         if keys.is_empty() {
             return Ok(Vec::new());
         }
+        // Looked at before the rows, since what is written meanwhile is then found in either place.
+        let noted = lock(&self.journal).under(keys);
         // One read transaction for all keys: a lock on the file costs more than a look-up.
-        self.read(|connection| {
+        let mut found = self.read(|connection| {
             let transaction = connection.unchecked_transaction()?;
-            keys.iter().map(|key| rows(&transaction, *key)).collect()
-        })
+            keys.iter()
+                .map(|key| rows(&transaction, *key))
+                .collect::<rusqlite::Result<Vec<_>>>()
+        })?;
+        for (key, entry) in noted {
+            for (rows, _) in found.iter_mut().zip(keys).filter(|(_, asked)| **asked == key) {
+                if !rows.iter().any(|row| row.session == entry.session) {
+                    rows.push(entry_of(i64::MAX, &entry));
+                }
+            }
+        }
+        Ok(found)
     }
 
     fn record(&self, key: TurnKey, entry: &NewEntry) -> Result<Entry, StoreError> {
@@ -259,13 +337,8 @@ impl Store for SqliteStore {
     }
 
     fn note_went_without(&self, key: TurnKey, entry: NewEntry) {
-        lock(&self.went_without).insert((key, entry.session.clone()));
+        lock(&self.journal).note(key, entry.clone());
         self.writer.went_without(key, entry);
-    }
-
-    fn went_without(&self, key: TurnKey, session: Option<&str>) -> bool {
-        let noted = lock(&self.went_without);
-        !noted.is_empty() && noted.contains(&(key, session.map(str::to_owned)))
     }
 
     fn note_uses(&self, uses: Vec<Use>) {
@@ -362,8 +435,8 @@ mod tests {
             session: session.map(str::to_owned),
             block: Some(block.to_owned()),
             tokens: 1,
-            after: 0,
             now_ms,
+            ..NewEntry::default()
         }
     }
 
@@ -414,7 +487,7 @@ mod tests {
                 ..new(Some("a"), "", 3)
             },
         );
-        assert!(store.went_without(TurnKey::for_test(3), Some("a")));
+        assert_eq!(store.entries(&[TurnKey::for_test(3)]).unwrap()[0][0].block, None);
         other.execute_batch("COMMIT").unwrap();
         store.flush();
         assert_eq!(store.entries(&[TurnKey::for_test(3)]).unwrap()[0][0].block, None);
@@ -459,6 +532,7 @@ mod tests {
         store.note_uses(vec![Use {
             entry: entry.id,
             continuation: Some(TurnKey::for_test(9)),
+            adopted_by: None,
         }]);
         store.flush();
         assert_eq!(

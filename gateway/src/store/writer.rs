@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, TransactionBehavior, params};
 
-use super::sqlite::{WentWithout, connect, insert, lock};
+use super::journal::Journal;
+use super::sqlite::{connect, insert, lock, note_use};
 use super::{NewEntry, Receipt, Use};
 use crate::config::LimitsConfig;
 use crate::inject::TurnKey;
@@ -35,13 +36,13 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn start(path: PathBuf, went_without: Arc<Mutex<WentWithout>>, limits: &LimitsConfig) -> Writer {
+    pub(super) fn start(path: PathBuf, journal: Arc<Mutex<Journal>>, limits: &LimitsConfig) -> Writer {
         let (queue, jobs) = sync_channel(QUEUE);
         let state = Thread {
             path,
             connection: None,
             unwritten: Vec::new(),
-            went_without,
+            journal,
             ledger_days: limits.ledger_days,
             ledger_megabytes: limits.ledger_megabytes,
         };
@@ -102,7 +103,7 @@ struct Thread {
     connection: Option<Connection>,
     /// Turns that went without and could not be written yet; tried again with every batch.
     unwritten: Vec<(TurnKey, NewEntry)>,
-    went_without: Arc<Mutex<WentWithout>>,
+    journal: Arc<Mutex<Journal>>,
     ledger_days: u32,
     ledger_megabytes: u32,
 }
@@ -176,12 +177,7 @@ impl Thread {
             transaction.commit()
         });
         match written {
-            Ok(()) => {
-                let mut noted = lock(&self.went_without);
-                for (key, entry) in unwritten {
-                    noted.remove(&(key, entry.session));
-                }
-            }
+            Ok(()) => lock(&self.journal).written(unwritten),
             Err(_) => self.unwritten = unwritten,
         }
         written
@@ -206,13 +202,7 @@ impl Thread {
             transaction
                 .prepare_cached("UPDATE ledger SET used_ms = ?2 WHERE id = ?1 AND used_ms < ?2 - 3600000")?
                 .execute(params![used.entry, now_ms])?;
-            if let Some(continuation) = used.continuation {
-                transaction
-                    .prepare_cached(
-                        "INSERT OR IGNORE INTO continuations (entry, chain) SELECT id, ?2 FROM ledger WHERE id = ?1",
-                    )?
-                    .execute(params![used.entry, continuation.as_bytes()])?;
-            }
+            note_use(&transaction, used, now_ms)?;
         }
         transaction.commit()
     }

@@ -201,6 +201,25 @@ impl<'a> Prompt<'a> {
             .map_or(0, |index| index + 1)
     }
 
+    /// Whether a block can be added after this one, and be found there again: after text that says something, and, where
+    /// blocks stand on their own, after images and documents of the user's side. Results of tools are no such place,
+    /// because clients cut them down later.
+    #[must_use]
+    pub fn is_boundary(&self, site: Site) -> bool {
+        let Some(message) = self.messages.get(site.message) else {
+            return false;
+        };
+        let Some(block) = message.blocks.get(site.block) else {
+            return false;
+        };
+        message.role == Role::User
+            && match block.kind {
+                BlockKind::Text => block.text.is_some_and(|text| !text.decode().trim_end().is_empty()),
+                BlockKind::Other => self.format != WireFormat::Chat,
+                BlockKind::ToolResult => false,
+            }
+    }
+
     /// The insertions that put `block` at `site`, in the format's own way.
     #[must_use]
     pub fn insert(&self, site: Site, block: &str) -> Vec<Insertion> {

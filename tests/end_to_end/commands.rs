@@ -1,0 +1,416 @@
+//! The commands, as a user runs them.
+
+use std::io::{BufRead, BufReader, Read};
+use std::net::TcpStream;
+use std::process::{Command, Stdio};
+
+use muninn_tests::{TestEnv, Upstream, http, wait_until};
+use serde_json::Value;
+
+use crate::MUNINN;
+use crate::stage::{FILES, QUESTION, Stage};
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+fn kill(signal: &str, id: u32) {
+    let status = Command::new("kill").args([signal, &id.to_string()]).status().unwrap();
+    assert!(status.success());
+}
+
+#[test]
+fn ask_without_a_backend_shows_the_pack_and_how_to_connect_one() {
+    let env = TestEnv::new(MUNINN);
+    let root = env.repository("demo", &FILES);
+    let output = env.run(&root, &["ask", QUESTION]);
+    assert!(output.status.success(), "{output:?}");
+    let (said, progress) = (
+        String::from_utf8(output.stdout).unwrap(),
+        String::from_utf8(output.stderr).unwrap(),
+    );
+    assert!(
+        said.contains("No model is connected") && said.contains("[[backends]]"),
+        "{said}"
+    );
+    assert!(
+        said.contains("src/rate_limiter.rs:") && said.contains("fn refill"),
+        "{said}"
+    );
+    assert!(said.contains("receipt ") && said.contains(" tok"), "{said}");
+    assert!(
+        progress.contains("indexed 4 files") && progress.contains("muninn/context"),
+        "{progress}"
+    );
+
+    let answer = json(&env.stdout_of(&root, &["ask", "--json", QUESTION]));
+    let keys: Vec<_> = answer.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(keys, ["answer", "model", "receipt", "request_id"]);
+    assert_eq!(answer["model"], "muninn/context");
+    assert!(answer["answer"].as_str().unwrap().contains("src/rate_limiter.rs:"));
+    let receipt = &answer["receipt"];
+    assert_eq!(receipt["outcome"], "injected");
+    assert!(
+        receipt["tokens"].as_u64().unwrap() > 0 && receipt["ms"].as_f64().unwrap() > 0.0,
+        "{receipt}"
+    );
+    let first = &receipt["items"][0];
+    assert_eq!(first["kind"], "code");
+    let (path, lines) = first["source"].as_str().unwrap().split_once(':').unwrap();
+    assert_eq!(path, "src/rate_limiter.rs");
+    let (from, to) = lines.split_once('-').unwrap();
+    assert!(from.parse::<u32>().unwrap() <= to.parse::<u32>().unwrap());
+    assert!(first["tokens"].as_u64().unwrap() > 0, "{first}");
+    assert!(first["score"].as_f64().unwrap() > 0.0, "{first}");
+
+    let why = json(&env.stdout_of(&root, &["why", answer["request_id"].as_str().unwrap(), "--json"]));
+    assert_eq!(&why, receipt, "why shows the same receipt");
+}
+
+#[test]
+fn ask_with_a_backend_streams_its_answer() {
+    let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start());
+    env.connect(&upstream);
+    let root = env.repository("demo", &FILES);
+    let said = env.stdout_of(&root, &["ask", QUESTION]);
+    assert!(said.starts_with("ok\n"), "{said}");
+    assert!(
+        said.contains("src/rate_limiter.rs:") && !said.contains("No model is connected"),
+        "{said}"
+    );
+    let sent = upstream.last();
+    assert_eq!(sent.target, "/v1/chat/completions");
+    assert!(
+        sent.text().contains("<muninn-context>") && sent.text().contains(r#""model":"mock-1""#),
+        "{}",
+        sent.text()
+    );
+    let answer = json(&env.stdout_of(&root, &["ask", "--json", "--model", "other", QUESTION]));
+    assert_eq!((&answer["answer"], &answer["model"]), (&"ok".into(), &"other".into()));
+}
+
+#[test]
+fn asking_again_is_a_question_of_its_own() {
+    let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start());
+    env.connect(&upstream);
+    let root = env.repository("demo", &FILES);
+    for _ in 0..2 {
+        let answer = json(&env.stdout_of(&root, &["ask", "--json", QUESTION]));
+        assert_eq!(answer["receipt"]["outcome"], "injected", "{answer}");
+        assert_eq!(answer["receipt"]["items"][0]["kind"], "code", "{answer}");
+    }
+}
+
+#[test]
+fn ask_says_what_went_wrong() {
+    let env = TestEnv::new(MUNINN);
+    let outside = env.run(&env.path("home"), &["ask", "why?"]);
+    assert_eq!(outside.status.code(), Some(4), "{outside:?}");
+    assert!(
+        String::from_utf8_lossy(&outside.stderr).contains("hint: "),
+        "{outside:?}"
+    );
+    let upstream =
+        Upstream::start_with(|_| muninn_tests::Reply::json(401, r#"{"error":{"message":"bad key","type":"x"}}"#));
+    env.connect(&upstream);
+    let root = env.repository("demo", &FILES);
+    let refused = env.run(&root, &["ask", "why?"]);
+    assert_eq!(refused.status.code(), Some(1), "{refused:?}");
+    assert!(
+        String::from_utf8_lossy(&refused.stderr).contains("bad key"),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn why_shows_one_receipt_or_the_latest() {
+    let stage = Stage::new();
+    let first = stage.ask("/v1/chat/completions", &[], &crate::stage::simple(QUESTION)[0].1);
+    let second = stage.ask("/v1/messages", &[], &crate::stage::simple("hello there")[1].1);
+    let receipt = stage.why(&second);
+    assert_eq!(receipt["id"], second.request_id());
+    assert_eq!(
+        (&receipt["format"], &receipt["outcome"]),
+        (&"messages".into(), &"none".into())
+    );
+    assert!(receipt["reason"].is_string(), "{receipt}");
+
+    let text = stage.env.stdout_of(&stage.root, &["why", first.request_id()]);
+    for part in [
+        "injected",
+        "src/rate_limiter.rs:",
+        "TokenBucket",
+        " tok",
+        "mock",
+        stage.root.to_str().unwrap(),
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let start = &first.request_id()[..24].to_lowercase();
+    assert_eq!(
+        text,
+        stage.env.stdout_of(&stage.root, &["why", start]),
+        "the beginning of an id will do"
+    );
+    let last = stage.env.stdout_of(&stage.root, &["why", "--last"]);
+    assert!(last.contains(second.request_id()), "{last}");
+    let last = json(&stage.env.stdout_of(&stage.root, &["why", "--last", "--json"]));
+    assert_eq!(last["id"], second.request_id());
+
+    let listed = stage.env.stdout_of(&stage.root, &["why"]);
+    let lines: Vec<_> = listed.lines().collect();
+    assert_eq!(lines.len(), 2, "{listed}");
+    assert!(
+        lines[0].starts_with(second.request_id()) && lines[1].starts_with(first.request_id()),
+        "{listed}"
+    );
+    assert!(
+        lines[1].contains(stage.root.to_str().unwrap()) && lines[1].contains("How does the TokenBucket"),
+        "{listed}"
+    );
+    let listed = json(&stage.env.stdout_of(&stage.root, &["why", "--json"]));
+    assert_eq!(listed.as_array().unwrap().len(), 2);
+
+    let missing = stage.env.run(&stage.root, &["why", "01ZZZZZZZZZZZZZZZZZZZZZZZZ"]);
+    assert_eq!(missing.status.code(), Some(4), "{missing:?}");
+    assert!(missing.stdout.is_empty());
+}
+
+#[test]
+fn index_reports_what_it_read_and_what_it_knew_already() {
+    let env = TestEnv::new(MUNINN);
+    let root = env.repository("demo", &FILES);
+    let first = json(&env.stdout_of(&root, &["index", "--json"]));
+    assert_eq!((&first["files"], &first["reused"]), (&4.into(), &0.into()), "{first}");
+    assert!(first["chunks"].as_u64().unwrap() >= 4, "{first}");
+    std::fs::write(root.join("src/parser.rs"), "pub fn changed() {}\n").unwrap();
+    let second = json(&env.stdout_of(&root, &["index", "--json"]));
+    assert_eq!(
+        (&second["files"], &second["reused"]),
+        (&4.into(), &3.into()),
+        "{second}"
+    );
+    assert!(
+        env.stdout_of(&root, &["index"])
+            .starts_with("indexed 4 files (4 unchanged)")
+    );
+}
+
+#[test]
+fn status_says_where_everything_is() {
+    let stage = Stage::new();
+    let _answer = stage.ask("/v1/messages", &[], &crate::stage::simple(QUESTION)[1].1);
+    let status = json(&stage.env.stdout_of(&stage.root, &["status", "--json"]));
+    assert_eq!(status["root"], stage.root.to_str().unwrap());
+    assert_eq!(status["state"], stage.env.state_dir().to_str().unwrap());
+    assert_eq!(
+        (&status["branch"], &status["initialised"]),
+        (&"main".into(), &false.into())
+    );
+    assert_eq!(status["backends"][0]["name"], "mock");
+    assert_eq!(
+        status["head"].as_str().unwrap(),
+        stage.env.git(&stage.root, &["rev-parse", "HEAD"]).trim()
+    );
+    assert!(status["ledger"].is_object(), "{status}");
+    assert!(stage.env.stdout_of(&stage.root, &["status"]).contains("backends"));
+}
+
+#[test]
+fn config_check_names_file_key_and_suggestion() {
+    let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start());
+    let root = env.repository("demo", &[]);
+    env.connect(&upstream);
+    assert!(env.stdout_of(&root, &["config", "check"]).contains("all is well"));
+    let checked = json(&env.stdout_of(&root, &["config", "check", "--json"]));
+    assert_eq!(
+        (&checked["ok"], &checked["backends"][0]),
+        (&true.into(), &"mock".into())
+    );
+    for (text, expected) in [
+        ("[contxt]\n", "Did you mean `context`?"),
+        ("[limits]\nbody_byte = 1\n", "Did you mean `body_bytes`?"),
+        (
+            "[[backends]]\nname = \"a\"\nurll = \"http://x\"\n",
+            "Did you mean `url`?",
+        ),
+        (
+            "[[backends]]\nname = \"a\"\nurl = \"http://x\"\ndialect = \"openai\"\nkey_env = \"NO_SUCH_KEY\"\n",
+            "NO_SUCH_KEY is not set",
+        ),
+        ("= nonsense", "line 1"),
+    ] {
+        env.write_config(text);
+        for command in [
+            &["config", "check"][..],
+            &["serve", "--listen", "127.0.0.1:0"],
+            &["ask", "x"],
+        ] {
+            let output = env.run(&root, command);
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!(output.status.code(), Some(3), "{text}: {said}");
+            assert!(
+                said.contains(expected) && said.contains("muninn.toml"),
+                "{expected}: {said}"
+            );
+        }
+    }
+    env.write_config("listen = \"here\"\n");
+    let output = env.run(&root, &["config", "check"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("listen: `here` is not an address"), "{said}");
+    let missing = env.run(&root, &["config", "check", "--config", "/no/such/file.toml"]);
+    assert_eq!(missing.status.code(), Some(3), "{missing:?}");
+}
+
+#[test]
+fn wrong_usage_has_an_exit_code_of_its_own() {
+    let env = TestEnv::new(MUNINN);
+    let root = env.repository("demo", &[]);
+    for arguments in [
+        &["fly"][..],
+        &["run"],
+        &["ask"],
+        &["serve", "--no-such-flag"],
+        &["why", "x", "--last"],
+    ] {
+        assert_eq!(env.run(&root, arguments).status.code(), Some(2), "{arguments:?}");
+    }
+    assert!(env.stdout_of(&root, &["--help"]).contains("Exit codes"));
+    assert_eq!(
+        env.run(&root, &["index", "--root", "/no/such/folder"]).status.code(),
+        Some(4)
+    );
+}
+
+#[test]
+fn run_gives_the_child_a_gateway_and_takes_it_away() {
+    let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start());
+    env.connect(&upstream);
+    let root = env.repository("demo", &FILES);
+    let script = "env; read from; echo \"stdin=$from\"; exit 7";
+    let mut child = env
+        .muninn()
+        .current_dir(&root)
+        .args(["run", "--", "sh", "-c", script])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut seen = String::new();
+    while !seen.contains("ANTHROPIC_BASE_URL=") || !seen.contains("OPENAI_BASE_URL=") {
+        assert_ne!(stdout.read_line(&mut seen).unwrap(), 0, "{seen}");
+    }
+    let value = |name: &str| {
+        seen.lines()
+            .find_map(|line| line.strip_prefix(&format!("{name}=")))
+            .unwrap()
+            .to_owned()
+    };
+    let address = value("ANTHROPIC_BASE_URL")
+        .strip_prefix("http://")
+        .unwrap()
+        .parse()
+        .unwrap();
+    assert_eq!(value("OPENAI_BASE_URL"), format!("http://{address}/v1"));
+    let answer = http::request(address, "POST", "/v1/messages", &[], br#"{"messages":[]}"#);
+    assert_eq!((answer.status, upstream.requests().len()), (200, 1));
+    drop(
+        child
+            .stdin
+            .take()
+            .map(|mut stdin| std::io::Write::write_all(&mut stdin, b"typed\n")),
+    );
+    let status = child.wait().unwrap();
+    stdout.read_to_string(&mut seen).unwrap();
+    assert!(seen.contains("stdin=typed"), "{seen}");
+    assert_eq!(status.code(), Some(7), "the child's own exit code");
+    assert!(TcpStream::connect(address).is_err(), "the gateway is gone");
+    assert!(!env.stdout_of(&root, &["why"]).is_empty(), "its receipts are not");
+}
+
+#[test]
+fn run_passes_signals_on_both_ways() {
+    let env = TestEnv::new(MUNINN);
+    let root = env.repository("demo", &FILES);
+    let killed = env.run(&root, &["run", "--", "sh", "-c", "kill -KILL $$"]);
+    assert_eq!(killed.status.code(), Some(137), "{killed:?}");
+    let script = "sleep 60 & inner=$!; trap 'kill $inner; echo got it; exit 3' TERM; echo ready; wait $inner";
+    let mut child = env
+        .muninn()
+        .current_dir(&root)
+        .args(["run", "--", "sh", "-c", script])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut seen = String::new();
+    stdout.read_line(&mut seen).unwrap();
+    assert_eq!(seen, "ready\n");
+    kill("-TERM", child.id());
+    assert_eq!(child.wait().unwrap().code(), Some(3));
+    stdout.read_to_string(&mut seen).unwrap();
+    assert_eq!(seen, "ready\ngot it\n");
+    let missing = env.run(&root, &["run", "--", "no-such-command-anywhere"]);
+    assert_eq!(missing.status.code(), Some(4), "{missing:?}");
+}
+
+#[test]
+fn a_stop_lets_open_streams_end_and_takes_no_new_ones() {
+    let (stage, control) = Stage::scripted();
+    control.head(200);
+    control.send("data: 1\n\n");
+    let body = br#"{"stream":true,"messages":[]}"#;
+    let mut stream = http::stream(stage.gateway.address, "POST", "/v1/messages", &[], body);
+    stream.read_until("data: 1\n\n");
+    stage.gateway.terminate();
+    wait_until("a closed port", || TcpStream::connect(stage.gateway.address).err());
+    control.send("data: 2\n\n");
+    assert_eq!(stream.read_until("data: 2\n\n"), "data: 2\n\n");
+    control.finish();
+    assert_eq!(stream.next_chunk().unwrap(), None, "a proper end");
+    let stopped = stage.gateway.wait();
+    assert!(stopped.status.success(), "{stopped:?}");
+    assert!(
+        !stopped.stderr.contains("panicked") && !stopped.stderr.contains("cut off"),
+        "{}",
+        stopped.stderr
+    );
+}
+
+#[test]
+fn a_stop_does_not_wait_for_ever() {
+    let (upstream, control) = Upstream::start_scripted();
+    let stage = Stage::with(upstream, "[limits]\ndrain_timeout_ms = 100\n");
+    control.head(200);
+    control.send("data: 1\n\n");
+    let mut stream = http::stream(
+        stage.gateway.address,
+        "POST",
+        "/v1/messages",
+        &[],
+        br#"{"messages":[]}"#,
+    );
+    stream.read_until("data: 1\n\n");
+    let stopped = stage.gateway.stop();
+    assert!(
+        stopped.status.success() && stopped.stderr.contains("cut off"),
+        "{stopped:?}"
+    );
+}
+
+#[test]
+fn a_port_in_use_is_a_clear_error() {
+    let stage = Stage::with(Upstream::start(), "");
+    let address = stage.gateway.address.to_string();
+    let output = stage.env.run(&stage.root, &["serve", "--listen", &address]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains(&format!("cannot listen on {address}")) && said.contains("hint: "),
+        "{said}"
+    );
+    assert!(output.stdout.is_empty());
+}

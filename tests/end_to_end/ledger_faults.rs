@@ -1,0 +1,188 @@
+//! A ledger that is locked, broken or has no room: the request goes on, and what was put in before is kept true.
+
+use std::path::Path;
+use std::process::Command;
+
+use muninn_tests::{Gateway, TestEnv, Upstream};
+use rusqlite::Connection;
+
+use crate::MUNINN;
+use crate::spans::inserted;
+use crate::stage::{FILES, QUESTION, Stage, quoted, simple};
+
+const CHAT: &str = "/v1/chat/completions";
+const SESSION: &[(&str, &str)] = &[("x-session-id", "s")];
+
+/// A second turn after [`QUESTION`], and a third after that.
+fn later_turn(turns: &[&str]) -> String {
+    let mut messages = format!(r#"{{"role":"user","content":{}}}"#, quoted(QUESTION));
+    for turn in turns {
+        messages.push_str(&format!(
+            r#",{{"role":"assistant","content":"ok"}},{{"role":"user","content":{}}}"#,
+            quoted(turn)
+        ));
+    }
+    format!(r#"{{"model":"m","messages":[{messages}]}}"#)
+}
+
+#[test]
+fn a_locked_ledger_lets_requests_through_and_replays() {
+    let stage = Stage::new();
+    let first = stage.ask(CHAT, SESSION, &later_turn(&[]));
+    assert_eq!(first.outcome(), "injected");
+    let block = inserted(later_turn(&[]).as_bytes(), &stage.upstream.last().body).remove(0);
+    // The receipt is written in the background; with it the ledger is at rest.
+    let _receipt = stage.why(&first);
+    let other = Connection::open(stage.env.ledger()).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+
+    let turns = later_turn(&["And how does TokenBucket take one token from the rate limiter?"]);
+    let second = stage.ask(CHAT, SESSION, &turns);
+    assert_eq!(second.outcome(), "failed", "no durable entry, no injection");
+    assert_eq!(
+        inserted(turns.as_bytes(), &stage.upstream.last().body),
+        [block.as_str()],
+        "replay only needs to read"
+    );
+
+    other.execute_batch("ROLLBACK").unwrap();
+    let third = later_turn(&[
+        "And how does TokenBucket take one token from the rate limiter?",
+        "thanks",
+    ]);
+    let response = stage.ask(CHAT, SESSION, &third);
+    assert_eq!(response.outcome(), "replayed");
+    assert_eq!(
+        inserted(third.as_bytes(), &stage.upstream.last().body),
+        [block],
+        "a turn that went without stays without"
+    );
+    let stopped = stage.gateway.stop();
+    assert!(!stopped.stderr.contains("panicked"), "{}", stopped.stderr);
+}
+
+#[test]
+fn a_ledger_locked_for_good_keeps_nobody_waiting() {
+    let stage = Stage::new();
+    let other = Connection::open(stage.env.ledger()).unwrap();
+    other
+        .execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE")
+        .unwrap();
+    for (target, body) in simple(QUESTION) {
+        let response = stage.ask(target, SESSION, &body);
+        assert_eq!(response.outcome(), "failed");
+        assert_eq!(stage.upstream.last().text(), body);
+    }
+    assert!(stage.gateway.stop().status.success());
+}
+
+#[test]
+fn a_corrupt_ledger_is_kept_aside_and_a_new_one_begun() {
+    let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start());
+    env.connect(&upstream);
+    let root = env.repository("demo", &FILES);
+    std::fs::create_dir_all(env.state_dir()).unwrap();
+    std::fs::write(env.ledger(), "no database ".repeat(1000)).unwrap();
+    let gateway = env.serve(&root, &[]);
+    gateway.wait_ready();
+    let response = gateway.post(CHAT, &[], later_turn(&[]).as_bytes());
+    assert_eq!((response.status, response.outcome()), (200, "injected"));
+    let kept: Vec<_> = std::fs::read_dir(env.state_dir())
+        .unwrap()
+        .filter_map(|entry| std::fs::read_to_string(entry.unwrap().path()).ok())
+        .filter(|text| text.starts_with("no database"))
+        .collect();
+    assert_eq!(kept.len(), 1, "the damaged file is not thrown away");
+    assert!(gateway.stderr().contains("damaged"), "{}", gateway.stderr());
+}
+
+#[test]
+fn a_ledger_that_breaks_while_in_use_lets_requests_through() {
+    let stage = Stage::new();
+    let first = stage.ask(CHAT, SESSION, &later_turn(&[]));
+    let _receipt = stage.why(&first);
+    for entry in std::fs::read_dir(stage.env.state_dir()).unwrap() {
+        std::fs::write(entry.unwrap().path(), [0xa5; 40_000]).unwrap();
+    }
+    for turns in [&["why?"][..], &["why?", "How does parse_invoice read an Invoice?"]] {
+        let response = stage.gateway.post(CHAT, SESSION, later_turn(turns).as_bytes());
+        assert_eq!(response.status, 200, "{}", response.text());
+    }
+    let stopped = stage.gateway.stop();
+    assert!(!stopped.stderr.contains("panicked"), "{}", stopped.stderr);
+}
+
+/// `muninn serve` that can write no file longer than `blocks` half kilobytes, as on a full disk.
+fn serve_on_a_full_disk(env: &TestEnv, root: &Path, blocks: u32) -> Gateway {
+    let mut command = Command::new("sh");
+    env.clean(&mut command);
+    command
+        .arg("-c")
+        .arg(format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\""))
+        .args([MUNINN, "serve", "--listen", "127.0.0.1:0", "--root"])
+        .arg(root);
+    Gateway::spawn(command).unwrap_or_else(|stopped| panic!("a full disk keeps it from starting: {stopped:?}"))
+}
+
+#[test]
+fn a_full_disk_from_the_start_costs_the_context_alone() {
+    let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start());
+    env.connect(&upstream);
+    let root = env.repository("demo", &FILES);
+    let gateway = serve_on_a_full_disk(&env, &root, 0);
+    for (target, body) in simple(QUESTION) {
+        let response = gateway.post(target, SESSION, body.as_bytes());
+        assert_eq!((response.status, response.outcome()), (200, "failed"));
+        assert_eq!(upstream.last().text(), body);
+    }
+    assert_ne!(gateway.health()["ledger"], "ok");
+    let stopped = gateway.stop();
+    assert!(stopped.status.success(), "{stopped:?}");
+    assert!(!stopped.stderr.contains("panicked"), "{}", stopped.stderr);
+}
+
+#[test]
+fn a_disk_that_fills_up_costs_the_context_alone() {
+    let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start());
+    env.connect(&upstream);
+    let root = env.repository("demo", &FILES);
+    // Room for an empty ledger and a few rows.
+    let gateway = serve_on_a_full_disk(&env, &root, 256);
+    gateway.wait_ready();
+    let mut injected = 0;
+    let filler = "the rate limiter ".repeat(20);
+    let outcome = (0..400)
+        .map(|round| {
+            let session = format!("session {round}");
+            let body = simple(&format!("{QUESTION} {filler} {round}"))[0].1.clone();
+            let response = gateway.post(CHAT, &[("x-session-id", &session)], body.as_bytes());
+            assert_eq!(response.status, 200, "{}", response.text());
+            let blocks = inserted(body.as_bytes(), &upstream.last().body);
+            assert_eq!(
+                blocks.len(),
+                usize::from(response.outcome() == "injected"),
+                "{}",
+                response.outcome()
+            );
+            response.outcome().to_owned()
+        })
+        .inspect(|outcome| injected += usize::from(outcome == "injected"))
+        .find(|outcome| outcome != "injected");
+    assert!(injected > 0, "there was room at first");
+    assert_eq!(outcome.as_deref(), Some("failed"), "the disk did fill up");
+    let stopped = gateway.stop();
+    assert!(stopped.status.success(), "{stopped:?}");
+    assert!(!stopped.stderr.contains("panicked"), "{}", stopped.stderr);
+}
+
+#[test]
+fn a_state_directory_that_is_a_file_costs_the_context_alone() {
+    let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start());
+    env.connect(&upstream);
+    let root = env.repository("demo", &FILES);
+    std::fs::write(env.state_dir(), "in the way").unwrap();
+    let gateway = env.serve(&root, &[]);
+    let response = gateway.post(CHAT, SESSION, later_turn(&[]).as_bytes());
+    assert_eq!((response.status, response.outcome()), (200, "failed"));
+    assert_eq!(upstream.last().text(), later_turn(&[]));
+}

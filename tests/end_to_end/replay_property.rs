@@ -1,0 +1,122 @@
+//! Invariant 2, over random conversations: whenever the client's own prompts extend each other, so do ours.
+//!
+//! A model client takes random steps over a few sessions, in all three wire formats, against the real binary with real
+//! repositories and a backend that records. An oracle that knows nothing of the gateway's code compares what every
+//! request asked for with what arrived, over all pairs of requests. `MUNINN_REPLAY_CASES` sets the number of runs; the
+//! seed is fixed, so that a failure comes again.
+
+mod cases;
+mod conversation;
+mod oracle;
+mod prompt;
+mod steps;
+mod world;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
+
+use oracle::Checked;
+use steps::{KINDS, Run, Step};
+use world::World;
+
+const CASES: u32 = 16;
+const STEPS: usize = 180;
+
+#[derive(Default)]
+struct Totals {
+    cases: usize,
+    steps: usize,
+    checked: Checked,
+    kinds: BTreeMap<&'static str, usize>,
+}
+
+#[test]
+fn prompts_that_extend_each_other_still_do() {
+    let cases = std::env::var("MUNINN_REPLAY_CASES")
+        .ok()
+        .and_then(|cases| cases.parse().ok())
+        .unwrap_or(CASES);
+    let config = Config {
+        cases,
+        failure_persistence: None,
+        max_shrink_iters: 2_000,
+        max_shrink_time: 1_000,
+        ..Config::default()
+    };
+    let seed = std::env::var("MUNINN_REPLAY_SEED")
+        .ok()
+        .and_then(|seed| seed.parse().ok())
+        .unwrap_or(1);
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[seed; 32]);
+    let totals = RefCell::new(Totals::default());
+    let started = Instant::now();
+    let conversations = proptest::collection::vec(steps::step(), 1..=STEPS);
+    let outcome = TestRunner::new_with_rng(config, rng).run(&conversations, |steps| {
+        let (checked, kinds) = play(&steps).map_err(TestCaseError::fail)?;
+        totals.borrow_mut().add(steps.len(), checked, &kinds);
+        Ok(())
+    });
+    match outcome {
+        Ok(()) => {}
+        Err(TestError::Fail(reason, steps)) => {
+            let steps: Vec<_> = steps.iter().map(|step| format!("    {step:?},\n")).collect();
+            panic!("{reason}\nafter\n{}", steps.concat());
+        }
+        Err(TestError::Abort(reason)) => panic!("{reason}"),
+    }
+    totals.borrow().say(started);
+    if cases >= CASES {
+        totals.borrow().assert_substance();
+    }
+}
+
+fn play(steps: &[Step]) -> Result<(Checked, BTreeMap<&'static str, usize>), String> {
+    let mut world = World::new();
+    let mut run = Run::default();
+    for step in steps {
+        run.take(&mut world, step)?;
+    }
+    Ok((world.oracle.checked, run.kinds))
+}
+
+impl Totals {
+    fn add(&mut self, steps: usize, checked: Checked, kinds: &BTreeMap<&'static str, usize>) {
+        self.cases += 1;
+        self.steps += steps;
+        for (kind, count) in kinds {
+            *self.kinds.entry(kind).or_default() += count;
+        }
+        let sum = &mut self.checked;
+        sum.requests += checked.requests;
+        sum.pairs += checked.pairs;
+        sum.pairs_across_sessions += checked.pairs_across_sessions;
+        sum.injected += checked.injected;
+        sum.replayed += checked.replayed;
+        sum.different_blocks += checked.different_blocks;
+        sum.failed += checked.failed;
+        sum.excused += checked.excused;
+    }
+
+    fn say(&self, started: Instant) {
+        println!("{} cases, {} steps, {:?}", self.cases, self.steps, self.checked);
+        println!("{:?}, in {:.1?}", self.kinds, started.elapsed());
+    }
+
+    /// A run that checked nothing would pass, too.
+    fn assert_substance(&self) {
+        for kind in KINDS {
+            assert!(self.kinds.contains_key(kind), "no step of the kind {kind}");
+        }
+        assert!(self.checked.replayed > 500, "{:?}", self.checked);
+        assert!(self.checked.injected > 200, "{:?}", self.checked);
+        assert!(
+            self.checked.pairs > 2_000 && self.checked.pairs_across_sessions > 50,
+            "{:?}",
+            self.checked
+        );
+        assert!(self.checked.failed > 0, "{:?}", self.checked);
+    }
+}

@@ -1,0 +1,317 @@
+//! What must hold between any two requests, checked over everything that was sent and everything that arrived.
+//!
+//! - *Prefixes.* Where the client's earlier prompt begins a later one of the same session, the backend's does too. Across
+//!   sessions the same is asked of forks whose origin is certain: whatever session each of the turns can have come from,
+//!   it had the same there.
+//! - *Decisions stay.* A turn that went without stays without.
+//! - *Nothing foreign.* A block names its own repository only. One that nobody has answered yet was made in this session;
+//!   an answered one in this session, or in one that the history can have come from.
+//!
+//! Two things excuse a request. One that was forwarded while the ledger was broken, and says so in its response, may lack
+//! what was there before; it then says nothing about later ones either, since they cannot follow both it and what came
+//! before it. And whatever was decided by a request that failed need not be remembered.
+
+use std::collections::{HashMap, HashSet};
+
+use super::prompt::{Prompt, Turn};
+
+/// A request, as it was sent and as it arrived.
+#[derive(Debug)]
+pub struct Exchange {
+    pub repository: usize,
+    pub session: Option<String>,
+    /// What step it was, for reports.
+    pub step: String,
+    /// The client's own request for something beside the conversation.
+    pub side: bool,
+    pub outcome: String,
+    pub client: Prompt,
+    pub upstream: Prompt,
+}
+
+/// What was checked, so that nothing passes by having nothing to do.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Checked {
+    pub requests: usize,
+    pub pairs: usize,
+    pub pairs_across_sessions: usize,
+    pub injected: usize,
+    pub replayed: usize,
+    pub different_blocks: usize,
+    pub failed: usize,
+    pub excused: usize,
+}
+
+type Session = Option<String>;
+/// A turn of a repository's conversations, by its text.
+type Place = (usize, u64);
+
+enum Origin {
+    Known,
+    New(Place),
+}
+
+#[derive(Default)]
+pub struct Oracle {
+    pub checked: Checked,
+    exchanges: Vec<Exchange>,
+    excused: HashSet<usize>,
+    by_prompt: HashMap<Place, Vec<usize>>,
+    /// Sessions that asked a turn themselves, before it was answered.
+    asked: HashMap<Place, HashSet<Session>>,
+    /// How sessions were seen to go on after a turn.
+    went_on: HashMap<Place, HashMap<Session, HashSet<u64>>>,
+    /// Blocks by turn, with the session that they were made in.
+    made: HashMap<Place, Vec<(Session, String)>>,
+    /// The block that a session had at a turn.
+    had: HashMap<(Place, Session), String>,
+    different: HashSet<String>,
+}
+
+impl Oracle {
+    /// Checks a request against all before it.
+    ///
+    /// # Errors
+    /// What is wrong, for a person to read.
+    pub fn check(&mut self, exchange: Exchange) -> Result<(), String> {
+        let turns = exchange.client.turns();
+        self.same_but_for_blocks(&exchange)?;
+        let verdict = self
+            .prefixes(&exchange, &turns)
+            .and_then(|()| self.origins(&exchange, &turns));
+        let index = self.exchanges.len();
+        match verdict {
+            Err(_) if exchange.outcome == "failed" => {
+                self.excused.insert(index);
+                self.checked.excused += 1;
+            }
+            other => other?,
+        }
+        self.remember(exchange, &turns);
+        Ok(())
+    }
+
+    fn same_but_for_blocks(&self, exchange: &Exchange) -> Result<(), String> {
+        let (bare, blocks) = exchange.upstream.without_injected();
+        if bare.said != exchange.client.said {
+            return Err(report("the backend got another prompt", &[exchange]));
+        }
+        if blocks.windows(2).any(|pair| pair[0].0 == pair[1].0) {
+            return Err(report("two blocks at one place", &[exchange]));
+        }
+        Ok(())
+    }
+
+    fn prefixes(&mut self, exchange: &Exchange, turns: &[Turn]) -> Result<(), String> {
+        let repository = exchange.repository;
+        let mut first_in_session = HashSet::new();
+        for length in 1..=exchange.client.said.len() {
+            let place = (repository, exchange.client.beginnings[length]);
+            for index in self.by_prompt.get(&place).into_iter().flatten() {
+                let earlier = &self.exchanges[*index];
+                if self.excused.contains(index) {
+                    continue;
+                }
+                let same_session = earlier.session == exchange.session;
+                if same_session {
+                    first_in_session.insert(length);
+                }
+                if !same_session
+                    && (first_in_session.contains(&length) || !self.is_certain_origin(earlier, exchange, turns))
+                {
+                    continue;
+                }
+                self.checked.pairs += 1;
+                self.checked.pairs_across_sessions += usize::from(!same_session);
+                if !earlier.upstream.begins(&exchange.upstream) {
+                    let shared = turns.iter().rfind(|turn| turn.end <= length);
+                    let history = shared.map(|turn| self.history((repository, turn.text)));
+                    let what = "the backend's prompts do not extend each other";
+                    return Err(report(
+                        &format!("{what}\n{}", history.unwrap_or_default()),
+                        &[earlier, exchange],
+                    ));
+                }
+                let decided = same_session && !earlier.side && earlier.outcome != "failed";
+                let at_end = |prompt: &Prompt| prompt.without_injected().1.iter().any(|(at, _)| *at == length);
+                if decided && at_end(&exchange.upstream) && !at_end(&earlier.upstream) {
+                    return Err(report("a turn that went without got a block", &[earlier, exchange]));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the history in `later` up to the end of `earlier` can only be that of `earlier`: whatever session each of
+    /// its turns came from had the same there.
+    fn is_certain_origin(&self, earlier: &Exchange, later: &Exchange, turns: &[Turn]) -> bool {
+        let length = earlier.client.said.len();
+        let mut shared = turns.iter().filter(|turn| turn.end <= length);
+        let is_certain = |turn: &Turn| {
+            let place = (later.repository, turn.text);
+            let had = |session: &Session| self.had.get(&(place, session.clone()));
+            let mut possible = self.possible(place, turn.answered).into_iter();
+            turn.answered.is_some() && possible.all(|session| had(session) == had(&earlier.session))
+        };
+        !earlier.side && earlier.outcome != "failed" && shared.all(is_certain)
+    }
+
+    /// The sessions that a turn with this answer can come from: they were seen to go on with it, or they asked and were
+    /// not seen to go on at all; where there is no such session, all that asked.
+    fn possible(&self, place: Place, answer: Option<u64>) -> HashSet<&Session> {
+        let went_on = self.went_on.get(&place);
+        let not_seen = |session: &&Session| went_on.is_none_or(|sessions| !sessions.contains_key(*session));
+        let asked = self.asked.get(&place).into_iter().flatten().filter(not_seen);
+        let is_this = |answers: &HashSet<u64>| answer.is_some_and(|answer| answers.contains(&answer));
+        let seen = went_on.into_iter().flatten().filter(|(_, answers)| is_this(answers));
+        let likely: HashSet<_> = seen.map(|(session, _)| session).chain(asked).collect();
+        if likely.is_empty() {
+            // An answer that was given and never gone on from.
+            return self.asked.get(&place).into_iter().flatten().collect();
+        }
+        likely
+    }
+
+    fn origins(&mut self, exchange: &Exchange, turns: &[Turn]) -> Result<(), String> {
+        let (_, blocks) = exchange.upstream.without_injected();
+        let count = blocks.len();
+        for (number, (at, block)) in blocks.into_iter().enumerate() {
+            let turn = turns.iter().rfind(|turn| turn.end <= at);
+            let may_be_new = number + 1 == count && matches!(exchange.outcome.as_str(), "injected" | "partial");
+            match self.origin(exchange, turn, block, may_be_new) {
+                Ok(Origin::Known) => self.checked.replayed += 1,
+                Ok(Origin::New(place)) => {
+                    self.checked.injected += 1;
+                    self.checked.different_blocks += usize::from(self.different.insert(block.to_owned()));
+                    self.made
+                        .entry(place)
+                        .or_default()
+                        .push((exchange.session.clone(), block.to_owned()));
+                }
+                Err(wrong) => {
+                    let history = turn.map(|turn| self.history((exchange.repository, turn.text)));
+                    return Err(report(
+                        &format!("{wrong}: {block}\n{}", history.unwrap_or_default()),
+                        &[exchange],
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Where a block comes from.
+    fn origin(
+        &self,
+        exchange: &Exchange,
+        turn: Option<&Turn>,
+        block: &str,
+        may_be_new: bool,
+    ) -> Result<Origin, &'static str> {
+        let (own, other) = (MARKS[exchange.repository], MARKS[1 - exchange.repository]);
+        if !block.contains(own) || block.contains(other) {
+            return Err("a block of another repository");
+        }
+        let turn = turn.ok_or("a block that belongs to no turn")?;
+        let place = (exchange.repository, turn.text);
+        let session = &exchange.session;
+        let made = self.made.get(&place).map_or(&[][..], Vec::as_slice);
+        let of_this_session = made.iter().any(|(by, _)| by == session);
+        let by: Vec<_> = made
+            .iter()
+            .filter(|(_, text)| text == block)
+            .map(|(by, _)| by)
+            .collect();
+        if by.contains(&session) || self.had.get(&(place, session.clone())).is_some_and(|had| had == block) {
+            return Ok(Origin::Known);
+        }
+        if may_be_new && turn.answered.is_none() {
+            return if of_this_session {
+                Err("a second block for the same turn")
+            } else {
+                Ok(Origin::New(place))
+            };
+        }
+        if turn.answered.is_none() {
+            return Err("a block of a turn that nobody answered, from another session");
+        }
+        if of_this_session {
+            return Err("not the block that this session had here");
+        }
+        let had = |session: &Session| self.had.get(&(place, session.clone())).is_some_and(|had| had == block);
+        if !self.possible(place, turn.answered).into_iter().any(had) {
+            return Err("a block from a session that this history cannot come from");
+        }
+        Ok(Origin::Known)
+    }
+
+    /// Everything that was sent about one turn, for reports.
+    fn history(&self, place: Place) -> String {
+        let mut text = String::new();
+        for exchange in self.exchanges.iter().filter(|exchange| exchange.repository == place.0) {
+            let Some(turn) = exchange.client.turns().into_iter().find(|turn| turn.text == place.1) else {
+                continue;
+            };
+            let (_, blocks) = exchange.upstream.without_injected();
+            let block = blocks
+                .iter()
+                .find(|(at, _)| *at >= turn.end)
+                .map(|(_, block)| block.len());
+            let answer = turn.answered.map(|answer| answer & 0xffff);
+            let (step, session, outcome) = (&exchange.step, &exchange.session, &exchange.outcome);
+            text.push_str(&format!(
+                "  {step}: {session:?} {outcome} answer {answer:04x?} block {block:?}\n"
+            ));
+        }
+        text
+    }
+
+    fn remember(&mut self, exchange: Exchange, turns: &[Turn]) {
+        self.checked.requests += 1;
+        self.checked.failed += usize::from(exchange.outcome == "failed");
+        let index = self.exchanges.len();
+        let repository = exchange.repository;
+        for turn in turns {
+            let place = (repository, turn.text);
+            match turn.answered {
+                None if !exchange.side => {
+                    self.asked.entry(place).or_default().insert(exchange.session.clone());
+                }
+                None => {}
+                Some(answer) => {
+                    let sessions = self.went_on.entry(place).or_default();
+                    sessions.entry(exchange.session.clone()).or_default().insert(answer);
+                }
+            }
+        }
+        for (at, block) in exchange.upstream.without_injected().1 {
+            if let Some(turn) = turns.iter().rfind(|turn| turn.end <= at) {
+                let place = ((repository, turn.text), exchange.session.clone());
+                self.had.entry(place).or_insert_with(|| block.to_owned());
+            }
+        }
+        self.by_prompt
+            .entry((repository, exchange.client.whole()))
+            .or_default()
+            .push(index);
+        self.exchanges.push(exchange);
+    }
+}
+
+/// A word that every path of a repository holds, and no other repository's does.
+pub const MARKS: [&str; 2] = ["alpha_", "beta_"];
+
+fn report(what: &str, exchanges: &[&Exchange]) -> String {
+    let mut text = format!("{what}\n");
+    for exchange in exchanges {
+        text.push_str(&format!(
+            "  {} in session {:?}, repository {}, x-muninn-context: {}\n{}\n",
+            exchange.step,
+            exchange.session,
+            exchange.repository,
+            exchange.outcome,
+            exchange.upstream.outline()
+        ));
+    }
+    text
+}

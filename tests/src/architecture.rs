@@ -1,0 +1,133 @@
+//! The shape of the workspace: arrows point down, and what ARCHITECTURE.md names is there.
+
+use std::path::{Path, PathBuf};
+
+/// The floors from the top down. Each may use any below it.
+const FLOORS: [&str; 4] = ["gateway", "context-engine", "memory", "repo-tools"];
+
+/// Crates beside the house: they may use any floor, and no floor may use them, except to be tested.
+const BESIDE: [&str; 2] = ["benches", "tests"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn manifest(folder: &str) -> toml::Table {
+    let path = root().join(folder).join("Cargo.toml");
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    text.parse()
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The workspace's own crates among a manifest's dependencies, by their folder.
+fn used_by(folder: &str, sections: &[&str]) -> Vec<String> {
+    let manifest = manifest(folder);
+    let platforms = manifest.get("target").and_then(toml::Value::as_table);
+    let tables = platforms
+        .into_iter()
+        .flat_map(|platforms| platforms.values().filter_map(toml::Value::as_table))
+        .chain([&manifest]);
+    let names = tables
+        .flat_map(|table| sections.iter().filter_map(|section| table.get(*section)?.as_table()))
+        .flat_map(|dependencies| dependencies.keys());
+    let mut names: Vec<_> = names
+        .filter_map(|name| name.strip_prefix("muninn-").map(str::to_owned))
+        .collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+#[test]
+fn arrows_point_down_only() {
+    for (height, floor) in FLOORS.iter().enumerate() {
+        for used in used_by(floor, &["dependencies", "build-dependencies"]) {
+            assert!(
+                FLOORS[height + 1..].contains(&used.as_str()),
+                "{floor} must not use {used}"
+            );
+        }
+        for used in used_by(floor, &["dev-dependencies"]) {
+            let below = FLOORS[height + 1..].contains(&used.as_str());
+            assert!(below || used == "tests", "the tests of {floor} must not use {used}");
+        }
+    }
+    assert!(
+        used_by("tests", &["dependencies", "dev-dependencies"]).is_empty(),
+        "fakes know no floor"
+    );
+}
+
+#[test]
+fn every_crate_has_its_place() {
+    let workspace = manifest(".");
+    let members = workspace["workspace"]["members"].as_array().unwrap();
+    let mut members: Vec<_> = members.iter().filter_map(toml::Value::as_str).collect();
+    let mut known: Vec<_> = FLOORS.into_iter().chain(BESIDE).collect();
+    members.sort_unstable();
+    known.sort_unstable();
+    assert_eq!(members, known);
+    for member in members {
+        let manifest = manifest(member);
+        assert_eq!(
+            manifest["package"]["name"].as_str(),
+            Some(format!("muninn-{member}").as_str())
+        );
+        assert_eq!(
+            manifest["lints"]["workspace"].as_bool(),
+            Some(true),
+            "{member} inherits the lints"
+        );
+    }
+}
+
+/// Where a name in ARCHITECTURE.md may start from: the root, a floor, or its sources.
+fn places() -> Vec<PathBuf> {
+    let floors = FLOORS
+        .iter()
+        .flat_map(|floor| [root().join(floor), root().join(floor).join("src")]);
+    let gateway = std::fs::read_dir(root().join("gateway/src")).unwrap();
+    let folders = gateway.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
+    std::iter::once(root()).chain(floors).chain(folders).collect()
+}
+
+/// The names in backticks or bold that look like paths of the repository.
+fn paths_in(text: &str) -> Vec<&str> {
+    let looks_like_a_path = |name: &&str| {
+        let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c));
+        let file = [".rs", ".toml", ".md", ".py"]
+            .iter()
+            .any(|ending| name.ends_with(ending));
+        plain && !name.starts_with('/') && !name.starts_with(".muninn") && (name.ends_with('/') || file)
+    };
+    let quoted = text.split('`').skip(1).step_by(2);
+    let bold = text.split("**").skip(1).step_by(2);
+    quoted.chain(bold).filter(looks_like_a_path).collect()
+}
+
+#[test]
+fn architecture_names_only_what_is_there() {
+    let path = root().join("ARCHITECTURE.md");
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    // Diagrams are no names.
+    let prose: String = text.split("```").step_by(2).collect();
+    let named = paths_in(&prose);
+    assert!(named.len() >= 10, "too few names to be true: {named:?}");
+    let places = places();
+    let missing: Vec<_> = named
+        .iter()
+        .filter(|name| {
+            name.trim_end_matches('/') != "muninn.toml" && !places.iter().any(|place| place.join(name).exists())
+        })
+        .collect();
+    assert!(
+        missing.is_empty(),
+        "ARCHITECTURE.md names what is not there: {missing:?}"
+    );
+    for folder in FLOORS.iter().chain(&BESIDE) {
+        assert!(
+            text.contains(&format!("{folder}/")),
+            "ARCHITECTURE.md says nothing about {folder}/"
+        );
+    }
+}

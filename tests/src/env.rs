@@ -1,0 +1,227 @@
+//! A clean environment for the binary: a home of its own, git without anybody's settings, no variable of the machine.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use crate::{Gateway, PATIENCE, Upstream, wait_until};
+
+/// A temporary home; removed when dropped.
+pub struct TestEnv {
+    folder: tempfile::TempDir,
+    binary: PathBuf,
+}
+
+impl TestEnv {
+    /// Makes an empty home for `binary`.
+    ///
+    /// # Panics
+    /// Where no directory can be made.
+    #[must_use]
+    pub fn new(binary: &str) -> TestEnv {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["home", "config", "state", "cache", "repositories"] {
+            std::fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        TestEnv {
+            folder,
+            binary: binary.into(),
+        }
+    }
+
+    /// A path inside the temporary directory.
+    #[must_use]
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Where ledger and receipts end up.
+    #[must_use]
+    pub fn state_dir(&self) -> PathBuf {
+        self.path("state").join("muninn")
+    }
+
+    /// The database of ledger and receipts.
+    #[must_use]
+    pub fn ledger(&self) -> PathBuf {
+        self.state_dir().join("state.db")
+    }
+
+    /// A git repository with these files, committed on `main`.
+    ///
+    /// # Panics
+    /// Where git fails.
+    #[must_use]
+    pub fn repository(&self, name: &str, files: &[(&str, &str)]) -> PathBuf {
+        let root = self.path("repositories").join(name);
+        std::fs::create_dir_all(&root).unwrap();
+        self.git(&root, &["init", "--quiet", "--initial-branch=main"]);
+        for (path, text) in files {
+            let path = root.join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        if !files.is_empty() {
+            self.commit(&root, "first");
+        }
+        root.canonicalize().unwrap()
+    }
+
+    /// Commits everything that is there.
+    pub fn commit(&self, root: &Path, message: &str) {
+        self.git(root, &["add", "--all", "--force"]);
+        self.git(root, &["commit", "--quiet", "--message", message]);
+    }
+
+    /// Runs git in this environment and returns what it printed.
+    ///
+    /// # Panics
+    /// Where it fails.
+    pub fn git(&self, root: &Path, arguments: &[&str]) -> String {
+        let mut command = Command::new("git");
+        self.clean(&mut command);
+        git(command.current_dir(root).args(arguments))
+    }
+
+    /// The binary in this environment, without arguments.
+    #[must_use]
+    pub fn muninn(&self) -> Command {
+        let mut command = Command::new(&self.binary);
+        self.clean(&mut command);
+        command
+    }
+
+    /// Gives any command this environment and nothing else.
+    pub fn clean(&self, command: &mut Command) {
+        command
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.path("home"))
+            .env("XDG_CONFIG_HOME", self.path("config"))
+            .env("XDG_STATE_HOME", self.path("state"))
+            .env("XDG_CACHE_HOME", self.path("cache"))
+            .env("MUNINN_DISCOVER", "0")
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_AUTHOR_NAME", "Ada")
+            .env("GIT_AUTHOR_EMAIL", "ada@example.org")
+            .env("GIT_COMMITTER_NAME", "Ada")
+            .env("GIT_COMMITTER_EMAIL", "ada@example.org")
+            .current_dir(self.path("home"));
+        let config = self.path("muninn.toml");
+        if config.exists() {
+            command.env("MUNINN_CONFIG", config);
+        }
+    }
+
+    /// Writes the user's configuration, which every later command is pointed to.
+    ///
+    /// # Panics
+    /// Where it cannot be written.
+    pub fn write_config(&self, text: &str) {
+        std::fs::write(self.path("muninn.toml"), text).unwrap();
+    }
+
+    /// Configures one backend named `mock` that speaks both dialects, and a deadline that a busy machine and a binary
+    /// without optimisation keep.
+    pub fn connect(&self, upstream: &Upstream) {
+        self.connect_with(upstream, "");
+    }
+
+    /// The same, with more TOML tables besides.
+    pub fn connect_with(&self, upstream: &Upstream, more: &str) {
+        let patience = "[context]\ndeadline_ms = 20000\n";
+        self.write_config(&format!("{}{patience}{more}", upstream.backend("mock")));
+    }
+
+    /// Runs `muninn` to its end.
+    ///
+    /// # Panics
+    /// Where it cannot be started, or does not end.
+    pub fn run(&self, root: &Path, arguments: &[&str]) -> Output {
+        let mut command = self.muninn();
+        command.current_dir(root).args(arguments);
+        output(command)
+    }
+
+    /// Runs `muninn`, which must succeed, and returns its stdout.
+    ///
+    /// # Panics
+    /// Where it does not, with all that it said.
+    pub fn stdout_of(&self, root: &Path, arguments: &[&str]) -> String {
+        let output = self.run(root, arguments);
+        assert!(output.status.success(), "muninn {arguments:?}: {output:#?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Starts `muninn serve` for `root` on a free port.
+    ///
+    /// # Panics
+    /// Where it does not start.
+    #[must_use]
+    pub fn serve(&self, root: &Path, extra: &[&str]) -> Gateway {
+        self.serve_with(root, extra, |_| {})
+    }
+
+    /// The same, with a hand on its environment.
+    ///
+    /// # Panics
+    /// Where it does not start.
+    #[must_use]
+    pub fn serve_with(&self, root: &Path, extra: &[&str], adjust: impl FnOnce(&mut Command)) -> Gateway {
+        let mut command = self.muninn();
+        command.args([OsStr::new("serve"), OsStr::new("--root"), root.as_os_str()]);
+        command.args(["--listen", "127.0.0.1:0"]).args(extra);
+        adjust(&mut command);
+        Gateway::spawn(command).unwrap_or_else(|stopped| panic!("muninn serve did not start: {stopped:?}"))
+    }
+}
+
+/// Runs a command to its end, with nothing to read.
+///
+/// # Panics
+/// Where it cannot be started, or does not end in time.
+pub fn output(mut command: Command) -> Output {
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    let id = child.id().to_string();
+    let (sender, receiver) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let _test_gave_up = sender.send(child.wait_with_output());
+    });
+    match receiver.recv_timeout(PATIENCE) {
+        Ok(output) => output.unwrap(),
+        Err(_) => {
+            let _gone_by_now = Command::new("kill").args(["-KILL", &id]).status();
+            panic!("{command:?} did not end within {PATIENCE:?}");
+        }
+    }
+}
+
+/// Runs a prepared git command and returns what it printed.
+///
+/// # Panics
+/// Where it fails.
+pub fn git(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{command:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The receipt of a request, as `muninn why ID --json` prints it.
+///
+/// # Panics
+/// Where there is none in time: receipts are written a moment after the answer.
+#[must_use]
+pub fn why(env: &TestEnv, id: &str) -> serde_json::Value {
+    wait_until(&format!("the receipt {id}"), || {
+        let output = env.run(&env.path("home"), &["why", id, "--json"]);
+        output
+            .status
+            .success()
+            .then(|| serde_json::from_slice(&output.stdout).unwrap())
+    })
+}

@@ -1,0 +1,184 @@
+//! A running gateway.
+
+use std::io::{BufRead, BufReader, Read};
+use std::net::SocketAddr;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+use serde_json::Value;
+
+use crate::http::{self, Response};
+use crate::wait_until;
+
+/// A `muninn serve` of a test's own; killed by its id when dropped.
+pub struct Gateway {
+    /// Where it listens.
+    pub address: SocketAddr,
+    child: Child,
+    stderr: Arc<Mutex<String>>,
+    reader: Option<JoinHandle<()>>,
+}
+
+/// What a gateway left behind.
+#[derive(Debug)]
+pub struct Stopped {
+    /// How it ended.
+    pub status: ExitStatus,
+    /// Everything that it logged.
+    pub stderr: String,
+}
+
+impl Gateway {
+    /// Starts a command that prints `listening on http://ADDRESS`.
+    ///
+    /// # Errors
+    /// [`Stopped`] where it ended instead.
+    ///
+    /// # Panics
+    /// Where the command cannot be started.
+    pub fn spawn(mut command: Command) -> Result<Gateway, Stopped> {
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let stderr = Arc::new(Mutex::new(String::new()));
+        let mut pipe = BufReader::new(child.stderr.take().unwrap());
+        let reader = std::thread::spawn({
+            let stderr = Arc::clone(&stderr);
+            move || {
+                let mut line = Vec::new();
+                while pipe.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+                    stderr.lock().unwrap().push_str(&String::from_utf8_lossy(&line));
+                    line.clear();
+                }
+            }
+        });
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        stdout.read_line(&mut line).unwrap();
+        let address = line
+            .trim()
+            .strip_prefix("listening on http://")
+            .and_then(|address| address.parse().ok());
+        let Some(address) = address else {
+            let status = child.wait().unwrap();
+            reader.join().unwrap();
+            let stderr = std::mem::take(&mut *stderr.lock().unwrap());
+            return Err(Stopped { status, stderr });
+        };
+        std::thread::spawn(move || {
+            let mut ignored = Vec::new();
+            let _pipe_closed = stdout.read_to_end(&mut ignored);
+        });
+        Ok(Gateway {
+            address,
+            child,
+            stderr,
+            reader: Some(reader),
+        })
+    }
+
+    /// The process's id.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// What it has logged so far.
+    #[must_use]
+    pub fn stderr(&self) -> String {
+        self.stderr.lock().unwrap().clone()
+    }
+
+    /// A request on a connection of its own.
+    #[must_use]
+    pub fn request(&self, method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]) -> Response {
+        http::request(self.address, method, target, headers, body)
+    }
+
+    /// A JSON request on a connection of its own.
+    #[must_use]
+    pub fn post(&self, target: &str, headers: &[(&str, &str)], body: &[u8]) -> Response {
+        let mut all = vec![("Content-Type", "application/json")];
+        all.extend_from_slice(headers);
+        self.request("POST", target, &all, body)
+    }
+
+    /// What `/healthz` says.
+    #[must_use]
+    pub fn health(&self) -> Value {
+        self.request("GET", "/healthz", &[], b"").json()
+    }
+
+    /// Waits until the repository is indexed.
+    ///
+    /// # Panics
+    /// Where that takes too long.
+    pub fn wait_ready(&self) {
+        wait_until("a ready index", || {
+            (self.health()["index"]["state"] == "ready").then_some(())
+        });
+    }
+
+    /// Sends SIGTERM and does not wait.
+    ///
+    /// # Panics
+    /// Where there is no `kill`.
+    pub fn terminate(&self) {
+        let status = Command::new("kill")
+            .args(["-TERM", &self.id().to_string()])
+            .status()
+            .unwrap();
+        assert!(status.success(), "kill -TERM: {status}");
+    }
+
+    /// Whether it still runs.
+    ///
+    /// # Panics
+    /// Where the system cannot say.
+    #[must_use]
+    pub fn is_running(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
+    }
+
+    /// Sends SIGTERM and waits for the end.
+    #[must_use]
+    pub fn stop(self) -> Stopped {
+        self.terminate();
+        self.wait()
+    }
+
+    /// Waits for the end.
+    ///
+    /// # Panics
+    /// Where it does not come in time.
+    #[must_use]
+    pub fn wait(mut self) -> Stopped {
+        let status = wait_until("the gateway's end", || self.child.try_wait().unwrap());
+        if let Some(reader) = self.reader.take() {
+            reader.join().unwrap();
+        }
+        Stopped {
+            status,
+            stderr: self.stderr(),
+        }
+    }
+
+    /// Ends it without a chance to tidy up.
+    ///
+    /// # Panics
+    /// Where it was gone already.
+    pub fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        let _already_gone = self.child.kill();
+        let _reaped = self.child.wait();
+    }
+}

@@ -1,0 +1,341 @@
+//! HTTP/1.1 by hand: the client of the tests, and what the recording backend shares with it.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+
+use crate::PATIENCE;
+
+/// Headers in the order and spelling in which they came.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Headers(pub Vec<(String, String)>);
+
+impl Headers {
+    /// The first value of a name, whatever its case.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.all(name).into_iter().next()
+    }
+
+    /// All values of a name, in order.
+    #[must_use]
+    pub fn all(&self, name: &str) -> Vec<&str> {
+        let same = |(known, _): &&(String, String)| known.eq_ignore_ascii_case(name);
+        self.0.iter().filter(same).map(|(_, value)| value.as_str()).collect()
+    }
+}
+
+/// A whole response.
+#[derive(Debug, Clone)]
+pub struct Response {
+    /// The status code.
+    pub status: u16,
+    /// The headers.
+    pub headers: Headers,
+    /// The body, without its transfer coding.
+    pub body: Vec<u8>,
+}
+
+impl Response {
+    /// The body as text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    /// The body as JSON.
+    ///
+    /// # Panics
+    /// Where it is none.
+    #[must_use]
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("no JSON ({error}): {}", self.text()))
+    }
+
+    /// The header that says what became of the context.
+    #[must_use]
+    pub fn outcome(&self) -> &str {
+        self.headers.get("x-muninn-context").unwrap_or("(no x-muninn-context)")
+    }
+
+    /// The header that names the request.
+    #[must_use]
+    pub fn request_id(&self) -> &str {
+        self.headers.get("x-muninn-request-id").unwrap_or_default()
+    }
+}
+
+/// One request on a connection of its own.
+///
+/// # Panics
+/// Where no whole response comes.
+pub fn request(address: SocketAddr, method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]) -> Response {
+    let mut connection = Connection::open(address);
+    connection.send(method, target, headers, body);
+    connection.response()
+}
+
+/// One request on a connection of its own, whose answer is read piece by piece.
+///
+/// # Panics
+/// Where no head comes.
+pub fn stream(address: SocketAddr, method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]) -> Streaming {
+    let mut connection = Connection::open(address);
+    connection.send(method, target, headers, body);
+    connection.streaming()
+}
+
+/// A client's connection.
+pub struct Connection {
+    address: SocketAddr,
+    socket: BufReader<TcpStream>,
+    /// A response to `HEAD` has no body, whatever its headers say.
+    asked_for_head: bool,
+}
+
+impl Connection {
+    /// Connects. Reading gives up after [`PATIENCE`], so that a hang is a failure.
+    ///
+    /// # Panics
+    /// Where nobody listens.
+    #[must_use]
+    pub fn open(address: SocketAddr) -> Connection {
+        let socket = TcpStream::connect(address).unwrap_or_else(|error| panic!("cannot connect to {address}: {error}"));
+        socket.set_nodelay(true).unwrap();
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        socket.set_write_timeout(Some(PATIENCE)).unwrap();
+        Connection {
+            address,
+            socket: BufReader::new(socket),
+            asked_for_head: false,
+        }
+    }
+
+    /// Sends a request with a `Host` and a `Content-Length`, unless `headers` bring their own or a transfer coding.
+    pub fn send(&mut self, method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]) {
+        let has = |name: &str| headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name));
+        let mut head = format!("{method} {target} HTTP/1.1\r\n");
+        if !has("host") {
+            head.push_str(&format!("Host: {}\r\n", self.address));
+        }
+        for (name, value) in headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        if !has("content-length") && !has("transfer-encoding") && (!body.is_empty() || method == "POST") {
+            head.push_str(&format!("Content-Length: {}\r\n", body.len()));
+        }
+        head.push_str("\r\n");
+        self.asked_for_head = method == "HEAD";
+        let mut bytes = head.into_bytes();
+        bytes.extend_from_slice(body);
+        self.send_raw(&bytes);
+    }
+
+    /// Sends bytes as they are. A peer that is gone is noticed when reading.
+    pub fn send_raw(&mut self, bytes: &[u8]) {
+        let _peer_may_have_closed = self.socket.get_mut().write_all(bytes);
+    }
+
+    /// Reads a whole response and leaves the connection open.
+    ///
+    /// # Panics
+    /// Where it is cut off, no HTTP, or does not come.
+    pub fn response(&mut self) -> Response {
+        let (status, headers) = read_response_head(&mut self.socket);
+        let body = if self.asked_for_head || matches!(status, 204 | 304) {
+            Vec::new()
+        } else {
+            read_body(&mut self.socket, &headers, true)
+                .unwrap_or_else(|error| panic!("the response broke off: {error}"))
+        };
+        Response { status, headers, body }
+    }
+
+    /// Reads a response's head; the body is then read from what is returned.
+    ///
+    /// # Panics
+    /// Where no head comes.
+    #[must_use]
+    pub fn streaming(mut self) -> Streaming {
+        let (status, headers) = read_response_head(&mut self.socket);
+        let chunked = is_chunked(&headers);
+        Streaming {
+            status,
+            headers,
+            socket: self.socket,
+            chunked,
+            ended: false,
+        }
+    }
+
+    /// Whether what comes is an error of the 400s, or the other side's close; waits no longer than [`PATIENCE`].
+    #[must_use]
+    pub fn ends_with_error_or_close(&mut self) -> bool {
+        match self.socket.fill_buf() {
+            Ok(bytes) => bytes.is_empty() || bytes.starts_with(b"HTTP/1.1 4"),
+            Err(error) => error.kind() == std::io::ErrorKind::ConnectionReset,
+        }
+    }
+
+    /// Closes the connection at once.
+    pub fn close(self) {
+        let _already_closed = self.socket.get_ref().shutdown(Shutdown::Both);
+    }
+}
+
+/// A response whose body comes piece by piece.
+pub struct Streaming {
+    /// The status code.
+    pub status: u16,
+    /// The headers.
+    pub headers: Headers,
+    socket: BufReader<TcpStream>,
+    chunked: bool,
+    ended: bool,
+}
+
+impl Streaming {
+    /// The next piece as it was sent, `None` at the proper end of the body.
+    ///
+    /// # Errors
+    /// Where the body broke off, or nothing came for [`PATIENCE`].
+    pub fn next_chunk(&mut self) -> std::io::Result<Option<Vec<u8>>> {
+        if self.ended {
+            return Ok(None);
+        }
+        let chunk = if self.chunked {
+            read_chunk(&mut self.socket)?
+        } else {
+            let bytes = self.socket.fill_buf()?.to_vec();
+            self.socket.consume(bytes.len());
+            bytes
+        };
+        self.ended = chunk.is_empty();
+        Ok((!self.ended).then_some(chunk))
+    }
+
+    /// Reads on until `text` has come, and returns everything up to then.
+    ///
+    /// # Panics
+    /// Where the body ends or breaks off before.
+    pub fn read_until(&mut self, text: &str) -> String {
+        let mut read = Vec::new();
+        loop {
+            let so_far = String::from_utf8_lossy(&read).into_owned();
+            if so_far.contains(text) {
+                return so_far;
+            }
+            match self.next_chunk() {
+                Ok(Some(chunk)) => read.extend(chunk),
+                end => panic!("no `{text}` before {end:?}; read: {so_far}"),
+            }
+        }
+    }
+
+    /// Everything that is still to come.
+    ///
+    /// # Errors
+    /// Where the body broke off.
+    pub fn rest(&mut self) -> std::io::Result<Vec<u8>> {
+        let mut rest = Vec::new();
+        while let Some(chunk) = self.next_chunk()? {
+            rest.extend(chunk);
+        }
+        Ok(rest)
+    }
+
+    /// Leaves: closes the connection in the middle of the body.
+    pub fn leave(self) {
+        let _already_closed = self.socket.get_ref().shutdown(Shutdown::Both);
+    }
+}
+
+fn read_response_head(socket: &mut impl BufRead) -> (u16, Headers) {
+    let (first, headers) = read_head(socket)
+        .unwrap_or_else(|error| panic!("no response: {error}"))
+        .expect("the connection was closed instead of a response");
+    let status = first
+        .split(' ')
+        .nth(1)
+        .and_then(|code| code.parse().ok())
+        .unwrap_or_else(|| panic!("no status line: {first}"));
+    // An interim answer is followed by the one that counts.
+    if status == 100 {
+        return read_response_head(socket);
+    }
+    (status, headers)
+}
+
+/// Reads a start line and headers; `None` where the peer closed before the first byte.
+pub(crate) fn read_head(socket: &mut impl BufRead) -> std::io::Result<Option<(String, Headers)>> {
+    let mut line = || -> std::io::Result<String> {
+        let mut line = Vec::new();
+        socket.read_until(b'\n', &mut line)?;
+        Ok(String::from_utf8_lossy(&line).into_owned())
+    };
+    let first = line()?;
+    if first.is_empty() {
+        return Ok(None);
+    }
+    let mut headers = Headers::default();
+    loop {
+        let header = line()?;
+        let header = header.trim_end();
+        if header.is_empty() {
+            return Ok(Some((first.trim_end().to_owned(), headers)));
+        }
+        let (name, value) = header.split_once(':').unwrap_or((header, ""));
+        headers.0.push((name.to_owned(), value.trim().to_owned()));
+    }
+}
+
+pub(crate) fn is_chunked(headers: &Headers) -> bool {
+    headers
+        .get("transfer-encoding")
+        .is_some_and(|coding| coding.eq_ignore_ascii_case("chunked"))
+}
+
+/// Reads a body by its headers; where they give no length, to the end of the connection if `until_close`.
+pub(crate) fn read_body(socket: &mut impl BufRead, headers: &Headers, until_close: bool) -> std::io::Result<Vec<u8>> {
+    let mut body = Vec::new();
+    if is_chunked(headers) {
+        loop {
+            let chunk = read_chunk(socket)?;
+            if chunk.is_empty() {
+                return Ok(body);
+            }
+            body.extend(chunk);
+        }
+    }
+    match headers.get("content-length") {
+        Some(length) => {
+            body.resize(length.parse().unwrap_or(0), 0);
+            socket.read_exact(&mut body)?;
+        }
+        None if until_close => {
+            socket.read_to_end(&mut body)?;
+        }
+        None => {}
+    }
+    Ok(body)
+}
+
+/// One chunk; empty for the last one, whose trailers are read too.
+fn read_chunk(socket: &mut impl BufRead) -> std::io::Result<Vec<u8>> {
+    let broken = |what: &str| std::io::Error::new(std::io::ErrorKind::UnexpectedEof, what.to_owned());
+    let mut line = String::new();
+    socket.read_line(&mut line)?;
+    let size = line.trim().split(';').next().unwrap_or_default();
+    let size = usize::from_str_radix(size, 16).map_err(|_| broken("the chunked body broke off"))?;
+    if size == 0 {
+        loop {
+            line.clear();
+            if socket.read_line(&mut line)? == 0 || line.trim().is_empty() {
+                return Ok(Vec::new());
+            }
+        }
+    }
+    let mut chunk = vec![0; size + 2];
+    socket.read_exact(&mut chunk)?;
+    chunk.truncate(size);
+    Ok(chunk)
+}

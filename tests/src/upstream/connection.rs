@@ -1,0 +1,58 @@
+//! One connection of the recording backend: request after request, until somebody closes.
+
+use std::io::{BufReader, Result, Write};
+use std::net::{Shutdown, TcpStream};
+
+use super::{Kind, Recorded, Reply, Shared};
+use crate::http::{read_body, read_head};
+
+pub(super) fn serve(socket: TcpStream, number: usize, shared: &Shared) -> Result<()> {
+    socket.set_nodelay(true)?;
+    let mut reader = BufReader::new(socket.try_clone()?);
+    while let Some((line, headers)) = read_head(&mut reader)? {
+        let mut words = line.split(' ').map(str::to_owned);
+        let request = Recorded {
+            method: words.next().unwrap_or_default(),
+            target: words.next().unwrap_or_default(),
+            body: read_body(&mut reader, &headers, false)?,
+            headers,
+            connection: number,
+        };
+        shared.requests.lock().unwrap().push(request.clone());
+        let Reply { kind, close } = (shared.responder)(&request);
+        match kind {
+            Kind::Whole { status, headers, body } => write_whole(&socket, &request, status, &headers, &body)?,
+            Kind::Scripted(script) => script.play(&socket)?,
+            Kind::Hangup => {}
+        }
+        if close {
+            break;
+        }
+    }
+    socket.shutdown(Shutdown::Both)
+}
+
+fn write_whole(
+    mut socket: &TcpStream,
+    request: &Recorded,
+    status: u16,
+    headers: &[(String, String)],
+    body: &[u8],
+) -> Result<()> {
+    let mut answer = head(status, headers);
+    answer.push_str(&format!("content-length: {}\r\n\r\n", body.len()));
+    let mut answer = answer.into_bytes();
+    if request.method != "HEAD" {
+        answer.extend_from_slice(body);
+    }
+    socket.write_all(&answer)
+}
+
+/// A status line and headers, without the empty line.
+pub(super) fn head(status: u16, headers: &[(String, String)]) -> String {
+    let mut head = format!("HTTP/1.1 {status} Mock\r\n");
+    for (name, value) in headers {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    head
+}

@@ -1,0 +1,116 @@
+//! An answer under a test's control: each step is taken when the test says so.
+
+use std::io::{Result, Write};
+use std::net::TcpStream;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use super::connection::head;
+use crate::PATIENCE;
+
+enum Step {
+    Head(u16, Vec<(String, String)>),
+    Data(Vec<u8>),
+    Finish,
+    Abort,
+    ClientGone,
+}
+
+/// The test's end. Dropping it breaks the answer off.
+pub struct Control {
+    steps: Sender<Step>,
+    gone: Receiver<()>,
+}
+
+/// The backend's end.
+pub struct Script {
+    steps: Receiver<Step>,
+    watcher: Sender<Step>,
+    gone: Sender<()>,
+}
+
+/// Both ends of an answer that is not yet begun.
+#[must_use]
+pub fn script() -> (Control, Script) {
+    let (steps, receiver) = channel();
+    let (gone_sender, gone) = channel();
+    let script = Script {
+        steps: receiver,
+        watcher: steps.clone(),
+        gone: gone_sender,
+    };
+    (Control { steps, gone }, script)
+}
+
+impl Control {
+    fn step(&self, step: Step) {
+        let _backend_may_be_done = self.steps.send(step);
+    }
+
+    /// Sends a status and an event stream's headers.
+    pub fn head(&self, status: u16) {
+        let headers = [("content-type", "text/event-stream"), ("transfer-encoding", "chunked")];
+        let owned = headers.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        self.step(Step::Head(status, owned.to_vec()));
+    }
+
+    /// Sends bytes of the body, as one chunk.
+    pub fn send(&self, data: impl Into<Vec<u8>>) {
+        self.step(Step::Data(data.into()));
+    }
+
+    /// Ends the body properly.
+    pub fn finish(&self) {
+        self.step(Step::Finish);
+    }
+
+    /// Closes the connection in the middle of the body.
+    pub fn abort(&self) {
+        self.step(Step::Abort);
+    }
+
+    /// Waits until the client side has closed the connection.
+    ///
+    /// # Panics
+    /// Where it does not.
+    pub fn wait_for_client_gone(&self) {
+        self.gone
+            .recv_timeout(PATIENCE)
+            .expect("the request was not cancelled at the backend");
+    }
+}
+
+impl Drop for Control {
+    fn drop(&mut self) {
+        self.step(Step::Abort);
+    }
+}
+
+impl Script {
+    /// Takes the steps as they come. A thread beside it watches for the other side's close.
+    pub(super) fn play(self, mut socket: &TcpStream) -> Result<()> {
+        let watched = socket.try_clone()?;
+        let (watcher, gone) = (self.watcher, self.gone);
+        std::thread::spawn(move || {
+            if matches!(watched.peek(&mut [0]), Ok(0) | Err(_)) {
+                let _test_is_over = gone.send(());
+                let _script_is_over = watcher.send(Step::ClientGone);
+            }
+        });
+        while let Ok(step) = self.steps.recv() {
+            match step {
+                Step::Head(status, headers) => {
+                    socket.write_all(format!("{}\r\n", head(status, &headers)).as_bytes())?;
+                }
+                Step::Data(data) => {
+                    let mut chunk = format!("{:x}\r\n", data.len()).into_bytes();
+                    chunk.extend(data);
+                    chunk.extend(b"\r\n");
+                    socket.write_all(&chunk)?;
+                }
+                Step::Finish => return socket.write_all(b"0\r\n\r\n"),
+                Step::Abort | Step::ClientGone => break,
+            }
+        }
+        Ok(())
+    }
+}

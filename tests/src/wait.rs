@@ -1,0 +1,21 @@
+//! Waiting for something that can only be asked for.
+
+use std::time::{Duration, Instant};
+
+/// How long any wait in a test may last. Far more than anything takes, because the machine may be busy.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Asks until there is an answer.
+///
+/// # Panics
+/// Where there is none within [`PATIENCE`], naming `what`.
+pub fn wait_until<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(answer) = ask() {
+            return answer;
+        }
+        assert!(Instant::now() < deadline, "waited {PATIENCE:?} in vain for {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
