@@ -7,8 +7,9 @@
 //! are left out: clients trim old results, and a turn is told well enough by everything that was said before it.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::wire::{Block, BlockKind, Members, Prompt, Role, Site};
+use crate::wire::{Block, BlockKind, Prompt, Role, Site};
 
 /// Identifies one point of one conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -146,13 +147,16 @@ fn step(state: TurnKey, role: Role, block: &Block<'_>) -> Option<TurnKey> {
     Some(TurnKey(*hasher.finalize().as_bytes()))
 }
 
-/// An image or a document, without the markers that clients move.
+/// An image or a document, without the markers that clients move, and in one spelling of the same JSON.
 fn media(hasher: &mut blake3::Hasher, raw: &str) {
     hasher.update(b"\0media");
-    for (key, value) in Members::of(raw).unwrap_or_default().iter() {
-        if key != "cache_control" {
-            hasher.update(key.as_bytes());
-            hasher.update(value.as_bytes());
+    match serde_json::from_str::<Value>(raw) {
+        Ok(Value::Object(mut members)) => {
+            members.remove("cache_control");
+            hasher.update(Value::Object(members).to_string().as_bytes());
+        }
+        _ => {
+            hasher.update(raw.as_bytes());
         }
     }
 }

@@ -32,11 +32,6 @@ impl<'a> Members<'a> {
             .map(|(_, value)| *value)
     }
 
-    /// All members, in their order.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &'a str)> {
-        self.0.iter().map(|(key, value)| (&**key, *value))
-    }
-
     /// The value of `key` where it is a string.
     #[must_use]
     pub fn text(&self, key: &str) -> Option<Text<'a>> {
