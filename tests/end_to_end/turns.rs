@@ -78,7 +78,7 @@ fn golden(root: &str) -> Vec<Golden> {
             target: "/v1/messages",
             body: json!({"messages": [{"role": "user", "content": [text(QUESTION),
                 {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}]}]}),
-            stands_at: "/messages/0/content/2/text",
+            stands_at: "/messages/0/content/1/text",
         },
         Golden {
             client: "Codex CLI: AGENTS.md and the environment before the prompt, a setting after it",

@@ -62,29 +62,49 @@ fn variables(url: &str) -> Vec<(&'static str, String)> {
 
 async fn supervise(command: &[OsString], url: &str) -> Result<ExitCode, CliError> {
     let name = command[0].to_string_lossy().into_owned();
+    // Before there is a child: from its first moment on, a signal must reach it and not end us instead.
+    let mut signals = Signals::install()?;
     let mut child = tokio::process::Command::new(&command[0])
         .args(&command[1..])
         .envs(variables(url))
         .kill_on_drop(true)
         .spawn()
         .map_err(|error| CliError::new(Exit::NotFound, format!("cannot start `{name}`: {error}")))?;
-    let status = wait(&mut child).await?;
-    Ok(exit_code(status))
-}
-
-/// Waits for the child. An interrupt reaches it through the terminal; a request to end is passed on.
-#[cfg(unix)]
-async fn wait(child: &mut tokio::process::Child) -> std::io::Result<std::process::ExitStatus> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut hang_up = signal(SignalKind::hangup())?;
     loop {
         tokio::select! {
-            status = child.wait() => return status,
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => pass_on(child, "TERM").await,
-            _ = hang_up.recv() => pass_on(child, "HUP").await,
+            status = child.wait() => return Ok(exit_code(status?)),
+            signal = signals.next() => pass_on(&child, signal).await,
+        }
+    }
+}
+
+/// The signals that are the child's to answer.
+#[cfg(unix)]
+struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+    hang_up: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn install() -> std::io::Result<Signals> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Signals {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hang_up: signal(SignalKind::hangup())?,
+        })
+    }
+
+    /// The name of the next one that has to be passed on. An interrupt reaches the child through the terminal.
+    async fn next(&mut self) -> &'static str {
+        loop {
+            tokio::select! {
+                _ = self.interrupt.recv() => {}
+                _ = self.terminate.recv() => return "TERM",
+                _ = self.hang_up.recv() => return "HUP",
+            }
         }
     }
 }
@@ -101,10 +121,23 @@ async fn pass_on(child: &tokio::process::Child, signal: &str) {
     }
 }
 
+/// Where there are no signals the child's end is all there is to wait for.
 #[cfg(not(unix))]
-async fn wait(child: &mut tokio::process::Child) -> std::io::Result<std::process::ExitStatus> {
-    child.wait().await
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn install() -> std::io::Result<Signals> {
+        Ok(Signals)
+    }
+
+    async fn next(&mut self) -> &'static str {
+        std::future::pending().await
+    }
 }
+
+#[cfg(not(unix))]
+async fn pass_on(_: &tokio::process::Child, _: &str) {}
 
 /// The child's own code; 128 and the signal's number where a signal ended it, as shells say it.
 fn exit_code(status: std::process::ExitStatus) -> ExitCode {

@@ -2,14 +2,13 @@
 //!
 //! The chain runs over text blocks, not messages, because clients append blocks to an earlier message and turn a lone
 //! block into a string. Each text is hashed on its own with trailing blanks removed, so that what clients change between
-//! turns (cache markers, item ids, the shape of content) changes no key. Images and documents of the user's side count,
-//! because a block stands at the end of a message and has to be told from one without them. Calls, thinking and results
-//! are left out: clients trim old results, and a turn is told well enough by everything that was said before it.
+//! turns (cache markers, item ids, the shape of content) changes no key. What has no text (calls, results, thinking,
+//! images) is left out: clients trim old results and drop images, and a turn is told well enough by everything that was
+//! said before it.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use crate::wire::{Block, BlockKind, Prompt, Role, Site};
+use crate::wire::{Block, Prompt, Role, Site};
 
 /// Identifies one point of one conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -130,35 +129,15 @@ fn start(prompt: &Prompt<'_>, seed: Seed<'_>) -> TurnKey {
 
 /// The chain after one more block, `None` for a block that does not count.
 fn step(state: TurnKey, role: Role, block: &Block<'_>) -> Option<TurnKey> {
+    let text = block.text?.decode();
+    let text = text.trim_end();
+    if text.is_empty() {
+        return None;
+    }
     let mut hasher = blake3::Hasher::new_keyed(&state.0);
     hasher.update(&[role as u8]);
-    match (block.kind, block.text) {
-        (BlockKind::Text, Some(text)) => {
-            let text = text.decode();
-            let text = text.trim_end();
-            if text.is_empty() {
-                return None;
-            }
-            hasher.update(text.as_bytes());
-        }
-        (BlockKind::Other, _) if role == Role::User => media(&mut hasher, block.raw),
-        _ => return None,
-    }
+    hasher.update(text.as_bytes());
     Some(TurnKey(*hasher.finalize().as_bytes()))
-}
-
-/// An image or a document, without the markers that clients move, and in one spelling of the same JSON.
-fn media(hasher: &mut blake3::Hasher, raw: &str) {
-    hasher.update(b"\0media");
-    match serde_json::from_str::<Value>(raw) {
-        Ok(Value::Object(mut members)) => {
-            members.remove("cache_control");
-            hasher.update(Value::Object(members).to_string().as_bytes());
-        }
-        _ => {
-            hasher.update(raw.as_bytes());
-        }
-    }
 }
 
 #[cfg(test)]

@@ -63,8 +63,8 @@ const MACHINE_SUFFIXES: [&str; 4] = [
 pub struct HumanTurn {
     /// What was asked.
     pub question: String,
-    /// The block that a new one goes after: the last of the message, or, in chat completions, the last text. The
-    /// ledger's key ends there too.
+    /// The last text block of the message: the ledger's key ends there, and a new block goes right after it. The end of
+    /// the message would be no stable place, since images come and go behind the same words.
     pub site: Site,
 }
 

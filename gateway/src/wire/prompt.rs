@@ -201,23 +201,16 @@ impl<'a> Prompt<'a> {
             .map_or(0, |index| index + 1)
     }
 
-    /// Whether a block can be added after this one, and be found there again: after text that says something, and, where
-    /// blocks stand on their own, after images and documents of the user's side. Results of tools are no such place,
+    /// Whether a block can be added after this one and be found there again: after text of the user's side that says
+    /// something. Images are no such place, because they come and go behind the same words; nor are results of tools,
     /// because clients cut them down later.
     #[must_use]
     pub fn is_boundary(&self, site: Site) -> bool {
-        let Some(message) = self.messages.get(site.message) else {
-            return false;
-        };
-        let Some(block) = message.blocks.get(site.block) else {
-            return false;
-        };
-        message.role == Role::User
-            && match block.kind {
-                BlockKind::Text => block.text.is_some_and(|text| !text.decode().trim_end().is_empty()),
-                BlockKind::Other => self.format != WireFormat::Chat,
-                BlockKind::ToolResult => false,
-            }
+        let message = self.messages.get(site.message);
+        let block = message.and_then(|message| message.blocks.get(site.block));
+        let says_something = |text: Text<'_>| !text.decode().trim_end().is_empty();
+        message.is_some_and(|message| message.role == Role::User)
+            && block.and_then(|block| block.text).is_some_and(says_something)
     }
 
     /// The insertions that put `block` at `site`, in the format's own way.

@@ -329,15 +329,8 @@ fn an_image_dropped_and_added_again_moves_nothing() {
         let mut conversation = opened(story.format, Some("a"), 0);
         conversation.messages[0].parts.push(Part::Image(1));
         story.send(&conversation, "injected");
-        // In chat completions the block is inside the text; elsewhere it stood after the image, and the text alone is
-        // another turn.
-        let alone = if story.format == Format::Chat {
-            "replayed"
-        } else {
-            "injected"
-        };
         conversation.messages[0].parts.pop();
-        story.send(&conversation, alone);
+        story.send(&conversation, "replayed");
         conversation.messages[0].parts.push(Part::Image(2));
         story.send(&conversation, "replayed");
     });

@@ -3,13 +3,16 @@
 //! - *Prefixes.* Where the client's earlier prompt begins a later one of the same session, the backend's does too. Across
 //!   sessions the same is asked of forks whose origin is certain: whatever session each of the turns can have come from,
 //!   it had the same there.
+//! - *The other way round.* Where a client goes back to what was the beginning of a longer prompt, so do we.
 //! - *Decisions stay.* A turn that went without stays without.
 //! - *Nothing foreign.* A block names its own repository only. One that nobody has answered yet was made in this session;
 //!   an answered one in this session, or in one that the history can have come from.
 //!
-//! Two things excuse a request. One that was forwarded while the ledger was broken, and says so in its response, may lack
+//! Three things excuse a request. One that was forwarded while the ledger was broken, and says so in its response, may lack
 //! what was there before; it then says nothing about later ones either, since they cannot follow both it and what came
-//! before it. And whatever was decided by a request that failed need not be remembered.
+//! before it. Whatever was decided by a request that failed need not be remembered. And where a client takes back the
+//! end of a message (an appended reminder) after it was sent with it, the shorter turn is one of its own, with a
+//! block of its own; should the client then go on from the longer one, that one's history counts.
 
 use std::collections::{HashMap, HashSet};
 
@@ -57,6 +60,8 @@ pub struct Oracle {
     exchanges: Vec<Exchange>,
     excused: HashSet<usize>,
     by_prompt: HashMap<Place, Vec<usize>>,
+    /// The requests that begin with a prompt, and go on.
+    by_beginning: HashMap<Place, Vec<usize>>,
     /// Sessions that asked a turn themselves, before it was answered.
     asked: HashMap<Place, HashSet<Session>>,
     /// How sessions were seen to go on after a turn.
@@ -78,6 +83,7 @@ impl Oracle {
         self.same_but_for_blocks(&exchange)?;
         let verdict = self
             .prefixes(&exchange, &turns)
+            .and_then(|()| self.goes_back(&exchange))
             .and_then(|()| self.origins(&exchange, &turns));
         let index = self.exchanges.len();
         match verdict {
@@ -142,6 +148,30 @@ impl Oracle {
         Ok(())
     }
 
+    /// Where an earlier request of the session began with this prompt and went on, the block at its end stood there, too.
+    fn goes_back(&mut self, exchange: &Exchange) -> Result<(), String> {
+        let place = (exchange.repository, exchange.client.whole());
+        let length = exchange.client.said.len();
+        for index in self.by_beginning.get(&place).into_iter().flatten() {
+            let earlier = &self.exchanges[*index];
+            if self.excused.contains(index) || earlier.session != exchange.session {
+                continue;
+            }
+            self.checked.pairs += 1;
+            if exchange.upstream.begins(&earlier.upstream) {
+                continue;
+            }
+            if earlier.client.is_inside_a_message(length) {
+                self.excused.insert(self.exchanges.len());
+                self.checked.excused += 1;
+                return Ok(());
+            }
+            let what = "the client went back, and the backend's prompt is not what it was there";
+            return Err(report(what, &[earlier, exchange]));
+        }
+        Ok(())
+    }
+
     /// Whether the history in `later` up to the end of `earlier` can only be that of `earlier`: whatever session each of
     /// its turns came from had the same there.
     fn is_certain_origin(&self, earlier: &Exchange, later: &Exchange, turns: &[Turn]) -> bool {
@@ -150,7 +180,8 @@ impl Oracle {
         let is_certain = |turn: &Turn| {
             let place = (later.repository, turn.text);
             let had = |session: &Session| self.had.get(&(place, session.clone()));
-            let mut possible = self.possible(place, turn.answered).into_iter();
+            let asked_itself = self.asked.get(&place).and_then(|asked| asked.get(&later.session));
+            let mut possible = self.possible(place, turn.answered).into_iter().chain(asked_itself);
             turn.answered.is_some() && possible.all(|session| had(session) == had(&earlier.session))
         };
         !earlier.side && earlier.outcome != "failed" && shared.all(is_certain)
@@ -290,10 +321,14 @@ impl Oracle {
                 self.had.entry(place).or_insert_with(|| block.to_owned());
             }
         }
-        self.by_prompt
-            .entry((repository, exchange.client.whole()))
-            .or_default()
-            .push(index);
+        let (whole, shorter) = exchange.client.beginnings.split_last().expect("there is the empty one");
+        self.by_prompt.entry((repository, *whole)).or_default().push(index);
+        for beginning in shorter {
+            self.by_beginning
+                .entry((repository, *beginning))
+                .or_default()
+                .push(index);
+        }
         self.exchanges.push(exchange);
     }
 }

@@ -93,6 +93,12 @@ impl Prompt {
         later.said.starts_with(&self.said)
     }
 
+    /// Whether the user's words go on across this place.
+    pub fn is_inside_a_message(&self, length: usize) -> bool {
+        let is_users = |block: Option<&Said>| block.is_some_and(|block| block.role == "user");
+        length > 0 && is_users(self.said.get(length - 1)) && is_users(self.said.get(length))
+    }
+
     /// The same without our blocks, and each of ours with the number of the client's blocks before it.
     pub fn without_injected(&self) -> (Prompt, Vec<(usize, &str)>) {
         let mut kept = Vec::new();
