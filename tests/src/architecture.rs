@@ -131,3 +131,17 @@ fn architecture_names_only_what_is_there() {
         );
     }
 }
+
+/// Packages in the lock file, our own included. Each one is code that somebody has to trust; raise it knowingly.
+const MOST_PACKAGES: usize = 350;
+
+#[test]
+fn dependencies_stay_few() {
+    let lock = std::fs::read_to_string(root().join("Cargo.lock")).unwrap();
+    let lock: toml::Table = lock.parse().unwrap();
+    let packages = lock["package"].as_array().unwrap().len();
+    assert!(
+        packages <= MOST_PACKAGES,
+        "{packages} packages, {MOST_PACKAGES} are allowed"
+    );
+}
