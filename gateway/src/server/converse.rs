@@ -22,7 +22,7 @@ use crate::wire::{Prompt, Text, WireFormat};
 /// Bodies above this are looked into on a thread of their own, so that other streams of this worker go on.
 const LARGE: usize = 1 << 20;
 /// What the built-in model may pack, and how long it may take: there is nobody to keep waiting behind it.
-const CONTEXT_MODEL_TOKENS: u32 = 4_000;
+const CONTEXT_MODEL_TOKENS: u32 = 3_600;
 const CONTEXT_MODEL_PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
 
 /// Answers one request of a conversation.

@@ -1,7 +1,7 @@
 //! What must survive a restart and a cache clean-up: the injection ledger and the receipts.
 //!
 //! One narrow trait stands before them, because this is what several replicas would have to share one day. All SQL about
-//! shared state is in [`sqlite`]; nothing else in the gateway knows that it is a database.
+//! shared state is in `sqlite` and `writer`; nothing else in the gateway knows that it is a database.
 
 mod journal;
 mod receipt;

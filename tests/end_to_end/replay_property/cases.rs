@@ -392,3 +392,23 @@ fn two_blocks_appended_to_an_earlier_message_move_nothing() {
         }
     });
 }
+
+/// A session's turn got longer after it had its block; a fork of it is no fork of a session that opened with all of it.
+#[test]
+fn a_fork_of_a_turn_that_got_longer_keeps_its_block() {
+    in_each_format(|story, _| {
+        let mut other = opened(story.format, Some("a"), 0);
+        other.messages[0].parts.push(Part::Text(REMINDER.to_owned()));
+        story.send(&other, "injected");
+        ask(&mut other, 1);
+        story.send(&other, "injected");
+        let mut longer = opened(story.format, Some("b"), 0);
+        story.send(&longer, "injected");
+        longer.messages[0].parts.push(Part::Text(REMINDER.to_owned()));
+        story.send(&longer, "replayed");
+        longer.answer("I looked at it.");
+        longer.session = Some("c".to_owned());
+        ask(&mut longer, 2);
+        story.send(&longer, "injected");
+    });
+}
