@@ -24,6 +24,8 @@ pub struct Replayed {
 pub struct Replay {
     /// The turns that have an entry, in order.
     pub turns: Vec<Replayed>,
+    /// All places where this session has a row, also those that count for nothing in this history.
+    pub recorded: Vec<Site>,
 }
 
 impl Replay {
@@ -78,6 +80,12 @@ impl Replay {
         before.map(|turn| turn.entry.id).collect()
     }
 
+    /// Whether nothing is known about a place: no row of this session, and none of another that was taken over.
+    #[must_use]
+    pub fn is_unknown(&self, site: Site) -> bool {
+        !self.recorded.contains(&site) && self.at(site).is_none()
+    }
+
     /// The entries within one message.
     pub fn within(&self, message: usize) -> impl Iterator<Item = &Entry> {
         let within = self
@@ -109,8 +117,11 @@ impl Replay {
 pub fn replay(chain: &Chain, session: Option<&str>, store: &dyn Store, now_ms: i64) -> Result<Replay, StoreError> {
     let keys: Vec<_> = chain.boundaries.iter().map(|boundary| boundary.key).collect();
     let rows = store.entries(&keys)?;
+    let is_recorded = |rows: &[Entry]| rows.iter().any(|row| row.session.as_deref() == session);
+    let recorded = chain.boundaries.iter().zip(&rows).filter(|(_, rows)| is_recorded(rows));
     Ok(Replay {
         turns: history(chain, &rows, session, now_ms),
+        recorded: recorded.map(|(boundary, _)| boundary.site).collect(),
     })
 }
 

@@ -131,6 +131,7 @@ pub(super) async fn plan(
         plan.receipt.first_words = first_words(&turn.question);
     }
     let Some(turn) = turn.filter(|_| side.is_none()) else {
+        note_absent(&*store, session.as_deref(), absent(prompt, &chain, &replayed));
         let reason = side.map_or("there is no new question".to_owned(), |side| {
             format!("a side request: {}", side.name())
         });
@@ -139,12 +140,10 @@ pub(super) async fn plan(
     let Some(boundary) = chain.at(turn.site) else {
         return plan.nothing_new("there is no new question".to_owned());
     };
-    // A client may append to a turn that has its block already; then that one is enough.
-    if replayed.within(turn.site.message).any(|entry| entry.block.is_some()) {
-        return plan.nothing_new("this turn was asked before".to_owned());
-    }
+    let has_block = replayed.within(turn.site.message).any(|entry| entry.block.is_some());
     if replayed.at(turn.site).is_some() {
-        return plan.nothing_new("this turn went without before".to_owned());
+        let how = if has_block { "was asked" } else { "went without" };
+        return plan.nothing_new(format!("this turn {how} before"));
     }
     let slot = Slot {
         key: boundary.key,
@@ -152,6 +151,12 @@ pub(super) async fn plan(
         absent: absent(prompt, &chain, &replayed),
         session,
     };
+    if has_block {
+        // A client may append to a turn that has its block already; then that one is enough. The new end gets a row, so
+        // that forks find this session's history there and not that of one which began with both.
+        store.note_went_without(slot.key, slot.without());
+        return plan.nothing_new("this turn was asked before".to_owned());
+    }
     let budget = budget(shared, prompt, window, &replayed);
     let refused = refusal(shared, mode, here, &place.now, budget);
     if let Some((outcome, reason)) = refused {
@@ -206,13 +211,26 @@ fn absent(prompt: &Prompt<'_>, chain: &Chain, replayed: &Replay) -> Vec<(TurnKey
     let is_absent = |boundary: &&Boundary| {
         let message = boundary.site.message;
         boundary.answered
-            && replayed.within(message).next().is_none()
+            && replayed.is_unknown(boundary.site)
             && human_turn(prompt, message).is_some_and(|turn| turn.site == boundary.site)
     };
     let absent = chain.boundaries.iter().filter(is_absent);
     absent
         .map(|boundary| (boundary.key, replayed.before(boundary.site)))
         .collect()
+}
+
+/// Remembers such turns where the request has no new one, whose row would tell.
+fn note_absent(store: &dyn Store, session: Option<&str>, absent: Vec<(TurnKey, Vec<i64>)>) {
+    for (key, before) in absent {
+        let without = NewEntry {
+            session: session.map(str::to_owned),
+            before: before.into_iter().map(Use::of).collect(),
+            now_ms: now_ms(),
+            ..NewEntry::default()
+        };
+        store.note_went_without(key, without);
+    }
 }
 
 /// Where in the ledger a turn's row goes.

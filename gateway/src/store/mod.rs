@@ -65,6 +65,18 @@ pub struct Use {
     pub adopted_by: Option<String>,
 }
 
+impl Use {
+    /// A row that was replayed, and nothing new about it.
+    #[must_use]
+    pub fn of(entry: i64) -> Use {
+        Use {
+            entry,
+            continuation: None,
+            adopted_by: None,
+        }
+    }
+}
+
 /// Why the store could not answer.
 #[derive(Debug, Error)]
 pub enum StoreError {

@@ -412,3 +412,24 @@ fn a_fork_of_a_turn_that_got_longer_keeps_its_block() {
         story.send(&longer, "injected");
     });
 }
+
+/// A conversation that began elsewhere comes here in the middle, with nothing new; then another one opens alike.
+#[test]
+fn a_conversation_that_joined_in_the_middle_takes_no_other_ones_block() {
+    in_each_format(|story, _| {
+        let mut joined = opened(story.format, Some("a"), 0);
+        let parts = vec![Part::Text("I will look.".to_owned()), Part::Call(1)];
+        joined.messages.push(Message {
+            who: Who::Assistant,
+            parts,
+        });
+        joined.messages.push(Message {
+            who: Who::User,
+            parts: vec![Part::Outcome(1)],
+        });
+        story.send(&joined, "none");
+        let _other = story.open(Some("b"), 0, "Done.");
+        ask(&mut joined, 1);
+        story.send(&joined, "injected");
+    });
+}

@@ -180,27 +180,33 @@ impl Oracle {
         let is_certain = |turn: &Turn| {
             let place = (later.repository, turn.text);
             let had = |session: &Session| self.had.get(&(place, session.clone()));
-            let asked_itself = self.asked.get(&place).and_then(|asked| asked.get(&later.session));
-            let mut possible = self.possible(place, turn.answered).into_iter().chain(asked_itself);
+            let went_on = self.went_on.get(&place);
+            let knows = went_on.is_some_and(|sessions| sessions.contains_key(&later.session))
+                || self
+                    .asked
+                    .get(&place)
+                    .is_some_and(|asked| asked.contains(&later.session));
+            let itself = knows.then_some(&later.session);
+            let mut possible = self.possible(place, turn.answered).into_iter().chain(itself);
             turn.answered.is_some() && possible.all(|session| had(session) == had(&earlier.session))
         };
         !earlier.side && earlier.outcome != "failed" && shared.all(is_certain)
     }
 
     /// The sessions that a turn with this answer can come from: they were seen to go on with it, or they asked and were
-    /// not seen to go on at all; where there is no such session, all that asked.
+    /// not seen to go on at all. Where nobody was seen to, it can be any that asked.
     fn possible(&self, place: Place, answer: Option<u64>) -> HashSet<&Session> {
         let went_on = self.went_on.get(&place);
-        let not_seen = |session: &&Session| went_on.is_none_or(|sessions| !sessions.contains_key(*session));
-        let asked = self.asked.get(&place).into_iter().flatten().filter(not_seen);
         let is_this = |answers: &HashSet<u64>| answer.is_some_and(|answer| answers.contains(&answer));
         let seen = went_on.into_iter().flatten().filter(|(_, answers)| is_this(answers));
-        let likely: HashSet<_> = seen.map(|(session, _)| session).chain(asked).collect();
-        if likely.is_empty() {
-            // An answer that was given and never gone on from.
-            return self.asked.get(&place).into_iter().flatten().collect();
-        }
-        likely
+        let mut possible: HashSet<_> = seen.map(|(session, _)| session).collect();
+        let nobody_was_seen = possible.is_empty();
+        // Of those that name no session there may be several.
+        let may_be = |session: &&Session| {
+            nobody_was_seen || session.is_none() || went_on.is_none_or(|sessions| !sessions.contains_key(*session))
+        };
+        possible.extend(self.asked.get(&place).into_iter().flatten().filter(may_be));
+        possible
     }
 
     fn origins(&mut self, exchange: &Exchange, turns: &[Turn]) -> Result<(), String> {
