@@ -22,7 +22,7 @@ use oracle::Checked;
 use steps::{KINDS, Run, Step};
 use world::World;
 
-const CASES: u32 = 16;
+const CASES: u32 = 10;
 const STEPS: usize = 180;
 
 #[derive(Default)]
@@ -42,8 +42,8 @@ fn prompts_that_extend_each_other_still_do() {
     let config = Config {
         cases,
         failure_persistence: None,
-        max_shrink_iters: 2_000,
-        max_shrink_time: 1_000,
+        max_shrink_iters: 1_000,
+        max_shrink_time: 60_000,
         ..Config::default()
     };
     let seed = std::env::var("MUNINN_REPLAY_SEED")

@@ -291,7 +291,7 @@ fn the_beginning_of_a_message_is_not_another_sessions_turn() {
 fn a_fork_that_asks_again_keeps_the_history_it_had() {
     in_each_format(|story, _| {
         let first = story.open(Some("a"), 0, "Done.");
-        let mut fork = first.clone();
+        let mut fork = first;
         fork.session = Some("b".to_owned());
         ask(&mut fork, 1);
         story.send(&fork, "injected");
@@ -383,7 +383,7 @@ fn a_turn_with_context_off_stays_without_after_a_crash() {
 fn two_blocks_appended_to_an_earlier_message_move_nothing() {
     in_each_format(|story, _| {
         let first = story.open(Some("a"), 0, "Done.");
-        let mut longer = first.clone();
+        let mut longer = first;
         for topic in 1..3 {
             longer.messages.truncate(1);
             longer.messages[0].parts.push(Part::Text(REMINDER.to_owned()));

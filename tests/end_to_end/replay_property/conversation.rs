@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 
 /// The wire formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Format {
+pub(super) enum Format {
     Messages,
     Chat,
     Responses,
 }
 
 impl Format {
-    pub fn path(self) -> &'static str {
+    pub(super) fn path(self) -> &'static str {
         match self {
             Format::Messages => "/v1/messages?beta=true",
             Format::Chat => "/v1/chat/completions",
@@ -25,7 +25,7 @@ impl Format {
 
 /// Who a message is from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Who {
+pub(super) enum Who {
     System,
     User,
     Assistant,
@@ -33,7 +33,7 @@ pub enum Who {
 
 /// A piece of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Part {
+pub(super) enum Part {
     Text(String),
     Image(u8),
     /// A call of a tool, in an assistant's message.
@@ -44,13 +44,13 @@ pub enum Part {
 
 /// One message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Message {
+pub(super) struct Message {
     pub who: Who,
     pub parts: Vec<Part>,
 }
 
 impl Message {
-    pub fn text(who: Who, text: impl Into<String>) -> Message {
+    pub(super) fn text(who: Who, text: impl Into<String>) -> Message {
         Message {
             who,
             parts: vec![Part::Text(text.into())],
@@ -60,7 +60,7 @@ impl Message {
 
 /// A conversation as a client keeps it.
 #[derive(Debug, Clone)]
-pub struct Conversation {
+pub(super) struct Conversation {
     pub format: Format,
     /// The id that the client names, if it names one.
     pub session: Option<String>,
@@ -73,13 +73,13 @@ pub struct Conversation {
 
 impl Conversation {
     /// Whether the newest message waits for the model.
-    pub fn waits(&self) -> bool {
+    pub(super) fn waits(&self) -> bool {
         let last = self.messages.iter().rfind(|message| message.who != Who::System);
         last.is_some_and(|message| message.who == Who::User)
     }
 
     /// Indices of the messages that a person wrote.
-    pub fn human_turns(&self) -> Vec<usize> {
+    pub(super) fn human_turns(&self) -> Vec<usize> {
         let is_human = |message: &Message| {
             message.who == Who::User && !message.parts.iter().any(|part| matches!(part, Part::Outcome(_)))
         };
@@ -88,12 +88,12 @@ impl Conversation {
             .collect()
     }
 
-    pub fn say(&mut self, who: Who, text: impl Into<String>) {
+    pub(super) fn say(&mut self, who: Who, text: impl Into<String>) {
         self.messages.push(Message::text(who, text));
     }
 
     /// The model answers, where it is its turn.
-    pub fn answer(&mut self, text: &str) {
+    pub(super) fn answer(&mut self, text: &str) {
         if self.waits() {
             self.say(Who::Assistant, text);
         }
@@ -102,7 +102,7 @@ impl Conversation {
 
 /// How a request is written down, drawn from one number so that 0 is the plainest way.
 #[derive(Debug, Clone, Copy)]
-pub struct Looks(pub u32);
+pub(super) struct Looks(pub u32);
 
 impl Looks {
     /// One more choice out of `count`; 0 where the number was 0.
@@ -122,14 +122,14 @@ impl Looks {
 
 /// A request, ready to be sent.
 #[derive(Debug, Clone)]
-pub struct Request {
+pub(super) struct Request {
     pub path: &'static str,
     pub headers: Vec<(&'static str, String)>,
     pub body: String,
 }
 
 /// Writes a conversation down.
-pub fn render(conversation: &Conversation, looks: Looks) -> Request {
+pub(super) fn render(conversation: &Conversation, looks: Looks) -> Request {
     let mut looks = looks;
     let mut body = match conversation.format {
         Format::Messages => messages(conversation, &mut looks),

@@ -20,7 +20,7 @@ use super::prompt::{Prompt, Turn};
 
 /// A request, as it was sent and as it arrived.
 #[derive(Debug)]
-pub struct Exchange {
+pub(super) struct Exchange {
     pub repository: usize,
     pub session: Option<String>,
     /// What step it was, for reports.
@@ -34,7 +34,7 @@ pub struct Exchange {
 
 /// What was checked, so that nothing passes by having nothing to do.
 #[derive(Debug, Default, Clone, Copy)]
-pub struct Checked {
+pub(super) struct Checked {
     pub requests: usize,
     pub pairs: usize,
     pub pairs_across_sessions: usize,
@@ -55,7 +55,7 @@ enum Origin {
 }
 
 #[derive(Default)]
-pub struct Oracle {
+pub(super) struct Oracle {
     pub checked: Checked,
     exchanges: Vec<Exchange>,
     excused: HashSet<usize>,
@@ -78,7 +78,7 @@ impl Oracle {
     ///
     /// # Errors
     /// What is wrong, for a person to read.
-    pub fn check(&mut self, exchange: Exchange) -> Result<(), String> {
+    pub(super) fn check(&mut self, exchange: Exchange) -> Result<(), String> {
         let turns = exchange.client.turns();
         self.same_but_for_blocks(&exchange)?;
         let verdict = self
@@ -340,7 +340,7 @@ impl Oracle {
 }
 
 /// A word that every path of a repository holds, and no other repository's does.
-pub const MARKS: [&str; 2] = ["alpha_", "beta_"];
+pub(super) const MARKS: [&str; 2] = ["alpha_", "beta_"];
 
 fn report(what: &str, exchanges: &[&Exchange]) -> String {
     let mut text = format!("{what}\n");

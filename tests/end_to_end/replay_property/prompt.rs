@@ -13,13 +13,13 @@ const CLOSE: &str = "</muninn-context>\n";
 
 /// One block, and who said it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Said {
+pub(super) struct Said {
     pub role: String,
     pub what: What,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum What {
+pub(super) enum What {
     /// Text of a message, without trailing blanks.
     Text(String),
     /// One of our blocks.
@@ -30,7 +30,7 @@ pub enum What {
 
 /// A turn of the user's side: the text so far, and how it went on.
 #[derive(Debug, Clone, Copy)]
-pub struct Turn {
+pub(super) struct Turn {
     /// Names the turn: all text up to here.
     pub text: u64,
     /// All text up to the end of the model's next words, if it has spoken since.
@@ -41,14 +41,14 @@ pub struct Turn {
 
 /// A normalised prompt.
 #[derive(Debug, Clone)]
-pub struct Prompt {
+pub(super) struct Prompt {
     pub said: Vec<Said>,
     /// A hash of each beginning, from the empty one to the whole.
     pub beginnings: Vec<u64>,
 }
 
 impl Prompt {
-    pub fn parse(format: Format, body: &[u8]) -> Prompt {
+    pub(super) fn parse(format: Format, body: &[u8]) -> Prompt {
         let body: Value = serde_json::from_slice(body).expect("a body is JSON");
         let mut said = Vec::new();
         match format {
@@ -84,23 +84,23 @@ impl Prompt {
     }
 
     /// The hash of all of it.
-    pub fn whole(&self) -> u64 {
+    pub(super) fn whole(&self) -> u64 {
         self.beginnings[self.said.len()]
     }
 
     /// Whether `later` begins with all of this.
-    pub fn begins(&self, later: &Prompt) -> bool {
+    pub(super) fn begins(&self, later: &Prompt) -> bool {
         later.said.starts_with(&self.said)
     }
 
     /// Whether the user's words go on across this place.
-    pub fn is_inside_a_message(&self, length: usize) -> bool {
+    pub(super) fn is_inside_a_message(&self, length: usize) -> bool {
         let is_users = |block: Option<&Said>| block.is_some_and(|block| block.role == "user");
         length > 0 && is_users(self.said.get(length - 1)) && is_users(self.said.get(length))
     }
 
     /// The same without our blocks, and each of ours with the number of the client's blocks before it.
-    pub fn without_injected(&self) -> (Prompt, Vec<(usize, &str)>) {
+    pub(super) fn without_injected(&self) -> (Prompt, Vec<(usize, &str)>) {
         let mut kept = Vec::new();
         let mut injected = Vec::new();
         for block in &self.said {
@@ -113,7 +113,7 @@ impl Prompt {
     }
 
     /// The user's turns: every text block on the user's side, since any may have been the last one once.
-    pub fn turns(&self) -> Vec<Turn> {
+    pub(super) fn turns(&self) -> Vec<Turn> {
         let mut turns: Vec<Turn> = Vec::new();
         let mut text = 0;
         let mut waiting = 0;
@@ -147,7 +147,7 @@ impl Prompt {
     }
 
     /// A few words for each block, for reports.
-    pub fn outline(&self) -> String {
+    pub(super) fn outline(&self) -> String {
         let line = |block: &Said| {
             let (mark, text) = match &block.what {
                 What::Text(text) => ("", text),
@@ -230,7 +230,7 @@ fn add_text(said: &mut Vec<Said>, role: &str, text: &str) {
         said.push(Said {
             role: role.to_owned(),
             what,
-        })
+        });
     };
     let mut rest = text;
     let mut found = false;

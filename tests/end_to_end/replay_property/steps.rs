@@ -9,7 +9,7 @@ use super::world::{How, TOPICS, World};
 
 /// One thing that happens. Numbers are taken modulo whatever there is to choose from, so that any step can follow any.
 #[derive(Debug, Clone)]
-pub enum Step {
+pub(super) enum Step {
     /// A new conversation; `named` gives it a session id, `like` the opening words of another one.
     Open {
         format: u8,
@@ -98,7 +98,7 @@ pub enum Step {
 }
 
 /// Any step; what takes long is rare.
-pub fn step() -> impl Strategy<Value = Step> {
+pub(super) fn step() -> impl Strategy<Value = Step> {
     let any = any::<u8>;
     let looks = || prop_oneof![1 => Just(0), 4 => 1..u32::MAX];
     let rarely = || prop::bool::weighted(0.12);
@@ -129,7 +129,7 @@ pub fn step() -> impl Strategy<Value = Step> {
 }
 
 /// All names of steps.
-pub const KINDS: [&str; 17] = [
+pub(super) const KINDS: [&str; 17] = [
     "Open",
     "OpenAlike",
     "Ask",
@@ -162,7 +162,7 @@ const MOST_CONVERSATIONS: usize = 10;
 
 /// The conversations of one run.
 #[derive(Default)]
-pub struct Run {
+pub(super) struct Run {
     conversations: Vec<Conversation>,
     sessions: usize,
     next: usize,
@@ -174,7 +174,7 @@ impl Run {
     ///
     /// # Errors
     /// What the oracle found wrong.
-    pub fn take(&mut self, world: &mut World, step: &Step) -> Result<(), String> {
+    pub(super) fn take(&mut self, world: &mut World, step: &Step) -> Result<(), String> {
         let name = format!("{step:?}");
         let kind = KINDS
             .iter()

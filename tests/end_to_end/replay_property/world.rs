@@ -14,7 +14,7 @@ use crate::MUNINN;
 use crate::spans::inserted;
 
 /// Topics: a name, words about it, and a question that only this topic answers.
-pub const TOPICS: [(&str, &str, &str); 6] = [
+pub(super) const TOPICS: [(&str, &str, &str); 6] = [
     (
         "retry",
         "the retry backoff grows between attempts",
@@ -49,7 +49,7 @@ pub const TOPICS: [(&str, &str, &str); 6] = [
 
 /// What to do beside sending a request.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct How {
+pub(super) struct How {
     /// `x-muninn-context: off`.
     pub off: bool,
     /// The ledger is locked meanwhile.
@@ -62,7 +62,7 @@ pub struct How {
     pub subagent: bool,
 }
 
-pub struct World {
+pub(super) struct World {
     pub env: TestEnv,
     pub repositories: [PathBuf; 2],
     pub oracle: Oracle,
@@ -74,7 +74,7 @@ pub struct World {
 }
 
 impl World {
-    pub fn new() -> World {
+    pub(super) fn new() -> World {
         let arrived: Arc<Mutex<Vec<Vec<u8>>>> = Arc::default();
         let upstream = Upstream::start_with({
             let arrived = Arc::clone(&arrived);
@@ -123,7 +123,13 @@ impl World {
     ///
     /// # Errors
     /// What the oracle found wrong.
-    pub fn send(&mut self, step: &str, conversation: &Conversation, looks: Looks, how: How) -> Result<String, String> {
+    pub(super) fn send(
+        &mut self,
+        step: &str,
+        conversation: &Conversation,
+        looks: Looks,
+        how: How,
+    ) -> Result<String, String> {
         self.steps += 1;
         let request = render(conversation, looks);
         self.gateway(conversation.repository);
@@ -198,7 +204,7 @@ impl World {
     }
 
     /// Ends a gateway; the next request to it starts another one.
-    pub fn stop(&mut self, repository: usize, kill: bool) {
+    pub(super) fn stop(&mut self, repository: usize, kill: bool) {
         if let Some(gateway) = self.gateways[repository].take() {
             if kill {
                 gateway.kill();
@@ -210,7 +216,7 @@ impl World {
     }
 
     /// Starts a gateway that can write no file beyond so many blocks, as on a disk that is full.
-    pub fn fill_disk(&mut self, repository: usize, blocks: u32) {
+    pub(super) fn fill_disk(&mut self, repository: usize, blocks: u32) {
         self.stop(repository, false);
         let mut command = Command::new("sh");
         let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\"");
@@ -231,7 +237,7 @@ impl World {
     }
 
     /// Changes all files, so that blocks made from now on differ from earlier ones.
-    pub fn edit_files(&mut self, repository: usize) {
+    pub(super) fn edit_files(&mut self, repository: usize) {
         self.version += 1;
         for (path, text) in files(repository, self.version) {
             std::fs::write(self.repositories[repository].join(path), text).unwrap();
