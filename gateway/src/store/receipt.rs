@@ -56,11 +56,11 @@ pub struct ReceiptItem {
     pub date: Option<String>,
     /// How sure a memory is, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub confidence: Option<f32>,
+    pub confidence: Option<f64>,
     /// Cost in tokens.
     pub tokens: u32,
     /// How well it matched; higher is better, and only comparable within one receipt.
-    pub score: f32,
+    pub score: f64,
     /// What it matched on.
     pub why: String,
 }
@@ -77,12 +77,17 @@ impl From<&Item> for ReceiptItem {
             source: item.source.clone(),
             blob: item.blob.clone(),
             date: item.date.clone(),
-            confidence: item.confidence,
+            confidence: item.confidence.map(rounded),
             tokens: item.tokens,
-            score: item.score,
+            score: rounded(item.score),
             why: item.why.clone(),
         }
     }
+}
+
+/// Three digits say all there is to say, and read the same however often they are written and parsed.
+fn rounded(value: f32) -> f64 {
+    (f64::from(value) * 1e3).round() / 1e3
 }
 
 /// Earlier blocks that were put back.
