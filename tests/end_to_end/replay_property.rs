@@ -2,14 +2,17 @@
 //!
 //! A model client takes random steps over a few sessions, in all three wire formats, against the real binary with real
 //! repositories and a backend that records. An oracle that knows nothing of the gateway's code compares what every
-//! request asked for with what arrived, over all pairs of requests. `MUNINN_REPLAY_CASES` sets the number of runs; the
-//! seed is fixed, so that a failure comes again.
+//! request asked for with what arrived, over all pairs of requests. `MUNINN_REPLAY_CASES` sets the number of runs. The
+//! seed is fixed, so that a failure comes again; `MUNINN_REPLAY_SEED`, from 0 to 255, sets another one.
 
 mod cases;
 mod conversation;
+mod found;
 mod oracle;
 mod prompt;
+mod run;
 mod steps;
+mod story;
 mod world;
 
 use std::cell::RefCell;
@@ -19,7 +22,8 @@ use std::time::Instant;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 
 use oracle::Checked;
-use steps::{KINDS, Run, Step};
+use run::Run;
+use steps::{KINDS, Step};
 use world::World;
 
 const CASES: u32 = 10;

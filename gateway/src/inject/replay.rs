@@ -80,10 +80,12 @@ impl Replay {
         before.map(|turn| turn.entry.id).collect()
     }
 
-    /// Whether nothing is known about a place: no row of this session, and none of another that was taken over.
+    /// Whether a place has no row of this session, and no block of another's to be taken over. That another session went
+    /// without is not taken over but written again, since it may not be in the database yet.
     #[must_use]
     pub fn is_unknown(&self, site: Site) -> bool {
-        !self.recorded.contains(&site) && self.at(site).is_none()
+        let has_block = self.at(site).is_some_and(|entry| entry.block.is_some());
+        !self.recorded.contains(&site) && !has_block
     }
 
     /// The entries within one message.

@@ -5,6 +5,9 @@
 
 use serde_json::{Value, json};
 
+/// What a client puts beside a person's words.
+pub(super) const REMINDER: &str = "<system-reminder>\nThe user has opened a file.\n</system-reminder>";
+
 /// The wire formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Format {

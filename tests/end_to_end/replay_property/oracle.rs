@@ -1,8 +1,8 @@
 //! What must hold between any two requests, checked over everything that was sent and everything that arrived.
 //!
 //! - *Prefixes.* Where the client's earlier prompt begins a later one of the same session, the backend's does too. Across
-//!   sessions the same is asked of forks whose origin is certain: whatever session each of the turns can have come from,
-//!   it had the same there.
+//!   sessions the same is asked of forks (sessions to which all of the history is new) whose origin is certain: whatever
+//!   session each of the turns can have come from, it had the same there.
 //! - *The other way round.* Where a client goes back to what was the beginning of a longer prompt, so do we.
 //! - *Decisions stay.* A turn that went without stays without.
 //! - *Nothing foreign.* A block names its own repository only. One that nobody has answered yet was made in this session;
@@ -110,7 +110,9 @@ impl Oracle {
 
     fn prefixes(&mut self, exchange: &Exchange, turns: &[Turn]) -> Result<(), String> {
         let repository = exchange.repository;
-        let mut first_in_session = HashSet::new();
+        let is_fork = !turns
+            .iter()
+            .any(|turn| self.knows(&exchange.session, (repository, turn.text)));
         for length in 1..=exchange.client.said.len() {
             let place = (repository, exchange.client.beginnings[length]);
             for index in self.by_prompt.get(&place).into_iter().flatten() {
@@ -119,12 +121,8 @@ impl Oracle {
                     continue;
                 }
                 let same_session = earlier.session == exchange.session;
-                if same_session {
-                    first_in_session.insert(length);
-                }
-                if !same_session
-                    && (first_in_session.contains(&length) || !self.is_certain_origin(earlier, exchange, turns))
-                {
+                let counts = same_session || (is_fork && self.is_certain_origin(earlier, exchange, turns));
+                if !counts {
                     continue;
                 }
                 self.checked.pairs += 1;
@@ -180,33 +178,39 @@ impl Oracle {
         let is_certain = |turn: &Turn| {
             let place = (later.repository, turn.text);
             let had = |session: &Session| self.had.get(&(place, session.clone()));
-            let went_on = self.went_on.get(&place);
-            let knows = went_on.is_some_and(|sessions| sessions.contains_key(&later.session))
-                || self
-                    .asked
-                    .get(&place)
-                    .is_some_and(|asked| asked.contains(&later.session));
-            let itself = knows.then_some(&later.session);
-            let mut possible = self.possible(place, turn.answered).into_iter().chain(itself);
+            let mut possible = self.possible(place, turn.answered).into_iter();
             turn.answered.is_some() && possible.all(|session| had(session) == had(&earlier.session))
         };
         !earlier.side && earlier.outcome != "failed" && shared.all(is_certain)
     }
 
+    /// Whether a session asked a turn, or had it in its history.
+    fn knows(&self, session: &Session, place: Place) -> bool {
+        let asked = self.asked.get(&place).is_some_and(|asked| asked.contains(session));
+        asked
+            || self
+                .went_on
+                .get(&place)
+                .is_some_and(|sessions| sessions.contains_key(session))
+    }
+
     /// The sessions that a turn with this answer can come from: they were seen to go on with it, or they asked and were
-    /// not seen to go on at all. Where nobody was seen to, it can be any that asked.
+    /// not seen to go on at all. Where nobody was seen to, it can be any that knows the turn.
     fn possible(&self, place: Place, answer: Option<u64>) -> HashSet<&Session> {
-        let went_on = self.went_on.get(&place);
         let is_this = |answers: &HashSet<u64>| answer.is_some_and(|answer| answers.contains(&answer));
-        let seen = went_on.into_iter().flatten().filter(|(_, answers)| is_this(answers));
-        let mut possible: HashSet<_> = seen.map(|(session, _)| session).collect();
-        let nobody_was_seen = possible.is_empty();
+        let went_on: Vec<_> = self.went_on.get(&place).into_iter().flatten().collect();
+        let asked = self.asked.get(&place).into_iter().flatten();
+        let nobody_was_seen = !went_on.iter().any(|(_, answers)| is_this(answers));
         // Of those that name no session there may be several.
-        let may_be = |session: &&Session| {
-            nobody_was_seen || session.is_none() || went_on.is_none_or(|sessions| !sessions.contains_key(*session))
+        let may_be = |session: &Session| {
+            nobody_was_seen || session.is_none() || !went_on.iter().any(|(other, _)| *other == session)
         };
-        possible.extend(self.asked.get(&place).into_iter().flatten().filter(may_be));
-        possible
+        let seen = went_on
+            .iter()
+            .filter(|(_, answers)| nobody_was_seen || is_this(answers));
+        seen.map(|(session, _)| *session)
+            .chain(asked.filter(|session| may_be(session)))
+            .collect()
     }
 
     fn origins(&mut self, exchange: &Exchange, turns: &[Turn]) -> Result<(), String> {

@@ -1,0 +1,213 @@
+//! What the property found, or its writing: each as small as it was when it was understood.
+
+use super::conversation::{Message, Part, REMINDER, Who};
+use super::story::{PLAIN, ask, in_each_format, opened};
+use super::world::How;
+
+/// A named session's newer row is no unnamed conversation's.
+#[test]
+fn an_unnamed_conversation_is_not_taken_for_a_named_one() {
+    in_each_format(|story| {
+        let mut unnamed = story.open(None, 0, "Done.");
+        story.change_files();
+        let _named = story.open(Some("a"), 0, "Done.");
+        ask(&mut unnamed, 1);
+        story.send(&unnamed, "injected");
+    });
+}
+
+/// The first mention of a working directory may come late, and changes nothing of what was said before.
+#[test]
+fn a_working_directory_named_in_the_middle_keeps_the_history() {
+    in_each_format(|story| {
+        let mut conversation = story.open(Some("a"), 0, "Done.");
+        ask(&mut conversation, 1);
+        let elsewhere = story.world.repositories[1].display();
+        conversation.say(
+            Who::System,
+            format!("# Environment\n - Primary working directory: {elsewhere}\n"),
+        );
+        story.send(&conversation, "replayed");
+    });
+}
+
+/// One session opens with the words with which another one's opening message only begins.
+#[test]
+fn the_beginning_of_a_message_is_not_another_sessions_turn() {
+    in_each_format(|story| {
+        let _short = story.open(Some("a"), 0, "Done.");
+        let mut long = opened(story.format, Some("b"), 0);
+        long.messages[0].parts.push(Part::Text(REMINDER.to_owned()));
+        story.send(&long, "injected");
+        ask(&mut long, 1);
+        story.send(&long, "injected");
+    });
+}
+
+/// A fork asks its first turn again, then goes on where it was.
+#[test]
+fn a_fork_that_asks_again_keeps_the_history_it_had() {
+    in_each_format(|story| {
+        let first = story.open(Some("a"), 0, "Done.");
+        let mut fork = first;
+        fork.session = Some("b".to_owned());
+        ask(&mut fork, 1);
+        story.send(&fork, "injected");
+        story.change_files();
+        story.send(&opened(story.format, Some("b"), 0), "replayed");
+        ask(&mut fork, 2);
+        story.send(&fork, "injected");
+    });
+}
+
+/// Two sessions open alike and go on in different ways: a fork is told by its answer, also after a crash.
+#[test]
+fn a_fork_is_told_by_its_answer() {
+    in_each_format(|story| {
+        let mut first = story.open(Some("a"), 0, "Done.");
+        story.change_files();
+        let mut second = story.open(Some("b"), 0, "I looked at it.");
+        for conversation in [&mut first, &mut second] {
+            ask(conversation, 1);
+            story.send(conversation, "injected");
+        }
+        story.world.stop(0, true);
+        let mut fork = first.clone();
+        fork.messages.truncate(2);
+        fork.session = Some("c".to_owned());
+        ask(&mut fork, 2);
+        story.send(&fork, "injected");
+    });
+}
+
+/// An image that comes and goes between retries moves no block.
+#[test]
+fn an_image_dropped_and_added_again_moves_nothing() {
+    in_each_format(|story| {
+        let mut conversation = opened(story.format, Some("a"), 0);
+        conversation.messages[0].parts.push(Part::Image(1));
+        story.send(&conversation, "injected");
+        conversation.messages[0].parts.pop();
+        story.send(&conversation, "replayed");
+        conversation.messages[0].parts.push(Part::Image(2));
+        story.send(&conversation, "replayed");
+    });
+}
+
+/// A session whose turn went without while the ledger was locked, and is then killed, is no fork of one that opened alike.
+#[test]
+fn a_turn_that_failed_does_not_take_another_sessions_block() {
+    in_each_format(|story| {
+        let mut failed = opened(story.format, Some("a"), 0);
+        story.send_so(
+            &failed,
+            PLAIN,
+            How {
+                locked: true,
+                ..How::default()
+            },
+            "failed",
+        );
+        ask(&mut failed, 1);
+        story.send(&failed, "injected");
+        story.world.stop(0, true);
+        let _other = story.open(Some("b"), 0, "Done.");
+        ask(&mut failed, 2);
+        story.send(&failed, "injected");
+    });
+}
+
+/// What went without is remembered through a crash right afterwards.
+#[test]
+fn a_turn_with_context_off_stays_without_after_a_crash() {
+    in_each_format(|story| {
+        let conversation = opened(story.format, Some("a"), 0);
+        story.send_so(
+            &conversation,
+            PLAIN,
+            How {
+                off: true,
+                ..How::default()
+            },
+            "off",
+        );
+        story.world.stop(0, true);
+        story.send(&conversation, "none");
+    });
+}
+
+/// Two blocks are appended to an earlier message, one after the other, and the history after it is another one then.
+#[test]
+fn two_blocks_appended_to_an_earlier_message_move_nothing() {
+    in_each_format(|story| {
+        let first = story.open(Some("a"), 0, "Done.");
+        let mut longer = first;
+        for topic in 1..3 {
+            longer.messages.truncate(1);
+            longer.messages[0].parts.push(Part::Text(REMINDER.to_owned()));
+            ask(&mut longer, topic);
+            story.send(&longer, "injected");
+        }
+    });
+}
+
+/// A session's turn got longer after it had its block; a fork of it is no fork of a session that opened with all of it.
+#[test]
+fn a_fork_of_a_turn_that_got_longer_keeps_its_block() {
+    in_each_format(|story| {
+        let mut other = opened(story.format, Some("a"), 0);
+        other.messages[0].parts.push(Part::Text(REMINDER.to_owned()));
+        story.send(&other, "injected");
+        ask(&mut other, 1);
+        story.send(&other, "injected");
+        let mut longer = opened(story.format, Some("b"), 0);
+        story.send(&longer, "injected");
+        longer.messages[0].parts.push(Part::Text(REMINDER.to_owned()));
+        story.send(&longer, "replayed");
+        longer.answer("I looked at it.");
+        longer.session = Some("c".to_owned());
+        ask(&mut longer, 2);
+        story.send(&longer, "injected");
+    });
+}
+
+/// A conversation that began elsewhere comes here in the middle, with nothing new; then another one opens alike.
+#[test]
+fn a_conversation_that_joined_in_the_middle_takes_no_other_ones_block() {
+    in_each_format(|story| {
+        let mut joined = opened(story.format, Some("a"), 0);
+        let parts = vec![Part::Text("I will look.".to_owned()), Part::Call(1)];
+        joined.messages.push(Message {
+            who: Who::Assistant,
+            parts,
+        });
+        joined.messages.push(Message {
+            who: Who::User,
+            parts: vec![Part::Outcome(1)],
+        });
+        story.send(&joined, "none");
+        let _other = story.open(Some("b"), 0, "Done.");
+        ask(&mut joined, 1);
+        story.send(&joined, "injected");
+    });
+}
+
+/// A fork has in its history what went without a moment ago, in another session and under a locked ledger.
+#[test]
+fn a_fork_goes_without_what_went_without_before_it() {
+    in_each_format(|story| {
+        let locked = How {
+            locked: true,
+            ..How::default()
+        };
+        let mut first = story.open(Some("a"), 0, "Done.");
+        ask(&mut first, 1);
+        story.send_so(&first, PLAIN, locked, "failed");
+        let mut fork = first.clone();
+        fork.session = Some("b".to_owned());
+        ask(&mut fork, 2);
+        story.send(&fork, "injected");
+        fork.messages.truncate(3);
+        story.send(&fork, "replayed");
+    });
+}
