@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use super::{Backend, CONTEXT_MODEL, Discovery, client_credential_vendor};
 use crate::config::Config;
+use crate::wire::error::ErrorKind;
 use crate::wire::{Dialect, WireFormat};
 
 /// Where a request goes.
@@ -46,6 +47,17 @@ pub enum NoRoute {
         /// What there is.
         known: String,
     },
+}
+
+impl NoRoute {
+    /// How a client is told.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            NoRoute::NothingConnected { .. } => ErrorKind::NoBackend,
+            NoRoute::WrongDialect { .. } => ErrorKind::NotImplemented,
+        }
+    }
 }
 
 /// The rules of one configuration.

@@ -90,10 +90,7 @@ impl Refusal {
 impl From<NoRoute> for Refusal {
     fn from(error: NoRoute) -> Self {
         Refusal {
-            kind: match error {
-                NoRoute::NothingConnected { .. } => ErrorKind::NoBackend,
-                NoRoute::WrongDialect { .. } => ErrorKind::NotImplemented,
-            },
+            kind: error.kind(),
             message: error.to_string(),
         }
     }

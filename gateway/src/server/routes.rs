@@ -136,11 +136,7 @@ async fn passed_on(app: App, request: Request) -> Response<Body> {
             &format!("muninn/context does not answer at {}", parts.uri.path()),
         ),
         Err(error) => {
-            let kind = match error {
-                crate::backend::NoRoute::NothingConnected { .. } => ErrorKind::NoBackend,
-                crate::backend::NoRoute::WrongDialect { .. } => ErrorKind::NotImplemented,
-            };
-            let mut response = reply::error(format, kind, &error.to_string());
+            let mut response = reply::error(format, error.kind(), &error.to_string());
             response
                 .headers_mut()
                 .insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));

@@ -1,9 +1,10 @@
 //! What must survive a restart and a cache clean-up: the injection ledger and the receipts.
 //!
 //! One narrow trait stands before them, because this is what several replicas would have to share one day. All SQL about
-//! shared state is in `sqlite` and `writer`; nothing else in the gateway knows that it is a database.
+//! shared state is in `sqlite`, `ledger` and `writer`; nothing else in the gateway knows that it is a database.
 
 mod journal;
+mod ledger;
 mod receipt;
 mod secret;
 mod sqlite;

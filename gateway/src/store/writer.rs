@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, TransactionBehavior, params};
 
 use super::journal::Journal;
-use super::sqlite::{connect, insert, lock, note_use};
+use super::ledger::{insert, note_use};
+use super::sqlite::{connect, lock};
 use super::{NewEntry, Receipt, Use};
 use crate::config::LimitsConfig;
 use crate::inject::TurnKey;

@@ -1,0 +1,113 @@
+//! The ledger's rows in SQL: reading them, and writing one unless the conversation has it already.
+
+use rusqlite::{Connection, Transaction, TransactionBehavior, params};
+
+use super::{Entry, NewEntry, Use};
+use crate::inject::TurnKey;
+
+const SELECT: &str = "SELECT id, session, block, tokens, before, created_ms FROM ledger WHERE key = ?1 ORDER BY id";
+
+/// All rows under a key, oldest first.
+pub(super) fn rows(connection: &Connection, key: TurnKey) -> rusqlite::Result<Vec<Entry>> {
+    let mut select = connection.prepare_cached(SELECT)?;
+    let entry = |row: &rusqlite::Row<'_>| {
+        Ok(Entry {
+            id: row.get(0)?,
+            session: row.get(1)?,
+            block: row.get(2)?,
+            tokens: row.get(3)?,
+            before: ids(&row.get::<_, String>(4)?),
+            created_ms: row.get(5)?,
+            continuations: Vec::new(),
+        })
+    };
+    let mut entries: Vec<Entry> = select
+        .query_map([key.as_bytes()], entry)?
+        .collect::<rusqlite::Result<_>>()?;
+    for entry in &mut entries {
+        let mut select = connection.prepare_cached("SELECT chain FROM continuations WHERE entry = ?1")?;
+        let chains = select.query_map([entry.id], |row| row.get::<_, [u8; 32]>(0))?;
+        entry.continuations = chains
+            .map(|chain| chain.map(TurnKey::from_bytes))
+            .collect::<rusqlite::Result<_>>()?;
+    }
+    Ok(entries)
+}
+
+/// Writes a row unless one holds already. Used by requests and, for turns that went without, by the writer; the caller
+/// holds the transaction in which nobody else can do the same.
+pub(super) fn insert(transaction: &Transaction<'_>, key: TurnKey, new: &NewEntry) -> rusqlite::Result<Entry> {
+    let oldest = new.now_ms - i64::try_from(crate::inject::UNNAMED_SESSION_MEMORY.as_millis()).unwrap_or(i64::MAX);
+    let holds = |entry: &Entry| entry.session == new.session && (new.session.is_some() || entry.created_ms >= oldest);
+    if let Some(existing) = rows(transaction, key)?.into_iter().rev().find(holds) {
+        return Ok(existing);
+    }
+    transaction
+        .prepare_cached("INSERT INTO ledger (key, session, block, tokens, before, created_ms, used_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)")?
+        .execute(params![key.as_bytes(), new.session, new.block, new.tokens, text(&entry_of(0, new).before), new.now_ms])?;
+    let id = transaction.last_insert_rowid();
+    for used in &new.before {
+        note_use(transaction, used, new.now_ms)?;
+    }
+    for (absent, before) in &new.absent {
+        transaction
+            .prepare_cached(
+                "INSERT INTO ledger (key, session, block, tokens, before, created_ms, used_ms)
+                 SELECT ?1, ?2, NULL, 0, ?4, ?3, ?3
+                 WHERE NOT EXISTS (SELECT 1 FROM ledger WHERE key = ?1 AND session IS ?2)",
+            )?
+            .execute(params![absent.as_bytes(), new.session, new.now_ms, text(before)])?;
+    }
+    Ok(entry_of(id, new))
+}
+
+/// Writes down how a conversation went on after a row, and whose history the row has become a part of, where new.
+pub(super) fn note_use(transaction: &Transaction<'_>, used: &Use, now_ms: i64) -> rusqlite::Result<()> {
+    if let Some(session) = &used.adopted_by {
+        transaction
+            .prepare_cached(
+                "INSERT INTO ledger (key, session, block, tokens, before, created_ms, used_ms)
+                 SELECT key, ?2, block, tokens, before, ?3, ?3 FROM ledger AS origin WHERE id = ?1
+                 AND NOT EXISTS (SELECT 1 FROM ledger AS own WHERE own.key = origin.key AND own.session = ?2)",
+            )?
+            .execute(params![used.entry, session, now_ms])?;
+    }
+    if let Some(continuation) = used.continuation {
+        transaction
+            .prepare_cached(
+                "INSERT OR IGNORE INTO continuations (entry, chain) SELECT id, ?2 FROM ledger WHERE id = ?1",
+            )?
+            .execute(params![used.entry, continuation.as_bytes()])?;
+    }
+    Ok(())
+}
+
+/// The row that a new entry becomes.
+pub(super) fn entry_of(id: i64, new: &NewEntry) -> Entry {
+    Entry {
+        id,
+        session: new.session.clone(),
+        block: new.block.clone(),
+        tokens: new.tokens,
+        before: new.before.iter().map(|used| used.entry).collect(),
+        created_ms: new.now_ms,
+        continuations: Vec::new(),
+    }
+}
+
+fn ids(text: &str) -> Vec<i64> {
+    text.split(' ').filter_map(|id| id.parse().ok()).collect()
+}
+
+fn text(before: &[i64]) -> String {
+    let ids: Vec<_> = before.iter().map(i64::to_string).collect();
+    ids.join(" ")
+}
+
+/// Writes a row in a transaction of its own.
+pub(super) fn record(connection: &mut Connection, key: TurnKey, new: &NewEntry) -> rusqlite::Result<Entry> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let entry = insert(&transaction, key, new)?;
+    transaction.commit()?;
+    Ok(entry)
+}
