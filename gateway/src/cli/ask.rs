@@ -61,6 +61,7 @@ impl Ask {
             Some(model) => model.clone(),
             None => server
                 .shared()
+                .settings()
                 .router
                 .default_model()
                 .await

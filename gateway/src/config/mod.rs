@@ -5,6 +5,7 @@
 //! A repository is not trusted: its file may only touch `context` and `memory`, because whoever can make a user clone a
 //! repository must not be able to choose where that user's prompts and keys go.
 
+mod backends;
 pub mod env_vars;
 mod files;
 pub mod paths;

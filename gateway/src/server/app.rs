@@ -1,7 +1,7 @@
 //! What all requests of one gateway share.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use tokio_util::task::TaskTracker;
 
@@ -10,12 +10,18 @@ use crate::config::{Config, ConfigError, paths};
 use crate::server::Repository;
 use crate::store::{SqliteStore, Store};
 
-/// The state behind all requests; one for each process.
-pub struct Shared {
+/// What the user's configuration says, ready for use. Replaced as a whole when the configuration is read again, so a
+/// request takes it once, at its start, and sees one configuration to its end.
+pub struct Settings {
     /// The configuration in force.
     pub config: Config,
     /// Which backend answers what.
     pub router: Router,
+}
+
+/// The state behind all requests; one for each process.
+pub struct Shared {
+    settings: RwLock<Arc<Settings>>,
     /// The served repository.
     pub repository: Repository,
     /// Ledger and receipts; absent where the state directory cannot be used, and then nothing is injected.
@@ -39,13 +45,19 @@ impl Shared {
             tracing::warn!("{problem}; the file is ignored");
         }
         let (store, store_problem) = open_store(&config, &state_dir);
+        let router = Router::new(&config, own_port);
         Ok(Shared {
-            router: Router::new(&config, own_port),
+            settings: RwLock::new(Arc::new(Settings { config, router })),
             repository,
             store,
             store_problem,
-            config,
         })
+    }
+
+    /// The settings in force now.
+    #[must_use]
+    pub fn settings(&self) -> Arc<Settings> {
+        Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

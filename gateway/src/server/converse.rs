@@ -10,7 +10,7 @@ use http::{HeaderMap, Response};
 use muninn_context_engine::{Limits, render, tokens};
 
 use super::turn::{Mode, Plan, millis, new_receipt, plan};
-use super::{App, Shared, body, headers, reply};
+use super::{App, Settings, Shared, body, headers, reply};
 use crate::backend::{Backend, CONTEXT_MODEL, NoRoute, Target, apply_credentials};
 use crate::inject::splice;
 use crate::session::newest_human_turn;
@@ -27,23 +27,25 @@ const CONTEXT_MODEL_PATIENCE: std::time::Duration = std::time::Duration::from_se
 
 /// Answers one request of a conversation.
 pub(super) async fn converse(app: App, format: WireFormat, parts: Parts, body: Body) -> Response<Body> {
-    let limits = &app.shared.config.limits;
+    let settings = app.shared.settings();
     let announced = parts
         .headers
         .get(http::header::CONTENT_LENGTH)
         .and_then(|value| value.to_str().ok()?.parse().ok());
-    let body = match body::read(body, announced, limits).await {
+    let body = match body::read(body, announced, &settings.config.limits).await {
         Ok(body) => body,
         Err(error) => return reply::error(format, error.kind, &error.message),
     };
     let started = Instant::now();
     let prepared = if body.len() > LARGE {
-        let (shared, client, runtime) = (
+        let (shared, settings, client, runtime) = (
             Arc::clone(&app.shared),
+            Arc::clone(&settings),
             parts.headers.clone(),
             tokio::runtime::Handle::current(),
         );
-        let work = tokio::task::spawn_blocking(move || runtime.block_on(prepare(&shared, format, &client, body)));
+        let work =
+            tokio::task::spawn_blocking(move || runtime.block_on(prepare(&shared, &settings, format, &client, body)));
         match work.await {
             Ok(prepared) => prepared,
             Err(error) => {
@@ -51,7 +53,7 @@ pub(super) async fn converse(app: App, format: WireFormat, parts: Parts, body: B
             }
         }
     } else {
-        prepare(&app.shared, format, &parts.headers, body).await
+        prepare(&app.shared, &settings, format, &parts.headers, body).await
     };
     let (body, route, mut receipt) = match prepared {
         Ok(prepared) => prepared,
@@ -99,6 +101,7 @@ impl From<NoRoute> for Refusal {
 /// From the client's body to the backend's.
 async fn prepare(
     shared: &Arc<Shared>,
+    settings: &Settings,
     format: WireFormat,
     client: &HeaderMap,
     body: Bytes,
@@ -110,10 +113,10 @@ async fn prepare(
     let prompt = Prompt::parse(format, &body).map_err(|error| invalid(error.to_string()))?;
     let model = prompt.model().map(Text::decode).unwrap_or_default();
     let receipt = new_receipt(shared, format, &model);
-    let target = shared.router.route(format, &model, client).await?;
+    let target = settings.router.route(format, &model, client).await?;
     let (backend, rename) = match target {
         Target::Context => {
-            let (answer, receipt) = answer_with_context(shared, &prompt, receipt).await;
+            let (answer, receipt) = answer_with_context(shared, settings, &prompt, receipt).await;
             let streamed = prompt.stream();
             return Ok((Bytes::new(), Route::Context(Box::new(answer), streamed), receipt));
         }
@@ -125,6 +128,7 @@ async fn prepare(
         ..
     } = plan(
         shared,
+        settings.config.test.replay,
         client,
         &prompt,
         backend.context_window,
@@ -168,7 +172,12 @@ pub(super) async fn forward(
 }
 
 /// The built-in model: the pack itself, as Markdown.
-async fn answer_with_context(shared: &Arc<Shared>, prompt: &Prompt<'_>, mut receipt: Receipt) -> (Answer, Receipt) {
+async fn answer_with_context(
+    shared: &Arc<Shared>,
+    settings: &Settings,
+    prompt: &Prompt<'_>,
+    mut receipt: Receipt,
+) -> (Answer, Receipt) {
     CONTEXT_MODEL.clone_into(&mut receipt.backend);
     let question = newest_human_turn(prompt).map(|turn| turn.question).unwrap_or_default();
     let input_tokens = u32::try_from(question.len() / 4).unwrap_or(u32::MAX);
@@ -212,7 +221,7 @@ async fn answer_with_context(shared: &Arc<Shared>, prompt: &Prompt<'_>, mut rece
         id: receipt.id.clone(),
         model: CONTEXT_MODEL.to_owned(),
         created: jiff::Timestamp::now().as_second(),
-        pieces: super::notice::around(shared, text, receipt.reason.as_deref()),
+        pieces: super::notice::around(settings, text, receipt.reason.as_deref()),
         input_tokens,
         output_tokens,
     };

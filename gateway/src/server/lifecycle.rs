@@ -175,7 +175,7 @@ async fn accept(listener: TcpListener, queues: Vec<UnboundedSender<StdStream>>, 
 }
 
 async fn work(app: App, mut connections: UnboundedReceiver<StdStream>, stop: CancellationToken) {
-    let limits = app.shared.config.limits.clone();
+    let limits = app.shared.settings().config.limits.clone();
     let bookkeeping = app.bookkeeping.clone();
     let service = routes::service(app);
     let graceful = GracefulShutdown::new();

@@ -16,7 +16,7 @@ mod repository;
 mod routes;
 mod turn;
 
-pub use app::{App, Shared};
+pub use app::{App, Settings, Shared};
 pub use lifecycle::{Server, StartError};
 pub use reply::REQUEST_ID;
 pub use repository::Repository;

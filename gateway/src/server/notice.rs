@@ -1,18 +1,18 @@
 //! What the built-in model says around a pack: that no model spoke, and how to connect one.
 
-use super::Shared;
+use super::Settings;
 
 /// The whole answer in the pieces in which it is streamed: a notice, then the pack line group by line group.
 #[must_use]
-pub(super) fn around(shared: &Shared, pack: String, reason: Option<&str>) -> Vec<String> {
-    let mut pieces = vec![opening(shared, !pack.is_empty(), reason)];
+pub(super) fn around(settings: &Settings, pack: String, reason: Option<&str>) -> Vec<String> {
+    let mut pieces = vec![opening(settings, !pack.is_empty(), reason)];
     pieces.extend(pack.split_inclusive("\n\n").map(str::to_owned));
     pieces
 }
 
-fn opening(shared: &Shared, found: bool, reason: Option<&str>) -> String {
+fn opening(settings: &Settings, found: bool, reason: Option<&str>) -> String {
     let mut text = String::from("> **No model is connected**, so nobody answers the question: ");
-    if !shared.router.backends().is_empty() {
+    if !settings.router.backends().is_empty() {
         text = String::from("> This is `muninn/context`, which answers without a model: ");
     }
     text.push_str(if found {

@@ -98,7 +98,7 @@ async fn models(State(app): State<App>, request: Request) -> Response<Body> {
     } else {
         Dialect::OpenAi
     };
-    let models = list_models(&app.shared.router, &app.transport, headers).await;
+    let models = list_models(&app.shared.settings().router, &app.transport, headers).await;
     reply::json(StatusCode::OK, render_models(&models, dialect).to_string())
 }
 
@@ -119,7 +119,8 @@ async fn passed_on(app: App, request: Request) -> Response<Body> {
         .headers
         .get(header::CONTENT_LENGTH)
         .and_then(|value| value.to_str().ok()?.parse().ok());
-    let body = match body::read(body, announced, &app.shared.config.limits).await {
+    let settings = app.shared.settings();
+    let body = match body::read(body, announced, &settings.config.limits).await {
         Ok(body) => body,
         Err(error) => return reply::error(format, error.kind, &error.message),
     };
@@ -128,7 +129,7 @@ async fn passed_on(app: App, request: Request) -> Response<Body> {
         .and_then(|body| Members::of(body.trim_ascii()))
         .and_then(|members| members.text("model").map(Text::decode).map(|model| model.into_owned()))
         .unwrap_or_default();
-    match app.shared.router.route(format, &model, &parts.headers).await {
+    match settings.router.route(format, &model, &parts.headers).await {
         Ok(Target::Backend { backend, .. }) => forward(&app, &parts, format, &backend, body).await,
         Ok(Target::Context) => reply::error(
             format,

@@ -85,6 +85,7 @@ pub(super) fn new_receipt(shared: &Shared, format: WireFormat, model: &str) -> R
 /// Decides what goes into a prompt. `window` is the backend's context window in tokens, where known.
 pub(super) async fn plan(
     shared: &Arc<Shared>,
+    put_back: bool,
     headers: &HeaderMap,
     prompt: &Prompt<'_>,
     window: Option<u32>,
@@ -121,7 +122,7 @@ pub(super) async fn plan(
         Ok(replayed) => replayed,
         Err(error) => return plan.failed(error.to_string()),
     };
-    if shared.config.test.replay {
+    if put_back {
         plan.put_back(prompt, &replayed, session.as_deref(), &*store);
     }
     let side = side_request(headers, prompt);
