@@ -3,10 +3,11 @@
 //! A request is never parsed into a tree and written out again, because that reorders keys, rounds numbers and breaks
 //! what clients sign. [`Prompt`] is a view over the raw body instead: it knows where each text block lies, so that a
 //! block can be spliced in and everything else stays as it was. `answer` and `error` write the few bodies that are our
-//! own. Conversion between formats will live beside them.
+//! own. Only [`convert`] takes a body apart, for a backend that speaks another format than the client.
 
 pub mod answer;
 mod chat;
+pub mod convert;
 pub mod error;
 mod messages;
 mod prompt;

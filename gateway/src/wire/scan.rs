@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 /// An object's members in their order, each value a slice of the text that was parsed. Repeated keys are kept.
 #[derive(Debug, Default)]
-pub struct Members<'a>(Vec<(Cow<'a, str>, &'a str)>);
+pub struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'a> Members<'a> {
     /// Reads one object, `None` where `json` is something else.
@@ -25,11 +25,22 @@ impl<'a> Members<'a> {
     /// The raw value of `key`. With a repeated key the last one counts, as in every parser that backends use.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&'a str> {
+        self.raw(key).map(RawValue::get)
+    }
+
+    /// The same, in the type that is written out again as it is.
+    #[must_use]
+    pub fn raw(&self, key: &str) -> Option<&'a RawValue> {
         self.0
             .iter()
             .rev()
             .find(|(name, _)| name == key)
             .map(|(_, value)| *value)
+    }
+
+    /// Every member in its order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
+        self.0.iter().map(|(name, value)| (&**name, *value))
     }
 
     /// The value of `key` where it is a string.
@@ -62,7 +73,7 @@ impl<'de> Deserialize<'de> for Members<'de> {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut members = Vec::with_capacity(map.size_hint().unwrap_or(8));
                 while let Some((Key(key), value)) = map.next_entry::<Key<'de>, &'de RawValue>()? {
-                    members.push((key, value.get()));
+                    members.push((key, value));
                 }
                 Ok(Members(members))
             }

@@ -1,0 +1,168 @@
+//! An answer on its way back: the backend's bytes in, the client's bytes out.
+
+use super::answer::{Answer, BlockKind, Event, Failure, FailureKind, Usage};
+use super::order::InOrder;
+use super::sse::SseParser;
+use super::{AnswerContext, ReadAnswer, ToolNames, WriteAnswer, reader, writer};
+use crate::wire::WireFormat;
+
+/// Converts one answer, streamed or whole. Holds no more of a stream than one event and what waits for its turn.
+pub struct AnswerConverter {
+    reader: Box<dyn ReadAnswer>,
+    writer: Box<dyn WriteAnswer>,
+    parser: SseParser,
+    order: InOrder,
+    names: ToolNames,
+    usage: Usage,
+    started: bool,
+    ended: bool,
+    read: Vec<Event>,
+    written: String,
+}
+
+impl AnswerConverter {
+    /// For an answer of a backend that speaks `from`, to a client that speaks `to`.
+    #[must_use]
+    pub fn new(from: WireFormat, to: WireFormat, mut context: AnswerContext) -> AnswerConverter {
+        AnswerConverter {
+            reader: reader(from),
+            names: std::mem::take(&mut context.names),
+            writer: writer(to, context),
+            parser: SseParser::new(),
+            order: InOrder::default(),
+            usage: Usage::default(),
+            started: false,
+            ended: false,
+            read: Vec::new(),
+            written: String::new(),
+        }
+    }
+
+    /// Takes bytes of a stream and returns what they mean to the client; may be empty.
+    pub fn push(&mut self, bytes: &[u8]) -> String {
+        if self.ended {
+            return String::new();
+        }
+        let mut read = std::mem::take(&mut self.read);
+        let reader = &mut self.reader;
+        let parsed = self
+            .parser
+            .push(bytes, |name, data| reader.event(name, data, &mut read));
+        for event in read.drain(..) {
+            self.pass(event);
+        }
+        self.read = read;
+        if let Err(error) = parsed {
+            self.pass(broken(error.to_string()));
+        }
+        std::mem::take(&mut self.written)
+    }
+
+    /// Takes the end of a stream, and how it broke where it did. Returns what makes the client's stream well-formed:
+    /// nothing after a proper end, the closing events where only they were missing, an error event otherwise.
+    pub fn finish(&mut self, broke: Option<&str>) -> String {
+        if !self.ended && broke.is_none() {
+            let mut read = std::mem::take(&mut self.read);
+            self.reader.end(&mut read);
+            for event in read.drain(..) {
+                self.pass(event);
+            }
+        }
+        if !self.ended {
+            self.pass(broken(broke.map_or_else(
+                || "the backend ended its stream in the middle of an answer".to_owned(),
+                |how| format!("the backend's stream broke off: {how}"),
+            )));
+        }
+        std::mem::take(&mut self.written)
+    }
+
+    /// Ends the client's stream with a failure of our own.
+    pub fn fail(&mut self, failure: Failure) -> String {
+        self.pass(Event::Failed(failure));
+        std::mem::take(&mut self.written)
+    }
+
+    /// Converts a whole answer.
+    ///
+    /// # Errors
+    /// [`Failure`] where the backend's body tells of one, or is no answer.
+    pub fn whole(&mut self, body: &str) -> Result<String, Failure> {
+        let answer = Answer::collect(self.read_whole(body))?;
+        self.usage = answer.usage;
+        Ok(self.writer.whole(&answer))
+    }
+
+    /// Converts a whole answer for a client that asked for a stream, from a backend that does not stream.
+    pub fn whole_as_stream(&mut self, body: &str) -> String {
+        for event in self.read_whole(body) {
+            self.pass(event);
+        }
+        self.finish(None)
+    }
+
+    /// What the answer cost, as far as is known by now.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        self.usage
+    }
+
+    /// Whether the client's stream has had its last event.
+    #[must_use]
+    pub fn ended(&self) -> bool {
+        self.ended
+    }
+
+    fn read_whole(&mut self, body: &str) -> Vec<Event> {
+        let mut events = Vec::new();
+        self.reader.whole(body, &mut events);
+        let ended = events
+            .iter()
+            .any(|event| matches!(event, Event::End | Event::Failed(_)));
+        if !ended {
+            events.push(broken("the backend's answer is not one of its format".to_owned()));
+        }
+        for event in &mut events {
+            client_names(&self.names, event);
+        }
+        events
+    }
+
+    /// Lets one event through to the client.
+    fn pass(&mut self, mut event: Event) {
+        if self.ended {
+            return;
+        }
+        client_names(&self.names, &mut event);
+        // Every stream begins as its format has it, whatever comes first; also one that only says what went wrong.
+        if !self.started {
+            self.started = true;
+            if !matches!(event, Event::Start { .. } | Event::Failed(_)) {
+                self.writer.event(&Event::Start { model: None }, &mut self.written);
+            }
+        }
+        if let Event::Usage(usage) = &event {
+            self.usage.update(*usage);
+        }
+        self.ended = matches!(event, Event::End | Event::Failed(_));
+        let (writer, written) = (&mut self.writer, &mut self.written);
+        self.order.take(event, &mut |event| writer.event(&event, written));
+    }
+}
+
+fn client_names(names: &ToolNames, event: &mut Event) {
+    if let Event::Open {
+        kind: BlockKind::ToolCall { name, .. },
+        ..
+    } = event
+    {
+        *name = names.of_client(name).to_owned();
+    }
+}
+
+fn broken(message: String) -> Event {
+    Event::Failed(Failure {
+        kind: FailureKind::Server,
+        message,
+    })
+}

@@ -1,0 +1,180 @@
+//! Conversion between the three wire formats, for backends that do not speak the client's.
+//!
+//! Each format knows how to read and write itself against one neutral form ([`request`], [`answer`]), so three formats
+//! are six readers and writers and not six pairs of each. Everything is a pure function of its input: the same
+//! conversation is written the same way each time, and one that was appended to keeps its beginning, so that the
+//! backend's prompt cache keeps hitting.
+//!
+//! On the way there a body is read once and written once. On the way back an [`AnswerConverter`] takes the backend's bytes
+//! as they come, cuts them into events, reads these into neutral ones and writes those for the client.
+
+pub mod answer;
+mod chat;
+mod converter;
+mod ids;
+mod messages;
+mod order;
+pub mod request;
+mod responses;
+mod sse;
+
+use std::collections::BTreeMap;
+
+use thiserror::Error;
+
+use self::answer::{Answer, Event};
+use self::request::{Dropped, Request};
+use super::{Members, ParseError, WireFormat};
+pub use converter::AnswerConverter;
+
+/// Why a request cannot be converted.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum ConvertError {
+    /// It is not a request of its format.
+    #[error(transparent)]
+    Parse(#[from] ParseError),
+    /// It refers to something that only a backend of its own format holds.
+    #[error("`{field}` refers to what only a {format} backend can hold; send the conversation itself")]
+    HeldElsewhere {
+        /// The field.
+        field: &'static str,
+        /// The format's name.
+        format: &'static str,
+    },
+}
+
+/// A request in the backend's format, and what is needed to bring the answer back.
+#[derive(Debug)]
+pub struct Converted {
+    /// The body to send.
+    pub body: String,
+    /// What had to be left out.
+    pub dropped: Dropped,
+    /// What the answer's way back needs to know.
+    pub context: AnswerContext,
+}
+
+/// What the answer's way back needs to know of its request.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AnswerContext {
+    /// A ULID; each format puts its own prefix before it.
+    pub id: String,
+    /// Seconds since the epoch.
+    pub created: i64,
+    /// The model's name as the client asked for it, which is what the answer names.
+    pub model: String,
+    /// Whether a chat client asked for usage at the end of its stream.
+    pub stream_usage: bool,
+    /// Tools that the backend knows under another name.
+    pub names: ToolNames,
+    /// Tools that the client knows as something else than a function, by the name that the backend knows.
+    pub special: BTreeMap<String, SpecialTool>,
+}
+
+/// A tool of the responses format that is no plain function.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SpecialTool {
+    /// A tool of type `custom`: its calls carry free text, which the function carries in `input`.
+    Custom,
+    /// A function inside a namespace.
+    Namespaced {
+        /// The namespace.
+        namespace: String,
+        /// The function's name in it.
+        name: String,
+    },
+}
+
+/// Names of tools that are too long for the backend's format, and the short ones that stand for them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ToolNames(BTreeMap<String, String>);
+
+impl ToolNames {
+    /// The name to send, at most `limit` bytes long. It depends on the name alone, so a conversation keeps it.
+    pub fn sent<'n>(&mut self, name: &'n str, limit: usize) -> std::borrow::Cow<'n, str> {
+        if name.len() <= limit {
+            return name.into();
+        }
+        let mark = blake3::hash(name.as_bytes()).to_hex();
+        let mark = &mark[..12];
+        let mut end = limit - mark.len() - 1;
+        while !name.is_char_boundary(end) {
+            end -= 1;
+        }
+        let short = format!("{}_{mark}", &name[..end]);
+        self.0.insert(short.clone(), name.to_owned());
+        short.into()
+    }
+
+    /// The name that the client knows.
+    #[must_use]
+    pub fn of_client<'n>(&'n self, sent: &'n str) -> &'n str {
+        self.0.get(sent).map_or(sent, String::as_str)
+    }
+}
+
+/// Converts a request's body, which may hold what was injected already.
+///
+/// # Errors
+/// [`ConvertError`] where the body is no request, or says less than what the model is to see.
+pub fn request(from: WireFormat, to: WireFormat, body: &str) -> Result<Converted, ConvertError> {
+    let members =
+        Members::of(body.trim_ascii()).ok_or_else(|| ParseError::Json("the body is no JSON object".to_owned()))?;
+    let mut dropped = Dropped::default();
+    let mut context = AnswerContext::default();
+    let request = match from {
+        WireFormat::Chat => chat::read_request(&members, &mut dropped)?,
+        WireFormat::Messages => messages::read_request(&members, &mut dropped)?,
+        WireFormat::Responses => responses::read_request(&members, &mut dropped, &mut context)?,
+    };
+    context.model = request.model.clone().into_owned();
+    context.stream_usage = request.stream_usage;
+    let body = write_request(to, &request, &mut dropped, &mut context);
+    Ok(Converted { body, dropped, context })
+}
+
+fn write_request(to: WireFormat, request: &Request<'_>, dropped: &mut Dropped, context: &mut AnswerContext) -> String {
+    match to {
+        WireFormat::Chat => chat::write_request(request, dropped, &mut context.names),
+        WireFormat::Messages => messages::write_request(request, dropped),
+        WireFormat::Responses => responses::write_request(request, dropped, &mut context.names),
+    }
+}
+
+/// Reads a backend's answer into events.
+trait ReadAnswer: Send {
+    /// Takes one server-sent event: its `event:` name (`message` where it has none) and its data.
+    fn event(&mut self, name: &str, data: &str, events: &mut Vec<Event>);
+
+    /// Takes the end of the stream. A reader that has seen all that matters may close what is open and say
+    /// [`Event::End`], for backends that leave out the last event; otherwise it says nothing.
+    fn end(&mut self, events: &mut Vec<Event>);
+
+    /// Takes a whole answer.
+    fn whole(&mut self, body: &str, events: &mut Vec<Event>);
+}
+
+/// Writes events as the client's format has them.
+trait WriteAnswer: Send {
+    /// Writes what an event makes necessary: nothing, or one or more complete server-sent events.
+    fn event(&mut self, event: &Event, out: &mut String);
+
+    /// The body of a whole answer.
+    fn whole(&mut self, answer: &Answer) -> String;
+}
+
+fn reader(format: WireFormat) -> Box<dyn ReadAnswer> {
+    match format {
+        WireFormat::Chat => Box::new(chat::Reader::default()),
+        WireFormat::Messages => Box::new(messages::Reader::default()),
+        WireFormat::Responses => Box::new(responses::Reader::default()),
+    }
+}
+
+fn writer(format: WireFormat, context: AnswerContext) -> Box<dyn WriteAnswer> {
+    match format {
+        WireFormat::Chat => Box::new(chat::Writer::new(context)),
+        WireFormat::Messages => Box::new(messages::Writer::new(context)),
+        WireFormat::Responses => Box::new(responses::Writer::new(context)),
+    }
+}
