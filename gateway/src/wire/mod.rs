@@ -10,14 +10,17 @@ mod chat;
 pub mod convert;
 pub mod error;
 mod messages;
+pub mod overflow;
 mod prompt;
 mod responses;
 mod scan;
+mod usage;
 
 use serde::Serialize;
 
 pub use prompt::{Block, BlockKind, Content, Insertion, Message, ParseError, Prompt, Role, Site};
 pub use scan::{Members, Text};
+pub use usage::UsageWatch;
 
 /// Which of the three APIs a request speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]

@@ -40,9 +40,13 @@ impl AnswerConverter {
 
     /// Takes bytes of a stream and returns what they mean to the client; may be empty.
     pub fn push(&mut self, bytes: &[u8]) -> String {
-        if self.ended {
-            return String::new();
+        if !self.ended {
+            self.push_parsed(bytes);
         }
+        std::mem::take(&mut self.written)
+    }
+
+    fn push_parsed(&mut self, bytes: &[u8]) {
         let mut read = std::mem::take(&mut self.read);
         let reader = &mut self.reader;
         let parsed = self
@@ -53,15 +57,16 @@ impl AnswerConverter {
         }
         self.read = read;
         if let Err(error) = parsed {
-            self.pass(broken(error.to_string()));
+            self.pass(broken(format!("the backend's stream cannot be read: {error}")));
         }
-        std::mem::take(&mut self.written)
     }
 
     /// Takes the end of a stream, and how it broke where it did. Returns what makes the client's stream well-formed:
     /// nothing after a proper end, the closing events where only they were missing, an error event otherwise.
     pub fn finish(&mut self, broke: Option<&str>) -> String {
         if !self.ended && broke.is_none() {
+            // Some backends leave out the empty line after their last event.
+            self.push_parsed(b"\n\n");
             let mut read = std::mem::take(&mut self.read);
             self.reader.end(&mut read);
             for event in read.drain(..) {

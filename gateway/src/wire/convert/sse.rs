@@ -1,66 +1,188 @@
 //! Cutting a backend's bytes into server-sent events, as they come and however they are cut up.
+//!
+//! eventsource-stream does the parsing. It is handed complete lines only: it scans what it holds anew for each piece
+//! that it gets, it waits without bound for text that never becomes UTF-8, and it trips over a byte order mark. With
+//! lines cut, checked and counted here, a byte is looked at a fixed number of times whatever a backend sends.
 
-use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::pin::Pin;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::task::{Context, Poll};
 
 use eventsource_stream::EventStream;
 use futures_util::Stream;
+use futures_util::task::noop_waker_ref;
 
-/// The longest single event that is waited for. A backend that never ends a line must not fill the memory.
+/// The longest single event that is waited for. A backend that never ends one must not fill the memory.
 const LONGEST: usize = 8 << 20;
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Why a stream of events cannot be read on.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub(super) enum SseError {
     /// Not text.
-    #[error("its stream is not UTF-8")]
+    #[error("it is not UTF-8")]
     NotUtf8,
     /// An event without an end.
-    #[error("an event of its stream is longer than {} MB", LONGEST >> 20)]
+    #[error("one of its events is longer than {} MB", LONGEST >> 20)]
     TooLong,
+    /// Not a stream of events.
+    #[error("it is no stream of server-sent events")]
+    NotEvents,
 }
 
 /// An incremental parser: bytes in, events out.
 pub(super) struct SseParser {
-    events: EventStream<Feed>,
-    /// Bytes since the last end of an event.
+    lines: Sender<String>,
+    events: EventStream<Lines>,
+    /// The beginning of a line whose end has not come.
+    line: Vec<u8>,
+    /// Bytes since the last event.
     pending: usize,
-    /// Whether the last byte given to the parser was a carriage return, whose line feed may still come.
+    /// Whether the last line ended with a carriage return, whose line feed is no line of its own.
     after_return: bool,
+    at_start: bool,
 }
 
 impl SseParser {
     pub(super) fn new() -> SseParser {
+        let (lines, source) = channel();
         SseParser {
-            events: EventStream::new(Feed::default()),
+            lines,
+            events: EventStream::new(Lines(source)),
+            line: Vec::new(),
             pending: 0,
             after_return: false,
+            at_start: true,
         }
     }
 
-    /// Takes bytes and hands each event that they complete to `take`, as its name and data.
+    /// Takes bytes and hands each event that they complete to `take`, as its name (`message` where it has none) and its
+    /// data.
     ///
     /// # Errors
     /// [`SseError`]; nothing more can be read then.
-    pub(super) fn push(&mut self, bytes: &[u8], mut take: impl FnMut(&str, &str)) -> Result<(), SseError> {
-        let _ = (bytes, &mut take);
+    pub(super) fn push(&mut self, mut bytes: &[u8], mut take: impl FnMut(&str, &str)) -> Result<(), SseError> {
+        while let Some(end) = memchr::memchr2(b'\n', b'\r', bytes) {
+            let (line, rest) = bytes.split_at(end + 1);
+            bytes = rest;
+            self.line.extend_from_slice(line);
+            self.pending += line.len();
+            self.finish_line(&mut take)?;
+        }
+        self.line.extend_from_slice(bytes);
+        self.pending += bytes.len();
+        if self.pending > LONGEST {
+            return Err(SseError::TooLong);
+        }
+        Ok(())
+    }
+
+    fn finish_line(&mut self, take: &mut impl FnMut(&str, &str)) -> Result<(), SseError> {
+        let mut line = std::mem::take(&mut self.line);
+        if std::mem::take(&mut self.at_start) && line.starts_with(BYTE_ORDER_MARK) {
+            line.drain(..BYTE_ORDER_MARK.len());
+        }
+        if self.pending > LONGEST {
+            return Err(SseError::TooLong);
+        }
+        let ends_event = line == b"\r" || (line == b"\n" && !self.after_return);
+        self.after_return = line.ends_with(b"\r");
+        let line = String::from_utf8(line).map_err(|_| SseError::NotUtf8)?;
+        let _the_other_end_is_ours = self.lines.send(line);
+        let mut context = Context::from_waker(noop_waker_ref());
+        while let Poll::Ready(Some(event)) = Pin::new(&mut self.events).poll_next(&mut context) {
+            let event = event.map_err(|_| SseError::NotEvents)?;
+            take(&event.event, &event.data);
+        }
+        if ends_event {
+            self.pending = 0;
+        }
         Ok(())
     }
 }
 
-/// What the parser reads from: pieces that are there, and nothing to wait for.
-#[derive(Default)]
-struct Feed(VecDeque<Vec<u8>>);
+/// What the parser reads from: lines that are there, and nothing to wait for.
+struct Lines(Receiver<String>);
 
-impl Stream for Feed {
-    type Item = Result<Vec<u8>, Infallible>;
+impl Stream for Lines {
+    type Item = Result<String, Infallible>;
 
-    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        match self.0.pop_front() {
-            Some(piece) => Poll::Ready(Some(Ok(piece))),
-            None => Poll::Pending,
+    fn poll_next(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        match self.0.try_recv() {
+            Ok(line) => Poll::Ready(Some(Ok(line))),
+            Err(_) => Poll::Pending,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn events(pieces: &[&[u8]]) -> Result<Vec<(String, String)>, SseError> {
+        let mut parser = SseParser::new();
+        let mut events = Vec::new();
+        for piece in pieces {
+            parser.push(piece, |name, data| events.push((name.to_owned(), data.to_owned())))?;
+        }
+        Ok(events)
+    }
+
+    const STREAM: &str = "\u{feff}: hello\n\nevent: a\ndata: one\n\ndata: zwei ü\ndata: 三\r\n\r\n:\rdata:{\"x\":1}\r\revent: empty\n\ndata: [DONE]\n\n";
+
+    fn expected() -> Vec<(String, String)> {
+        [
+            ("a", "one"),
+            ("message", "zwei ü\n三"),
+            ("message", "{\"x\":1}"),
+            ("message", "[DONE]"),
+        ]
+        .map(|(name, data)| (name.to_owned(), data.to_owned()))
+        .to_vec()
+    }
+
+    #[test]
+    fn line_ends_comments_marks_and_names_are_read() {
+        assert_eq!(events(&[STREAM.as_bytes()]).unwrap(), expected());
+    }
+
+    #[test]
+    fn a_long_event_is_read_and_an_endless_one_refused() {
+        let long = format!("data: {}\n\n", "x".repeat(1 << 20));
+        let pieces: Vec<&[u8]> = long.as_bytes().chunks(1000).collect();
+        assert_eq!(events(&pieces).unwrap()[0].1.len(), 1 << 20);
+        let piece = vec![b'x'; 1 << 20];
+        assert_eq!(events(&[piece.as_slice(); 9]), Err(SseError::TooLong));
+        let lines = format!("data: {}\r\n", "x".repeat(1 << 10)).repeat(1 << 10);
+        assert_eq!(events(&[lines.as_bytes(); 9]), Err(SseError::TooLong));
+    }
+
+    #[test]
+    fn what_is_not_text_is_refused() {
+        assert_eq!(events(&[b"data: \xff\xfe\n\n"]), Err(SseError::NotUtf8));
+    }
+
+    proptest! {
+        #[test]
+        fn where_a_stream_is_cut_does_not_matter(cuts in proptest::collection::vec(0..STREAM.len(), 0..12)) {
+            let mut cuts = cuts;
+            cuts.sort_unstable();
+            let mut pieces = Vec::new();
+            let mut from = 0;
+            for cut in cuts {
+                pieces.push(&STREAM.as_bytes()[from..cut]);
+                from = cut;
+            }
+            pieces.push(&STREAM.as_bytes()[from..]);
+            prop_assert_eq!(events(&pieces).unwrap(), expected());
+        }
+
+        #[test]
+        fn no_bytes_are_fatal(pieces in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..64), 0..8)) {
+            let pieces: Vec<&[u8]> = pieces.iter().map(Vec::as_slice).collect();
+            let _either = events(&pieces);
         }
     }
 }
