@@ -55,7 +55,7 @@ impl NoRoute {
     pub fn kind(&self) -> ErrorKind {
         match self {
             NoRoute::NothingConnected { .. } => ErrorKind::NoBackend,
-            NoRoute::WrongDialect { .. } => ErrorKind::NotImplemented,
+            NoRoute::WrongDialect { .. } => ErrorKind::InvalidRequest,
         }
     }
 }

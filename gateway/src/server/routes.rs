@@ -39,7 +39,11 @@ async fn guarded(request: Request, next: axum::middleware::Next) -> Response<Bod
     match guard::refusal(request.headers(), request.uri()) {
         Some(reason) => {
             tracing::info!(status = 403, "refused: {reason}");
-            reply::error(WireFormat::of_path(request.uri().path()), ErrorKind::Forbidden, &reason)
+            reply::error(
+                WireFormat::of_path(request.uri().path()),
+                ErrorKind::Permission,
+                &reason,
+            )
         }
         None => next.run(request).await,
     }

@@ -3,6 +3,8 @@
 
 use serde::Serialize;
 
+pub use crate::wire::error::{ErrorKind as FailureKind, Failure};
+
 /// One thing that happens in an answer.
 ///
 /// A reader keeps to this grammar: one `Start`; then for each block one `Open`, any number of `Delta`, one `Close`;
@@ -112,40 +114,6 @@ impl Usage {
         self.output = later.output.or(self.output);
         self.reasoning = later.reasoning.or(self.reasoning);
     }
-}
-
-/// A failure, told by a backend or of our own making.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
-    /// What kind.
-    pub kind: FailureKind,
-    /// In words that the client may show.
-    pub message: String,
-}
-
-/// Kinds of failure that clients treat differently.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FailureKind {
-    /// The request is wrong (400).
-    InvalidRequest,
-    /// The prompt is longer than the context window (400).
-    ContextOverflow,
-    /// No or a wrong credential (401).
-    Authentication,
-    /// Not allowed (403).
-    Permission,
-    /// No such model or path (404).
-    NotFound,
-    /// Too large (413).
-    TooLarge,
-    /// Too many requests (429).
-    RateLimit,
-    /// The backend is overloaded (503, 529).
-    Overloaded,
-    /// It took too long (408, 504).
-    Timeout,
-    /// Anything else on the backend's side (500, 502).
-    Server,
 }
 
 /// A whole answer, collected from its events.
