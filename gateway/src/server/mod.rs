@@ -4,6 +4,7 @@
 //! thread. `routes` says what is answered where; `converse` is a conversation's way through; `turn` decides what goes
 //! into its prompt.
 
+mod answer_body;
 mod app;
 mod body;
 mod converse;

@@ -5,6 +5,7 @@
 //! block can be spliced in and everything else stays as it was. `answer` and `error` write the few bodies that are our
 //! own. Only [`convert`] takes a body apart, for a backend that speaks another format than the client.
 
+mod align;
 pub mod answer;
 mod chat;
 pub mod convert;
@@ -18,6 +19,7 @@ mod usage;
 
 use serde::Serialize;
 
+pub use align::Aligner;
 pub use prompt::{Block, BlockKind, Content, Insertion, Message, ParseError, Prompt, Role, Site};
 pub use scan::{Members, Text};
 pub use usage::UsageWatch;

@@ -1,0 +1,286 @@
+//! The body of an answer on its way to the client: passed on or converted, kept alive while nothing comes, and always
+//! brought to an end that its wire format knows.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
+
+use axum::body::Body;
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use http_body::{Body as _, Frame, SizeHint};
+use tokio::time::Sleep;
+
+use crate::wire::convert::answer::Usage;
+use crate::wire::convert::{AnswerContext, AnswerConverter};
+use crate::wire::error::{ErrorKind, Failure};
+use crate::wire::{Aligner, UsageWatch, WireFormat};
+
+/// Where the bytes of an answer come from.
+pub(super) enum Source {
+    /// The backend has not answered yet, and the client has its head already.
+    Waiting(BoxFuture<'static, Source>),
+    /// A whole answer, or a stream that cannot be looked into: passed on as it is.
+    Untouched {
+        /// The backend's body.
+        body: Body,
+        /// What it costs.
+        watch: UsageWatch,
+    },
+    /// A stream of events in the client's own format: whole events, otherwise untouched.
+    Events {
+        /// The backend's body.
+        body: Body,
+        /// Cuts it where events end.
+        aligner: Aligner,
+        /// What it costs.
+        watch: UsageWatch,
+    },
+    /// A stream of events in another format.
+    Converted {
+        /// The backend's body.
+        body: Body,
+        /// Makes the client's events of it.
+        converter: Box<AnswerConverter>,
+    },
+    /// Events of our own, or converted ones that are all there.
+    Ready {
+        /// What is left to be sent.
+        text: String,
+        /// What it cost.
+        usage: Usage,
+    },
+    /// Nothing is left.
+    Ended(Usage),
+}
+
+/// What was seen of an answer that is over, whether read to its end or left by its client.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct End {
+    /// From the request to the first byte of the answer, where one came.
+    pub first_byte: Option<Duration>,
+    /// What the backend counted.
+    pub usage: Usage,
+}
+
+/// The body of one answer.
+pub(super) struct AnswerBody {
+    source: Source,
+    format: WireFormat,
+    silence: Option<Silence>,
+    started: Instant,
+    first_byte: Option<Duration>,
+    /// Told once, when the answer is over.
+    ended: Option<Box<dyn FnOnce(End) + Send>>,
+}
+
+/// Tells when nothing was sent for a while. The timer is only set anew when it goes off, not for each event.
+struct Silence {
+    bound: Duration,
+    since: Instant,
+    timer: Pin<Box<Sleep>>,
+}
+
+impl AnswerBody {
+    /// `silence` is how long a stream may be silent before the client gets a sign of life; `None` for what is no stream
+    /// of events. `ended` is told when the answer is over.
+    pub(super) fn new(
+        source: Source,
+        format: WireFormat,
+        silence: Option<Duration>,
+        started: Instant,
+        ended: impl FnOnce(End) + Send + 'static,
+    ) -> AnswerBody {
+        AnswerBody {
+            source,
+            format,
+            silence: silence.map(|bound| Silence {
+                bound,
+                since: Instant::now(),
+                timer: Box::pin(tokio::time::sleep(bound)),
+            }),
+            started,
+            first_byte: None,
+            ended: Some(Box::new(ended)),
+        }
+    }
+
+    /// The next bytes from the source; empty ones say that there was something, and nothing to send.
+    fn poll_source(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, axum::Error>>> {
+        let (bytes, next) = match &mut self.source {
+            Source::Waiting(answer) => (Bytes::new(), Some(ready!(answer.as_mut().poll(context)))),
+            Source::Ready { text, usage } => (Bytes::from(std::mem::take(text)), Some(Source::Ended(*usage))),
+            Source::Ended(_) => return Poll::Ready(None),
+            Source::Untouched { body, watch } => match ready!(poll_data(body, context)) {
+                Some(Ok(bytes)) => {
+                    watch.see(&bytes);
+                    (bytes, None)
+                }
+                Some(Err(error)) => {
+                    self.source = Source::Ended(watch.usage());
+                    return Poll::Ready(Some(Err(error)));
+                }
+                None => (Bytes::new(), Some(Source::Ended(watch.usage()))),
+            },
+            Source::Events { body, aligner, watch } => match ready!(poll_data(body, context)) {
+                Some(Ok(bytes)) => {
+                    watch.see(&bytes);
+                    (aligner.push(bytes), None)
+                }
+                Some(Err(error)) if !aligner.is_between_events() => {
+                    self.source = Source::Ended(watch.usage());
+                    return Poll::Ready(Some(Err(error)));
+                }
+                // The rest of an event is of no use to anybody; that it broke is.
+                Some(Err(error)) => {
+                    let text = failure_event(self.format, broke(&error));
+                    (Bytes::from(text), Some(Source::Ended(watch.usage())))
+                }
+                None => (aligner.rest(), Some(Source::Ended(watch.usage()))),
+            },
+            Source::Converted { body, converter } => match ready!(poll_data(body, context)) {
+                Some(Ok(bytes)) => {
+                    let text = converter.push(&bytes);
+                    let ended = converter.ended().then(|| Source::Ended(converter.usage()));
+                    (Bytes::from(text), ended)
+                }
+                Some(Err(error)) => {
+                    let text = converter.finish(Some(&error.to_string()));
+                    (Bytes::from(text), Some(Source::Ended(converter.usage())))
+                }
+                None => (
+                    Bytes::from(converter.finish(None)),
+                    Some(Source::Ended(converter.usage())),
+                ),
+            },
+        };
+        if let Some(next) = next {
+            self.source = next;
+        }
+        Poll::Ready(Some(Ok(bytes)))
+    }
+
+    /// A sign of life, where it is time for one and a place for it.
+    fn poll_silence(&mut self, context: &mut Context<'_>) -> Poll<&'static str> {
+        let between_events = match &self.source {
+            Source::Events { aligner, .. } => aligner.is_between_events(),
+            Source::Untouched { .. } => false,
+            _ => true,
+        };
+        let Some(silence) = &mut self.silence else {
+            return Poll::Pending;
+        };
+        loop {
+            ready!(silence.timer.as_mut().poll(context));
+            let silent = silence.since.elapsed();
+            let is_due = silent >= silence.bound;
+            let wait = if is_due { silence.bound } else { silence.bound - silent };
+            silence.timer.as_mut().reset(tokio::time::Instant::now() + wait);
+            if is_due && between_events {
+                silence.since = Instant::now();
+                return Poll::Ready(sign_of_life(self.format));
+            }
+        }
+    }
+
+    fn sent(&mut self, bytes: Bytes) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        if let Some(silence) = &mut self.silence {
+            silence.since = Instant::now();
+        }
+        self.first_byte.get_or_insert_with(|| self.started.elapsed());
+        Poll::Ready(Some(Ok(Frame::data(bytes))))
+    }
+}
+
+impl http_body::Body for AnswerBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let this = self.get_mut();
+        loop {
+            match this.poll_source(context) {
+                Poll::Ready(Some(Ok(bytes))) if bytes.is_empty() => {}
+                Poll::Ready(Some(Ok(bytes))) => return this.sent(bytes),
+                Poll::Ready(Some(Err(error))) => return Poll::Ready(Some(Err(error))),
+                Poll::Ready(None) => return Poll::Ready(None),
+                Poll::Pending => {
+                    let sign = ready!(this.poll_silence(context));
+                    return Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(sign.as_bytes())))));
+                }
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.source {
+            Source::Untouched { body, .. } => body.is_end_stream(),
+            Source::Ended(_) => true,
+            _ => false,
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.source {
+            Source::Untouched { body, .. } => body.size_hint(),
+            Source::Ready { text, .. } => SizeHint::with_exact(text.len() as u64),
+            Source::Ended(_) => SizeHint::with_exact(0),
+            _ => SizeHint::default(),
+        }
+    }
+}
+
+/// The end of a body is its drop: a server does not poll one again whose length it has seen, and a client may leave.
+impl Drop for AnswerBody {
+    fn drop(&mut self) {
+        let usage = match &self.source {
+            Source::Untouched { watch, .. } | Source::Events { watch, .. } => watch.usage(),
+            Source::Converted { converter, .. } => converter.usage(),
+            Source::Ready { usage, .. } | Source::Ended(usage) => *usage,
+            Source::Waiting(_) => Usage::default(),
+        };
+        if let Some(ended) = self.ended.take() {
+            ended(End {
+                first_byte: self.first_byte,
+                usage,
+            });
+        }
+    }
+}
+
+/// The next data of a body. Trailers are left out: no client of these APIs reads them.
+fn poll_data(body: &mut Body, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, axum::Error>>> {
+    loop {
+        match ready!(Pin::new(&mut *body).poll_frame(context)) {
+            Some(Ok(frame)) => {
+                if let Ok(data) = frame.into_data() {
+                    return Poll::Ready(Some(Ok(data)));
+                }
+            }
+            Some(Err(error)) => return Poll::Ready(Some(Err(error))),
+            None => return Poll::Ready(None),
+        }
+    }
+}
+
+/// What says that we are still there: an event where the format has one for it, a comment otherwise.
+fn sign_of_life(format: WireFormat) -> &'static str {
+    match format {
+        WireFormat::Messages => "event: ping\ndata: {\"type\": \"ping\"}\n\n",
+        WireFormat::Chat | WireFormat::Responses => ": keep-alive\n\n",
+    }
+}
+
+fn broke(error: &axum::Error) -> Failure {
+    Failure {
+        kind: ErrorKind::Server,
+        message: format!("the backend's stream broke off: {error}"),
+    }
+}
+
+/// A failure as the last events of a stream in this format.
+#[must_use]
+pub(super) fn failure_event(format: WireFormat, failure: Failure) -> String {
+    AnswerConverter::new(format, format, AnswerContext::default()).fail(failure)
+}
