@@ -11,6 +11,8 @@
 pub mod answer;
 mod chat;
 mod converter;
+#[cfg(test)]
+mod golden;
 mod ids;
 mod messages;
 mod order;

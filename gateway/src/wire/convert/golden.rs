@@ -1,0 +1,336 @@
+//! Golden cases: what real clients and backends send, converted to both other formats and kept.
+//!
+//! `golden/FORMAT/{request,answer,stream}/` hold the sources, `golden/converted/` what became of them. That a
+//! conversion is right was read by people; that it stays so is checked here, and that it is well-formed is checked here for each: requests and
+//! answers are read back by their own format's reader, and by async-openai's types where it has them; streams are
+//! checked event by event.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::*;
+use crate::wire::WireFormat;
+
+const FORMATS: [(WireFormat, &str); 3] = [
+    (WireFormat::Chat, "chat"),
+    (WireFormat::Messages, "messages"),
+    (WireFormat::Responses, "responses"),
+];
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src/wire/convert/golden")
+}
+
+/// The sources of one kind, each with its name and text, in the order of their names.
+fn sources(format: &str, kind: &str) -> Vec<(String, String)> {
+    let mut sources: Vec<_> = std::fs::read_dir(folder().join(format).join(kind))
+        .unwrap()
+        .map(|entry| {
+            let path = entry.unwrap().path();
+            let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+            (name, std::fs::read_to_string(path).unwrap())
+        })
+        .collect();
+    sources.sort();
+    sources
+}
+
+/// Runs `convert` over every source of a kind for both other formats, and compares with what is kept.
+fn run(kind: &str, convert: impl Fn(WireFormat, WireFormat, &str) -> String) {
+    let mut table = BTreeMap::new();
+    for (from, from_name) in FORMATS {
+        for (name, source) in sources(from_name, kind) {
+            for (to, to_name) in FORMATS.into_iter().filter(|(to, _)| *to != from) {
+                let converted = convert(from, to, &source);
+                let kept = folder().join(format!("converted/{from_name}-to-{to_name}/{kind}/{name}.txt"));
+                check_kept(&kept, &converted);
+                *table.entry((from_name, to_name)).or_insert(0) += 1;
+            }
+        }
+    }
+    for ((from, to), cases) in table {
+        println!("{kind:<8} {from:>9} -> {to:<9} {cases:>3} cases");
+    }
+}
+
+/// With `UPDATE_GOLDEN=1` the file is written anew instead; the difference is then for people to read.
+fn check_kept(path: &Path, converted: &str) {
+    let converted = format!("{}\n", converted.trim_end());
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, &converted).unwrap();
+    }
+    let kept = std::fs::read_to_string(path).unwrap_or_default();
+    assert_eq!(
+        converted,
+        kept,
+        "{} differs; UPDATE_GOLDEN=1 writes it anew",
+        path.display()
+    );
+}
+
+fn context() -> AnswerContext {
+    AnswerContext {
+        id: "01J0000000000000000000TEST".to_owned(),
+        created: 1_700_000_000,
+        model: "the-clients-model".to_owned(),
+        stream_usage: true,
+        ..AnswerContext::default()
+    }
+}
+
+#[test]
+fn requests() {
+    run("request", |from, to, source| match request(from, to, source) {
+        Ok(converted) => {
+            check_request(to, &converted.body);
+            let mut text = String::new();
+            for (name, count) in converted.dropped.iter() {
+                writeln!(text, "dropped: {name} x{count}").unwrap();
+            }
+            format!("{text}{}", pretty(&converted.body))
+        }
+        Err(error) => format!("refused: {error}"),
+    });
+}
+
+#[test]
+fn answers() {
+    run("answer", |from, to, source| {
+        match AnswerConverter::new(from, to, context()).whole(source) {
+            Ok(body) => {
+                check_answer(to, &body);
+                pretty(&body)
+            }
+            Err(failure) => format!("{:?}: {}", failure.kind, failure.message),
+        }
+    });
+}
+
+#[test]
+fn streams() {
+    run("stream", |from, to, source| {
+        let whole = stream(from, to, &[source.as_bytes()]);
+        let bytes: Vec<&[u8]> = source.as_bytes().chunks(7).collect();
+        assert_eq!(
+            stream(from, to, &bytes),
+            whole,
+            "how a stream is cut up must not matter"
+        );
+        check_stream(to, &whole);
+        whole
+    });
+}
+
+fn stream(from: WireFormat, to: WireFormat, pieces: &[&[u8]]) -> String {
+    let mut converter = AnswerConverter::new(from, to, context());
+    let mut out: String = pieces.iter().map(|piece| converter.push(piece)).collect();
+    out.push_str(&converter.finish(None));
+    out
+}
+
+/// Indented, in the order in which it was written: only layout is added.
+fn pretty(json: &str) -> String {
+    let (mut out, mut depth, mut in_string, mut escaped) = (String::new(), 0, false, false);
+    let mut characters = json.chars().peekable();
+    while let Some(character) = characters.next() {
+        if in_string {
+            in_string = escaped || character != '"';
+            escaped = !escaped && character == '\\';
+            out.push(character);
+            continue;
+        }
+        let break_line = |out: &mut String, depth: usize| write!(out, "\n{}", "  ".repeat(depth)).unwrap();
+        match character {
+            '{' | '[' => {
+                out.push(character);
+                if !matches!(characters.peek(), Some('}' | ']')) {
+                    depth += 1;
+                    break_line(&mut out, depth);
+                }
+            }
+            '}' | ']' => {
+                if !out.ends_with(['{', '[']) {
+                    depth -= 1;
+                    break_line(&mut out, depth);
+                }
+                out.push(character);
+            }
+            ',' => {
+                out.push(',');
+                break_line(&mut out, depth);
+            }
+            ':' => out.push_str(": "),
+            character if character.is_whitespace() => {}
+            character => {
+                in_string = character == '"';
+                out.push(character);
+            }
+        }
+    }
+    out
+}
+
+/// A request reads as one of its own format, by our reader and by async-openai's types.
+fn check_request(format: WireFormat, body: &str) {
+    let members = Members::of(body).unwrap();
+    let (mut dropped, mut context) = (Dropped::default(), AnswerContext::default());
+    match format {
+        WireFormat::Chat => {
+            chat::read_request(&members, &mut dropped).unwrap();
+            parses::<async_openai::types::chat::CreateChatCompletionRequest>(body);
+        }
+        WireFormat::Messages => {
+            let request = messages::read_request(&members, &mut dropped).unwrap();
+            let sides: Vec<_> = request.messages.iter().map(|message| message.speaker).collect();
+            assert!(
+                sides.windows(2).all(|pair| pair[0] != pair[1]),
+                "sides alternate: {body}"
+            );
+        }
+        WireFormat::Responses => {
+            responses::read_request(&members, &mut dropped, &mut context).unwrap();
+            parses::<async_openai::types::responses::CreateResponse>(body);
+        }
+    }
+    assert!(
+        dropped.is_empty(),
+        "{format:?} writes what it does not read: {dropped:?}\n{body}"
+    );
+}
+
+/// An answer reads as one of its own format.
+fn check_answer(format: WireFormat, body: &str) {
+    match format {
+        WireFormat::Chat => parses::<async_openai::types::chat::CreateChatCompletionResponse>(body),
+        WireFormat::Messages => {
+            let message: Value = serde_json::from_str(body).unwrap();
+            for field in [
+                "id",
+                "type",
+                "role",
+                "content",
+                "model",
+                "stop_reason",
+                "stop_sequence",
+                "usage",
+            ] {
+                assert!(message.get(field).is_some(), "{field}: {body}");
+            }
+        }
+        WireFormat::Responses => parses::<async_openai::types::responses::Response>(body),
+    }
+}
+
+fn parses<T: serde::de::DeserializeOwned>(body: &str) {
+    if let Err(error) = serde_json::from_str::<T>(body) {
+        panic!("{error}\n{}", pretty(body));
+    }
+}
+
+/// A stream is what the strictest clients need.
+fn check_stream(format: WireFormat, stream: &str) {
+    let mut events = Vec::new();
+    let mut parser = sse::SseParser::new();
+    parser
+        .push(stream.as_bytes(), |name, data| {
+            events.push((name.to_owned(), data.to_owned()))
+        })
+        .unwrap();
+    match format {
+        WireFormat::Chat => check_chunks(&events),
+        WireFormat::Messages => check_message_events(&events),
+        WireFormat::Responses => check_response_events(&events),
+    }
+}
+
+fn check_chunks(events: &[(String, String)]) {
+    let (last, chunks) = events.split_last().unwrap();
+    assert_eq!(last.1, "[DONE]");
+    let failed = chunks.iter().any(|(_, data)| data.starts_with("{\"error\""));
+    let mut finished = 0;
+    for (_, data) in chunks.iter().filter(|(_, data)| !data.starts_with("{\"error\"")) {
+        let chunk: async_openai::types::chat::CreateChatCompletionStreamResponse =
+            serde_json::from_str(data).unwrap_or_else(|error| panic!("{error}: {data}"));
+        finished += chunk
+            .choices
+            .iter()
+            .filter(|choice| choice.finish_reason.is_some())
+            .count();
+    }
+    assert_eq!(finished, usize::from(!failed), "one finish_reason, last");
+}
+
+fn check_message_events(events: &[(String, String)]) {
+    let parsed: Vec<Value> = events
+        .iter()
+        .map(|(_, data)| serde_json::from_str(data).unwrap())
+        .collect();
+    for ((name, _), event) in events.iter().zip(&parsed) {
+        assert_eq!(event["type"], name.as_str());
+    }
+    let names: Vec<&str> = events.iter().map(|(name, _)| name.as_str()).collect();
+    if names.last() == Some(&"error") {
+        return;
+    }
+    assert_eq!(names.first(), Some(&"message_start"));
+    assert_eq!(names[names.len() - 2..], ["message_delta", "message_stop"]);
+    assert_eq!(parsed[0]["message"]["content"], serde_json::json!([]));
+    assert!(parsed[0]["message"]["usage"]["input_tokens"].is_u64());
+    let (mut next, mut open) = (0, None);
+    for event in &parsed {
+        match event["type"].as_str().unwrap() {
+            "content_block_start" => {
+                assert_eq!(
+                    (open, event["index"].as_u64()),
+                    (None, Some(next)),
+                    "dense, one at a time"
+                );
+                open = Some(next);
+                next += 1;
+            }
+            "content_block_delta" => assert_eq!(event["index"].as_u64(), open),
+            "content_block_stop" => {
+                assert_eq!(event["index"].as_u64(), open);
+                open = None;
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(open, None);
+}
+
+fn check_response_events(events: &[(String, String)]) {
+    let mut items = 0;
+    for (number, (name, data)) in events.iter().enumerate() {
+        parses::<async_openai::types::responses::ResponseStreamEvent>(data);
+        let event: Value = serde_json::from_str(data).unwrap();
+        assert_eq!(event["type"], name.as_str());
+        assert_eq!(event["sequence_number"], number);
+        match name.as_str() {
+            "response.output_item.added" => {
+                assert_eq!(event["output_index"], items, "dense");
+                items += 1;
+            }
+            "response.output_item.done" => assert_eq!(event["output_index"], items - 1, "one at a time"),
+            _ => {}
+        }
+    }
+    let names: Vec<&str> = events.iter().map(|(name, _)| name.as_str()).collect();
+    let last = *names.last().unwrap();
+    assert!(
+        ["response.completed", "response.incomplete", "response.failed"].contains(&last),
+        "{last}"
+    );
+    if last != "response.failed" {
+        assert_eq!(names[..2], ["response.created", "response.in_progress"]);
+        let done = names
+            .iter()
+            .filter(|name| **name == "response.output_item.done")
+            .count();
+        assert_eq!(done, items);
+    }
+}
