@@ -1,7 +1,7 @@
 //! Golden cases: what real clients and backends send, converted to both other formats and kept.
 //!
-//! `golden/FORMAT/{request,answer,stream}/` hold the sources, `golden/converted/` what became of them. That a
-//! conversion is right was read by people; that it stays so is checked here, and that it is well-formed is checked here for each: requests and
+//! `golden/FORMAT/{request,answer,stream}/` hold the sources, `golden/converted/` what became of them. That a conversion
+//! is right was read by people; that it stays so is checked here. So is for each that it is well-formed: requests and
 //! answers are read back by their own format's reader, and by async-openai's types where it has them; streams are
 //! checked event by event.
 

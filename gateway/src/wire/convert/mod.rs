@@ -11,6 +11,7 @@
 pub mod answer;
 mod chat;
 mod converter;
+mod estimate;
 #[cfg(test)]
 mod golden;
 mod ids;
@@ -28,6 +29,7 @@ use self::answer::{Answer, Event};
 use self::request::{Dropped, Request};
 use super::{Members, ParseError, WireFormat};
 pub use converter::AnswerConverter;
+pub use estimate::estimate;
 
 /// Why a request cannot be converted.
 #[derive(Debug, Error, PartialEq, Eq)]
@@ -124,15 +126,24 @@ pub fn request(from: WireFormat, to: WireFormat, body: &str) -> Result<Converted
         Members::of(body.trim_ascii()).ok_or_else(|| ParseError::Json("the body is no JSON object".to_owned()))?;
     let mut dropped = Dropped::default();
     let mut context = AnswerContext::default();
-    let request = match from {
-        WireFormat::Chat => chat::read_request(&members, &mut dropped)?,
-        WireFormat::Messages => messages::read_request(&members, &mut dropped)?,
-        WireFormat::Responses => responses::read_request(&members, &mut dropped, &mut context)?,
-    };
+    let request = read_request(from, &members, &mut dropped, &mut context)?;
     context.model = request.model.clone().into_owned();
     context.stream_usage = request.stream_usage;
     let body = write_request(to, &request, &mut dropped, &mut context);
     Ok(Converted { body, dropped, context })
+}
+
+fn read_request<'a>(
+    from: WireFormat,
+    members: &Members<'a>,
+    dropped: &mut Dropped,
+    context: &mut AnswerContext,
+) -> Result<Request<'a>, ConvertError> {
+    match from {
+        WireFormat::Chat => chat::read_request(members, dropped),
+        WireFormat::Messages => messages::read_request(members, dropped),
+        WireFormat::Responses => responses::read_request(members, dropped, context),
+    }
 }
 
 fn write_request(to: WireFormat, request: &Request<'_>, dropped: &mut Dropped, context: &mut AnswerContext) -> String {

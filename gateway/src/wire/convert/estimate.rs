@@ -1,0 +1,62 @@
+//! How many tokens a request is, where no backend will count it: for clients that decide by it when to compact.
+//!
+//! An estimate has to count what the model will see: tools and their results as much as words. Too low, and the client
+//! never compacts; too high, and it compacts in the middle of a task.
+
+use super::request::{Dropped, Part, Request, Source};
+use super::{AnswerContext, ConvertError, read_request};
+use crate::wire::{Members, ParseError, WireFormat};
+
+/// An image costs what Anthropic documents as its maximum (width x height / 750, images being scaled down to at most
+/// this): its size is not looked up.
+const IMAGE: u64 = 1_600;
+/// Characters of base64 for each token of a document. A page of a PDF is some 60 kB and 1,500 tokens.
+const DOCUMENT_CHARACTERS: u64 = 40;
+/// What chat templates put around a message.
+const AROUND_MESSAGE: u64 = 4;
+/// What chat templates put around a tool's definition.
+const AROUND_TOOL: u64 = 8;
+
+/// Estimates a request's tokens. `count` tokenizes text.
+///
+/// # Errors
+/// [`ConvertError`] where the body is no request.
+pub fn estimate(format: WireFormat, body: &str, count: impl Fn(&str) -> u32) -> Result<u64, ConvertError> {
+    let members =
+        Members::of(body.trim_ascii()).ok_or_else(|| ParseError::Json("the body is no JSON object".to_owned()))?;
+    let (mut dropped, mut context) = (Dropped::default(), AnswerContext::default());
+    let request = read_request(format, &members, &mut dropped, &mut context)?;
+    Ok(of_request(&request, &|text| u64::from(count(text))))
+}
+
+fn of_request(request: &Request<'_>, count: &dyn Fn(&str) -> u64) -> u64 {
+    let messages = request
+        .messages
+        .iter()
+        .map(|message| AROUND_MESSAGE + of_parts(&message.parts, count));
+    let tools = request.tools.iter().map(|tool| {
+        let description = tool.description.as_deref().map_or(0, count);
+        let schema = tool.schema.as_deref().map_or(0, |schema| count(schema.get()));
+        AROUND_TOOL + count(&tool.name) + description + schema
+    });
+    messages.chain(tools).sum()
+}
+
+fn of_parts(parts: &[Part<'_>], count: &dyn Fn(&str) -> u64) -> u64 {
+    parts.iter().map(|part| of_part(part, count)).sum()
+}
+
+fn of_part(part: &Part<'_>, count: &dyn Fn(&str) -> u64) -> u64 {
+    match part {
+        Part::Text { text, .. } => count(text),
+        Part::Image { .. } => IMAGE,
+        Part::Document { source, .. } => match source {
+            Source::Text(text) => count(text),
+            Source::Base64 { data, .. } => data.len() as u64 / DOCUMENT_CHARACTERS,
+            Source::Url(_) | Source::File(_) => IMAGE,
+        },
+        Part::Thinking(thinking) => count(&thinking.text),
+        Part::ToolCall(call) => count(&call.name) + count(&call.arguments),
+        Part::ToolResult(result) => AROUND_MESSAGE + of_parts(&result.parts, count),
+    }
+}
