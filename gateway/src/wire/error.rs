@@ -9,6 +9,8 @@ use super::WireFormat;
 pub enum ErrorKind {
     /// 400: the request is wrong.
     InvalidRequest,
+    /// 401: the caller is not known.
+    Unauthenticated,
     /// 403: the caller may not ask this.
     Forbidden,
     /// 404: there is no such path or model.
@@ -19,6 +21,8 @@ pub enum ErrorKind {
     TooLarge,
     /// 426: the client asks for a protocol that is not spoken here.
     UpgradeRefused,
+    /// 429: the caller has asked too often.
+    RateLimited,
     /// 501: a conversion that does not exist yet.
     NotImplemented,
     /// 502: the backend cannot be reached or broke off before answering.
@@ -33,11 +37,13 @@ impl ErrorKind {
     pub fn status(self) -> http::StatusCode {
         match self {
             ErrorKind::InvalidRequest => http::StatusCode::BAD_REQUEST,
+            ErrorKind::Unauthenticated => http::StatusCode::UNAUTHORIZED,
             ErrorKind::Forbidden => http::StatusCode::FORBIDDEN,
             ErrorKind::NotFound => http::StatusCode::NOT_FOUND,
             ErrorKind::Timeout => http::StatusCode::REQUEST_TIMEOUT,
             ErrorKind::TooLarge => http::StatusCode::PAYLOAD_TOO_LARGE,
             ErrorKind::UpgradeRefused => http::StatusCode::UPGRADE_REQUIRED,
+            ErrorKind::RateLimited => http::StatusCode::TOO_MANY_REQUESTS,
             ErrorKind::NotImplemented => http::StatusCode::NOT_IMPLEMENTED,
             ErrorKind::BadGateway => http::StatusCode::BAD_GATEWAY,
             ErrorKind::NoBackend => http::StatusCode::SERVICE_UNAVAILABLE,
@@ -49,10 +55,12 @@ impl ErrorKind {
             ErrorKind::InvalidRequest | ErrorKind::UpgradeRefused | ErrorKind::NotImplemented => {
                 "invalid_request_error"
             }
+            ErrorKind::Unauthenticated => "authentication_error",
             ErrorKind::Forbidden => "permission_error",
             ErrorKind::NotFound => "not_found_error",
             ErrorKind::Timeout => "timeout_error",
             ErrorKind::TooLarge => "request_too_large",
+            ErrorKind::RateLimited => "rate_limit_error",
             ErrorKind::BadGateway | ErrorKind::NoBackend => "api_error",
         }
     }
@@ -60,11 +68,13 @@ impl ErrorKind {
     fn openai(self) -> (&'static str, &'static str) {
         match self {
             ErrorKind::InvalidRequest => ("invalid_request_error", "invalid_request"),
+            ErrorKind::Unauthenticated => ("invalid_request_error", "invalid_api_key"),
             ErrorKind::Forbidden => ("invalid_request_error", "forbidden"),
             ErrorKind::NotFound => ("invalid_request_error", "not_found"),
             ErrorKind::Timeout => ("invalid_request_error", "request_timeout"),
             ErrorKind::TooLarge => ("invalid_request_error", "request_too_large"),
             ErrorKind::UpgradeRefused => ("invalid_request_error", "upgrade_required"),
+            ErrorKind::RateLimited => ("requests", "rate_limit_exceeded"),
             ErrorKind::NotImplemented => ("invalid_request_error", "not_implemented"),
             ErrorKind::BadGateway => ("server_error", "bad_gateway"),
             ErrorKind::NoBackend => ("server_error", "no_backend"),

@@ -32,6 +32,11 @@ impl<'a> Members<'a> {
             .map(|(_, value)| *value)
     }
 
+    /// The names in their order, repeated ones included.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(name, _)| name.as_ref())
+    }
+
     /// The value of `key` where it is a string.
     #[must_use]
     pub fn text(&self, key: &str) -> Option<Text<'a>> {
