@@ -20,10 +20,12 @@
 //! # Ok::<(), ParseError>(())
 //! ```
 
+pub mod access;
 pub mod backend;
 pub mod cli;
 pub mod config;
 pub mod inject;
+pub mod metrics;
 pub mod server;
 pub mod session;
 pub mod store;

@@ -9,6 +9,7 @@
     reason = "tests: whatever goes wrong is a failure, and should say where"
 )]
 
+mod access;
 mod bad_input;
 mod bytes;
 mod clients;

@@ -14,6 +14,7 @@ use crate::wire::{Dialect, WireFormat};
 pub use credentials::{apply_credentials, client_credential_vendor};
 pub use discovery::Discovery;
 pub use models::{list_models, render_models};
+pub(crate) use routing::matches;
 pub use routing::{NoRoute, Router, Target};
 pub use transport::{SendError, Transport};
 

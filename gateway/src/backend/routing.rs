@@ -191,7 +191,8 @@ impl Router {
 }
 
 /// Whether a name fits a pattern in which `*` stands for any run of characters.
-fn matches(pattern: &str, name: &str) -> bool {
+#[must_use]
+pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else {
         return false;

@@ -40,8 +40,9 @@ impl ConfigCommand {
         };
         if json {
             let backends: Vec<_> = config.backends.iter().map(|backend| backend.name.as_str()).collect();
+            let keys: Vec<_> = config.keys.iter().map(|key| key.name.as_str()).collect();
             output::json(
-                &json!({"ok": true, "file": config.file, "listen": config.listen, "backends": backends, "routes": config.routes.len()}),
+                &json!({"ok": true, "file": config.file, "listen": config.listen, "backends": backends, "routes": config.routes.len(), "keys": keys}),
             );
             return Ok(ExitCode::SUCCESS);
         }
@@ -65,6 +66,25 @@ impl ConfigCommand {
                 "route:         {} -> {}{rename}",
                 route.model, config.backends[route.backend].name
             ));
+        }
+        for key in &config.keys {
+            let restricted = [
+                ("models", key.models.is_some()),
+                ("backends", key.backends.is_some()),
+                ("roots", key.roots.is_some()),
+                ("rate", key.requests_per_minute.is_some()),
+            ];
+            let limits: Vec<_> = restricted
+                .iter()
+                .filter(|(_, set)| *set)
+                .map(|(name, _)| *name)
+                .collect();
+            let limits = if limits.is_empty() {
+                "not restricted".to_owned()
+            } else {
+                format!("restricted in {}", limits.join(", "))
+            };
+            output::line(&format!("key:           {} ({limits})", key.name));
         }
         if config.backends.is_empty() {
             output::line("backends:      none; a client's own vendor, else a model server on loopback, is used");

@@ -7,6 +7,7 @@ mod config;
 mod error;
 mod index;
 mod init;
+mod key;
 mod output;
 mod progress;
 mod run;
@@ -68,6 +69,8 @@ enum Command {
     Status(status::Status),
     /// Look at the configuration
     Config(config::ConfigCommand),
+    /// Make access keys, for a gateway that others use too
+    Key(key::KeyCommand),
 }
 
 /// Runs a command line and returns the process's exit code.
@@ -92,6 +95,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Why(command) => command.run(&common),
         Command::Status(command) => command.run(&common),
         Command::Config(command) => command.run(&common),
+        Command::Key(command) => command.run(&common),
     };
     match done {
         Ok(code) => code,

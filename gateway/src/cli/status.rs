@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{CliError, Common, output};
 use crate::config::paths;
 use crate::server::Repository;
-use crate::store::{SqliteStore, Store};
+use crate::store::{KeyUsage, SqliteStore, Store, UsageSum};
 
 /// Where everything is, and how it is doing.
 #[derive(Args)]
@@ -26,7 +26,13 @@ impl Status {
         let repository = Repository::open(&common.directory()?, &config, &state_dir);
         let running =
             std::net::TcpStream::connect_timeout(&config.listen, std::time::Duration::from_millis(200)).is_ok();
-        let ledger = SqliteStore::open(&state_dir, &config.limits).and_then(|(store, _)| store.counts());
+        let today = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date();
+        let store = SqliteStore::open(&state_dir, &config.limits);
+        let (ledger, usage) = match &store {
+            Ok((store, _)) => (store.counts().map_err(|error| error.to_string()), store.usage(today)),
+            Err(error) => (Err(error.to_string()), Ok(Vec::new())),
+        };
+        let usage = usage.unwrap_or_default();
         let worktree = repository.engine.as_ref().map(|engine| engine.worktree().clone());
         let status = json!({
             "version": env!("CARGO_PKG_VERSION"),
@@ -35,7 +41,8 @@ impl Status {
             "running": running,
             "state": state_dir,
             "ledger": ledger.as_ref().ok(),
-            "ledger_problem": ledger.as_ref().err().map(ToString::to_string),
+            "ledger_problem": ledger.as_ref().err(),
+            "keys": config.keys.iter().map(|key| &key.name).collect::<Vec<_>>(),
             "root": repository.root,
             "repository_problem": repository.problem,
             "repository_config_problem": repository.config_problem.as_ref().map(ToString::to_string),
@@ -47,6 +54,8 @@ impl Status {
             })).collect::<Vec<_>>(),
         });
         if self.json {
+            let mut status = status;
+            status["usage"] = json!(usage);
             output::json(&status);
         } else {
             for (key, value) in status
@@ -58,7 +67,44 @@ impl Status {
                 let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
                 output::line(&format!("{key:<26} {value}"));
             }
+            output::print(&table(&usage));
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// What each key used, a line for each key and span of time; days are those of UTC.
+fn table(usage: &[KeyUsage]) -> String {
+    if usage.is_empty() {
+        return String::new();
+    }
+    let widest = usage
+        .iter()
+        .map(|usage| usage.key.chars().count())
+        .max()
+        .unwrap_or(0)
+        .max(8);
+    let mut text = format!(
+        "\n{:<widest$}  {:<7}  {:>9}  {:>12}  {:>12}  {:>12}\n",
+        "key", "span", "requests", "input", "cached", "output"
+    );
+    for usage in usage {
+        let key = if usage.key.is_empty() { "(no key)" } else { &usage.key };
+        for (span, sum) in [
+            ("today", usage.today),
+            ("30 days", usage.thirty_days),
+            ("all", usage.all),
+        ] {
+            let UsageSum {
+                requests,
+                input,
+                output,
+                cached,
+            } = sum;
+            text.push_str(&format!(
+                "{key:<widest$}  {span:<7}  {requests:>9}  {input:>12}  {cached:>12}  {output:>12}\n"
+            ));
+        }
+    }
+    text
 }

@@ -140,6 +140,7 @@ fn full(receipt: &Receipt) -> String {
     field("at", &receipt.at);
     field("worktree", &receipt.worktree);
     field("asked", &receipt.first_words);
+    field("key", receipt.key.as_deref().unwrap_or_default());
     field("session", receipt.session.as_deref().unwrap_or_default());
     field("side", receipt.side_request.as_deref().unwrap_or_default());
     field(

@@ -8,6 +8,7 @@
 mod backends;
 pub mod env_vars;
 mod files;
+mod keys;
 pub mod paths;
 mod raw;
 mod resolve;
@@ -18,9 +19,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub use files::ConfigError;
+pub use keys::check_name;
 pub use resolve::{Overrides, load, repository};
 pub use secret::Secret;
 
+use crate::access::KeyHash;
 use crate::wire::Dialect;
 
 /// The configuration in force: valid, complete, with every default filled in.
@@ -28,7 +31,7 @@ use crate::wire::Dialect;
 pub struct Config {
     /// The file that was read, if there was one.
     pub file: Option<PathBuf>,
-    /// Where to listen; always a loopback address.
+    /// Where to listen; a loopback address unless there are keys.
     pub listen: SocketAddr,
     /// Directories, besides the served root, whose repositories may be served; canonical.
     pub roots: Vec<PathBuf>,
@@ -38,6 +41,8 @@ pub struct Config {
     pub backends: Vec<BackendConfig>,
     /// Which models go where, first match wins.
     pub routes: Vec<RouteConfig>,
+    /// Who may ask; everybody where there are none.
+    pub keys: Vec<KeyConfig>,
     /// What is packed.
     pub context: ContextConfig,
     /// Where memory is written.
@@ -76,6 +81,23 @@ pub struct RouteConfig {
     pub backend: usize,
     /// The name under which the backend knows the model.
     pub rename: Option<String>,
+}
+
+/// An access key: who holds it, and what it opens. A list that is absent restricts nothing.
+#[derive(Debug, Clone)]
+pub struct KeyConfig {
+    /// The name that logs, receipts, metrics and the ledger use.
+    pub name: String,
+    /// All that is kept of the key.
+    pub hash: KeyHash,
+    /// Models that may be asked for; `*` stands for any run of characters.
+    pub models: Option<Vec<String>>,
+    /// Names of backends that its requests may go to.
+    pub backends: Option<Vec<String>>,
+    /// Directories whose worktrees it may see; canonical.
+    pub roots: Option<Vec<PathBuf>>,
+    /// How many requests it may make within any sixty seconds.
+    pub requests_per_minute: Option<u32>,
 }
 
 /// What is packed into a prompt, and how much of it.

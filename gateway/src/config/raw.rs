@@ -16,6 +16,8 @@ pub(crate) struct UserFile {
     #[serde(default)]
     pub(crate) routes: Vec<Route>,
     #[serde(default)]
+    pub(crate) keys: Vec<Key>,
+    #[serde(default)]
     pub(crate) context: Context,
     #[serde(default)]
     pub(crate) memory: Memory,
@@ -62,6 +64,17 @@ pub(crate) struct Route {
     pub(crate) model: String,
     pub(crate) backend: String,
     pub(crate) rename: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Key {
+    pub(crate) name: String,
+    pub(crate) hash: String,
+    pub(crate) models: Option<Vec<String>>,
+    pub(crate) backends: Option<Vec<String>>,
+    pub(crate) roots: Option<Vec<String>>,
+    pub(crate) requests_per_minute: Option<u32>,
 }
 
 #[derive(Debug, Default, Clone, Deserialize)]

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::backends::{backends, routes};
+use super::keys::keys;
 use super::raw::{self, RepositoryFile, UserFile};
 use super::{Config, ConfigError, ContextConfig, LimitsConfig, MemoryWrite, TestConfig, env_vars, files, paths};
 
@@ -42,6 +43,7 @@ pub fn load(overrides: &Overrides) -> Result<Config, ConfigError> {
     Ok(Config {
         file: text.is_some().then(|| path.clone()),
         listen: listen(overrides, &file, &origin)?,
+        keys: keys(&origin, &file.keys, &backends)?,
         roots: roots(&origin, file.roots.as_deref().unwrap_or_default())?,
         discover: discover(&file),
         routes: routes(&origin, &file.routes, &backends)?,
@@ -135,12 +137,12 @@ fn listen(overrides: &Overrides, file: &UserFile, origin: &str) -> Result<Socket
             format!("`{value}` is not an address; write for instance `{DEFAULT_LISTEN}`"),
         )
     })?;
-    if !address.ip().is_loopback() {
+    if !address.ip().is_loopback() && file.keys.is_empty() {
         return Err(wrong(
             origin,
             "listen",
             format!(
-                "{address} can be reached from other machines, and Muninn has no access keys yet: only loopback addresses are allowed"
+                "{address} can be reached from other machines, and there is no access key: only loopback addresses are allowed without one. `muninn key new NAME` makes one"
             ),
         ));
     }

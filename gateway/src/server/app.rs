@@ -5,10 +5,12 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use tokio_util::task::TaskTracker;
 
+use crate::access::Access;
 use crate::backend::{Router, Transport};
 use crate::config::{Config, ConfigError, paths};
+use crate::metrics::{Finished, Metrics};
 use crate::server::Repository;
-use crate::store::{SqliteStore, Store};
+use crate::store::{SqliteStore, Store, UsageSum};
 
 /// What the user's configuration says, ready for use. Replaced as a whole when the configuration is read again, so a
 /// request takes it once, at its start, and sees one configuration to its end.
@@ -17,6 +19,8 @@ pub struct Settings {
     pub config: Config,
     /// Which backend answers what.
     pub router: Router,
+    /// Who may ask. Taken over from the settings before by [`Access::renewed`], so that rates go on being counted.
+    pub access: Access,
 }
 
 /// The state behind all requests; one for each process.
@@ -24,6 +28,11 @@ pub struct Shared {
     settings: RwLock<Arc<Settings>>,
     /// The served repository.
     pub repository: Repository,
+    /// What is counted, for `GET /metrics`.
+    pub metrics: Arc<Metrics>,
+    /// Whether other machines reach the address that is listened on. It was settled when the process started: whatever
+    /// the configuration says later, nobody is served there without a key.
+    pub exposed: bool,
     /// Ledger and receipts; absent where the state directory cannot be used, and then nothing is injected.
     pub store: Option<Arc<dyn Store>>,
     /// Why there is no store.
@@ -38,6 +47,7 @@ impl Shared {
     pub fn open(config: Config, directory: &Path, own_port: u16) -> Result<Shared, ConfigError> {
         let state_dir = paths::state_dir()?;
         let repository = Repository::open(directory, &config, &state_dir);
+        config.check_key_roots(&repository.root)?;
         if let Some(problem) = &repository.problem {
             tracing::warn!("{problem}: requests are forwarded without context");
         }
@@ -45,10 +55,18 @@ impl Shared {
             tracing::warn!("{problem}; the file is ignored");
         }
         let (store, store_problem) = open_store(&config, &state_dir);
-        let router = Router::new(&config, own_port);
+        let metrics = Arc::new(Metrics::default());
+        metrics.know_backends(config.backends.iter().map(|backend| backend.name.as_str()));
+        let settings = Settings {
+            router: Router::new(&config, own_port),
+            access: Access::new(&config.keys),
+            config,
+        };
         Ok(Shared {
-            settings: RwLock::new(Arc::new(Settings { config, router })),
+            exposed: !settings.config.listen.ip().is_loopback(),
+            settings: RwLock::new(Arc::new(settings)),
             repository,
+            metrics,
             store,
             store_problem,
         })
@@ -58,6 +76,21 @@ impl Shared {
     #[must_use]
     pub fn settings(&self) -> Arc<Settings> {
         Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Writes down a request that is over: in the metrics, and among what its key used.
+    pub fn finished(&self, finished: &Finished<'_>) {
+        self.metrics.finished(finished);
+        if let Some(store) = &self.store {
+            let usage = UsageSum {
+                requests: 1,
+                input: finished.usage.input,
+                output: finished.usage.output,
+                cached: finished.usage.cached,
+            };
+            let today = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date();
+            store.note_usage(finished.key, today, usage);
+        }
     }
 }
 

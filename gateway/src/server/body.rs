@@ -81,7 +81,8 @@ pub(super) async fn read(mut body: Body, announced: Option<u64>, limits: &Limits
     }
 }
 
-async fn drain(mut body: Body) {
+/// Reads what a client still sends, for as long as it may take, and drops it.
+pub(super) async fn drain(mut body: Body) {
     let until = Instant::now() + DRAIN;
     while let Ok(Some(Ok(_))) =
         tokio::time::timeout(until.saturating_duration_since(Instant::now()), body.frame()).await

@@ -1,7 +1,7 @@
 //! The three conversation endpoints: read, plan, send, stream back.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use bytes::Bytes;
@@ -9,10 +9,12 @@ use http::request::Parts;
 use http::{HeaderMap, Response};
 use muninn_context_engine::{Limits, render, tokens};
 
-use super::turn::{Mode, Plan, millis, new_receipt, plan};
+use super::turn::{Plan, millis, new_receipt, not_for_this_key, plan};
 use super::{App, Settings, Shared, body, headers, reply};
+use crate::access::{Caller, Forbidden};
 use crate::backend::{Backend, CONTEXT_MODEL, NoRoute, Target, apply_credentials};
 use crate::inject::splice;
+use crate::metrics::{Active, Finished, observed};
 use crate::session::newest_human_turn;
 use crate::store::{Outcome, Receipt, ReceiptItem};
 use crate::wire::answer::Answer;
@@ -28,6 +30,8 @@ const CONTEXT_MODEL_PATIENCE: std::time::Duration = std::time::Duration::from_se
 /// Answers one request of a conversation.
 pub(super) async fn converse(app: App, format: WireFormat, parts: Parts, body: Body) -> Response<Body> {
     let settings = app.shared.settings();
+    let caller = Caller::of(&parts.extensions);
+    let active = app.shared.metrics.started();
     let announced = parts
         .headers
         .get(http::header::CONTENT_LENGTH)
@@ -38,14 +42,16 @@ pub(super) async fn converse(app: App, format: WireFormat, parts: Parts, body: B
     };
     let started = Instant::now();
     let prepared = if body.len() > LARGE {
-        let (shared, settings, client, runtime) = (
+        let (shared, settings, caller, client, runtime) = (
             Arc::clone(&app.shared),
             Arc::clone(&settings),
+            caller.clone(),
             parts.headers.clone(),
             tokio::runtime::Handle::current(),
         );
-        let work =
-            tokio::task::spawn_blocking(move || runtime.block_on(prepare(&shared, &settings, format, &client, body)));
+        let work = tokio::task::spawn_blocking(move || {
+            runtime.block_on(prepare(&shared, &settings, &caller, format, &client, body))
+        });
         match work.await {
             Ok(prepared) => prepared,
             Err(error) => {
@@ -53,18 +59,25 @@ pub(super) async fn converse(app: App, format: WireFormat, parts: Parts, body: B
             }
         }
     } else {
-        prepare(&app.shared, &settings, format, &parts.headers, body).await
+        prepare(&app.shared, &settings, &caller, format, &parts.headers, body).await
     };
     let (body, route, mut receipt) = match prepared {
         Ok(prepared) => prepared,
-        Err(refusal) => return refusal.response(format),
+        Err(refusal) => {
+            if refusal.kind == ErrorKind::Permission {
+                app.shared.metrics.refused(caller.name(), refusal.kind);
+            }
+            return refusal.response(format);
+        }
     };
-    receipt.ms = millis(started.elapsed());
+    let added = started.elapsed();
+    receipt.ms = millis(added);
     let mut response = match route {
         Route::Context(answer, streamed) => reply::answer(format, &answer, streamed),
         Route::Backend(backend) => forward(&app, &parts, format, &backend, body).await,
     };
     reply::label(&mut response, &receipt.id, receipt.outcome);
+    let response = observe(&app, caller, active, (started, added), (format, &receipt), response);
     let (shared, status) = (Arc::clone(&app.shared), response.status().as_u16());
     // Once this task has written the answer's head: the client does not wait for our bookkeeping.
     app.bookkeeping.spawn(async move { keep(&shared, receipt, status) });
@@ -98,10 +111,56 @@ impl From<NoRoute> for Refusal {
     }
 }
 
+impl From<Forbidden> for Refusal {
+    fn from(error: Forbidden) -> Self {
+        Refusal {
+            kind: ErrorKind::Permission,
+            message: error.to_string(),
+        }
+    }
+}
+
+/// Watches an answer to its end, and then writes the request down.
+fn observe(
+    app: &App,
+    caller: Caller,
+    active: Active,
+    (started, added): (Instant, Duration),
+    (format, receipt): (WireFormat, &Receipt),
+    response: Response<Body>,
+) -> Response<Body> {
+    let (shared, backend) = (Arc::clone(&app.shared), receipt.backend.clone());
+    let (outcome, injected_tokens) = (receipt.outcome, receipt.tokens);
+    let (head, body) = response.into_parts();
+    let status = head.status.as_u16();
+    let streamed = head
+        .headers
+        .get(http::header::CONTENT_TYPE)
+        .is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
+    let body = observed(body, &head.headers, started, move |end| {
+        shared.finished(&Finished {
+            key: caller.name(),
+            format,
+            backend: &backend,
+            spoken: format,
+            status,
+            streamed,
+            first_byte: end.first_byte,
+            added,
+            usage: end.usage,
+            outcome,
+            injected_tokens,
+        });
+        drop(active);
+    });
+    Response::from_parts(head, body)
+}
+
 /// From the client's body to the backend's.
 async fn prepare(
     shared: &Arc<Shared>,
     settings: &Settings,
+    caller: &Caller,
     format: WireFormat,
     client: &HeaderMap,
     body: Bytes,
@@ -112,16 +171,18 @@ async fn prepare(
     };
     let prompt = Prompt::parse(format, &body).map_err(|error| invalid(error.to_string()))?;
     let model = prompt.model().map(Text::decode).unwrap_or_default();
-    let receipt = new_receipt(shared, format, &model);
+    caller.check_model(&model, &prompt.members)?;
+    let receipt = new_receipt(shared, caller, format, &model);
     let target = settings.router.route(format, &model, client).await?;
     let (backend, rename) = match target {
         Target::Context => {
-            let (answer, receipt) = answer_with_context(shared, settings, &prompt, receipt).await;
+            let (answer, receipt) = answer_with_context(shared, settings, caller, &prompt, receipt).await;
             let streamed = prompt.stream();
             return Ok((Bytes::new(), Route::Context(Box::new(answer), streamed), receipt));
         }
         Target::Backend { backend, rename } => (backend, rename),
     };
+    caller.check_backend(&backend.name)?;
     let Plan {
         mut insertions,
         mut receipt,
@@ -129,10 +190,10 @@ async fn prepare(
     } = plan(
         shared,
         settings.config.test.replay,
+        caller,
         client,
         &prompt,
         backend.context_window,
-        Mode::of(client),
         receipt,
     )
     .await;
@@ -175,6 +236,7 @@ pub(super) async fn forward(
 async fn answer_with_context(
     shared: &Arc<Shared>,
     settings: &Settings,
+    caller: &Caller,
     prompt: &Prompt<'_>,
     mut receipt: Receipt,
 ) -> (Answer, Receipt) {
@@ -182,7 +244,11 @@ async fn answer_with_context(
     let question = newest_human_turn(prompt).map(|turn| turn.question).unwrap_or_default();
     let input_tokens = u32::try_from(question.len() / 4).unwrap_or(u32::MAX);
     receipt.first_words = super::turn::first_words(&question);
-    let exploration = {
+    let refused =
+        (!caller.may_use_root(&shared.repository.root)).then(|| not_for_this_key(caller, &shared.repository.root));
+    let exploration = if refused.is_some() {
+        None
+    } else {
         let shared = Arc::clone(shared);
         let explore = move || {
             let limits = Limits {
@@ -215,7 +281,7 @@ async fn answer_with_context(
             receipt.explore_ms = millis(exploration.elapsed);
             receipt.reason = exploration.reason;
         }
-        None => receipt.reason = shared.repository.problem.clone(),
+        None => receipt.reason = refused.or_else(|| shared.repository.problem.clone()),
     }
     let answer = Answer {
         id: receipt.id.clone(),

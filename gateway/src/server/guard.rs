@@ -1,13 +1,14 @@
-//! Who may talk to a gateway on loopback: programs of this machine, and no web page.
+//! Who may talk to a gateway: programs, and no web page.
 //!
 //! A page can make a browser send requests to 127.0.0.1, either from its own origin (told by `Origin`) or by letting its
 //! own host name resolve to loopback (told by `Host`). Neither is a client of ours.
 
 use http::{HeaderMap, Uri, header};
 
-/// Why a request is refused, `None` for one that may pass.
+/// Why a request is refused, `None` for one that may pass. `any_host` is for addresses that other machines know by names
+/// of their own.
 #[must_use]
-pub(super) fn refusal(headers: &HeaderMap, uri: &Uri) -> Option<String> {
+pub(super) fn refusal(headers: &HeaderMap, uri: &Uri, any_host: bool) -> Option<String> {
     if headers.get_all(header::HOST).iter().count() > 1 {
         return Some("the request has more than one Host header".to_owned());
     }
@@ -16,7 +17,7 @@ pub(super) fn refusal(headers: &HeaderMap, uri: &Uri) -> Option<String> {
         None => uri.authority().map(ToString::to_string),
     };
     match host {
-        Some(host) if is_local(&host) => {}
+        Some(host) if is_local(&host) || (any_host && !host.is_empty()) => {}
         Some(host) => {
             return Some(format!(
                 "the Host header names `{host}`, and this gateway only answers to 127.0.0.1, localhost and [::1]"
@@ -51,12 +52,25 @@ mod tests {
     use http::HeaderValue;
 
     fn refused(host: &'static str, origin: Option<&'static str>) -> bool {
+        refused_by(false, host, origin)
+    }
+
+    fn refused_by(any_host: bool, host: &'static str, origin: Option<&'static str>) -> bool {
         let mut headers = HeaderMap::new();
         headers.insert("host", HeaderValue::from_static(host));
         if let Some(origin) = origin {
             headers.insert("origin", HeaderValue::from_static(origin));
         }
-        refusal(&headers, &Uri::from_static("/v1/models")).is_some()
+        refusal(&headers, &Uri::from_static("/v1/models"), any_host).is_some()
+    }
+
+    #[test]
+    fn other_names_pass_where_they_are_expected_and_pages_never_do() {
+        assert!(!refused_by(true, "muninn.internal:4747", None));
+        assert!(!refused_by(true, "10.0.0.1:4747", None));
+        assert!(refused_by(true, "", None));
+        assert!(refused_by(true, "muninn.internal", Some("https://evil.example")));
+        assert!(refused_by(true, "muninn.internal", Some("http://muninn.internal")));
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use http::header::{self, HeaderMap, HeaderName};
 
+use crate::access::remove_keys;
+
 const HOP_BY_HOP: [HeaderName; 10] = [
     header::CONNECTION,
     header::PROXY_AUTHENTICATE,
@@ -30,11 +32,13 @@ fn drop_hop_by_hop(headers: &mut HeaderMap) {
 }
 
 /// The headers of a request as its backend gets them, before credentials are settled. Host and length are the
-/// transport's to write; `x-muninn-` is for us alone, and the key in it is never passed on.
+/// transport's to write; `x-muninn-` is for us alone. Access keys were taken off at the door; here they are once more, since
+/// this is the last place before they would leave.
 #[must_use]
 pub(super) fn for_backend(client: &HeaderMap) -> HeaderMap {
     let mut headers = client.clone();
     drop_hop_by_hop(&mut headers);
+    remove_keys(&mut headers);
     headers.remove(header::HOST);
     headers.remove(header::CONTENT_LENGTH);
     let ours: Vec<_> = headers
@@ -68,6 +72,7 @@ mod tests {
             ("host", "h"),
             ("x-muninn-key", "secret"),
             ("X-Muninn-Project", "demo"),
+            ("x-api-key", "muninn-0123456789abcdef"),
             ("anthropic-beta", "a,b"),
             ("accept-encoding", "gzip"),
         ] {

@@ -1,13 +1,14 @@
 //! The HTTP server: what it answers, and its life from bind to drain.
 //!
 //! `lifecycle` binds and runs one single-threaded runtime per core, so that a request's two connections live on one
-//! thread. `routes` says what is answered where; `converse` is a conversation's way through; `turn` decides what goes
+//! thread. `door` says who may come in, `routes` what is answered where; `converse` is a conversation's way through; `turn` decides what goes
 //! into its prompt.
 
 mod answer_body;
 mod app;
 mod body;
 mod converse;
+mod door;
 mod guard;
 mod headers;
 mod lifecycle;

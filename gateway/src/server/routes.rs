@@ -1,16 +1,22 @@
 //! Which path is answered by what.
 
 use axum::body::Body;
-use axum::extract::{Request, State};
+use axum::extract::{Extension, Request, State};
 use axum::routing::{any, get};
 use http::{HeaderValue, Method, Response, StatusCode, header};
 use muninn_context_engine::IndexStatus;
 use serde_json::json;
 
-use super::{App, body, converse::converse, converse::forward, guard, reply};
-use crate::backend::{Target, list_models, render_models};
+use super::door::{door, forbid};
+use super::{App, body, converse::converse, converse::forward, reply};
+use crate::access::{Caller, Forbidden};
+use crate::backend::{CONTEXT_MODEL, Target, list_models, render_models};
+use crate::metrics::CONTENT_TYPE;
 use crate::wire::error::ErrorKind;
 use crate::wire::{Dialect, Members, Text, WireFormat};
+
+/// Paths that are forwarded as they are, but whose model is looked at before: all that a restricted key gets of them.
+const SEEN: [&str; 3] = ["/v1/messages/count_tokens", "/v1/embeddings", "/v1/completions"];
 
 /// The whole service.
 pub(super) fn service(app: App) -> axum::Router {
@@ -29,24 +35,11 @@ pub(super) fn service(app: App) -> axum::Router {
         )
         .route("/v1/models", get(models))
         .route("/healthz", get(health))
+        .route("/metrics", get(metrics))
         .route("/", get(root))
         .fallback(other)
-        .layer(axum::middleware::from_fn(guarded))
+        .layer(axum::middleware::from_fn_with_state(app.clone(), door))
         .with_state(app)
-}
-
-async fn guarded(request: Request, next: axum::middleware::Next) -> Response<Body> {
-    match guard::refusal(request.headers(), request.uri()) {
-        Some(reason) => {
-            tracing::info!(status = 403, "refused: {reason}");
-            reply::error(
-                WireFormat::of_path(request.uri().path()),
-                ErrorKind::Permission,
-                &reason,
-            )
-        }
-        None => next.run(request).await,
-    }
 }
 
 async fn conversation(app: App, format: WireFormat, request: Request) -> Response<Body> {
@@ -72,8 +65,20 @@ async fn root() -> &'static str {
     "muninn\n"
 }
 
-async fn health(State(app): State<App>) -> Response<Body> {
+async fn metrics(State(app): State<App>) -> Response<Body> {
+    let mut response = Response::new(Body::from(app.shared.metrics.render()));
+    response
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, HeaderValue::from_static(CONTENT_TYPE));
+    response
+}
+
+/// How it is doing, for those who may see the repository; that it lives, for everybody.
+async fn health(State(app): State<App>, caller: Option<Extension<Caller>>) -> Response<Body> {
     let repository = &app.shared.repository;
+    if !caller.is_some_and(|Extension(caller)| caller.may_use_root(&repository.root)) {
+        return reply::json(StatusCode::OK, json!({"status": "ok"}).to_string());
+    }
     let index = match repository.engine.as_ref().map(|engine| engine.status()) {
         None => json!({"state": "none", "reason": repository.problem}),
         Some(IndexStatus::Empty) => json!({"state": "empty"}),
@@ -102,7 +107,11 @@ async fn models(State(app): State<App>, request: Request) -> Response<Body> {
     } else {
         Dialect::OpenAi
     };
-    let models = list_models(&app.shared.settings().router, &app.transport, headers).await;
+    let caller = Caller::of(request.extensions());
+    let mut models = list_models(&app.shared.settings().router, &app.transport, headers).await;
+    models.retain(|(model, backend)| {
+        caller.may_use_model(model) && (model == CONTEXT_MODEL || caller.may_use_backend(backend))
+    });
     reply::json(StatusCode::OK, render_models(&models, dialect).to_string())
 }
 
@@ -119,6 +128,12 @@ async fn other(State(app): State<App>, request: Request) -> Response<Body> {
 async fn passed_on(app: App, request: Request) -> Response<Body> {
     let (parts, body) = request.into_parts();
     let format = WireFormat::of_path(parts.uri.path());
+    let caller = Caller::of(&parts.extensions);
+    if caller.is_restricted() && !(parts.method == Method::POST && SEEN.contains(&parts.uri.path())) {
+        let (key, path) = (caller.name().to_owned(), parts.uri.path().to_owned());
+        body::drain(body).await;
+        return forbid(&app, format, &caller, &Forbidden::Unseen { key, path });
+    }
     let announced = parts
         .headers
         .get(header::CONTENT_LENGTH)
@@ -128,12 +143,22 @@ async fn passed_on(app: App, request: Request) -> Response<Body> {
         Ok(body) => body,
         Err(error) => return reply::error(format, error.kind, &error.message),
     };
-    let model = std::str::from_utf8(&body)
+    let members = std::str::from_utf8(&body)
         .ok()
         .and_then(|body| Members::of(body.trim_ascii()))
-        .and_then(|members| members.text("model").map(Text::decode).map(|model| model.into_owned()))
         .unwrap_or_default();
-    match settings.router.route(format, &model, &parts.headers).await {
+    let model = members.text("model").map(Text::decode).unwrap_or_default().into_owned();
+    if let Err(forbidden) = caller.check_model(&model, &members) {
+        return forbid(&app, format, &caller, &forbidden);
+    }
+    drop(members);
+    let target = settings.router.route(format, &model, &parts.headers).await;
+    if let Ok(Target::Backend { backend, .. }) = &target
+        && let Err(forbidden) = caller.check_backend(&backend.name)
+    {
+        return forbid(&app, format, &caller, &forbidden);
+    }
+    match target {
         Ok(Target::Backend { backend, .. }) => forward(&app, &parts, format, &backend, body).await,
         Ok(Target::Context) => reply::error(
             format,

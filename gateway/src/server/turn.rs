@@ -12,6 +12,7 @@ use muninn_context_engine::{Completeness, Exploration, Limits, render, tokens};
 use muninn_memory::redact;
 
 use super::Shared;
+use crate::access::Caller;
 use crate::inject::{Boundary, Chain, Replay, Seed, TurnKey, replay};
 use crate::session::{HumanTurn, human_turn, newest_human_turn, session_id, side_request, workplace};
 use crate::store::{Entry, NewEntry, Outcome, Receipt, ReceiptItem, Replays, Store, StoreError, Use};
@@ -57,7 +58,7 @@ pub(super) struct Plan {
 
 /// An empty receipt for a request that came now.
 #[must_use]
-pub(super) fn new_receipt(shared: &Shared, format: WireFormat, model: &str) -> Receipt {
+pub(super) fn new_receipt(shared: &Shared, caller: &Caller, format: WireFormat, model: &str) -> Receipt {
     Receipt {
         id: ulid::Ulid::generate().to_string(),
         at: jiff::Timestamp::now()
@@ -65,6 +66,7 @@ pub(super) fn new_receipt(shared: &Shared, format: WireFormat, model: &str) -> R
             .unwrap_or_else(|_| jiff::Timestamp::now())
             .to_string(),
         format: Receipt::format_name(format).to_owned(),
+        key: Some(caller.name().to_owned()).filter(|name| !name.is_empty()),
         session: None,
         worktree: shared.repository.root.display().to_string(),
         first_words: String::new(),
@@ -86,12 +88,13 @@ pub(super) fn new_receipt(shared: &Shared, format: WireFormat, model: &str) -> R
 pub(super) async fn plan(
     shared: &Arc<Shared>,
     put_back: bool,
+    caller: &Caller,
     headers: &HeaderMap,
     prompt: &Prompt<'_>,
     window: Option<u32>,
-    mode: Mode,
     receipt: Receipt,
 ) -> Plan {
+    let mode = Mode::of(headers);
     let mut plan = Plan {
         insertions: Vec::new(),
         receipt,
@@ -104,6 +107,7 @@ pub(super) async fn plan(
     let session = session_id(headers, prompt);
     plan.receipt.session = session.as_deref().map(|session| redact(session).into_owned());
     let Some(store) = shared.store.clone() else {
+        shared.metrics.unreplayed();
         return plan.failed(shared.store_problem.clone().unwrap_or_default());
     };
     let place = workplace(headers, prompt);
@@ -111,7 +115,7 @@ pub(super) async fn plan(
     let at_first = place.at_first.iter().cloned().collect::<Vec<_>>();
     let root = shared.repository.root.to_string_lossy();
     let seed = Seed {
-        access_key: "",
+        access_key: caller.name(),
         worktree: match &place.at_first {
             Some(elsewhere) if !shared.repository.covers(&at_first) => elsewhere,
             _ => &root,
@@ -120,7 +124,10 @@ pub(super) async fn plan(
     let chain = Chain::of(prompt, seed);
     let replayed = match replay(&chain, session.as_deref(), &*store, now_ms()) {
         Ok(replayed) => replayed,
-        Err(error) => return plan.failed(error.to_string()),
+        Err(error) => {
+            shared.metrics.unreplayed();
+            return plan.failed(error.to_string());
+        }
     };
     if put_back {
         plan.put_back(prompt, &replayed, session.as_deref(), &*store);
@@ -159,7 +166,7 @@ pub(super) async fn plan(
         return plan.nothing_new("this turn was asked before".to_owned());
     }
     let budget = budget(shared, prompt, window, &replayed);
-    let refused = refusal(shared, mode, here, &place.now, budget);
+    let refused = refusal(shared, caller, mode, here, &place.now, budget);
     if let Some((outcome, reason)) = refused {
         store.note_went_without(slot.key, slot.without());
         return plan.without(outcome, reason);
@@ -169,7 +176,14 @@ pub(super) async fn plan(
 }
 
 /// Why a turn is not explored at all.
-fn refusal(shared: &Shared, mode: Mode, here: bool, claimed: &[String], budget: u32) -> Option<(Outcome, String)> {
+fn refusal(
+    shared: &Shared,
+    caller: &Caller,
+    mode: Mode,
+    here: bool,
+    claimed: &[String],
+    budget: u32,
+) -> Option<(Outcome, String)> {
     let repository = &shared.repository;
     if mode == Mode::Off {
         return Some((Outcome::Off, "the client asked for nothing new".to_owned()));
@@ -179,6 +193,9 @@ fn refusal(shared: &Shared, mode: Mode, here: bool, claimed: &[String], budget: 
     }
     if let Some(problem) = &repository.problem {
         return Some((Outcome::None, problem.clone()));
+    }
+    if !caller.may_use_root(&repository.root) {
+        return Some((Outcome::None, not_for_this_key(caller, &repository.root)));
     }
     if !here {
         let place = claimed.first().map(String::as_str).unwrap_or_default();
@@ -191,6 +208,11 @@ fn refusal(shared: &Shared, mode: Mode, here: bool, claimed: &[String], budget: 
         ));
     }
     (budget < SMALLEST_BUDGET).then(|| (Outcome::None, "the conversation's token budget is used up".to_owned()))
+}
+
+/// Why a caller is shown nothing of a repository.
+pub(super) fn not_for_this_key(caller: &Caller, root: &std::path::Path) -> String {
+    format!("the access key `{}` is not for {}", caller.name(), root.display())
 }
 
 /// The tokens that this turn may cost.

@@ -1,13 +1,15 @@
-//! What must survive a restart and a cache clean-up: the injection ledger and the receipts.
+//! What must survive a restart and a cache clean-up: the injection ledger, the receipts, and what
+//! each access key used.
 //!
 //! One narrow trait stands before them, because this is what several replicas would have to share one day. All SQL about
-//! shared state is in `sqlite`, `ledger` and `writer`; nothing else in the gateway knows that it is a database.
+//! shared state is in `sqlite`, `ledger`, `usage` and `writer`; nothing else in the gateway knows that it is a database.
 
 mod journal;
 mod ledger;
 mod receipt;
 mod secret;
 mod sqlite;
+mod usage;
 mod writer;
 
 use serde::{Deserialize, Serialize};
@@ -16,6 +18,7 @@ use thiserror::Error;
 pub use receipt::{Outcome, Receipt, ReceiptItem, Replays};
 pub use secret::{machine_secret, private_file_in_private_dir};
 pub use sqlite::SqliteStore;
+pub use usage::{KeyUsage, UsageSum};
 
 use crate::inject::TurnKey;
 
@@ -143,6 +146,15 @@ pub trait Store: Send + Sync {
 
     /// Keeps a receipt.
     fn note_receipt(&self, receipt: Receipt);
+
+    /// Adds to what a key used on a day of UTC. The name is empty for requests without a key.
+    fn note_usage(&self, key: &str, day: jiff::civil::Date, usage: UsageSum);
+
+    /// What each key used, up to and including a day of UTC, by name.
+    ///
+    /// # Errors
+    /// [`StoreError`] where the database cannot be read.
+    fn usage(&self, today: jiff::civil::Date) -> Result<Vec<KeyUsage>, StoreError>;
 
     /// One receipt by id or unambiguous beginning of it.
     ///

@@ -108,6 +108,9 @@ pub struct Receipt {
     pub at: String,
     /// The request's wire format.
     pub format: String,
+    /// The name of the access key, where one was used.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub key: Option<String>,
     /// The client's session, where it named one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub session: Option<String>,

@@ -15,13 +15,13 @@ use super::journal::{Journal, orphans};
 use super::ledger::{entry_of, insert, record, rows};
 use super::secret::{private_dir, private_file};
 use super::writer::Writer;
-use super::{Entry, NewEntry, Receipt, Store, StoreCounts, StoreError, Use};
+use super::{Entry, KeyUsage, NewEntry, Receipt, Store, StoreCounts, StoreError, UsageSum, Use};
 use crate::config::LimitsConfig;
 use crate::inject::TurnKey;
 
 /// How long a request may wait for another process's write.
 const BUSY: Duration = Duration::from_millis(250);
-const SCHEMA_VERSION: i32 = 1;
+const SCHEMA_VERSION: i32 = 2;
 const SCHEMA: &str = "
     CREATE TABLE IF NOT EXISTS ledger (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -41,7 +41,16 @@ const SCHEMA: &str = "
         PRIMARY KEY (entry, chain)
     ) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS receipts (id TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID;
-    PRAGMA user_version = 1;
+    CREATE TABLE IF NOT EXISTS key_usage (
+        key TEXT NOT NULL,
+        day TEXT NOT NULL,
+        requests INTEGER NOT NULL,
+        input INTEGER NOT NULL,
+        output INTEGER NOT NULL,
+        cached INTEGER NOT NULL,
+        PRIMARY KEY (key, day)
+    ) WITHOUT ROWID;
+    PRAGMA user_version = 2;
 ";
 
 /// See the module's documentation.
@@ -248,6 +257,14 @@ impl Store for SqliteStore {
         self.writer.receipt(receipt);
     }
 
+    fn note_usage(&self, key: &str, day: jiff::civil::Date, usage: UsageSum) {
+        self.writer.usage(key.to_owned(), day, usage);
+    }
+
+    fn usage(&self, today: jiff::civil::Date) -> Result<Vec<KeyUsage>, StoreError> {
+        self.read(|connection| super::usage::read(connection, today))
+    }
+
     fn receipt(&self, id: &str) -> Result<Option<Receipt>, StoreError> {
         let beginning = id.to_ascii_uppercase();
         let body = self.read(|connection| {
@@ -388,6 +405,64 @@ mod tests {
         other.execute_batch("COMMIT").unwrap();
         store.flush();
         assert_eq!(store.entries(&[TurnKey::for_test(3)]).unwrap()[0][0].block, None);
+    }
+
+    #[test]
+    fn usage_adds_up_by_key_and_day_and_survives() {
+        let (folder, store) = store();
+        let sum = UsageSum {
+            requests: 1,
+            input: 10,
+            output: 2,
+            cached: 8,
+        };
+        let day = |text: &str| text.parse::<jiff::civil::Date>().unwrap();
+        let days = [
+            "2026-03-31",
+            "2026-03-31",
+            "2026-03-02",
+            "2026-03-01",
+            "2025-12-31",
+            "2026-04-01",
+        ];
+        for written in days {
+            store.note_usage("ana", day(written), sum);
+        }
+        store.flush();
+        store.note_usage("ana", day("2026-03-31"), sum);
+        store.note_usage("", day("2026-03-30"), sum);
+        drop(store);
+        let (store, _) = SqliteStore::open(folder.path(), &limits()).unwrap();
+        let usage = store.usage(day("2026-03-31")).unwrap();
+        let requests: Vec<_> = usage
+            .iter()
+            .map(|usage| {
+                (
+                    usage.key.as_str(),
+                    usage.today.requests,
+                    usage.thirty_days.requests,
+                    usage.all.requests,
+                )
+            })
+            .collect();
+        assert_eq!(requests, [("", 0, 1, 1), ("ana", 3, 4, 7)]);
+        assert_eq!(usage[1].today.cached, 24);
+    }
+
+    #[test]
+    fn a_database_of_the_first_schema_is_brought_up_to_date() {
+        let (folder, store) = store();
+        drop(store);
+        let connection = Connection::open(folder.path().join("state.db")).unwrap();
+        connection
+            .execute_batch("DROP TABLE key_usage; PRAGMA user_version = 1;")
+            .unwrap();
+        drop(connection);
+        let (store, _) = SqliteStore::open(folder.path(), &limits()).unwrap();
+        let today = "2026-01-01".parse().unwrap();
+        store.note_usage("ana", today, UsageSum::default());
+        store.flush();
+        assert_eq!(store.usage(today).unwrap().len(), 1);
     }
 
     #[test]

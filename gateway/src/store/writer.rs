@@ -10,7 +10,8 @@ use rusqlite::{Connection, TransactionBehavior, params};
 use super::journal::Journal;
 use super::ledger::{insert, note_use};
 use super::sqlite::{connect, lock};
-use super::{NewEntry, Receipt, Use};
+use super::usage::Gathered;
+use super::{NewEntry, Receipt, UsageSum, Use};
 use crate::config::LimitsConfig;
 use crate::inject::TurnKey;
 
@@ -27,6 +28,7 @@ enum Job {
     Receipt(Box<Receipt>),
     Uses(Vec<Use>),
     WentWithout(TurnKey, NewEntry),
+    Usage(String, jiff::civil::Date, UsageSum),
     Flush(SyncSender<()>),
 }
 
@@ -77,6 +79,10 @@ impl Writer {
 
     pub(super) fn went_without(&self, key: TurnKey, entry: NewEntry) {
         self.send(Job::WentWithout(key, entry));
+    }
+
+    pub(super) fn usage(&self, key: String, day: jiff::civil::Date, usage: UsageSum) {
+        self.send(Job::Usage(key, day, usage));
     }
 
     pub(super) fn flush(&self) {
@@ -137,16 +143,18 @@ impl Thread {
     fn write(&mut self, batch: Vec<Job>) {
         let mut uses = Vec::new();
         let mut receipts = Vec::new();
+        let mut usage = Gathered::default();
         for job in batch {
             match job {
                 Job::Receipt(receipt) => receipts.push(receipt),
                 Job::Uses(more) => uses.extend(more),
                 Job::WentWithout(key, entry) => self.unwritten.push((key, entry)),
+                Job::Usage(key, day, sum) => usage.add(key, day, &sum),
                 Job::Flush(_) => {}
             }
         }
         self.tolerate("turns that went without", Thread::write_went_without);
-        self.tolerate("receipts", |thread| thread.write_rest(&receipts, &uses));
+        self.tolerate("receipts", |thread| thread.write_rest(&receipts, &uses, &usage));
     }
 
     /// Runs a write; a failure is logged and costs no more than what it was about.
@@ -184,8 +192,8 @@ impl Thread {
         written
     }
 
-    fn write_rest(&mut self, receipts: &[Box<Receipt>], uses: &[Use]) -> rusqlite::Result<()> {
-        if receipts.is_empty() && uses.is_empty() {
+    fn write_rest(&mut self, receipts: &[Box<Receipt>], uses: &[Use], usage: &Gathered) -> rusqlite::Result<()> {
+        if receipts.is_empty() && uses.is_empty() && usage.is_empty() {
             return Ok(());
         }
         let now_ms = jiff::Timestamp::now().as_millisecond();
@@ -205,6 +213,7 @@ impl Thread {
                 .execute(params![used.entry, now_ms])?;
             note_use(&transaction, used, now_ms)?;
         }
+        usage.write(&transaction)?;
         transaction.commit()
     }
 

@@ -1,0 +1,311 @@
+//! Who asks, and what they may use.
+
+use std::path::{Component, Path};
+use std::sync::Arc;
+
+use http::Extensions;
+use thiserror::Error;
+
+use super::window::Window;
+use crate::backend::matches;
+use crate::config::KeyConfig;
+use crate::wire::Members;
+
+/// Fields in which some servers take models besides the one that is asked for.
+const FURTHER_MODELS: [&str; 3] = ["models", "fallbacks", "context_window_fallbacks"];
+
+/// A configured key and its use within the last minute.
+#[derive(Debug)]
+pub(super) struct Key {
+    pub(super) config: KeyConfig,
+    pub(super) window: Arc<Window>,
+}
+
+#[derive(Debug, Clone)]
+enum Who {
+    /// No keys are configured.
+    Anonymous,
+    /// The holder of a key.
+    Holder(Arc<Key>),
+    /// Somebody who was not let in.
+    Nobody,
+}
+
+/// What a key does not open. The client is told: what it holds is its own business to know.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum Forbidden {
+    /// The model is not among the key's.
+    #[error("the access key `{key}` may not use the model `{model}`")]
+    Model {
+        /// The key's name.
+        key: String,
+        /// The model, as the client names it.
+        model: String,
+    },
+    /// A field of the request could name another model than the one that was checked.
+    #[error(
+        "the access key `{key}` is held to some models, so a request must name one in `model` alone; it also has `{field}`"
+    )]
+    OtherModels {
+        /// The key's name.
+        key: String,
+        /// The field.
+        field: String,
+    },
+    /// The backend is not among the key's.
+    #[error("the access key `{key}` may not use the backend `{backend}`, where this model goes")]
+    Backend {
+        /// The key's name.
+        key: String,
+        /// The backend's name.
+        backend: String,
+    },
+    /// The path is forwarded unseen, and the key is restricted.
+    #[error("the access key `{key}` is restricted, and {path} is forwarded without being looked at")]
+    Unseen {
+        /// The key's name.
+        key: String,
+        /// The path.
+        path: String,
+    },
+}
+
+/// Who asks. Cheap to clone; every request that was let in has one among its extensions.
+#[derive(Debug, Clone)]
+pub struct Caller(Who);
+
+impl Caller {
+    /// Anybody, where no keys are configured: may use everything.
+    #[must_use]
+    pub fn anonymous() -> Caller {
+        Caller(Who::Anonymous)
+    }
+
+    pub(super) fn holding(key: Arc<Key>) -> Caller {
+        Caller(Who::Holder(key))
+    }
+
+    /// The caller of a request. One that did not come through the door may use nothing.
+    #[must_use]
+    pub fn of(extensions: &Extensions) -> Caller {
+        extensions.get().cloned().unwrap_or(Caller(Who::Nobody))
+    }
+
+    /// The key's name, empty where there is no key.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match &self.0 {
+            Who::Holder(key) => &key.config.name,
+            Who::Anonymous | Who::Nobody => "",
+        }
+    }
+
+    /// Whether it may ask for a model under this name, before any alias is resolved. The empty name stands for a request
+    /// that names none and gets whatever its backend chooses.
+    #[must_use]
+    pub fn may_use_model(&self, model: &str) -> bool {
+        self.allows(
+            |config| config.models.as_deref(),
+            |patterns| patterns.iter().any(|pattern| matches(pattern, model)),
+        )
+    }
+
+    /// Whether its requests may go to the backend of this name.
+    #[must_use]
+    pub fn may_use_backend(&self, backend: &str) -> bool {
+        self.allows(
+            |config| config.backends.as_deref(),
+            |names| names.iter().any(|name| name == backend),
+        )
+    }
+
+    /// Whether it may see what is in this directory. The path must be canonical: a link in it is not followed here, and
+    /// one with `..` in it is refused.
+    #[must_use]
+    pub fn may_use_root(&self, root: &Path) -> bool {
+        let plain = root.is_absolute() && !root.components().any(|part| part == Component::ParentDir);
+        self.allows(
+            |config| config.roots.as_deref(),
+            |roots| plain && roots.iter().any(|allowed| root.starts_with(allowed)),
+        )
+    }
+
+    /// Whether anything is kept from it: models, backends or directories. Such a caller gets no path that is forwarded
+    /// unseen.
+    #[must_use]
+    pub fn is_restricted(&self) -> bool {
+        match &self.0 {
+            Who::Anonymous => false,
+            Who::Holder(key) => {
+                let config = &key.config;
+                config.models.is_some() || config.backends.is_some() || config.roots.is_some()
+            }
+            Who::Nobody => true,
+        }
+    }
+
+    /// Checks what a request's body asks for. `model` is the name that was read from `members`.
+    ///
+    /// # Errors
+    /// [`Forbidden::Model`]; [`Forbidden::OtherModels`] where a server could read another model out of the body than we
+    /// do: some match names of fields whatever their case, and some take a list of models to fall back on.
+    pub fn check_model(&self, model: &str, members: &Members<'_>) -> Result<(), Forbidden> {
+        if !self.may_use_model(model) {
+            return Err(Forbidden::Model {
+                key: self.name().to_owned(),
+                model: model.to_owned(),
+            });
+        }
+        if !self.is_restricted_in_models() {
+            return Ok(());
+        }
+        let mut named = false;
+        let ambiguous = members.iter().map(|(name, _)| name).find(|name| {
+            let is_model = name.eq_ignore_ascii_case("model");
+            let again = is_model && std::mem::replace(&mut named, true);
+            again
+                || (is_model && *name != "model")
+                || FURTHER_MODELS.iter().any(|field| name.eq_ignore_ascii_case(field))
+        });
+        ambiguous.map_or(Ok(()), |field| {
+            Err(Forbidden::OtherModels {
+                key: self.name().to_owned(),
+                field: field.to_owned(),
+            })
+        })
+    }
+
+    /// Checks where a request is about to go.
+    ///
+    /// # Errors
+    /// [`Forbidden::Backend`].
+    pub fn check_backend(&self, backend: &str) -> Result<(), Forbidden> {
+        if self.may_use_backend(backend) {
+            return Ok(());
+        }
+        Err(Forbidden::Backend {
+            key: self.name().to_owned(),
+            backend: backend.to_owned(),
+        })
+    }
+
+    /// Whether it is held to some models, so that what a request names has to be looked at closely.
+    #[must_use]
+    pub fn is_restricted_in_models(&self) -> bool {
+        match &self.0 {
+            Who::Anonymous => false,
+            Who::Holder(key) => key.config.models.is_some(),
+            Who::Nobody => true,
+        }
+    }
+
+    pub(super) fn limit(&self) -> Option<(&Key, u32)> {
+        match &self.0 {
+            Who::Holder(key) => key.config.requests_per_minute.map(|limit| (&**key, limit)),
+            Who::Anonymous | Who::Nobody => None,
+        }
+    }
+
+    /// What is not restricted is allowed.
+    fn allows<'a, T: ?Sized>(
+        &'a self,
+        restriction: impl FnOnce(&'a KeyConfig) -> Option<&'a T>,
+        includes: impl FnOnce(&'a T) -> bool,
+    ) -> bool
+    where
+        T: 'a,
+    {
+        match &self.0 {
+            Who::Anonymous => true,
+            Who::Holder(key) => restriction(&key.config).is_none_or(includes),
+            Who::Nobody => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::KeyHash;
+
+    fn holder(models: Option<&[&str]>, backends: Option<&[&str]>, roots: Option<&[&str]>) -> Caller {
+        let owned = |names: Option<&[&str]>| names.map(|names| names.iter().map(ToString::to_string).collect());
+        Caller::holding(Arc::new(Key {
+            config: KeyConfig {
+                name: "ana".to_owned(),
+                hash: KeyHash::parse(&format!("blake3:{}", "0".repeat(64))).unwrap(),
+                models: owned(models),
+                backends: owned(backends),
+                roots: roots.map(|roots| roots.iter().map(Into::into).collect()),
+                requests_per_minute: None,
+            },
+            window: Arc::default(),
+        }))
+    }
+
+    #[test]
+    fn a_restriction_allows_what_it_names_and_nothing_else() {
+        let caller = holder(Some(&["qwen*", "exact"]), Some(&["local"]), Some(&["/srv/code"]));
+        assert!(caller.is_restricted());
+        for (model, allowed) in [
+            ("qwen3", true),
+            ("exact", true),
+            ("exactly", false),
+            ("gpt", false),
+            ("", false),
+        ] {
+            assert_eq!(caller.may_use_model(model), allowed, "{model}");
+        }
+        assert!(caller.may_use_backend("local") && !caller.may_use_backend("cloud"));
+        for (root, allowed) in [
+            ("/srv/code", true),
+            ("/srv/code/app", true),
+            ("/srv/codex", false),
+            ("/srv", false),
+            ("/srv/code/../secret", false),
+            ("srv/code", false),
+        ] {
+            assert_eq!(caller.may_use_root(Path::new(root)), allowed, "{root}");
+        }
+    }
+
+    #[test]
+    fn a_body_must_name_its_model_once_and_plainly() {
+        let caller = holder(Some(&["qwen*"]), None, None);
+        let check = |caller: &Caller, body: &str| {
+            let members = Members::of(body).unwrap();
+            let model = members
+                .text("model")
+                .map(|text| text.decode().into_owned())
+                .unwrap_or_default();
+            caller.check_model(&model, &members)
+        };
+        assert_eq!(check(&caller, r#"{"model":"qwen3","x":1}"#), Ok(()));
+        for body in [
+            r#"{"model":"gpt"}"#,
+            r#"{}"#,
+            r#"{"model":5}"#,
+            r#"{"model":"qwen3","model":"qwen3"}"#,
+            r#"{"model":"gpt","model":"qwen3"}"#,
+            r#"{"model":"qwen3","Model":"gpt"}"#,
+            r#"{"mod\u0065l":"gpt"}"#,
+            r#"{"model":"qwen3","models":["gpt"]}"#,
+            r#"{"model":"qwen3","fallbacks":["gpt"]}"#,
+        ] {
+            assert!(check(&caller, body).is_err(), "{body}");
+        }
+        let free = holder(None, Some(&["local"]), None);
+        assert_eq!(check(&free, r#"{"model":"gpt","models":["x"],"Model":"y"}"#), Ok(()));
+    }
+
+    #[test]
+    fn no_restriction_allows_everything_and_nobody_may_do_nothing() {
+        let caller = holder(None, None, None);
+        assert!(!caller.is_restricted());
+        assert!(caller.may_use_model("") && caller.may_use_backend("x") && caller.may_use_root(Path::new("/")));
+        assert!(holder(None, None, Some(&["/srv"])).is_restricted());
+        let nobody = Caller::of(&Extensions::new());
+        assert!(nobody.is_restricted() && nobody.is_restricted_in_models());
+        assert!(!nobody.may_use_model("m") && !nobody.may_use_backend("b") && !nobody.may_use_root(Path::new("/")));
+    }
+}

@@ -1,0 +1,86 @@
+//! Requests per minute, exactly: never more than the limit within any sixty seconds.
+//!
+//! The times of the last minute's requests are kept, at most as many as the limit. A token bucket would need less room
+//! and let twice the limit through around a minute's turn; the room is a few kilobytes for each key.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// What a limit is counted over.
+pub(super) const MINUTE: Duration = Duration::from_secs(60);
+
+/// When a key was used within the last minute, oldest first.
+#[derive(Debug, Default)]
+pub(super) struct Window(Mutex<VecDeque<Instant>>);
+
+impl Window {
+    /// Counts a request at `now`, or says how long to wait until one would be let through.
+    pub(super) fn admit(&self, limit: u32, now: Instant) -> Result<(), Duration> {
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX).max(1);
+        let mut used = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Two threads may take the lock in another order than they looked at the clock.
+        let now = used.back().map_or(now, |last| now.max(*last));
+        while used.front().is_some_and(|first| now.duration_since(*first) >= MINUTE) {
+            used.pop_front();
+        }
+        if used.len() < limit {
+            used.push_back(now);
+            return Ok(());
+        }
+        // After a limit was lowered more than it may be in the window.
+        let blocking = used[used.len() - limit];
+        Err(MINUTE - now.duration_since(blocking))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_lowered_limit_holds_at_once() {
+        let window = Window::default();
+        let start = Instant::now();
+        for second in 0..5 {
+            assert_eq!(window.admit(5, start + Duration::from_secs(second)), Ok(()));
+        }
+        let later = start + Duration::from_secs(5);
+        assert_eq!(window.admit(2, later), Err(Duration::from_secs(58)));
+        assert_eq!(window.admit(6, later), Ok(()));
+    }
+
+    proptest! {
+        #[test]
+        fn no_sixty_seconds_see_more_than_the_limit(
+            limit in 1_u32..8,
+            gaps in proptest::collection::vec(0_u64..30_000, 1..80),
+        ) {
+            let window = Window::default();
+            let mut now = Instant::now();
+            let mut admitted: Vec<Instant> = Vec::new();
+            for gap in gaps {
+                now += Duration::from_millis(gap);
+                let recent = |at: &&Instant| now.duration_since(**at) < MINUTE;
+                let before = admitted.iter().filter(recent).count();
+                match window.admit(limit, now) {
+                    Ok(()) => {
+                        prop_assert!(before < limit as usize, "one too many");
+                        admitted.push(now);
+                    }
+                    Err(wait) => {
+                        prop_assert_eq!(before, limit as usize, "refused too early");
+                        // The wait is exact: not a moment sooner, and not a moment later.
+                        let then = now + wait;
+                        let still = admitted.iter().filter(|at| then.duration_since(**at) < MINUTE).count();
+                        prop_assert!(still < limit as usize);
+                        let just_before = then - Duration::from_nanos(1);
+                        let full = admitted.iter().filter(|at| just_before.duration_since(**at) < MINUTE).count();
+                        prop_assert_eq!(full, limit as usize);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Who may ask: the `[[keys]]` of a user's file, checked.
+
+use std::path::{Path, PathBuf};
+
+use super::resolve::wrong;
+use super::{BackendConfig, Config, ConfigError, KeyConfig, raw};
+use crate::access::KeyHash;
+
+/// Where requests may go besides what is configured: the two vendors and the servers that are looked for on loopback.
+const UNCONFIGURED: [&str; 6] = ["anthropic", "openai", "ollama", "vllm", "llama.cpp", "lmstudio"];
+/// The times of a minute's requests are kept for each key, so there has to be a limit to them.
+const MOST_PER_MINUTE: u32 = 100_000;
+/// Names stand in logs, receipts and metrics.
+const LONGEST_NAME: usize = 64;
+
+pub(super) fn keys(
+    origin: &str,
+    written: &[raw::Key],
+    backends: &[BackendConfig],
+) -> Result<Vec<KeyConfig>, ConfigError> {
+    let mut keys: Vec<KeyConfig> = Vec::with_capacity(written.len());
+    for (index, raw) in written.iter().enumerate() {
+        let wrong = |name: &str, message: String| wrong(origin, format!("keys[{index}].{name}"), message);
+        check_name(&raw.name).map_err(|message| wrong("name", message))?;
+        if keys.iter().any(|known| known.name == raw.name) {
+            return Err(wrong("name", format!("`{}` is there twice", raw.name)));
+        }
+        let hash = KeyHash::parse(&raw.hash).ok_or_else(|| {
+            let message = "must be `blake3:` and 64 hexadecimal digits, as `muninn key new NAME` prints it; the key itself does not belong here";
+            wrong("hash", message.to_owned())
+        })?;
+        if keys.iter().any(|known| known.hash == hash) {
+            return Err(wrong("hash", "is another key's as well".to_owned()));
+        }
+        keys.push(KeyConfig {
+            name: raw.name.clone(),
+            hash,
+            models: some_of(raw.models.as_deref()).map_err(|message| wrong("models", message))?,
+            backends: known_backends(raw.backends.as_deref(), backends)
+                .map_err(|message| wrong("backends", message))?,
+            roots: roots(raw.roots.as_deref()).map_err(|message| wrong("roots", message))?,
+            requests_per_minute: per_minute(raw.requests_per_minute)
+                .map_err(|message| wrong("requests_per_minute", message))?,
+        });
+    }
+    Ok(keys)
+}
+
+/// Whether a key may have this name.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn check_name(name: &str) -> Result<(), String> {
+    if name.trim().is_empty() || name.trim() != name {
+        return Err("must be a name that neither is empty nor begins or ends with a blank".to_owned());
+    }
+    if name.len() > LONGEST_NAME || name.chars().any(char::is_control) {
+        return Err(format!(
+            "must be at most {LONGEST_NAME} bytes long and without control characters"
+        ));
+    }
+    // People paste the wrong line; a name is shown everywhere that a key must not be.
+    if name.starts_with("muninn-") {
+        return Err("must not begin as a key does".to_owned());
+    }
+    Ok(())
+}
+
+/// A list that is there must name something: an empty one could mean all or nothing.
+fn some_of(written: Option<&[String]>) -> Result<Option<Vec<String>>, String> {
+    match written {
+        Some(names) if names.iter().all(|name| name.trim().is_empty()) => {
+            Err("names nothing; leave it out to allow everything".to_owned())
+        }
+        names => Ok(names.map(<[String]>::to_vec)),
+    }
+}
+
+fn known_backends(written: Option<&[String]>, backends: &[BackendConfig]) -> Result<Option<Vec<String>>, String> {
+    let names = some_of(written)?;
+    let known: Vec<&str> = if backends.is_empty() {
+        UNCONFIGURED.to_vec()
+    } else {
+        backends.iter().map(|backend| backend.name.as_str()).collect()
+    };
+    match names.iter().flatten().find(|name| !known.contains(&name.as_str())) {
+        Some(unknown) => Err(format!(
+            "there is no backend `{unknown}`; there is: {}",
+            known.join(", ")
+        )),
+        None => Ok(names),
+    }
+}
+
+fn roots(written: Option<&[String]>) -> Result<Option<Vec<PathBuf>>, String> {
+    let canonical = |root: &String| {
+        Path::new(root)
+            .canonicalize()
+            .map_err(|error| format!("`{root}`: {error}"))
+    };
+    some_of(written)?
+        .map(|roots| roots.iter().map(canonical).collect())
+        .transpose()
+}
+
+fn per_minute(written: Option<u32>) -> Result<Option<u32>, String> {
+    match written {
+        Some(limit) if limit == 0 || limit > MOST_PER_MINUTE => Err(format!(
+            "must lie between 1 and {MOST_PER_MINUTE}; leave it out for no limit"
+        )),
+        limit => Ok(limit),
+    }
+}
+
+impl Config {
+    /// Checks that every directory that a key is held to is one that can be served: the served root or a directory of
+    /// `roots`, or inside of either. `served` is canonical; it is only known once a command says where it works.
+    ///
+    /// # Errors
+    /// [`ConfigError::Value`] with the first key and directory that is not.
+    pub fn check_key_roots(&self, served: &Path) -> Result<(), ConfigError> {
+        for (index, key) in self.keys.iter().enumerate() {
+            for root in key.roots.iter().flatten() {
+                let servable = root.starts_with(served) || self.roots.iter().any(|allowed| root.starts_with(allowed));
+                // A directory above the served root holds it, so it can be allowed; it opens nothing that is not served.
+                if !servable && !served.starts_with(root) {
+                    let origin = self
+                        .file
+                        .as_ref()
+                        .map_or_else(String::new, |file| file.display().to_string());
+                    let message = format!(
+                        "{} is neither in the served {} nor in a directory of `roots`",
+                        root.display(),
+                        served.display()
+                    );
+                    return Err(wrong(&origin, format!("keys[{index}].roots"), message));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Overrides, load};
+
+    const HASH: &str = "blake3:0000000000000000000000000000000000000000000000000000000000000000";
+    const OTHER: &str = "blake3:1111111111111111111111111111111111111111111111111111111111111111";
+
+    fn load_text(text: &str) -> Result<Config, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("muninn.toml");
+        std::fs::write(&file, text).unwrap();
+        let overrides = Overrides {
+            config: Some(file),
+            listen: None,
+        };
+        load(&overrides).map_err(|error| error.to_string())
+    }
+
+    fn key(name: &str, hash: &str, more: &str) -> String {
+        format!("[[keys]]\nname = \"{name}\"\nhash = \"{hash}\"\n{more}\n")
+    }
+
+    #[test]
+    fn a_whole_key_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let backend = "[[backends]]\nname = \"local\"\nurl = \"http://x\"\ndialect = \"openai\"\n";
+        let more = format!(
+            "models = [\"qwen*\"]\nbackends = [\"local\"]\nroots = [\"{}\"]\nrequests_per_minute = 60",
+            root.display()
+        );
+        let config = load_text(&format!("{backend}{}", key("ana", HASH, &more))).unwrap();
+        let ana = &config.keys[0];
+        assert_eq!(ana.models.as_deref(), Some(&["qwen*".to_owned()][..]));
+        assert_eq!(ana.roots.as_deref(), Some(&[root.clone()][..]));
+        assert_eq!(ana.requests_per_minute, Some(60));
+        assert!(config.check_key_roots(&root).is_ok());
+        assert!(config.check_key_roots(&root.join("inside")).is_ok());
+        let said = config.check_key_roots(Path::new("/elsewhere")).unwrap_err().to_string();
+        assert!(said.contains("keys[0].roots"), "{said}");
+    }
+
+    #[test]
+    fn what_cannot_hold_is_refused_with_its_key() {
+        let twice = key("ana", HASH, "") + &key("ana", OTHER, "");
+        let same_hash = key("ana", HASH, "") + &key("ben", HASH, "");
+        for (text, said) in [
+            (key("", HASH, ""), "keys[0].name"),
+            (key(" ana", HASH, ""), "keys[0].name"),
+            (key("muninn-0000", HASH, ""), "keys[0].name"),
+            (twice, "keys[1].name"),
+            (same_hash, "keys[1].hash"),
+            (key("ana", "muninn-0000", ""), "keys[0].hash"),
+            (key("ana", HASH, "models = []"), "keys[0].models"),
+            (key("ana", HASH, "backends = [\"nowhere\"]"), "keys[0].backends"),
+            (
+                key("ana", HASH, "roots = [\"/there/is/no/such/place\"]"),
+                "keys[0].roots",
+            ),
+            (
+                key("ana", HASH, "requests_per_minute = 0"),
+                "keys[0].requests_per_minute",
+            ),
+            (key("ana", HASH, "model = \"x\""), "unknown field"),
+        ] {
+            let error = load_text(&text).unwrap_err();
+            assert!(error.contains(said), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn other_machines_are_listened_to_with_keys_only() {
+        assert!(
+            load_text("listen = \"0.0.0.0:80\"")
+                .unwrap_err()
+                .contains("muninn key new")
+        );
+        assert!(load_text(&format!("listen = \"0.0.0.0:80\"\n{}", key("ana", HASH, ""))).is_ok());
+    }
+}

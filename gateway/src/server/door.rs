@@ -1,0 +1,85 @@
+//! The outermost step of every request: may it come in, and who is it?
+//!
+//! Behind the door a request has its [`Caller`] among its extensions and no access key among its headers, so nothing
+//! further in can pass one on.
+
+use std::time::Instant;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use http::{HeaderValue, Response, header};
+
+use super::{App, Settings, body, guard, reply};
+use crate::access::{Caller, Denied, Forbidden, remove_keys};
+use crate::wire::WireFormat;
+use crate::wire::error::ErrorKind;
+
+/// Lets a request in, or answers it.
+pub(super) async fn door(State(app): State<App>, mut request: Request, next: Next) -> Response<Body> {
+    let settings = app.shared.settings();
+    // A page whose own host name leads here brings a foreign Host; on an address that others use by name so does
+    // everybody, and there a page does not know the key.
+    let any_host = app.shared.exposed && !settings.access.is_open();
+    if let Some(reason) = guard::refusal(request.headers(), request.uri(), any_host) {
+        tracing::info!(status = 403, "refused: {reason}");
+        let format = WireFormat::of_path(request.uri().path());
+        return reply::error(format, ErrorKind::Permission, &reason);
+    }
+    match admit(&app, &settings, &request) {
+        Ok(caller) => {
+            request.extensions_mut().insert(caller);
+        }
+        // Whether the process lives may be asked without a key; no more than that is said then.
+        Err(_) if request.uri().path() == "/healthz" => {}
+        Err((key, denied)) => return turn_away(&app, request, &key, &denied).await,
+    }
+    remove_keys(request.headers_mut());
+    next.run(request).await
+}
+
+fn admit(app: &App, settings: &Settings, request: &Request) -> Result<Caller, (String, Denied)> {
+    // The address cannot change while we run, the keys can: without any the network would be let in.
+    if app.shared.exposed && settings.access.is_open() {
+        return Err((String::new(), Denied::Missing));
+    }
+    let caller = settings
+        .access
+        .authenticate(request.headers())
+        .map_err(|denied| (String::new(), denied))?;
+    // Looking at the gateway itself is not what a limit is for.
+    if request.uri().path().starts_with("/v1/") {
+        caller
+            .admit(Instant::now())
+            .map_err(|denied| (caller.name().to_owned(), denied))?;
+    }
+    Ok(caller)
+}
+
+async fn turn_away(app: &App, request: Request, key: &str, denied: &Denied) -> Response<Body> {
+    let kind = denied.kind();
+    tracing::info!(status = kind.status().as_u16(), key, "refused: {denied}");
+    app.shared.metrics.refused(key, kind);
+    let format = WireFormat::of_path(request.uri().path());
+    // A client that is still sending would see a broken connection instead of the answer.
+    body::drain(request.into_body()).await;
+    let mut response = reply::error(format, kind, &denied.to_string());
+    let headers = response.headers_mut();
+    if kind == ErrorKind::Authentication {
+        headers.insert(
+            header::WWW_AUTHENTICATE,
+            HeaderValue::from_static("Bearer realm=\"muninn\""),
+        );
+    }
+    if let Some(seconds) = denied.retry_after() {
+        headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    response
+}
+
+/// Answers a caller who asks for what their key does not open.
+pub(super) fn forbid(app: &App, format: WireFormat, caller: &Caller, forbidden: &Forbidden) -> Response<Body> {
+    tracing::info!(status = 403, key = caller.name(), "refused: {forbidden}");
+    app.shared.metrics.refused(caller.name(), ErrorKind::Permission);
+    reply::error(format, ErrorKind::Permission, &forbidden.to_string())
+}
