@@ -81,7 +81,7 @@ fn add_key(headers: &mut HeaderMap, backend: &Backend, format: WireFormat, key: 
     if is_messages {
         set(HeaderName::from_static("x-api-key"), key.reveal().to_owned());
     }
-    if !is_messages || backend.dialects.contains(&Dialect::OpenAi) {
+    if !is_messages || backend.formats.contains(&WireFormat::Chat) {
         set(header::AUTHORIZATION, format!("Bearer {}", key.reveal()));
     }
 }

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use tokio::sync::Mutex;
 
 use super::{Backend, CONTEXT_MODEL, Origin};
-use crate::wire::Dialect;
+use crate::wire::WireFormat;
 
 const WELL_KNOWN: [(&str, u16); 4] = [
     ("ollama", 11_434),
@@ -127,7 +127,7 @@ async fn probe(name: &str, port: u16) -> Option<Backend> {
     Some(Backend {
         name: name.to_owned(),
         url,
-        dialects: vec![Dialect::OpenAi, Dialect::Anthropic],
+        formats: vec![WireFormat::Chat, WireFormat::Messages, WireFormat::Responses],
         key: None,
         client_credentials: false,
         default_model: Some(first.id.clone()),

@@ -1,5 +1,6 @@
 //! Where requests go, what credentials they carry there, and how the bytes travel.
 
+mod attempt;
 mod credentials;
 mod direct;
 mod discovery;
@@ -11,11 +12,12 @@ mod transport;
 use crate::config::{BackendConfig, Secret};
 use crate::wire::{Dialect, WireFormat};
 
+pub use attempt::{Answered, Exhausted, Outgoing, Try, send_to_first};
 pub use credentials::{apply_credentials, client_credential_vendor};
 pub use discovery::Discovery;
 pub use models::{list_models, render_models};
 pub(crate) use routing::matches;
-pub use routing::{NoRoute, Router, Target};
+pub use routing::{Candidate, NoRoute, Router, Target};
 pub use transport::{SendError, Transport};
 
 /// The name of the built-in model that answers with the pack itself.
@@ -41,7 +43,7 @@ pub struct Backend {
     /// Base address without a trailing slash and without `/v1`.
     pub url: String,
     /// The dialects that it speaks.
-    pub dialects: Vec<Dialect>,
+    pub formats: Vec<WireFormat>,
     /// Its own key.
     pub key: Option<Secret>,
     /// Whether the user lets it have the client's credential.
@@ -60,7 +62,16 @@ impl Backend {
     /// Whether it takes requests of this format.
     #[must_use]
     pub fn speaks(&self, format: WireFormat) -> bool {
-        self.dialects.contains(&format.dialect())
+        self.formats.contains(&format)
+    }
+
+    /// The format to speak to it for a client that speaks this one.
+    #[must_use]
+    pub fn format_for(&self, client: WireFormat) -> WireFormat {
+        [client, WireFormat::Chat, WireFormat::Messages, WireFormat::Responses]
+            .into_iter()
+            .find(|format| self.speaks(*format))
+            .unwrap_or(client)
     }
 
     /// A cloud vendor, reached with the credential that the client brought.
@@ -73,7 +84,10 @@ impl Backend {
         Backend {
             name: name.to_owned(),
             url: url.to_owned(),
-            dialects: vec![dialect],
+            formats: [WireFormat::Chat, WireFormat::Messages, WireFormat::Responses]
+                .into_iter()
+                .filter(|format| format.dialect() == dialect)
+                .collect(),
             key: None,
             client_credentials: false,
             default_model: None,
@@ -89,7 +103,7 @@ impl From<&BackendConfig> for Backend {
         Backend {
             name: config.name.clone(),
             url: config.url.clone(),
-            dialects: config.dialects.clone(),
+            formats: config.formats.clone(),
             key: config.key.clone(),
             client_credentials: config.client_credentials,
             default_model: config.default_model.clone(),

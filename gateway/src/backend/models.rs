@@ -34,7 +34,7 @@ pub async fn list_models(router: &Router, transport: &Transport, headers: &Heade
 }
 
 async fn list(backend: &Backend, transport: &Transport, client: &HeaderMap) -> Vec<String> {
-    let format = if backend.dialects.contains(&Dialect::OpenAi) {
+    let format = if backend.formats.contains(&WireFormat::Chat) {
         WireFormat::Chat
     } else {
         WireFormat::Messages

@@ -7,8 +7,8 @@ use thiserror::Error;
 
 use super::{Backend, CONTEXT_MODEL, Discovery, client_credential_vendor};
 use crate::config::Config;
+use crate::wire::WireFormat;
 use crate::wire::error::ErrorKind;
-use crate::wire::{Dialect, WireFormat};
 
 /// Where a request goes.
 #[derive(Debug, Clone)]
@@ -16,12 +16,14 @@ pub enum Target {
     /// The built-in model.
     Context,
     /// A backend, which may know the model under another name.
-    Backend {
-        /// The backend.
-        backend: Arc<Backend>,
-        /// The name to put in place of the client's.
-        rename: Option<String>,
-    },
+    Candidates(Vec<Candidate>),
+}
+
+#[derive(Debug, Clone)]
+pub struct Candidate {
+    pub backend: Arc<Backend>,
+    pub format: WireFormat,
+    pub rename: Option<String>,
 }
 
 /// Why a request goes nowhere.
@@ -37,16 +39,6 @@ pub enum NoRoute {
         /// The user's configuration file.
         config: String,
     },
-    /// No backend takes this wire format.
-    #[error(
-        "no configured backend speaks the {dialect} dialect, and Muninn does not convert between wire formats yet; configured: {known}"
-    )]
-    WrongDialect {
-        /// The dialect that was asked for.
-        dialect: &'static str,
-        /// What there is.
-        known: String,
-    },
 }
 
 impl NoRoute {
@@ -55,7 +47,6 @@ impl NoRoute {
     pub fn kind(&self) -> ErrorKind {
         match self {
             NoRoute::NothingConnected { .. } => ErrorKind::NoBackend,
-            NoRoute::WrongDialect { .. } => ErrorKind::InvalidRequest,
         }
     }
 }
@@ -96,14 +87,26 @@ impl Router {
     ///
     /// # Errors
     /// [`NoRoute`], in words that say how to connect a backend.
-    pub async fn route(&self, format: WireFormat, model: &str, headers: &HeaderMap) -> Result<Target, NoRoute> {
+    pub async fn route(
+        &self,
+        format: WireFormat,
+        model: &str,
+        headers: &HeaderMap,
+        _allowed: &(dyn Fn(&str) -> bool + Sync),
+    ) -> Result<Target, NoRoute> {
         if model == CONTEXT_MODEL {
             return Ok(Target::Context);
         }
         if !self.backends.is_empty() {
-            return self.configured(format, model);
+            return Ok(self.configured(format, model));
         }
-        let plain = |backend| Target::Backend { backend, rename: None };
+        let plain = |backend: Arc<Backend>| {
+            Target::Candidates(vec![Candidate {
+                format: backend.format_for(format),
+                backend,
+                rename: None,
+            }])
+        };
         let vendor = client_credential_vendor(headers).filter(|vendor| *vendor == format.dialect());
         if let Some(vendor) = vendor {
             return Ok(plain(Arc::new(Backend::vendor(vendor))));
@@ -122,40 +125,25 @@ impl Router {
         }
     }
 
-    fn configured(&self, format: WireFormat, model: &str) -> Result<Target, NoRoute> {
-        let speaking = |backend: &&Arc<Backend>| backend.speaks(format);
+    fn configured(&self, format: WireFormat, model: &str) -> Target {
+        let to = |backend: &Arc<Backend>, rename: Option<String>| {
+            Target::Candidates(vec![Candidate {
+                format: backend.format_for(format),
+                backend: Arc::clone(backend),
+                rename,
+            }])
+        };
         for (pattern, backend, rename) in &self.routes {
-            let backend = &self.backends[*backend];
-            if matches(pattern, model) && backend.speaks(format) {
-                return Ok(Target::Backend {
-                    backend: Arc::clone(backend),
-                    rename: rename.clone(),
-                });
+            if matches(pattern, model) {
+                return to(&self.backends[*backend], rename.clone());
             }
         }
-        let by_model = self
-            .backends
-            .iter()
-            .filter(speaking)
-            .find(|backend| backend.default_model.as_deref() == Some(model));
-        match by_model.or_else(|| self.backends.iter().find(speaking)) {
-            Some(backend) => Ok(Target::Backend {
-                backend: Arc::clone(backend),
-                rename: None,
-            }),
-            None => Err(NoRoute::WrongDialect {
-                dialect: match format.dialect() {
-                    Dialect::OpenAi => "openai",
-                    Dialect::Anthropic => "anthropic",
-                },
-                known: self
-                    .backends
-                    .iter()
-                    .map(|backend| backend.name.as_str())
-                    .collect::<Vec<_>>()
-                    .join(", "),
-            }),
-        }
+        let by = self.backends.iter().find(|b| b.default_model.as_deref() == Some(model));
+        to(
+            by.or_else(|| self.backends.iter().find(|b| b.speaks(format)))
+                .unwrap_or(&self.backends[0]),
+            None,
+        )
     }
 
     /// The backends that the configuration names.

@@ -3,7 +3,7 @@
 use super::raw::{self, OneOrMany};
 use super::resolve::wrong;
 use super::{BackendConfig, ConfigError, RouteConfig, Secret};
-use crate::wire::Dialect;
+use crate::wire::WireFormat;
 
 pub(super) fn backends(origin: &str, written: &[raw::Backend]) -> Result<Vec<BackendConfig>, ConfigError> {
     let mut backends: Vec<BackendConfig> = Vec::with_capacity(written.len());
@@ -22,7 +22,7 @@ pub(super) fn backends(origin: &str, written: &[raw::Backend]) -> Result<Vec<Bac
         backends.push(BackendConfig {
             name: raw.name.clone(),
             url: base_url(&raw.url).map_err(|message| wrong(origin, key("url"), message))?,
-            dialects: dialects(&raw.dialect).map_err(|message| wrong(origin, key("dialect"), message))?,
+            formats: formats(&raw.dialect).map_err(|message| wrong(origin, key("dialect"), message))?,
             key: secret(raw).map_err(|message| wrong(origin, key("key"), message))?,
             client_credentials: raw.client_credentials.unwrap_or(false),
             default_model: raw.default_model.clone(),
@@ -73,7 +73,7 @@ fn base_url(written: &str) -> Result<String, String> {
     Ok(trimmed.strip_suffix("/v1").unwrap_or(trimmed).to_owned())
 }
 
-fn dialects(written: &OneOrMany) -> Result<Vec<Dialect>, String> {
+fn formats(written: &OneOrMany) -> Result<Vec<WireFormat>, String> {
     let names = match written {
         OneOrMany::One(name) => std::slice::from_ref(name),
         OneOrMany::Many(names) => names.as_slice(),
@@ -82,11 +82,17 @@ fn dialects(written: &OneOrMany) -> Result<Vec<Dialect>, String> {
         return Err("is empty; write openai or anthropic".to_owned());
     }
     let parse = |name: &String| match name.as_str() {
-        "openai" => Ok(Dialect::OpenAi),
-        "anthropic" => Ok(Dialect::Anthropic),
+        "openai" => Ok(vec![WireFormat::Chat, WireFormat::Responses]),
+        "anthropic" | "messages" => Ok(vec![WireFormat::Messages]),
+        "chat" => Ok(vec![WireFormat::Chat]),
+        "responses" => Ok(vec![WireFormat::Responses]),
         other => Err(format!("`{other}` is unknown; write openai or anthropic")),
     };
-    names.iter().map(parse).collect()
+    names
+        .iter()
+        .map(parse)
+        .collect::<Result<Vec<_>, _>>()
+        .map(|all| all.concat())
 }
 
 fn secret(raw: &raw::Backend) -> Result<Option<Secret>, String> {

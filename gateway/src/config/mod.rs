@@ -24,7 +24,7 @@ pub use resolve::{Overrides, load, repository};
 pub use secret::Secret;
 
 use crate::access::KeyHash;
-use crate::wire::Dialect;
+use crate::wire::WireFormat;
 
 /// The configuration in force: valid, complete, with every default filled in.
 #[derive(Debug, Clone)]
@@ -61,7 +61,7 @@ pub struct BackendConfig {
     /// Base address without a trailing slash and without `/v1`.
     pub url: String,
     /// The dialects that it speaks.
-    pub dialects: Vec<Dialect>,
+    pub formats: Vec<WireFormat>,
     /// The backend's own key, read from an environment variable or a file.
     pub key: Option<Secret>,
     /// Whether the client's own credential is passed on to this host.
@@ -139,6 +139,8 @@ pub struct LimitsConfig {
     pub header_timeout: Duration,
     /// How long a client may pause inside its request's body.
     pub idle_timeout: Duration,
+    /// How long a client hears nothing before it gets a sign of life.
+    pub keep_alive: Duration,
     /// How long open streams may go on after SIGTERM.
     pub drain_timeout: Duration,
     /// Ledger rows unused for longer than this may go.

@@ -101,6 +101,7 @@ pub(crate) struct Limits {
     pub(crate) connect_timeout_ms: Option<u64>,
     pub(crate) header_timeout_ms: Option<u64>,
     pub(crate) idle_timeout_ms: Option<u64>,
+    pub(crate) keep_alive_ms: Option<u64>,
     pub(crate) drain_timeout_ms: Option<u64>,
     pub(crate) ledger_days: Option<u32>,
     pub(crate) ledger_megabytes: Option<u32>,

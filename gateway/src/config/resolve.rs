@@ -200,6 +200,7 @@ fn limits(raw: &raw::Limits) -> LimitsConfig {
         connect_timeout: millis(raw.connect_timeout_ms, 10_000),
         header_timeout: millis(raw.header_timeout_ms, 75_000),
         idle_timeout: millis(raw.idle_timeout_ms, 60_000),
+        keep_alive: millis(raw.keep_alive_ms, 10_000),
         drain_timeout: millis(raw.drain_timeout_ms, 30_000),
         ledger_days: raw.ledger_days.unwrap_or(30),
         ledger_megabytes: raw.ledger_megabytes.unwrap_or(512),

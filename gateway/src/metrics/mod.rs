@@ -8,8 +8,6 @@
 //! last byte of its answer, by [`Metrics::finished`].
 
 mod labels;
-mod observe;
-mod usage;
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -25,11 +23,9 @@ use prometheus_client::registry::Registry;
 use crate::backend::CONTEXT_MODEL;
 use crate::store::{Outcome, Receipt};
 use crate::wire::WireFormat;
+use crate::wire::convert::answer::Usage;
 use crate::wire::error::ErrorKind;
 use labels::{BackendLabel, FieldLabels, FormatLabel, OutcomeLabel, RefusalLabels, RequestLabels, TokenLabels};
-
-pub use observe::{End, observed};
-pub use usage::{Usage, UsageReader};
 
 /// What [`Metrics::render`] is, for `content-type`.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -230,9 +226,11 @@ impl Metrics {
             stream: if finished.streamed { "true" } else { "false" },
         };
         self.requests.get_or_create(&labels).inc();
-        let Usage { input, output, cached } = finished.usage;
+        let Usage {
+            input, output, cached, ..
+        } = finished.usage;
         for (kind, count) in [("input", input), ("output", output), ("cached", cached)] {
-            if count > 0 {
+            if let Some(count) = count.filter(|count| *count > 0) {
                 let labels = TokenLabels {
                     key: finished.key.to_owned(),
                     backend: backend.backend.clone(),
@@ -366,9 +364,10 @@ mod tests {
             first_byte: Some(Duration::from_millis(20)),
             added: Duration::from_micros(200),
             usage: Usage {
-                input: 100,
-                output: 7,
-                cached: 90,
+                input: Some(100),
+                output: Some(7),
+                cached: Some(90),
+                ..Usage::default()
             },
             outcome: Outcome::Injected,
             injected_tokens: 42,

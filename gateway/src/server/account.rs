@@ -4,12 +4,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
-use http::Response;
+use http::{HeaderValue, Response};
 
 use super::answer_body::{AnswerBody, End, Source};
 use super::exchange::Exchanged;
 use super::turn::millis;
-use super::{App, bookkeeping};
+use super::{App, bookkeeping, reply};
 use crate::access::Caller;
 use crate::metrics::{Active, Finished};
 use crate::store::{Outcome, Receipt};
@@ -73,7 +73,11 @@ impl Account {
             receipt.backend.clone_from(backend);
             receipt.spoken = (*spoken != self.format).then(|| Receipt::format_name(*spoken).to_owned());
         }
-        receipt.dropped = exchanged.dropped.iter().map(|(name, count)| (name.to_owned(), count)).collect();
+        receipt.dropped = exchanged
+            .dropped
+            .iter()
+            .map(|(name, count)| (name.to_owned(), count))
+            .collect();
         receipt.tries = exchanged.tries.iter().map(ToString::to_string).collect();
         let metrics = &self.app.shared.metrics;
         let spoken = exchanged.by.as_ref().map_or(self.format, |(_, spoken)| *spoken);
@@ -88,18 +92,28 @@ impl Account {
         };
         let _first_answer_counts = self.answered.set(answered);
         let shared = Arc::clone(&self.app.shared);
-        self.app.bookkeeping.spawn(async move { bookkeeping::keep(&shared, receipt, status) });
+        self.app
+            .bookkeeping
+            .spawn(async move { bookkeeping::keep(&shared, receipt, status) });
     }
 
     /// Makes a source the client's body. `silence` is how long a stream of events may say nothing.
     pub(super) fn body(self: Arc<Self>, source: Source, silence: Option<Duration>) -> Body {
         let (format, started) = (self.format, self.started);
-        Body::new(AnswerBody::new(source, format, silence, started, move |end| self.ended(end)))
+        Body::new(AnswerBody::new(source, format, silence, started, move |end| {
+            self.ended(end)
+        }))
     }
 
     /// Makes an answer the client's response.
-    pub(super) fn response(self: Arc<Self>, exchanged: Exchanged, silence: Duration) -> Response<Body> {
+    pub(super) fn response(self: Arc<Self>, mut exchanged: Exchanged, silence: Duration) -> Response<Body> {
         let silence = exchanged.is_events().then_some(silence);
+        let dropped: Vec<&str> = exchanged.dropped.iter().map(|(name, _)| name).collect();
+        if let Ok(names) = HeaderValue::try_from(dropped.join(", "))
+            && !dropped.is_empty()
+        {
+            exchanged.head.headers.insert(reply::DROPPED, names);
+        }
         let body = self.body(exchanged.source, silence);
         Response::from_parts(exchanged.head, body)
     }

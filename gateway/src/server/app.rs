@@ -84,9 +84,9 @@ impl Shared {
         if let Some(store) = &self.store {
             let usage = UsageSum {
                 requests: 1,
-                input: finished.usage.input,
-                output: finished.usage.output,
-                cached: finished.usage.cached,
+                input: finished.usage.input.unwrap_or(0),
+                output: finished.usage.output.unwrap_or(0),
+                cached: finished.usage.cached.unwrap_or(0),
             };
             let today = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date();
             store.note_usage(finished.key, today, usage);

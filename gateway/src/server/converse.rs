@@ -46,12 +46,32 @@ pub(super) async fn converse(app: App, format: WireFormat, parts: Parts, body: B
             account.answered(&exchanged);
             account.response(exchanged, settings.config.limits.keep_alive)
         }
-        Route::Backend(Ready { body, insertions, model, streamed, candidates }) => {
+        Route::Backend(Ready {
+            body,
+            insertions,
+            model,
+            streamed,
+            candidates,
+        }) => {
             let silence = settings.config.limits.keep_alive;
             let id = id.clone();
-            let exchange =
-                Exchange { app, settings, parts, format, body, insertions, model, streamed, id, candidates };
-            if streamed { stream(exchange, account, silence).await } else { whole(exchange, account, silence).await }
+            let exchange = Exchange {
+                app,
+                settings,
+                parts,
+                format,
+                body,
+                insertions,
+                model,
+                streamed,
+                id,
+                candidates,
+            };
+            if streamed {
+                stream(exchange, account, silence).await
+            } else {
+                whole(exchange, account, silence).await
+            }
         }
     };
     reply::label(&mut response, &id, outcome);
@@ -117,13 +137,19 @@ impl Refusal {
 
 impl From<NoRoute> for Refusal {
     fn from(error: NoRoute) -> Self {
-        Refusal { kind: error.kind(), message: error.to_string() }
+        Refusal {
+            kind: error.kind(),
+            message: error.to_string(),
+        }
     }
 }
 
 impl From<Forbidden> for Refusal {
     fn from(error: Forbidden) -> Self {
-        Refusal { kind: ErrorKind::Permission, message: error.to_string() }
+        Refusal {
+            kind: ErrorKind::Permission,
+            message: error.to_string(),
+        }
     }
 }
 
@@ -148,7 +174,10 @@ async fn prepare_anywhere(
     );
     let work = move || runtime.block_on(prepare(&shared, &settings, &caller, format, &client, body));
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| {
-        Err(Refusal { kind: ErrorKind::Server, message: format!("Muninn failed: {error}") })
+        Err(Refusal {
+            kind: ErrorKind::Server,
+            message: format!("Muninn failed: {error}"),
+        })
     })
 }
 
@@ -178,11 +207,38 @@ async fn prepare(
         Target::Candidates(candidates) => candidates,
     };
     // What is added must fit whoever answers in the end.
-    let window = candidates.iter().filter_map(|candidate| candidate.backend.context_window).min();
-    let Plan { insertions, mut receipt, .. } =
-        plan(shared, settings.config.test.replay, caller, client, &prompt, window, receipt).await;
-    receipt.backend = candidates.first().map(|candidate| candidate.backend.name.clone()).unwrap_or_default();
+    let window = candidates
+        .iter()
+        .filter_map(|candidate| candidate.backend.context_window)
+        .min();
+    let Plan {
+        insertions,
+        mut receipt,
+        ..
+    } = plan(
+        shared,
+        settings.config.test.replay,
+        caller,
+        client,
+        &prompt,
+        window,
+        receipt,
+    )
+    .await;
+    receipt.backend = candidates
+        .first()
+        .map(|candidate| candidate.backend.name.clone())
+        .unwrap_or_default();
     let model = prompt.model_span();
     drop(prompt);
-    Ok((Route::Backend(Ready { body, insertions, model, streamed, candidates }), receipt))
+    Ok((
+        Route::Backend(Ready {
+            body,
+            insertions,
+            model,
+            streamed,
+            candidates,
+        }),
+        receipt,
+    ))
 }

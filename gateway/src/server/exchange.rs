@@ -11,7 +11,9 @@ use http::{HeaderMap, Response, StatusCode, header, response};
 
 use super::answer_body::{Source, failure_event};
 use super::{App, Settings, headers, reply};
-use crate::backend::{Answered, Candidate, Exhausted, Outgoing, Try, apply_credentials, send_to_first};
+use crate::backend::{
+    Answered, Backend, CONTEXT_MODEL, Candidate, Exhausted, Outgoing, Try, apply_credentials, send_to_first,
+};
 use crate::inject::splice;
 use crate::wire::convert::answer::Usage;
 use crate::wire::convert::request::Dropped;
@@ -75,7 +77,11 @@ impl Exchange {
         })
         .await;
         match sent {
-            Ok(Answered { candidate, response, tries }) => {
+            Ok(Answered {
+                candidate,
+                response,
+                tries,
+            }) => {
                 let candidate = &self.candidates[candidate];
                 let (dropped, context) = match converted {
                     Some((dropped, context)) => (dropped, Some(context)),
@@ -83,15 +89,31 @@ impl Exchange {
                 };
                 let (head, source) = self.answer(candidate, context, response).await;
                 let by = Some((candidate.backend.name.clone(), candidate.format));
-                Exchanged { head, source, by, dropped, tries }
+                Exchanged {
+                    head,
+                    source,
+                    by,
+                    dropped,
+                    tries,
+                }
             }
-            Err(Exhausted { failure, retry_after, tries }) => {
+            Err(Exhausted {
+                failure,
+                retry_after,
+                tries,
+            }) => {
                 let mut response = self.failed(failure.kind.status(), &failure);
                 if let Some(seconds) = retry_after {
                     response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
                 }
                 let (head, source) = whole(response);
-                Exchanged { head, source, by: None, dropped: Dropped::default(), tries }
+                Exchanged {
+                    head,
+                    source,
+                    by: None,
+                    dropped: Dropped::default(),
+                    tries,
+                }
             }
         }
     }
@@ -114,12 +136,27 @@ impl Exchange {
         }
         apply_credentials(&mut headers, &candidate.backend, candidate.format);
         if native {
-            let path = self.parts.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
-            return Ok((Outgoing { path: path.to_owned(), headers, body }, None));
+            let path = self
+                .parts
+                .uri
+                .path_and_query()
+                .map_or("/", http::uri::PathAndQuery::as_str);
+            return Ok((
+                Outgoing {
+                    path: path.to_owned(),
+                    headers,
+                    body,
+                },
+                None,
+            ));
         }
-        let invalid = |message: String| Failure { kind: ErrorKind::InvalidRequest, message };
+        let invalid = |message: String| Failure {
+            kind: ErrorKind::InvalidRequest,
+            message,
+        };
         let text = std::str::from_utf8(&body).map_err(|error| invalid(error.to_string()))?;
-        let converted = convert::request(self.format, candidate.format, text).map_err(|error| invalid(error.to_string()))?;
+        let converted =
+            convert::request(self.format, candidate.format, text).map_err(|error| invalid(error.to_string()))?;
         let context = AnswerContext {
             id: self.id.clone(),
             created: jiff::Timestamp::now().as_second(),
@@ -148,7 +185,11 @@ impl Exchange {
         let Some(context) = context else {
             let watch = UsageWatch::default();
             let source = if is_events(&head.headers) && !is_encoded(&head.headers) {
-                Source::Events { body, aligner: Aligner::default(), watch }
+                Source::Events {
+                    body,
+                    aligner: Aligner::default(),
+                    watch,
+                }
             } else {
                 Source::Untouched { body, watch }
             };
@@ -156,9 +197,21 @@ impl Exchange {
         };
         let converter = Box::new(AnswerConverter::new(candidate.format, self.format, context));
         if is_encoded(&head.headers) {
-            let coding = head.headers.get(header::CONTENT_ENCODING).and_then(|value| value.to_str().ok());
-            let message = format!("the backend encodes its answer ({}), though it was asked not to", coding.unwrap_or("?"));
-            return whole(self.failed(StatusCode::BAD_GATEWAY, &Failure { kind: ErrorKind::BadGateway, message }));
+            let coding = head
+                .headers
+                .get(header::CONTENT_ENCODING)
+                .and_then(|value| value.to_str().ok());
+            let message = format!(
+                "the backend encodes its answer ({}), though it was asked not to",
+                coding.unwrap_or("?")
+            );
+            return whole(self.failed(
+                StatusCode::BAD_GATEWAY,
+                &Failure {
+                    kind: ErrorKind::BadGateway,
+                    message,
+                },
+            ));
         }
         headers::for_converted(&mut head.headers);
         if self.streamed && !is_json(&head.headers) {
@@ -176,7 +229,10 @@ impl Exchange {
         mut converter: Box<AnswerConverter>,
     ) -> (response::Parts, Source) {
         let failed = |failure: &Failure| whole(self.failed(StatusCode::BAD_GATEWAY, failure));
-        let broken = |message: String| Failure { kind: ErrorKind::BadGateway, message };
+        let broken = |message: String| Failure {
+            kind: ErrorKind::BadGateway,
+            message,
+        };
         let bytes = match axum::body::to_bytes(body, LONGEST_ANSWER).await {
             Ok(bytes) => bytes,
             Err(error) => return failed(&broken(format!("the backend's answer broke off: {error}"))),
@@ -187,12 +243,24 @@ impl Exchange {
         if self.streamed {
             let text = converter.whole_as_stream(text);
             head.headers.insert(header::CONTENT_TYPE, reply::EVENT_STREAM);
-            return (head, Source::Ready { text, usage: converter.usage() });
+            return (
+                head,
+                Source::Ready {
+                    text,
+                    usage: converter.usage(),
+                },
+            );
         }
         match converter.whole(text) {
             Ok(text) => {
                 head.headers.insert(header::CONTENT_TYPE, reply::JSON);
-                (head, Source::Ready { text, usage: converter.usage() })
+                (
+                    head,
+                    Source::Ready {
+                        text,
+                        usage: converter.usage(),
+                    },
+                )
             }
             Err(failure) => failed(&failure),
         }
@@ -208,13 +276,22 @@ impl Exchange {
         body: Body,
     ) -> (response::Parts, Source) {
         if is_encoded(&head.headers) && !converted {
-            return (head, Source::Untouched { body, watch: UsageWatch::default() });
+            return (
+                head,
+                Source::Untouched {
+                    body,
+                    watch: UsageWatch::default(),
+                },
+            );
         }
         let bytes = axum::body::to_bytes(body, LONGEST_ERROR).await.unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
         let overflow = head.status.is_client_error().then(|| overflow(&text)).flatten();
         if overflow.is_none() && !converted {
-            let text = Source::Untouched { body: Body::from(bytes), watch: UsageWatch::default() };
+            let text = Source::Untouched {
+                body: Body::from(bytes),
+                watch: UsageWatch::default(),
+            };
             return (head, text);
         }
         let mut failure = error::read(head.status, &text);
@@ -239,6 +316,24 @@ impl Exchange {
 }
 
 impl Exchanged {
+    /// An answer of our own.
+    pub(super) fn of_ourselves(response: Response<Body>, format: WireFormat) -> Exchanged {
+        let (head, source) = whole(response);
+        let by = Some((CONTEXT_MODEL.to_owned(), format));
+        Exchanged {
+            head,
+            source,
+            by,
+            dropped: Dropped::default(),
+            tries: Vec::new(),
+        }
+    }
+
+    /// Whether it is a stream of events.
+    pub(super) fn is_events(&self) -> bool {
+        is_events(&self.head.headers)
+    }
+
     /// The answer as the rest of a stream whose head is sent already: an error becomes the stream's own, and a whole
     /// answer the events that it would have been.
     pub(super) fn into_events(self, format: WireFormat) -> Source {
@@ -255,22 +350,62 @@ impl Exchanged {
             let text = String::from_utf8_lossy(&bytes);
             if !head.status.is_success() {
                 let text = failure_event(format, error::read(head.status, &text));
-                return Source::Ready { text, usage: Usage::default() };
+                return Source::Ready {
+                    text,
+                    usage: Usage::default(),
+                };
             }
             let mut converter = AnswerConverter::new(format, format, AnswerContext::default());
             let text = converter.whole_as_stream(&text);
-            Source::Ready { text, usage: converter.usage() }
+            Source::Ready {
+                text,
+                usage: converter.usage(),
+            }
         };
         Source::Waiting(collected.boxed())
     }
 }
 
-fn whole(response: Response<Body>) -> (response::Parts, Source) {
-    let (head, body) = response.into_parts();
-    (head, Source::Untouched { body, watch: UsageWatch::default() })
+/// Sends a request as it is and passes on what comes back.
+pub(super) async fn forward(
+    app: &App,
+    parts: &Parts,
+    format: WireFormat,
+    backend: &Backend,
+    body: Bytes,
+) -> Response<Body> {
+    let mut headers = headers::for_backend(&parts.headers);
+    apply_credentials(&mut headers, backend, format);
+    let path = parts.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
+    match app
+        .transport
+        .send(parts.method.clone(), &backend.url, path, headers, body)
+        .await
+    {
+        Ok(mut response) => {
+            headers::for_client(response.headers_mut());
+            response
+        }
+        Err(error) => reply::error(
+            format,
+            ErrorKind::BadGateway,
+            &format!("backend `{}`: {error}", backend.name),
+        ),
+    }
 }
 
-pub(super) fn is_events(headers: &HeaderMap) -> bool {
+fn whole(response: Response<Body>) -> (response::Parts, Source) {
+    let (head, body) = response.into_parts();
+    (
+        head,
+        Source::Untouched {
+            body,
+            watch: UsageWatch::default(),
+        },
+    )
+}
+
+fn is_events(headers: &HeaderMap) -> bool {
     content_type_is(headers, "text/event-stream")
 }
 
@@ -280,7 +415,12 @@ fn is_json(headers: &HeaderMap) -> bool {
 
 fn content_type_is(headers: &HeaderMap, name: &str) -> bool {
     let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    value.is_some_and(|value| value.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case(name)))
+    value.is_some_and(|value| {
+        value
+            .split(';')
+            .next()
+            .is_some_and(|kind| kind.trim().eq_ignore_ascii_case(name))
+    })
 }
 
 fn is_encoded(headers: &HeaderMap) -> bool {

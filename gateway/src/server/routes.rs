@@ -7,8 +7,10 @@ use http::{HeaderValue, Method, Response, StatusCode, header};
 use muninn_context_engine::IndexStatus;
 use serde_json::json;
 
+use super::converse::converse;
 use super::door::{door, forbid};
-use super::{App, body, converse::converse, converse::forward, reply};
+use super::exchange::forward;
+use super::{App, body, reply};
 use crate::access::{Caller, Forbidden};
 use crate::backend::{CONTEXT_MODEL, Target, list_models, render_models};
 use crate::metrics::CONTENT_TYPE;
@@ -134,12 +136,8 @@ async fn passed_on(app: App, request: Request) -> Response<Body> {
         body::drain(body).await;
         return forbid(&app, format, &caller, &Forbidden::Unseen { key, path });
     }
-    let announced = parts
-        .headers
-        .get(header::CONTENT_LENGTH)
-        .and_then(|value| value.to_str().ok()?.parse().ok());
     let settings = app.shared.settings();
-    let body = match body::read(body, announced, &settings.config.limits).await {
+    let body = match body::read(body, &parts.headers, &settings.config.limits).await {
         Ok(body) => body,
         Err(error) => return reply::error(format, error.kind, &error.message),
     };
@@ -152,14 +150,12 @@ async fn passed_on(app: App, request: Request) -> Response<Body> {
         return forbid(&app, format, &caller, &forbidden);
     }
     drop(members);
-    let target = settings.router.route(format, &model, &parts.headers).await;
-    if let Ok(Target::Backend { backend, .. }) = &target
-        && let Err(forbidden) = caller.check_backend(&backend.name)
-    {
-        return forbid(&app, format, &caller, &forbidden);
-    }
-    match target {
-        Ok(Target::Backend { backend, .. }) => forward(&app, &parts, format, &backend, body).await,
+    let allowed = |backend: &str| caller.may_use_backend(backend);
+    match settings.router.route(format, &model, &parts.headers, &allowed).await {
+        Ok(Target::Candidates(candidates)) => match candidates.first() {
+            Some(candidate) => forward(&app, &parts, format, &candidate.backend, body).await,
+            None => reply::error(format, ErrorKind::NoBackend, "no backend is known"),
+        },
         Ok(Target::Context) => reply::error(
             format,
             ErrorKind::NotFound,

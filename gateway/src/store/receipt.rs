@@ -122,6 +122,15 @@ pub struct Receipt {
     pub model: String,
     /// Where the request went.
     pub backend: String,
+    /// The format that the backend was spoken to in, where it is not the request's own.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub spoken: Option<String>,
+    /// What the conversion had to leave out, with how often.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub dropped: Vec<(String, u32)>,
+    /// What was tried before, and how it went.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub tries: Vec<String>,
     /// What became of the context.
     pub outcome: Outcome,
     /// Why nothing, or less than everything, was added.
