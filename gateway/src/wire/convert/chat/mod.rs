@@ -11,6 +11,8 @@ mod read_answer;
 mod read_message;
 mod read_request;
 mod shape;
+#[cfg(test)]
+mod tests;
 mod write_answer;
 mod write_message;
 mod write_request;

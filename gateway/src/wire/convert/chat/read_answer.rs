@@ -71,7 +71,10 @@ impl ReadAnswer for Reader {
 
 impl Reader {
     fn chunk(&mut self, name: &str, chunk: &Members<'_>, whole: bool, events: &mut Vec<Event>) {
-        if let Some(failure) = failure::of(name, chunk) {
+        let choice = choice(chunk);
+        // OpenRouter puts an error in the middle of a stream into the choice.
+        let in_choice = || choice.as_ref().and_then(|choice| failure::of("message", choice));
+        if let Some(failure) = failure::of(name, chunk).or_else(in_choice) {
             self.ended = true;
             events.push(Event::Failed(failure));
             return;
@@ -82,7 +85,6 @@ impl Reader {
             let model = text(chunk, "model").map(Into::into);
             events.push(Event::Start { model });
         }
-        let choice = choice(chunk);
         // Moonshot puts the usage into the choice.
         let of_choice = choice.as_ref().and_then(usage);
         events.extend(usage(chunk).or(of_choice).map(Event::Usage));

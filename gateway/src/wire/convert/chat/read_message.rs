@@ -94,6 +94,12 @@ fn assistant<'a>(members: &Members<'a>, words: Vec<Part<'a>>, dropped: &mut Drop
 fn call<'a>(raw: &'a str, dropped: &mut Dropped) -> Option<Part<'a>> {
     let members = Members::of(raw).unwrap_or_default();
     let function = object(&members, "function");
+    unread(
+        &members,
+        &["index", "id", "type", "function"],
+        "messages.tool_calls.",
+        dropped,
+    );
     let Some(name) = text(&function, "name") else {
         let kind = text(&members, "type").unwrap_or("function".into());
         dropped.add(format!("messages.tool_calls.{kind}"));
@@ -154,6 +160,10 @@ fn part<'a>(raw: &'a str, dropped: &mut Dropped) -> Option<Part<'a>> {
         "file" => file(&object(&members, "file")),
         _ => None,
     };
+    if part.is_some() {
+        let read = ["type", "text", "refusal", "image_url", "file", "cache_control"];
+        unread(&members, &read, "messages.content.", dropped);
+    }
     match &part {
         None => dropped.add(format!("messages.{kind}")),
         Some(Part::Text { .. }) => {}
