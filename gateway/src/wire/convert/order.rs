@@ -117,7 +117,7 @@ impl InOrder {
 
 /// Tells whether the JSON text of a call's arguments is a complete object.
 #[derive(Default)]
-struct Arguments {
+pub(super) struct Arguments {
     depth: usize,
     seen: bool,
     in_string: bool,
@@ -125,7 +125,7 @@ struct Arguments {
 }
 
 impl Arguments {
-    fn take(&mut self, text: &str) {
+    pub(super) fn take(&mut self, text: &str) {
         for byte in text.bytes() {
             if self.escaped {
                 self.escaped = false;
@@ -149,7 +149,7 @@ impl Arguments {
         }
     }
 
-    fn complete(&self) -> bool {
+    pub(super) fn complete(&self) -> bool {
         self.seen && self.depth == 0 && !self.in_string
     }
 }
