@@ -22,11 +22,13 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-use crate::backend::CONTEXT_MODEL;
+use crate::backend::{CONTEXT_MODEL, UNCONFIGURED};
 use crate::store::{Outcome, Receipt};
 use crate::wire::WireFormat;
 use crate::wire::error::ErrorKind;
-use labels::{BackendLabel, FieldLabels, FormatLabel, OutcomeLabel, RefusalLabels, RequestLabels, TokenLabels};
+use labels::{
+    BackendLabel, FieldLabels, FormatLabel, ForwardLabels, OutcomeLabel, RefusalLabels, RequestLabels, TokenLabels,
+};
 
 pub use observe::{End, observed};
 pub use usage::{Usage, UsageReader};
@@ -35,16 +37,8 @@ pub use usage::{Usage, UsageReader};
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 /// What stands for every name that is not known.
 const OTHER: &str = "other";
-/// Places that requests may go to without being configured.
-const BUILT_IN: [&str; 7] = [
-    "anthropic",
-    "openai",
-    "ollama",
-    "vllm",
-    "llama.cpp",
-    "lmstudio",
-    CONTEXT_MODEL,
-];
+/// What stands where there is none.
+const NONE: &str = "none";
 /// Different dropped fields that are counted by name; the APIs have fewer, and clients may send any.
 const FIELD_NAMES: usize = 200;
 const LONGEST_FIELD_NAME: usize = 48;
@@ -85,6 +79,19 @@ pub struct Finished<'a> {
     pub injected_tokens: u32,
 }
 
+/// A request of another kind than a conversation that was forwarded and is over.
+#[derive(Debug, Clone)]
+pub struct Forwarded<'a> {
+    /// The access key's name, empty where there was none.
+    pub key: &'a str,
+    /// The backend's name.
+    pub backend: &'a str,
+    /// The HTTP status of the answer.
+    pub status: u16,
+    /// The tokens that the backend counted.
+    pub usage: Usage,
+}
+
 /// The state of a backend's circuit breaker, in the numbers that the metric shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -104,6 +111,7 @@ pub struct Metrics {
     fields: Mutex<HashSet<String>>,
     active: Gauge,
     requests: Family<RequestLabels, Counter>,
+    forwarded: Family<ForwardLabels, Counter>,
     refused: Family<RefusalLabels, Counter>,
     tokens: Family<TokenLabels, Counter>,
     outcomes: Family<OutcomeLabel, Counter>,
@@ -121,10 +129,11 @@ impl Default for Metrics {
     fn default() -> Self {
         let mut metrics = Metrics {
             registry: Registry::with_prefix("muninn"),
-            backends: RwLock::new(BUILT_IN.map(str::to_owned).into()),
+            backends: RwLock::default(),
             fields: Mutex::default(),
             active: Gauge::default(),
             requests: Family::default(),
+            forwarded: Family::default(),
             refused: Family::default(),
             tokens: Family::default(),
             outcomes: Family::default(),
@@ -138,6 +147,8 @@ impl Default for Metrics {
             added: Family::new_with_constructor(|| Histogram::new(ADDED)),
         };
         metrics.register();
+        metrics.know_backends(UNCONFIGURED);
+        metrics.know_backends([CONTEXT_MODEL]);
         metrics
     }
 }
@@ -152,6 +163,11 @@ impl Metrics {
             self.active.clone(),
         );
         registry.register("requests", "Conversation requests that are over", self.requests.clone());
+        registry.register(
+            "forwarded_requests",
+            "Requests of other kinds that were forwarded and are over",
+            self.forwarded.clone(),
+        );
         registry.register(
             "refused_requests",
             "Requests refused by access rules",
@@ -230,17 +246,7 @@ impl Metrics {
             stream: if finished.streamed { "true" } else { "false" },
         };
         self.requests.get_or_create(&labels).inc();
-        let Usage { input, output, cached } = finished.usage;
-        for (kind, count) in [("input", input), ("output", output), ("cached", cached)] {
-            if count > 0 {
-                let labels = TokenLabels {
-                    key: finished.key.to_owned(),
-                    backend: backend.backend.clone(),
-                    kind,
-                };
-                self.tokens.get_or_create(&labels).inc_by(count);
-            }
-        }
+        self.count_tokens(finished.key, &backend, finished.usage);
         let outcome = finished.outcome.name();
         self.outcomes.get_or_create(&OutcomeLabel { outcome }).inc();
         self.injected_tokens.inc_by(u64::from(finished.injected_tokens));
@@ -253,6 +259,45 @@ impl Metrics {
         self.added
             .get_or_create(&FormatLabel { format })
             .observe(finished.added.as_secs_f64());
+    }
+
+    /// Counts a conversation request that was answered by an error of ours before it had a backend.
+    pub fn failed(&self, key: &str, format: WireFormat, status: u16) {
+        let format = Receipt::format_name(format);
+        let labels = RequestLabels {
+            key: key.to_owned(),
+            format,
+            backend: NONE.to_owned(),
+            backend_format: NONE,
+            status: class(status),
+            stream: "false",
+        };
+        self.requests.get_or_create(&labels).inc();
+    }
+
+    /// Writes a request of another kind down once it is over.
+    pub fn forwarded(&self, forwarded: &Forwarded<'_>) {
+        let backend = self.backend(forwarded.backend);
+        let labels = ForwardLabels {
+            key: forwarded.key.to_owned(),
+            backend: backend.backend.clone(),
+            status: class(forwarded.status),
+        };
+        self.forwarded.get_or_create(&labels).inc();
+        self.count_tokens(forwarded.key, &backend, forwarded.usage);
+    }
+
+    fn count_tokens(&self, key: &str, backend: &BackendLabel, usage: Usage) {
+        let Usage { input, output, cached } = usage;
+        let counts = [("input", input), ("output", output), ("cached", cached)];
+        for (kind, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
+            let labels = TokenLabels {
+                key: key.to_owned(),
+                backend: backend.backend.clone(),
+                kind,
+            };
+            self.tokens.get_or_create(&labels).inc_by(count);
+        }
     }
 
     /// Counts a request that access rules refused. `key` is the name of the caller's key, empty where it has none.

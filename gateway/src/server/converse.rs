@@ -64,6 +64,8 @@ pub(super) async fn converse(app: App, format: WireFormat, parts: Parts, body: B
     let (body, route, mut receipt) = match prepared {
         Ok(prepared) => prepared,
         Err(refusal) => {
+            let status = refusal.kind.status().as_u16();
+            app.shared.metrics.failed(caller.name(), format, status);
             if refusal.kind == ErrorKind::Forbidden {
                 app.shared.metrics.refused(caller.name(), refusal.kind);
             }

@@ -1,5 +1,8 @@
 //! Which path is answered by what.
 
+use std::sync::Arc;
+use std::time::Instant;
+
 use axum::body::Body;
 use axum::extract::{Extension, Request, State};
 use axum::routing::{any, get};
@@ -11,7 +14,7 @@ use super::door::{door, forbid};
 use super::{App, body, converse::converse, converse::forward, reply};
 use crate::access::{Caller, Forbidden};
 use crate::backend::{CONTEXT_MODEL, Target, list_models, render_models};
-use crate::metrics::CONTENT_TYPE;
+use crate::metrics::{CONTENT_TYPE, Forwarded, observed};
 use crate::wire::error::ErrorKind;
 use crate::wire::{Dialect, Members, Text, WireFormat};
 
@@ -159,7 +162,10 @@ async fn passed_on(app: App, request: Request) -> Response<Body> {
         return forbid(&app, format, &caller, &forbidden);
     }
     match target {
-        Ok(Target::Backend { backend, .. }) => forward(&app, &parts, format, &backend, body).await,
+        Ok(Target::Backend { backend, .. }) => {
+            let response = forward(&app, &parts, format, &backend, body).await;
+            noted(&app, caller, &backend.name, response)
+        }
         Ok(Target::Context) => reply::error(
             format,
             ErrorKind::NotFound,
@@ -173,4 +179,20 @@ async fn passed_on(app: App, request: Request) -> Response<Body> {
             response
         }
     }
+}
+
+/// Writes a forwarded request down once its answer is over.
+fn noted(app: &App, caller: Caller, backend: &str, response: Response<Body>) -> Response<Body> {
+    let (shared, backend) = (Arc::clone(&app.shared), backend.to_owned());
+    let (head, body) = response.into_parts();
+    let status = head.status.as_u16();
+    let body = observed(body, &head.headers, Instant::now(), move |end| {
+        shared.forwarded(&Forwarded {
+            key: caller.name(),
+            backend: &backend,
+            status,
+            usage: end.usage,
+        });
+    });
+    Response::from_parts(head, body)
 }

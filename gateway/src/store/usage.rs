@@ -10,7 +10,7 @@ use serde::Serialize;
 /// Requests and tokens, added up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct UsageSum {
-    /// Conversation requests.
+    /// Requests that were answered by a backend or by the built-in model.
     pub requests: u64,
     /// Tokens of their prompts, cached ones included.
     pub input: u64,
