@@ -191,6 +191,10 @@ fn a_key_opens_from_each_place_and_reaches_no_backend() {
     for request in upstream.requests() {
         assert!(!format!("{request:?}").contains(digits), "{request:?}");
     }
+    let in_address = format!("/v1/embeddings?key={}", ana.key);
+    let response = gateway.post(&in_address, &[("x-muninn-key", &ana.key)], b"{}");
+    assert_eq!(response.status, 400, "a key does not belong in an address");
+    assert!(!response.text().contains(digits));
     // A vendor's credential travels beside it.
     let both = [("x-muninn-key", ana.key.as_str()), ("x-api-key", ANTHROPIC_KEY)];
     let (target, body) = &simple("hello")[1];
@@ -473,6 +477,10 @@ fn usage_is_told_by_key_while_it_runs_and_after() {
     }
     assert_eq!(shared.post(messages.0, &shared.ben, &messages.1).status, 200);
     assert_eq!(shared.post(messages.0, &shared.ben, "{").status, 400);
+    assert_eq!(
+        shared.post("/v1/embeddings", &shared.ben, r#"{"model":"m"}"#).status,
+        200
+    );
     // A request is written down once its last byte is out, which the client may know before we do.
     let metrics = wait_until("four requests in the metrics", || {
         let text = shared.get("/metrics", &shared.ana).text();
@@ -480,6 +488,8 @@ fn usage_is_told_by_key_while_it_runs_and_after() {
         (of(r#"muninn_requests_total{key="ana",format="messages",backend="mock",backend_format="messages",status="2xx",stream="false"} 2"#)
             && of(r#"muninn_requests_total{key="ana",format="chat",backend="mock",backend_format="chat",status="2xx",stream="true"} 1"#)
             && of(r#"muninn_requests_total{key="ben",format="messages",backend="mock",backend_format="messages",status="2xx",stream="false"} 1"#)
+            && of(r#"muninn_requests_total{key="ben",format="messages",backend="none",backend_format="none",status="4xx",stream="false"} 1"#)
+            && of(r#"muninn_forwarded_requests_total{key="ben",backend="mock",status="2xx"} 1"#)
             && of("muninn_active_requests 0"))
         .then_some(text)
     });
@@ -512,6 +522,10 @@ fn usage_is_told_by_key_while_it_runs_and_after() {
     let status: Value = serde_json::from_str(&env.stdout_of(&root, &["status", "--json"])).unwrap();
     let expected = serde_json::json!({"requests": 3, "input": 300, "output": 21, "cached": 270});
     assert_eq!(status["usage"][0]["key"], "ana", "{status}");
+    assert_eq!(
+        status["usage"][1]["all"]["requests"], 2,
+        "ben's message and embedding: {status}"
+    );
     for span in ["thirty_days", "all"] {
         assert_eq!(status["usage"][0][span], expected, "{span}");
     }
