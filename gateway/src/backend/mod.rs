@@ -23,6 +23,9 @@ pub use transport::{SendError, Transport};
 /// The name of the built-in model that answers with the pack itself.
 pub const CONTEXT_MODEL: &str = "muninn/context";
 
+/// The names of backends that nobody has to configure: the two vendors, and the servers that are looked for on loopback.
+pub(crate) const UNCONFIGURED: [&str; 6] = ["anthropic", "openai", "ollama", "vllm", "llama.cpp", "lmstudio"];
+
 /// How a backend came to be known, which decides what it may be told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]

@@ -128,6 +128,9 @@ struct Refusal {
 impl Refusal {
     fn response(&self, app: &App, caller: &Caller, format: WireFormat) -> Response<Body> {
         tracing::info!(status = self.kind.status().as_u16(), "refused: {}", self.message);
+        app.shared
+            .metrics
+            .failed(caller.name(), format, self.kind.status().as_u16());
         if self.kind == ErrorKind::Permission {
             app.shared.metrics.refused(caller.name(), self.kind);
         }

@@ -11,7 +11,7 @@ use axum::middleware::Next;
 use http::{HeaderValue, Response, header};
 
 use super::{App, Settings, body, guard, reply};
-use crate::access::{Caller, Denied, Forbidden, remove_keys};
+use crate::access::{Caller, Denied, Forbidden, names_key, remove_keys};
 use crate::wire::WireFormat;
 use crate::wire::error::ErrorKind;
 
@@ -25,6 +25,11 @@ pub(super) async fn door(State(app): State<App>, mut request: Request, next: Nex
         tracing::info!(status = 403, "refused: {reason}");
         let format = WireFormat::of_path(request.uri().path());
         return reply::error(format, ErrorKind::Permission, &reason);
+    }
+    if names_key(request.uri()) {
+        let message =
+            "an access key does not belong in an address, where logs would keep it; send it as `x-muninn-key`";
+        return reply::error(WireFormat::Chat, ErrorKind::InvalidRequest, message);
     }
     match admit(&app, &settings, &request) {
         Ok(caller) => {

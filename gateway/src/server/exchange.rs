@@ -11,9 +11,7 @@ use http::{HeaderMap, Response, StatusCode, header, response};
 
 use super::answer_body::{Source, failure_event};
 use super::{App, Settings, headers, reply};
-use crate::backend::{
-    Answered, Backend, CONTEXT_MODEL, Candidate, Exhausted, Outgoing, Try, apply_credentials, send_to_first,
-};
+use crate::backend::{Answered, CONTEXT_MODEL, Candidate, Exhausted, Outgoing, Try, apply_credentials, send_to_first};
 use crate::inject::splice;
 use crate::wire::convert::answer::Usage;
 use crate::wire::convert::request::Dropped;
@@ -363,34 +361,6 @@ impl Exchanged {
             }
         };
         Source::Waiting(collected.boxed())
-    }
-}
-
-/// Sends a request as it is and passes on what comes back.
-pub(super) async fn forward(
-    app: &App,
-    parts: &Parts,
-    format: WireFormat,
-    backend: &Backend,
-    body: Bytes,
-) -> Response<Body> {
-    let mut headers = headers::for_backend(&parts.headers);
-    apply_credentials(&mut headers, backend, format);
-    let path = parts.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
-    match app
-        .transport
-        .send(parts.method.clone(), &backend.url, path, headers, body)
-        .await
-    {
-        Ok(mut response) => {
-            headers::for_client(response.headers_mut());
-            response
-        }
-        Err(error) => reply::error(
-            format,
-            ErrorKind::BadGateway,
-            &format!("backend `{}`: {error}", backend.name),
-        ),
     }
 }
 

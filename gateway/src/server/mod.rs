@@ -17,6 +17,7 @@ mod guard;
 mod headers;
 mod lifecycle;
 mod notice;
+mod passed_on;
 mod reply;
 mod repository;
 mod routes;

@@ -173,18 +173,7 @@ pub(super) fn usage(usage: Usage) -> WireUsage {
 }
 
 pub(super) fn failed(failure: &Failure) -> Failed<'_> {
-    let (r#type, code) = match failure.kind {
-        FailureKind::InvalidRequest => ("invalid_request_error", "invalid_request"),
-        FailureKind::ContextOverflow => ("invalid_request_error", "context_length_exceeded"),
-        FailureKind::Authentication => ("authentication_error", "invalid_api_key"),
-        FailureKind::Permission => ("permission_error", "forbidden"),
-        FailureKind::NotFound => ("invalid_request_error", "not_found"),
-        FailureKind::TooLarge => ("invalid_request_error", "request_too_large"),
-        FailureKind::RateLimit => ("rate_limit_error", "rate_limit_exceeded"),
-        FailureKind::Overloaded => ("server_error", "overloaded"),
-        FailureKind::Timeout => ("server_error", "timeout"),
-        FailureKind::Server => ("server_error", "server_error"),
-    };
+    let (r#type, code) = failure.kind.openai();
     Failed {
         error: Error {
             message: &failure.message,

@@ -69,9 +69,14 @@ pub(super) fn code(kind: FailureKind) -> &'static str {
         | FailureKind::Authentication
         | FailureKind::Permission
         | FailureKind::NotFound
+        | FailureKind::UpgradeRefused
         | FailureKind::TooLarge => "invalid_prompt",
         FailureKind::RateLimit => "rate_limit_exceeded",
         FailureKind::Overloaded => "server_is_overloaded",
-        FailureKind::Timeout | FailureKind::Server => "server_error",
+        FailureKind::Timeout
+        | FailureKind::Server
+        | FailureKind::BadGateway
+        | FailureKind::NoBackend
+        | FailureKind::BackendTimeout => "server_error",
     }
 }
