@@ -23,6 +23,7 @@ pub use usage::{Usage, UsageReader};
 
 /// What [`Metrics::render`] is, for `content-type`.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
 /// A request that is over, whatever became of it.
 #[derive(Debug, Clone)]
 pub struct Finished<'a> {
