@@ -58,6 +58,9 @@ fn without_a_key_nothing_is_answered_but_that_it_lives() {
         shared.get("/healthz", &shared.ana).json()["root"],
         shared.root.to_str().unwrap()
     );
+    let renamed = [shared.ana.header(), ("Host", "evil.example")];
+    let response = shared.gateway.request("GET", "/healthz", &renamed, b"");
+    assert_eq!(response.status, 403, "on loopback other names stay refused, key or not");
     let large = vec![b' '; 3 << 20];
     assert_eq!(
         shared.gateway.post("/v1/messages", &[], &large).status,

@@ -20,6 +20,7 @@ pub use counters::{Active, Metrics};
 
 /// What [`Metrics::render`] is, for `content-type`.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
 /// A request that is over, whatever became of it.
 #[derive(Debug, Clone)]
 pub struct Finished<'a> {
