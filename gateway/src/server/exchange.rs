@@ -9,7 +9,7 @@ use futures_util::future::FutureExt;
 use http::request::Parts;
 use http::{HeaderMap, Response, StatusCode, header, response};
 
-use super::answer_body::{Source, failure_event};
+use super::answer_body::{AnswerBody, Source, failure_event};
 use super::{App, Settings, headers, reply};
 use crate::backend::{Answered, CONTEXT_MODEL, Candidate, Exhausted, Outgoing, Try, apply_credentials, send_to_first};
 use crate::inject::splice;
@@ -325,6 +325,12 @@ impl Exchanged {
             dropped: Dropped::default(),
             tries: Vec::new(),
         }
+    }
+
+    /// The answer as it is, of which nothing is written down.
+    pub(super) fn into_response(self, format: WireFormat) -> Response<Body> {
+        let body = AnswerBody::new(self.source, format, None, std::time::Instant::now(), |_| {});
+        Response::from_parts(self.head, Body::new(body))
     }
 
     /// Whether it is a stream of events.

@@ -11,6 +11,7 @@ mod body;
 mod bookkeeping;
 mod context_model;
 mod converse;
+mod count;
 mod door;
 mod exchange;
 mod guard;

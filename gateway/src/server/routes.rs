@@ -2,12 +2,13 @@
 
 use axum::body::Body;
 use axum::extract::{Extension, Request, State};
-use axum::routing::{any, get};
+use axum::routing::{any, get, post};
 use http::{HeaderValue, Method, Response, StatusCode, header};
 use muninn_context_engine::IndexStatus;
 use serde_json::json;
 
 use super::converse::converse;
+use super::count::count_tokens;
 use super::door::door;
 use super::passed_on::passed_on;
 use super::{App, reply};
@@ -31,6 +32,14 @@ pub(super) fn service(app: App) -> axum::Router {
         .route(
             "/v1/responses",
             any(|State(app), request| conversation(app, WireFormat::Responses, request)),
+        )
+        .route(
+            "/v1/messages/count_tokens",
+            post(|State(app), request| count_tokens(app, WireFormat::Messages, request)),
+        )
+        .route(
+            "/v1/responses/input_tokens",
+            post(|State(app), request| count_tokens(app, WireFormat::Responses, request)),
         )
         .route("/v1/models", get(models))
         .route("/healthz", get(health))

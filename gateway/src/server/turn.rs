@@ -14,7 +14,7 @@ use muninn_memory::redact;
 use super::Shared;
 use crate::access::Caller;
 use crate::inject::{Boundary, Chain, Replay, Seed, TurnKey, replay};
-use crate::session::{HumanTurn, human_turn, newest_human_turn, session_id, side_request, workplace};
+use crate::session::{HumanTurn, human_turn, newest_human_turn, session_id, side_request, Workplace, workplace};
 use crate::store::{Entry, NewEntry, Outcome, Receipt, ReceiptItem, Replays, Store, StoreError, Use};
 use crate::wire::{Insertion, Prompt, WireFormat};
 
@@ -115,16 +115,7 @@ pub(super) async fn plan(
     };
     let place = workplace(headers, prompt);
     let here = shared.repository.covers(&place.now);
-    let at_first = place.at_first.iter().cloned().collect::<Vec<_>>();
-    let root = shared.repository.root.to_string_lossy();
-    let seed = Seed {
-        access_key: caller.name(),
-        worktree: match &place.at_first {
-            Some(elsewhere) if !shared.repository.covers(&at_first) => elsewhere,
-            _ => &root,
-        },
-    };
-    let chain = Chain::of(prompt, seed);
+    let chain = chain(shared, caller, prompt, &place);
     let replayed = match replay(&chain, session.as_deref(), &*store, now_ms()) {
         Ok(replayed) => replayed,
         Err(error) => {
@@ -176,6 +167,43 @@ pub(super) async fn plan(
     }
     let decision = decide(shared, &store, turn.question.clone(), budget, slot).await;
     plan.add(prompt, &turn, decision)
+}
+
+/// What a prompt gets back of what was added to it before, for a client that only wants to know how long it is. Nothing
+/// is remembered of the request.
+#[must_use]
+pub(super) fn put_back_only(
+    shared: &Shared,
+    caller: &Caller,
+    headers: &HeaderMap,
+    prompt: &Prompt<'_>,
+) -> Vec<Insertion> {
+    if Mode::of(headers) == Mode::Bypass {
+        return Vec::new();
+    }
+    let Some(store) = &shared.store else {
+        return Vec::new();
+    };
+    let place = workplace(headers, prompt);
+    let chain = chain(shared, caller, prompt, &place);
+    match replay(&chain, session_id(headers, prompt).as_deref(), &**store, now_ms()) {
+        Ok(replayed) => replayed.insertions(prompt),
+        Err(error) => {
+            tracing::warn!("tokens are counted without what was added before: {error}");
+            Vec::new()
+        }
+    }
+}
+
+/// The keys of a prompt's text blocks. Conversations of different callers, or that opened in different places, share none.
+fn chain(shared: &Shared, caller: &Caller, prompt: &Prompt<'_>, place: &Workplace) -> Chain {
+    let at_first = place.at_first.iter().cloned().collect::<Vec<_>>();
+    let root = shared.repository.root.to_string_lossy();
+    let worktree = match &place.at_first {
+        Some(elsewhere) if !shared.repository.covers(&at_first) => elsewhere,
+        _ => &*root,
+    };
+    Chain::of(prompt, Seed { access_key: caller.name(), worktree })
 }
 
 /// Why a turn is not explored at all.

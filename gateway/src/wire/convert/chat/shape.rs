@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
-use super::super::answer::{Block, BlockKind, Failure, FailureKind, Usage};
+use super::super::answer::{Block, BlockKind, Failure, Usage};
 use super::super::ids;
 use super::CALL;
 
