@@ -383,11 +383,9 @@ fn a_conversation_that_goes_on_keeps_its_beginning() {
         let messages = whole["messages"].as_array().unwrap();
         let all = again(&body).0;
         let all = Members::of(&all).unwrap().get("messages").unwrap();
-        for end in 1..messages.len() {
-            // A request ends before the model speaks.
-            if messages[end]["role"] != "assistant" {
-                continue;
-            }
+        // A request ends before the model speaks.
+        let ends = messages.iter().enumerate().skip(1);
+        for (end, _) in ends.filter(|(_, message)| message["role"] == "assistant") {
             let mut earlier = whole.clone();
             earlier["messages"].as_array_mut().unwrap().truncate(end);
             let earlier = again(&earlier.to_string()).0;
