@@ -131,17 +131,20 @@ fn the_head_arrives_before_the_first_event() {
 }
 
 #[test]
-fn a_stream_that_the_backend_breaks_off_is_broken_off_for_the_client() {
+fn a_stream_that_the_backend_breaks_off_ends_with_an_error_of_its_format() {
     let (stage, control) = Stage::scripted();
     control.head(200);
     control.send("data: 1\n\n");
     let mut stream = http::stream(stage.gateway.address, "POST", CHAT, &[], STREAMED);
     assert_eq!(stream.read_until("data: 1\n\n"), "data: 1\n\n");
+    control.send("data: half an ev");
     control.abort();
+    let rest = String::from_utf8(stream.rest().unwrap()).unwrap();
     assert!(
-        stream.rest().is_err(),
-        "a cut-off stream must not look like a finished one"
+        rest.starts_with("data: {\"error\":{\"message\":\"the backend's stream broke off"),
+        "a cut-off stream must not look like a finished one: {rest}"
     );
+    assert!(!rest.contains("half an ev"), "{rest}");
 }
 
 #[test]

@@ -15,7 +15,7 @@ use super::exchange::Exchange;
 use super::turn::put_back_only;
 use super::{App, body, reply};
 use crate::access::Caller;
-use crate::backend::{Candidate, Target};
+use crate::backend::Target;
 use crate::inject::splice;
 use crate::wire::error::ErrorKind;
 use crate::wire::{Insertion, Prompt, Text, WireFormat, convert};
@@ -46,7 +46,10 @@ pub(super) async fn count_tokens(app: App, format: WireFormat, request: Request)
     let insertions = put_back_only(&app.shared, &caller, &parts.headers, &prompt);
     let model = prompt.model_span();
     drop((name, prompt));
-    let first = candidates.into_iter().next().filter(|candidate| candidate.format == format);
+    let first = candidates
+        .into_iter()
+        .next()
+        .filter(|candidate| candidate.format == format);
     if let Some(candidate) = first {
         let exchange = Exchange {
             settings: Arc::clone(&settings),
@@ -71,7 +74,11 @@ pub(super) async fn count_tokens(app: App, format: WireFormat, request: Request)
 async fn by_backend(exchange: Exchange) -> Option<Response<Body>> {
     let format = exchange.format;
     let exchanged = exchange.run().await;
-    let unknown = [StatusCode::NOT_FOUND, StatusCode::METHOD_NOT_ALLOWED, StatusCode::NOT_IMPLEMENTED];
+    let unknown = [
+        StatusCode::NOT_FOUND,
+        StatusCode::METHOD_NOT_ALLOWED,
+        StatusCode::NOT_IMPLEMENTED,
+    ];
     if unknown.contains(&exchanged.head.status) {
         return None;
     }
@@ -91,7 +98,9 @@ async fn estimated(format: WireFormat, body: Bytes, insertions: Vec<Insertion>) 
                 WireFormat::Chat | WireFormat::Messages => json!({"input_tokens": count}),
             };
             let mut response = reply::json(StatusCode::OK, counted.to_string());
-            response.headers_mut().insert(reply::TOKEN_COUNT, HeaderValue::from_static("estimate"));
+            response
+                .headers_mut()
+                .insert(reply::TOKEN_COUNT, HeaderValue::from_static("estimate"));
             response
         }
         Ok(Err(error)) => reply::error(format, ErrorKind::InvalidRequest, &error.to_string()),

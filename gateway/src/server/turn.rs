@@ -14,7 +14,7 @@ use muninn_memory::redact;
 use super::Shared;
 use crate::access::Caller;
 use crate::inject::{Boundary, Chain, Replay, Seed, TurnKey, replay};
-use crate::session::{HumanTurn, human_turn, newest_human_turn, session_id, side_request, Workplace, workplace};
+use crate::session::{HumanTurn, Workplace, human_turn, newest_human_turn, session_id, side_request, workplace};
 use crate::store::{Entry, NewEntry, Outcome, Receipt, ReceiptItem, Replays, Store, StoreError, Use};
 use crate::wire::{Insertion, Prompt, WireFormat};
 
@@ -203,7 +203,13 @@ fn chain(shared: &Shared, caller: &Caller, prompt: &Prompt<'_>, place: &Workplac
         Some(elsewhere) if !shared.repository.covers(&at_first) => elsewhere,
         _ => &*root,
     };
-    Chain::of(prompt, Seed { access_key: caller.name(), worktree })
+    Chain::of(
+        prompt,
+        Seed {
+            access_key: caller.name(),
+            worktree,
+        },
+    )
 }
 
 /// Why a turn is not explored at all.

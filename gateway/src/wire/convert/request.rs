@@ -255,7 +255,11 @@ impl Dropped {
         let name: String = name.into();
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte);
         let fits = (1..=64).contains(&name.len()) && name.bytes().all(plain) && self.0.len() < 64;
-        let name = if fits || self.0.contains_key(&name) { name } else { "other".to_owned() };
+        let name = if fits || self.0.contains_key(&name) {
+            name
+        } else {
+            "other".to_owned()
+        };
         *self.0.entry(name).or_default() += 1;
     }
 
