@@ -13,6 +13,8 @@ mod chat;
 mod converter;
 mod estimate;
 #[cfg(test)]
+mod fuzz;
+#[cfg(test)]
 mod golden;
 mod ids;
 mod messages;
