@@ -45,17 +45,21 @@ impl FreeText {
 
     /// The whole text, and what of it was not given out yet.
     pub(super) fn finish(self) -> (String, String) {
-        let whole = whole(&self.arguments).unwrap_or_else(|| match self.given.is_empty() {
-            true => self.arguments.clone(),
-            false => self.given.clone(),
-        });
+        let whole = match self.given.is_empty() {
+            true => of_arguments(&self.arguments),
+            false => decoded(&self.arguments).unwrap_or_else(|| self.given.clone()),
+        };
         let rest = whole.strip_prefix(&self.given).unwrap_or_default().to_owned();
         (whole, rest)
     }
 }
 
-/// The text of complete arguments; `None` where they hold no such text.
-pub(super) fn whole(arguments: &str) -> Option<String> {
+/// The text of complete arguments; a model that does not keep to the schema means the arguments themselves.
+pub(super) fn of_arguments(arguments: &str) -> String {
+    decoded(arguments).unwrap_or_else(|| arguments.to_owned())
+}
+
+fn decoded(arguments: &str) -> Option<String> {
     #[derive(serde::Deserialize)]
     #[serde(untagged)]
     enum Arguments {

@@ -7,7 +7,6 @@ use serde_json::value::RawValue;
 
 use super::super::answer::{BlockKind, Usage};
 use super::super::{AnswerContext, SpecialKind, SpecialTool, ids};
-use super::free_text;
 
 /// An item of an answer.
 #[derive(Serialize)]
@@ -41,7 +40,7 @@ pub(super) enum Item<'a> {
         name: &'a str,
         #[serde(skip_serializing_if = "Option::is_none")]
         namespace: Option<&'a str>,
-        input: Cow<'a, str>,
+        input: &'a str,
     },
     ToolSearchCall {
         id: &'a str,
@@ -98,7 +97,8 @@ pub(super) fn prefix(kind: &BlockKind, special: Option<&SpecialTool>) -> &'stati
     }
 }
 
-/// A block as an item: one that begins, or, with its text, one that is complete.
+/// A block as an item: one that begins, or, with its text, one that is complete. The text of a custom tool's call is its
+/// free text, not the arguments that carried it.
 pub(super) fn item<'a>(
     id: &'a str,
     kind: &'a BlockKind,
@@ -153,7 +153,7 @@ fn call_item<'a>(
             call_id,
             name,
             namespace,
-            input: free_text::whole(arguments).map_or(Cow::Borrowed(arguments), Cow::Owned),
+            input: arguments,
         },
         Some(SpecialKind::Search) => {
             let arguments = if arguments.starts_with('{') { arguments } else { "{}" };

@@ -3,13 +3,15 @@
 //! Clients read the items from `response.output_item.done` and the usage from `response.completed`; some accumulate the
 //! deltas and compare. Each block becomes one item.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::super::answer::{Answer, BlockKind, Event, Failure, Stop, Usage};
 use super::super::{AnswerContext, SpecialKind, WriteAnswer};
 use super::failure::code;
-use super::free_text::FreeText;
+use super::free_text::{self, FreeText};
 use super::output::{Part, Response, ResponseError, Summary, item, prefix};
 
 /// Writes the events of one answer.
@@ -125,7 +127,11 @@ impl WriteAnswer for Writer {
         for (number, block) in answer.blocks.iter().enumerate() {
             let special = special(&self.context, &block.kind);
             let id = format!("{}{}{number}", prefix(&block.kind, special), self.context.id);
-            let item = item(&id, &block.kind, special, Some(&block.text), block.seal.as_deref());
+            let text = match special.map(|special| special.kind) {
+                Some(SpecialKind::Custom) => free_text::of_arguments(&block.text).into(),
+                _ => Cow::Borrowed(&*block.text),
+            };
+            let item = item(&id, &block.kind, special, Some(&text), block.seal.as_deref());
             self.output.extend(serde_json::value::to_raw_value(&item));
         }
         let response = Response::ended(&self.context, &self.output, answer.usage, cut(answer.stop.as_ref()));
@@ -292,13 +298,9 @@ impl Writer {
             _ => {}
         }
         let special = special(&self.context, &current.kind);
-        let item = item(
-            &current.id,
-            &current.kind,
-            special,
-            Some(&current.text),
-            current.seal.as_deref(),
-        );
+        let text = free.as_ref().map_or(&current.text, |(input, _)| input);
+        let seal = current.seal.as_deref();
+        let item = item(&current.id, &current.kind, special, Some(text), seal);
         if let Ok(item) = serde_json::value::to_raw_value(&item) {
             let done = OfItem {
                 output_index,
