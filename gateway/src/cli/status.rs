@@ -43,7 +43,7 @@ impl Status {
             "branch": worktree.as_ref().and_then(muninn_repo_tools::Worktree::branch),
             "head": worktree.as_ref().and_then(muninn_repo_tools::Worktree::head_commit),
             "backends": config.backends.iter().map(|backend| json!({
-                "name": backend.name, "url": backend.url, "dialects": backend.dialects, "default_model": backend.default_model,
+                "name": backend.name, "url": backend.url, "formats": backend.formats, "default_model": backend.default_model,
             })).collect::<Vec<_>>(),
         });
         if self.json {

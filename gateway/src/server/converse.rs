@@ -11,13 +11,13 @@ use muninn_context_engine::{Limits, render, tokens};
 
 use super::turn::{Mode, Plan, millis, new_receipt, plan};
 use super::{App, Settings, Shared, body, headers, reply};
-use crate::backend::{Backend, CONTEXT_MODEL, NoRoute, Target, apply_credentials};
+use crate::backend::{CONTEXT_MODEL, Candidate, NoRoute, Outgoing, Target, Unanswered, apply_credentials, attempt};
 use crate::inject::splice;
 use crate::session::newest_human_turn;
 use crate::store::{Outcome, Receipt, ReceiptItem};
 use crate::wire::answer::Answer;
 use crate::wire::error::ErrorKind;
-use crate::wire::{Prompt, Text, WireFormat};
+use crate::wire::{Insertion, Prompt, Text, WireFormat};
 
 /// Bodies above this are looked into on a thread of their own, so that other streams of this worker go on.
 const LARGE: usize = 1 << 20;
@@ -55,14 +55,28 @@ pub(super) async fn converse(app: App, format: WireFormat, parts: Parts, body: B
     } else {
         prepare(&app.shared, &settings, format, &parts.headers, body).await
     };
-    let (body, route, mut receipt) = match prepared {
+    let (route, mut receipt) = match prepared {
         Ok(prepared) => prepared,
         Err(refusal) => return refusal.response(format),
     };
     receipt.ms = millis(started.elapsed());
     let mut response = match route {
         Route::Context(answer, streamed) => reply::answer(format, &answer, streamed),
-        Route::Backend(backend) => forward(&app, &parts, format, &backend, body).await,
+        Route::Backends(bodies) => {
+            let Bodies {
+                candidates,
+                body,
+                insertions,
+                mut renames,
+            } = bodies;
+            let body_for = || {
+                let rename = renames.next().flatten();
+                splice(body.clone(), insertions.iter().cloned().chain(rename).collect())
+            };
+            let (response, backend) = forward(&app, &parts, format, &candidates, body_for).await;
+            receipt.backend = backend;
+            response
+        }
     };
     reply::label(&mut response, &receipt.id, receipt.outcome);
     let (shared, status) = (Arc::clone(&app.shared), response.status().as_u16());
@@ -73,7 +87,16 @@ pub(super) async fn converse(app: App, format: WireFormat, parts: Parts, body: B
 
 enum Route {
     Context(Box<Answer>, bool),
-    Backend(Arc<Backend>),
+    Backends(Bodies),
+}
+
+/// What it takes to make the body for each candidate.
+struct Bodies {
+    candidates: Vec<Candidate>,
+    body: Bytes,
+    insertions: Vec<Insertion>,
+    /// For each candidate, in order.
+    renames: std::vec::IntoIter<Option<Insertion>>,
 }
 
 /// A request that is answered by an error of ours.
@@ -105,7 +128,7 @@ async fn prepare(
     format: WireFormat,
     client: &HeaderMap,
     body: Bytes,
-) -> Result<(Bytes, Route, Receipt), Refusal> {
+) -> Result<(Route, Receipt), Refusal> {
     let invalid = |message: String| Refusal {
         kind: ErrorKind::InvalidRequest,
         message,
@@ -114,60 +137,92 @@ async fn prepare(
     let model = prompt.model().map(Text::decode).unwrap_or_default();
     let receipt = new_receipt(shared, format, &model);
     let target = settings.router.route(format, &model, client).await?;
-    let (backend, rename) = match target {
+    let candidates = match target {
         Target::Context => {
             let (answer, receipt) = answer_with_context(shared, settings, &prompt, receipt).await;
             let streamed = prompt.stream();
-            return Ok((Bytes::new(), Route::Context(Box::new(answer), streamed), receipt));
+            return Ok((Route::Context(Box::new(answer), streamed), receipt));
         }
-        Target::Backend { backend, rename } => (backend, rename),
+        Target::Candidates(candidates) => candidates,
     };
     let Plan {
-        mut insertions,
-        mut receipt,
-        ..
+        insertions, receipt, ..
     } = plan(
         shared,
         settings.config.test.replay,
         client,
         &prompt,
-        backend.context_window,
+        candidates.first().and_then(|first| first.backend.context_window),
         Mode::of(client),
         receipt,
     )
     .await;
-    insertions.extend(rename.and_then(|name| prompt.rename_model(&name)));
-    receipt.backend = backend.name.clone();
+    let rename = |candidate: &Candidate| prompt.rename_model(candidate.rename.as_ref()?);
+    let renames: Vec<_> = candidates.iter().map(rename).collect();
     drop(model);
     drop(prompt);
-    Ok((splice(body, insertions), Route::Backend(backend), receipt))
+    let bodies = Bodies {
+        candidates,
+        body,
+        insertions,
+        renames: renames.into_iter(),
+    };
+    Ok((Route::Backends(bodies), receipt))
 }
 
-/// Sends a body to a backend and passes on what comes back.
+/// Sends a body to the first backend that answers, and passes on what comes back, with that backend's name.
 pub(super) async fn forward(
     app: &App,
     parts: &Parts,
     format: WireFormat,
-    backend: &Backend,
-    body: Bytes,
-) -> Response<Body> {
-    let mut headers = headers::for_backend(&parts.headers);
-    apply_credentials(&mut headers, backend, format);
+    candidates: &[Candidate],
+    mut body_for: impl FnMut() -> Bytes,
+) -> (Response<Body>, String) {
     let path = parts.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
-    match app
-        .transport
-        .send(parts.method.clone(), &backend.url, path, headers, body)
-        .await
-    {
-        Ok(mut response) => {
-            headers::for_client(response.headers_mut());
-            response
+    let attempted = attempt(&app.transport, candidates, |candidate| {
+        let body = body_for();
+        if candidate.format != format {
+            return Err(Refusal {
+                kind: ErrorKind::InvalidRequest,
+                message: format!(
+                    "backend `{}` does not speak {}, and Muninn does not convert between wire formats yet",
+                    candidate.backend.name,
+                    format.path()
+                ),
+            });
         }
-        Err(error) => reply::error(
-            format,
-            ErrorKind::BadGateway,
-            &format!("backend `{}`: {error}", backend.name),
-        ),
+        let mut headers = headers::for_backend(&parts.headers);
+        apply_credentials(&mut headers, &candidate.backend, candidate.format);
+        Ok(Outgoing {
+            method: parts.method.clone(),
+            path: path.to_owned(),
+            headers,
+            body,
+        })
+    })
+    .await;
+    let named = |index: Option<usize>| {
+        let candidate = index.map_or(candidates.first(), |index| candidates.get(index));
+        candidate
+            .map(|candidate| candidate.backend.name.clone())
+            .unwrap_or_default()
+    };
+    match attempted.outcome {
+        Ok(answered) => {
+            let mut response = answered.response;
+            headers::for_client(response.headers_mut());
+            (response, named(Some(answered.candidate)))
+        }
+        Err(Unanswered::Request(refusal)) => (refusal.response(format), named(None)),
+        Err(Unanswered::Backend(error)) => {
+            let mut response = reply::error(format, error.kind(), &error.to_string());
+            if let Some(wait) = error.retry_after() {
+                response
+                    .headers_mut()
+                    .insert(http::header::RETRY_AFTER, wait.as_secs().into());
+            }
+            (response, named(None))
+        }
     }
 }
 

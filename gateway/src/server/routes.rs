@@ -134,7 +134,13 @@ async fn passed_on(app: App, request: Request) -> Response<Body> {
         .and_then(|members| members.text("model").map(Text::decode).map(|model| model.into_owned()))
         .unwrap_or_default();
     match settings.router.route(format, &model, &parts.headers).await {
-        Ok(Target::Backend { backend, .. }) => forward(&app, &parts, format, &backend, body).await,
+        Ok(Target::Candidates(candidates)) => {
+            forward(&app, &parts, format, candidates.get(..1).unwrap_or_default(), || {
+                body.clone()
+            })
+            .await
+            .0
+        }
         Ok(Target::Context) => reply::error(
             format,
             ErrorKind::NotFound,
