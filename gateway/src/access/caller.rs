@@ -7,7 +7,7 @@ use http::Extensions;
 use thiserror::Error;
 
 use super::window::Window;
-use crate::backend::matches;
+use crate::backend::captures;
 use crate::config::KeyConfig;
 use crate::wire::Members;
 
@@ -107,7 +107,7 @@ impl Caller {
     pub fn may_use_model(&self, model: &str) -> bool {
         self.allows(
             |config| config.models.as_deref(),
-            |patterns| patterns.iter().any(|pattern| matches(pattern, model)),
+            |patterns| patterns.iter().any(|pattern| captures(pattern, model).is_some()),
         )
     }
 

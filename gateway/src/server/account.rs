@@ -78,7 +78,9 @@ impl Account {
             .iter()
             .map(|(name, count)| (name.to_owned(), count))
             .collect();
-        receipt.tries = exchanged.tries.iter().map(ToString::to_string).collect();
+        if exchanged.tries.len() > 1 {
+            receipt.tries.clone_from(&exchanged.tries);
+        }
         let metrics = &self.app.shared.metrics;
         let spoken = exchanged.by.as_ref().map_or(self.format, |(_, spoken)| *spoken);
         for (field, _) in exchanged.dropped.iter() {

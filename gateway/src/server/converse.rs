@@ -57,7 +57,6 @@ pub(super) async fn converse(app: App, format: WireFormat, parts: Parts, body: B
             let id = id.clone();
             let exchange = Exchange {
                 app,
-                settings,
                 parts,
                 format,
                 body,
@@ -202,7 +201,7 @@ async fn prepare(
     let receipt = new_receipt(shared, caller, format, &model);
     let streamed = prompt.stream();
     let allowed = |backend: &str| caller.may_use_backend(backend);
-    let candidates = match settings.router.route(format, &model, client, &allowed).await? {
+    let candidates = match settings.router.route_for(format, &model, client, &allowed).await? {
         Target::Context => {
             let (answer, receipt) = context_model::answer(shared, settings, caller, &prompt, receipt).await;
             return Ok((Route::Context(Box::new(answer), streamed), receipt));

@@ -1,8 +1,6 @@
 //! How many tokens a prompt is, what was added to it included: by its backend where that counts, else by an estimate
 //! that says that it is one.
 
-use std::sync::Arc;
-
 use axum::body::Body;
 use axum::extract::Request;
 use bytes::Bytes;
@@ -38,7 +36,7 @@ pub(super) async fn count_tokens(app: App, format: WireFormat, request: Request)
         return forbid(&app, format, &caller, &forbidden);
     }
     let allowed = |backend: &str| caller.may_use_backend(backend);
-    let candidates = match settings.router.route(format, &name, &parts.headers, &allowed).await {
+    let candidates = match settings.router.route_for(format, &name, &parts.headers, &allowed).await {
         Ok(Target::Candidates(candidates)) => candidates,
         Ok(Target::Context) => Vec::new(),
         Err(error) => return reply::error(format, error.kind(), &error.to_string()),
@@ -52,7 +50,6 @@ pub(super) async fn count_tokens(app: App, format: WireFormat, request: Request)
         .filter(|candidate| candidate.format == format);
     if let Some(candidate) = first {
         let exchange = Exchange {
-            settings: Arc::clone(&settings),
             parts,
             format,
             body: body.clone(),

@@ -1,17 +1,15 @@
 //! One request on its way to a backend, and what came back: the same bytes where the backend speaks the client's format,
 //! converted ones where it does not.
 
-use std::sync::Arc;
-
 use axum::body::Body;
 use bytes::Bytes;
 use futures_util::future::FutureExt;
 use http::request::Parts;
-use http::{HeaderMap, Response, StatusCode, header, response};
+use http::{HeaderMap, Method, Response, StatusCode, header, response};
 
 use super::answer_body::{AnswerBody, Source, failure_event};
-use super::{App, Settings, headers, reply};
-use crate::backend::{Answered, CONTEXT_MODEL, Candidate, Exhausted, Outgoing, Try, apply_credentials, send_to_first};
+use super::{App, headers, reply};
+use crate::backend::{Attempted, CONTEXT_MODEL, Candidate, Outgoing, Try, Unanswered, apply_credentials, attempt};
 use crate::inject::splice;
 use crate::wire::convert::answer::Usage;
 use crate::wire::convert::request::Dropped;
@@ -29,8 +27,6 @@ const LONGEST_ANSWER: usize = 64 << 20;
 pub(super) struct Exchange {
     /// This worker's connections, and what all share.
     pub app: App,
-    /// The configuration that the request began with.
-    pub settings: Arc<Settings>,
     /// The client's head.
     pub parts: Parts,
     /// The client's wire format.
@@ -66,53 +62,56 @@ pub(super) struct Exchanged {
 impl Exchange {
     /// Sends it and waits for the head of an answer. Dropping the future cancels it at the backend too.
     pub(super) async fn run(self) -> Exchanged {
-        let mut converted = None;
-        let router = &self.settings.router;
-        let sent = send_to_first(router, &self.app.transport, &self.candidates, |candidate| {
-            let (outgoing, how) = self.outgoing(candidate)?;
-            converted = how;
-            Ok(outgoing)
+        // One for each candidate that was asked: the answer that counts need not be the last one's.
+        let mut converted = Vec::new();
+        let Attempted { outcome, tries } = attempt(&self.app.transport, &self.candidates, |candidate| {
+            let made = self.outgoing(candidate);
+            let (outgoing, how) =
+                made.map_or_else(|failure| (Err(failure), None), |(outgoing, how)| (Ok(outgoing), how));
+            converted.push(how);
+            outgoing
         })
         .await;
-        match sent {
-            Ok(Answered {
-                candidate,
-                response,
-                tries,
-            }) => {
-                let candidate = &self.candidates[candidate];
-                let (dropped, context) = match converted {
-                    Some((dropped, context)) => (dropped, Some(context)),
-                    None => (Dropped::default(), None),
+        let answered = match outcome {
+            Ok(answered) => answered,
+            Err(unanswered) => return self.unanswered(unanswered, tries),
+        };
+        let candidate = &self.candidates[answered.candidate];
+        let (dropped, context) = converted.swap_remove(answered.candidate).unzip();
+        let (head, source) = self.answer(candidate, context, answered.response).await;
+        Exchanged {
+            head,
+            source,
+            by: Some((candidate.backend.name.clone(), candidate.format)),
+            dropped: dropped.unwrap_or_default(),
+            tries,
+        }
+    }
+
+    fn unanswered(&self, unanswered: Unanswered<Failure>, tries: Vec<Try>) -> Exchanged {
+        let (failure, retry_after) = match unanswered {
+            Unanswered::Request(failure) => (failure, None),
+            Unanswered::Backend(error) => {
+                let failure = Failure {
+                    kind: error.kind(),
+                    message: error.to_string(),
                 };
-                let (head, source) = self.answer(candidate, context, response).await;
-                let by = Some((candidate.backend.name.clone(), candidate.format));
-                Exchanged {
-                    head,
-                    source,
-                    by,
-                    dropped,
-                    tries,
-                }
+                (failure, error.retry_after())
             }
-            Err(Exhausted {
-                failure,
-                retry_after,
-                tries,
-            }) => {
-                let mut response = self.failed(failure.kind.status(), &failure);
-                if let Some(seconds) = retry_after {
-                    response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
-                }
-                let (head, source) = whole(response);
-                Exchanged {
-                    head,
-                    source,
-                    by: None,
-                    dropped: Dropped::default(),
-                    tries,
-                }
-            }
+        };
+        let mut response = self.failed(failure.kind.status(), &failure);
+        if let Some(wait) = retry_after {
+            response
+                .headers_mut()
+                .insert(header::RETRY_AFTER, wait.as_secs().into());
+        }
+        let (head, source) = whole(response);
+        Exchanged {
+            head,
+            source,
+            by: None,
+            dropped: Dropped::default(),
+            tries,
         }
     }
 
@@ -141,6 +140,7 @@ impl Exchange {
                 .map_or("/", http::uri::PathAndQuery::as_str);
             return Ok((
                 Outgoing {
+                    method: Method::POST,
                     path: path.to_owned(),
                     headers,
                     body,
@@ -161,6 +161,7 @@ impl Exchange {
             ..converted.context
         };
         let outgoing = Outgoing {
+            method: Method::POST,
             path: candidate.format.path().to_owned(),
             headers,
             body: Bytes::from(converted.body),

@@ -14,7 +14,7 @@ use super::answer_body::{AnswerBody, Source};
 use super::door::forbid;
 use super::{App, body, headers, reply};
 use crate::access::{Caller, Forbidden};
-use crate::backend::{Backend, Target, apply_credentials};
+use crate::backend::{Backend, Outgoing, Target, apply_credentials};
 use crate::metrics::Forwarded;
 use crate::wire::error::ErrorKind;
 use crate::wire::{Members, Text, UsageWatch, WireFormat};
@@ -47,7 +47,11 @@ pub(super) async fn passed_on(app: App, request: Request) -> Response<Body> {
     }
     drop(members);
     let allowed = |backend: &str| caller.may_use_backend(backend);
-    match settings.router.route(format, &model, &parts.headers, &allowed).await {
+    match settings
+        .router
+        .route_for(format, &model, &parts.headers, &allowed)
+        .await
+    {
         Ok(Target::Candidates(candidates)) => match candidates.first() {
             Some(candidate) => forward(&app, caller, &parts, format, &candidate.backend, body).await,
             None => reply::error(format, ErrorKind::NoBackend, "no backend is known"),
@@ -79,15 +83,18 @@ async fn forward(
     let mut headers = headers::for_backend(&parts.headers);
     apply_credentials(&mut headers, backend, format);
     let path = parts.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
-    let sent = app
-        .transport
-        .send(parts.method.clone(), &backend.url, path, headers, body)
-        .await;
+    let outgoing = Outgoing {
+        method: parts.method.clone(),
+        path: path.to_owned(),
+        headers,
+        body,
+    };
+    let sent = app.transport.send(backend, outgoing).await;
     let mut response = match sent {
         Ok(response) => response,
         Err(error) => {
             let message = format!("backend `{}`: {error}", backend.name);
-            return reply::error(format, ErrorKind::BadGateway, &message);
+            return reply::error(format, error.kind(), &message);
         }
     };
     headers::for_client(response.headers_mut());

@@ -3,6 +3,7 @@
 use muninn_context_engine::{Item, ItemKind};
 use serde::{Deserialize, Serialize};
 
+use crate::backend::Try;
 use crate::wire::WireFormat;
 
 /// What became of a request's context; also the value of the `x-muninn-context` response header.
@@ -128,9 +129,9 @@ pub struct Receipt {
     /// What the conversion had to leave out, with how often.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub dropped: Vec<(String, u32)>,
-    /// What was tried before, and how it went.
+    /// Every try, where one was not enough.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    pub tries: Vec<String>,
+    pub tries: Vec<Try>,
     /// What became of the context.
     pub outcome: Outcome,
     /// Why nothing, or less than everything, was added.

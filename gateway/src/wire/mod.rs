@@ -57,7 +57,7 @@ impl WireFormat {
         }
     }
 
-    /// Where requests of this format go.
+    /// The path that requests of this format are posted to.
     #[must_use]
     pub fn path(self) -> &'static str {
         match self {
