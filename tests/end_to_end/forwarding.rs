@@ -332,7 +332,10 @@ fn a_pooled_connection_that_the_backend_closed_costs_no_request() {
 
 #[test]
 fn a_backend_that_hangs_up_or_is_not_there_is_told_in_the_clients_format() {
-    let stage = Stage::with(Upstream::start_with(|_| Reply::hangup()), "");
+    let stage = Stage::with(
+        Upstream::start_with(|_| Reply::hangup()),
+        "[limits]\ncircuit_failures = 0\n",
+    );
     for (target, body) in simple("hello") {
         let response = stage.gateway.post(target, &[], body.as_bytes());
         assert_eq!(response.status, 502);

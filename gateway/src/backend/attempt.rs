@@ -12,7 +12,7 @@ use http::{HeaderMap, Response, StatusCode};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{Candidate, Fault, Outgoing, Refused, SendError, Transport};
+use super::{Candidate, Outgoing, Refused, SendError, Transport};
 use crate::wire::error::ErrorKind;
 
 /// The longest pause before the first repetition; each further one doubles it, up to the bound.
@@ -225,7 +225,7 @@ pub async fn attempt<E>(
     }
 }
 
-/// Asks one backend, as often as it may be asked.
+/// Asks one backend, as often as it may be asked. For its circuit that is one request, however often it was repeated.
 async fn ask(
     transport: &Transport,
     candidate: &Candidate,
@@ -233,38 +233,33 @@ async fn ask(
     tries: &mut Vec<Try>,
 ) -> Result<Response<Body>, NoAnswer> {
     let backend = &candidate.backend;
-    let mut last = None;
-    for repetition in 0..=backend.retries {
-        if repetition > 0 {
-            tokio::time::sleep(backoff(repetition - 1, fastrand::f64())).await;
-        }
+    let asked = Instant::now();
+    let permit = backend.circuit.admit(asked).map_err(|refused| {
+        note(tries, candidate, Happened::CircuitOpen, asked);
+        left_alone(candidate, refused)
+    })?;
+    let mut repetition = 0;
+    let (sent, happened) = loop {
         let started = Instant::now();
-        let permit = match backend.circuit.admit(started) {
-            Ok(permit) => permit,
-            Err(refused) => {
-                note(tries, candidate, Happened::CircuitOpen, started);
-                // What this request itself has seen says more than that the circuit has opened over it.
-                return last.unwrap_or_else(|| Err(left_alone(candidate, refused)));
-            }
-        };
         let sent = transport.send(backend, outgoing.clone()).await;
         let happened = Happened::of(&sent);
-        if happened.counts_against_the_backend() {
-            permit.fail(Instant::now());
-        } else if !sent.as_ref().is_err_and(|error| error.fault() == Fault::Ours) {
-            permit.succeed();
-        }
         note(tries, candidate, happened, started);
-        let is_over = !may_be_asked_again(&sent);
-        last = Some(sent.map_err(|error| NoAnswer::Failed {
-            backend: backend.name.clone(),
-            error,
-        }));
-        if is_over {
-            break;
+        if repetition >= backend.retries || !may_be_asked_again(&sent) {
+            break (sent, happened);
         }
+        drop(sent);
+        tokio::time::sleep(backoff(repetition, fastrand::f64())).await;
+        repetition += 1;
+    };
+    if happened.counts_against_the_backend() {
+        permit.fail(Instant::now());
+    } else if happened != Happened::NotSent {
+        permit.succeed();
     }
-    last.unwrap_or(Err(NoAnswer::NoCandidate))
+    sent.map_err(|error| NoAnswer::Failed {
+        backend: backend.name.clone(),
+        error,
+    })
 }
 
 fn left_alone(candidate: &Candidate, refused: Refused) -> NoAnswer {

@@ -200,7 +200,7 @@ pub struct LimitsConfig {
 /// When a backend that keeps failing is left alone, and for how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CircuitConfig {
-    /// Failures in a row before it is; 0 never does.
+    /// Requests in a row that fail before it is; 0 never does.
     pub failures: u32,
     /// For how long at first. Each failed probe doubles it.
     pub cooldown: Duration,
