@@ -2,6 +2,7 @@
 
 mod failure;
 mod free_text;
+mod incoming;
 mod output;
 mod read_answer;
 mod read_items;

@@ -239,6 +239,7 @@ struct ResponseUsage {
 #[derive(Serialize)]
 struct Cached {
     cached_tokens: u64,
+    cache_write_tokens: u64,
 }
 
 #[derive(Serialize)]
@@ -321,6 +322,7 @@ impl ResponseUsage {
             input_tokens: input,
             input_tokens_details: Cached {
                 cached_tokens: usage.cached.unwrap_or(0),
+                cache_write_tokens: usage.cache_write.unwrap_or(0),
             },
             output_tokens: output,
             output_tokens_details: Reasoned {

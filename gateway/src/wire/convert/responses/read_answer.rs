@@ -8,9 +8,10 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::super::ReadAnswer;
-use super::super::answer::{BlockKind, Event, Failure, FailureKind, Stop, Usage};
+use super::super::answer::{BlockKind, Event, Failure, FailureKind, Stop};
 use super::super::request::OUR_SEAL;
 use super::failure::failure;
+use super::incoming::{Item, Kind, State, close_block, emit, read_usage};
 use super::read_items::{present, string};
 use super::{SEAL, flat_name};
 use crate::wire::Members;
@@ -28,68 +29,6 @@ pub(in super::super) struct Reader {
     items: Vec<Item>,
     /// Ids of items that are done.
     done: BTreeSet<String>,
-}
-
-/// An item that is coming in.
-struct Item {
-    id: String,
-    index: Option<u64>,
-    state: State,
-    /// Its open block.
-    block: Option<usize>,
-    /// The part of the item that the block is of.
-    part: u64,
-    /// How many bytes of that part have come.
-    seen: usize,
-}
-
-enum State {
-    Message,
-    Reasoning {
-        /// Whether the thinking itself comes, or a summary of it. What came first is taken.
-        content: Option<bool>,
-    },
-    Call {
-        call: String,
-        name: String,
-        /// What came before the name was known.
-        held: String,
-        /// Whether its arguments are free text.
-        custom: bool,
-    },
-}
-
-/// What an event is about.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Message,
-    Reasoning,
-    Call,
-}
-
-impl State {
-    fn kind(&self) -> Kind {
-        match self {
-            State::Message => Kind::Message,
-            State::Reasoning { .. } => Kind::Reasoning,
-            State::Call { .. } => Kind::Call,
-        }
-    }
-
-    /// The state of an item by its type; `None` for items that mean nothing here.
-    fn of(kind: &str) -> Option<State> {
-        Some(match kind {
-            "message" => State::Message,
-            "reasoning" => State::Reasoning { content: None },
-            "function_call" | "custom_tool_call" => State::Call {
-                call: String::new(),
-                name: String::new(),
-                held: String::new(),
-                custom: kind == "custom_tool_call",
-            },
-            _ => return None,
-        })
-    }
 }
 
 impl ReadAnswer for Reader {
@@ -193,7 +132,7 @@ impl Reader {
         }
         let details = response.get("incomplete_details").and_then(Members::of);
         let reason = details.and_then(|details| string(&details, "reason"));
-        let cut = (status == "incomplete").then(|| match reason.as_deref() {
+        let cut = (status == "incomplete").then_some(match reason.as_deref() {
             Some("content_filter") => Stop::Filtered,
             _ => Stop::Length,
         });
@@ -475,44 +414,6 @@ impl Reader {
             _ => {}
         }
         close_block(item, events);
-    }
-}
-
-/// Opens the item's block if need be, and adds to it: a delta, or what the whole text has beyond the deltas.
-fn emit(item: &mut Item, next: &mut usize, kind: BlockKind, text: &str, is_delta: bool, events: &mut Vec<Event>) {
-    let text = if is_delta {
-        text
-    } else {
-        text.get(item.seen..).unwrap_or_default()
-    };
-    let opens = matches!(kind, BlockKind::ToolCall { .. } | BlockKind::SealedThinking);
-    if item.block.is_none() && (opens || !text.is_empty()) {
-        events.push(Event::Open { block: *next, kind });
-        item.block = Some(*next);
-        *next += 1;
-    }
-    if let (Some(block), false) = (item.block, text.is_empty()) {
-        item.seen += text.len();
-        let text = text.to_owned();
-        events.push(Event::Delta { block, text });
-    }
-}
-
-fn close_block(item: &mut Item, events: &mut Vec<Event>) {
-    if let Some(block) = item.block.take() {
-        events.push(Event::Close { block });
-        item.seen = 0;
-    }
-}
-
-fn read_usage(usage: &Members<'_>) -> Usage {
-    let detail = |key: &str, name: &str| usage.get(key).and_then(Members::of)?.parse(name);
-    Usage {
-        input: usage.parse("input_tokens"),
-        cached: detail("input_tokens_details", "cached_tokens"),
-        cache_write: detail("input_tokens_details", "cache_write_tokens"),
-        output: usage.parse("output_tokens"),
-        reasoning: detail("output_tokens_details", "reasoning_tokens"),
     }
 }
 

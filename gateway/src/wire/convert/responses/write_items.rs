@@ -48,16 +48,14 @@ pub(super) enum Content<'a> {
 }
 
 #[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(tag = "type")]
 pub(super) enum Input<'a> {
-    InputText {
-        text: Cow<'a, str>,
-    },
-    InputImage {
-        detail: &'a str,
-        image_url: Cow<'a, str>,
-    },
-    InputFile {
+    #[serde(rename = "input_text")]
+    Text { text: Cow<'a, str> },
+    #[serde(rename = "input_image")]
+    Image { detail: &'a str, image_url: Cow<'a, str> },
+    #[serde(rename = "input_file")]
+    File {
         #[serde(skip_serializing_if = "Option::is_none")]
         filename: Option<&'a str>,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -136,7 +134,7 @@ impl<'a> Items<'a, '_> {
                 }
                 Part::ToolResult(result) => {
                     let text = format!("Result of the tool call {}:", result.call).into();
-                    said.push(Input::InputText { text });
+                    said.push(Input::Text { text });
                     said.extend(result.parts.iter().filter_map(|part| input(part, self.dropped)));
                 }
                 part => said.extend(input(part, self.dropped)),
@@ -264,7 +262,7 @@ impl<'a> Items<'a, '_> {
             mark_error(&mut parts);
         }
         let text = |part: &Input<'a>| match part {
-            Input::InputText { text } => Some(text.clone()),
+            Input::Text { text } => Some(text.clone()),
             _ => None,
         };
         match parts.iter().map(text).collect::<Option<Vec<_>>>() {
@@ -278,19 +276,19 @@ impl<'a> Items<'a, '_> {
 /// Says that a tool failed, where its words do not say so: the format has no field for it.
 fn mark_error(parts: &mut Vec<Input<'_>>) {
     match parts.first_mut() {
-        Some(Input::InputText { text }) => {
+        Some(Input::Text { text }) => {
             let says_so = text.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("error"));
             if !says_so {
                 *text = format!("Error: {text}").into();
             }
         }
-        _ => parts.insert(0, Input::InputText { text: "Error".into() }),
+        _ => parts.insert(0, Input::Text { text: "Error".into() }),
     }
 }
 
 fn input<'a>(part: &'a Part<'a>, dropped: &mut Dropped) -> Option<Input<'a>> {
     match part {
-        Part::Text { text, .. } => (!text.is_empty()).then_some(Input::InputText {
+        Part::Text { text, .. } => (!text.is_empty()).then_some(Input::Text {
             text: text.as_ref().into(),
         }),
         Part::Image { source, detail } => image(source, detail.as_deref(), dropped),
@@ -313,7 +311,7 @@ fn image<'a>(source: &'a Source<'a>, detail: Option<&'a str>, dropped: &mut Drop
     };
     // Some servers insist on the detail.
     let detail = detail.unwrap_or("auto");
-    Some(Input::InputImage { detail, image_url })
+    Some(Input::Image { detail, image_url })
 }
 
 fn document<'a>(source: &'a Source<'a>, name: Option<&'a str>, dropped: &mut Dropped) -> Option<Input<'a>> {
@@ -328,14 +326,14 @@ fn document<'a>(source: &'a Source<'a>, name: Option<&'a str>, dropped: &mut Dro
                 Some(name) => format!("{name}:\n\n{text}").into(),
                 None => Cow::Borrowed(&**text),
             };
-            return Some(Input::InputText { text });
+            return Some(Input::Text { text });
         }
         Source::File(_) => {
             dropped.add("messages.document.file");
             return None;
         }
     };
-    Some(Input::InputFile {
+    Some(Input::File {
         filename,
         file_data,
         file_url,
