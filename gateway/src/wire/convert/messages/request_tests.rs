@@ -1,0 +1,1 @@
+//! Requests, read and written.
