@@ -4,9 +4,8 @@
 //! another id, or none at all. So a delta that names a tool, where the call that it seems to belong to has one already,
 //! begins another call if its id or its name differs, or if that call's arguments are complete.
 
-use std::fmt::Write;
-
 use super::super::answer::{BlockKind, Event};
+use super::super::ids;
 use super::super::order::Arguments;
 use super::{object, text};
 use crate::wire::{Members, Text};
@@ -119,7 +118,7 @@ impl Calls {
     fn open(&mut self, at: usize, name: String, block: usize, answer: &str, events: &mut Vec<Event>) {
         let id = &self.calls[at].id;
         let taken = id.is_empty() || self.calls.iter().any(|call| call.given == *id);
-        let given = if taken { made(answer, block) } else { id.clone() };
+        let given = if taken { ids::made(answer, block) } else { id.clone() };
         let call = &mut self.calls[at];
         call.given.clone_from(&given);
         call.name.clone_from(&name);
@@ -178,15 +177,4 @@ impl Call {
         }
         events.push(Event::Close { block });
     }
-}
-
-/// An id for a call without one of its own. The answer's id is in it, since a conversation has many first calls.
-fn made(answer: &str, block: usize) -> String {
-    let mut id = String::from("call_");
-    if !answer.is_empty() {
-        id.push_str(&blake3::hash(answer.as_bytes()).to_hex()[..12]);
-        id.push('_');
-    }
-    let _infallible = write!(id, "{block}");
-    id
 }
