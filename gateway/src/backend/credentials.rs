@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn a_backends_own_key_replaces_the_clients() {
         let backend = local(Origin::Configured, |config| {
-            config.key = Some(Secret::new("own".into()))
+            config.key = Some(Secret::new("own".into()));
         });
         assert_eq!(
             sent(

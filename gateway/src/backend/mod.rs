@@ -14,6 +14,7 @@ mod pattern;
 mod probe;
 mod relay;
 mod routing;
+mod target;
 mod timed;
 mod transport;
 
@@ -31,7 +32,8 @@ pub use discovery::Discovery;
 pub use models::{list_models, render_models};
 pub(crate) use pattern::captures;
 pub use probe::{Probe, Spoken, probe_formats};
-pub use routing::{Allowed, Candidate, NoRoute, Router, Target};
+pub use routing::{Allowed, Router};
+pub use target::{Candidate, NoRoute, Target};
 pub use transport::{Fault, Outgoing, SendError, Transport};
 
 /// The name of the built-in model that answers with the pack itself.
