@@ -18,6 +18,7 @@ mod configs;
 mod forwarding;
 mod hostile;
 mod ledger_faults;
+mod reload;
 mod replay_property;
 mod security;
 mod side_requests;
@@ -25,6 +26,7 @@ mod spans;
 mod stage;
 mod turns;
 mod uninvited;
+mod worktrees;
 
 /// The binary under test.
 const MUNINN: &str = env!("CARGO_BIN_EXE_muninn");
