@@ -15,6 +15,7 @@ mod bytes;
 mod clients;
 mod commands;
 mod configs;
+mod doctor;
 mod forwarding;
 mod hostile;
 mod ledger_faults;

@@ -55,7 +55,7 @@ fn a_wrong_file_changes_nothing_and_is_named() {
             format!("{good}[[routes]]\nmodel = \"*\"\nbackend = \"nowhere\"\n"),
             "routes[0].backend",
         ),
-        ("listen = \"0.0.0.0:80\"\n".to_owned(), "listen"),
+        ("roots = [\"/there/is/no/such/place\"]\n".to_owned(), "roots"),
         ("not toml".to_owned(), "line 1"),
     ];
     for (number, (text, said)) in wrong.iter().enumerate() {

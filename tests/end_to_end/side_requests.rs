@@ -36,7 +36,7 @@ fn golden() -> Vec<Golden> {
         })
         .collect();
     all.sort_by(|one, other| one.name.cmp(&other.name));
-    assert!(all.len() >= 19, "too few to be all");
+    assert!(all.len() >= 20, "too few to be all");
     all
 }
 
@@ -86,7 +86,9 @@ fn every_rule_has_a_golden_request_that_gets_nothing_new() {
         } = &golden;
         let headers = headers(request, name);
         let mut earlier = Vec::new();
-        let opening = opening(&request["body"]);
+        // One with a system prompt of its own extends no conversation, so there is nothing to put back.
+        let opens_alike = request["opens_alike"].as_bool().unwrap_or(true);
+        let opening = opening(&request["body"]).filter(|_| opens_alike);
         if let Some(opening) = &opening {
             let opening = opening.to_string();
             let response = stage.ask(target, &headers, &opening);
