@@ -41,6 +41,8 @@ pub struct Engine {
     /// One refresh at a time; a second waits, and then finds little to do.
     indexer: Mutex<Indexer>,
     state: RwLock<State>,
+    /// Settings are read again while the engine runs; the rest of them holds for its life.
+    threshold: RwLock<Option<f32>>,
 }
 
 #[derive(Clone, Default)]
@@ -57,6 +59,7 @@ impl Engine {
         let indexer = Indexer::new(settings.cache_dir.clone(), settings.max_file_bytes);
         Self {
             worktree,
+            threshold: RwLock::new(settings.threshold),
             settings,
             indexer: Mutex::new(indexer),
             state: RwLock::default(),
@@ -66,6 +69,11 @@ impl Engine {
     /// The worktree that it answers for.
     pub fn worktree(&self) -> &Worktree {
         &self.worktree
+    }
+
+    /// Puts another threshold in force, from the next question on; see [`EngineSettings::threshold`].
+    pub fn set_threshold(&self, threshold: Option<f32>) {
+        *self.threshold.write().unwrap_or_else(PoisonError::into_inner) = threshold;
     }
 
     /// Brings the index up to date: reads what is new or changed since the last call, told by size and time. Questions
@@ -141,7 +149,7 @@ impl Engine {
             worktree: &self.worktree,
             snapshot: state.snapshot.as_deref(),
             memories: &memories,
-            threshold: self.settings.threshold,
+            threshold: *self.threshold.read().unwrap_or_else(PoisonError::into_inner),
             max_file_bytes: self.settings.max_file_bytes,
         };
         explore(&sources, question, limits)

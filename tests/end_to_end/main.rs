@@ -15,10 +15,12 @@ mod bytes;
 mod clients;
 mod commands;
 mod configs;
+mod doctor;
 mod forwarding;
 mod hostile;
 mod http2;
 mod ledger_faults;
+mod reload;
 mod replay_property;
 mod resilience;
 mod security;
@@ -27,6 +29,7 @@ mod spans;
 mod stage;
 mod turns;
 mod uninvited;
+mod worktrees;
 
 /// The binary under test.
 const MUNINN: &str = env!("CARGO_BIN_EXE_muninn");

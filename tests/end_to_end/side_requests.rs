@@ -3,210 +3,158 @@
 //! One golden request for each rule; where the client sends it on top of a running conversation, that conversation's
 //! block must be in it again.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use crate::spans::inserted;
 use crate::stage::{QUESTION, Stage};
 
+/// A request of a rule, as a client sends it, and one that only looks like it.
 struct Golden {
-    /// The rule's name, as the receipt shows it.
-    rule: &'static str,
-    target: &'static str,
-    headers: &'static [(&'static str, &'static str)],
-    /// Added to, or put in place of, the conversation's members.
-    body: Value,
-    /// Messages after the conversation's first turn and its answer; `None` for a request that stands alone.
-    after: Option<Value>,
+    name: String,
+    rule: String,
+    target: String,
+    request: Value,
+    near_miss: Value,
 }
 
-const MESSAGES: &str = "/v1/messages?beta=true";
-const CHAT: &str = "/v1/chat/completions";
-const RESPONSES: &str = "/v1/responses";
+fn golden() -> Vec<Golden> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/session/golden");
+    let mut all: Vec<_> = std::fs::read_dir(&folder)
+        .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
+        .map(|entry| entry.unwrap().path())
+        .map(|path| {
+            let golden: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+            Golden {
+                name: path.file_stem().unwrap().to_string_lossy().into_owned(),
+                rule: golden["rule"].as_str().unwrap().to_owned(),
+                target: golden["path"].as_str().unwrap().to_owned(),
+                near_miss: golden["near_miss"].clone(),
+                request: golden,
+            }
+        })
+        .collect();
+    all.sort_by(|one, other| one.name.cmp(&other.name));
+    assert!(all.len() >= 20, "too few to be all");
+    all
+}
 
 fn user(text: &str) -> Value {
     json!({"role": "user", "content": text})
 }
 
-fn alone(rule: &'static str, target: &'static str, body: Value) -> Golden {
-    Golden {
-        rule,
-        target,
-        headers: &[],
-        body,
-        after: None,
+/// The request's headers, with a session of the test's own under the name that the client gives it.
+fn headers<'a>(request: &'a Value, session: &'a str) -> Vec<(&'a str, &'a str)> {
+    let own = request["headers"].as_object().unwrap().iter();
+    let mut headers: Vec<_> = own
+        .filter(|(name, _)| !name.ends_with("session-id"))
+        .map(|(name, value)| (name.as_str(), value.as_str().unwrap()))
+        .collect();
+    if request["headers"].get("x-parent-session-id").is_some() {
+        headers.push(("x-parent-session-id", "parent"));
     }
+    headers.push(("x-muninn-session", session));
+    headers
 }
 
-fn fork(rule: &'static str, target: &'static str, after: Value) -> Golden {
-    Golden {
-        rule,
-        target,
-        headers: &[],
-        body: json!({}),
-        after: Some(after),
-    }
-}
-
-/// From recordings of the clients; the question is in each, so that only the rule keeps a block out.
-fn golden() -> Vec<Golden> {
-    let title = format!("<session>\n{QUESTION}\n</session>");
-    let title_schema = json!({"format": {"type": "json_schema", "schema": {
-        "type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"], "additionalProperties": false}}});
-    vec![
-        Golden {
-            rule: "subagent",
-            target: MESSAGES,
-            headers: &[("x-claude-code-agent-id", "a1")],
-            body: json!({"messages": [user(QUESTION)], "tools": [{"name": "Grep", "input_schema": {}}]}),
-            after: None,
-        },
-        alone("probe", MESSAGES, json!({"max_tokens": 1, "messages": [user("quota")]})),
-        alone("probe", MESSAGES, json!({"max_tokens": 1, "messages": [user("count")]})),
-        alone("probe", CHAT, json!({"max_tokens": 1, "messages": [user("ping")]})),
-        alone(
-            "title (claude code)",
-            MESSAGES,
-            json!({"messages": [user(&title)], "tools": [], "output_config": title_schema, "max_tokens": 32000}),
-        ),
-        alone(
-            "title (codex)",
-            RESPONSES,
-            json!({"input": [{"type": "message", "role": "user", "content": [{"type": "input_text",
-                "text": format!("Generate a concise, single-line task title for this request: {QUESTION}")}]}]}),
-        ),
-        alone(
-            "title (opencode)",
-            CHAT,
-            json!({"messages": [{"role": "system", "content": "You are a title generator. You output ONLY a thread title."}, user(QUESTION)]}),
-        ),
-        alone(
-            "title request",
-            CHAT,
-            json!({"messages": [user(&format!("Generate a title for this conversation:\n{QUESTION}"))]}),
-        ),
-        alone(
-            "classifier (auto mode)",
-            MESSAGES,
-            json!({"max_tokens": 64, "stop_sequences": ["</block>"], "system": "Decide whether the action may run.",
-                "messages": [user(&format!("<transcript>\n{QUESTION}\n</transcript> {QUESTION}"))]}),
-        ),
-        alone(
-            "web search",
-            MESSAGES,
-            json!({"tools": [{"type": "web_search_20250305", "name": "web_search", "max_uses": 8}],
-                "messages": [user(&format!("Perform a web search for the query: {QUESTION}"))]}),
-        ),
-        fork(
-            "compaction (claude code)",
-            MESSAGES,
-            json!([user(&format!(
-                "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools. Summarise: {QUESTION}"
-            ))]),
-        ),
-        // As a further block of a human turn, when the client tries again.
-        fork(
-            "compaction (claude code)",
-            MESSAGES,
-            json!([{"role": "user", "content": [{"type": "text", "text": QUESTION},
-                {"type": "text", "text": "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools."}]}]),
-        ),
-        fork(
-            "suggestion",
-            MESSAGES,
-            json!([user(&format!(
-                "[SUGGESTION MODE: Suggest what the user might type next about {QUESTION}]"
-            ))]),
-        ),
-        fork(
-            "structured output",
-            MESSAGES,
-            json!([user(&format!("[structured-output-enforce] Call the tool. {QUESTION}"))]),
-        ),
-        fork(
-            "background notice",
-            MESSAGES,
-            json!([user(&format!(
-                "<system-reminder>\n[SYSTEM NOTIFICATION - NOT USER INPUT]\nA task ended.\n</system-reminder>\n{QUESTION}"
-            ))]),
-        ),
-        fork(
-            "compaction (codex)",
-            RESPONSES,
-            json!([{"type": "message", "role": "user", "content": [{"type": "input_text",
-                "text": format!("You are performing a CONTEXT CHECKPOINT COMPACTION. Summarise: {QUESTION}")}]}]),
-        ),
-        fork(
-            "compaction (opencode)",
-            CHAT,
-            json!([user(&format!(
-                "You are a context summarization agent. Summarise: {QUESTION}"
-            ))]),
-        ),
-    ]
-}
-
-const OPENING: &str = "How does TokenBucket take a token in the rate limiter?";
-
-/// The conversation that forks start from: one turn, and, with `after`, its answer and what follows.
-fn conversation(target: &str, after: Option<&Value>) -> Value {
-    let responses = target == RESPONSES;
-    let mut items = if responses {
-        vec![json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": OPENING}]})]
+/// The request as it was before the model's first word, `None` where the model has not spoken.
+fn opening(body: &Value) -> Option<Value> {
+    let list = if body.get("input").is_some() {
+        "input"
     } else {
-        vec![user(OPENING)]
+        "messages"
     };
-    if let Some(after) = after {
-        items.push(if responses {
-            json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "ok"}]})
-        } else {
-            json!({"role": "assistant", "content": "ok"})
-        });
-        items.extend(after.as_array().unwrap().iter().cloned());
-    }
-    let list = if responses { "input" } else { "messages" };
-    json!({"model": "m", list: items})
+    let items = body[list].as_array().unwrap();
+    let spoke = items.iter().position(|item| item["role"] == "assistant")?;
+    let mut opening = body.clone();
+    opening[list] = items[..spoke].into();
+    Some(opening)
 }
 
 #[test]
 fn every_rule_has_a_golden_request_that_gets_nothing_new() {
     let stage = Stage::new();
-    for (number, golden) in golden().into_iter().enumerate() {
+    println!("{:<26}  {:<34}  {:<9}  put back", "rule", "golden", "outcome");
+    for golden in golden() {
         let Golden {
+            name,
             rule,
             target,
-            headers,
-            body,
-            after,
-        } = golden;
-        let session = format!("session-{number}");
-        let headers = [headers, &[("x-session-id", session.as_str())]].concat();
+            request,
+            ..
+        } = &golden;
+        let headers = headers(request, name);
         let mut earlier = Vec::new();
-        let mut request = body;
-        if let Some(after) = &after {
-            let opening = conversation(target, None).to_string();
+        // One with a system prompt of its own extends no conversation, so there is nothing to put back.
+        let opens_alike = request["opens_alike"].as_bool().unwrap_or(true);
+        let opening = opening(&request["body"]).filter(|_| opens_alike);
+        if let Some(opening) = &opening {
+            let opening = opening.to_string();
             let response = stage.ask(target, &headers, &opening);
-            assert_eq!(response.outcome(), "injected", "{rule}: {}", stage.why(&response));
+            assert_eq!(response.outcome(), "injected", "{name}: {}", stage.why(&response));
             earlier = inserted(opening.as_bytes(), &stage.upstream.last().body);
-            request = conversation(target, Some(after));
+            assert_eq!(earlier.len(), 1, "{name}");
         }
-        request["model"] = "m".into();
-        let request = request.to_string();
-        let response = stage.ask(target, &headers, &request);
+        let body = request["body"].to_string();
+        let response = stage.ask(target, &headers, &body);
         let receipt = stage.why(&response);
-        assert_eq!(receipt["side_request"], rule, "{number}: {receipt}");
+        assert_eq!(receipt["side_request"], rule.as_str(), "{name}: {receipt}");
+        let outcome = if opening.is_some() { "replayed" } else { "none" };
+        assert_eq!(response.outcome(), outcome, "{name}");
+        let sent = stage.upstream.last().body;
         assert_eq!(
-            response.outcome(),
-            if after.is_some() { "replayed" } else { "none" },
-            "{number} {rule}"
-        );
-        assert_eq!(
-            inserted(request.as_bytes(), &stage.upstream.last().body),
+            inserted(body.as_bytes(), &sent),
             earlier,
-            "{number} {rule}"
+            "{name}: what was there, and nothing else"
         );
-        assert_eq!(receipt["items"], json!([]), "{number} {rule}");
+        assert_eq!(receipt["items"], json!([]), "{name}");
+        println!("{rule:<26}  {name:<34}  {outcome:<9}  {}", earlier.len());
     }
 }
+
+#[test]
+fn a_near_miss_is_a_conversation() {
+    let stage = Stage::new();
+    for golden in golden() {
+        let Golden {
+            name,
+            target,
+            near_miss,
+            ..
+        } = &golden;
+        let response = stage.ask(target, &headers(near_miss, name), &near_miss["body"].to_string());
+        let receipt = stage.why(&response);
+        assert_eq!(receipt.get("side_request"), None, "{name}: {receipt}");
+        // A word alone is no question that the repository could answer.
+        let question = near_miss["body"].to_string().contains(QUESTION);
+        assert_eq!(response.outcome() == "injected", question, "{name}: {receipt}");
+    }
+}
+
+/// The words stand in a block of their own behind the person's: on the next turn, when they are gone, the person's turn
+/// still has what it had before them, and its own words are answered again.
+#[test]
+fn an_appended_request_leaves_the_turn_before_it_as_it_was() {
+    let stage = Stage::new();
+    let headers = [("x-session-id", "s")];
+    let text = |words: &str| json!({"type": "text", "text": words});
+    let turn = |blocks: &[Value]| json!({"model": "m", "messages": [{"role": "user", "content": blocks}]}).to_string();
+    let first = turn(&[text(QUESTION)]);
+    assert_eq!(stage.ask(MESSAGES, &headers, &first).outcome(), "injected");
+    let block = inserted(first.as_bytes(), &stage.upstream.last().body);
+    let appended = turn(&[
+        text(QUESTION),
+        text("CRITICAL: Respond with TEXT ONLY. Do NOT call any tools."),
+    ]);
+    assert_eq!(stage.ask(MESSAGES, &headers, &appended).outcome(), "replayed");
+    assert_eq!(inserted(appended.as_bytes(), &stage.upstream.last().body), block);
+    assert_eq!(stage.ask(MESSAGES, &headers, &first).outcome(), "replayed");
+    assert_eq!(inserted(first.as_bytes(), &stage.upstream.last().body), block);
+}
+
+const MESSAGES: &str = "/v1/messages?beta=true";
+const CHAT: &str = "/v1/chat/completions";
 
 #[test]
 fn a_conversation_that_only_looks_like_a_side_request_gets_its_block() {

@@ -134,6 +134,28 @@ impl Gateway {
         assert!(status.success(), "kill -TERM: {status}");
     }
 
+    /// Sends SIGHUP and does not wait.
+    ///
+    /// # Panics
+    /// Where there is no `kill`.
+    pub fn hang_up(&self) {
+        let status = Command::new("kill")
+            .args(["-HUP", &self.id().to_string()])
+            .status()
+            .unwrap();
+        assert!(status.success(), "kill -HUP: {status}");
+    }
+
+    /// Waits until it has logged something `count` times.
+    ///
+    /// # Panics
+    /// Where it does not in time.
+    pub fn wait_logged(&self, words: &str, count: usize) {
+        wait_until(&format!("{count} times `{words}` in the log"), || {
+            (self.stderr().matches(words).count() >= count).then_some(())
+        });
+    }
+
     /// Whether it still runs.
     ///
     /// # Panics

@@ -4,6 +4,7 @@
 
 mod ask;
 mod config;
+mod doctor;
 mod error;
 mod index;
 mod init;
@@ -67,6 +68,8 @@ enum Command {
     Why(why::Why),
     /// Where everything is, and how it is doing
     Status(status::Status),
+    /// Check backends, repository, port and state, and say what to do
+    Doctor(doctor::Doctor),
     /// Look at the configuration
     Config(config::ConfigCommand),
     /// Make access keys, for a gateway that others use too
@@ -94,6 +97,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Index(command) => command.run(&common),
         Command::Why(command) => command.run(&common),
         Command::Status(command) => command.run(&common),
+        Command::Doctor(command) => command.run(&common),
         Command::Config(command) => command.run(&common),
         Command::Key(command) => command.run(&common),
     };

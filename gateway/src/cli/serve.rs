@@ -1,4 +1,4 @@
-//! `muninn serve`: the gateway, until it is told to stop.
+//! `muninn serve`: the gateway, until it is told to stop; on SIGHUP it reads its configuration again.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -7,6 +7,7 @@ use clap::Args;
 use muninn_context_engine::tokens;
 
 use super::{CliError, Common, output};
+use crate::config::Config;
 use crate::server::{Server, Shared};
 
 /// Run the gateway.
@@ -20,12 +21,14 @@ pub(crate) struct Serve {
 impl Serve {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         output::log_to_stderr("info");
-        let config = common.configuration(self.listen)?;
-        let stopped = StopSignal::install()?;
+        let config = common.configuration(self.listen.clone())?;
+        let mut signals = Signals::install()?;
         let server = Server::start(config, &common.directory()?)?;
         output::line(&format!("listening on http://{}", server.address()));
         index_in_background(server.shared());
-        stopped.wait();
+        while signals.next() == Wish::Reload {
+            reload(server.shared(), common.configuration(self.listen.clone()));
+        }
         tracing::info!("stopping: open requests may end first");
         server.shut_down();
         Ok(ExitCode::SUCCESS)
@@ -54,42 +57,74 @@ pub(crate) fn index_in_background(shared: &Arc<Shared>) {
     }
 }
 
-/// SIGTERM and SIGINT, caught from before the socket is bound.
-pub(crate) struct StopSignal {
-    runtime: tokio::runtime::Runtime,
-    #[cfg(unix)]
-    signals: [tokio::signal::unix::Signal; 2],
+/// Puts a configuration that was read again in force, or says why the old one stays. Nothing in it can end the server.
+fn reload(shared: &Shared, read: Result<Config, CliError>) {
+    let done = read
+        .map_err(|error| error.to_string())
+        .and_then(|config| shared.reload(config).map_err(|error| error.to_string()));
+    match done {
+        Ok(kept) => {
+            for line in kept {
+                tracing::warn!("{line}");
+            }
+            tracing::info!("the configuration was read again and is in force");
+        }
+        Err(error) => tracing::error!("{error}; the configuration from before stays in force"),
+    }
 }
 
-impl StopSignal {
-    pub(crate) fn install() -> Result<StopSignal, CliError> {
+/// What a signal asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wish {
+    Stop,
+    #[cfg_attr(not(unix), expect(dead_code, reason = "there is no signal for it"))]
+    Reload,
+}
+
+/// SIGTERM, SIGINT and SIGHUP, caught from before the socket is bound. Where there are no signals, the interrupt from
+/// the keyboard ends the server, and nothing is read again.
+struct Signals {
+    runtime: tokio::runtime::Runtime,
+    #[cfg(unix)]
+    signals: [tokio::signal::unix::Signal; 3],
+}
+
+impl Signals {
+    fn install() -> Result<Signals, CliError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         #[cfg(unix)]
         let signals = {
             use tokio::signal::unix::{SignalKind, signal};
             let _inside = runtime.enter();
-            [signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?]
+            [
+                signal(SignalKind::terminate())?,
+                signal(SignalKind::interrupt())?,
+                signal(SignalKind::hangup())?,
+            ]
         };
-        Ok(StopSignal {
+        Ok(Signals {
             runtime,
             #[cfg(unix)]
             signals,
         })
     }
 
+    /// Waits for the next one.
     #[cfg(unix)]
-    pub(crate) fn wait(self) {
-        let [mut terminate, mut interrupt] = self.signals;
+    fn next(&mut self) -> Wish {
+        let [terminate, interrupt, hang_up] = &mut self.signals;
         self.runtime.block_on(async {
             tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
+                _ = terminate.recv() => Wish::Stop,
+                _ = interrupt.recv() => Wish::Stop,
+                _ = hang_up.recv() => Wish::Reload,
             }
-        });
+        })
     }
 
     #[cfg(not(unix))]
-    pub(crate) fn wait(self) {
+    fn next(&mut self) -> Wish {
         let _failed = self.runtime.block_on(tokio::signal::ctrl_c());
+        Wish::Stop
     }
 }

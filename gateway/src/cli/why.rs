@@ -142,6 +142,9 @@ fn full(receipt: &Receipt) -> String {
     field("asked", &receipt.first_words);
     field("key", receipt.key.as_deref().unwrap_or_default());
     field("session", receipt.session.as_deref().unwrap_or_default());
+    field("derived", receipt.derived.as_deref().unwrap_or_default());
+    field("agent", receipt.agent.as_deref().unwrap_or_default());
+    field("turn", &receipt.turn.map(|turn| turn.to_string()).unwrap_or_default());
     field("side", receipt.side_request.as_deref().unwrap_or_default());
     field(
         "model",

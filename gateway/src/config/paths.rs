@@ -76,6 +76,26 @@ pub fn is_initialised(root: &Path) -> bool {
     real(&folder) && folder.join("config.toml").is_file() && ignores_cache() && (!cache.exists() || real(&cache))
 }
 
+/// Where the derived cache of a repository is or would be, without making or trusting it: see [`repository_cache_dir`].
+///
+/// # Errors
+/// [`ConfigError::NoHome`].
+pub fn repository_cache_place(root: &Path, common_dir: &Path) -> Result<PathBuf, ConfigError> {
+    let main_root = main_root(root, common_dir);
+    if is_initialised(main_root) {
+        return Ok(main_root.join(".muninn").join("cache"));
+    }
+    let name = blake3::hash(common_dir.as_os_str().as_encoded_bytes()).to_hex();
+    Ok(cache_dir()?.join("repositories").join(&name[..16]))
+}
+
+fn main_root<'a>(root: &'a Path, common_dir: &'a Path) -> &'a Path {
+    match common_dir.file_name() {
+        Some(name) if name == ".git" => common_dir.parent().unwrap_or(root),
+        _ => root,
+    }
+}
+
 /// Where the derived cache of a repository goes: `.muninn/cache/` of the main worktree once that is initialised, else a
 /// folder of the user's cache directory, one for each git common directory, so that linked worktrees share it.
 ///
@@ -85,15 +105,10 @@ pub fn is_initialised(root: &Path) -> bool {
 /// # Errors
 /// [`ConfigError::NoHome`], or [`ConfigError::Read`] where the directory cannot be made.
 pub fn repository_cache_dir(root: &Path, common_dir: &Path, state_dir: &Path) -> Result<PathBuf, ConfigError> {
-    let main_root = match common_dir.file_name() {
-        Some(name) if name == ".git" => common_dir.parent().unwrap_or(root),
-        _ => root,
-    };
-    if !is_initialised(main_root) {
-        let name = blake3::hash(common_dir.as_os_str().as_encoded_bytes()).to_hex();
-        return Ok(cache_dir()?.join("repositories").join(&name[..16]));
+    let directory = repository_cache_place(root, common_dir)?;
+    if !is_initialised(main_root(root, common_dir)) {
+        return Ok(directory);
     }
-    let directory = main_root.join(".muninn").join("cache");
     let stamp = directory.join("stamp");
     let expected = stamp_of(&directory, state_dir).map_err(|source| ConfigError::Read {
         path: state_dir.to_owned(),

@@ -9,7 +9,7 @@ use crate::access::Access;
 use crate::backend::{Router, Transport};
 use crate::config::{Config, ConfigError, paths};
 use crate::metrics::{Finished, Forwarded, Metrics};
-use crate::server::Repository;
+use crate::server::{Repositories, Repository};
 use crate::store::{SqliteStore, Store, UsageSum};
 use crate::wire::convert::answer::Usage;
 
@@ -22,13 +22,41 @@ pub struct Settings {
     pub router: Router,
     /// Who may ask. Taken over from the settings before by [`Access::renewed`], so that rates go on being counted.
     pub access: Access,
+    own_port: u16,
+}
+
+impl Settings {
+    /// Settles a configuration for a process that starts. `own_port` is the one that it listens on itself.
+    #[must_use]
+    pub fn new(config: Config, own_port: u16) -> Settings {
+        Settings {
+            router: Router::new(&config, own_port),
+            access: Access::new(&config.keys),
+            config,
+            own_port,
+        }
+    }
+
+    /// Settles a configuration that takes the place of another one. What was counted goes on being counted where it is
+    /// still about the same: the requests of a key within the last minute.
+    #[must_use]
+    pub fn reloaded(config: Config, previous: &Settings) -> Settings {
+        Settings {
+            router: previous.router.renewed(&config, previous.own_port),
+            access: previous.access.renewed(&config.keys),
+            config,
+            own_port: previous.own_port,
+        }
+    }
 }
 
 /// The state behind all requests; one for each process.
 pub struct Shared {
     settings: RwLock<Arc<Settings>>,
     /// The served repository.
-    pub repository: Repository,
+    pub repository: Arc<Repository>,
+    /// All worktrees, the served one among them.
+    pub repositories: Repositories,
     /// What is counted, for `GET /metrics`.
     pub metrics: Arc<Metrics>,
     /// Whether other machines reach the address that is listened on. It was settled when the process started: whatever
@@ -47,26 +75,21 @@ impl Shared {
     /// [`ConfigError`] where not even the places can be told.
     pub fn open(config: Config, directory: &Path, own_port: u16) -> Result<Shared, ConfigError> {
         let state_dir = paths::state_dir()?;
-        let repository = Repository::open(directory, &config, &state_dir);
+        let repository = Arc::new(Repository::open(directory, &config, &state_dir));
         config.check_key_roots(&repository.root)?;
         if let Some(problem) = &repository.problem {
             tracing::warn!("{problem}: requests are forwarded without context");
         }
-        if let Some(problem) = &repository.config_problem {
-            tracing::warn!("{problem}; the file is ignored");
-        }
         let (store, store_problem) = open_store(&config, &state_dir);
         let metrics = Arc::new(Metrics::default());
         metrics.know_backends(config.backends.iter().map(|backend| backend.name.as_str()));
-        let settings = Settings {
-            router: Router::new(&config, own_port),
-            access: Access::new(&config.keys),
-            config,
-        };
+        let repositories = Repositories::new(Arc::clone(&repository), &config, &state_dir);
+        let settings = Settings::new(config, own_port);
         Ok(Shared {
             exposed: !settings.config.listen.ip().is_loopback(),
             settings: RwLock::new(Arc::new(settings)),
             repository,
+            repositories,
             metrics,
             store,
             store_problem,
@@ -77,6 +100,48 @@ impl Shared {
     #[must_use]
     pub fn settings(&self) -> Arc<Settings> {
         Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Puts a configuration that was read again in force, for every request from now on; those on their way keep the one
+    /// that they took. Returns what it says and what cannot be had without a restart, a line each.
+    ///
+    /// # Errors
+    /// [`ConfigError`] where it cannot hold here; nothing has changed then.
+    pub fn reload(&self, mut config: Config) -> Result<Vec<String>, ConfigError> {
+        let previous = self.settings();
+        let kept = keep_what_is_fixed(&mut config, &previous.config);
+        if self.exposed && config.keys.is_empty() {
+            return Err(ConfigError::Value {
+                origin: config
+                    .file
+                    .as_ref()
+                    .map_or_else(String::new, |file| file.display().to_string()),
+                key: "keys".to_owned(),
+                message: format!(
+                    "are needed as long as {} is listened on, which other machines reach; restart to listen elsewhere",
+                    config.listen
+                ),
+            });
+        }
+        config.check_key_roots(&self.repository.root)?;
+        self.metrics
+            .know_backends(config.backends.iter().map(|backend| backend.name.as_str()));
+        self.repositories.reload(&config);
+        let settings = Arc::new(Settings::reloaded(config, &previous));
+        *self.settings.write().unwrap_or_else(PoisonError::into_inner) = settings;
+        Ok(kept)
+    }
+
+    /// Looks at a worktree again, if it is time to, once the request that worked in it is on its way: for the next one.
+    pub fn keep_index_fresh(&self, worktree: &str) {
+        let Some(repository) = self.repositories.due(Path::new(worktree)) else {
+            return;
+        };
+        tokio::task::spawn_blocking(move || {
+            if let Err(error) = repository.refresh(&()) {
+                tracing::warn!(%error, "the index could not be brought up to date");
+            }
+        });
     }
 
     /// Writes down a conversation's request that is over: in the metrics, and among what its key used.
@@ -107,6 +172,51 @@ impl Shared {
 /// The day of UTC.
 fn utc_today() -> jiff::civil::Date {
     jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date()
+}
+
+/// Takes over what was settled when the process started: the socket is bound, the ledger open, workers and their
+/// connections are there. Returns what the new configuration would have had otherwise.
+fn keep_what_is_fixed(config: &mut Config, previous: &Config) -> Vec<String> {
+    fn keep<T: PartialEq + Clone + std::fmt::Debug>(kept: &mut Vec<String>, key: &str, new: &mut T, old: &T) {
+        if new != old {
+            kept.push(format!("{key} stays {old:?} until a restart; the file says {new:?}"));
+            new.clone_from(old);
+        }
+    }
+    let mut kept = Vec::new();
+    keep(&mut kept, "listen", &mut config.listen, &previous.listen);
+    let (limits, before) = (&mut config.limits, &previous.limits);
+    keep(
+        &mut kept,
+        "limits.connect_timeout_ms",
+        &mut limits.connect_timeout,
+        &before.connect_timeout,
+    );
+    keep(
+        &mut kept,
+        "limits.header_timeout_ms",
+        &mut limits.header_timeout,
+        &before.header_timeout,
+    );
+    keep(
+        &mut kept,
+        "limits.drain_timeout_ms",
+        &mut limits.drain_timeout,
+        &before.drain_timeout,
+    );
+    keep(
+        &mut kept,
+        "limits.ledger_days",
+        &mut limits.ledger_days,
+        &before.ledger_days,
+    );
+    keep(
+        &mut kept,
+        "limits.ledger_megabytes",
+        &mut limits.ledger_megabytes,
+        &before.ledger_megabytes,
+    );
+    kept
 }
 
 fn open_store(config: &Config, state_dir: &Path) -> (Option<Arc<dyn Store>>, Option<String>) {

@@ -1,12 +1,13 @@
-//! The served repository: its engine, its settings, and when its index is looked at again.
+//! One served worktree: its engine, its settings, and when its index is looked at again.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use muninn_context_engine::{Engine, EngineSettings, IndexReport, Progress};
+use muninn_context_engine::{Engine, EngineSettings, IndexReport, IndexStatus, Progress};
 use muninn_repo_tools::Worktree;
+use serde_json::{Value, json};
 
 use crate::config::{Config, ConfigError, ContextConfig, MemoryWrite, paths, repository as repository_config};
 
@@ -22,15 +23,39 @@ pub struct Repository {
     pub engine: Option<Arc<Engine>>,
     /// Why there is no engine.
     pub problem: Option<String>,
-    /// What is wrong with the repository's own configuration, which is then ignored.
-    pub config_problem: Option<ConfigError>,
+    settings: RwLock<Arc<RepositorySettings>>,
+    opened: Instant,
+    refreshing: AtomicBool,
+    next_refresh_ms: AtomicU64,
+}
+
+/// The user's settings with a repository's own laid over them. Replaced as a whole when they are read again.
+#[derive(Debug)]
+pub struct RepositorySettings {
     /// What is packed here.
     pub context: ContextConfig,
     /// Where memory is written.
     pub memory: MemoryWrite,
-    opened: Instant,
-    refreshing: AtomicBool,
-    next_refresh_ms: AtomicU64,
+    /// What is wrong with the repository's own configuration, which is then ignored.
+    pub problem: Option<ConfigError>,
+}
+
+impl RepositorySettings {
+    fn of(config: &Config, root: &Path) -> RepositorySettings {
+        let (settled, problem) = match repository_config(config, root) {
+            Ok(settled) => (settled, None),
+            Err(problem) => ((config.context.clone(), config.memory), Some(problem)),
+        };
+        if let Some(problem) = &problem {
+            tracing::warn!("{problem}; the file is ignored");
+        }
+        let (context, memory) = settled;
+        RepositorySettings {
+            context,
+            memory,
+            problem,
+        }
+    }
 }
 
 impl Repository {
@@ -42,11 +67,7 @@ impl Repository {
             Ok(worktree) => worktree.root().to_owned(),
             Err(_) => directory.canonicalize().unwrap_or_else(|_| directory.to_owned()),
         };
-        let (settings, config_problem) = match repository_config(config, &root) {
-            Ok(settings) => (settings, None),
-            Err(problem) => ((config.context.clone(), config.memory), Some(problem)),
-        };
-        let (context, memory) = settings;
+        let merged = RepositorySettings::of(config, &root);
         let (engine, problem) = match worktree {
             Ok(worktree) => {
                 let cache_dir = paths::repository_cache_dir(&root, worktree.common_dir(), state_dir)
@@ -54,7 +75,7 @@ impl Repository {
                     .ok();
                 let settings = EngineSettings {
                     cache_dir,
-                    threshold: context.threshold,
+                    threshold: merged.context.threshold,
                     ..EngineSettings::default()
                 };
                 (Some(Arc::new(Engine::open(worktree, settings))), None)
@@ -65,12 +86,40 @@ impl Repository {
             root,
             engine,
             problem,
-            config_problem,
-            context,
-            memory,
+            settings: RwLock::new(Arc::new(merged)),
             opened: Instant::now(),
             refreshing: AtomicBool::new(false),
             next_refresh_ms: AtomicU64::new(0),
+        }
+    }
+
+    /// The settings in force here now.
+    #[must_use]
+    pub fn settings(&self) -> Arc<RepositorySettings> {
+        Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Lays the repository's own file, read again, over a configuration that was read again.
+    pub fn reload(&self, config: &Config) {
+        let merged = RepositorySettings::of(config, &self.root);
+        if let Some(engine) = &self.engine {
+            engine.set_threshold(merged.context.threshold);
+        }
+        *self.settings.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(merged);
+    }
+
+    /// Where the index stands, as `/healthz` shows it.
+    #[must_use]
+    pub fn index(&self) -> Value {
+        match self.engine.as_ref().map(|engine| engine.status()) {
+            None => json!({"state": "none", "reason": self.problem}),
+            Some(IndexStatus::Empty) => json!({"state": "empty"}),
+            Some(IndexStatus::Indexing { done, total }) => json!({"state": "indexing", "done": done, "total": total}),
+            Some(IndexStatus::Ready {
+                files,
+                chunks,
+                memories,
+            }) => json!({"state": "ready", "files": files, "chunks": chunks, "memories": memories}),
         }
     }
 
@@ -106,17 +155,10 @@ impl Repository {
             && now >= self.next_refresh_ms.load(Ordering::Acquire)
     }
 
-    /// Whether any of these claimed directories lies in the served worktree; nothing claimed counts as here.
+    /// Whether this path, which must be canonical, belongs to the worktree.
     #[must_use]
-    pub fn covers(&self, claimed: &[String]) -> bool {
-        let Some(engine) = &self.engine else {
-            return false;
-        };
-        // Nearly every claim is the root itself, and then there is no need to ask the file system.
-        let is_here = |directory: &String| {
-            let directory = Path::new(directory);
-            directory == self.root || engine.worktree().contains(directory)
-        };
-        claimed.is_empty() || claimed.iter().any(is_here)
+    pub fn owns(&self, real: &Path) -> bool {
+        let contains = |engine: &Arc<Engine>| engine.worktree().contains(real);
+        real == self.root || self.engine.as_ref().is_some_and(contains)
     }
 }

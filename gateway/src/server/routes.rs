@@ -4,7 +4,6 @@ use axum::body::Body;
 use axum::extract::{Extension, Request, State};
 use axum::routing::{any, get, post};
 use http::{HeaderValue, Method, Response, StatusCode, header};
-use muninn_context_engine::IndexStatus;
 use serde_json::json;
 
 use super::converse::converse;
@@ -84,26 +83,18 @@ async fn metrics(State(app): State<App>) -> Response<Body> {
 /// How it is doing, for those who may see the repository; that it lives, for everybody.
 async fn health(State(app): State<App>, caller: Option<Extension<Caller>>) -> Response<Body> {
     let repository = &app.shared.repository;
-    if !caller.is_some_and(|Extension(caller)| caller.may_use_root(&repository.root)) {
+    let Some(caller) = caller.filter(|Extension(caller)| caller.may_use_root(&repository.root)) else {
         return reply::json(StatusCode::OK, json!({"status": "ok"}).to_string());
-    }
-    let index = match repository.engine.as_ref().map(|engine| engine.status()) {
-        None => json!({"state": "none", "reason": repository.problem}),
-        Some(IndexStatus::Empty) => json!({"state": "empty"}),
-        Some(IndexStatus::Indexing { done, total }) => {
-            json!({"state": "indexing", "done": done, "total": total})
-        }
-        Some(IndexStatus::Ready {
-            files,
-            chunks,
-            memories,
-        }) => {
-            json!({"state": "ready", "files": files, "chunks": chunks, "memories": memories})
-        }
     };
+    let mut worktrees = app.shared.repositories.all();
+    worktrees.retain(|worktree| caller.may_use_root(&worktree.root));
+    let worktrees: Vec<_> = worktrees
+        .iter()
+        .map(|worktree| json!({"root": worktree.root, "index": worktree.index()}))
+        .collect();
     let ledger = app.shared.store_problem.as_deref().unwrap_or("ok");
     let health = json!({
-        "status": "ok", "version": env!("CARGO_PKG_VERSION"), "root": repository.root, "index": index, "ledger": ledger,
+        "status": "ok", "version": env!("CARGO_PKG_VERSION"), "root": repository.root, "index": repository.index(), "worktrees": worktrees, "ledger": ledger,
     });
     reply::json(StatusCode::OK, health.to_string())
 }

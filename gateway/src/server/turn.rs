@@ -11,10 +11,13 @@ use http::HeaderMap;
 use muninn_context_engine::{Completeness, Exploration, Limits, render, tokens};
 use muninn_memory::redact;
 
-use super::Shared;
+pub(super) use super::place::not_for_this_key;
+use super::place::{enter, locate, seed};
+use super::{Repository, Shared};
 use crate::access::Caller;
+use crate::config::ContextConfig;
 use crate::inject::{Boundary, Chain, Replay, Seed, TurnKey, replay};
-use crate::session::{HumanTurn, Workplace, human_turn, newest_human_turn, session_id, side_request, workplace};
+use crate::session::{HumanTurn, Identity, human_turn, identify, newest_human_turn, side_request};
 use crate::store::{Entry, NewEntry, Outcome, Receipt, ReceiptItem, Replays, Store, StoreError, Use};
 use crate::wire::{Insertion, Prompt, WireFormat};
 
@@ -68,6 +71,9 @@ pub(super) fn new_receipt(shared: &Shared, caller: &Caller, format: WireFormat, 
         format: Receipt::format_name(format).to_owned(),
         key: Some(caller.name().to_owned()).filter(|name| !name.is_empty()),
         session: None,
+        derived: None,
+        agent: None,
+        turn: None,
         worktree: shared.repository.root.display().to_string(),
         first_words: String::new(),
         model: model.to_owned(),
@@ -107,15 +113,18 @@ pub(super) async fn plan(
         plan.receipt.outcome = Outcome::Bypass;
         return plan;
     }
-    let session = session_id(headers, prompt);
-    plan.receipt.session = session.as_deref().map(|session| redact(session).into_owned());
+    let identity = identify(headers, prompt);
+    plan.identified(&identity);
+    let session = identity.session.clone();
     let Some(store) = shared.store.clone() else {
         shared.metrics.unreplayed();
         return plan.failed(shared.store_problem.clone().unwrap_or_default());
     };
-    let place = workplace(headers, prompt);
-    let here = shared.repository.covers(&place.now);
-    let chain = chain(shared, caller, prompt, &place);
+    let place = locate(shared, caller, &identity.workplace);
+    if let Some(root) = place.root() {
+        plan.receipt.worktree = root.display().to_string();
+    }
+    let chain = chain(shared, caller, prompt, &identity);
     let replayed = match replay(&chain, session.as_deref(), &*store, now_ms()) {
         Ok(replayed) => replayed,
         Err(error) => {
@@ -159,13 +168,22 @@ pub(super) async fn plan(
         store.note_went_without(slot.key, slot.without());
         return plan.nothing_new("this turn was asked before".to_owned());
     }
-    let budget = budget(shared, prompt, window, &replayed);
-    let refused = refusal(shared, caller, mode, here, &place.now, budget);
-    if let Some((outcome, reason)) = refused {
-        store.note_went_without(slot.key, slot.without());
-        return plan.without(outcome, reason);
-    }
-    let decision = decide(shared, &store, turn.question.clone(), budget, slot).await;
+    let entered = if mode == Mode::Off {
+        Err((Outcome::Off, "the client asked for nothing new".to_owned()))
+    } else {
+        let entered = enter(shared, caller, place, &identity.workplace.now).await;
+        entered
+            .map_err(|reason| (Outcome::None, reason))
+            .and_then(|repository| within(&repository, prompt, window, &replayed).map(|budget| (repository, budget)))
+    };
+    let (repository, budget) = match entered {
+        Ok(entered) => entered,
+        Err((outcome, reason)) => {
+            store.note_went_without(slot.key, slot.without());
+            return plan.without(outcome, reason);
+        }
+    };
+    let decision = decide(&repository, &store, turn.question.clone(), budget, slot).await;
     plan.add(prompt, &turn, decision)
 }
 
@@ -184,9 +202,9 @@ pub(super) fn put_back_only(
     let Some(store) = &shared.store else {
         return Vec::new();
     };
-    let place = workplace(headers, prompt);
-    let chain = chain(shared, caller, prompt, &place);
-    match replay(&chain, session_id(headers, prompt).as_deref(), &**store, now_ms()) {
+    let identity = identify(headers, prompt);
+    let chain = chain(shared, caller, prompt, &identity);
+    match replay(&chain, identity.session.as_deref(), &**store, now_ms()) {
         Ok(replayed) => replayed.insertions(prompt),
         Err(error) => {
             tracing::warn!("tokens are counted without what was added before: {error}");
@@ -196,65 +214,34 @@ pub(super) fn put_back_only(
 }
 
 /// The keys of a prompt's text blocks. Conversations of different callers, or that opened in different places, share none.
-fn chain(shared: &Shared, caller: &Caller, prompt: &Prompt<'_>, place: &Workplace) -> Chain {
-    let at_first = place.at_first.iter().cloned().collect::<Vec<_>>();
-    let root = shared.repository.root.to_string_lossy();
-    let worktree = match &place.at_first {
-        Some(elsewhere) if !shared.repository.covers(&at_first) => elsewhere,
-        _ => &*root,
+fn chain(shared: &Shared, caller: &Caller, prompt: &Prompt<'_>, identity: &Identity<'_>) -> Chain {
+    let seed = Seed {
+        access_key: caller.name(),
+        worktree: &seed(shared, &identity.workplace),
     };
-    Chain::of(
-        prompt,
-        Seed {
-            access_key: caller.name(),
-            worktree,
-        },
-    )
+    Chain::of(prompt, seed)
 }
 
-/// Why a turn is not explored at all.
-fn refusal(
-    shared: &Shared,
-    caller: &Caller,
-    mode: Mode,
-    here: bool,
-    claimed: &[String],
-    budget: u32,
-) -> Option<(Outcome, String)> {
-    let repository = &shared.repository;
-    if mode == Mode::Off {
-        return Some((Outcome::Off, "the client asked for nothing new".to_owned()));
+/// The tokens that this turn may cost, or why it is not explored at all.
+fn within(
+    repository: &Repository,
+    prompt: &Prompt<'_>,
+    window: Option<u32>,
+    replayed: &Replay,
+) -> Result<u32, (Outcome, String)> {
+    let settings = repository.settings();
+    if !settings.context.enabled {
+        return Err((Outcome::Off, "context.enabled is false".to_owned()));
     }
-    if !repository.context.enabled {
-        return Some((Outcome::Off, "context.enabled is false".to_owned()));
+    let budget = budget(&settings.context, prompt, window, replayed);
+    if budget < SMALLEST_BUDGET {
+        return Err((Outcome::None, "the conversation's token budget is used up".to_owned()));
     }
-    if let Some(problem) = &repository.problem {
-        return Some((Outcome::None, problem.clone()));
-    }
-    if !caller.may_use_root(&repository.root) {
-        return Some((Outcome::None, not_for_this_key(caller, &repository.root)));
-    }
-    if !here {
-        let place = claimed.first().map(String::as_str).unwrap_or_default();
-        let root = repository.root.display();
-        return Some((
-            Outcome::None,
-            format!(
-                "the request works in {place}, outside the served {root}; to serve it, start `muninn serve --root {place}`"
-            ),
-        ));
-    }
-    (budget < SMALLEST_BUDGET).then(|| (Outcome::None, "the conversation's token budget is used up".to_owned()))
-}
-
-/// Why a caller is shown nothing of a repository.
-pub(super) fn not_for_this_key(caller: &Caller, root: &std::path::Path) -> String {
-    format!("the access key `{}` is not for {}", caller.name(), root.display())
+    Ok(budget)
 }
 
 /// The tokens that this turn may cost.
-fn budget(shared: &Shared, prompt: &Prompt<'_>, window: Option<u32>, replayed: &Replay) -> u32 {
-    let context = &shared.repository.context;
+fn budget(context: &ContextConfig, prompt: &Prompt<'_>, window: Option<u32>, replayed: &Replay) -> u32 {
     let per_turn = if prompt.has_tools() {
         context.tokens_with_tools
     } else {
@@ -339,20 +326,26 @@ const ABANDONED: u8 = 2;
 
 /// Explores and records, off the worker's thread. Either the row is written before the request goes on, or it is agreed
 /// that there will be none: a row that appears after the request went without it would change the conversation.
-async fn decide(shared: &Arc<Shared>, store: &Arc<dyn Store>, question: String, budget: u32, slot: Slot) -> Decision {
-    let deadline = Instant::now() + shared.repository.context.deadline;
+async fn decide(
+    repository: &Arc<Repository>,
+    store: &Arc<dyn Store>,
+    question: String,
+    budget: u32,
+    slot: Slot,
+) -> Decision {
+    let deadline = Instant::now() + repository.settings().context.deadline;
     let state = Arc::new(AtomicU8::new(UNDECIDED));
     let slot = Arc::new(slot);
     let mut work = tokio::task::spawn_blocking({
-        let (shared, store, state, slot) = (
-            Arc::clone(shared),
+        let (repository, store, state, slot) = (
+            Arc::clone(repository),
             Arc::clone(store),
             Arc::clone(&state),
             Arc::clone(&slot),
         );
         move || {
             explore_and_record(
-                &shared,
+                &repository,
                 &*store,
                 &question,
                 Limits {
@@ -388,14 +381,14 @@ async fn decide(shared: &Arc<Shared>, store: &Arc<dyn Store>, question: String, 
 }
 
 fn explore_and_record(
-    shared: &Shared,
+    repository: &Repository,
     store: &dyn Store,
     question: &str,
     limits: Limits,
     state: &AtomicU8,
     slot: &Slot,
 ) -> Decision {
-    let Some(engine) = &shared.repository.engine else {
+    let Some(engine) = &repository.engine else {
         return Decision::Faulty {
             reason: "there is no repository".to_owned(),
         };
@@ -436,6 +429,16 @@ fn explore_and_record(
 }
 
 impl Plan {
+    fn identified(&mut self, identity: &Identity<'_>) {
+        let shown = |id: &String| redact(id).into_owned();
+        self.receipt.session = identity.session.as_ref().map(shown);
+        self.receipt.agent = identity.agent.as_ref().map(shown);
+        self.receipt.turn = Some(identity.turn).filter(|turn| *turn > 0);
+        if identity.session.is_none() {
+            self.receipt.derived = identity.derived().map(|id| id.to_string());
+        }
+    }
+
     fn failed(mut self, reason: String) -> Plan {
         tracing::warn!(id = %self.receipt.id, "forwarded without context: {reason}");
         self.receipt.outcome = Outcome::Failed;

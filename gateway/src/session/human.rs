@@ -160,6 +160,24 @@ fn without_machine_elements(text: &str) -> String {
     kept
 }
 
+/// The text without the blocks that we put in, whether the client sends them back or not.
+#[must_use]
+pub(super) fn without_our_blocks(text: &str) -> Cow<'_, str> {
+    const OPEN: &str = "<muninn-context";
+    const CLOSE: &str = "</muninn-context>";
+    if !text.contains(OPEN) {
+        return Cow::Borrowed(text);
+    }
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(OPEN) {
+        kept.push_str(rest[..at].trim_end());
+        rest = rest[at..].find(CLOSE).map_or("", |end| &rest[at + end + CLOSE.len()..]);
+    }
+    kept.push_str(rest);
+    Cow::Owned(kept)
+}
+
 /// The known element that `text` opens with, if any.
 fn machine_element(text: &str) -> Option<&'static str> {
     let name_length = text[1..]

@@ -1,8 +1,15 @@
-//! Which session a request belongs to, from what clients say of themselves.
+//! Who a request comes from: session, agent, turn and workplace, from what clients say of themselves.
+//!
+//! A session is only ever what the client names. What can be derived from the conversation itself is a second name
+//! ([`DerivedId`]) for conversations that bring none: good enough to tell receipts apart, and kept away from the ledger,
+//! whose rule for unnamed sessions counts minutes and must not meet ids that two conversations can share.
 
 use http::HeaderMap;
 
-use crate::wire::{Members, Prompt};
+use super::derived::DerivedId;
+use super::human::human_turn;
+use super::workplace::{Workplace, workplace};
+use crate::wire::{Members, Prompt, Role};
 
 /// Headers that carry a session's id, most telling first.
 const SESSION_HEADERS: [&str; 5] = [
@@ -12,36 +19,118 @@ const SESSION_HEADERS: [&str; 5] = [
     "session_id",
     "x-session-id",
 ];
+/// Headers that carry a subagent's own id.
+const AGENT_HEADERS: [&str; 1] = ["x-claude-code-agent-id"];
+/// Headers by which a client says that a request is of a conversation below another one: Codex's threads, opencode's
+/// child sessions. Such a conversation's own id is its session.
+const PARENT_HEADERS: [&str; 2] = ["x-codex-parent-thread-id", "x-parent-session-id"];
+/// Codex names the kind of its subagents here.
+const KIND_HEADER: &str = "x-openai-subagent";
 
 /// The longest id that is kept whole; a longer one is cut, since it is only ever compared.
 const MAX_LENGTH: usize = 128;
 
+/// What a request says of itself.
+#[derive(Debug)]
+pub struct Identity<'a> {
+    /// The client's own id of the session, where it names one.
+    pub session: Option<String>,
+    /// The subagent's id, or the kind of agent where it has no id; `None` for the agent that a person talks to.
+    pub agent: Option<String>,
+    /// Which turn of a person this is, from 1; 0 where no person has spoken. Counted over the messages that the request
+    /// holds: after a compaction, or where the backend keeps the history, it starts again.
+    pub turn: u32,
+    /// Where it says that it works.
+    pub workplace: Workplace,
+    prompt: &'a Prompt<'a>,
+}
+
+impl Identity<'_> {
+    /// The conversation's derived id, `None` where no person has spoken. Costs a pass over the system text and the names
+    /// of the tools, so it is computed when asked for.
+    #[must_use]
+    pub fn derived(&self) -> Option<DerivedId> {
+        DerivedId::of(self.prompt)
+    }
+}
+
+/// Reads a request's identity off its headers and its body. Nothing in it is trusted to open anything.
+#[must_use]
+pub fn identify<'a>(headers: &HeaderMap, prompt: &'a Prompt<'a>) -> Identity<'a> {
+    let session = session_id(headers, prompt);
+    Identity {
+        agent: agent(headers, session.as_deref()),
+        session,
+        turn: turn(prompt),
+        workplace: workplace(headers, prompt),
+        prompt,
+    }
+}
+
 /// The client's own id of the session, `None` where it names none.
 #[must_use]
 pub fn session_id(headers: &HeaderMap, prompt: &Prompt<'_>) -> Option<String> {
-    let from_headers = SESSION_HEADERS
-        .iter()
-        .find_map(|name| headers.get(*name)?.to_str().ok().map(str::to_owned));
-    from_headers
-        .or_else(|| from_metadata(prompt))
-        .or_else(|| {
-            prompt
-                .members
-                .text("prompt_cache_key")
-                .map(|key| key.decode().into_owned())
-        })
-        .map(|id| id.chars().take(MAX_LENGTH).collect::<String>())
-        .filter(|id| !id.trim().is_empty())
+    first_of(headers, &SESSION_HEADERS)
+        .or_else(|| from_metadata(prompt).and_then(kept))
+        .or_else(|| kept(prompt.members.text("prompt_cache_key")?.decode().into_owned()))
 }
 
-/// `metadata.user_id`: a JSON string with a `session_id` today, `user_..._session_ID` before.
+/// Whether the headers say that no person talks to this conversation.
+#[must_use]
+pub(super) fn is_subagent(headers: &HeaderMap) -> bool {
+    let all = AGENT_HEADERS.iter().chain(&PARENT_HEADERS).chain([&KIND_HEADER]);
+    all.into_iter().any(|name| headers.contains_key(*name))
+}
+
+fn agent(headers: &HeaderMap, session: Option<&str>) -> Option<String> {
+    let child = || {
+        let has_parent = PARENT_HEADERS.iter().any(|name| headers.contains_key(*name));
+        has_parent.then(|| first_of(headers, &["thread-id"]).or_else(|| session.map(str::to_owned)))?
+    };
+    first_of(headers, &AGENT_HEADERS)
+        .or_else(child)
+        .or_else(|| first_of(headers, &[KIND_HEADER]))
+}
+
+fn first_of(headers: &HeaderMap, names: &[&str]) -> Option<String> {
+    let value = |name: &&str| kept(headers.get(*name)?.to_str().ok()?.to_owned());
+    names.iter().find_map(value)
+}
+
+/// An id as it is kept: bounded, and not blank.
+fn kept(id: String) -> Option<String> {
+    (!id.trim().is_empty()).then(|| id.chars().take(MAX_LENGTH).collect())
+}
+
+/// `metadata.user_id`: a JSON string with a `session_id` today, `user_..._session_ID` before. A plain `session_id`
+/// beside it is what SDK users write.
 fn from_metadata(prompt: &Prompt<'_>) -> Option<String> {
     let metadata = Members::of(prompt.members.get("metadata")?)?;
-    let user_id = metadata.text("user_id")?.decode();
-    if let Some(fields) = Members::of(&user_id) {
-        return fields.text("session_id").map(|id| id.decode().into_owned());
+    let from_user_id = || {
+        let user_id = metadata.text("user_id")?.decode();
+        if let Some(fields) = Members::of(&user_id) {
+            return fields.text("session_id").map(|id| id.decode().into_owned());
+        }
+        user_id.rsplit_once("_session_").map(|(_, id)| id.to_owned())
+    };
+    from_user_id().or_else(|| Some(metadata.text("session_id")?.decode().into_owned()))
+}
+
+/// Messages of a person with no word of the model between them are one turn.
+fn turn(prompt: &Prompt<'_>) -> u32 {
+    let mut turns = 0;
+    let mut counted = false;
+    for (index, message) in prompt.messages.iter().enumerate() {
+        match message.role {
+            Role::Assistant => counted = false,
+            Role::User if !counted && human_turn(prompt, index).is_some() => {
+                turns += 1;
+                counted = true;
+            }
+            _ => {}
+        }
     }
-    user_id.rsplit_once("_session_").map(|(_, id)| id.to_owned())
+    turns
 }
 
 #[cfg(test)]
@@ -49,12 +138,25 @@ mod tests {
     use super::*;
     use crate::wire::WireFormat;
 
-    fn id(headers: &[(&'static str, &'static str)], body: &str) -> Option<String> {
+    fn headers(headers: &[(&'static str, &'static str)]) -> HeaderMap {
         let mut map = HeaderMap::new();
         for (name, value) in headers {
             map.insert(*name, http::HeaderValue::from_static(value));
         }
-        session_id(&map, &Prompt::parse(WireFormat::Messages, body.as_bytes()).unwrap())
+        map
+    }
+
+    fn id(named: &[(&'static str, &'static str)], body: &str) -> Option<String> {
+        session_id(
+            &headers(named),
+            &Prompt::parse(WireFormat::Messages, body.as_bytes()).unwrap(),
+        )
+    }
+
+    fn agent_of(named: &[(&'static str, &'static str)]) -> (Option<String>, Option<String>) {
+        let prompt = Prompt::parse(WireFormat::Messages, br#"{"messages":[]}"#).unwrap();
+        let identity = identify(&headers(named), &prompt);
+        (identity.session, identity.agent)
     }
 
     #[test]
@@ -71,6 +173,47 @@ mod tests {
             id(&[], r#"{"messages":[],"prompt_cache_key":"g"}"#).as_deref(),
             Some("g")
         );
+        let written = r#"{"messages":[],"metadata":{"user_id":"u-1","session_id":"h"}}"#;
+        assert_eq!(id(&[], written).as_deref(), Some("h"));
         assert_eq!(id(&[], plain), None);
+    }
+
+    #[test]
+    fn a_blank_id_is_none_and_hides_no_other() {
+        let body = r#"{"messages":[],"prompt_cache_key":"g"}"#;
+        assert_eq!(id(&[("x-session-id", " ")], body).as_deref(), Some("g"));
+    }
+
+    #[test]
+    fn subagents_are_told_by_each_clients_own_headers() {
+        let some = |id: &str| Some(id.to_owned());
+        let claude = [("x-claude-code-session-id", "s"), ("x-claude-code-agent-id", "a1")];
+        assert_eq!(agent_of(&claude), (some("s"), some("a1")));
+        let codex = [
+            ("session-id", "s"),
+            ("thread-id", "t2"),
+            ("x-codex-parent-thread-id", "t1"),
+            ("x-openai-subagent", "collab_spawn"),
+        ];
+        assert_eq!(agent_of(&codex), (some("s"), some("t2")));
+        assert_eq!(agent_of(&[("x-openai-subagent", "review")]), (None, some("review")));
+        let opencode = [("x-session-id", "child"), ("x-parent-session-id", "s")];
+        assert_eq!(agent_of(&opencode), (some("child"), some("child")));
+        assert_eq!(agent_of(&[("session-id", "s"), ("thread-id", "s")]), (some("s"), None));
+    }
+
+    #[test]
+    fn turns_are_counted_by_what_people_said() {
+        let turn = |messages: &str| {
+            let body = format!(r#"{{"messages":[{messages}]}}"#);
+            turn(&Prompt::parse(WireFormat::Messages, body.as_bytes()).unwrap())
+        };
+        let human = r#"{"role":"user","content":"fix it"}"#;
+        let model = r#"{"role":"assistant","content":"done"}"#;
+        let machine = r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"x"},{"type":"text","text":"<system-reminder>r</system-reminder>"}]}"#;
+        assert_eq!(turn(""), 0);
+        assert_eq!(turn(human), 1);
+        assert_eq!(turn(&[human, human].join(",")), 1, "nothing was answered between them");
+        assert_eq!(turn(&[human, model, machine, model, human].join(",")), 2);
     }
 }

@@ -1,11 +1,13 @@
 //! Who asks, from where, and whether a person did: what can be told from a request before anything is done with it.
 
+mod derived;
 mod human;
 mod identity;
 mod side_request;
 mod workplace;
 
+pub use derived::DerivedId;
 pub use human::{HumanTurn, human_text, human_turn, newest_human_turn};
-pub use identity::session_id;
+pub use identity::{Identity, identify, session_id};
 pub use side_request::{SideRequest, side_request};
 pub use workplace::{Workplace, workplace};

@@ -1,11 +1,14 @@
 //! Requests that a client makes on its own behalf: titles, probes, compaction, suggestions, classifiers, subagents.
 //!
 //! They get back what was injected before, so that their prefix still hits the backend's cache, and nothing new, and
-//! nothing is learned from them. Each rule is a row of the table below, drawn from recorded requests. Rules on text test
-//! the *last text block* of the conversation, because some clients append such a block to a human turn.
+//! nothing is learned from them. Each rule is a row of the table below, drawn from recorded requests, and has a golden
+//! request and a near miss under `golden/`. Rules on text test how the *last text block* of the conversation begins:
+//! some clients append such a block to a human turn, and a person who quotes the words, there or in an earlier block, has
+//! asked a question all the same.
 
 use http::HeaderMap;
 
+use super::identity::is_subagent;
 use crate::wire::{BlockKind, Members, Prompt, Role, Text};
 
 /// A kind of side request, by the name that receipts show.
@@ -13,6 +16,9 @@ use crate::wire::{BlockKind, Members, Prompt, Role, Text};
 pub struct SideRequest(&'static str);
 
 impl SideRequest {
+    /// A request for nothing but a number. It is told by its path, so it has no rule.
+    pub const COUNT_TOKENS: SideRequest = SideRequest("count_tokens");
+
     /// The rule's name.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -35,12 +41,13 @@ struct Request<'a> {
 const RULES: [Rule; 14] = [
     Rule {
         name: "subagent",
-        matches: |request| request.headers.contains_key("x-claude-code-agent-id"),
+        // The words that open it are the model's, and its session may be the person's.
+        matches: |request| is_subagent(request.headers),
     },
     Rule {
         name: "probe",
         matches: |request| {
-            request.number("max_tokens") == Some(1)
+            request.longest_answer() == Some(1)
                 && matches!(
                     request.last_text.trim().to_ascii_lowercase().as_str(),
                     "count" | "ping" | "quota" | "test" | "hi"
@@ -53,20 +60,16 @@ const RULES: [Rule; 14] = [
     },
     Rule {
         name: "title (codex)",
-        matches: |request| request.last_text.contains("Generate a concise, single-line task title"),
+        matches: |request| request.last_text_starts("Generate a concise, single-line task title"),
     },
     Rule {
         name: "title (opencode)",
-        matches: |request| !request.prompt.has_tools() && request.system_contains("You are a title generator"),
+        matches: |request| !request.prompt.has_tools() && request.system_starts("You are a title generator"),
     },
     Rule {
         name: "title request",
         matches: |request| {
-            !request.prompt.has_tools()
-                && request
-                    .last_text
-                    .trim_start()
-                    .starts_with("Generate a title for this conversation")
+            !request.prompt.has_tools() && request.last_text_starts("Generate a title for this conversation")
         },
     },
     Rule {
@@ -74,7 +77,7 @@ const RULES: [Rule; 14] = [
         matches: |request| {
             !request.prompt.stream()
                 && !request.prompt.has_tools()
-                && request.number("max_tokens") == Some(64)
+                && request.longest_answer() == Some(64)
                 && request
                     .prompt
                     .members
@@ -88,6 +91,7 @@ const RULES: [Rule; 14] = [
             request
                 .only_tool_type()
                 .is_some_and(|name| name.starts_with("web_search_"))
+                && !request.prompt.body.contains("\"cache_control\"")
         },
     },
     Rule {
@@ -96,13 +100,13 @@ const RULES: [Rule; 14] = [
     },
     Rule {
         name: "compaction (codex)",
-        matches: |request| !request.prompt.has_tools() && request.last_text.contains("CONTEXT CHECKPOINT COMPACTION"),
+        matches: |request| !request.prompt.has_tools() && request.last_text_opens_with("CONTEXT CHECKPOINT COMPACTION"),
     },
     Rule {
         name: "compaction (opencode)",
         matches: |request| {
-            request.system_contains("context summarization agent")
-                || request.last_text.contains("context summarization agent")
+            let agent = "context summarization agent";
+            !request.prompt.has_tools() && (request.system_opens_with(agent) || request.last_text_opens_with(agent))
         },
     },
     Rule {
@@ -146,28 +150,53 @@ fn last_text(prompt: &Prompt<'_>) -> String {
         .unwrap_or_default()
 }
 
+/// How far into a text the words may stand that say what it is.
+const OPENING: usize = 100;
+
+fn opens_with(text: &str, words: &str) -> bool {
+    text.trim_start()
+        .find(words)
+        .is_some_and(|at| at + words.len() <= OPENING)
+}
+
 impl Request<'_> {
-    fn number(&self, key: &str) -> Option<u64> {
-        self.prompt.members.parse(key)
+    /// The limit in tokens, under each format's name for it.
+    fn longest_answer(&self) -> Option<u64> {
+        ["max_tokens", "max_completion_tokens", "max_output_tokens"]
+            .iter()
+            .find_map(|key| self.prompt.members.parse(key))
     }
 
     fn last_text_starts(&self, start: &str) -> bool {
         self.last_text.trim_start().starts_with(start)
     }
 
-    fn system_contains(&self, needle: &str) -> bool {
+    fn last_text_opens_with(&self, words: &str) -> bool {
+        opens_with(&self.last_text, words)
+    }
+
+    fn system_starts(&self, start: &str) -> bool {
+        self.any_system_text(|text| text.trim_start().starts_with(start))
+    }
+
+    fn system_opens_with(&self, words: &str) -> bool {
+        self.any_system_text(|text| opens_with(text, words))
+    }
+
+    fn any_system_text(&self, is: impl Fn(&str) -> bool) -> bool {
         let in_messages = self
             .prompt
             .messages
             .iter()
             .filter(|message| message.role == Role::System)
             .flat_map(|message| message.blocks.iter().filter_map(|block| block.text));
+        // What is looked for is plain ASCII near the start, and reads the same in the undecoded literal.
         self.prompt
             .system
             .iter()
             .copied()
             .chain(in_messages)
-            .any(|text| text.literal().contains(needle))
+            .any(|text| is(&text.literal()[1..]))
     }
 
     /// `output_config.format` is a schema whose one property is `title`.
@@ -192,3 +221,7 @@ impl Request<'_> {
             .map(|name| name.into_owned())
     }
 }
+
+#[cfg(test)]
+#[path = "golden.rs"]
+mod golden;

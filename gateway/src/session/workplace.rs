@@ -22,6 +22,9 @@ pub struct Workplace {
     /// The directory that the conversation opened with. It tells conversations apart, and unlike `now` it never
     /// changes while a client only appends.
     pub at_first: Option<String>,
+    /// The directory that the messages before the model's first word name, where nothing else does. Claude Code writes
+    /// its environment behind the person's first words, which are the same in every worktree.
+    pub in_opening: Option<String>,
 }
 
 /// Reads a request's claims. A header speaks for the present and wins over text; in text the last environment block
@@ -48,8 +51,18 @@ pub fn workplace(headers: &HeaderMap, prompt: &Prompt<'_>) -> Workplace {
     if now.is_empty() {
         now.extend(last);
     }
+    let mut opening = prompt
+        .messages
+        .iter()
+        .take_while(|message| message.role != Role::Assistant);
+    let at_first = first.or_else(|| from_headers.then(|| now.first().cloned()).flatten());
     Workplace {
-        at_first: first.or_else(|| from_headers.then(|| now.first().cloned()).flatten()),
+        in_opening: if at_first.is_none() {
+            opening.find_map(in_message)
+        } else {
+            None
+        },
+        at_first,
         now,
     }
 }
@@ -130,5 +143,6 @@ mod tests {
         );
         assert_eq!(moved.now, ["/new"]);
         assert_eq!(moved.at_first, None);
+        assert_eq!(moved.in_opening.as_deref(), Some("/old"));
     }
 }

@@ -115,7 +115,17 @@ pub struct Receipt {
     /// The client's session, where it named one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub session: Option<String>,
-    /// The served worktree.
+    /// A name for the conversation where the client named no session, derived from how it opened; two that open alike
+    /// share it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub derived: Option<String>,
+    /// The subagent that asked, where the client named one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub agent: Option<String>,
+    /// Which turn of a person this was, from 1, counted over what the request held.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub turn: Option<u32>,
+    /// The worktree that it worked in; the served one where it worked outside of all.
     pub worktree: String,
     /// The question's first words, redacted.
     pub first_words: String,

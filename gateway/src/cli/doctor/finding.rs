@@ -1,0 +1,79 @@
+//! One line of what was found.
+
+use serde::Serialize;
+
+/// How it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum State {
+    /// As it should be.
+    Ok,
+    /// Works, and could be otherwise.
+    Note,
+    /// Something needs doing.
+    Bad,
+}
+
+/// What was looked at, and what came of it.
+#[derive(Debug, Serialize)]
+pub(super) struct Finding {
+    pub(super) state: State,
+    about: String,
+    says: String,
+    #[serde(rename = "do", skip_serializing_if = "Option::is_none")]
+    to_do: Option<String>,
+}
+
+impl Finding {
+    pub(super) fn good(about: impl Into<String>, says: impl Into<String>) -> Finding {
+        Finding {
+            state: State::Ok,
+            about: about.into(),
+            says: says.into(),
+            to_do: None,
+        }
+    }
+
+    pub(super) fn note(about: impl Into<String>, says: impl Into<String>) -> Finding {
+        Finding {
+            state: State::Note,
+            ..Finding::good(about, says)
+        }
+    }
+
+    /// `to_do` is one sentence.
+    pub(super) fn bad(about: impl Into<String>, says: impl Into<String>, to_do: impl Into<String>) -> Finding {
+        Finding {
+            state: State::Bad,
+            to_do: Some(to_do.into()),
+            ..Finding::good(about, says)
+        }
+    }
+}
+
+/// Aligned text; below each bad line what to do.
+pub(super) fn table(findings: &[Finding]) -> String {
+    let widest = findings
+        .iter()
+        .map(|finding| finding.about.chars().count())
+        .max()
+        .unwrap_or(0);
+    let mut text = String::new();
+    for finding in findings {
+        let state = match finding.state {
+            State::Ok => "ok",
+            State::Note => "note",
+            State::Bad => "bad",
+        };
+        text.push_str(&format!("{state:<4}  {:<widest$}  {}\n", finding.about, finding.says));
+        if let Some(to_do) = &finding.to_do {
+            text.push_str(&format!("{:<4}  {:<widest$}  -> {to_do}\n", "", ""));
+        }
+    }
+    let bad = findings.iter().filter(|finding| finding.state == State::Bad).count();
+    text.push_str(&match bad {
+        0 => "\nall is well\n".to_owned(),
+        count => format!("\n{} to do\n", crate::cli::output::plural(count, "thing")),
+    });
+    text
+}

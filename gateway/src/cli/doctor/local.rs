@@ -1,0 +1,138 @@
+//! What lies on this machine: the repository, the index, the state directory, git.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use muninn_repo_tools::Worktree;
+
+use super::finding::Finding;
+use crate::config::{Config, paths, repository};
+
+/// All of it. Without a configuration, what can be told without one.
+pub(super) fn findings(directory: &Path, state_dir: &Path, config: Option<&Config>) -> Vec<Finding> {
+    let mut findings = vec![git(), state(state_dir)];
+    match Worktree::discover(directory) {
+        Ok(worktree) => findings.extend(worktree_findings(&worktree, config)),
+        Err(error) => findings.push(Finding::bad(
+            "repository",
+            error.to_string(),
+            "run it inside a git repository, or name one with --root DIR",
+        )),
+    }
+    findings
+}
+
+fn git() -> Finding {
+    let asked = Command::new("git").arg("--version").stdin(Stdio::null()).output();
+    match asked {
+        Ok(output) if output.status.success() => {
+            let said = String::from_utf8_lossy(&output.stdout);
+            Finding::good("git", said.trim().trim_start_matches("git version ").to_owned())
+        }
+        Ok(output) => Finding::bad(
+            "git",
+            format!("`git --version` failed: {}", output.status),
+            "mend the installation of git",
+        ),
+        Err(error) => Finding::bad("git", format!("`git` cannot be run: {error}"), "install git"),
+    }
+}
+
+/// Writable, and nobody else's to read: prompts' first words and session ids are in it.
+fn state(directory: &Path) -> Finding {
+    let about = "state";
+    let shown = directory.display();
+    let Ok(found) = directory.metadata() else {
+        let parent = directory.ancestors().find(|folder| folder.is_dir());
+        return match parent {
+            Some(parent) if is_writable(parent) => Finding::good(about, format!("{shown} will be made on first use")),
+            _ => Finding::bad(
+                about,
+                format!("{shown} is not there and cannot be made"),
+                "make it, or set MUNINN_STATE_DIR to a directory of yours",
+            ),
+        };
+    };
+    if !found.is_dir() || !is_writable(directory) {
+        return Finding::bad(
+            about,
+            format!("{shown} cannot be written"),
+            "give yourself write access, or set MUNINN_STATE_DIR to a directory of yours",
+        );
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let is_private = |path: &Path| {
+            path.metadata()
+                .is_ok_and(|found| found.permissions().mode() & 0o077 == 0)
+        };
+        let database = directory.join("state.db");
+        if !is_private(directory) && database.exists() && !is_private(&database) {
+            let to_do = format!("run `chmod 700 {shown}` and `chmod 600 {}`", database.display());
+            return Finding::bad(about, format!("{shown} can be read by other users"), to_do);
+        }
+    }
+    Finding::good(about, format!("{shown} is writable and private"))
+}
+
+/// Tried out, since only the file system knows.
+fn is_writable(directory: &Path) -> bool {
+    let path = directory.join(format!(".doctor.{}", std::process::id()));
+    let made = std::fs::File::create_new(&path).is_ok();
+    if made {
+        let _left_behind = std::fs::remove_file(&path);
+    }
+    made
+}
+
+fn worktree_findings(worktree: &Worktree, config: Option<&Config>) -> Vec<Finding> {
+    let root = worktree.root();
+    let shown = root.display();
+    let mut findings = vec![match std::fs::read_dir(root) {
+        Ok(_) => {
+            let branch = worktree.branch().unwrap_or_else(|| "no branch".to_owned());
+            Finding::good("repository", format!("{shown} on {branch}"))
+        }
+        Err(error) => Finding::bad(
+            "repository",
+            format!("{shown} cannot be read: {error}"),
+            "give yourself read access to it",
+        ),
+    }];
+    findings.push(if paths::is_initialised(root) {
+        Finding::good("initialised", ".muninn/ is set up")
+    } else {
+        Finding::note(
+            "initialised",
+            "no; `muninn init` sets up .muninn/ for the team's knowledge, and all else works without",
+        )
+    });
+    if let Some(Err(error)) = config.map(|config| repository(config, root)) {
+        findings.push(Finding::bad(
+            "repository config",
+            error.to_string(),
+            "correct the file; until then it is ignored",
+        ));
+    }
+    findings.push(index(worktree));
+    findings
+}
+
+fn index(worktree: &Worktree) -> Finding {
+    let holds_files = |folder: &Path| {
+        std::fs::read_dir(folder).is_ok_and(|entries| entries.flatten().any(|entry| entry.file_name() != "stamp"))
+    };
+    match paths::repository_cache_place(worktree.root(), worktree.common_dir()) {
+        Ok(place) if holds_files(&place) => Finding::good("index", place.display().to_string()),
+        Ok(_) => Finding::note(
+            "index",
+            "not there yet; `muninn index` makes it, and so does `muninn serve`",
+        ),
+        Err(error) => Finding::bad(
+            "index",
+            error.to_string(),
+            "set MUNINN_CACHE_DIR to a directory of yours",
+        ),
+    }
+}

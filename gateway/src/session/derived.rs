@@ -1,0 +1,162 @@
+//! A name for a conversation that brings none, out of what it opened with.
+//!
+//! Hashing the system prompt alone, as some gateways do, makes one session of everybody who uses the same client. Here
+//! the person's first words count too, and so does everything that clients put before them, such as the directory.
+
+use std::fmt;
+
+use super::human::{human_text, without_our_blocks};
+use crate::wire::{Message, Prompt, Role, Text};
+
+/// Claude Code's first system block says which build asks, and is no part of what is asked.
+const BILLING: &str = "x-anthropic-billing-header";
+
+/// The hash of how a conversation opened: system text, names of the tools, and the first turn of a person. Only for
+/// telling conversations apart in receipts and memory; two that open alike share it, so the ledger never sees it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct DerivedId(blake3::Hash);
+
+impl DerivedId {
+    /// Derives it. It stays the same while a client appends, moves its cache markers, or writes a lone text block as a
+    /// string, and whether or not our own blocks are in the prompt. `None` where no person has spoken.
+    pub(super) fn of(prompt: &Prompt<'_>) -> Option<DerivedId> {
+        let is_human = |message: &Message<'_>| message.role == Role::User && !human_text(message).is_empty();
+        let first = prompt.messages.iter().position(is_human)?;
+        let mut hasher = blake3::Hasher::new_derive_key("muninn derived session 1");
+        let mut part = |kind: u8, text: &str| {
+            hasher.update(&[kind]);
+            hasher.update(&(text.len() as u64).to_le_bytes());
+            hasher.update(text.as_bytes());
+        };
+        for text in &prompt.system {
+            let text = text.decode();
+            if !text.starts_with(BILLING) {
+                part(b's', text.trim_end());
+            }
+        }
+        for name in tool_names(prompt) {
+            part(b't', &name);
+        }
+        for message in &prompt.messages[..first] {
+            for text in message.blocks.iter().filter_map(|block| block.text) {
+                part(message.role as u8, without_our_blocks(&text.decode()).trim_end());
+            }
+        }
+        part(b'h', &human_text(&prompt.messages[first]));
+        Some(DerivedId(hasher.finalize()))
+    }
+}
+
+impl fmt::Display for DerivedId {
+    /// The first 16 hexadecimal digits.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0.to_hex()[..16])
+    }
+}
+
+impl fmt::Debug for DerivedId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "DerivedId({self})")
+    }
+}
+
+/// Names and no schemas: a schema can carry a cache marker, and says little that the name does not.
+fn tool_names(prompt: &Prompt<'_>) -> Vec<String> {
+    let name = |tool: &str| {
+        let members = crate::wire::Members::of(tool)?;
+        let named = members.text("name").or_else(|| {
+            let function = crate::wire::Members::of(members.get("function")?)?;
+            function.text("name")
+        });
+        named
+            .or_else(|| members.text("type"))
+            .map(Text::decode)
+            .map(|name| name.into_owned())
+    };
+    prompt.members.elements("tools").into_iter().filter_map(name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inject::splice;
+    use crate::session::newest_human_turn;
+    use crate::wire::WireFormat;
+
+    const BLOCK: &str = "<muninn-context>\nsrc/a.rs:1-2\n</muninn-context>\n";
+
+    fn derived(format: WireFormat, body: &str) -> Option<DerivedId> {
+        DerivedId::of(&Prompt::parse(format, body.as_bytes()).unwrap())
+    }
+
+    fn messages(system: &str, content: &str, more: &str) -> Option<DerivedId> {
+        let body = format!(
+            r#"{{"system":{system},"tools":[{{"name":"Grep","input_schema":{{}}}}],"messages":[{{"role":"user","content":{content}}}{more}]}}"#
+        );
+        derived(WireFormat::Messages, &body)
+    }
+
+    #[test]
+    fn conversations_that_share_only_the_system_prompt_are_two() {
+        let one = messages(r#""You are.""#, r#""fix the parser""#, "");
+        assert!(one.is_some());
+        assert_ne!(one, messages(r#""You are.""#, r#""fix the lexer""#, ""));
+        assert_ne!(one, messages(r#""You were.""#, r#""fix the parser""#, ""));
+        let bare = r#"{"system":"You are.","messages":[{"role":"user","content":"fix the parser"}]}"#;
+        assert_ne!(one, derived(WireFormat::Messages, bare), "tools count");
+        let nobody = r#"{"system":"You are.","messages":[{"role":"user","content":"<env>x</env>"}]}"#;
+        assert_eq!(derived(WireFormat::Messages, nobody), None);
+    }
+
+    #[test]
+    fn what_clients_change_between_turns_changes_nothing() {
+        let one = messages(r#""You are.""#, r#""fix the parser""#, "");
+        let marked = r#"{"type":"ephemeral"}"#;
+        let listed = messages(
+            &format!(r#"[{{"type":"text","text":"You are.","cache_control":{marked}}}]"#),
+            &format!(r#"[{{"type":"text","text":"fix the parser","cache_control":{marked}}}]"#),
+            r#",{"role":"assistant","content":"ok"},{"role":"user","content":"and the lexer"}"#,
+        );
+        assert_eq!(one, listed);
+        let billed =
+            r#"[{"type":"text","text":"x-anthropic-billing-header: cc_version=2;"},{"type":"text","text":"You are."}]"#;
+        assert_eq!(one, messages(billed, r#""fix the parser""#, ""));
+    }
+
+    #[test]
+    fn what_we_injected_changes_nothing() {
+        let cases = [
+            (
+                WireFormat::Messages,
+                r#"{"messages":[{"role":"user","content":"fix the parser"}]}"#,
+            ),
+            (
+                WireFormat::Chat,
+                r#"{"messages":[{"role":"system","content":"s"},{"role":"user","content":"fix the parser"}]}"#,
+            ),
+            (
+                WireFormat::Responses,
+                r#"{"instructions":"s","input":[{"role":"user","content":[{"type":"input_text","text":"<environment_context><cwd>/w</cwd></environment_context>"}]},{"role":"user","content":[{"type":"input_text","text":"fix the parser"}]}]}"#,
+            ),
+        ];
+        for (format, body) in cases {
+            let prompt = Prompt::parse(format, body.as_bytes()).unwrap();
+            let site = newest_human_turn(&prompt).unwrap().site;
+            let injected = splice(body.as_bytes().to_vec(), prompt.insert(site, BLOCK));
+            let injected = String::from_utf8(injected.to_vec()).unwrap();
+            assert!(injected.contains("muninn-context"), "{injected}");
+            assert_eq!(derived(format, body), derived(format, &injected), "{format:?}");
+        }
+    }
+
+    #[test]
+    fn the_directory_before_the_first_words_counts() {
+        let codex = |directory: &str| {
+            let body = format!(
+                r#"{{"input":[{{"role":"user","content":"<environment_context><cwd>{directory}</cwd></environment_context>"}},{{"role":"user","content":"fix"}}]}}"#
+            );
+            derived(WireFormat::Responses, &body)
+        };
+        assert_ne!(codex("/a"), codex("/b"));
+    }
+}

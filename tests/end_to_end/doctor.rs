@@ -1,0 +1,197 @@
+//! `muninn doctor`: what it finds, what it says to do, and that it tells nobody a key.
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use muninn_tests::{Recorded, Reply, TestEnv, Upstream};
+use serde_json::Value;
+
+use crate::MUNINN;
+use crate::stage::FILES;
+
+/// A server that speaks chat completions and messages, and knows one model.
+fn speaks(request: &Recorded) -> Reply {
+    match request.target.as_str() {
+        "/v1/models" => Reply::json(
+            200,
+            r#"{"object":"list","data":[{"id":"mock-1","max_model_len":4096}]}"#,
+        ),
+        "/v1/chat/completions" | "/v1/messages" => Reply::json(400, r#"{"error":{"message":"model is missing"}}"#),
+        _ => Reply::json(404, r#"{"error":{"message":"not found"}}"#),
+    }
+}
+
+struct Report {
+    code: Option<i32>,
+    value: Value,
+}
+
+impl Report {
+    fn of(env: &TestEnv, root: &Path) -> Report {
+        let output = env.run(root, &["doctor", "--json"]);
+        let text = String::from_utf8(output.stdout).unwrap();
+        let value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+        Report {
+            code: output.status.code(),
+            value,
+        }
+    }
+
+    /// State and words of the findings about something.
+    fn about(&self, about: &str) -> Vec<(&str, &str)> {
+        let findings = self.value["findings"].as_array().unwrap().iter();
+        findings
+            .filter(|finding| finding["about"] == about)
+            .map(|finding| (finding["state"].as_str().unwrap(), finding["says"].as_str().unwrap()))
+            .collect()
+    }
+
+    /// The words of the one finding about something, which must be in this state.
+    fn only(&self, about: &str, state: &str) -> &str {
+        let found = self.about(about);
+        assert_eq!(found.len(), 1, "{about}: {}", self.value);
+        assert_eq!(found[0].0, state, "{about}: {}", self.value);
+        found[0].1
+    }
+}
+
+/// A free port, so that the well-known default is not taken for granted.
+fn any_port() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    format!("listen = \"{}\"\n", listener.local_addr().unwrap())
+}
+
+#[test]
+fn a_healthy_place_needs_nothing() {
+    let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start_with(speaks));
+    let root = env.repository("demo", &FILES);
+    env.write_config(&format!("{}{}", any_port(), upstream.backend("mock")));
+    env.stdout_of(&root, &["index"]);
+    let report = Report::of(&env, &root);
+    assert_eq!(
+        (report.code, &report.value["ok"]),
+        (Some(0), &true.into()),
+        "{}",
+        report.value
+    );
+    let said = report.only("backend mock", "ok");
+    assert!(
+        said.contains("speaks chat, messages;") && said.contains("mock-1 (4096 tokens)"),
+        "{said}"
+    );
+    assert!(report.only("repository", "ok").contains("on main"));
+    report.only("git", "ok");
+    report.only("index", "ok");
+    report.only("state", "ok");
+    report.only("initialised", "note");
+    assert!(report.only("address", "ok").ends_with("is free"));
+    let text = env.stdout_of(&root, &["doctor"]);
+    assert!(
+        text.contains("ok    backend mock") && text.ends_with("\nall is well\n"),
+        "{text}"
+    );
+    assert!(!root.join(".muninn").exists(), "it changes nothing");
+}
+
+#[test]
+fn what_is_wrong_is_said_with_what_to_do() {
+    let env = TestEnv::new(MUNINN);
+    let root = env.repository("demo", &FILES);
+    let upstream = Upstream::start_with(speaks);
+    let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    env.write_config(&format!(
+        "listen = \"{}\"\n[[backends]]\nname = \"gone\"\nurl = \"http://{gone}\"\ndialect = \"openai\"\n\
+         [[backends]]\nname = \"other\"\nurl = \"{}\"\ndialect = \"openai\"\ndefault_model = \"nope\"\n\
+         [[backends]]\nname = \"nothing\"\nurl = \"{}/v2\"\ndialect = \"openai\"\n",
+        taken.local_addr().unwrap(),
+        upstream.url(),
+        upstream.url()
+    ));
+    // The one who took the port answers nothing at all.
+    let started = Instant::now();
+    let report = Report::of(&env, &root);
+    assert!(started.elapsed() < Duration::from_secs(15), "questions are bounded");
+    assert_eq!(
+        (report.code, &report.value["ok"]),
+        (Some(1), &false.into()),
+        "{}",
+        report.value
+    );
+    assert!(report.only("backend gone", "bad").contains("does not answer"));
+    assert!(report.only("backend nothing", "bad").contains("none of our formats"));
+    assert!(report.only("address", "bad").contains("another program"));
+    let other = report.about("backend other");
+    assert_eq!(other.len(), 2, "{other:?}");
+    assert!(
+        other[1].0 == "bad" && other[1].1.contains("`default_model` nope"),
+        "{other:?}"
+    );
+    for finding in report.value["findings"].as_array().unwrap() {
+        let to_do = finding["do"].as_str().unwrap_or_default();
+        assert_eq!(finding["state"] == "bad", !to_do.is_empty(), "{finding}");
+    }
+    let text = String::from_utf8(env.run(&root, &["doctor"]).stdout).unwrap();
+    assert!(
+        text.contains("-> start it, or correct its `url`") && text.contains("things to do"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_backend_gets_its_own_key_and_a_refusal_is_told() {
+    let env = TestEnv::new(MUNINN);
+    let root = env.repository("demo", &FILES);
+    let upstream = Upstream::start_with(|request| match request.headers.get("authorization") {
+        Some("Bearer dummy-right") => speaks(request),
+        _ => Reply::json(401, r#"{"error":{"message":"no"}}"#),
+    });
+    let key = env.path("key");
+    env.write_config(&format!(
+        "{}{}key_file = {key:?}\n",
+        any_port(),
+        upstream.backend("mock")
+    ));
+    std::fs::write(&key, "dummy-right\n").unwrap();
+    let report = Report::of(&env, &root);
+    report.only("backend mock", "ok");
+    std::fs::write(&key, "dummy-wrong\n").unwrap();
+    let report = Report::of(&env, &root);
+    assert!(report.only("backend mock", "bad").contains("refuses its key"));
+    assert!(!report.value.to_string().contains("dummy-wrong"));
+    let expected = ["Bearer dummy-right", "Bearer dummy-wrong"];
+    for request in upstream.requests() {
+        let sent = request.headers.get("authorization").unwrap();
+        assert!(expected.contains(&sent), "{sent}");
+    }
+}
+
+#[test]
+fn a_running_gateway_is_known() {
+    let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start_with(speaks));
+    env.write_config(&upstream.backend("mock"));
+    let root = env.repository("demo", &FILES);
+    let gateway = env.serve(&root, &[]);
+    env.write_config(&format!(
+        "listen = \"{}\"\n{}",
+        gateway.address,
+        upstream.backend("mock")
+    ));
+    let report = Report::of(&env, &root);
+    assert!(
+        report.only("address", "ok").starts_with("a Muninn "),
+        "{}",
+        report.value
+    );
+}
+
+#[test]
+fn a_wrong_file_or_place_is_a_finding() {
+    let env = TestEnv::new(MUNINN);
+    env.write_config("listn = \"127.0.0.1:1\"\n");
+    let report = Report::of(&env, &env.path("home"));
+    assert_eq!(report.code, Some(1));
+    assert!(report.only("configuration", "bad").contains("Did you mean `listen`?"));
+    assert!(report.only("repository", "bad").contains("not inside a git repository"));
+}

@@ -1,0 +1,148 @@
+//! SIGHUP: the configuration is read again, wholly or not at all, and nobody's request notices.
+
+use std::path::PathBuf;
+
+use muninn_tests::http::stream;
+use muninn_tests::{Gateway, TestEnv, Upstream};
+
+use crate::MUNINN;
+use crate::stage::{FILES, QUESTION, quoted};
+
+const CHAT: &str = "/v1/chat/completions";
+const IN_FORCE: &str = "the configuration was read again and is in force";
+const STAYS: &str = "the configuration from before stays in force";
+
+fn plain(words: &str) -> String {
+    format!(
+        r#"{{"model":"m","messages":[{{"role":"user","content":{}}}]}}"#,
+        quoted(words)
+    )
+}
+
+fn start(env: &TestEnv, config: &str) -> (PathBuf, Gateway) {
+    env.write_config(config);
+    let root = env.repository("demo", &FILES);
+    let gateway = env.serve(&root, &[]);
+    (root, gateway)
+}
+
+#[test]
+fn the_next_request_goes_where_the_file_says_now() {
+    let env = TestEnv::new(MUNINN);
+    let (old, new) = (Upstream::start(), Upstream::start());
+    let (_root, gateway) = start(&env, &old.backend("mock"));
+    assert_eq!(gateway.post(CHAT, &[], plain("hi").as_bytes()).status, 200);
+    assert_eq!((old.requests().len(), new.requests().len()), (1, 0));
+
+    env.write_config(&new.backend("mock"));
+    assert_eq!(gateway.post(CHAT, &[], plain("hi").as_bytes()).status, 200);
+    assert_eq!(old.requests().len(), 2, "a file is not read again unasked");
+    gateway.hang_up();
+    gateway.wait_logged(IN_FORCE, 1);
+    assert_eq!(gateway.post(CHAT, &[], plain("hi").as_bytes()).status, 200);
+    assert_eq!((old.requests().len(), new.requests().len()), (2, 1));
+}
+
+#[test]
+fn a_wrong_file_changes_nothing_and_is_named() {
+    let env = TestEnv::new(MUNINN);
+    let upstream = Upstream::start();
+    let good = upstream.backend("mock");
+    let (_root, gateway) = start(&env, &good);
+    let wrong = [
+        (format!("{good}[limits]\nbody_bites = 1\n"), "body_bites"),
+        (
+            format!("{good}[[routes]]\nmodel = \"*\"\nbackend = \"nowhere\"\n"),
+            "routes[0].backend",
+        ),
+        ("roots = [\"/there/is/no/such/place\"]\n".to_owned(), "roots"),
+        ("not toml".to_owned(), "line 1"),
+    ];
+    for (number, (text, said)) in wrong.iter().enumerate() {
+        env.write_config(text);
+        gateway.hang_up();
+        gateway.wait_logged(STAYS, number + 1);
+        let log = gateway.stderr();
+        let line = log.lines().rfind(|line| line.contains(STAYS)).unwrap();
+        assert!(
+            line.contains("ERROR") && line.contains("muninn.toml") && line.contains(said),
+            "{line}"
+        );
+        assert_eq!(gateway.post(CHAT, &[], plain("hi").as_bytes()).status, 200, "{text}");
+    }
+    std::fs::remove_file(env.path("muninn.toml")).unwrap();
+    gateway.hang_up();
+    gateway.wait_logged(STAYS, wrong.len() + 1);
+    assert_eq!(
+        gateway.post(CHAT, &[], plain("hi").as_bytes()).status,
+        200,
+        "the file is gone"
+    );
+    assert_eq!(upstream.requests().len(), wrong.len() + 1);
+    assert!(gateway.stop().status.success());
+}
+
+#[test]
+fn a_stream_on_its_way_is_not_disturbed() {
+    let env = TestEnv::new(MUNINN);
+    let (old, control) = Upstream::start_scripted();
+    let new = Upstream::start();
+    let (_root, gateway) = start(&env, &old.backend("mock"));
+    let body = r#"{"model":"m","stream":true,"messages":[{"role":"user","content":"hi"}]}"#;
+    control.head(200);
+    control.send("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"one\"}}]}\n\n");
+    let headers = [("content-type", "application/json")];
+    let mut streaming = stream(gateway.address, "POST", CHAT, &headers, body.as_bytes());
+    assert!(streaming.read_until("one").contains("one"));
+
+    env.write_config(&new.backend("mock"));
+    gateway.hang_up();
+    gateway.wait_logged(IN_FORCE, 1);
+    assert_eq!(gateway.post(CHAT, &[], plain("hi").as_bytes()).status, 200);
+    assert_eq!(new.requests().len(), 1);
+    control.send("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"two\"}}]}\n\n");
+    assert!(streaming.read_until("two").contains("two"));
+    control.send("data: [DONE]\n\n");
+    control.finish();
+    let rest = streaming.rest().unwrap();
+    assert!(String::from_utf8_lossy(&rest).contains("[DONE]"));
+}
+
+#[test]
+fn context_settings_and_roots_apply_and_what_is_fixed_is_said() {
+    let env = TestEnv::new(MUNINN);
+    let upstream = Upstream::start();
+    let patient = format!("{}[context]\ndeadline_ms = 20000\n", upstream.backend("mock"));
+    let (root, gateway) = start(&env, &patient);
+    gateway.wait_ready();
+    let ask = |session: &str, repository: &str| {
+        let headers = [("x-session-id", session), ("x-muninn-repo", repository)];
+        let response = gateway.post(CHAT, &headers, plain(QUESTION).as_bytes());
+        (
+            response.outcome().to_owned(),
+            muninn_tests::why(&env, response.request_id()),
+        )
+    };
+    let other = env.repository("other", &FILES);
+    let (root, other) = (root.to_str().unwrap(), other.to_str().unwrap());
+    assert_eq!(ask("a", root).0, "injected");
+    assert_eq!(ask("b", other).0, "none");
+
+    let roots = format!("listen = \"127.0.0.1:4799\"\nroots = [{other:?}]\n{patient}");
+    env.write_config(&roots);
+    gateway.hang_up();
+    gateway.wait_logged(IN_FORCE, 1);
+    let (outcome, receipt) = ask("c", other);
+    assert!(outcome == "injected" || outcome == "partial", "{receipt}");
+    assert_eq!(receipt["worktree"], other);
+
+    env.write_config(&format!(
+        "{}[context]\nenabled = false\n[limits]\nledger_days = 3\n",
+        upstream.backend("mock")
+    ));
+    gateway.hang_up();
+    gateway.wait_logged(IN_FORCE, 2);
+    assert_eq!(ask("d", root).0, "off");
+    assert_eq!(ask("e", other).0, "none", "and its worktree is closed again");
+    gateway.wait_logged("limits.ledger_days stays 30 until a restart", 1);
+}
