@@ -33,6 +33,9 @@ pub(in super::super) struct Reader {
     blocks: usize,
     /// The backend's blocks that are open.
     open: Vec<Open>,
+    /// The text that ended last, which goes on if more text is next: text with citations comes in a block for each, and
+    /// would be as many messages to some clients.
+    resting: Option<usize>,
     /// The ids of the calls.
     calls: Vec<String>,
     /// Whether there was any text.
@@ -195,6 +198,13 @@ impl Reader {
 
     /// Opens a block and returns the neutral number that it has, if the client gets it.
     fn open(&mut self, index: Option<u64>, open: Option<BlockKind>, kind: Kind, events: &mut Vec<Event>) -> usize {
+        let resting = open.as_ref().and_then(|_| self.resting.take());
+        if let (Some(block), Kind::Text) = (resting, &kind) {
+            let block = Some(block);
+            self.open.push(Open { index, block, kind });
+            return block.unwrap_or_default();
+        }
+        events.extend(resting.map(|block| Event::Close { block }));
         let number = self.blocks;
         let block = open.map(|kind| {
             self.blocks += 1;
@@ -307,8 +317,37 @@ impl Reader {
     fn close_index(&mut self, index: Option<u64>, events: &mut Vec<Event>) {
         if let Some(at) = self.find(index) {
             let open = self.open.remove(at);
-            close(open, events);
+            self.close(open, events);
         }
+    }
+
+    fn close(&mut self, open: Open, events: &mut Vec<Event>) {
+        let Some(block) = open.block else { return };
+        match open.kind {
+            // Who signs nothing, as local servers do, takes it back as it is.
+            Kind::Thinking { signature } => {
+                let seal = match signature.is_empty() {
+                    true => format!("{OUR_SEAL}1"),
+                    false => format!("{SIGNATURE}{signature}"),
+                };
+                events.push(Event::Seal { block, seal });
+            }
+            Kind::Text => {
+                let before = self.resting.replace(block);
+                events.extend(before.map(|block| Event::Close { block }));
+                return;
+            }
+            Kind::Call { input, begun: false } => {
+                let text = if input.trim().is_empty() {
+                    "{}".to_owned()
+                } else {
+                    input
+                };
+                events.push(Event::Delta { block, text });
+            }
+            _ => {}
+        }
+        events.push(Event::Close { block });
     }
 
     fn reason(&mut self, members: &Members<'_>) {
@@ -338,8 +377,9 @@ impl Reader {
         }
         self.ended = true;
         for open in std::mem::take(&mut self.open) {
-            close(open, events);
+            self.close(open, events);
         }
+        events.extend(self.resting.take().map(|block| Event::Close { block }));
         let unsaid = match self.calls.is_empty() {
             true => Stop::Done,
             false => Stop::ToolCalls,
@@ -385,30 +425,6 @@ impl Counts {
             reasoning: self.thinking,
         }
     }
-}
-
-fn close(open: Open, events: &mut Vec<Event>) {
-    let Some(block) = open.block else { return };
-    match open.kind {
-        // Who signs nothing, as local servers do, takes it back as it is.
-        Kind::Thinking { signature } => {
-            let seal = match signature.is_empty() {
-                true => format!("{OUR_SEAL}1"),
-                false => format!("{SIGNATURE}{signature}"),
-            };
-            events.push(Event::Seal { block, seal });
-        }
-        Kind::Call { input, begun: false } => {
-            let text = if input.trim().is_empty() {
-                "{}".to_owned()
-            } else {
-                input
-            };
-            events.push(Event::Delta { block, text });
-        }
-        _ => {}
-    }
-    events.push(Event::Close { block });
 }
 
 /// What a block without a type is.
