@@ -8,10 +8,11 @@ use std::borrow::Cow;
 
 use serde::de::IgnoredAny;
 
-use super::super::answer::{BlockKind, Event, Failure, Stop, Usage};
+use super::super::answer::{BlockKind, Event, Failure, Stop};
 use super::super::request::OUR_SEAL;
 use super::super::{ReadAnswer, ids};
-use super::{REDACTED, SIGNATURE, failure};
+use super::counts::Counts;
+use super::{REDACTED, SIGNATURE, failure, object, text};
 use crate::wire::{Members, Text};
 
 /// More open blocks than an answer has; a stream that goes on opening them must not fill the memory.
@@ -68,16 +69,6 @@ enum Kind {
         begun: bool,
     },
     Skipped,
-}
-
-/// Tokens as the format counts them.
-#[derive(Default)]
-struct Counts {
-    input: u64,
-    read: Option<u64>,
-    written: Option<u64>,
-    output: u64,
-    thinking: Option<u64>,
 }
 
 impl ReadAnswer for Reader {
@@ -200,9 +191,12 @@ impl Reader {
     fn open(&mut self, index: Option<u64>, open: Option<BlockKind>, kind: Kind, events: &mut Vec<Event>) -> usize {
         let resting = open.as_ref().and_then(|_| self.resting.take());
         if let (Some(block), Kind::Text) = (resting, &kind) {
-            let block = Some(block);
-            self.open.push(Open { index, block, kind });
-            return block.unwrap_or_default();
+            self.open.push(Open {
+                index,
+                block: Some(block),
+                kind,
+            });
+            return block;
         }
         events.extend(resting.map(|block| Event::Close { block }));
         let number = self.blocks;
@@ -395,38 +389,6 @@ impl Reader {
     }
 }
 
-impl Counts {
-    /// Takes later numbers. Servers fill places in for which they have no number with zeros.
-    fn update(&mut self, usage: &Members<'_>) {
-        let known = |key: &str| usage.parse::<u64>(key);
-        let some = |key: &str| known(key).filter(|count| *count > 0);
-        self.input = some("input_tokens").unwrap_or(self.input);
-        self.output = some("output_tokens").unwrap_or(self.output);
-        self.read = some("cache_read_input_tokens")
-            .or(self.read)
-            .or(known("cache_read_input_tokens"));
-        self.written = some("cache_creation_input_tokens")
-            .or(self.written)
-            .or(known("cache_creation_input_tokens"));
-        let details = object(usage, "output_tokens_details");
-        self.thinking = details
-            .parse("thinking_tokens")
-            .or_else(|| details.parse("reasoning_tokens"))
-            .or(self.thinking);
-    }
-
-    fn neutral(&self) -> Usage {
-        let beside = self.read.unwrap_or(0).saturating_add(self.written.unwrap_or(0));
-        Usage {
-            input: Some(self.input.saturating_add(beside)),
-            cached: self.read,
-            cache_write: self.written,
-            output: Some(self.output),
-            reasoning: self.thinking,
-        }
-    }
-}
-
 /// What a block without a type is.
 fn untold(block: &Members<'_>) -> Option<&'static str> {
     let has = |key| block.get(key).is_some();
@@ -439,14 +401,4 @@ fn untold(block: &Members<'_>) -> Option<&'static str> {
     } else {
         None
     }
-}
-
-/// The text of a member, where there is some.
-fn text<'a>(members: &Members<'a>, key: &str) -> Option<Cow<'a, str>> {
-    members.text(key).map(Text::decode).filter(|text| !text.is_empty())
-}
-
-/// The object of a member, empty where there is none.
-fn object<'a>(members: &Members<'a>, key: &str) -> Members<'a> {
-    members.get(key).and_then(Members::of).unwrap_or_default()
 }
