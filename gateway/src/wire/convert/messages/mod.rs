@@ -1,6 +1,9 @@
 //! Messages: reading and writing, both ways.
 
+#[cfg(test)]
+mod answer_tests;
 mod blocks;
+mod counts;
 mod failure;
 mod look;
 mod read_answer;
@@ -12,6 +15,10 @@ mod shape;
 mod write_answer;
 mod write_content;
 mod write_request;
+
+use std::borrow::Cow;
+
+use crate::wire::{Members, Text};
 
 pub(super) use read_answer::Reader;
 pub(super) use read_request::read_request;
@@ -25,5 +32,12 @@ const SIGNATURE: &str = "messages:";
 /// The same before the `data` of a `redacted_thinking` block: thinking whose text was left out has only a signature too.
 const REDACTED: &str = "messages-redacted:";
 
-#[cfg(test)]
-mod answer_tests;
+/// The text of a member, where there is some.
+fn text<'a>(members: &Members<'a>, key: &str) -> Option<Cow<'a, str>> {
+    members.text(key).map(Text::decode).filter(|text| !text.is_empty())
+}
+
+/// The object of a member, empty where there is none.
+fn object<'a>(members: &Members<'a>, key: &str) -> Members<'a> {
+    members.get(key).and_then(Members::of).unwrap_or_default()
+}

@@ -8,10 +8,11 @@ use std::borrow::Cow;
 
 use serde::de::IgnoredAny;
 
-use super::super::answer::{BlockKind, Event, Failure, Stop, Usage};
+use super::super::answer::{BlockKind, Event, Failure, Stop};
 use super::super::request::OUR_SEAL;
 use super::super::{ReadAnswer, ids};
-use super::{REDACTED, SIGNATURE, failure};
+use super::counts::Counts;
+use super::{REDACTED, SIGNATURE, failure, object, text};
 use crate::wire::{Members, Text};
 
 /// More open blocks than an answer has; a stream that goes on opening them must not fill the memory.
@@ -33,6 +34,9 @@ pub(in super::super) struct Reader {
     blocks: usize,
     /// The backend's blocks that are open.
     open: Vec<Open>,
+    /// The text that ended last, which goes on if more text is next: text with citations comes in a block for each, and
+    /// would be as many messages to some clients.
+    resting: Option<usize>,
     /// The ids of the calls.
     calls: Vec<String>,
     /// Whether there was any text.
@@ -65,16 +69,6 @@ enum Kind {
         begun: bool,
     },
     Skipped,
-}
-
-/// Tokens as the format counts them.
-#[derive(Default)]
-struct Counts {
-    input: u64,
-    read: Option<u64>,
-    written: Option<u64>,
-    output: u64,
-    thinking: Option<u64>,
 }
 
 impl ReadAnswer for Reader {
@@ -195,6 +189,16 @@ impl Reader {
 
     /// Opens a block and returns the neutral number that it has, if the client gets it.
     fn open(&mut self, index: Option<u64>, open: Option<BlockKind>, kind: Kind, events: &mut Vec<Event>) -> usize {
+        let resting = open.as_ref().and_then(|_| self.resting.take());
+        if let (Some(block), Kind::Text) = (resting, &kind) {
+            self.open.push(Open {
+                index,
+                block: Some(block),
+                kind,
+            });
+            return block;
+        }
+        events.extend(resting.map(|block| Event::Close { block }));
         let number = self.blocks;
         let block = open.map(|kind| {
             self.blocks += 1;
@@ -307,8 +311,37 @@ impl Reader {
     fn close_index(&mut self, index: Option<u64>, events: &mut Vec<Event>) {
         if let Some(at) = self.find(index) {
             let open = self.open.remove(at);
-            close(open, events);
+            self.close(open, events);
         }
+    }
+
+    fn close(&mut self, open: Open, events: &mut Vec<Event>) {
+        let Some(block) = open.block else { return };
+        match open.kind {
+            // Who signs nothing, as local servers do, takes it back as it is.
+            Kind::Thinking { signature } => {
+                let seal = match signature.is_empty() {
+                    true => format!("{OUR_SEAL}1"),
+                    false => format!("{SIGNATURE}{signature}"),
+                };
+                events.push(Event::Seal { block, seal });
+            }
+            Kind::Text => {
+                let before = self.resting.replace(block);
+                events.extend(before.map(|block| Event::Close { block }));
+                return;
+            }
+            Kind::Call { input, begun: false } => {
+                let text = if input.trim().is_empty() {
+                    "{}".to_owned()
+                } else {
+                    input
+                };
+                events.push(Event::Delta { block, text });
+            }
+            _ => {}
+        }
+        events.push(Event::Close { block });
     }
 
     fn reason(&mut self, members: &Members<'_>) {
@@ -338,8 +371,9 @@ impl Reader {
         }
         self.ended = true;
         for open in std::mem::take(&mut self.open) {
-            close(open, events);
+            self.close(open, events);
         }
+        events.extend(self.resting.take().map(|block| Event::Close { block }));
         let unsaid = match self.calls.is_empty() {
             true => Stop::Done,
             false => Stop::ToolCalls,
@@ -355,62 +389,6 @@ impl Reader {
     }
 }
 
-impl Counts {
-    /// Takes later numbers. Servers fill places in for which they have no number with zeros.
-    fn update(&mut self, usage: &Members<'_>) {
-        let known = |key: &str| usage.parse::<u64>(key);
-        let some = |key: &str| known(key).filter(|count| *count > 0);
-        self.input = some("input_tokens").unwrap_or(self.input);
-        self.output = some("output_tokens").unwrap_or(self.output);
-        self.read = some("cache_read_input_tokens")
-            .or(self.read)
-            .or(known("cache_read_input_tokens"));
-        self.written = some("cache_creation_input_tokens")
-            .or(self.written)
-            .or(known("cache_creation_input_tokens"));
-        let details = object(usage, "output_tokens_details");
-        self.thinking = details
-            .parse("thinking_tokens")
-            .or_else(|| details.parse("reasoning_tokens"))
-            .or(self.thinking);
-    }
-
-    fn neutral(&self) -> Usage {
-        let beside = self.read.unwrap_or(0).saturating_add(self.written.unwrap_or(0));
-        Usage {
-            input: Some(self.input.saturating_add(beside)),
-            cached: self.read,
-            cache_write: self.written,
-            output: Some(self.output),
-            reasoning: self.thinking,
-        }
-    }
-}
-
-fn close(open: Open, events: &mut Vec<Event>) {
-    let Some(block) = open.block else { return };
-    match open.kind {
-        // Who signs nothing, as local servers do, takes it back as it is.
-        Kind::Thinking { signature } => {
-            let seal = match signature.is_empty() {
-                true => format!("{OUR_SEAL}1"),
-                false => format!("{SIGNATURE}{signature}"),
-            };
-            events.push(Event::Seal { block, seal });
-        }
-        Kind::Call { input, begun: false } => {
-            let text = if input.trim().is_empty() {
-                "{}".to_owned()
-            } else {
-                input
-            };
-            events.push(Event::Delta { block, text });
-        }
-        _ => {}
-    }
-    events.push(Event::Close { block });
-}
-
 /// What a block without a type is.
 fn untold(block: &Members<'_>) -> Option<&'static str> {
     let has = |key| block.get(key).is_some();
@@ -423,14 +401,4 @@ fn untold(block: &Members<'_>) -> Option<&'static str> {
     } else {
         None
     }
-}
-
-/// The text of a member, where there is some.
-fn text<'a>(members: &Members<'a>, key: &str) -> Option<Cow<'a, str>> {
-    members.text(key).map(Text::decode).filter(|text| !text.is_empty())
-}
-
-/// The object of a member, empty where there is none.
-fn object<'a>(members: &Members<'a>, key: &str) -> Members<'a> {
-    members.get(key).and_then(Members::of).unwrap_or_default()
 }

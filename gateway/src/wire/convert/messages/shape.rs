@@ -87,12 +87,16 @@ pub(super) enum Input<'c> {
 }
 
 #[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(tag = "type")]
 pub(super) enum Delta<'c> {
-    TextDelta { text: &'c str },
-    ThinkingDelta { thinking: &'c str },
-    SignatureDelta { signature: &'c str },
-    InputJsonDelta { partial_json: &'c str },
+    #[serde(rename = "text_delta")]
+    Text { text: &'c str },
+    #[serde(rename = "thinking_delta")]
+    Thinking { thinking: &'c str },
+    #[serde(rename = "signature_delta")]
+    Signature { signature: &'c str },
+    #[serde(rename = "input_json_delta")]
+    InputJson { partial_json: &'c str },
 }
 
 #[derive(Serialize)]

@@ -82,15 +82,15 @@ impl Writer {
         };
         let delta = match current.kind {
             BlockKind::SealedThinking => return,
-            BlockKind::Text | BlockKind::Refusal => Delta::TextDelta { text },
-            BlockKind::Thinking => Delta::ThinkingDelta { thinking: text },
+            BlockKind::Text | BlockKind::Refusal => Delta::Text { text },
+            BlockKind::Thinking => Delta::Thinking { thinking: text },
             BlockKind::ToolCall { .. } => {
                 // A client that reads JSON of blanks alone fails.
                 if !current.argued && text.trim().is_empty() {
                     return;
                 }
                 current.argued = true;
-                Delta::InputJsonDelta { partial_json: text }
+                Delta::InputJson { partial_json: text }
             }
         };
         if !text.is_empty() {
@@ -107,11 +107,11 @@ impl Writer {
         }
         let Some(index) = current.index else { return };
         let last = match current.kind {
-            BlockKind::Thinking if !current.seal.is_empty() => Some(Delta::SignatureDelta {
+            BlockKind::Thinking if !current.seal.is_empty() => Some(Delta::Signature {
                 signature: &current.seal,
             }),
             // Every client takes it for the empty object, also one that parses what came without looking.
-            BlockKind::ToolCall { .. } if !current.argued => Some(Delta::InputJsonDelta { partial_json: "{}" }),
+            BlockKind::ToolCall { .. } if !current.argued => Some(Delta::InputJson { partial_json: "{}" }),
             _ => None,
         };
         if let Some(delta) = last {

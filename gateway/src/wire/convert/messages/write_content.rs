@@ -12,6 +12,7 @@ use super::super::{ToolNames, ids};
 use super::blocks::{Block, Place};
 pub(super) use super::blocks::{Content, Message};
 use super::write_request::LONGEST_NAME;
+use super::{REDACTED, SIGNATURE};
 
 /// Stands where the result of a call should be, which the format wants for each.
 const NO_RESULT: &str = "[no result: the call was interrupted]";
@@ -24,9 +25,6 @@ const BEGINNING: &str = "[the conversation begins here]";
 
 /// The longest id of a call.
 const LONGEST_ID: usize = 64;
-
-/// The beginning of a seal that OpenAI put on its thinking. Sent to another vendor, it would have the request refused.
-const SEAL_OF_OPENAI: &str = "gAAAA";
 
 /// The types of images that the format takes.
 const IMAGES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
@@ -296,19 +294,16 @@ impl<'r> Turns<'r, '_> {
     }
 }
 
-/// Thinking that the backend can check. What was never sealed, or by us, or by somebody else, it would refuse.
+/// Thinking that a backend of this format sealed, which alone it can check. What was sealed by nobody, by us, or by
+/// somebody else, it would refuse.
 fn sealed<'r>(thinking: &'r Thinking<'_>) -> Option<Block<'r>> {
     let seal = thinking.seal.as_deref()?;
-    if seal.is_empty() || thinking.is_plain() || seal.starts_with(SEAL_OF_OPENAI) {
-        return None;
+    if let Some(data) = seal.strip_prefix(REDACTED) {
+        return Some(Block::RedactedThinking { data });
     }
-    Some(if thinking.text.is_empty() {
-        Block::RedactedThinking { data: seal }
-    } else {
-        Block::Thinking {
-            thinking: &thinking.text,
-            signature: seal,
-        }
+    Some(Block::Thinking {
+        thinking: &thinking.text,
+        signature: seal.strip_prefix(SIGNATURE)?,
     })
 }
 
