@@ -15,8 +15,9 @@ use crate::wire::convert::answer::Usage;
 use crate::wire::convert::request::Dropped;
 use crate::wire::convert::{self, AnswerContext, AnswerConverter};
 use crate::wire::error::{self, ErrorKind, Failure};
+use crate::wire::failure;
 use crate::wire::overflow::overflow;
-use crate::wire::{Aligner, Insertion, UsageWatch, WireFormat};
+use crate::wire::{Aligner, Insertion, Text, UsageWatch, WireFormat};
 
 /// A backend's error is read this far; more of it is no message.
 const LONGEST_ERROR: usize = 1 << 20;
@@ -155,8 +156,14 @@ impl Exchange {
         let text = std::str::from_utf8(&body).map_err(|error| invalid(error.to_string()))?;
         let converted =
             convert::request(self.format, candidate.format, text).map_err(|error| invalid(error.to_string()))?;
+        // A route may have renamed the model; the answer names the one that was asked for.
+        let model = self
+            .model
+            .clone()
+            .and_then(|span| Text::of(std::str::from_utf8(self.body.get(span)?).ok()?));
         let context = AnswerContext {
             id: self.id.clone(),
+            model: model.map_or(converted.context.model, |model| model.decode().into_owned()),
             created: jiff::Timestamp::now().as_second(),
             ..converted.context
         };
@@ -293,7 +300,7 @@ impl Exchange {
             };
             return (head, text);
         }
-        let mut failure = error::read(head.status, &text);
+        let mut failure = failure::read(head.status, &text);
         let mut status = head.status;
         if let Some(overflow) = overflow {
             failure.kind = ErrorKind::ContextOverflow;
@@ -354,7 +361,7 @@ impl Exchanged {
             let bytes = axum::body::to_bytes(body, LONGEST_ANSWER).await.unwrap_or_default();
             let text = String::from_utf8_lossy(&bytes);
             if !head.status.is_success() {
-                let text = failure_event(format, error::read(head.status, &text));
+                let text = failure_event(format, failure::read(head.status, &text));
                 return Source::Ready {
                     text,
                     usage: Usage::default(),

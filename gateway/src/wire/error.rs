@@ -1,11 +1,9 @@
-//! Errors: our own, written the way each wire format writes its errors, so that clients show them and retry rightly; and
-//! backends' errors, read whatever their shape.
+//! Kinds of failure, and errors written the way each wire format writes them, so that clients show them and retry rightly.
 
 use http::StatusCode;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::WireFormat;
-use super::overflow::overflow;
 
 /// What kind of failure an error is; each format has a name of its own for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,26 +86,6 @@ impl ErrorKind {
         }
     }
 
-    /// What a type or code in an error's body means, in any format's words.
-    #[must_use]
-    pub fn of_name(name: &str) -> Option<ErrorKind> {
-        Some(match name {
-            "invalid_request_error" | "BadRequestError" | "bad_request" => ErrorKind::InvalidRequest,
-            "context_length_exceeded" | "exceed_context_size_error" => ErrorKind::ContextOverflow,
-            "authentication_error" | "invalid_api_key" => ErrorKind::Authentication,
-            "permission_error" | "permission_denied" => ErrorKind::Permission,
-            "not_found_error" | "NotFoundError" | "model_not_found" => ErrorKind::NotFound,
-            "request_too_large" => ErrorKind::TooLarge,
-            "rate_limit_error" | "rate_limit_exceeded" | "insufficient_quota" | "tokens" | "requests" => {
-                ErrorKind::RateLimit
-            }
-            "overloaded_error" | "overloaded" | "server_is_overloaded" | "slow_down" => ErrorKind::Overloaded,
-            "timeout_error" => ErrorKind::BackendTimeout,
-            "api_error" | "server_error" | "internal_server_error" | "InternalServerError" => ErrorKind::Server,
-            _ => return None,
-        })
-    }
-
     /// The `type` of Anthropic's errors.
     #[must_use]
     pub fn anthropic_type(self) -> &'static str {
@@ -161,151 +139,4 @@ pub fn body(format: WireFormat, kind: ErrorKind, message: &str) -> String {
         }
     }
     .to_string()
-}
-
-/// More of a backend's text than this is not shown.
-const LONGEST_MESSAGE: usize = 2_000;
-
-/// Reads the body of a backend's error.
-#[must_use]
-pub fn read(status: StatusCode, body: &str) -> Failure {
-    let mut failure = serde_json::from_str(body)
-        .ok()
-        .and_then(|value| in_value(&value))
-        .unwrap_or_else(|| {
-            let text: String = body.trim().chars().take(LONGEST_MESSAGE).collect();
-            let is_markup = text.starts_with('<');
-            Failure {
-                kind: ErrorKind::Server,
-                message: if text.is_empty() || is_markup {
-                    format!("the backend answered {status}")
-                } else {
-                    text
-                },
-            }
-        });
-    if failure.kind != ErrorKind::ContextOverflow {
-        failure.kind = if overflow(body).is_some() {
-            ErrorKind::ContextOverflow
-        } else {
-            ErrorKind::of_status(status)
-        };
-    }
-    failure
-}
-
-/// Reads an error object of any format out of JSON, `None` where there is none.
-#[must_use]
-pub fn in_value(value: &Value) -> Option<Failure> {
-    let error = match value.get("error") {
-        Some(Value::Null) | None => {
-            // FastAPI's `detail`, and vLLM's older form without an envelope.
-            let is_error = value.get("object").and_then(Value::as_str) == Some("error");
-            let message = value
-                .get("detail")
-                .or_else(|| value.get("message").filter(|_| is_error))?;
-            let message = message.as_str().map_or_else(|| message.to_string(), str::to_owned);
-            return Some(named(None, message));
-        }
-        Some(Value::String(message)) => return Some(named(None, message.clone())),
-        Some(error) => error,
-    };
-    let text = |key: &str| error.get(key).and_then(Value::as_str);
-    let number = error
-        .get("code")
-        .and_then(Value::as_u64)
-        .and_then(|code| u16::try_from(code).ok());
-    let kind = text("code")
-        .and_then(ErrorKind::of_name)
-        .or_else(|| text("type").and_then(ErrorKind::of_name))
-        .or_else(|| {
-            number
-                .and_then(|code| StatusCode::from_u16(code).ok())
-                .map(ErrorKind::of_status)
-        });
-    let message = text("message").map_or_else(|| error.to_string(), str::to_owned);
-    Some(named(kind, message))
-}
-
-fn named(kind: Option<ErrorKind>, message: String) -> Failure {
-    let kind = if overflow(&message).is_some() {
-        Some(ErrorKind::ContextOverflow)
-    } else {
-        kind
-    };
-    Failure {
-        kind: kind.unwrap_or(ErrorKind::Server),
-        message: message.chars().take(LONGEST_MESSAGE).collect(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn errors_of_every_shape_are_read() {
-        let cases = [
-            (
-                400,
-                r#"{"error":{"message":"bad","type":"invalid_request_error","code":null}}"#,
-                ErrorKind::InvalidRequest,
-                "bad",
-            ),
-            (
-                529,
-                r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
-                ErrorKind::Overloaded,
-                "Overloaded",
-            ),
-            (
-                400,
-                r#"{"object":"error","message":"no","type":"BadRequestError","code":400}"#,
-                ErrorKind::InvalidRequest,
-                "no",
-            ),
-            (
-                422,
-                r#"{"detail":[{"msg":"field required"}]}"#,
-                ErrorKind::InvalidRequest,
-                r#"[{"msg":"field required"}]"#,
-            ),
-            (500, r#"{"error":"out of memory"}"#, ErrorKind::Server, "out of memory"),
-            (
-                502,
-                "<html><body>Bad Gateway</body></html>",
-                ErrorKind::BadGateway,
-                "the backend answered 502 Bad Gateway",
-            ),
-            (
-                503,
-                "",
-                ErrorKind::Overloaded,
-                "the backend answered 503 Service Unavailable",
-            ),
-            (429, "slow down", ErrorKind::RateLimit, "slow down"),
-            (
-                400,
-                r#"{"error":{"message":"litellm.ContextWindowExceededError: too long","type":null,"code":"400"}}"#,
-                ErrorKind::ContextOverflow,
-                "litellm.ContextWindowExceededError: too long",
-            ),
-        ];
-        for (status, body, kind, message) in cases {
-            let failure = read(StatusCode::from_u16(status).unwrap(), body);
-            assert_eq!((failure.kind, failure.message.as_str()), (kind, message), "{body}");
-        }
-    }
-
-    #[test]
-    fn an_answer_is_no_error() {
-        for value in [
-            json!({"choices": [], "error": null}),
-            json!({"id": "x"}),
-            json!([1]),
-            json!({"message": {}}),
-        ] {
-            assert_eq!(in_value(&value), None, "{value}");
-        }
-    }
 }

@@ -10,6 +10,7 @@ pub mod answer;
 mod chat;
 pub mod convert;
 pub mod error;
+pub mod failure;
 mod messages;
 pub mod overflow;
 mod prompt;

@@ -118,7 +118,7 @@ proptest! {
             check_end(to, &streamed)?;
         }
         let _either = overflow::overflow(&text);
-        let _any = crate::wire::error::read(http::StatusCode::BAD_REQUEST, &text);
+        let _any = crate::wire::failure::read(http::StatusCode::BAD_REQUEST, &text);
     }
 
     #[test]

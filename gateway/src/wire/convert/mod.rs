@@ -159,7 +159,7 @@ fn read_request<'a>(
 fn write_request(to: WireFormat, request: &Request<'_>, dropped: &mut Dropped, context: &mut AnswerContext) -> String {
     match to {
         WireFormat::Chat => chat::write_request(request, dropped, &mut context.names),
-        WireFormat::Messages => messages::write_request(request, dropped, &mut context.names),
+        WireFormat::Messages => messages::write_request(request, dropped),
         WireFormat::Responses => responses::write_request(request, dropped, &mut context.names),
     }
 }

@@ -6,7 +6,6 @@
 //! same speaker twice.
 
 mod calls;
-mod failure;
 mod read_answer;
 mod read_message;
 mod read_request;

@@ -5,8 +5,9 @@ use serde::de::IgnoredAny;
 use super::super::ReadAnswer;
 use super::super::answer::{BlockKind, Event, Failure, FailureKind, Stop, Usage};
 use super::calls::Calls;
-use super::{failure, object, text, thinking};
+use super::{object, text, thinking};
 use crate::wire::Members;
+use crate::wire::failure;
 
 /// Reads the events of one answer.
 ///

@@ -1,65 +1,43 @@
-//! Blocks of a request for a backend, as they stand on the wire.
+//! Pieces of content, as a backend takes them.
 
 use std::borrow::Cow;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-/// A message.
-#[derive(Serialize)]
-pub(super) struct Message<'r> {
-    pub(super) role: &'static str,
-    pub(super) content: Content<'r>,
+use super::super::request::{Dropped, Part, Source, Thinking};
+use super::{REDACTED, SEAL};
+
+/// A client's or our own cache marker.
+pub(super) type Marker<'r> = Option<&'r RawValue>;
+
+/// What one side says before the other does.
+#[derive(Debug, Serialize)]
+pub(super) struct Turn<'r> {
+    pub role: &'static str,
+    pub content: Vec<Block<'r>>,
 }
 
-/// A string, which stands for one block of plain text, or blocks.
-#[derive(Serialize)]
-#[serde(untagged)]
-pub(super) enum Content<'r> {
-    Text(Cow<'r, str>),
-    Blocks(Vec<Block<'r>>),
-}
-
-impl<'r> Content<'r> {
-    /// The shorter of the two; `None` where there is nothing.
-    pub(super) fn of(mut blocks: Vec<Block<'r>>) -> Option<Content<'r>> {
-        match blocks.pop() {
-            None => None,
-            Some(Block::Text {
-                text,
-                cache_control: None,
-            }) if blocks.is_empty() => Some(Content::Text(text)),
-            Some(last) => {
-                blocks.push(last);
-                Some(Content::Blocks(blocks))
-            }
-        }
-    }
-
-    /// The blocks, none where it is a string.
-    pub(super) fn blocks(&self) -> &[Block<'r>] {
-        match self {
-            Content::Text(_) => &[],
-            Content::Blocks(blocks) => blocks,
-        }
-    }
-}
-
-#[derive(Serialize)]
+/// A piece of content.
+#[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Block<'r> {
     Text {
         text: Cow<'r, str>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        cache_control: Option<&'r RawValue>,
+        cache_control: Marker<'r>,
     },
     Image {
         source: Place<'r>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Marker<'r>,
     },
     Document {
         source: Place<'r>,
         #[serde(skip_serializing_if = "Option::is_none")]
         title: Option<&'r str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Marker<'r>,
     },
     Thinking {
         thinking: &'r str,
@@ -69,34 +47,112 @@ pub(super) enum Block<'r> {
         data: &'r str,
     },
     ToolUse {
-        id: String,
+        id: Cow<'r, str>,
         name: Cow<'r, str>,
         input: Cow<'r, RawValue>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Marker<'r>,
     },
     ToolResult {
-        tool_use_id: String,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        content: Option<Content<'r>>,
+        tool_use_id: Cow<'r, str>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        content: Vec<Block<'r>>,
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         is_error: bool,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Marker<'r>,
     },
 }
 
 impl<'r> Block<'r> {
-    /// Plain text.
     pub(super) fn text(text: impl Into<Cow<'r, str>>) -> Block<'r> {
         Block::Text {
             text: text.into(),
             cache_control: None,
         }
     }
+
+    pub(super) fn is_thinking(&self) -> bool {
+        matches!(self, Block::Thinking { .. } | Block::RedactedThinking { .. })
+    }
 }
 
 /// Where an image or a document is.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Place<'r> {
     Base64 { media_type: &'r str, data: &'r str },
     Text { media_type: &'static str, data: &'r str },
     Url { url: &'r str },
+}
+
+/// Writes text that the API would not refuse for being empty.
+pub(super) fn words<'r>(text: &'r str, cache_control: Marker<'r>) -> Option<Block<'r>> {
+    (!text.trim().is_empty()).then_some(Block::Text {
+        text: Cow::Borrowed(text),
+        cache_control,
+    })
+}
+
+/// Thinking that a backend of this format has sealed. All other it would refuse.
+pub(super) fn thought<'r>(thinking: &'r Thinking<'r>) -> Option<Block<'r>> {
+    let seal = thinking.seal.as_deref()?;
+    if let Some(data) = seal.strip_prefix(REDACTED) {
+        return Some(Block::RedactedThinking { data });
+    }
+    let signature = seal.strip_prefix(SEAL)?;
+    Some(Block::Thinking {
+        thinking: &thinking.text,
+        signature,
+    })
+}
+
+/// Writes what can stand in the user's side and in results.
+pub(super) fn material<'r>(part: &'r Part<'r>, dropped: &mut Dropped) -> Option<Block<'r>> {
+    match part {
+        Part::Text { text, cache_control } => words(text, *cache_control),
+        Part::Image { source, .. } => match source {
+            Source::Base64 { media_type, data } => Some(Block::Image {
+                source: Place::Base64 { media_type, data },
+                cache_control: None,
+            }),
+            Source::Url(url) => Some(Block::Image {
+                source: Place::Url { url },
+                cache_control: None,
+            }),
+            Source::Text(_) | Source::File(_) => {
+                dropped.add("messages.image");
+                None
+            }
+        },
+        Part::Document { source, name } => document(source, name.as_deref(), dropped),
+        Part::Thinking(_) | Part::ToolCall(_) | Part::ToolResult(_) => None,
+    }
+}
+
+fn document<'r>(source: &'r Source<'r>, title: Option<&'r str>, dropped: &mut Dropped) -> Option<Block<'r>> {
+    let source = match source {
+        Source::Base64 { media_type, data } if media_type.starts_with("image/") => {
+            return Some(Block::Image {
+                source: Place::Base64 { media_type, data },
+                cache_control: None,
+            });
+        }
+        Source::Base64 { media_type, data } if media_type == "application/pdf" => Place::Base64 { media_type, data },
+        Source::Text(text) if text.trim().is_empty() => return None,
+        Source::Text(text) => Place::Text {
+            media_type: "text/plain",
+            data: text,
+        },
+        Source::Url(url) => Place::Url { url },
+        Source::Base64 { .. } | Source::File(_) => {
+            dropped.add("messages.document");
+            return None;
+        }
+    };
+    Some(Block::Document {
+        source,
+        title,
+        cache_control: None,
+    })
 }

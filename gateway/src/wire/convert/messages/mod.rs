@@ -1,43 +1,96 @@
 //! Messages: reading and writing, both ways.
 
-#[cfg(test)]
-mod answer_tests;
+mod abilities;
 mod blocks;
-mod counts;
-mod failure;
-mod look;
+mod markers;
 mod read_answer;
 mod read_content;
 mod read_request;
-#[cfg(test)]
-mod request_tests;
-mod shape;
+mod sampling;
+mod sent;
+mod turns;
+mod usage;
 mod write_answer;
-mod write_content;
 mod write_request;
+mod write_tools;
 
 use std::borrow::Cow;
 
-use crate::wire::{Members, Text};
+use serde_json::value::RawValue;
 
 pub(super) use read_answer::Reader;
 pub(super) use read_request::read_request;
 pub(super) use write_answer::Writer;
 pub(super) use write_request::write_request;
 
-/// Stands before a `signature` where thinking of a messages backend goes to a client of another format, so that it is
-/// known again, and nothing that another vendor sealed is ever sent to one that cannot read it.
-const SIGNATURE: &str = "messages:";
+use crate::wire::Members;
 
-/// The same before the `data` of a `redacted_thinking` block: thinking whose text was left out has only a signature too.
+/// Stands before the seal (`signature`) of thinking that a messages backend gave, so that it can be told from seals of
+/// other vendors when it comes back: a backend refuses a whole request over one seal that is not its own.
+const SEAL: &str = "messages:";
+
+/// The same before the `data` of `redacted_thinking`, which must come back as that and not as thinking.
 const REDACTED: &str = "messages-redacted:";
 
-/// The text of a member, where there is some.
-fn text<'a>(members: &Members<'a>, key: &str) -> Option<Cow<'a, str>> {
-    members.text(key).map(Text::decode).filter(|text| !text.is_empty())
+/// What tells that text in the user's side is not the user's.
+fn reminder(text: &str) -> Cow<'_, str> {
+    if text.starts_with("<system-reminder>") {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(format!("<system-reminder>\n{text}\n</system-reminder>"))
+    }
 }
 
-/// The object of a member, empty where there is none.
-fn object<'a>(members: &Members<'a>, key: &str) -> Members<'a> {
-    members.get(key).and_then(Members::of).unwrap_or_default()
+/// Arguments as the object that the format wants. Text that is none is kept in one, so that the model sees what it
+/// wrote and what the tool said of it.
+fn object(arguments: &str) -> Cow<'_, RawValue> {
+    let arguments = arguments.trim();
+    let whole = if arguments.is_empty() { "{}" } else { arguments };
+    if Members::of(whole).is_some()
+        && let Ok(raw) = serde_json::from_str::<&RawValue>(whole)
+    {
+        return Cow::Borrowed(raw);
+    }
+    // Some backends write the object as a string.
+    let inner = serde_json::from_str::<String>(whole).unwrap_or_else(|_| whole.to_owned());
+    let kept = if Members::of(&inner).is_some() {
+        inner
+    } else {
+        format!(r#"{{"arguments":{}}}"#, serde_json::Value::from(inner))
+    };
+    RawValue::from_string(kept).map_or_else(|_| Cow::Borrowed(RawValue::NULL), Cow::Owned)
+}
+
+/// The name of a tool as the API takes it in a conversation: models of other vendors have called tools by names that
+/// never were any.
+fn tool_name(name: &str) -> Cow<'_, str> {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
+    if name.is_empty() {
+        return Cow::Borrowed("unknown");
+    }
+    if name.len() <= 128 && name.chars().all(plain) {
+        return Cow::Borrowed(name);
+    }
+    let letters = name.chars().take(128);
+    Cow::Owned(letters.map(|letter| if plain(letter) { letter } else { '_' }).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_always_an_object() {
+        for (arguments, input) in [
+            (r#"{"a": 1.0}"#, r#"{"a": 1.0}"#),
+            ("", "{}"),
+            (" \n", "{}"),
+            (r#""{\"a\":1}""#, r#"{"a":1}"#),
+            (r#"{"a":"#, r#"{"arguments":"{\"a\":"}"#),
+            ("[1]", r#"{"arguments":"[1]"}"#),
+            ("null", r#"{"arguments":"null"}"#),
+        ] {
+            assert_eq!(object(arguments).get(), input, "{arguments}");
+        }
+    }
 }

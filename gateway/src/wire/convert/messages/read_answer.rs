@@ -1,404 +1,503 @@
 //! An answer from a backend.
-//!
-//! Servers that speak the format besides its own vendor number their blocks with gaps or all alike, leave starts or ends
-//! out, and repeat what the answer costs, with zeros where they had said it before. So blocks are numbered anew here,
-//! words without a block get one, and a number is only ever replaced by one that says more.
 
-use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
-use serde::de::IgnoredAny;
-
-use super::super::answer::{BlockKind, Event, Failure, Stop};
-use super::super::request::OUR_SEAL;
-use super::super::{ReadAnswer, ids};
-use super::counts::Counts;
-use super::{REDACTED, SIGNATURE, failure, object, text};
+use super::super::ReadAnswer;
+use super::super::answer::{BlockKind, Event, Failure, FailureKind, Stop};
+use super::read_request::{present, string};
+use super::usage::Counts;
+use super::{REDACTED, SEAL};
+use crate::wire::failure;
 use crate::wire::{Members, Text};
 
-/// More open blocks than an answer has; a stream that goes on opening them must not fill the memory.
-const MOST_OPEN: usize = 256;
+/// How many blocks may be open at once; the format opens one at a time.
+const MOST_OPEN: usize = 64;
 
-/// More calls than an answer has.
-const MOST_CALLS: usize = 1024;
+/// How many ids of calls are compared with those that follow.
+const MOST_IDS: usize = 1024;
+
+/// The longest signature that is put together, in bytes.
+const LONGEST_SEAL: usize = 1 << 20;
 
 /// Reads the events of one answer.
-///
-/// Why the model stopped is told at the very end, since some servers go on after they gave a reason.
 #[derive(Default)]
 pub(in super::super) struct Reader {
     started: bool,
+    stopped: bool,
     ended: bool,
-    /// The answer's id, by which calls without an id are told apart from those of other answers.
-    id: String,
-    /// How many neutral blocks have been opened.
-    blocks: usize,
-    /// The backend's blocks that are open.
-    open: Vec<Open>,
-    /// The text that ended last, which goes on if more text is next: text with citations comes in a block for each, and
-    /// would be as many messages to some clients.
-    resting: Option<usize>,
-    /// The ids of the calls.
-    calls: Vec<String>,
-    /// Whether there was any text.
-    said: bool,
-    /// Whether a block that the client does not get came after it.
-    apart: bool,
-    usage: Counts,
-    stop: Option<Stop>,
+    /// Open blocks by the index that the backend gave them.
+    open: BTreeMap<u64, Open>,
+    /// The index that opened last, for deltas that name none.
+    last: u64,
+    /// The number of the next block.
+    next: usize,
+    called: bool,
+    ids: BTreeSet<String>,
+    counts: Counts,
 }
 
-/// A block of the backend.
+/// A block that is not complete.
 struct Open {
-    /// The backend's number of it.
-    index: Option<u64>,
-    /// Its neutral number; `None` for a block that the client does not get.
-    block: Option<usize>,
-    kind: Kind,
+    block: usize,
+    sort: Sort,
+    /// Arguments that came whole with the call; they count where no deltas follow.
+    input: String,
+    /// Whether arguments have come.
+    filled: bool,
+    seal: String,
 }
 
-enum Kind {
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sort {
     Text,
-    Thinking {
-        signature: String,
-    },
+    Thinking,
     Redacted,
-    Call {
-        /// The arguments that came with the start, which count where no others come.
-        input: String,
-        /// Whether others came.
-        begun: bool,
-    },
-    Skipped,
+    Call,
 }
 
 impl ReadAnswer for Reader {
     fn event(&mut self, name: &str, data: &str, events: &mut Vec<Event>) {
-        let data = data.trim();
-        if self.ended || data.is_empty() || name == "ping" {
+        let data = data.trim_ascii();
+        if self.ended || data.is_empty() {
             return;
         }
         if data == "[DONE]" {
-            self.finish(events);
-            return;
+            return self.finish(events);
         }
         let Some(members) = Members::of(data) else {
-            if serde_json::from_str::<IgnoredAny>(data).is_err() {
-                let failure = failure::failed("the backend sent an event that is not valid JSON");
-                self.fail(failure, events);
-            }
-            return;
+            return self.fail(not_json(), events);
         };
-        let kind = text(&members, "type").unwrap_or(name.into());
-        if let Some(failure) = failure::of(&kind, &members, data) {
-            self.fail(failure, events);
-            return;
+        let kind = string(&members, "type").unwrap_or_else(|| name.into());
+        if let Some(error) = present(&members, "error") {
+            return self.fail(failure::of_error(error.get()), events);
         }
-        if self.open.len() > MOST_OPEN || self.calls.len() > MOST_CALLS {
-            let failure = failure::failed("the backend's answer has more blocks than can be read");
-            self.fail(failure, events);
-            return;
-        }
-        let index = members.parse("index");
         match &*kind {
-            "message_start" => self.start(&object(&members, "message"), events),
-            "content_block_start" => self.begin(index, &object(&members, "content_block"), events),
-            "content_block_delta" => self.delta(index, &object(&members, "delta"), events),
-            "content_block_stop" => self.close_index(index, events),
+            "message_start" => {
+                let message = members.get("message").and_then(Members::of).unwrap_or_default();
+                self.begin(string(&message, "model").map(Into::into), events);
+                self.usage(&message, events);
+            }
+            "content_block_start" if !self.stopped => {
+                let index = members.parse("index").unwrap_or(self.next as u64);
+                let block = members.get("content_block").and_then(Members::of).unwrap_or_default();
+                self.start(index, &block, events);
+            }
+            "content_block_delta" if !self.stopped => self.delta(&members, events),
+            "content_block_stop" => {
+                let index = members.parse("index").unwrap_or(self.last);
+                self.close(index, events);
+            }
             "message_delta" => {
-                self.start(&Members::default(), events);
-                self.cost(&members, events);
-                self.reason(&object(&members, "delta"));
+                self.usage(&members, events);
+                let delta = members.get("delta").and_then(Members::of).unwrap_or_default();
+                self.stop(&delta, events);
             }
             "message_stop" => self.finish(events),
+            "error" => self.fail(failure::told(&members), events),
             _ => {}
         }
     }
 
     fn end(&mut self, events: &mut Vec<Event>) {
-        if self.stop.is_some() && !self.ended {
+        if self.stopped {
             self.finish(events);
         }
     }
 
     fn whole(&mut self, body: &str, events: &mut Vec<Event>) {
-        let body = body.trim();
-        let Some(answer) = Members::of(body) else { return };
-        if let Some(failure) = failure::of(&text(&answer, "type").unwrap_or("message".into()), &answer, body) {
-            self.fail(failure, events);
+        let Some(members) = Members::of(body.trim_ascii()) else {
+            return self.fail(not_json(), events);
+        };
+        if let Some(error) = present(&members, "error") {
+            return self.fail(failure::of_error(error.get()), events);
+        }
+        if present(&members, "content").is_none() {
             return;
         }
-        let Some(content) = answer.get("content") else { return };
-        self.start(&answer, events);
-        if Text::of(content).is_some() {
-            let words = text(&answer, "content").unwrap_or_default();
-            self.say(None, true, &words, events);
+        self.begin(string(&members, "model").map(Into::into), events);
+        for (index, block) in (0..).zip(members.elements("content")) {
+            if let Some(block) = Members::of(block) {
+                self.start(index, &block, events);
+                self.close(index, events);
+            }
         }
-        for block in answer.elements("content") {
-            self.begin(None, &Members::of(block).unwrap_or_default(), events);
-            self.close_index(None, events);
-        }
-        self.reason(&answer);
+        self.usage(&members, events);
+        self.stop(&members, events);
         self.finish(events);
     }
 }
 
 impl Reader {
-    /// Begins the answer, with or without the event that says so, and takes what the message has to say by then.
-    fn start(&mut self, message: &Members<'_>, events: &mut Vec<Event>) {
+    fn begin(&mut self, model: Option<String>, events: &mut Vec<Event>) {
         if !self.started {
             self.started = true;
-            self.id = text(message, "id").unwrap_or_default().into_owned();
-            let model = text(message, "model").map(Cow::into_owned);
             events.push(Event::Start { model });
         }
-        self.cost(message, events);
     }
 
-    fn cost(&mut self, members: &Members<'_>, events: &mut Vec<Event>) {
-        if let Some(usage) = members.get("usage").and_then(Members::of) {
-            self.usage.update(&usage);
-            events.push(Event::Usage(self.usage.neutral()));
-        }
-    }
-
-    /// `content_block_start`, or a whole block.
-    fn begin(&mut self, index: Option<u64>, block: &Members<'_>, events: &mut Vec<Event>) {
-        self.start(&Members::default(), events);
-        // Some servers give every block the same number, and some never close one.
-        self.close_index(index, events);
-        let kind = text(block, "type").or_else(|| untold(block).map(Into::into));
-        match kind.as_deref() {
-            Some("text") => self.say(index, true, &text(block, "text").unwrap_or_default(), events),
-            Some("thinking") => {
-                self.say(index, false, &text(block, "thinking").unwrap_or_default(), events);
-                self.sign(index, &text(block, "signature").unwrap_or_default(), events);
-            }
-            Some("redacted_thinking") => {
-                let number = self.open(index, Some(BlockKind::SealedThinking), Kind::Redacted, events);
-                let seal = format!("{REDACTED}{}", text(block, "data").unwrap_or_default());
-                events.push(Event::Seal { block: number, seal });
-            }
-            Some("tool_use") => self.call(index, block, events),
-            // What the vendor's own server did, and kinds that are not known.
-            _ => {
-                self.apart = self.said;
-                self.open(index, None, Kind::Skipped, events);
-            }
-        }
-    }
-
-    /// Opens a block and returns the neutral number that it has, if the client gets it.
-    fn open(&mut self, index: Option<u64>, open: Option<BlockKind>, kind: Kind, events: &mut Vec<Event>) -> usize {
-        let resting = open.as_ref().and_then(|_| self.resting.take());
-        if let (Some(block), Kind::Text) = (resting, &kind) {
-            self.open.push(Open {
-                index,
-                block: Some(block),
-                kind,
-            });
-            return block;
-        }
-        events.extend(resting.map(|block| Event::Close { block }));
-        let number = self.blocks;
-        let block = open.map(|kind| {
-            self.blocks += 1;
-            events.push(Event::Open { block: number, kind });
-            number
-        });
-        self.open.push(Open { index, block, kind });
-        number
-    }
-
-    fn call(&mut self, index: Option<u64>, block: &Members<'_>, events: &mut Vec<Event>) {
-        let theirs = text(block, "id").filter(|id| !self.calls.iter().any(|call| *call == **id));
-        let id = theirs.map_or_else(|| ids::made(&self.id, self.blocks), Cow::into_owned);
-        self.calls.push(id.clone());
-        let name = text(block, "name").unwrap_or_default().into_owned();
-        let input = match block.get("input") {
-            None | Some("null") => String::new(),
-            // An object in a string, which is empty while the arguments are still to come.
-            Some(raw) if raw.starts_with('"') => text(block, "input").unwrap_or_default().into_owned(),
-            Some(raw) if Members::of(raw).is_some_and(|input| input.iter().next().is_none()) => String::new(),
-            Some(raw) => raw.to_owned(),
+    fn start(&mut self, index: u64, block: &Members<'_>, events: &mut Vec<Event>) {
+        self.begin(None, events);
+        let text = |key: &str| string(block, key).unwrap_or_default();
+        let kind = text("type");
+        let (sort, first) = match &*kind {
+            "text" => (Sort::Text, text("text")),
+            "thinking" => (Sort::Thinking, text("thinking")),
+            "redacted_thinking" => (Sort::Redacted, "".into()),
+            "tool_use" => (Sort::Call, "".into()),
+            // What the vendor's own tools do means nothing to clients of other formats.
+            _ => return,
         };
-        let kind = Kind::Call { input, begun: false };
-        self.open(index, Some(BlockKind::ToolCall { id, name }), kind, events);
-    }
-
-    fn delta(&mut self, index: Option<u64>, delta: &Members<'_>, events: &mut Vec<Event>) {
-        self.start(&Members::default(), events);
-        let words = |key| text(delta, key).unwrap_or_default();
-        match text(delta, "type").as_deref() {
-            Some("text_delta") => self.say(index, true, &words("text"), events),
-            Some("thinking_delta") => self.say(index, false, &words("thinking"), events),
-            Some("signature_delta") => self.sign(index, &words("signature"), events),
-            Some("input_json_delta") => self.argue(index, &words("partial_json"), events),
-            // Citations, and what is not known.
-            _ => {}
-        }
-    }
-
-    /// Where in `open` the block is. Where a number is missing the last one is meant.
-    fn find(&self, index: Option<u64>) -> Option<usize> {
-        self.open
-            .iter()
-            .rposition(|open| index.is_none() || open.index.is_none() || open.index == index)
-    }
-
-    /// Text or thinking. Where no such block is open, one is: words are worth more than their frame.
-    fn say(&mut self, index: Option<u64>, is_text: bool, words: &str, events: &mut Vec<Event>) {
-        if words.is_empty() {
-            return;
-        }
-        let fits = |kind: &Kind| match kind {
-            Kind::Text => is_text,
-            Kind::Thinking { .. } => !is_text,
-            _ => false,
+        let call = (sort == Sort::Call).then(|| (text("id").into_owned(), text("name").into_owned()));
+        self.open(index, sort, call, events);
+        let Some(open) = self.open.get_mut(&index) else { return };
+        open.seal = match sort {
+            Sort::Thinking => text("signature").into_owned(),
+            Sort::Redacted => text("data").into_owned(),
+            Sort::Text | Sort::Call => String::new(),
         };
-        let at = self.find(index);
-        let block = match at.map(|at| &self.open[at]) {
-            Some(open) if fits(&open.kind) => open.block.unwrap_or_default(),
-            Some(open) if !matches!(open.kind, Kind::Text | Kind::Thinking { .. }) => return,
-            _ => {
-                self.close_index(index, events);
-                let signature = String::new();
-                match is_text {
-                    true => self.open(index, Some(BlockKind::Text), Kind::Text, events),
-                    false => self.open(index, Some(BlockKind::Thinking), Kind::Thinking { signature }, events),
+        if let (Sort::Call, Some(input)) = (sort, present(block, "input")) {
+            open.input = Text::of(input.get()).map_or_else(|| input.get().to_owned(), |text| text.decode().into());
+        }
+        open.push(&first, events);
+    }
+
+    fn open(&mut self, index: u64, sort: Sort, call: Option<(String, String)>, events: &mut Vec<Event>) {
+        self.close(index, events);
+        if self.open.len() >= MOST_OPEN
+            && let Some(oldest) = self.open.keys().next().copied()
+        {
+            self.close(oldest, events);
+        }
+        let block = self.next;
+        self.next += 1;
+        self.last = index;
+        let kind = match sort {
+            Sort::Text => BlockKind::Text,
+            Sort::Thinking => BlockKind::Thinking,
+            Sort::Redacted => BlockKind::SealedThinking,
+            Sort::Call => {
+                let (id, name) = call.unwrap_or_default();
+                self.called = true;
+                BlockKind::ToolCall {
+                    id: self.id(id, block),
+                    name,
                 }
             }
         };
-        let mut text = words.to_owned();
-        if is_text {
-            self.said = true;
-            // Text before and after a search that the client does not see would run together.
-            if std::mem::take(&mut self.apart) && !words.starts_with('\n') {
-                text.insert_str(0, "\n\n");
-            }
-        }
-        events.push(Event::Delta { block, text });
+        events.push(Event::Open { block, kind });
+        let open = Open {
+            block,
+            sort,
+            input: String::new(),
+            filled: false,
+            seal: String::new(),
+        };
+        self.open.insert(index, open);
     }
 
-    /// A signature. There is thinking without a word that has one.
-    fn sign(&mut self, index: Option<u64>, signature: &str, events: &mut Vec<Event>) {
-        if signature.is_empty() {
-            return;
+    /// The call's id, or one of our own where the backend gives none, or one that another call has.
+    fn id(&mut self, id: String, block: usize) -> String {
+        if id.is_empty() || self.ids.contains(&id) {
+            return format!("call_{block}");
         }
-        let said = signature.to_owned();
-        match self.find(index).map(|at| &mut self.open[at].kind) {
-            Some(Kind::Thinking { signature }) => *signature = said,
-            Some(_) => {}
-            None => {
-                let kind = Kind::Thinking { signature: said };
-                self.open(index, Some(BlockKind::Thinking), kind, events);
-            }
+        if self.ids.len() < MOST_IDS {
+            self.ids.insert(id.clone());
         }
+        id
     }
 
-    fn argue(&mut self, index: Option<u64>, text: &str, events: &mut Vec<Event>) {
-        let at = self.find(index);
-        if let Some(open) = at.map(|at| &mut self.open[at])
-            && let (Kind::Call { begun, .. }, Some(block)) = (&mut open.kind, open.block)
-            && (*begun || !text.trim().is_empty())
-        {
-            *begun = true;
-            let text = text.to_owned();
-            events.push(Event::Delta { block, text });
-        }
-    }
-
-    /// Closes the block with this number, if it is open.
-    fn close_index(&mut self, index: Option<u64>, events: &mut Vec<Event>) {
-        if let Some(at) = self.find(index) {
-            let open = self.open.remove(at);
-            self.close(open, events);
-        }
-    }
-
-    fn close(&mut self, open: Open, events: &mut Vec<Event>) {
-        let Some(block) = open.block else { return };
-        match open.kind {
-            // Who signs nothing, as local servers do, takes it back as it is.
-            Kind::Thinking { signature } => {
-                let seal = match signature.is_empty() {
-                    true => format!("{OUR_SEAL}1"),
-                    false => format!("{SIGNATURE}{signature}"),
-                };
-                events.push(Event::Seal { block, seal });
-            }
-            Kind::Text => {
-                let before = self.resting.replace(block);
-                events.extend(before.map(|block| Event::Close { block }));
-                return;
-            }
-            Kind::Call { input, begun: false } => {
-                let text = if input.trim().is_empty() {
-                    "{}".to_owned()
-                } else {
-                    input
-                };
-                events.push(Event::Delta { block, text });
-            }
-            _ => {}
-        }
-        events.push(Event::Close { block });
-    }
-
-    fn reason(&mut self, members: &Members<'_>) {
-        let Some(reason) = text(members, "stop_reason").filter(|reason| !reason.is_empty()) else {
+    fn delta(&mut self, members: &Members<'_>, events: &mut Vec<Event>) {
+        let index = members.parse("index").unwrap_or(self.last);
+        let Some(delta) = members.get("delta").and_then(Members::of) else {
             return;
         };
-        let has_calls = !self.calls.is_empty();
-        self.stop = Some(match &*reason {
-            "max_tokens" | "model_context_window_exceeded" | "length" => Stop::Length,
-            "stop_sequence" => Stop::Sequence(text(members, "stop_sequence").map(Cow::into_owned)),
-            "refusal" | "content_filter" => Stop::Filtered,
-            "pause_turn" => Stop::Paused,
-            // If there are calls an end waits for their results, whatever it is called: servers say `end_turn` after a
-            // call that was asked for by name.
-            _ if has_calls => Stop::ToolCalls,
+        for (key, sort) in [
+            ("text", Sort::Text),
+            ("thinking", Sort::Thinking),
+            ("partial_json", Sort::Call),
+        ] {
+            let Some(text) = string(&delta, key) else { continue };
+            // Some servers leave out the beginning of blocks that need none.
+            if sort != Sort::Call && !text.is_empty() && !self.open.contains_key(&index) {
+                self.begin(None, events);
+                self.open(index, sort, None, events);
+            }
+            if let Some(open) = self.open.get_mut(&index).filter(|open| open.sort == sort) {
+                open.push(&text, events);
+            }
+        }
+        if let (Some(open), Some(seal)) = (self.open.get_mut(&index), string(&delta, "signature"))
+            && open.sort == Sort::Thinking
+            && open.seal.len() + seal.len() <= LONGEST_SEAL
+        {
+            open.seal.push_str(&seal);
+        }
+    }
+
+    fn close(&mut self, index: u64, events: &mut Vec<Event>) {
+        if let Some(open) = self.open.remove(&index) {
+            open.close(events);
+        }
+    }
+
+    fn usage(&mut self, members: &Members<'_>, events: &mut Vec<Event>) {
+        if let Some(usage) = members.get("usage").and_then(Members::of) {
+            self.begin(None, events);
+            self.counts.update(&usage);
+            events.push(Event::Usage(self.counts.usage()));
+        }
+    }
+
+    fn stop(&mut self, delta: &Members<'_>, events: &mut Vec<Event>) {
+        let Some(reason) = string(delta, "stop_reason") else {
+            return;
+        };
+        let stop = match &*reason {
+            "max_tokens" | "model_context_window_exceeded" => Stop::Length,
+            "stop_sequence" => Stop::Sequence(string(delta, "stop_sequence").map(Into::into)),
+            "tool_use" => Stop::ToolCalls,
+            "pause_turn" | "compaction" => Stop::Paused,
+            "refusal" => Stop::Filtered,
+            // Servers that say `end_turn` after a call exist as well.
+            _ if self.called => Stop::ToolCalls,
             _ => Stop::Done,
-        });
+        };
+        self.say_stop(stop, events);
+    }
+
+    fn say_stop(&mut self, stop: Stop, events: &mut Vec<Event>) {
+        if !self.stopped {
+            self.stopped = true;
+            self.begin(None, events);
+            for open in std::mem::take(&mut self.open).into_values() {
+                open.close(events);
+            }
+            events.push(Event::Stop(stop));
+        }
     }
 
     fn finish(&mut self, events: &mut Vec<Event>) {
         if self.ended {
             return;
         }
-        if !self.started {
-            self.fail(failure::failed("the backend sent an empty stream"), events);
-            return;
-        }
+        let stop = if self.called { Stop::ToolCalls } else { Stop::Done };
+        self.say_stop(stop, events);
         self.ended = true;
-        for open in std::mem::take(&mut self.open) {
-            self.close(open, events);
-        }
-        events.extend(self.resting.take().map(|block| Event::Close { block }));
-        let unsaid = match self.calls.is_empty() {
-            true => Stop::Done,
-            false => Stop::ToolCalls,
-        };
-        events.push(Event::Stop(self.stop.take().unwrap_or(unsaid)));
         events.push(Event::End);
     }
 
     fn fail(&mut self, failure: Failure, events: &mut Vec<Event>) {
-        if !std::mem::replace(&mut self.ended, true) {
-            events.push(Event::Failed(failure));
-        }
+        self.ended = true;
+        events.push(Event::Failed(failure));
     }
 }
 
-/// What a block without a type is.
-fn untold(block: &Members<'_>) -> Option<&'static str> {
-    let has = |key| block.get(key).is_some();
-    if has("text") {
-        Some("text")
-    } else if has("thinking") {
-        Some("thinking")
-    } else if has("name") && has("input") {
-        Some("tool_use")
-    } else {
-        None
+impl Open {
+    fn push(&mut self, text: &str, events: &mut Vec<Event>) {
+        if !text.is_empty() {
+            self.filled = true;
+            let (block, text) = (self.block, text.to_owned());
+            events.push(Event::Delta { block, text });
+        }
+    }
+
+    fn close(mut self, events: &mut Vec<Event>) {
+        let block = self.block;
+        if self.sort == Sort::Call && !self.filled {
+            let input = std::mem::take(&mut self.input);
+            self.push(if input.trim().is_empty() { "{}" } else { &input }, events);
+        }
+        if !self.seal.is_empty() {
+            let tag = if self.sort == Sort::Redacted { REDACTED } else { SEAL };
+            let seal = format!("{tag}{}", self.seal);
+            events.push(Event::Seal { block, seal });
+        }
+        events.push(Event::Close { block });
+    }
+}
+
+fn not_json() -> Failure {
+    Failure {
+        kind: FailureKind::Server,
+        message: "the backend sent what is not valid JSON".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::answer::Answer;
+    use super::*;
+
+    fn stream(lines: &[&str]) -> Vec<Event> {
+        let mut reader = Reader::default();
+        let mut events = Vec::new();
+        for line in lines {
+            reader.event("message", line, &mut events);
+        }
+        reader.end(&mut events);
+        events
+    }
+
+    fn collected(lines: &[&str]) -> Answer {
+        let events = stream(lines);
+        assert_grammar(&events);
+        Answer::collect(events).unwrap()
+    }
+
+    /// One start, blocks numbered as they open, all of them closed before the stop, which stands before the end.
+    fn assert_grammar(events: &[Event]) {
+        let (mut open, mut next, mut stopped) = (BTreeSet::new(), 0, false);
+        for (at, event) in events.iter().enumerate() {
+            match event {
+                Event::Start { .. } => assert_eq!(at, 0),
+                Event::Open { block, .. } => {
+                    assert_eq!((*block, stopped), (next, false));
+                    next += 1;
+                    open.insert(*block);
+                }
+                Event::Delta { block, .. } | Event::Seal { block, .. } => assert!(open.contains(block)),
+                Event::Close { block } => assert!(open.remove(block)),
+                Event::Stop(_) => {
+                    assert!(open.is_empty() && !stopped);
+                    stopped = true;
+                }
+                Event::End => assert!(stopped && at + 1 == events.len()),
+                Event::Failed(_) => assert_eq!(at + 1, events.len()),
+                Event::Usage(_) => {}
+            }
+        }
+    }
+
+    #[test]
+    fn a_stream_is_the_same_as_a_whole_answer() {
+        let streamed = collected(&[
+            r#"{"type":"message_start","message":{"model":"m","usage":{"input_tokens":10,"cache_read_input_tokens":90,"cache_creation_input_tokens":5,"output_tokens":1}}}"#,
+            r#"{"type":"ping"}"#,
+            r#"{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}"#,
+            r#"{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"hm"}}"#,
+            r#"{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"Eq"}}"#,
+            r#"{"type":"content_block_stop","index":0}"#,
+            r#"{"type":"content_block_start","index":1,"content_block":{"type":"redacted_thinking","data":"Em"}}"#,
+            r#"{"type":"content_block_stop","index":1}"#,
+            r#"{"type":"content_block_start","index":2,"content_block":{"type":"server_tool_use","id":"s","name":"web_search","input":{}}}"#,
+            r#"{"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":"{}"}}"#,
+            r#"{"type":"content_block_stop","index":2}"#,
+            r#"{"type":"content_block_start","index":3,"content_block":{"type":"text","text":""}}"#,
+            r#"{"type":"content_block_delta","index":3,"delta":{"type":"text_delta","text":"a"}}"#,
+            r#"{"type":"content_block_delta","index":3,"delta":{"type":"citations_delta","citation":{}}}"#,
+            r#"{"type":"content_block_delta","index":3,"delta":{"type":"text_delta","text":"b"}}"#,
+            r#"{"type":"content_block_stop","index":3}"#,
+            r#"{"type":"content_block_start","index":4,"content_block":{"type":"tool_use","id":"toolu_1","name":"T","input":{}}}"#,
+            r#"{"type":"content_block_delta","index":4,"delta":{"type":"input_json_delta","partial_json":"{\"x\":"}}"#,
+            r#"{"type":"content_block_delta","index":4,"delta":{"type":"input_json_delta","partial_json":"1}"}}"#,
+            r#"{"type":"content_block_stop","index":4}"#,
+            r#"{"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"output_tokens":7,"input_tokens":0}}"#,
+            r#"{"type":"message_stop"}"#,
+        ]);
+        let mut events = Vec::new();
+        Reader::default().whole(
+            r#"{"type":"message","model":"m","content":[{"type":"thinking","thinking":"hm","signature":"Eq"},{"type":"redacted_thinking","data":"Em"},
+            {"type":"server_tool_use","id":"s","name":"web_search","input":{}},{"type":"text","text":"ab"},{"type":"tool_use","id":"toolu_1","name":"T","input":{"x":1}}],
+            "stop_reason":"tool_use","usage":{"input_tokens":10,"cache_read_input_tokens":90,"cache_creation_input_tokens":5,"output_tokens":7}}"#,
+            &mut events,
+        );
+        assert_grammar(&events);
+        assert_eq!(Answer::collect(events).unwrap(), streamed);
+        assert_eq!(streamed.usage.input, Some(105));
+        assert_eq!((streamed.usage.cached, streamed.usage.output), (Some(90), Some(7)));
+        assert_eq!(streamed.blocks[0].seal.as_deref(), Some("messages:Eq"));
+        assert_eq!(streamed.blocks[1].seal.as_deref(), Some("messages-redacted:Em"));
+        assert_eq!(streamed.stop, Some(Stop::ToolCalls));
+    }
+
+    #[test]
+    fn awkward_backends_are_understood() {
+        // No beginning, no index, no stop, no end but the marker of another format.
+        let answer = collected(&[
+            r#"{"type":"content_block_delta","delta":{"text":"a"}}"#,
+            r#"{"type":"content_block_delta","delta":{"type":"text_delta","text":"b"}}"#,
+            "[DONE]",
+            r#"{"type":"content_block_delta","delta":{"text":"late"}}"#,
+        ]);
+        assert_eq!((answer.blocks[0].text.as_str(), answer.stop), ("ab", Some(Stop::Done)));
+        // Arguments that come whole, ids that are empty or come twice, and `end_turn` after calls.
+        let answer = collected(&[
+            r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"x","name":"T","input":{"a":1}}}"#,
+            r#"{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"x","name":"T","input":"{\"a\":2}"}}"#,
+            r#"{"type":"content_block_start","index":2,"content_block":{"type":"tool_use","name":"T"}}"#,
+            r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"}}"#,
+        ]);
+        let calls: Vec<_> = answer
+            .blocks
+            .iter()
+            .map(|block| match &block.kind {
+                BlockKind::ToolCall { id, .. } => (id.as_str(), block.text.as_str()),
+                _ => ("", ""),
+            })
+            .collect();
+        assert_eq!(calls, [("x", r#"{"a":1}"#), ("call_1", r#"{"a":2}"#), ("call_2", "{}")]);
+        assert_eq!(answer.stop, Some(Stop::ToolCalls));
+    }
+
+    #[test]
+    fn an_end_without_a_reason_is_none() {
+        let events = stream(&[
+            r#"{"type":"message_start","message":{}}"#,
+            r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"a"}}"#,
+        ]);
+        assert!(!events.contains(&Event::End));
+    }
+
+    #[test]
+    fn failures_are_told_wherever_they_come() {
+        for (line, kind) in [
+            (
+                r#"{"type":"error","error":{"type":"overloaded_error","message":"m"}}"#,
+                FailureKind::Overloaded,
+            ),
+            (r#"{"error":{"message":"m","code":429}}"#, FailureKind::RateLimit),
+            (r#"{"type":"error","message":"m"}"#, FailureKind::Server),
+            ("{\"type\":", FailureKind::Server),
+            ("<html>", FailureKind::Server),
+        ] {
+            let events = stream(&[
+                r#"{"type":"message_start","message":{}}"#,
+                line,
+                r#"{"type":"message_stop"}"#,
+            ]);
+            assert_grammar(&events);
+            assert!(
+                matches!(events.last(), Some(Event::Failed(failure)) if failure.kind == kind),
+                "{line}: {events:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn nothing_breaks_the_reader() {
+        let lines = [
+            r#"{"type":"message_stop"}"#,
+            r#"{"type":"content_block_stop","index":7}"#,
+            r#"{"type":"content_block_start","index":-1,"content_block":null}"#,
+            r#"{"type":"content_block_start","index":"x","content_block":{"type":"text","text":7}}"#,
+            r#"{"type":"content_block_delta","index":18446744073709551615,"delta":{"text":"x"}}"#,
+            r#"{"type":"content_block_delta","index":0,"delta":[]}"#,
+            r#"{"type":"message_delta","delta":7,"usage":{"input_tokens":-1,"output_tokens":"x"}}"#,
+            r#"{"type":"message_start","message":7}"#,
+            r#"{"type":7}"#,
+            "{}",
+        ];
+        for skipped in 0..lines.len() {
+            let (first, second) = lines.split_at(skipped);
+            let events = stream(&[second, first].concat());
+            assert_grammar(&events);
+        }
+        let mut reader = Reader::default();
+        let mut events = Vec::new();
+        for index in 0..1000 {
+            let line = format!(r#"{{"type":"content_block_start","index":{index},"content_block":{{"type":"text"}}}}"#);
+            reader.event("", &line, &mut events);
+        }
+        assert!(reader.open.len() <= MOST_OPEN);
     }
 }

@@ -1,290 +1,311 @@
-//! The system text and the messages of a request from a client.
+//! What a message holds.
 
 use std::borrow::Cow;
 
+use serde_json::value::RawValue;
+
 use super::super::ids;
 use super::super::request::{Dropped, Message, Part, Source, Speaker, Thinking, ToolCall, ToolResult};
-use super::look::{marker, object, text, unread};
-use crate::wire::scan::{Text, elements};
-use crate::wire::{Members, ParseError};
+use super::read_request::{present, string};
+use super::reminder;
+use crate::wire::scan::elements;
+use crate::wire::{Members, Text};
 
-/// What our ids of calls begin with, as this format's clients expect.
-const CALL: &str = "toolu_";
-
-/// How Claude Code's line of attribution begins, the first of its system text. It is meant for the vendor and differs
-/// from request to request: in front of all else, it would end every prefix in another backend's cache.
-const BILLING: &str = "x-anthropic-billing-header";
-
-/// The members of blocks that are read, or that no model needs: `citations` of text that was written already, and who
-/// made a call.
-const READ: &[&str] = &[
-    "type",
-    "cache_control",
-    "text",
-    "citations",
-    "source",
-    "title",
-    "thinking",
-    "signature",
-    "data",
-    "id",
-    "name",
-    "input",
-    "caller",
-    "tool_use_id",
-    "content",
-    "is_error",
-    "tool_name",
-];
-
-/// Reads the system text, then the messages in their order.
-///
-/// # Errors
-/// [`ParseError`] where a message is no object.
-pub(super) fn messages<'a>(
-    members: &Members<'a>,
-    list: &[&'a str],
-    dropped: &mut Dropped,
-) -> Result<Vec<Message<'a>>, ParseError> {
-    let mut messages = Vec::with_capacity(list.len() + 1);
-    let mut parts = Vec::new();
-    content(members.get("system"), &mut parts, dropped);
-    parts.retain_mut(|part| keeps_without_billing(part, dropped));
-    if !parts.is_empty() {
-        messages.push(Message {
-            speaker: Speaker::System,
-            parts,
-        });
-    }
-    for raw in list {
-        let members = Members::of(raw).ok_or(ParseError::WrongType("messages", "an array of objects"))?;
-        messages.push(message(&members, dropped));
-    }
-    Ok(messages)
-}
-
-fn keeps_without_billing(part: &mut Part<'_>, dropped: &mut Dropped) -> bool {
-    let Part::Text { text, .. } = part else { return true };
-    if !text.starts_with(BILLING) {
-        return true;
-    }
-    dropped.add("system.billing_header");
-    // It is a block of its own, or the first line of all the text.
-    let Some((_, rest)) = text.split_once('\n') else {
-        return false;
+/// Reads one message, `None` where it is no object.
+pub(super) fn message<'a>(raw: &'a str, dropped: &mut Dropped) -> Option<Message<'a>> {
+    let Some(members) = Members::of(raw) else {
+        dropped.add("messages");
+        return None;
     };
-    *text = rest.trim_start_matches('\n').to_owned().into();
-    !text.is_empty()
-}
-
-fn message<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Message<'a> {
-    let speaker = match text(members, "role").as_deref() {
-        Some("system" | "developer") => Speaker::System,
+    let speaker = match string(&members, "role").as_deref() {
         Some("assistant") => Speaker::Assistant,
-        Some("user") | None => Speaker::User,
-        Some(_) => {
-            dropped.add("messages.role");
-            Speaker::User
+        Some("system" | "developer") => Speaker::System,
+        // Every other name that clients have come up with was one for the user's side.
+        _ => Speaker::User,
+    };
+    Some(Message {
+        speaker,
+        parts: content(members.get("content"), dropped),
+    })
+}
+
+/// Reads content: a string, which is the same as one text block, or blocks.
+pub(super) fn content<'a>(raw: Option<&'a str>, dropped: &mut Dropped) -> Vec<Part<'a>> {
+    let mut parts = Vec::new();
+    for item in items(raw) {
+        match item {
+            Item::Text(text) => push_text(Some(text), None, &mut parts),
+            Item::Block(members, kind) => block(&members, &kind, &mut parts, dropped),
         }
-    };
-    unread(members, &["role", "content"], "messages.", dropped);
-    let mut parts = Vec::new();
-    content(members.get("content"), &mut parts, dropped);
-    Message { speaker, parts }
+    }
+    parts
 }
 
-/// Text, or a list of blocks.
-fn content<'a>(raw: Option<&'a str>, parts: &mut Vec<Part<'a>>, dropped: &mut Dropped) {
-    let Some(raw) = raw.filter(|raw| *raw != "null") else {
-        return;
-    };
-    if let Some(text) = Text::of(raw) {
-        parts.push(Part::text(text.decode()));
-    } else if let Some(list) = elements(raw) {
-        list.into_iter().for_each(|raw| block(raw, parts, dropped));
-    } else {
-        dropped.add("messages.content");
-    }
+/// One element of content.
+enum Item<'a> {
+    /// A string, which stands for a text block.
+    Text(Cow<'a, str>),
+    /// A block and its type.
+    Block(Members<'a>, Cow<'a, str>),
 }
 
-fn block<'a>(raw: &'a str, parts: &mut Vec<Part<'a>>, dropped: &mut Dropped) {
-    if let Some(text) = Text::of(raw) {
-        parts.push(Part::text(text.decode()));
-        return;
-    }
-    let members = Members::of(raw).unwrap_or_default();
-    let kind = text(&members, "type").unwrap_or_else(|| guessed(&members).into());
-    let before = parts.len();
-    match &*kind {
-        "text" => parts.extend(members.text("text").map(|text| Part::Text {
-            text: text.decode(),
-            cache_control: marker(&members),
-        })),
-        "image" => parts.extend(image(&members)),
-        "document" => document(&members, parts, dropped),
-        "search_result" => parts.extend(search_result(&members)),
+fn items(raw: Option<&str>) -> Vec<Item<'_>> {
+    let Some(raw) = raw else { return Vec::new() };
+    let blocks = elements(raw).unwrap_or_else(|| vec![raw]);
+    let items = blocks.into_iter().filter_map(|block| {
+        if let Some(text) = Text::of(block) {
+            return Some(Item::Text(text.decode()));
+        }
+        let members = Members::of(block)?;
+        let kind = string(&members, "type").unwrap_or(Cow::Borrowed("text"));
+        Some(Item::Block(members, kind))
+    });
+    items.collect()
+}
+
+fn block<'a>(members: &Members<'a>, kind: &str, parts: &mut Vec<Part<'a>>, dropped: &mut Dropped) {
+    match kind {
         "thinking" => parts.push(Part::Thinking(Thinking {
-            text: text(&members, "thinking").unwrap_or_default(),
-            seal: text(&members, "signature"),
+            text: string(members, "thinking").unwrap_or_default(),
+            seal: string(members, "signature").filter(|seal| !seal.is_empty()),
         })),
-        "redacted_thinking" => parts.extend(text(&members, "data").map(|data| {
-            Part::Thinking(Thinking {
-                text: Cow::default(),
-                seal: Some(data),
-            })
+        "redacted_thinking" => parts.push(Part::Thinking(Thinking {
+            text: Cow::Borrowed(""),
+            seal: string(members, "data"),
         })),
-        "tool_use" => parts.extend(text(&members, "name").map(|name| {
-            Part::ToolCall(ToolCall {
-                id: id(&members, "id"),
-                name,
-                arguments: arguments(&members),
-            })
+        "tool_use" => parts.push(Part::ToolCall(ToolCall {
+            id: id(members, "id"),
+            name: string(members, "name").unwrap_or_default(),
+            arguments: present(members, "input").map_or(Cow::Borrowed("{}"), |input| Cow::Borrowed(input.get())),
         })),
-        "tool_result" => parts.push(Part::ToolResult(tool_result(&members, dropped))),
-        "tool_reference" => parts.extend(text(&members, "tool_name").map(loaded)),
-        // What the vendor summed up of the conversation before it.
-        "compaction" => parts.extend(text(&members, "content").map(Part::text)),
-        kind if kind.ends_with("_tool_result") => parts.extend(of_server_tool(&members)),
-        _ => {}
-    }
-    if parts.len() == before {
-        dropped.add(format!("messages.{kind}"));
-        return;
-    }
-    unread(&members, READ, &format!("messages.{kind}."), dropped);
-    if kind != "text" && marker(&members).is_some() {
-        dropped.add("messages.cache_control");
+        "tool_result" => {
+            let mut inner = Vec::new();
+            for item in items(members.get("content")) {
+                match item {
+                    Item::Text(text) => push_text(Some(text), None, &mut inner),
+                    Item::Block(members, kind) => material(&members, &kind, &mut inner, dropped),
+                }
+            }
+            parts.push(Part::ToolResult(ToolResult {
+                call: id(members, "tool_use_id"),
+                parts: inner,
+                is_error: members.parse("is_error").unwrap_or(false),
+            }));
+        }
+        // What was said before a conversation was cut short by the vendor.
+        "compaction" => push_text(string(members, "content"), None, parts),
+        "mid_conv_system" => {
+            let text = texts(members.get("content"));
+            if !text.is_empty() {
+                parts.push(Part::text(reminder(&text).into_owned()));
+            }
+        }
+        _ => material(members, kind, parts, dropped),
     }
 }
 
-/// The kind of a block that does not say it.
-fn guessed(members: &Members<'_>) -> &'static str {
-    [
-        ("text", "text"),
-        ("tool_use_id", "tool_result"),
-        ("input", "tool_use"),
-        ("thinking", "thinking"),
-    ]
-    .into_iter()
-    .find(|(key, _)| members.get(key).is_some())
-    .map_or("content", |(_, kind)| kind)
-}
-
+/// An id as the backend that made the call knows it.
 fn id<'a>(members: &Members<'a>, key: &str) -> Cow<'a, str> {
-    match text(members, key) {
-        Some(Cow::Borrowed(id)) => ids::unwrap(CALL, id),
-        Some(Cow::Owned(id)) => ids::unwrap(CALL, &id).into_owned().into(),
-        None => Cow::default(),
+    match string(members, key).unwrap_or_default() {
+        Cow::Borrowed(id) => ids::unwrap("toolu_", id),
+        Cow::Owned(id) => Cow::Owned(ids::unwrap("toolu_", &id).into_owned()),
     }
 }
 
-fn arguments<'a>(members: &Members<'a>) -> Cow<'a, str> {
-    match members.get("input").filter(|raw| !matches!(*raw, "null" | "\"\"")) {
-        Some(raw) => Text::of(raw).map_or(Cow::Borrowed(raw), Text::decode),
-        None => "{}".into(),
+/// Reads what can stand in a message and in a tool's result.
+fn material<'a>(members: &Members<'a>, kind: &str, parts: &mut Vec<Part<'a>>, dropped: &mut Dropped) {
+    match kind {
+        "text" => push_text(string(members, "text"), present(members, "cache_control"), parts),
+        "image" => match source(members, "image/png") {
+            Some(source) => parts.push(Part::Image { source, detail: None }),
+            None => dropped.add("messages.image"),
+        },
+        "document" => document(members, parts, dropped),
+        "search_result" => {
+            let head = [string(members, "title"), string(members, "source")];
+            let mut text = head.into_iter().flatten().collect::<Vec<_>>().join("\n");
+            text.push_str("\n\n");
+            text.push_str(&texts(members.get("content")));
+            push_text(
+                Some(text.trim().to_owned().into()),
+                present(members, "cache_control"),
+                parts,
+            );
+        }
+        // The vendor would show the model the tool's definition here; elsewhere it was shown from the beginning.
+        "tool_reference" => {
+            let name = string(members, "tool_name").unwrap_or_default();
+            parts.push(Part::text(format!("The tool {name} can be called.")));
+        }
+        // Among them what the vendor's own tools did (`server_tool_use` and its results): those are mostly sealed, and
+        // what the model said of them follows as text.
+        kind => dropped.add(format!("messages.{kind}")),
     }
 }
 
-fn tool_result<'a>(members: &Members<'a>, dropped: &mut Dropped) -> ToolResult<'a> {
-    let mut parts = Vec::new();
-    content(members.get("content"), &mut parts, dropped);
-    ToolResult {
-        call: id(members, "tool_use_id"),
-        parts,
-        is_error: members.get("is_error") == Some("true"),
+fn push_text<'a>(text: Option<Cow<'a, str>>, cache_control: Option<&'a RawValue>, parts: &mut Vec<Part<'a>>) {
+    if let Some(text) = text.filter(|text| !text.is_empty()) {
+        parts.push(Part::Text { text, cache_control });
     }
 }
 
-fn loaded(tool: Cow<'_, str>) -> Part<'_> {
-    Part::text(format!("The tool {tool} can be called now."))
+/// All text of some content.
+fn texts(raw: Option<&str>) -> String {
+    let texts = items(raw).into_iter().filter_map(|item| match item {
+        Item::Text(text) => Some(text),
+        Item::Block(members, _) => string(&members, "text"),
+    });
+    texts.collect::<Vec<_>>().join("\n\n")
 }
 
-fn source<'a>(source: &Members<'a>) -> Option<Source<'a>> {
-    match text(source, "type").as_deref() {
-        Some("base64") => Some(Source::Base64 {
-            media_type: text(source, "media_type")?,
-            data: text(source, "data")?,
+/// `source`, `None` where it is of no kind that is known.
+fn source<'a>(members: &Members<'a>, media_type: &'static str) -> Option<Source<'a>> {
+    let source = members.get("source").and_then(Members::of)?;
+    match &*string(&source, "type")? {
+        "base64" => Some(Source::Base64 {
+            media_type: string(&source, "media_type").unwrap_or(Cow::Borrowed(media_type)),
+            data: string(&source, "data")?,
         }),
-        Some("text") => Some(Source::Text(text(source, "data")?)),
-        Some("url") => Some(Source::Url(text(source, "url")?)),
-        Some("file") => Some(Source::File(text(source, "file_id")?)),
+        "text" => string(&source, "data").map(Source::Text),
+        "url" => string(&source, "url").map(Source::Url),
+        "file" => string(&source, "file_id").map(Source::File),
         _ => None,
     }
 }
 
-fn image<'a>(members: &Members<'a>) -> Option<Part<'a>> {
-    Some(Part::Image {
-        source: source(&object(members, "source"))?,
-        detail: None,
-    })
-}
-
 fn document<'a>(members: &Members<'a>, parts: &mut Vec<Part<'a>>, dropped: &mut Dropped) {
-    let from = object(members, "source");
-    let name = text(members, "title");
-    if let Some(source) = source(&from) {
+    let name = string(members, "title").filter(|name| !name.is_empty());
+    let citations = members.get("citations").and_then(Members::of).unwrap_or_default();
+    if citations.parse("enabled") == Some(true) {
+        dropped.add("messages.document.citations");
+    }
+    // What the client says about the document is for the model too.
+    push_text(string(members, "context"), None, parts);
+    if let Some(source) = source(members, "application/pdf") {
         parts.push(Part::Document { source, name });
         return;
     }
-    // A document made of blocks: its text is one, its images stand behind it.
-    let mut inner = Vec::new();
-    content(from.get("content"), &mut inner, dropped);
-    let mut words = Vec::new();
-    inner.retain(|part| match part {
-        Part::Text { text, .. } => {
-            words.push(text.clone());
-            false
-        }
-        _ => true,
-    });
-    if !words.is_empty() {
-        parts.push(Part::Document {
-            source: Source::Text(words.join("\n\n").into()),
-            name,
-        });
-    }
-    parts.append(&mut inner);
-}
-
-fn search_result<'a>(members: &Members<'a>) -> Option<Part<'a>> {
-    let mut lines: Vec<_> = ["title", "source"]
-        .into_iter()
-        .filter_map(|key| text(members, key))
-        .collect();
-    lines.extend(words(members.get("content")));
-    (!lines.is_empty()).then(|| Part::text(lines.join("\n")))
-}
-
-/// What a tool of the vendor's found or printed, as far as it is text.
-fn of_server_tool<'a>(members: &Members<'a>) -> Option<Part<'a>> {
-    let words = words(members.get("content"));
-    (!words.is_empty()).then(|| Part::text(words.join("\n")))
-}
-
-/// The texts in what holds texts somewhere: a string, a list, a block, a document in a block.
-fn words(raw: Option<&str>) -> Vec<Cow<'_, str>> {
-    let Some(raw) = raw else { return Vec::new() };
-    if let Some(text) = Text::of(raw) {
-        return Some(text.decode())
-            .filter(|text| !text.is_empty())
-            .into_iter()
-            .collect();
-    }
-    if let Some(list) = elements(raw) {
-        return list.into_iter().flat_map(|raw| words(Some(raw))).collect();
-    }
-    let members = Members::of(raw).unwrap_or_default();
-    let mut found: Vec<_> = ["title", "url", "text", "stdout", "stderr", "error_code", "tool_name"]
-        .into_iter()
-        .filter_map(|key| text(&members, key))
-        .collect();
-    if text(&members, "type").is_some_and(|kind| kind == "text") {
-        found.extend(text(&members, "data"));
-    }
-    for key in ["content", "source", "tool_references"] {
-        if members.get(key).is_some_and(|raw| raw.starts_with(['{', '['])) {
-            found.extend(words(members.get(key)));
+    let inner = members.get("source").and_then(Members::of).unwrap_or_default();
+    let Some(content) = present(&inner, "content").map(RawValue::get) else {
+        dropped.add("messages.document");
+        return;
+    };
+    let source = Source::Text(texts(Some(content)).into());
+    parts.push(Part::Document { source, name });
+    for item in items(Some(content)) {
+        if let Item::Block(members, kind) = item
+            && kind == "image"
+        {
+            material(&members, &kind, parts, dropped);
         }
     }
-    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(content: &str) -> (String, Vec<String>) {
+        let mut dropped = Dropped::default();
+        let body = format!(r#"{{"role":"user","content":{content}}}"#);
+        let message = message(&body, &mut dropped).unwrap();
+        let dropped = dropped.iter().map(|(name, _)| name.to_owned()).collect();
+        (format!("{:?}", message.parts), dropped)
+    }
+
+    #[test]
+    fn a_string_is_one_text_block() {
+        let as_block = r#"[{"type":"text","text":"a\nb"}]"#;
+        assert_eq!(read(r#""a\nb""#), read(as_block));
+        assert_eq!(read(r#"["a\nb"]"#), read(as_block));
+        assert_eq!(read(r#"[{"text":"a\nb"}]"#), read(as_block));
+        for nothing in ["null", "[]", r#""""#, "[null,7]", r#"[{"type":"text","text":""}]"#] {
+            assert_eq!(read(nothing).0, "[]", "{nothing}");
+        }
+    }
+
+    #[test]
+    fn blocks_are_read_as_what_they_are_or_dropped_by_name() {
+        for (block, holds, gone) in [
+            (
+                r#"{"type":"image","source":{"type":"url","url":"http://x/a.png"}}"#,
+                "Url(",
+                "",
+            ),
+            (r#"{"type":"image","source":{"type":"film"}}"#, "[]", "messages.image"),
+            (
+                r#"{"type":"document","source":{"type":"text","media_type":"text/plain","data":"D"},"title":"T"}"#,
+                "\"T\"",
+                "",
+            ),
+            (
+                r#"{"type":"document","source":{"type":"base64","data":"JVBE"}}"#,
+                "application/pdf",
+                "",
+            ),
+            (
+                r#"{"type":"document","source":{"type":"content","content":[{"type":"text","text":"A"},{"type":"text","text":"B"}]}}"#,
+                "Text(\"A\\n\\nB\")",
+                "",
+            ),
+            (
+                r#"{"type":"document","source":{"type":"content","content":"A"},"citations":{"enabled":true}}"#,
+                "Text(\"A\")",
+                "messages.document.citations",
+            ),
+            (r#"{"type":"document"}"#, "[]", "messages.document"),
+            (
+                r#"{"type":"search_result","source":"http://x","title":"T","content":[{"type":"text","text":"A"}]}"#,
+                "T\\nhttp://x\\n\\nA",
+                "",
+            ),
+            (
+                r#"{"type":"thinking","thinking":"hm","signature":"muninn-1"}"#,
+                "muninn-1",
+                "",
+            ),
+            (r#"{"type":"redacted_thinking","data":"xyz"}"#, "xyz", ""),
+            (
+                r#"{"type":"server_tool_use","id":"s","name":"web_search","input":{}}"#,
+                "[]",
+                "messages.server_tool_use",
+            ),
+            (
+                r#"{"type":"web_search_tool_result","tool_use_id":"s","content":[]}"#,
+                "[]",
+                "messages.web_search_tool_result",
+            ),
+            (
+                r#"{"type":"container_upload","file_id":"f"}"#,
+                "[]",
+                "messages.container_upload",
+            ),
+            (
+                r#"{"type":"mid_conv_system","content":[{"type":"text","text":"S"}]}"#,
+                "<system-reminder>\\nS\\n</system-reminder>",
+                "",
+            ),
+            (r#"{"type":"compaction","content":"before"}"#, "before", ""),
+            (r#"{"type":"compaction","content":null}"#, "[]", ""),
+            (
+                r#"{"type":"tool_result","tool_use_id":"toolu_m_functions_2ebash_3a0","is_error":true,"content":"no"}"#,
+                "functions.bash:0",
+                "",
+            ),
+            (
+                r#"{"type":"tool_result","tool_use_id":"t","content":[{"type":"tool_reference","tool_name":"X"},{"type":"image","source":{"type":"base64","data":"AA"}}]}"#,
+                "image/png",
+                "",
+            ),
+            (
+                r#"{"type":"tool_use","id":"t","name":"Bash","input":{"a": 1.0}}"#,
+                r#"{\"a\": 1.0}"#,
+                "",
+            ),
+        ] {
+            let (parts, dropped) = read(&format!("[{block}]"));
+            assert!(parts.contains(holds), "{block}: {parts}");
+            assert_eq!(dropped.join(","), gone, "{block}");
+        }
+    }
 }

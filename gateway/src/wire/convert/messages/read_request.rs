@@ -2,36 +2,23 @@
 
 use std::borrow::Cow;
 
+use serde_json::value::RawValue;
+
 use super::super::ConvertError;
-use super::super::request::{Dropped, OutputShape, Reasoning, Request, Sampling, Tool, ToolChoice};
-use super::look::{marker, object, text, unread};
-use super::read_content;
-use crate::wire::scan::{Text, elements};
-use crate::wire::{Members, ParseError};
+use super::super::request::{
+    Dropped, Message, OutputShape, Part, Reasoning, Request, Sampling, Speaker, Tool, ToolChoice,
+};
+use super::read_content::{content, message};
+use crate::wire::scan::elements;
+use crate::wire::{Members, ParseError, Text};
 
-/// The members that are read. All others (`context_management`, `mcp_servers`, `container`, `safeguards` and the like)
-/// ask for what only their own vendor does, and are left out by name.
-const READ: &[&str] = &[
-    "model",
-    "messages",
-    "system",
-    "tools",
-    "tool_choice",
-    "metadata",
-    "max_tokens",
-    "temperature",
-    "top_p",
-    "top_k",
-    "stop_sequences",
-    "stream",
-    "thinking",
-    "output_config",
-    "output_format",
-    "service_tier",
-];
-
-/// The longest name of an end user that every format takes. Claude Code puts a JSON object there, which is longer.
+/// The longest `user` that other formats' backends take, in bytes.
 const LONGEST_USER: usize = 64;
+
+/// How Claude Code begins the first block of its system text: a line for the vendor's accounts, `cch=` in which is
+/// another one in each request. The vendor takes it out before the model sees it. Any other backend would put it at
+/// the very beginning of the prompt, and nothing behind it would ever be found in a prefix cache again.
+const BILLING: &str = "x-anthropic-billing-header:";
 
 /// Reads a request; what has no neutral form is named in `dropped`.
 ///
@@ -41,109 +28,64 @@ pub(in super::super) fn read_request<'a>(
     members: &Members<'a>,
     dropped: &mut Dropped,
 ) -> Result<Request<'a>, ConvertError> {
-    let messages = members.get("messages").ok_or(ParseError::Missing("messages"))?;
-    let messages = elements(messages).ok_or(ParseError::WrongType("messages", "an array"))?;
-    unread(members, READ, "", dropped);
-    if text(members, "service_tier").is_some_and(|tier| tier != "auto") {
-        dropped.add("service_tier");
-    }
-    let tools: Vec<_> = members
-        .elements("tools")
-        .into_iter()
-        .filter_map(|raw| tool(raw, dropped))
-        .collect();
-    let (tool_choice, parallel_tool_calls) = tool_choice(members, &tools, dropped);
-    Ok(Request {
-        model: text(members, "model").unwrap_or_default(),
-        stream: members.get("stream") == Some("true"),
-        messages: read_content::messages(members, &messages, dropped)?,
-        tools,
-        tool_choice,
-        parallel_tool_calls,
+    let raw = members.get("messages").ok_or(ParseError::Missing("messages"))?;
+    let list = elements(raw).ok_or(ParseError::WrongType("messages", "an array"))?;
+    let mut messages = Vec::with_capacity(list.len() + 1);
+    messages.extend(system(present(members, "system"), dropped));
+    messages.extend(list.into_iter().filter_map(|raw| message(raw, dropped)));
+    let (tools, gone) = tools(members, dropped);
+    let mut request = Request {
+        model: string(members, "model").unwrap_or_default(),
+        stream: members.parse("stream").unwrap_or(false),
+        messages,
         sampling: sampling(members, dropped),
-        output: output(members, dropped),
-        reasoning: reasoning(members, dropped),
-        user: user(members, dropped),
         ..Request::default()
-    })
+    };
+    tool_choice(members, &tools, &gone, &mut request, dropped);
+    request.tools = tools;
+    thinking(members, &mut request.reasoning, dropped);
+    output(members, &mut request, dropped);
+    metadata(members, &mut request, dropped);
+    others(members, dropped);
+    Ok(request)
 }
 
-fn tool<'a>(raw: &'a str, dropped: &mut Dropped) -> Option<Tool<'a>> {
-    let members = Members::of(raw).unwrap_or_default();
-    let schema = members.raw("input_schema").filter(|raw| raw.get().starts_with('{'));
-    let kind = text(&members, "type").unwrap_or("custom".into());
-    // A tool of the vendor's own: it runs there, or its schema is known there only.
-    if schema.is_none() && kind != "custom" {
-        dropped.add(format!("tools.{kind}"));
-        return None;
-    }
-    let read = [
-        "type",
-        "name",
-        "description",
-        "input_schema",
-        "strict",
-        "cache_control",
-        // How its arguments are streamed, which each backend does in its own way anyway.
-        "eager_input_streaming",
-    ];
-    unread(&members, &read, "tools.", dropped);
-    let Some(name) = text(&members, "name") else {
-        dropped.add("tools");
-        return None;
-    };
-    Some(Tool {
-        name,
-        description: text(&members, "description"),
-        schema: schema.map(Cow::Borrowed),
-        strict: members.parse("strict"),
-        cache_control: marker(&members),
-    })
+/// The value of `key` unless it is null.
+pub(super) fn present<'a>(members: &Members<'a>, key: &str) -> Option<&'a RawValue> {
+    members.raw(key).filter(|value| value.get() != "null")
 }
 
-/// Whether tools must be called, and whether several may be at once. A choice goes with the tools that it speaks of.
-fn tool_choice<'a>(
-    members: &Members<'a>,
-    tools: &[Tool<'_>],
-    dropped: &mut Dropped,
-) -> (Option<ToolChoice<'a>>, Option<bool>) {
-    if tools.is_empty() {
-        return (None, None);
-    }
-    let choice = object(members, "tool_choice");
-    let parallel = choice
-        .parse("disable_parallel_tool_use")
-        .map(|disabled: bool| !disabled);
-    let chosen = match text(&choice, "type").as_deref() {
-        Some("auto") => Some(ToolChoice::Auto),
-        Some("none") => Some(ToolChoice::None),
-        Some("any") => Some(ToolChoice::Required),
-        Some("tool") => {
-            let named = text(&choice, "name").filter(|name| tools.iter().any(|tool| tool.name == *name));
-            if named.is_none() {
-                dropped.add("tool_choice");
-            }
-            named.map(ToolChoice::Tool)
+/// The value of `key` where it is a string.
+pub(super) fn string<'a>(members: &Members<'a>, key: &str) -> Option<Cow<'a, str>> {
+    members.text(key).map(Text::decode)
+}
+
+fn system<'a>(raw: Option<&'a RawValue>, dropped: &mut Dropped) -> Option<Message<'a>> {
+    let mut parts = content(raw.map(RawValue::get), dropped);
+    parts.retain_mut(|part| {
+        let Part::Text { text, .. } = part else { return true };
+        if !text.starts_with(BILLING) {
+            return true;
         }
-        Some(_) => {
-            dropped.add("tool_choice");
-            None
-        }
-        None => None,
-    };
-    (chosen, parallel)
+        dropped.add("system.x-anthropic-billing-header");
+        let (_, rest) = text.split_once('\n').unwrap_or_default();
+        *text = Cow::Owned(rest.trim_start_matches('\n').to_owned());
+        !text.is_empty()
+    });
+    (!parts.is_empty()).then_some(Message {
+        speaker: Speaker::System,
+        parts,
+    })
 }
 
 fn sampling<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Sampling<'a> {
-    let mut number = |key: &str| {
-        let raw = members.raw(key).filter(|raw| raw.get() != "null")?;
-        let is_number = raw
-            .get()
-            .starts_with(|first: char| first == '-' || first.is_ascii_digit());
-        if !is_number {
-            dropped.add(key);
+    let mut number = |key: &'static str| {
+        let value = present(members, key)?;
+        if value.get().parse::<f64>().is_ok() {
+            return Some(value);
         }
-        is_number.then_some(raw)
+        dropped.add(key);
+        None
     };
     Sampling {
         max_tokens: number("max_tokens"),
@@ -153,56 +95,267 @@ fn sampling<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Sampling<'a> {
         stop: members
             .elements("stop_sequences")
             .into_iter()
-            .filter_map(Text::of)
-            .map(Text::decode)
-            .filter(|text| !text.is_empty())
+            .filter_map(|stop| Text::of(stop).map(Text::decode))
             .collect(),
         ..Sampling::default()
     }
 }
 
-/// `output_config.format`, or `output_format` as it was called before.
-fn output<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Option<OutputShape<'a>> {
-    let config = object(members, "output_config");
-    unread(&config, &["effort", "format"], "output_config.", dropped);
-    let format = Members::of(config.get("format").or_else(|| members.get("output_format"))?)?;
-    match text(&format, "type").as_deref() {
-        Some("json_schema") => Some(OutputShape::Schema {
-            name: text(&format, "name"),
-            schema: format.raw("schema").filter(|raw| raw.get().starts_with('{'))?,
-            strict: None,
-        }),
-        Some("text") | None => None,
-        Some(kind) => {
-            dropped.add(format!("output_config.format.{kind}"));
-            None
+/// The tools that a client runs, and the names of those that only the vendor can.
+fn tools<'a>(members: &Members<'a>, dropped: &mut Dropped) -> (Vec<Tool<'a>>, Vec<Cow<'a, str>>) {
+    let (mut tools, mut gone) = (Vec::new(), Vec::new());
+    for raw in members.elements("tools") {
+        let tool = Members::of(raw).unwrap_or_default();
+        let kind = string(&tool, "type").unwrap_or(Cow::Borrowed("custom"));
+        let schema = present(&tool, "input_schema");
+        let name = string(&tool, "name").filter(|name| !name.is_empty());
+        match name {
+            Some(name) if kind == "custom" || schema.is_some() => {
+                for (key, value) in tool.iter() {
+                    drop_of_tool(key, value.get(), dropped);
+                }
+                tools.push(Tool {
+                    name,
+                    description: string(&tool, "description"),
+                    schema: schema.map(Cow::Borrowed),
+                    strict: tool.parse("strict"),
+                    cache_control: present(&tool, "cache_control"),
+                });
+            }
+            name => {
+                dropped.add(format!("tools.{kind}"));
+                gone.extend(name);
+            }
+        }
+    }
+    (tools, gone)
+}
+
+/// Names what other formats cannot say of a tool, where it says something.
+fn drop_of_tool(key: &str, value: &str, dropped: &mut Dropped) {
+    match key {
+        // How its arguments are streamed changes nothing else.
+        "type" | "name" | "description" | "input_schema" | "strict" | "cache_control" | "eager_input_streaming" => {}
+        _ if matches!(value, "null" | "false" | "[]") => {}
+        _ => dropped.add(format!("tools.{key}")),
+    }
+}
+
+fn tool_choice<'a>(
+    members: &Members<'a>,
+    tools: &[Tool<'a>],
+    gone: &[Cow<'a, str>],
+    request: &mut Request<'a>,
+    dropped: &mut Dropped,
+) {
+    let Some(choice) = members.get("tool_choice").and_then(Members::of) else {
+        return;
+    };
+    let kind = string(&choice, "type").unwrap_or_default();
+    let read = match &*kind {
+        "auto" => Some(ToolChoice::Auto),
+        "none" => Some(ToolChoice::None),
+        "any" if !tools.is_empty() => Some(ToolChoice::Required),
+        "tool" => string(&choice, "name")
+            .filter(|name| !gone.contains(name))
+            .map(ToolChoice::Tool),
+        _ => None,
+    };
+    if read.is_none() {
+        dropped.add("tool_choice");
+    }
+    // A choice without tools is refused by most backends, and says nothing.
+    if !tools.is_empty() {
+        request.tool_choice = read;
+        let disabled: Option<bool> = choice.parse("disable_parallel_tool_use");
+        request.parallel_tool_calls = disabled.map(|disabled| !disabled);
+    }
+}
+
+/// `adaptive` leaves it to the model whether to think, which is what other formats say by saying nothing.
+fn thinking<'a>(members: &Members<'a>, reasoning: &mut Reasoning<'a>, dropped: &mut Dropped) {
+    let Some(thinking) = members.get("thinking").and_then(Members::of) else {
+        return;
+    };
+    match string(&thinking, "type").as_deref() {
+        Some("enabled") => {
+            reasoning.enabled = Some(true);
+            reasoning.budget = thinking.parse("budget_tokens");
+        }
+        Some("disabled") => reasoning.enabled = Some(false),
+        Some("adaptive") => {}
+        _ => dropped.add("thinking"),
+    }
+}
+
+fn output<'a>(members: &Members<'a>, request: &mut Request<'a>, dropped: &mut Dropped) {
+    // Its name before structured outputs had left their beta.
+    let mut format = members.get("output_format").and_then(Members::of);
+    if let Some(config) = members.get("output_config").and_then(Members::of) {
+        request.reasoning.effort = string(&config, "effort");
+        format = config.get("format").and_then(Members::of).or(format);
+        for (key, value) in config.iter() {
+            if !matches!(key, "effort" | "format") && value.get() != "null" {
+                dropped.add(format!("output_config.{key}"));
+            }
+        }
+    }
+    let Some(format) = format else { return };
+    match present(&format, "schema") {
+        Some(schema) => {
+            request.output = Some(OutputShape::Schema {
+                name: string(&format, "name"),
+                schema,
+                strict: None,
+            });
+        }
+        None => dropped.add("output_config.format"),
+    }
+}
+
+fn metadata<'a>(members: &Members<'a>, request: &mut Request<'a>, dropped: &mut Dropped) {
+    let Some(metadata) = members.get("metadata").and_then(Members::of) else {
+        return;
+    };
+    for (key, value) in metadata.iter() {
+        match key {
+            _ if value.get() == "null" => {}
+            "user_id" => request.user = string(&metadata, key).filter(|user| user.len() <= LONGEST_USER),
+            key => dropped.add(format!("metadata.{key}")),
+        }
+    }
+    if request.user.is_none() && present(&metadata, "user_id").is_some() {
+        dropped.add("metadata.user_id");
+    }
+}
+
+/// Names every other field that says something.
+fn others(members: &Members<'_>, dropped: &mut Dropped) {
+    for (key, value) in members.iter() {
+        match key {
+            "model" | "messages" | "system" | "stream" | "max_tokens" | "temperature" | "top_p" | "top_k"
+            | "stop_sequences" | "tools" | "tool_choice" | "thinking" | "output_config" | "output_format"
+            | "metadata" => {}
+            // A marker like those on the parts; backends of other formats cache what they can by themselves.
+            "cache_control" => {}
+            _ if matches!(value.get(), "null" | "[]" | "{}") => {}
+            key => dropped.add(key),
         }
     }
 }
 
-fn reasoning<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Reasoning<'a> {
-    let thinking = object(members, "thinking");
-    // `display` says how much of the thinking is shown, not how much there is.
-    unread(&thinking, &["type", "budget_tokens", "display"], "thinking.", dropped);
-    let enabled = match text(&thinking, "type").as_deref() {
-        Some("enabled" | "adaptive") => Some(true),
-        Some("disabled") => Some(false),
-        _ => None,
-    };
-    Reasoning {
-        effort: text(&object(members, "output_config"), "effort"),
-        budget: thinking.parse("budget_tokens").filter(|_| enabled != Some(false)),
-        enabled,
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn user<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Option<Cow<'a, str>> {
-    let metadata = object(members, "metadata");
-    unread(&metadata, &["user_id"], "metadata.", dropped);
-    let user = text(&metadata, "user_id")?;
-    if user.len() > LONGEST_USER {
-        dropped.add("metadata.user_id");
-        return None;
+    fn read(body: &str) -> (Request<'_>, Vec<String>) {
+        let mut dropped = Dropped::default();
+        let request = read_request(&Members::of(body).unwrap(), &mut dropped).unwrap();
+        let dropped = dropped.iter().map(|(name, _)| name.to_owned()).collect();
+        (request, dropped)
     }
-    Some(user)
+
+    /// The texts of a message, each on its own.
+    fn texts<'r>(message: &'r Message<'_>) -> Vec<&'r str> {
+        let texts = message.parts.iter().map(|part| match part {
+            Part::Text { text, .. } => &**text,
+            _ => "?",
+        });
+        texts.collect()
+    }
+
+    #[test]
+    fn what_changes_with_each_request_does_not_begin_the_prompt() {
+        for (system, left) in [
+            (
+                r#"[{"type":"text","text":"x-anthropic-billing-header: cch=1;"},{"type":"text","text":"B"}]"#,
+                "B",
+            ),
+            (r#""x-anthropic-billing-header: cch=2;\n\nB""#, "B"),
+            (r#"[{"type":"text","text":"B"},{"type":"text","text":""}]"#, "B"),
+            (r#""B x-anthropic-billing-header:""#, "B x-anthropic-billing-header:"),
+        ] {
+            let body = format!(r#"{{"model":"m","messages":[],"system":{system}}}"#);
+            let (request, _) = read(&body);
+            assert_eq!(request.messages.len(), 1, "{system}");
+            assert_eq!(texts(&request.messages[0]), vec![left], "{system}");
+        }
+        let (request, dropped) = read(r#"{"model":"m","messages":[],"system":"x-anthropic-billing-header: cch=1;"}"#);
+        assert!(request.messages.is_empty());
+        assert_eq!(dropped, vec!["system.x-anthropic-billing-header"]);
+    }
+
+    #[test]
+    fn tools_of_the_vendor_go_and_take_the_choice_that_names_them_along() {
+        let (request, dropped) = read(
+            r#"{"model":"m","messages":[],"tools":[{"type":"web_search_20250305","name":"web_search","max_uses":8},
+            {"name":"Bash","input_schema":{"type":"object"},"defer_loading":false,"input_examples":[{}]},
+            {"type":"custom","name":"Now"}],"tool_choice":{"type":"tool","name":"web_search","disable_parallel_tool_use":true}}"#,
+        );
+        let names: Vec<_> = request.tools.iter().map(|tool| &*tool.name).collect();
+        assert_eq!(names, ["Bash", "Now"]);
+        assert_eq!(request.tool_choice, None);
+        assert_eq!(request.parallel_tool_calls, Some(false));
+        assert_eq!(
+            dropped,
+            ["tool_choice", "tools.input_examples", "tools.web_search_20250305"]
+        );
+    }
+
+    #[test]
+    fn a_choice_is_read_whatever_it_is() {
+        for (choice, read_as) in [
+            (r#"{"type":"auto"}"#, Some(ToolChoice::Auto)),
+            (r#"{"type":"any"}"#, Some(ToolChoice::Required)),
+            (r#"{"type":"none"}"#, Some(ToolChoice::None)),
+            (r#"{"type":"tool","name":"T"}"#, Some(ToolChoice::Tool("T".into()))),
+            (r#"{"type":"some"}"#, None),
+            ("null", None),
+        ] {
+            let body =
+                format!(r#"{{"messages":[],"tools":[{{"name":"T","input_schema":{{}}}}],"tool_choice":{choice}}}"#);
+            assert_eq!(read(&body).0.tool_choice, read_as, "{choice}");
+        }
+    }
+
+    #[test]
+    fn thinking_effort_and_format_are_read() {
+        let (request, dropped) = read(
+            r#"{"messages":[],"thinking":{"type":"enabled","budget_tokens":2048},
+            "output_config":{"effort":"high","format":{"type":"json_schema","schema":{"type":"object"}},"task_budget":{}},
+            "context_management":{"edits":[{"type":"x"}]},"safeguards":{"a":1},"betas":[],"container":null}"#,
+        );
+        assert_eq!(request.reasoning.budget, Some(2048));
+        assert_eq!(request.reasoning.enabled, Some(true));
+        assert_eq!(request.reasoning.effort.as_deref(), Some("high"));
+        assert!(matches!(request.output, Some(OutputShape::Schema { .. })));
+        assert_eq!(
+            dropped,
+            ["context_management", "output_config.task_budget", "safeguards"]
+        );
+    }
+
+    #[test]
+    fn a_user_is_kept_where_others_take_it() {
+        let (request, dropped) = read(r#"{"messages":[],"metadata":{"user_id":"u1"}}"#);
+        assert_eq!((request.user.as_deref(), dropped.len()), (Some("u1"), 0));
+        let long = format!(r#"{{"messages":[],"metadata":{{"user_id":"{}"}}}}"#, "u".repeat(65));
+        let (request, dropped) = read(&long);
+        assert_eq!(request.user, None);
+        assert_eq!(dropped, ["metadata.user_id"]);
+    }
+
+    #[test]
+    fn no_shape_of_a_body_breaks_it() {
+        for body in [
+            r#"{"messages":[null,1,"x",[],{},{"role":7,"content":{}},{"role":"user","content":[null,1,"x",{"type":3}]}]}"#,
+            r#"{"messages":[],"system":7,"tools":{},"tool_choice":"auto","thinking":true,"output_config":[],"metadata":1}"#,
+            r#"{"messages":[],"tools":[1,null,{}],"stop_sequences":[1,"x"],"temperature":"warm","stream":"yes"}"#,
+        ] {
+            read(body);
+        }
+        let mut dropped = Dropped::default();
+        assert!(read_request(&Members::default(), &mut dropped).is_err());
+        assert!(read_request(&Members::of(r#"{"messages":{}}"#).unwrap(), &mut dropped).is_err());
+    }
 }

@@ -1,150 +1,40 @@
 //! An answer for a client.
-//!
-//! Clients put blocks together by their index and stop at the first thing that is out of place, so a block is only begun
-//! when it has something to say. Why the model stopped is written at the end, together with what the answer cost: many
-//! backends tell that last.
 
 use super::super::answer::{Answer, Block, BlockKind, Event, Failure, Stop, Usage};
 use super::super::{AnswerContext, WriteAnswer, ids};
-use super::shape::{Content, Delta, Ending, Error, Input, Message, StreamEvent, ending, usage};
-
-/// What ids of calls begin with, as this format's clients expect.
-const CALL: &str = "toolu_";
+use super::sent::{Content, Delta, Ending, Failed, Message, Sent, emit};
+use super::usage::Counted;
+use super::{REDACTED, SEAL, object};
 
 /// Writes the events of one answer.
 pub(in super::super) struct Writer {
     context: AnswerContext,
-    id: String,
-    current: Option<Current>,
     /// The index of the next block.
     next: usize,
-    has_calls: bool,
+    current: Option<Current>,
+    called: bool,
     usage: Usage,
     stop: Option<Stop>,
 }
 
 /// The block that is open.
 struct Current {
-    block: usize,
     kind: BlockKind,
-    /// Its index, once it has begun for the client.
+    /// Its index, once the client knows of it: one that stays empty is never shown, because a client would send it
+    /// back and the next backend refuse it.
     index: Option<usize>,
-    /// Whether a call has had any of its arguments.
-    argued: bool,
-    seal: String,
 }
 
 impl Writer {
     pub(in super::super) fn new(context: AnswerContext) -> Writer {
         Writer {
-            id: format!("msg_{}", context.id),
             context,
-            current: None,
             next: 0,
-            has_calls: false,
+            current: None,
+            called: false,
             usage: Usage::default(),
             stop: None,
         }
-    }
-
-    fn message<'c>(&'c self, content: Vec<Content<'c>>, ending: Ending<'c>, cost: Usage) -> Message<'c> {
-        Message {
-            id: &self.id,
-            r#type: "message",
-            role: "assistant",
-            model: &self.context.model,
-            content,
-            ending,
-            usage: usage(cost),
-        }
-    }
-
-    fn open(&mut self, block: usize, kind: &BlockKind, out: &mut String) {
-        self.close(out);
-        let is_call = matches!(kind, BlockKind::ToolCall { .. });
-        let mut current = Current {
-            block,
-            kind: kind.clone(),
-            index: None,
-            argued: false,
-            seal: String::new(),
-        };
-        if is_call {
-            self.has_calls = true;
-            current.begin(&mut self.next, out);
-        }
-        self.current = Some(current);
-    }
-
-    fn delta(&mut self, block: usize, text: &str, out: &mut String) {
-        let Some(current) = self.current.as_mut().filter(|current| current.block == block) else {
-            return;
-        };
-        let delta = match current.kind {
-            BlockKind::SealedThinking => return,
-            BlockKind::Text | BlockKind::Refusal => Delta::Text { text },
-            BlockKind::Thinking => Delta::Thinking { thinking: text },
-            BlockKind::ToolCall { .. } => {
-                // A client that reads JSON of blanks alone fails.
-                if !current.argued && text.trim().is_empty() {
-                    return;
-                }
-                current.argued = true;
-                Delta::InputJson { partial_json: text }
-            }
-        };
-        if !text.is_empty() {
-            let index = current.begin(&mut self.next, out);
-            send(&StreamEvent::ContentBlockDelta { index, delta }, out);
-        }
-    }
-
-    /// Closes what is open. A block that never had anything to say never was.
-    fn close(&mut self, out: &mut String) {
-        let Some(mut current) = self.current.take() else { return };
-        if !current.seal.is_empty() {
-            current.begin(&mut self.next, out);
-        }
-        let Some(index) = current.index else { return };
-        let last = match current.kind {
-            BlockKind::Thinking if !current.seal.is_empty() => Some(Delta::Signature {
-                signature: &current.seal,
-            }),
-            // Every client takes it for the empty object, also one that parses what came without looking.
-            BlockKind::ToolCall { .. } if !current.argued => Some(Delta::InputJson { partial_json: "{}" }),
-            _ => None,
-        };
-        if let Some(delta) = last {
-            send(&StreamEvent::ContentBlockDelta { index, delta }, out);
-        }
-        send(&StreamEvent::ContentBlockStop { index }, out);
-    }
-}
-
-impl Current {
-    /// Begins the block for the client, if it has not, and returns its index.
-    fn begin(&mut self, next: &mut usize, out: &mut String) -> usize {
-        if let Some(index) = self.index {
-            return index;
-        }
-        let index = *next;
-        *next += 1;
-        self.index = Some(index);
-        let content_block = match &self.kind {
-            BlockKind::Text | BlockKind::Refusal => Content::Text { text: "" },
-            BlockKind::Thinking => Content::Thinking {
-                thinking: "",
-                signature: "",
-            },
-            BlockKind::SealedThinking => Content::RedactedThinking { data: &self.seal },
-            BlockKind::ToolCall { id, name } => Content::ToolUse {
-                id: ids::wrap(CALL, id),
-                name,
-                input: Input::Empty {},
-            },
-        };
-        send(&StreamEvent::ContentBlockStart { index, content_block }, out);
-        index
     }
 }
 
@@ -152,76 +42,359 @@ impl WriteAnswer for Writer {
     fn event(&mut self, event: &Event, out: &mut String) {
         match event {
             Event::Start { .. } => {
-                let message = self.message(Vec::new(), Ending::default(), self.usage);
-                send(&StreamEvent::MessageStart { message }, out);
+                let message = self.message(Vec::new(), Usage::default(), None);
+                emit(out, &Sent::MessageStart { message });
             }
-            Event::Open { block, kind } => self.open(*block, kind, out),
-            Event::Delta { block, text } => self.delta(*block, text, out),
-            Event::Seal { block, seal } => {
-                if let Some(current) = self.current.as_mut().filter(|current| current.block == *block) {
-                    current.seal.clone_from(seal);
+            Event::Open { kind, .. } => {
+                self.current = Some(Current {
+                    kind: kind.clone(),
+                    index: None,
+                });
+                if matches!(kind, BlockKind::ToolCall { .. }) {
+                    self.called = true;
+                    self.shown(None, out);
                 }
             }
-            Event::Close { block } => {
-                if self.current.as_ref().is_some_and(|current| current.block == *block) {
-                    self.close(out);
+            Event::Delta { text, .. } => self.delta(text, out),
+            Event::Seal { seal, .. } => self.seal(seal, out),
+            Event::Close { .. } => {
+                if let Some(index) = self.current.take().and_then(|current| current.index) {
+                    emit(out, &Sent::ContentBlockStop { index });
                 }
             }
             Event::Usage(usage) => self.usage.update(*usage),
+            // It goes out with the usage, of which more may come.
             Event::Stop(stop) => self.stop = Some(stop.clone()),
-            Event::End => {
-                self.close(out);
-                let delta = ending(self.stop.as_ref(), self.has_calls);
-                let usage = usage(self.usage);
-                send(&StreamEvent::MessageDelta { delta, usage }, out);
-                send(&StreamEvent::MessageStop, out);
-            }
-            Event::Failed(Failure { kind, message }) => {
-                let error = Error {
-                    r#type: kind.anthropic_type(),
-                    message,
-                };
-                send(&StreamEvent::Error { error }, out);
-            }
+            Event::End => self.end(out),
+            Event::Failed(failed) => fail(failed, out),
         }
     }
 
     fn whole(&mut self, answer: &Answer) -> String {
-        let content: Vec<_> = answer.blocks.iter().filter_map(content).collect();
-        let is_call = |content: &Content<'_>| matches!(content, Content::ToolUse { .. });
-        let ending = ending(answer.stop.as_ref(), content.iter().any(is_call));
-        json(&self.message(content, ending, answer.usage))
+        self.called = answer
+            .blocks
+            .iter()
+            .any(|block| matches!(block.kind, BlockKind::ToolCall { .. }));
+        let content = answer.blocks.iter().filter_map(content).collect();
+        let stop = answer.stop.as_ref().or(Some(&Stop::Done));
+        serde_json::to_string(&self.message(content, answer.usage, stop)).unwrap_or_default()
     }
 }
 
-/// A whole block, `None` where a stream would not have begun it.
+impl Writer {
+    fn message<'w>(&'w self, content: Vec<Content<'w>>, usage: Usage, stop: Option<&'w Stop>) -> Message<'w> {
+        Message {
+            id: format!("msg_{}", self.context.id),
+            kind: "message",
+            role: "assistant",
+            model: &self.context.model,
+            content,
+            stop_reason: stop.map(|stop| reason(stop, self.called)),
+            stop_sequence: stop.and_then(sequence),
+            usage: Counted::from(usage),
+        }
+    }
+
+    /// The index of the open block, which the client is told of before anything of it comes.
+    fn shown(&mut self, data: Option<&str>, out: &mut String) -> Option<usize> {
+        let current = self.current.as_mut()?;
+        if current.index.is_none() {
+            let index = self.next;
+            self.next += 1;
+            current.index = Some(index);
+            let content_block = match &current.kind {
+                BlockKind::Text | BlockKind::Refusal => Content::Text { text: "" },
+                BlockKind::Thinking => Content::Thinking {
+                    thinking: "",
+                    signature: "",
+                },
+                BlockKind::SealedThinking => Content::RedactedThinking {
+                    data: data.unwrap_or_default(),
+                },
+                BlockKind::ToolCall { id, name } => Content::ToolUse {
+                    id: ids::wrap("toolu_", id),
+                    name,
+                    input: object(""),
+                },
+            };
+            emit(out, &Sent::ContentBlockStart { index, content_block });
+        }
+        current.index
+    }
+
+    fn delta(&mut self, text: &str, out: &mut String) {
+        let delta = match self.current.as_ref().map(|current| &current.kind) {
+            _ if text.is_empty() => return,
+            Some(BlockKind::Text | BlockKind::Refusal) => Delta::Text { text },
+            Some(BlockKind::Thinking) => Delta::Thinking { thinking: text },
+            Some(BlockKind::ToolCall { .. }) => Delta::InputJson { partial_json: text },
+            Some(BlockKind::SealedThinking) | None => return,
+        };
+        if let Some(index) = self.shown(None, out) {
+            emit(out, &Sent::ContentBlockDelta { index, delta });
+        }
+    }
+
+    fn seal(&mut self, seal: &str, out: &mut String) {
+        let signature = untagged(seal);
+        match self.current.as_ref().map(|current| &current.kind) {
+            Some(BlockKind::SealedThinking) => {
+                self.shown(Some(signature), out);
+            }
+            Some(BlockKind::Thinking) => {
+                if let Some(index) = self.shown(None, out) {
+                    let delta = Delta::Signature { signature };
+                    emit(out, &Sent::ContentBlockDelta { index, delta });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, out: &mut String) {
+        let stop = self.stop.take().unwrap_or(Stop::Done);
+        let delta = Ending {
+            stop_reason: reason(&stop, self.called),
+            stop_sequence: sequence(&stop),
+        };
+        let usage = Counted::from(self.usage);
+        emit(out, &Sent::MessageDelta { delta, usage });
+        emit(out, &Sent::MessageStop);
+    }
+}
+
+fn fail(failed: &Failure, out: &mut String) {
+    let error = Failed {
+        kind: failed.kind.anthropic_type(),
+        message: &failed.message,
+    };
+    emit(out, &Sent::Error { error });
+}
+
+/// A seal as its backend wrote it. Seals of other vendors keep their tag: they mean nothing without it.
+fn untagged(seal: &str) -> &str {
+    seal.strip_prefix(SEAL)
+        .or_else(|| seal.strip_prefix(REDACTED))
+        .unwrap_or(seal)
+}
+
+/// A block of a whole answer, unless it is empty.
 fn content(block: &Block) -> Option<Content<'_>> {
-    let seal = block.seal.as_deref().unwrap_or_default();
-    Some(match &block.kind {
-        BlockKind::ToolCall { id, name } => Content::ToolUse {
-            id: ids::wrap(CALL, id),
-            name,
-            input: Input::of(&block.text),
-        },
-        BlockKind::SealedThinking if !seal.is_empty() => Content::RedactedThinking { data: seal },
-        BlockKind::Thinking if !block.text.is_empty() || !seal.is_empty() => Content::Thinking {
+    let seal = untagged(block.seal.as_deref().unwrap_or_default());
+    match &block.kind {
+        BlockKind::Text | BlockKind::Refusal => (!block.text.is_empty()).then_some(Content::Text { text: &block.text }),
+        BlockKind::Thinking => (!block.text.is_empty() || !seal.is_empty()).then_some(Content::Thinking {
             thinking: &block.text,
             signature: seal,
-        },
-        BlockKind::Text | BlockKind::Refusal if !block.text.is_empty() => Content::Text { text: &block.text },
-        _ => return None,
-    })
+        }),
+        BlockKind::SealedThinking => (!seal.is_empty()).then_some(Content::RedactedThinking { data: seal }),
+        BlockKind::ToolCall { id, name } => Some(Content::ToolUse {
+            id: ids::wrap("toolu_", id),
+            name,
+            input: object(&block.text),
+        }),
+    }
 }
 
-fn send(event: &StreamEvent<'_>, out: &mut String) {
-    out.push_str("event: ");
-    out.push_str(event.name());
-    out.push_str("\ndata: ");
-    out.push_str(&json(event));
-    out.push_str("\n\n");
+/// Clients run the calls of an answer if and only if this says `tool_use`.
+fn reason(stop: &Stop, called: bool) -> &'static str {
+    match stop {
+        Stop::Done | Stop::ToolCalls if called => "tool_use",
+        Stop::Done | Stop::ToolCalls => "end_turn",
+        Stop::Length => "max_tokens",
+        Stop::Sequence(_) => "stop_sequence",
+        Stop::Filtered => "refusal",
+        Stop::Paused => "pause_turn",
+    }
 }
 
-/// Nothing that is written here can fail: its keys are strings.
-fn json(value: &impl serde::Serialize) -> String {
-    serde_json::to_string(value).unwrap_or_default()
+fn sequence(stop: &Stop) -> Option<&str> {
+    match stop {
+        Stop::Sequence(sequence) => sequence.as_deref(),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::ReadAnswer;
+    use super::super::super::answer::FailureKind;
+    use super::super::Reader;
+    use super::*;
+
+    fn context() -> AnswerContext {
+        AnswerContext {
+            id: "01J".to_owned(),
+            model: "asked".to_owned(),
+            ..AnswerContext::default()
+        }
+    }
+
+    fn open(block: usize, kind: BlockKind) -> Event {
+        Event::Open { block, kind }
+    }
+
+    fn delta(block: usize, text: &str) -> Event {
+        let text = text.to_owned();
+        Event::Delta { block, text }
+    }
+
+    fn seal(block: usize, seal: &str) -> Event {
+        let seal = seal.to_owned();
+        Event::Seal { block, seal }
+    }
+
+    fn call(id: &str) -> BlockKind {
+        BlockKind::ToolCall {
+            id: id.to_owned(),
+            name: "T".to_owned(),
+        }
+    }
+
+    fn answer() -> Vec<Event> {
+        let usage = Usage {
+            input: Some(100),
+            cached: Some(60),
+            output: Some(9),
+            ..Usage::default()
+        };
+        vec![
+            Event::Start { model: None },
+            open(0, BlockKind::Thinking),
+            delta(0, "hm"),
+            seal(0, "muninn-1"),
+            Event::Close { block: 0 },
+            open(1, BlockKind::Text),
+            delta(1, ""),
+            Event::Close { block: 1 },
+            open(2, BlockKind::SealedThinking),
+            seal(2, "responses:x"),
+            Event::Close { block: 2 },
+            open(3, BlockKind::Refusal),
+            delta(3, "a\n\u{1f600}"),
+            Event::Close { block: 3 },
+            open(4, call("f.x:0")),
+            delta(4, r#"{"a":"#),
+            delta(4, "1}"),
+            Event::Close { block: 4 },
+            Event::Stop(Stop::Done),
+            Event::Usage(usage),
+            Event::End,
+        ]
+    }
+
+    fn written(events: &[Event]) -> String {
+        let mut writer = Writer::new(context());
+        let mut out = String::new();
+        events.iter().for_each(|event| writer.event(event, &mut out));
+        out
+    }
+
+    #[test]
+    fn a_stream_has_all_that_the_strictest_client_reads() {
+        let wanted = r#"event: message_start
+data: {"type":"message_start","message":{"id":"msg_01J","type":"message","role":"assistant","model":"asked","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}}}
+
+event: content_block_start
+data: {"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}
+
+event: content_block_delta
+data: {"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"hm"}}
+
+event: content_block_delta
+data: {"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"muninn-1"}}
+
+event: content_block_stop
+data: {"type":"content_block_stop","index":0}
+
+event: content_block_start
+data: {"type":"content_block_start","index":1,"content_block":{"type":"redacted_thinking","data":"responses:x"}}
+
+event: content_block_stop
+data: {"type":"content_block_stop","index":1}
+
+event: content_block_start
+data: {"type":"content_block_start","index":2,"content_block":{"type":"text","text":""}}
+
+event: content_block_delta
+data: {"type":"content_block_delta","index":2,"delta":{"type":"text_delta","text":"a\n😀"}}
+
+event: content_block_stop
+data: {"type":"content_block_stop","index":2}
+
+event: content_block_start
+data: {"type":"content_block_start","index":3,"content_block":{"type":"tool_use","id":"toolu_m_f_2ex_3a0","name":"T","input":{}}}
+
+event: content_block_delta
+data: {"type":"content_block_delta","index":3,"delta":{"type":"input_json_delta","partial_json":"{\"a\":"}}
+
+event: content_block_delta
+data: {"type":"content_block_delta","index":3,"delta":{"type":"input_json_delta","partial_json":"1}"}}
+
+event: content_block_stop
+data: {"type":"content_block_stop","index":3}
+
+event: message_delta
+data: {"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"input_tokens":40,"cache_creation_input_tokens":0,"cache_read_input_tokens":60,"output_tokens":9}}
+
+event: message_stop
+data: {"type":"message_stop"}
+
+"#;
+        assert_eq!(written(&answer()), wanted);
+    }
+
+    #[test]
+    fn a_whole_answer_says_the_same() {
+        let answer = Answer::collect(answer()).unwrap();
+        let body = Writer::new(context()).whole(&answer);
+        let content = r#""content":[{"type":"thinking","thinking":"hm","signature":"muninn-1"},{"type":"redacted_thinking","data":"responses:x"},{"type":"text","text":"a\n😀"},{"type":"tool_use","id":"toolu_m_f_2ex_3a0","name":"T","input":{"a":1}}],"stop_reason":"tool_use","#;
+        assert!(body.contains(content), "{body}");
+        assert!(body.contains(r#""input_tokens":40,"#), "{body}");
+    }
+
+    #[test]
+    fn what_is_written_reads_back() {
+        let stream = written(&answer());
+        let mut reader = Reader::default();
+        let mut events = Vec::new();
+        for data in stream.lines().filter_map(|line| line.strip_prefix("data: ")) {
+            reader.event("", data, &mut events);
+        }
+        let again = written(&events);
+        // Ids are wrapped again, and the seals of others are then seals of this format.
+        assert_eq!(
+            again.replace("toolu_m_toolu__m__f__2ex__3a0", "toolu_m_f_2ex_3a0"),
+            stream
+        );
+    }
+
+    #[test]
+    fn every_reason_has_its_name() {
+        for (stop, called, name) in [
+            (Stop::Done, false, "end_turn"),
+            (Stop::Done, true, "tool_use"),
+            (Stop::ToolCalls, true, "tool_use"),
+            (Stop::ToolCalls, false, "end_turn"),
+            (Stop::Length, true, "max_tokens"),
+            (Stop::Sequence(Some("X".to_owned())), false, "stop_sequence"),
+            (Stop::Sequence(None), false, "stop_sequence"),
+            (Stop::Filtered, false, "refusal"),
+            (Stop::Paused, false, "pause_turn"),
+        ] {
+            assert_eq!(reason(&stop, called), name, "{stop:?}");
+        }
+    }
+
+    #[test]
+    fn a_failure_is_an_event_of_its_own() {
+        let failed = Event::Failed(Failure {
+            kind: FailureKind::Overloaded,
+            message: "busy".to_owned(),
+        });
+        assert_eq!(
+            written(&[failed]),
+            "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"busy\"}}\n\n"
+        );
+    }
 }

@@ -1,43 +1,34 @@
 //! A request for a backend.
 
-use std::borrow::Cow;
-
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::super::ToolNames;
-use super::super::request::{Dropped, OutputShape, Reasoning, Request, Tool, ToolChoice};
-use super::write_content::{self, Content, Message};
+use super::super::request::{Dropped, Message, OutputShape, Part, Request, Speaker};
+use super::abilities::{Abilities, MAX_TOKENS, Plan, Thinking};
+use super::blocks::{Block, Turn, words};
+use super::markers;
+use super::sampling::{Number, count, sampling, stops};
+use super::turns::{standing, turns};
+use super::write_tools::{Choice, Function, tools};
 
-/// The longest name of a tool that this format allows, in bytes.
-pub(super) const LONGEST_NAME: usize = 128;
-
-/// The longest `metadata.user_id`.
+/// The longest `metadata.user_id` that the API takes, in bytes.
 const LONGEST_USER: usize = 256;
-
-/// The tokens of an answer where the client names no bound, which this format requires. All models and most local
-/// servers can write so many; thinking comes on top.
-const MAX_TOKENS: u64 = 8192;
-
-/// The most that we ask for where the client names no bound, thinking included: what every model that thinks can write.
-const MAX_TOKENS_WITH_THINKING: u64 = 32_000;
-
-/// The smallest budget for thinking that the format allows.
-const SMALLEST_BUDGET: u64 = 1024;
 
 #[derive(Serialize)]
 struct Body<'r> {
     model: &'r str,
     max_tokens: Number<'r>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    system: Option<Content<'r>>,
-    messages: Vec<Message<'r>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Declared<'r>>,
+    system: Vec<Block<'r>>,
+    messages: Vec<Turn<'r>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Function<'r>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_choice: Option<Choice<'r>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     thinking: Option<Thinking>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_config: Option<OutputConfig<'r>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<Number<'r>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -47,70 +38,23 @@ struct Body<'r> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     stop_sequences: Vec<&'r str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    output_config: Option<OutputConfig<'r>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     metadata: Option<Metadata<'r>>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     stream: bool,
 }
 
-/// A number that the client wrote, or one of ours.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Number<'r> {
-    Theirs(&'r RawValue),
-    Ours(u64),
-}
-
-#[derive(Serialize)]
-struct Declared<'r> {
-    name: Cow<'r, str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    description: Option<&'r str>,
-    input_schema: Schema<'r>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    strict: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cache_control: Option<&'r RawValue>,
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Schema<'r> {
-    Theirs(&'r RawValue),
-    /// Of a tool without arguments, which must have one too.
-    Empty {
-        r#type: &'static str,
-        properties: Nothing,
-    },
-}
-
-#[derive(Serialize)]
-struct Nothing {}
-
-#[derive(Serialize)]
-struct Choice<'r> {
-    r#type: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    name: Option<Cow<'r, str>>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    disable_parallel_tool_use: bool,
-}
-
-#[derive(Serialize)]
-struct Thinking {
-    r#type: &'static str,
-    budget_tokens: u64,
-}
-
 #[derive(Serialize)]
 struct OutputConfig<'r> {
-    format: Format<'r>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    effort: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    format: Option<Format<'r>>,
 }
 
 #[derive(Serialize)]
 struct Format<'r> {
-    r#type: &'static str,
+    #[serde(rename = "type")]
+    kind: &'static str,
     schema: &'r RawValue,
 }
 
@@ -121,209 +65,244 @@ struct Metadata<'r> {
 
 /// Writes a request; what the format cannot hold is named in `dropped`.
 #[must_use]
-pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropped, names: &mut ToolNames) -> String {
-    let (system, messages) = write_content::conversation(&request.messages, dropped, names);
-    let tools: Vec<_> = request.tools.iter().map(|tool| declared(tool, names)).collect();
-    let tool_choice = chosen(request, names);
-    let thinking = thinking(request, &messages, dropped);
-    let sampling = &request.sampling;
-    let max_tokens = match (sampling.max_tokens, &thinking) {
-        (Some(max_tokens), _) => Number::Theirs(max_tokens),
-        (None, Some(thinking)) => Number::Ours(MAX_TOKENS + thinking.budget_tokens),
-        (None, None) => Number::Ours(MAX_TOKENS),
-    };
-    let (temperature, top_p, top_k) = sampled(request, thinking.is_some(), dropped);
-    drop_foreign(request, dropped);
+pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropped) -> String {
+    let abilities = Abilities::of(&request.model);
+    let lead = request
+        .messages
+        .iter()
+        .position(|message| message.speaker != Speaker::System)
+        .unwrap_or(request.messages.len());
+    let (system, conversation) = request.messages.split_at(lead);
+    let mut system = self::system(system, dropped);
+    let mut messages = turns(conversation, dropped);
+    let plan = Plan::new(
+        abilities,
+        &request.reasoning,
+        request.tool_choice.as_ref(),
+        request.sampling.max_tokens.and_then(count),
+        standing(&messages),
+    );
+    let (mut tools, tool_choice) = tools(request, &messages, dropped);
+    markers::settle(&mut tools, &mut system, &mut messages, request.cache_key.is_some());
+    let sampling = sampling(&request.sampling, abilities, &plan, dropped);
     let body = Body {
         model: &request.model,
-        max_tokens,
+        max_tokens: match (plan.max_tokens, request.sampling.max_tokens) {
+            (None, Some(tokens)) => Number::Theirs(tokens),
+            (tokens, _) => Number::Ours(tokens.unwrap_or(MAX_TOKENS)),
+        },
         system,
         messages,
         tools,
         tool_choice,
-        thinking,
-        temperature,
-        top_p,
-        top_k,
-        stop_sequences: stop_sequences(&sampling.stop, dropped),
-        output_config: output_config(request.output.as_ref(), dropped),
-        metadata: user(request.user.as_deref(), dropped).map(|user_id| Metadata { user_id }),
+        output_config: output_config(request.output.as_ref(), plan.effort, dropped),
+        thinking: plan.thinking,
+        temperature: sampling.0,
+        top_p: sampling.1,
+        top_k: sampling.2,
+        stop_sequences: stops(&request.sampling, dropped),
+        metadata: metadata(request, dropped),
         stream: request.stream,
     };
-    // Nothing in it can fail: its keys are strings, and its raw values were read as JSON.
+    // It holds nothing that cannot be written.
     serde_json::to_string(&body).unwrap_or_default()
 }
 
-fn declared<'r>(tool: &'r Tool<'_>, names: &mut ToolNames) -> Declared<'r> {
-    Declared {
-        name: names.sent(&tool.name, LONGEST_NAME),
-        description: tool.description.as_deref(),
-        input_schema: match &tool.schema {
-            Some(schema) => Schema::Theirs(schema),
-            None => Schema::Empty {
-                r#type: "object",
-                properties: Nothing {},
-            },
-        },
-        strict: tool.strict == Some(true),
-        cache_control: tool.cache_control,
-    }
-}
-
-fn chosen<'r>(request: &'r Request<'_>, names: &mut ToolNames) -> Option<Choice<'r>> {
-    if request.tools.is_empty() {
-        return None;
-    }
-    let one_at_a_time = request.parallel_tool_calls == Some(false);
-    let (r#type, name) = match &request.tool_choice {
-        Some(ToolChoice::Auto) => ("auto", None),
-        Some(ToolChoice::None) => ("none", None),
-        Some(ToolChoice::Required) => ("any", None),
-        Some(ToolChoice::Tool(name)) => ("tool", Some(names.sent(name, LONGEST_NAME))),
-        None if one_at_a_time => ("auto", None),
-        None => return None,
-    };
-    Some(Choice {
-        r#type,
-        name,
-        disable_parallel_tool_use: one_at_a_time && r#type != "none",
-    })
-}
-
-/// Thinking, as a budget: older models and local servers know no other way to ask for it.
-///
-/// It is left out by name where the format refuses it: with a forced call, with too few tokens, and where the
-/// conversation goes on after something that was said without thinking.
-fn thinking(request: &Request<'_>, messages: &[Message<'_>], dropped: &mut Dropped) -> Option<Thinking> {
-    let (budget, is_theirs) = budget(&request.reasoning)?;
-    let bound = request
-        .sampling
-        .max_tokens
-        .map(|raw| raw.get().parse::<u64>().unwrap_or(0));
-    let budget_tokens = match bound {
-        Some(bound) if is_theirs => budget.min(bound.saturating_sub(1)),
-        // A budget that the client did not name leaves half of its tokens for the answer.
-        Some(bound) => budget.min(bound / 2),
-        None => budget.min(MAX_TOKENS_WITH_THINKING - MAX_TOKENS),
-    };
-    let is_forced =
-        !request.tools.is_empty() && matches!(request.tool_choice, Some(ToolChoice::Required | ToolChoice::Tool(_)));
-    if is_forced || budget_tokens < SMALLEST_BUDGET || !write_content::may_think(messages) {
-        dropped.add("reasoning");
-        return None;
-    }
-    Some(Thinking {
-        r#type: "enabled",
-        budget_tokens,
-    })
-}
-
-/// The budget that is asked for, and whether it is the client's own number.
-fn budget(reasoning: &Reasoning<'_>) -> Option<(u64, bool)> {
-    if reasoning.enabled == Some(false) {
-        return None;
-    }
-    if let Some(budget) = reasoning.budget {
-        return Some((budget, true));
-    }
-    let budget = match reasoning.effort.as_deref() {
-        Some("none") => return None,
-        Some("minimal") => 1024,
-        Some("low") => 4096,
-        Some("medium") => 16384,
-        Some("high" | "xhigh" | "max") => 32768,
-        Some(_) => 4096,
-        None if reasoning.enabled == Some(true) => 4096,
-        None => return None,
-    };
-    Some((budget, false))
-}
-
-/// `temperature`, `top_p` and `top_k` as they may stand together.
-fn sampled<'r>(
-    request: &Request<'r>,
-    thinks: bool,
-    dropped: &mut Dropped,
-) -> (Option<Number<'r>>, Option<&'r RawValue>, Option<&'r RawValue>) {
-    let sampling = &request.sampling;
-    let value = |raw: &RawValue| raw.get().parse::<f64>().unwrap_or(1.0);
-    if thinks {
-        let top_p = sampling.top_p.filter(|top_p| value(top_p) >= 0.95);
-        for (name, is_left_out) in [
-            ("temperature", sampling.temperature.is_some_and(|raw| value(raw) != 1.0)),
-            ("top_p", sampling.top_p.is_some() && top_p.is_none()),
-            ("top_k", sampling.top_k.is_some()),
-        ] {
-            if is_left_out {
-                dropped.add(name);
-            }
-        }
-        return (None, top_p, None);
-    }
-    let temperature = sampling.temperature.map(|raw| {
-        // Other formats go up to 2.
-        if value(raw) > 1.0 {
-            Number::Ours(1)
-        } else {
-            Number::Theirs(raw)
-        }
-    });
-    // Newer models refuse a request that has both, older ones advise against it.
-    let top_p = sampling.top_p.filter(|_| temperature.is_none());
-    if top_p.is_none() && sampling.top_p.is_some_and(|raw| value(raw) < 1.0) {
-        dropped.add("top_p");
-    }
-    (temperature, top_p, sampling.top_k)
-}
-
-fn stop_sequences<'r>(stop: &'r [Cow<'_, str>], dropped: &mut Dropped) -> Vec<&'r str> {
-    let (kept, blank): (Vec<&str>, Vec<&str>) = stop
-        .iter()
-        .map(|stop| &**stop)
-        .partition(|stop| !stop.trim().is_empty());
-    // Sequences of white space alone are refused.
-    blank.iter().for_each(|_| dropped.add("stop"));
-    kept
-}
-
-fn output_config<'r>(output: Option<&OutputShape<'r>>, dropped: &mut Dropped) -> Option<OutputConfig<'r>> {
-    match output? {
-        OutputShape::Json => {
-            dropped.add("response_format.json_object");
+fn system<'r>(messages: &'r [Message<'r>], dropped: &mut Dropped) -> Vec<Block<'r>> {
+    let parts = messages.iter().flat_map(|message| &message.parts);
+    let blocks = parts.filter_map(|part| match part {
+        Part::Text { text, cache_control } => words(text, *cache_control),
+        _ => {
+            dropped.add("system");
             None
         }
-        OutputShape::Schema { schema, .. } => Some(OutputConfig {
-            format: Format {
-                r#type: "json_schema",
-                schema,
-            },
-        }),
-    }
+    });
+    blocks.collect()
 }
 
-fn user<'r>(user: Option<&'r str>, dropped: &mut Dropped) -> Option<&'r str> {
-    let user = user?;
-    if user.chars().count() > LONGEST_USER {
+fn output_config<'r>(
+    shape: Option<&OutputShape<'r>>,
+    effort: Option<&'static str>,
+    dropped: &mut Dropped,
+) -> Option<OutputConfig<'r>> {
+    let format = match shape {
+        Some(OutputShape::Schema { schema, .. }) => Some(Format {
+            kind: "json_schema",
+            schema,
+        }),
+        // Clients that ask for it must say so in the prompt as well, which the model goes by here.
+        Some(OutputShape::Json) => {
+            dropped.add("response_format");
+            None
+        }
+        None => None,
+    };
+    (format.is_some() || effort.is_some()).then_some(OutputConfig { effort, format })
+}
+
+fn metadata<'r>(request: &'r Request<'_>, dropped: &mut Dropped) -> Option<Metadata<'r>> {
+    if request.metadata.is_some() {
+        dropped.add("metadata");
+    }
+    if request.verbosity.is_some() {
+        dropped.add("verbosity");
+    }
+    let user_id = request.user.as_deref().filter(|user| !user.is_empty())?;
+    if user_id.len() > LONGEST_USER {
         dropped.add("user");
         return None;
     }
-    Some(user)
+    Some(Metadata { user_id })
 }
 
-/// Names what this format has no place for.
-fn drop_foreign(request: &Request<'_>, dropped: &mut Dropped) {
-    let sampling = &request.sampling;
-    let penalty = |raw: Option<&RawValue>| raw.is_some_and(|raw| raw.get().parse() != Ok(0.0));
-    for (name, is_there) in [
-        ("seed", sampling.seed.is_some()),
-        ("presence_penalty", penalty(sampling.presence_penalty)),
-        ("frequency_penalty", penalty(sampling.frequency_penalty)),
-        ("verbosity", request.verbosity.is_some()),
-        ("prompt_cache_key", request.cache_key.is_some()),
-        ("metadata", request.metadata.is_some()),
-    ] {
-        if is_there {
-            dropped.add(name);
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use super::super::super::request::{Reasoning, Sampling};
+    use super::super::read_request;
+    use super::*;
+    use crate::wire::Members;
+
+    fn write(request: &Request<'_>) -> (serde_json::Value, Vec<String>) {
+        let mut dropped = Dropped::default();
+        let body = write_request(request, &mut dropped);
+        let dropped = dropped.iter().map(|(name, _)| name.to_owned()).collect();
+        (serde_json::from_str(&body).unwrap(), dropped)
+    }
+
+    fn raw(json: &str) -> &RawValue {
+        serde_json::from_str(json).unwrap()
+    }
+
+    fn says<'a>(speaker: Speaker, parts: Vec<Part<'a>>) -> Message<'a> {
+        Message { speaker, parts }
+    }
+
+    use Speaker::{System, User};
+
+    #[test]
+    fn sampling_is_what_the_model_takes() {
+        for (model, effort, sent, gone) in [
+            ("m", None, r#"{"temperature":1,"top_p":0.9,"top_k":5}"#, "seed"),
+            (
+                "claude-sonnet-4-5",
+                None,
+                r#"{"temperature":1,"top_k":5}"#,
+                "seed,top_p",
+            ),
+            ("claude-sonnet-4-5", Some("low"), "{}", "seed,top_k,top_p"),
+            ("claude-opus-5", None, "{}", "seed,top_k,top_p"),
+        ] {
+            let request = Request {
+                model: model.into(),
+                reasoning: Reasoning {
+                    effort: effort.map(Cow::Borrowed),
+                    ..Reasoning::default()
+                },
+                sampling: Sampling {
+                    temperature: Some(raw("1.7")),
+                    top_p: Some(raw("0.9")),
+                    top_k: Some(raw("5")),
+                    seed: Some(raw("1")),
+                    presence_penalty: Some(raw("0.0")),
+                    stop: vec!["END".into()],
+                    ..Sampling::default()
+                },
+                ..Request::default()
+            };
+            let (body, dropped) = write(&request);
+            let sent: serde_json::Value = serde_json::from_str(sent).unwrap();
+            for key in ["temperature", "top_p", "top_k"] {
+                assert_eq!(body.get(key), sent.get(key), "{model} {effort:?} {key}");
+            }
+            assert_eq!(dropped.join(","), gone, "{model} {effort:?}");
         }
+        let request = Request {
+            sampling: Sampling {
+                temperature: Some(raw("0.20")),
+                max_tokens: Some(raw("77")),
+                stop: vec!["\n".into(), "END".into()],
+                ..Sampling::default()
+            },
+            ..Request::default()
+        };
+        let mut dropped = Dropped::default();
+        let body = write_request(&request, &mut dropped);
+        assert!(
+            body.contains(r#""temperature":0.20,"stop_sequences":["END"]"#),
+            "{body}"
+        );
+        assert!(body.contains(r#""max_tokens":77,"#), "{body}");
+    }
+
+    #[test]
+    fn markers_are_the_clients_last_four_or_ours_where_it_wants_a_cache() {
+        let marker = raw(r#"{"type":"ephemeral","ttl":"1h"}"#);
+        let marked = |marker| Part::Text {
+            text: "t".into(),
+            cache_control: marker,
+        };
+        let count = |request: &Request<'_>| {
+            write_request(request, &mut Dropped::default())
+                .matches("cache_control")
+                .count()
+        };
+        let request = |system, user: Vec<Part<'static>>, key: Option<&'static str>| Request {
+            messages: vec![says(System, vec![system]), says(User, user)],
+            cache_key: key.map(Cow::Borrowed),
+            ..Request::default()
+        };
+        assert_eq!(count(&request(marked(None), vec![marked(None)], None)), 0);
+        assert_eq!(
+            count(&request(marked(None), vec![marked(None), marked(None)], Some("k"))),
+            2
+        );
+        assert_eq!(
+            count(&request(marked(None), vec![marked(Some(raw("{}")))], Some("k"))),
+            1
+        );
+        let many = Request {
+            messages: vec![
+                says(System, vec![marked(Some(marker))]),
+                says(User, (0..5).map(|_| marked(Some(marker))).collect()),
+            ],
+            ..Request::default()
+        };
+        let (body, _) = write(&many);
+        assert_eq!(count(&many), 4);
+        assert_eq!(body["messages"][0]["content"][4]["cache_control"]["ttl"], "1h");
+    }
+
+    /// A client's own body comes back with the same meaning, and the beginning of a longer conversation stays.
+    #[test]
+    fn what_is_read_is_written_again_and_keeps_its_beginning() {
+        let first = r#"{"role":"user","content":[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA"}}]}"#;
+        let later = r#"{"role":"user","content":[{"type":"text","text":"a"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA"}}]},
+            {"role":"assistant","content":[{"type":"text","text":"b"},{"type":"tool_use","id":"toolu_1","name":"T","input":{"x": 1.50}}]},
+            {"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","is_error":true,"content":[{"type":"text","text":"no"}]}]}"#;
+        let body = |messages: &str| {
+            format!(
+                r#"{{"model":"m","max_tokens":9,"system":"S","messages":[{messages}],"tools":[{{"name":"T","description":"D","input_schema":{{"type":"object"}}}}],"tool_choice":{{"type":"any","disable_parallel_tool_use":true}},"stop_sequences":["X"],"metadata":{{"user_id":"u"}},"stream":true}}"#
+            )
+        };
+        let convert = |body: &str| {
+            let mut dropped = Dropped::default();
+            let request = read_request(&Members::of(body).unwrap(), &mut dropped).unwrap();
+            let written = write_request(&request, &mut dropped);
+            assert!(dropped.is_empty(), "{dropped:?}");
+            written
+        };
+        let written = convert(&body(later));
+        let flat = written.replace(r#","cache_control":{"type":"ephemeral"}"#, "");
+        let wanted = body(later).replace(r#""system":"S""#, r#""system":[{"type":"text","text":"S"}]"#);
+        assert_eq!(
+            serde_json::from_str::<serde_json::Value>(&flat).unwrap(),
+            serde_json::from_str::<serde_json::Value>(&wanted).unwrap()
+        );
+        assert!(flat.contains(r#""input":{"x": 1.50}"#), "{flat}");
+        let before = convert(&body(first)).replace(r#","cache_control":{"type":"ephemeral"}"#, "");
+        let end = before.find(r#"}],"tools""#).unwrap();
+        assert!(flat.starts_with(&before[..end]), "{before}\n{flat}");
     }
 }

@@ -10,11 +10,11 @@ use std::collections::BTreeSet;
 use super::super::ReadAnswer;
 use super::super::answer::{BlockKind, Event, Failure, FailureKind, Stop};
 use super::super::request::OUR_SEAL;
-use super::failure::failure;
 use super::incoming::{Item, Kind, State, close_block, emit, read_usage};
 use super::read_items::{present, string};
 use super::{SEAL, flat_name};
 use crate::wire::Members;
+use crate::wire::failure;
 
 /// Reads the events of one answer.
 #[derive(Default)]
@@ -47,9 +47,9 @@ impl ReadAnswer for Reader {
         };
         let kind = string(&members, "type").unwrap_or(Cow::Borrowed(name));
         if let Some(error) = present(&members, "error").and_then(|error| Members::of(error.get())) {
-            self.fail(failure(&error), events);
+            self.fail(failure::told(&error), events);
         } else if kind == "error" {
-            self.fail(failure(&members), events);
+            self.fail(failure::told(&members), events);
         } else {
             self.known(&kind, &members, events);
         }
@@ -113,10 +113,10 @@ impl Reader {
     fn response(&mut self, response: &Members<'_>, events: &mut Vec<Event>) {
         let status = string(response, "status").unwrap_or_default();
         if let Some(error) = present(response, "error").and_then(|error| Members::of(error.get())) {
-            return self.fail(failure(&error), events);
+            return self.fail(failure::told(&error), events);
         }
         if status == "failed" || status == "cancelled" {
-            return self.fail(failure(&Members::default()), events);
+            return self.fail(failure::told(&Members::default()), events);
         }
         self.start(response, events);
         // Servers that do not stream items send them all at once.

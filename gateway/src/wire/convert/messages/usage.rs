@@ -1,0 +1,79 @@
+//! Usage as this format counts it: the input apart from what was read from a cache and what was written to one.
+
+use serde::Serialize;
+
+use super::super::answer::Usage;
+use crate::wire::Members;
+
+/// What the backend counted, in its own fields. Here `input` is without what was read from or written to a cache.
+#[derive(Default)]
+pub(super) struct Counts {
+    input: Option<u64>,
+    read: Option<u64>,
+    written: Option<u64>,
+    output: Option<u64>,
+    thinking: Option<u64>,
+}
+
+impl Counts {
+    pub(super) fn update(&mut self, usage: &Members<'_>) {
+        let details = usage
+            .get("output_tokens_details")
+            .and_then(Members::of)
+            .unwrap_or_default();
+        for (count, later) in [
+            (&mut self.input, usage.parse("input_tokens")),
+            (&mut self.read, usage.parse("cache_read_input_tokens")),
+            (&mut self.written, usage.parse("cache_creation_input_tokens")),
+            (&mut self.output, usage.parse("output_tokens")),
+            (&mut self.thinking, details.parse("thinking_tokens")),
+        ] {
+            // A zero that follows a count is a server that has none at hand, not a better count.
+            if later.is_some_and(|later: u64| later > 0 || count.is_none()) {
+                *count = later;
+            }
+        }
+    }
+
+    pub(super) fn usage(&self) -> Usage {
+        let cached = self.read.unwrap_or(0).saturating_add(self.written.unwrap_or(0));
+        Usage {
+            input: self.input.map(|input| input.saturating_add(cached)),
+            cached: self.read,
+            cache_write: self.written,
+            output: self.output,
+            reasoning: self.thinking,
+        }
+    }
+}
+
+/// Usage as the format counts it: the input without what was read from or written to a cache. What is not known is
+/// zero, since clients add these up without looking.
+#[derive(Serialize)]
+pub(super) struct Counted {
+    input_tokens: u64,
+    cache_creation_input_tokens: u64,
+    cache_read_input_tokens: u64,
+    output_tokens: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_tokens_details: Option<Details>,
+}
+
+#[derive(Serialize)]
+struct Details {
+    thinking_tokens: u64,
+}
+
+impl From<Usage> for Counted {
+    fn from(usage: Usage) -> Counted {
+        let (read, written) = (usage.cached.unwrap_or(0), usage.cache_write.unwrap_or(0));
+        let input = usage.input.unwrap_or(0);
+        Counted {
+            input_tokens: input.saturating_sub(read).saturating_sub(written),
+            cache_creation_input_tokens: written,
+            cache_read_input_tokens: read,
+            output_tokens: usage.output.unwrap_or(0),
+            output_tokens_details: usage.reasoning.map(|thinking_tokens| Details { thinking_tokens }),
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The tools that a model may call, and whether it must.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::super::request::{Dropped, Request, Tool, ToolChoice};
+use super::blocks::{Block, Marker, Turn};
+use super::tool_name;
+use crate::wire::Members;
+
+/// The schema of a tool that takes no arguments.
+const NO_ARGUMENTS: &str = r#"{"type":"object","properties":{}}"#;
+
+/// A tool that the client runs.
+#[derive(Serialize)]
+pub(super) struct Function<'r> {
+    name: Cow<'r, str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'r str>,
+    input_schema: Cow<'r, RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_control: Marker<'r>,
+}
+
+#[derive(Serialize)]
+pub(super) struct Choice<'r> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<Cow<'r, str>>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    disable_parallel_tool_use: bool,
+}
+
+/// Writes the tools and the choice between them.
+pub(super) fn tools<'r>(
+    request: &'r Request<'r>,
+    turns: &[Turn<'r>],
+    dropped: &mut Dropped,
+) -> (Vec<Function<'r>>, Option<Choice<'r>>) {
+    if request.tools.is_empty() {
+        return called(turns);
+    }
+    let tools: Vec<_> = request.tools.iter().map(|tool| function(tool, dropped)).collect();
+    let serial = request.parallel_tool_calls == Some(false);
+    let (kind, name) = match &request.tool_choice {
+        None | Some(ToolChoice::Auto) => ("auto", None),
+        Some(ToolChoice::None) => ("none", None),
+        Some(ToolChoice::Required) => ("any", None),
+        Some(ToolChoice::Tool(name)) if request.tools.iter().any(|tool| tool.name == *name) => {
+            ("tool", Some(tool_name(name)))
+        }
+        Some(ToolChoice::Tool(_)) => {
+            dropped.add("tool_choice");
+            ("auto", None)
+        }
+    };
+    let says_something = serial || kind != "auto" || request.tool_choice.is_some();
+    let choice = says_something.then_some(Choice {
+        kind,
+        name,
+        disable_parallel_tool_use: serial && kind != "none",
+    });
+    (tools, choice)
+}
+
+fn function<'r>(tool: &'r Tool<'r>, dropped: &mut Dropped) -> Function<'r> {
+    // What another vendor takes as a strict schema this one may refuse, and with it the whole request.
+    if tool.strict == Some(true) {
+        dropped.add("tools.strict");
+    }
+    Function {
+        name: tool_name(&tool.name),
+        description: tool.description.as_deref().filter(|text| !text.is_empty()),
+        input_schema: schema(tool.schema.as_deref()),
+        cache_control: tool.cache_control,
+    }
+}
+
+/// The schema of an object, which it must say that it is.
+fn schema(schema: Option<&RawValue>) -> Cow<'_, RawValue> {
+    let Some((schema, members)) = schema.and_then(|schema| Some((schema, Members::of(schema.get())?))) else {
+        return serde_json::from_str(NO_ARGUMENTS).map_or(Cow::Borrowed(RawValue::NULL), Cow::Borrowed);
+    };
+    if members.get("type").is_some() {
+        return Cow::Borrowed(schema);
+    }
+    let rest = schema.get()[1..].trim_start();
+    let comma = if rest.starts_with('}') { "" } else { "," };
+    let typed = RawValue::from_string(format!(r#"{{"type":"object"{comma}{rest}"#));
+    typed.map_or(Cow::Borrowed(schema), Cow::Owned)
+}
+
+/// Tools for a conversation that has calls in it but no tools to make them with: servers of this format want every
+/// tool defined that occurs, so each is, and none may be called.
+fn called<'r>(turns: &[Turn<'r>]) -> (Vec<Function<'r>>, Option<Choice<'r>>) {
+    let mut tools: Vec<Function<'r>> = Vec::new();
+    for block in turns.iter().flat_map(|turn| &turn.content) {
+        if let Block::ToolUse { name, .. } = block
+            && !tools.iter().any(|tool| tool.name == *name)
+        {
+            tools.push(Function {
+                name: name.clone(),
+                description: None,
+                input_schema: schema(None),
+                cache_control: None,
+            });
+        }
+    }
+    let choice = (!tools.is_empty()).then_some(Choice {
+        kind: "none",
+        name: None,
+        disable_parallel_tool_use: false,
+    });
+    (tools, choice)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::request::{Message, Part, Speaker, ToolCall};
+    use super::super::turns::turns;
+    use super::*;
+
+    fn raw(json: &str) -> &RawValue {
+        serde_json::from_str(json).unwrap()
+    }
+
+    #[test]
+    fn schemas_are_those_of_objects() {
+        for (given, written) in [
+            (None, NO_ARGUMENTS),
+            (Some("true"), NO_ARGUMENTS),
+            (Some("{}"), r#"{"type":"object"}"#),
+            (Some(r#"{ "properties":{}}"#), r#"{"type":"object","properties":{}}"#),
+            (Some(r#"{"type":"object","x":1.0}"#), r#"{"type":"object","x":1.0}"#),
+        ] {
+            assert_eq!(schema(given.map(raw)).get(), written, "{given:?}");
+        }
+    }
+
+    #[test]
+    fn a_conversation_with_calls_has_tools() {
+        let call = |name: &'static str| {
+            Part::ToolCall(ToolCall {
+                id: name.into(),
+                name: name.into(),
+                arguments: "{}".into(),
+            })
+        };
+        let messages = vec![Message {
+            speaker: Speaker::Assistant,
+            parts: vec![call("T"), call("not.a name"), call("T")],
+        }];
+        let mut dropped = Dropped::default();
+        let turns = turns(&messages, &mut dropped);
+        let request = Request::default();
+        let (tools, choice) = tools(&request, &turns, &mut dropped);
+        let names: Vec<_> = tools.iter().map(|tool| &*tool.name).collect();
+        assert_eq!(names, ["T", "not_a_name"]);
+        assert_eq!(choice.map(|choice| choice.kind), Some("none"));
+    }
+}
