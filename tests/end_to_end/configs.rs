@@ -39,7 +39,15 @@ fn every_example_configuration_loads() {
         );
         names.push(path.file_stem().unwrap().to_string_lossy().into_owned());
     }
-    for name in ["anthropic", "ollama", "vllm"] {
+    for name in [
+        "anthropic",
+        "litellm",
+        "llamacpp",
+        "ollama",
+        "openai-compatible",
+        "shared",
+        "vllm",
+    ] {
         assert!(
             names.iter().any(|known| known == name),
             "configs/{name}.toml is missing"

@@ -131,17 +131,20 @@ fn the_head_arrives_before_the_first_event() {
 }
 
 #[test]
-fn a_stream_that_the_backend_breaks_off_is_broken_off_for_the_client() {
+fn a_stream_that_the_backend_breaks_off_ends_with_an_error_of_its_format() {
     let (stage, control) = Stage::scripted();
     control.head(200);
     control.send("data: 1\n\n");
     let mut stream = http::stream(stage.gateway.address, "POST", CHAT, &[], STREAMED);
     assert_eq!(stream.read_until("data: 1\n\n"), "data: 1\n\n");
+    control.send("data: half an ev");
     control.abort();
+    let rest = String::from_utf8(stream.rest().unwrap()).unwrap();
     assert!(
-        stream.rest().is_err(),
-        "a cut-off stream must not look like a finished one"
+        rest.starts_with("data: {\"error\":{\"message\":\"the backend's stream broke off"),
+        "a cut-off stream must not look like a finished one: {rest}"
     );
+    assert!(!rest.contains("half an ev"), "{rest}");
 }
 
 #[test]
@@ -329,7 +332,10 @@ fn a_pooled_connection_that_the_backend_closed_costs_no_request() {
 
 #[test]
 fn a_backend_that_hangs_up_or_is_not_there_is_told_in_the_clients_format() {
-    let stage = Stage::with(Upstream::start_with(|_| Reply::hangup()), "");
+    let stage = Stage::with(
+        Upstream::start_with(|_| Reply::hangup()),
+        "[limits]\ncircuit_failures = 0\n",
+    );
     for (target, body) in simple("hello") {
         let response = stage.gateway.post(target, &[], body.as_bytes());
         assert_eq!(response.status, 502);

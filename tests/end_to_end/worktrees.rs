@@ -250,6 +250,21 @@ fn a_linked_worktree_is_one_of_its_own() {
 }
 
 #[test]
+fn the_built_in_model_answers_from_the_same_worktree() {
+    let scene = Scene::new(&["code"], two_under_one_root);
+    let one = scene.env.path("repositories").canonicalize().unwrap().join("code/one");
+    let body = json!({"model": "muninn/context", "messages": [{"role": "user", "content": QUESTION}]});
+    let (response, receipt) = scene.post(CHAT, &[("x-muninn-repo", one.to_str().unwrap())], &body);
+    assert!(
+        response.text().contains("mark_one") && !response.text().contains("per_second"),
+        "{receipt}"
+    );
+    let (response, receipt) = scene.post(CHAT, &[("x-muninn-repo", "/")], &body);
+    assert!(!response.text().contains("per_second"), "{}", response.text());
+    assert!(receipt["reason"].as_str().unwrap().contains("roots = ["), "{receipt}");
+}
+
+#[test]
 fn each_worktree_has_its_own_settings() {
     let scene = Scene::new(&["code"], |env, served| {
         two_under_one_root(env, served);

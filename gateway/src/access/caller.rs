@@ -7,7 +7,7 @@ use http::Extensions;
 use thiserror::Error;
 
 use super::window::Window;
-use crate::backend::matches;
+use crate::backend::captures;
 use crate::config::KeyConfig;
 use crate::wire::Members;
 
@@ -30,12 +30,13 @@ enum Who {
     /// Somebody who was not let in.
     Nobody,
 }
+const LONGEST_SHOWN: usize = 100;
 
 /// What a key does not open. The client is told: what it holds is its own business to know.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum Forbidden {
     /// The model is not among the key's.
-    #[error("the access key `{key}` may not use the model `{model}`")]
+    #[error("the access key `{key}` may not use the model {model:?}")]
     Model {
         /// The key's name.
         key: String,
@@ -44,7 +45,7 @@ pub enum Forbidden {
     },
     /// A field of the request could name another model than the one that was checked.
     #[error(
-        "the access key `{key}` is held to some models, so a request must name one in `model` alone; it also has `{field}`"
+        "the access key `{key}` is held to some models, so a request must name one in `model` alone; it also has {field:?}"
     )]
     OtherModels {
         /// The key's name.
@@ -106,7 +107,7 @@ impl Caller {
     pub fn may_use_model(&self, model: &str) -> bool {
         self.allows(
             |config| config.models.as_deref(),
-            |patterns| patterns.iter().any(|pattern| matches(pattern, model)),
+            |patterns| patterns.iter().any(|pattern| captures(pattern, model).is_some()),
         )
     }
 
@@ -153,7 +154,7 @@ impl Caller {
         if !self.may_use_model(model) {
             return Err(Forbidden::Model {
                 key: self.name().to_owned(),
-                model: model.to_owned(),
+                model: shown(model),
             });
         }
         if !self.is_restricted_in_models() {
@@ -170,7 +171,7 @@ impl Caller {
         ambiguous.map_or(Ok(()), |field| {
             Err(Forbidden::OtherModels {
                 key: self.name().to_owned(),
-                field: field.to_owned(),
+                field: shown(field),
             })
         })
     }
@@ -207,20 +208,22 @@ impl Caller {
     }
 
     /// What is not restricted is allowed.
-    fn allows<'a, T: ?Sized>(
+    fn allows<'a, T: ?Sized + 'a>(
         &'a self,
         restriction: impl FnOnce(&'a KeyConfig) -> Option<&'a T>,
         includes: impl FnOnce(&'a T) -> bool,
-    ) -> bool
-    where
-        T: 'a,
-    {
+    ) -> bool {
         match &self.0 {
             Who::Anonymous => true,
             Who::Holder(key) => restriction(&key.config).is_none_or(includes),
             Who::Nobody => false,
         }
     }
+}
+
+/// As much of a client's own words as an error and a log need.
+fn shown(text: &str) -> String {
+    text.chars().take(LONGEST_SHOWN).collect()
 }
 
 #[cfg(test)]

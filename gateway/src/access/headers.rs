@@ -1,5 +1,6 @@
 //! Where a request carries its key, and taking it off.
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 
 use super::key::PREFIX;
@@ -32,13 +33,29 @@ fn bearer(value: &HeaderValue) -> Option<&str> {
 pub fn remove_keys(headers: &mut HeaderMap) {
     let carries = |(name, value): (&HeaderName, &HeaderValue)| {
         let credential = [OWN, AUTHORIZATION, X_API_KEY].contains(name);
-        (*name == OWN || has_key(value.as_bytes(), if credential { 1 } else { TELLING })).then(|| name.clone())
+        let telling = if credential { 1 } else { TELLING };
+        let hidden = || *name == AUTHORIZATION && basic(value).is_some_and(|text| has_key(&text, telling));
+        (*name == OWN || has_key(value.as_bytes(), telling) || hidden()).then(|| name.clone())
     };
     // Nearly always there is one or none.
     let names: Vec<_> = headers.iter().filter_map(carries).collect();
     for name in names {
         headers.remove(name);
     }
+}
+
+/// Whether an address carries one of our keys, as it would be logged on its way.
+#[must_use]
+pub fn names_key(uri: &http::Uri) -> bool {
+    uri.path_and_query()
+        .is_some_and(|target| has_key(target.as_str().as_bytes(), TELLING))
+}
+
+/// What a `Basic` credential says once decoded.
+fn basic(value: &HeaderValue) -> Option<Vec<u8>> {
+    let (scheme, encoded) = value.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("basic").then_some(())?;
+    BASE64_STANDARD.decode(encoded.trim()).ok()
 }
 
 /// Whether our prefix, in any case, stands before this many letters and digits.
@@ -81,6 +98,8 @@ mod tests {
                 assert!(left(&[(name, &value)]).is_empty(), "{name}: {value}");
             }
         }
+        let basic = format!("Basic {}", BASE64_STANDARD.encode(format!("ana:{whole}")));
+        assert!(left(&[("authorization", &basic)]).is_empty());
         assert!(left(&[("x-muninn-key", "anything")]).is_empty());
         assert!(left(&[("authorization", "Bearer muninn-x")]).is_empty());
         assert!(
@@ -93,10 +112,13 @@ mod tests {
     fn everything_else_stays() {
         let kept = [
             ("authorization", "Bearer sk-ant-0000"),
+            ("authorization", "Basic YTpi"),
             ("x-api-key", "sk-0000"),
             ("user-agent", "muninn-tests/1.0 (muninn-gateway)"),
             ("x-muninn-repo", "/srv/muninn-code"),
         ];
-        assert_eq!(left(&kept).len(), kept.len());
+        for pair in kept {
+            assert_eq!(left(&[pair]), [pair.0]);
+        }
     }
 }

@@ -19,7 +19,7 @@ use crate::config::KeyConfig;
 use crate::wire::error::ErrorKind;
 
 pub use caller::{Caller, Forbidden};
-pub use headers::remove_keys;
+pub use headers::{names_key, remove_keys};
 pub use key::{KeyHash, generate};
 
 use caller::Key;

@@ -51,6 +51,20 @@ pub fn apply_credentials(headers: &mut HeaderMap, backend: &Backend, format: Wir
         add_key(headers, backend, format, key);
     } else if !backend.client_credentials && !is_vendor_of(backend, client_credential_vendor(headers)) {
         remove_client_credentials(headers);
+    } else if format != WireFormat::Messages {
+        bear(headers);
+    }
+}
+
+/// A messages client names its key in `x-api-key`; a server of the other formats looks for a bearer token.
+fn bear(headers: &mut HeaderMap) {
+    let key = headers.get("x-api-key").and_then(|key| key.to_str().ok());
+    if headers.contains_key(header::AUTHORIZATION) {
+        return;
+    }
+    if let Some(mut value) = key.and_then(|key| HeaderValue::from_str(&format!("Bearer {key}")).ok()) {
+        value.set_sensitive(true);
+        headers.insert(header::AUTHORIZATION, value);
     }
 }
 
@@ -81,7 +95,7 @@ fn add_key(headers: &mut HeaderMap, backend: &Backend, format: WireFormat, key: 
     if is_messages {
         set(HeaderName::from_static("x-api-key"), key.reveal().to_owned());
     }
-    if !is_messages || backend.dialects.contains(&Dialect::OpenAi) {
+    if !is_messages || backend.formats.iter().any(|spoken| *spoken != WireFormat::Messages) {
         set(header::AUTHORIZATION, format!("Bearer {}", key.reveal()));
     }
 }
@@ -89,7 +103,8 @@ fn add_key(headers: &mut HeaderMap, backend: &Backend, format: WireFormat, key: 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::Origin;
+    use crate::backend::{Circuits, Origin};
+    use crate::config::{BackendConfig, LimitsConfig};
 
     const ANTHROPIC_KEY: &str = "sk-ant-api03-dummy-dummy-dummy";
     const OPENAI_KEY: &str = "sk-proj-dummy-dummy-dummy-dummy";
@@ -108,19 +123,27 @@ mod tests {
         sent
     }
 
-    fn local(origin: Origin) -> Backend {
-        Backend {
-            url: "http://127.0.0.1:8000".into(),
-            origin,
-            ..Backend::vendor(Dialect::OpenAi)
-        }
+    fn circuits() -> Circuits {
+        Circuits::new(LimitsConfig::default().circuit)
+    }
+
+    fn vendor(dialect: Dialect) -> Backend {
+        Backend::vendor(dialect, &LimitsConfig::default(), &circuits())
+    }
+
+    fn local(origin: Origin, adjust: impl FnOnce(&mut BackendConfig)) -> Backend {
+        let formats = vec![WireFormat::Chat, WireFormat::Responses];
+        let url = "http://127.0.0.1:8000".to_owned();
+        let mut config = BackendConfig::new("local".to_owned(), url, formats, &LimitsConfig::default());
+        adjust(&mut config);
+        Backend::new(config, origin, &circuits())
     }
 
     #[test]
     fn a_vendor_gets_the_key_of_its_own_shape_only() {
         let bearer = format!("Bearer {ANTHROPIC_KEY}");
-        let anthropic = Backend::vendor(Dialect::Anthropic);
-        let openai = Backend::vendor(Dialect::OpenAi);
+        let anthropic = vendor(Dialect::Anthropic);
+        let openai = vendor(Dialect::OpenAi);
         assert_eq!(
             sent(&anthropic, WireFormat::Messages, &[("authorization", &bearer)]).len(),
             1
@@ -142,18 +165,18 @@ mod tests {
             ("cookie", "a=b"),
             ("api-key", "y"),
         ];
-        assert!(sent(&local(Origin::Discovered), WireFormat::Chat, &all).is_empty());
+        assert!(sent(&local(Origin::Discovered, |_| {}), WireFormat::Chat, &all).is_empty());
     }
 
     #[test]
     fn a_lookalike_host_is_not_the_vendor() {
-        let mut lookalike = Backend::vendor(Dialect::Anthropic);
+        let mut lookalike = vendor(Dialect::Anthropic);
         for url in [
             "https://api.anthropic.com.evil.example",
             "http://api.anthropic.com",
             "https://api.anthropic.com@evil.example",
         ] {
-            lookalike.url = url.into();
+            lookalike.config.url = url.into();
             assert!(
                 sent(&lookalike, WireFormat::Messages, &[("x-api-key", ANTHROPIC_KEY)]).is_empty(),
                 "{url}"
@@ -163,10 +186,9 @@ mod tests {
 
     #[test]
     fn a_backends_own_key_replaces_the_clients() {
-        let backend = Backend {
-            key: Some(Secret::new("own".into())),
-            ..local(Origin::Configured)
-        };
+        let backend = local(Origin::Configured, |config| {
+            config.key = Some(Secret::new("own".into()));
+        });
         assert_eq!(
             sent(
                 &backend,
@@ -179,13 +201,19 @@ mod tests {
 
     #[test]
     fn the_user_can_name_a_host_for_the_clients_credential() {
-        let backend = Backend {
-            client_credentials: true,
-            ..local(Origin::Configured)
-        };
+        let backend = local(Origin::Configured, |config| config.client_credentials = true);
         assert_eq!(
             sent(&backend, WireFormat::Chat, &[("authorization", "Bearer clients")]),
             ["authorization: Bearer clients"]
+        );
+        assert_eq!(
+            sent(&backend, WireFormat::Chat, &[("x-api-key", "clients")]),
+            ["authorization: Bearer clients", "x-api-key: clients"],
+            "a converted request carries the key where this format looks for it"
+        );
+        assert_eq!(
+            sent(&backend, WireFormat::Messages, &[("x-api-key", "clients")]),
+            ["x-api-key: clients"]
         );
     }
 

@@ -24,11 +24,11 @@ use tokio::net::TcpStream;
 
 use super::SendError;
 use super::relay::RelayBody;
+use super::timed::TimedBody;
+use super::transport::{self, KEPT};
 
 /// Idle connections older than this are not used again: most servers close them after five seconds or more.
 const IDLE: Duration = Duration::from_secs(4);
-/// Idle connections kept for one backend.
-const KEPT: usize = 64;
 
 /// A connection and the handle to send on it.
 pub(super) struct Link {
@@ -60,27 +60,31 @@ impl DirectPool {
         uri: &Uri,
         headers: HeaderMap,
         body: Bytes,
+        idle: Duration,
     ) -> Result<Response<Body>, SendError> {
-        let authority = uri.authority().map(ToString::to_string).unwrap_or_default();
+        let authority = transport::authority(uri);
         let mut request = request(method, uri, &authority, headers, body)?;
         // A pooled connection may have been closed by its server a moment ago. hyper hands the request back if not a
         // byte of it was sent, and then it is safe to send it on another one.
         while let Some(link) = self.take(&authority).await {
             match exchange(link, request).await {
-                Ok((response, link)) => return Ok(self.relay(response, link, authority)),
+                Ok((response, link)) => return Ok(self.relay(response, link, authority, idle)),
                 Err((_, Some(unsent))) => request = *unsent,
                 Err((error, None)) => return Err(broken(&authority, &error)),
             }
         }
         let link = self.connect(uri, &authority).await?;
         match exchange(link, request).await {
-            Ok((response, link)) => Ok(self.relay(response, link, authority)),
+            Ok((response, link)) => Ok(self.relay(response, link, authority, idle)),
             Err((error, _)) => Err(broken(&authority, &error)),
         }
     }
 
-    fn relay(&self, response: Response<Incoming>, link: Link, authority: String) -> Response<Body> {
-        response.map(|incoming| Body::new(RelayBody::new(incoming, link, self.clone(), authority)))
+    fn relay(&self, response: Response<Incoming>, link: Link, authority: String, idle: Duration) -> Response<Body> {
+        response.map(|incoming| {
+            let relay = RelayBody::new(incoming, link, self.clone(), authority.clone());
+            Body::new(TimedBody::new(relay, authority, idle))
+        })
     }
 
     /// An idle connection that is still open, as far as can be seen.

@@ -1,25 +1,46 @@
 //! Where requests go, what credentials they carry there, and how the bytes travel.
+//!
+//! `routing` names the candidates for a request, `attempt` tries them until one answers, and `circuit` remembers which of
+//! them are not worth trying now. `transport` carries the bytes, over `direct` or over reqwest.
 
+mod attempt;
+mod circuit;
+mod circuits;
 mod credentials;
 mod direct;
 mod discovery;
 mod models;
+mod pattern;
+mod probe;
 mod relay;
 mod routing;
+mod target;
+mod timed;
 mod transport;
 
-use crate::config::{BackendConfig, Secret};
+use std::ops::Deref;
+use std::sync::Arc;
+
+use crate::config::{BackendConfig, LimitsConfig};
 use crate::wire::{Dialect, WireFormat};
 
+pub use attempt::{Answered, Attempted, Happened, Try, Unanswered, attempt};
+pub use circuit::{Circuit, CircuitState, Permit, Refused};
+pub use circuits::{CircuitReport, Circuits};
 pub use credentials::{apply_credentials, client_credential_vendor};
 pub use discovery::Discovery;
 pub use models::{list_models, render_models};
-pub(crate) use routing::matches;
-pub use routing::{NoRoute, Router, Target};
-pub use transport::{SendError, Transport};
+pub(crate) use pattern::captures;
+pub use probe::{Probe, Spoken, probe_formats};
+pub use routing::{Allowed, Router};
+pub use target::{Candidate, NoRoute, Target};
+pub use transport::{Fault, Outgoing, SendError, Transport};
 
 /// The name of the built-in model that answers with the pack itself.
 pub const CONTEXT_MODEL: &str = "muninn/context";
+
+/// The names of backends that nobody has to configure: the two vendors, and the servers that are looked for on loopback.
+pub(crate) const UNCONFIGURED: [&str; 6] = ["anthropic", "openai", "ollama", "vllm", "llama.cpp", "lmstudio"];
 
 /// How a backend came to be known, which decides what it may be told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -33,69 +54,67 @@ pub enum Origin {
     Discovered,
 }
 
-/// A place that requests can be sent to.
+/// A place that requests can be sent to: its configuration, written or assumed, and what is known besides. It reads as
+/// its configuration (`backend.name`, `backend.url`), which nothing changes after it was made.
 #[derive(Debug, Clone)]
 pub struct Backend {
-    /// The name that logs and receipts show.
-    pub name: String,
-    /// Base address without a trailing slash and without `/v1`.
-    pub url: String,
-    /// The dialects that it speaks.
-    pub dialects: Vec<Dialect>,
-    /// Its own key.
-    pub key: Option<Secret>,
-    /// Whether the user lets it have the client's credential.
-    pub client_credentials: bool,
-    /// The model to ask for when nobody names one.
-    pub default_model: Option<String>,
+    config: BackendConfig,
     /// Its models, where they were asked for.
     pub models: Vec<String>,
-    /// Its context window in tokens, where known.
-    pub context_window: Option<u32>,
     /// How it came to be known.
     pub origin: Origin,
+    /// Whether it is worth trying now; shared by all who know this backend.
+    pub circuit: Arc<Circuit>,
+}
+
+impl Deref for Backend {
+    type Target = BackendConfig;
+
+    fn deref(&self) -> &BackendConfig {
+        &self.config
+    }
 }
 
 impl Backend {
-    /// Whether it takes requests of this format.
+    /// A backend whose models nobody has asked for.
     #[must_use]
-    pub fn speaks(&self, format: WireFormat) -> bool {
-        self.dialects.contains(&format.dialect())
+    pub fn new(config: BackendConfig, origin: Origin, circuits: &Circuits) -> Backend {
+        Backend {
+            circuit: circuits.of(&config.name, &config.url),
+            config,
+            models: Vec::new(),
+            origin,
+        }
     }
 
     /// A cloud vendor, reached with the credential that the client brought.
     #[must_use]
-    pub fn vendor(dialect: Dialect) -> Backend {
-        let (name, url) = match dialect {
-            Dialect::Anthropic => ("anthropic", credentials::ANTHROPIC_URL),
-            Dialect::OpenAi => ("openai", credentials::OPENAI_URL),
+    pub fn vendor(dialect: Dialect, limits: &LimitsConfig, circuits: &Circuits) -> Backend {
+        let (name, url, formats) = match dialect {
+            Dialect::Anthropic => ("anthropic", credentials::ANTHROPIC_URL, vec![WireFormat::Messages]),
+            Dialect::OpenAi => (
+                "openai",
+                credentials::OPENAI_URL,
+                vec![WireFormat::Chat, WireFormat::Responses],
+            ),
         };
-        Backend {
-            name: name.to_owned(),
-            url: url.to_owned(),
-            dialects: vec![dialect],
-            key: None,
-            client_credentials: false,
-            default_model: None,
-            models: Vec::new(),
-            context_window: None,
-            origin: Origin::Vendor,
-        }
+        let config = BackendConfig::new(name.to_owned(), url.to_owned(), formats, limits);
+        Backend::new(config, Origin::Vendor, circuits)
     }
-}
 
-impl From<&BackendConfig> for Backend {
-    fn from(config: &BackendConfig) -> Self {
-        Backend {
-            name: config.name.clone(),
-            url: config.url.clone(),
-            dialects: config.dialects.clone(),
-            key: config.key.clone(),
-            client_credentials: config.client_credentials,
-            default_model: config.default_model.clone(),
-            models: Vec::new(),
-            context_window: config.context_window,
-            origin: Origin::Configured,
-        }
+    /// Whether it takes requests of this format as they are.
+    #[must_use]
+    pub fn speaks(&self, format: WireFormat) -> bool {
+        self.formats.contains(&format)
+    }
+
+    /// The format to speak to it for a client of this format: the client's own where it can be, else what loses least
+    /// and most servers speak well.
+    #[must_use]
+    pub fn format_for(&self, client: WireFormat) -> WireFormat {
+        [client, WireFormat::Chat, WireFormat::Messages, WireFormat::Responses]
+            .into_iter()
+            .find(|format| self.speaks(*format))
+            .unwrap_or(client)
     }
 }

@@ -7,7 +7,7 @@ use http::HeaderMap;
 use serde_json::{Value, json};
 
 use super::discovery::ModelList;
-use super::{Backend, CONTEXT_MODEL, Router, Transport, apply_credentials, client_credential_vendor};
+use super::{Backend, CONTEXT_MODEL, Outgoing, Router, Transport, apply_credentials};
 use crate::wire::{Dialect, WireFormat};
 
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -16,9 +16,18 @@ const PATIENCE: Duration = Duration::from_secs(3);
 pub async fn list_models(router: &Router, transport: &Transport, headers: &HeaderMap) -> Vec<(String, String)> {
     let mut backends = router.backends().to_vec();
     if backends.is_empty() {
-        backends.extend(client_credential_vendor(headers).map(|vendor| Arc::new(Backend::vendor(vendor))));
+        backends.extend(router.vendor(headers));
         backends.extend(router.discovered().await);
     }
+    list_models_of(&backends, transport, headers).await
+}
+
+/// Asks these backends, and adds our own model.
+async fn list_models_of(
+    backends: &[Arc<Backend>],
+    transport: &Transport,
+    headers: &HeaderMap,
+) -> Vec<(String, String)> {
     let lists = backends.iter().map(|backend| list(backend, transport, headers));
     let mut models: Vec<(String, String)> = Vec::new();
     for (backend, list) in backends.iter().zip(futures_util::future::join_all(lists).await) {
@@ -34,11 +43,7 @@ pub async fn list_models(router: &Router, transport: &Transport, headers: &Heade
 }
 
 async fn list(backend: &Backend, transport: &Transport, client: &HeaderMap) -> Vec<String> {
-    let format = if backend.dialects.contains(&Dialect::OpenAi) {
-        WireFormat::Chat
-    } else {
-        WireFormat::Messages
-    };
+    let format = backend.format_for(WireFormat::Chat);
     let mut headers = HeaderMap::new();
     for name in ["authorization", "x-api-key", "anthropic-version", "anthropic-beta"] {
         if let Some(value) = client.get(name) {
@@ -52,16 +57,13 @@ async fn list(backend: &Backend, transport: &Transport, client: &HeaderMap) -> V
     }
     apply_credentials(&mut headers, backend, format);
     let asking = async {
-        let answer = transport
-            .send(
-                http::Method::GET,
-                &backend.url,
-                "/v1/models",
-                headers,
-                bytes::Bytes::new(),
-            )
-            .await
-            .ok()?;
+        let request = Outgoing {
+            method: http::Method::GET,
+            path: "/v1/models".to_owned(),
+            headers,
+            body: bytes::Bytes::new(),
+        };
+        let answer = transport.send(backend, request).await.ok()?;
         let body = axum::body::to_bytes(answer.into_body(), 4 << 20).await.ok()?;
         let list: ModelList = serde_json::from_slice(&body).ok()?;
         Some(list.data.into_iter().map(|model| model.id).collect())

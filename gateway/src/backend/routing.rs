@@ -1,161 +1,183 @@
-//! Which backend answers a request.
+//! Which backends may answer a request, best first.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use http::HeaderMap;
-use thiserror::Error;
 
-use super::{Backend, CONTEXT_MODEL, Discovery, client_credential_vendor};
-use crate::config::Config;
-use crate::wire::error::ErrorKind;
-use crate::wire::{Dialect, WireFormat};
+use super::pattern::{captures, filled};
+use super::target::{Candidate, NoRoute, Target};
+use super::{Backend, CONTEXT_MODEL, CircuitReport, Circuits, Discovery, Origin, client_credential_vendor};
+use crate::config::{Config, FallbackConfig, LimitsConfig, RouteConfig};
+use crate::wire::WireFormat;
 
-/// Where a request goes.
-#[derive(Debug, Clone)]
-pub enum Target {
-    /// The built-in model.
-    Context,
-    /// A backend, which may know the model under another name.
-    Backend {
-        /// The backend.
-        backend: Arc<Backend>,
-        /// The name to put in place of the client's.
-        rename: Option<String>,
-    },
-}
-
-/// Why a request goes nowhere.
-#[derive(Debug, Error)]
-pub enum NoRoute {
-    /// Nothing is configured, brought or found.
-    #[error(
-        "no model is connected: nothing is configured, the request brought no vendor's key, and no model server answered on {tried}. Start ollama, vLLM, llama.cpp or LM Studio, or add a [[backends]] entry to {config}; the model `{CONTEXT_MODEL}` answers without one"
-    )]
-    NothingConnected {
-        /// The ports that were tried.
-        tried: String,
-        /// The user's configuration file.
-        config: String,
-    },
-    /// No backend takes this wire format.
-    #[error(
-        "no configured backend speaks the {dialect} dialect, and Muninn does not convert between wire formats yet; configured: {known}"
-    )]
-    WrongDialect {
-        /// The dialect that was asked for.
-        dialect: &'static str,
-        /// What there is.
-        known: String,
-    },
-}
-
-impl NoRoute {
-    /// How a client is told.
-    #[must_use]
-    pub fn kind(&self) -> ErrorKind {
-        match self {
-            NoRoute::NothingConnected { .. } => ErrorKind::NoBackend,
-            NoRoute::WrongDialect { .. } => ErrorKind::InvalidRequest,
-        }
-    }
-}
+/// Which backends a caller may use, by name.
+pub type Allowed<'a> = &'a (dyn Fn(&str) -> bool + Sync);
 
 /// The rules of one configuration.
 pub struct Router {
     backends: Vec<Arc<Backend>>,
-    routes: Vec<(String, usize, Option<String>)>,
+    routes: Vec<RouteConfig>,
     discovery: Option<Discovery>,
+    limits: LimitsConfig,
+    circuits: Circuits,
     config_path: String,
 }
 
 impl Router {
-    /// Settles the rules.
+    /// Settles the rules. Every circuit is closed.
     #[must_use]
     pub fn new(config: &Config, own_port: u16) -> Router {
-        let backends: Vec<_> = config
-            .backends
-            .iter()
-            .map(|backend| Arc::new(Backend::from(backend)))
-            .collect();
-        let routes = config
-            .routes
-            .iter()
-            .map(|route| (route.model.clone(), route.backend, route.rename.clone()))
-            .collect();
+        Router::with(config, own_port, Circuits::new(config.limits.circuit))
+    }
+
+    /// Settles the rules of a configuration that takes this one's place. A backend that keeps its name and its address
+    /// keeps its circuit, with all that it counted; a changed one starts with a closed circuit.
+    #[must_use]
+    pub fn renewed(&self, config: &Config, own_port: u16) -> Router {
+        let circuits = self.circuits.renewed(config.limits.circuit, |name, url| {
+            let mut backends = config.backends.iter();
+            config.backends.is_empty() || backends.any(|backend| backend.name == name && backend.url == url)
+        });
+        Router::with(config, own_port, circuits)
+    }
+
+    fn with(config: &Config, own_port: u16, circuits: Circuits) -> Router {
+        let backend = |backend| Arc::new(Backend::new(Clone::clone(backend), Origin::Configured, &circuits));
+        let backends: Vec<_> = config.backends.iter().map(backend).collect();
         let path = config.file.clone().or_else(|| crate::config::paths::config_file().ok());
+        let ports = config.test.discovery_ports.as_deref();
         Router {
             discovery: (config.discover && backends.is_empty())
-                .then(|| Discovery::new(config.test.discovery_ports.as_deref(), own_port)),
+                .then(|| Discovery::new(ports, own_port, &config.limits, circuits.clone())),
             backends,
-            routes,
+            routes: config.routes.clone(),
+            limits: config.limits.clone(),
+            circuits,
             config_path: path.map_or_else(|| "muninn.toml".to_owned(), |path| path.display().to_string()),
         }
     }
 
-    /// Decides for one request.
+    /// Decides for one request of a caller who may use every backend.
     ///
     /// # Errors
-    /// [`NoRoute`], in words that say how to connect a backend.
+    /// [`NoRoute::NothingConnected`], in words that say how to connect a backend.
     pub async fn route(&self, format: WireFormat, model: &str, headers: &HeaderMap) -> Result<Target, NoRoute> {
+        self.route_for(format, model, headers, &|_| true).await
+    }
+
+    /// Decides for one request of a caller who may use some backends only.
+    ///
+    /// # Errors
+    /// [`NoRoute`]; [`NoRoute::NotAllowed`] where there are backends for the model, and the caller may use none of them.
+    pub async fn route_for(
+        &self,
+        format: WireFormat,
+        model: &str,
+        headers: &HeaderMap,
+        allowed: Allowed<'_>,
+    ) -> Result<Target, NoRoute> {
         if model == CONTEXT_MODEL {
             return Ok(Target::Context);
         }
-        if !self.backends.is_empty() {
-            return self.configured(format, model);
+        let candidates = if self.backends.is_empty() {
+            self.unconfigured(format, model, headers, allowed).await?
+        } else {
+            self.configured(format, model, allowed)
+        };
+        if candidates.is_empty() {
+            let model = model.to_owned();
+            return Err(NoRoute::NotAllowed { model });
         }
-        let plain = |backend| Target::Backend { backend, rename: None };
-        let vendor = client_credential_vendor(headers).filter(|vendor| *vendor == format.dialect());
-        if let Some(vendor) = vendor {
-            return Ok(plain(Arc::new(Backend::vendor(vendor))));
+        Ok(Target::Candidates(candidates))
+    }
+
+    /// With nothing configured: the vendor whose key was brought, else what answers on loopback.
+    async fn unconfigured(
+        &self,
+        format: WireFormat,
+        model: &str,
+        headers: &HeaderMap,
+        allowed: Allowed<'_>,
+    ) -> Result<Vec<Candidate>, NoRoute> {
+        let vendor = self.vendor(headers).filter(|vendor| vendor.speaks(format));
+        if let Some(vendor) = vendor.filter(|vendor| allowed(&vendor.name)) {
+            return Ok(vec![candidate(&vendor, format, None)]);
         }
         let found = self.discovered().await;
-        let serves = |backend: &&Arc<Backend>| backend.models.iter().any(|known| known == model);
-        match found.iter().find(serves).or_else(|| found.first()) {
-            Some(backend) => Ok(plain(Arc::clone(backend))),
-            None => Err(NoRoute::NothingConnected {
+        if found.is_empty() {
+            return Err(NoRoute::NothingConnected {
                 tried: self
                     .discovery
                     .as_ref()
                     .map_or_else(|| "loopback (looking is switched off)".to_owned(), Discovery::describe),
                 config: self.config_path.clone(),
-            }),
+            });
         }
+        let found = found.iter().filter(|backend| allowed(&backend.name));
+        let best = best(found, |backend| {
+            let serves = backend.models.iter().any(|known| known == model);
+            (serves, backend.speaks(format))
+        });
+        Ok(best
+            .map(|backend| candidate(backend, format, None))
+            .into_iter()
+            .collect())
     }
 
-    fn configured(&self, format: WireFormat, model: &str) -> Result<Target, NoRoute> {
-        let speaking = |backend: &&Arc<Backend>| backend.speaks(format);
-        for (pattern, backend, rename) in &self.routes {
-            let backend = &self.backends[*backend];
-            if matches(pattern, model) && backend.speaks(format) {
-                return Ok(Target::Backend {
-                    backend: Arc::clone(backend),
-                    rename: rename.clone(),
-                });
-            }
+    /// What the configuration says. The first route that fits decides, and among routes for the same pattern the first
+    /// one to a backend that speaks the client's format; a route whose backends the caller may not use is passed over.
+    fn configured(&self, format: WireFormat, model: &str, allowed: Allowed<'_>) -> Vec<Candidate> {
+        let fitting = || {
+            self.routes
+                .iter()
+                .filter(|route| captures(&route.model, model).is_some())
+        };
+        let usable = |route: &&RouteConfig| !self.along(route, format, model, allowed).is_empty();
+        if let Some(first) = fitting().find(usable) {
+            let equal = fitting().filter(|route| route.model == first.model).filter(usable);
+            let native = |route: &&RouteConfig| self.backends[route.backend].speaks(format);
+            let chosen = equal.clone().find(native).unwrap_or(first);
+            return self.along(chosen, format, model, allowed);
         }
-        let by_model = self
-            .backends
-            .iter()
-            .filter(speaking)
-            .find(|backend| backend.default_model.as_deref() == Some(model));
-        match by_model.or_else(|| self.backends.iter().find(speaking)) {
-            Some(backend) => Ok(Target::Backend {
-                backend: Arc::clone(backend),
-                rename: None,
-            }),
-            None => Err(NoRoute::WrongDialect {
-                dialect: match format.dialect() {
-                    Dialect::OpenAi => "openai",
-                    Dialect::Anthropic => "anthropic",
-                },
-                known: self
-                    .backends
-                    .iter()
-                    .map(|backend| backend.name.as_str())
-                    .collect::<Vec<_>>()
-                    .join(", "),
-            }),
+        if fitting().next().is_some() {
+            return Vec::new();
         }
+        let usable = self.backends.iter().filter(|backend| allowed(&backend.name));
+        let best = best(usable, |backend| {
+            (backend.default_model.as_deref() == Some(model), backend.speaks(format))
+        });
+        let Some(backend) = best else {
+            return Vec::new();
+        };
+        let mut candidates = vec![candidate(backend, format, None)];
+        candidates.extend(self.fallbacks(&backend.fallbacks, format, &[model], allowed));
+        candidates
+    }
+
+    /// A route's backend and its fallbacks, as far as the caller may use them.
+    fn along(&self, route: &RouteConfig, format: WireFormat, model: &str, allowed: Allowed<'_>) -> Vec<Candidate> {
+        let captured = captures(&route.model, model).unwrap_or_default();
+        let backend = &self.backends[route.backend];
+        let rename = route.rename.as_ref().map(|rename| filled(rename, &captured));
+        let first = allowed(&backend.name).then(|| candidate(backend, format, rename));
+        let fallbacks = self.fallbacks(&route.fallbacks, format, &captured, allowed);
+        first.into_iter().chain(fallbacks).collect()
+    }
+
+    fn fallbacks(
+        &self,
+        fallbacks: &[FallbackConfig],
+        format: WireFormat,
+        captured: &[&str],
+        allowed: Allowed<'_>,
+    ) -> Vec<Candidate> {
+        let settle = |fallback: &FallbackConfig| {
+            let backend = &self.backends[fallback.backend];
+            let rename = fallback.rename.as_ref().map(|rename| filled(rename, captured));
+            allowed(&backend.name).then(|| candidate(backend, format, rename))
+        };
+        fallbacks.iter().filter_map(settle).collect()
     }
 
     /// The backends that the configuration names.
@@ -172,6 +194,19 @@ impl Router {
         }
     }
 
+    /// The vendor whose credential the client brought.
+    #[must_use]
+    pub fn vendor(&self, headers: &HeaderMap) -> Option<Arc<Backend>> {
+        let vendor = client_credential_vendor(headers)?;
+        Some(Arc::new(Backend::vendor(vendor, &self.limits, &self.circuits)))
+    }
+
+    /// What the circuits of all backends that were used or are configured are doing, by name.
+    #[must_use]
+    pub fn circuits(&self) -> Vec<CircuitReport> {
+        self.circuits.report(Instant::now())
+    }
+
     /// The backend and model that answer a question from the command line.
     pub async fn default_model(&self) -> Option<(Arc<Backend>, String)> {
         let found = if self.backends.is_empty() {
@@ -179,58 +214,162 @@ impl Router {
         } else {
             self.backends.clone()
         };
-        let mut speaking = found.iter().filter(|backend| backend.speaks(WireFormat::Chat));
-        speaking.find_map(|backend| {
-            let model = backend
+        let model = |backend: &Backend| {
+            backend
                 .default_model
                 .clone()
-                .or_else(|| backend.models.first().cloned())?;
-            Some((Arc::clone(backend), model))
-        })
+                .or_else(|| backend.models.first().cloned())
+        };
+        let with_models = found.iter().filter(|backend| model(backend).is_some());
+        let best = best(with_models, |backend| backend.speaks(WireFormat::Chat))?;
+        Some((Arc::clone(best), model(best)?))
     }
 }
 
-/// Whether a name fits a pattern in which `*` stands for any run of characters.
-#[must_use]
-pub(crate) fn matches(pattern: &str, name: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else {
-        return false;
-    };
-    let mut parts = parts.peekable();
-    if parts.peek().is_none() {
-        return rest.is_empty();
+fn candidate(backend: &Arc<Backend>, client: WireFormat, rename: Option<String>) -> Candidate {
+    Candidate {
+        backend: Arc::clone(backend),
+        format: backend.format_for(client),
+        rename,
     }
-    while let Some(part) = parts.next() {
-        if parts.peek().is_none() {
-            return rest.ends_with(part);
-        }
-        match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
-            None => return false,
-        }
-    }
-    true
+}
+
+/// The first of those with the highest rank.
+fn best<'b, R: Ord>(
+    backends: impl Iterator<Item = &'b Arc<Backend>>,
+    rank: impl Fn(&Backend) -> R,
+) -> Option<&'b Arc<Backend>> {
+    backends.reduce(|best, next| if rank(next) > rank(best) { next } else { best })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::{Overrides, load};
+
+    /// `a` speaks the OpenAI formats, `b` messages, `c` chat alone.
+    fn router(more: &str) -> Router {
+        let backend = |name: &str, dialect: &str, more: &str| {
+            format!("[[backends]]\nname = \"{name}\"\nurl = \"http://{name}\"\ndialect = \"{dialect}\"\n{more}")
+        };
+        let text = [
+            backend(
+                "a",
+                "openai",
+                "fallbacks = [\"b\", { backend = \"c\", rename = \"c/*\" }]\n",
+            ),
+            backend("b", "anthropic", "default_model = \"opus\"\n"),
+            backend("c", "chat", "default_model = \"qwen\"\n"),
+            more.to_owned(),
+        ]
+        .concat();
+        Router::new(&config(&text), 0)
+    }
+
+    fn config(text: &str) -> Config {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("muninn.toml");
+        std::fs::write(&file, text).unwrap();
+        let overrides = Overrides {
+            config: Some(file),
+            listen: None,
+        };
+        load(&overrides).unwrap()
+    }
+
+    /// The candidates in short: name, format, and the new model name.
+    fn routed(router: &Router, format: WireFormat, model: &str, allowed: Allowed<'_>) -> Vec<String> {
+        let show = |candidate: Candidate| {
+            let rename = candidate.rename.map(|rename| format!("={rename}")).unwrap_or_default();
+            format!("{}:{}{rename}", candidate.backend.name, candidate.format.path())
+        };
+        router
+            .configured(format, model, allowed)
+            .into_iter()
+            .map(show)
+            .collect()
+    }
+
+    const CHAT: &str = "/v1/chat/completions";
 
     #[test]
-    fn wildcards_stand_for_any_run() {
-        for (pattern, name, fits) in [
-            ("claude-*", "claude-opus", true),
-            ("claude-*", "gpt", false),
-            ("*", "", true),
-            ("*-mini", "gpt-5-mini", true),
-            ("gpt-*-mini", "gpt-mini", false),
-            ("a*b*c", "a1b2c", true),
-            ("a*b*c", "acb", false),
-            ("exact", "exact", true),
-            ("exact", "exactly", false),
+    fn without_a_route_the_model_decides_and_then_the_format() {
+        let router = router("");
+        let all: Allowed<'_> = &|_| true;
+        for (format, model, expected) in [
+            (WireFormat::Messages, "unknown", vec!["b:/v1/messages".to_owned()]),
+            (WireFormat::Messages, "qwen", vec![format!("c:{CHAT}")]),
+            (WireFormat::Responses, "opus", vec!["b:/v1/messages".to_owned()]),
+            (
+                WireFormat::Chat,
+                "unknown",
+                vec![
+                    format!("a:{CHAT}"),
+                    "b:/v1/messages".to_owned(),
+                    format!("c:{CHAT}=c/unknown"),
+                ],
+            ),
         ] {
-            assert_eq!(matches(pattern, name), fits, "{pattern} {name}");
+            assert_eq!(routed(&router, format, model, all), expected, "{model}");
         }
+    }
+
+    #[test]
+    fn a_route_wins_even_if_it_has_to_convert() {
+        let route = "[[routes]]\nmodel = \"claude-*\"\nbackend = \"c\"\nrename = \"qwen-*\"\nfallbacks = [\"b\"]\n";
+        let router = router(route);
+        let all: Allowed<'_> = &|_| true;
+        assert_eq!(
+            routed(&router, WireFormat::Messages, "claude-opus", all),
+            [format!("c:{CHAT}=qwen-opus"), "b:/v1/messages".to_owned()],
+            "and a fallback gets the client's own name, unless it is given one"
+        );
+        assert_eq!(
+            routed(&router, WireFormat::Chat, "gpt", all)[0],
+            format!("a:{CHAT}"),
+            "the route is for other models"
+        );
+    }
+
+    #[test]
+    fn among_routes_for_the_same_models_the_format_decides() {
+        let route = |backend: &str| format!("[[routes]]\nmodel = \"*\"\nbackend = \"{backend}\"\n");
+        let router = router(&format!("{}{}", route("a"), route("b")));
+        let all: Allowed<'_> = &|_| true;
+        assert_eq!(routed(&router, WireFormat::Messages, "m", all), ["b:/v1/messages"]);
+        assert_eq!(routed(&router, WireFormat::Responses, "m", all), ["a:/v1/responses"]);
+    }
+
+    #[test]
+    fn a_restricted_caller_gets_allowed_backends_only() {
+        let route = "[[routes]]\nmodel = \"claude-*\"\nbackend = \"b\"\nfallbacks = [\"c\"]\n";
+        let router = router(route);
+        assert_eq!(
+            routed(&router, WireFormat::Messages, "claude-x", &|name| name == "c"),
+            [format!("c:{CHAT}")]
+        );
+        assert!(routed(&router, WireFormat::Messages, "claude-x", &|name| name == "a").is_empty());
+        assert_eq!(
+            routed(&router, WireFormat::Chat, "m", &|name| name != "b"),
+            [format!("a:{CHAT}"), format!("c:{CHAT}=c/m")]
+        );
+        assert!(routed(&router, WireFormat::Chat, "m", &|_| false).is_empty());
+    }
+
+    #[test]
+    fn a_circuit_survives_a_reload_while_its_backend_stays_where_it_is() {
+        let text = |port: u16| {
+            format!(
+                "[[backends]]\nname = \"a\"\nurl = \"http://127.0.0.1:{port}\"\ndialect = \"chat\"\n[limits]\ncircuit_failures = {port}\n"
+            )
+        };
+        let before = Router::new(&config(&text(2)), 0);
+        let now = Instant::now();
+        before.backends()[0].circuit.admit(now).unwrap().fail(now);
+        let same = before.renewed(&config(&text(2)), 0);
+        assert!(Arc::ptr_eq(&before.backends()[0].circuit, &same.backends()[0].circuit));
+        assert_eq!(same.circuits()[0].failures, 1);
+        let moved = same.renewed(&config(&text(3)), 0);
+        assert_eq!((moved.circuits().len(), moved.circuits()[0].failures), (1, 0));
     }
 }

@@ -27,12 +27,12 @@ impl Status {
         let running =
             std::net::TcpStream::connect_timeout(&config.listen, std::time::Duration::from_millis(200)).is_ok();
         let today = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date();
-        let store = SqliteStore::open(&state_dir, &config.limits);
-        let (ledger, usage) = match &store {
-            Ok((store, _)) => (store.counts().map_err(|error| error.to_string()), store.usage(today)),
-            Err(error) => (Err(error.to_string()), Ok(Vec::new())),
+        let read = SqliteStore::open(&state_dir, &config.limits)
+            .and_then(|(store, _)| Ok((store.counts()?, store.usage(today)?)));
+        let (ledger, usage, problem) = match read {
+            Ok((counts, usage)) => (Some(counts), usage, None),
+            Err(error) => (None, Vec::new(), Some(error.to_string())),
         };
-        let usage = usage.unwrap_or_default();
         let worktree = repository.engine.as_ref().map(|engine| engine.worktree().clone());
         let status = json!({
             "version": env!("CARGO_PKG_VERSION"),
@@ -40,8 +40,8 @@ impl Status {
             "listen": config.listen,
             "running": running,
             "state": state_dir,
-            "ledger": ledger.as_ref().ok(),
-            "ledger_problem": ledger.as_ref().err(),
+            "ledger": ledger,
+            "ledger_problem": problem,
             "keys": config.keys.iter().map(|key| &key.name).collect::<Vec<_>>(),
             "root": repository.root,
             "roots": config.roots,
@@ -51,7 +51,7 @@ impl Status {
             "branch": worktree.as_ref().and_then(muninn_repo_tools::Worktree::branch),
             "head": worktree.as_ref().and_then(muninn_repo_tools::Worktree::head_commit),
             "backends": config.backends.iter().map(|backend| json!({
-                "name": backend.name, "url": backend.url, "dialects": backend.dialects, "default_model": backend.default_model,
+                "name": backend.name, "url": backend.url, "formats": backend.formats, "default_model": backend.default_model,
             })).collect::<Vec<_>>(),
         });
         if self.json {

@@ -1,11 +1,18 @@
 //! Where requests may go: the `[[backends]]` and `[[routes]]` of a user's file, checked.
 
-use super::raw::{self, OneOrMany};
-use super::resolve::wrong;
-use super::{BackendConfig, ConfigError, RouteConfig, Secret};
-use crate::wire::Dialect;
+use std::time::Duration;
 
-pub(super) fn backends(origin: &str, written: &[raw::Backend]) -> Result<Vec<BackendConfig>, ConfigError> {
+use super::raw::{self, Fallback, OneOrMany};
+use super::resolve::wrong;
+use super::{BackendConfig, ConfigError, FallbackConfig, LimitsConfig, RouteConfig, Secret};
+use crate::wire::WireFormat;
+
+pub(super) fn backends(
+    origin: &str,
+    written: &[raw::Backend],
+    limits: &LimitsConfig,
+) -> Result<Vec<BackendConfig>, ConfigError> {
+    let names = Names::of(written);
     let mut backends: Vec<BackendConfig> = Vec::with_capacity(written.len());
     for (index, raw) in written.iter().enumerate() {
         let key = |name: &str| format!("backends[{index}].{name}");
@@ -19,14 +26,28 @@ pub(super) fn backends(origin: &str, written: &[raw::Backend]) -> Result<Vec<Bac
                 "must be a name of its own, and not `muninn`",
             ));
         }
+        let fallbacks = fallbacks(&raw.fallbacks, &names, "*", (index, None))
+            .map_err(|message| wrong(origin, key("fallbacks"), message))?;
+        let url = base_url(&raw.url).map_err(|message| wrong(origin, key("url"), message))?;
+        let http2_prior_knowledge = raw.http2_prior_knowledge.unwrap_or(false);
+        if http2_prior_knowledge && url.starts_with("https:") {
+            let message = "is for plain http; over https HTTP/2 is used wherever the server offers it";
+            return Err(wrong(origin, key("http2_prior_knowledge"), message));
+        }
+        let formats = formats(&raw.dialect).map_err(|message| wrong(origin, key("dialect"), message))?;
+        let plain = BackendConfig::new(raw.name.clone(), url, formats, limits);
         backends.push(BackendConfig {
-            name: raw.name.clone(),
-            url: base_url(&raw.url).map_err(|message| wrong(origin, key("url"), message))?,
-            dialects: dialects(&raw.dialect).map_err(|message| wrong(origin, key("dialect"), message))?,
             key: secret(raw).map_err(|message| wrong(origin, key("key"), message))?,
             client_credentials: raw.client_credentials.unwrap_or(false),
             default_model: raw.default_model.clone(),
             context_window: raw.context_window,
+            fallbacks,
+            retries: raw.retries.unwrap_or(plain.retries),
+            first_byte_timeout: raw
+                .first_byte_timeout_ms
+                .map_or(plain.first_byte_timeout, Duration::from_millis),
+            http2_prior_knowledge,
+            ..plain
         });
     }
     Ok(backends)
@@ -37,22 +58,78 @@ pub(super) fn routes(
     written: &[raw::Route],
     backends: &[BackendConfig],
 ) -> Result<Vec<RouteConfig>, ConfigError> {
+    let names = Names(backends.iter().map(|backend| backend.name.as_str()).collect());
     let settle = |(index, raw): (usize, &raw::Route)| {
-        let backend = backends
-            .iter()
-            .position(|backend| backend.name == raw.backend)
-            .ok_or_else(|| {
-                let known: Vec<_> = backends.iter().map(|backend| backend.name.as_str()).collect();
-                let message = format!("there is no backend `{}`; there is: {}", raw.backend, known.join(", "));
-                wrong(origin, format!("routes[{index}].backend"), message)
-            })?;
+        let key = |name: &str| format!("routes[{index}].{name}");
+        let backend = names
+            .find(&raw.backend)
+            .map_err(|message| wrong(origin, key("backend"), message))?;
+        check_rename(raw.rename.as_deref(), &raw.model).map_err(|message| wrong(origin, key("rename"), message))?;
+        let first = (backend, raw.rename.as_deref());
         Ok(RouteConfig {
             model: raw.model.clone(),
             backend,
             rename: raw.rename.clone(),
+            fallbacks: fallbacks(&raw.fallbacks, &names, &raw.model, first)
+                .map_err(|message| wrong(origin, key("fallbacks"), message))?,
         })
     };
     written.iter().enumerate().map(settle).collect()
+}
+
+/// The backends' names, in the order of the file.
+struct Names<'a>(Vec<&'a str>);
+
+impl Names<'_> {
+    fn of(written: &[raw::Backend]) -> Names<'_> {
+        Names(written.iter().map(|backend| backend.name.as_str()).collect())
+    }
+
+    fn find(&self, name: &str) -> Result<usize, String> {
+        let place = self.0.iter().position(|known| *known == name);
+        place.ok_or_else(|| format!("there is no backend `{name}`; there is: {}", self.0.join(", ")))
+    }
+}
+
+/// Settles fallbacks. What was tried already, under the same name, is refused: it is no fallback.
+fn fallbacks(
+    written: &[Fallback],
+    names: &Names<'_>,
+    pattern: &str,
+    first: (usize, Option<&str>),
+) -> Result<Vec<FallbackConfig>, String> {
+    let mut tried = vec![first];
+    for entry in written {
+        let (name, rename) = match entry {
+            Fallback::Name(name) => (name, None),
+            Fallback::Renamed(entry) => (&entry.backend, entry.rename.as_deref()),
+        };
+        check_rename(rename, pattern)?;
+        let next = (names.find(name)?, rename);
+        if tried.contains(&next) {
+            return Err(format!(
+                "`{name}` is tried already; a fallback is another backend, or another model"
+            ));
+        }
+        tried.push(next);
+    }
+    let settled = tried.into_iter().skip(1).map(|(backend, rename)| FallbackConfig {
+        backend,
+        rename: rename.map(str::to_owned),
+    });
+    Ok(settled.collect())
+}
+
+/// Every `*` of a new name stands for one of the pattern's.
+fn check_rename(rename: Option<&str>, pattern: &str) -> Result<(), String> {
+    let stars = |text: &str| text.matches('*').count();
+    match rename {
+        Some("") => Err("the new name is empty".to_owned()),
+        Some(rename) if stars(rename) > stars(pattern) => Err(format!(
+            "`{rename}` has more `*` than the model `{pattern}` that fills them"
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// The address up to the `/v1` that all wire formats add themselves.
@@ -73,20 +150,32 @@ fn base_url(written: &str) -> Result<String, String> {
     Ok(trimmed.strip_suffix("/v1").unwrap_or(trimmed).to_owned())
 }
 
-fn dialects(written: &OneOrMany) -> Result<Vec<Dialect>, String> {
+/// The formats behind the names that `dialect` may hold: two families, and each format by itself.
+fn formats(written: &OneOrMany) -> Result<Vec<WireFormat>, String> {
+    const KNOWN: &str = "openai (chat and responses), anthropic (messages), chat, messages or responses";
     let names = match written {
         OneOrMany::One(name) => std::slice::from_ref(name),
         OneOrMany::Many(names) => names.as_slice(),
     };
     if names.is_empty() {
-        return Err("is empty; write openai or anthropic".to_owned());
+        return Err(format!("is empty; write {KNOWN}"));
     }
-    let parse = |name: &String| match name.as_str() {
-        "openai" => Ok(Dialect::OpenAi),
-        "anthropic" => Ok(Dialect::Anthropic),
-        other => Err(format!("`{other}` is unknown; write openai or anthropic")),
-    };
-    names.iter().map(parse).collect()
+    let mut formats = Vec::new();
+    for name in names {
+        let meant: &[WireFormat] = match name.as_str() {
+            "openai" => &[WireFormat::Chat, WireFormat::Responses],
+            "anthropic" | "messages" => &[WireFormat::Messages],
+            "chat" => &[WireFormat::Chat],
+            "responses" => &[WireFormat::Responses],
+            other => return Err(format!("`{other}` is unknown; write {KNOWN}")),
+        };
+        for format in meant {
+            if !formats.contains(format) {
+                formats.push(*format);
+            }
+        }
+    }
+    Ok(formats)
 }
 
 fn secret(raw: &raw::Backend) -> Result<Option<Secret>, String> {
@@ -121,6 +210,76 @@ mod tests {
         }
         for wrong in ["127.0.0.1:8000", "ftp://x", "http://user:pass@host", "http://x/?q"] {
             assert!(base_url(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    fn settled(dialect: &[&str]) -> Result<Vec<WireFormat>, String> {
+        formats(&OneOrMany::Many(
+            dialect.iter().map(|name| (*name).to_owned()).collect(),
+        ))
+    }
+
+    #[test]
+    fn a_dialect_is_a_family_or_a_single_format() {
+        use WireFormat::{Chat, Messages, Responses};
+        assert_eq!(settled(&["openai"]).unwrap(), [Chat, Responses]);
+        assert_eq!(settled(&["anthropic"]).unwrap(), [Messages]);
+        assert_eq!(
+            settled(&["chat", "openai", "messages"]).unwrap(),
+            [Chat, Responses, Messages]
+        );
+        assert_eq!(formats(&OneOrMany::One("responses".to_owned())).unwrap(), [Responses]);
+        assert!(settled(&[]).unwrap_err().contains("write openai"));
+        assert!(settled(&["gemini"]).unwrap_err().contains("`gemini` is unknown"));
+    }
+
+    fn routes_of(text: &str) -> Result<Vec<RouteConfig>, String> {
+        #[derive(serde::Deserialize)]
+        struct File {
+            backends: Vec<raw::Backend>,
+            #[serde(default)]
+            routes: Vec<raw::Route>,
+        }
+        let backend =
+            |name: &str| format!("[[backends]]\nname = \"{name}\"\nurl = \"http://{name}\"\ndialect = \"chat\"\n");
+        let file: File =
+            toml::from_str(&format!("{}{}{text}", backend("a"), backend("b"))).map_err(|error| error.to_string())?;
+        let backends = backends("file", &file.backends, &LimitsConfig::default()).map_err(|error| error.to_string())?;
+        routes("file", &file.routes, &backends).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn fallbacks_are_names_or_names_with_another_model() {
+        let routes = routes_of(
+            "[[routes]]\nmodel = \"claude-*\"\nbackend = \"a\"\nrename = \"x\"\n\
+             fallbacks = [\"b\", { backend = \"a\", rename = \"small-*\" }]\n",
+        )
+        .unwrap();
+        let fallbacks: Vec<_> = routes[0]
+            .fallbacks
+            .iter()
+            .map(|fallback| (fallback.backend, fallback.rename.as_deref()))
+            .collect();
+        assert_eq!(fallbacks, [(1, None), (0, Some("small-*"))]);
+    }
+
+    #[test]
+    fn fallbacks_and_names_that_cannot_work_are_refused() {
+        for (text, reason) in [
+            ("fallbacks = [\"c\"]", "there is no backend `c`; there is: a, b"),
+            ("fallbacks = [\"a\"]", "`a` is tried already"),
+            ("fallbacks = [\"b\", \"b\"]", "`b` is tried already"),
+            (
+                "fallbacks = [{ backend = \"b\", name = \"x\" }]",
+                "a fallback is a backend's name",
+            ),
+            ("fallbacks = [{ backend = \"b\", rename = \"*/*\" }]", "has more `*`"),
+            ("rename = \"*-*\"", "has more `*`"),
+            ("rename = \"\"", "empty"),
+        ] {
+            let route = format!("[[routes]]\nmodel = \"claude-*\"\nbackend = \"a\"\n{text}\n");
+            let error = routes_of(&route).unwrap_err();
+            assert!(error.contains(reason), "{text}: {error}");
         }
     }
 }

@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 use super::resolve::wrong;
 use super::{BackendConfig, Config, ConfigError, KeyConfig, raw};
 use crate::access::KeyHash;
+use crate::backend::UNCONFIGURED;
 
-/// Where requests may go besides what is configured: the two vendors and the servers that are looked for on loopback.
-const UNCONFIGURED: [&str; 6] = ["anthropic", "openai", "ollama", "vllm", "llama.cpp", "lmstudio"];
 /// The times of a minute's requests are kept for each key, so there has to be a limit to them.
 const MOST_PER_MINUTE: u32 = 100_000;
 /// Names stand in logs, receipts and metrics.

@@ -24,7 +24,7 @@ pub use resolve::{Overrides, load, repository};
 pub use secret::Secret;
 
 use crate::access::KeyHash;
-use crate::wire::Dialect;
+use crate::wire::WireFormat;
 
 /// The configuration in force: valid, complete, with every default filled in.
 #[derive(Debug, Clone)]
@@ -60,8 +60,8 @@ pub struct BackendConfig {
     pub name: String,
     /// Base address without a trailing slash and without `/v1`.
     pub url: String,
-    /// The dialects that it speaks.
-    pub dialects: Vec<Dialect>,
+    /// The wire formats that it speaks; never empty.
+    pub formats: Vec<WireFormat>,
     /// The backend's own key, read from an environment variable or a file.
     pub key: Option<Secret>,
     /// Whether the client's own credential is passed on to this host.
@@ -70,6 +70,37 @@ pub struct BackendConfig {
     pub default_model: Option<String>,
     /// The context window in tokens, where known.
     pub context_window: Option<u32>,
+    /// What is tried, in this order, when it does not answer a request that came here without a route.
+    pub fallbacks: Vec<FallbackConfig>,
+    /// How often a request is sent here again after a failure that a moment may heal.
+    pub retries: u32,
+    /// How long its answer's head may take, connecting included.
+    pub first_byte_timeout: Duration,
+    /// How long its answer may pause.
+    pub stream_idle_timeout: Duration,
+    /// Whether it takes HTTP/2 from the first byte on, without TLS to agree on it.
+    pub http2_prior_knowledge: bool,
+}
+
+impl BackendConfig {
+    /// A backend about which nothing else is said.
+    #[must_use]
+    pub fn new(name: String, url: String, formats: Vec<WireFormat>, limits: &LimitsConfig) -> BackendConfig {
+        BackendConfig {
+            name,
+            url,
+            formats,
+            key: None,
+            client_credentials: false,
+            default_model: None,
+            context_window: None,
+            fallbacks: Vec::new(),
+            retries: 1,
+            first_byte_timeout: limits.first_byte_timeout,
+            stream_idle_timeout: limits.stream_idle_timeout,
+            http2_prior_knowledge: false,
+        }
+    }
 }
 
 /// A rule that sends models to a backend.
@@ -79,7 +110,18 @@ pub struct RouteConfig {
     pub model: String,
     /// Index into [`Config::backends`].
     pub backend: usize,
-    /// The name under which the backend knows the model.
+    /// The name under which the backend knows the model; a `*` stands for what the one in `model` stood for.
+    pub rename: Option<String>,
+    /// What is tried, in this order, when the backend does not answer.
+    pub fallbacks: Vec<FallbackConfig>,
+}
+
+/// Another backend for the same request.
+#[derive(Debug, Clone)]
+pub struct FallbackConfig {
+    /// Index into [`Config::backends`].
+    pub backend: usize,
+    /// The name under which it knows the model; the client's own where absent, whatever the first choice calls it.
     pub rename: Option<String>,
 }
 
@@ -135,16 +177,35 @@ pub struct LimitsConfig {
     pub body_bytes: usize,
     /// How long connecting to a backend may take.
     pub connect_timeout: Duration,
+    /// How long the head of a backend's answer may take, connecting included. Long, because local prefill is slow.
+    pub first_byte_timeout: Duration,
+    /// How long a backend's answer may pause.
+    pub stream_idle_timeout: Duration,
+    /// When a backend that keeps failing is left alone.
+    pub circuit: CircuitConfig,
     /// How long a client may take to send its request's head, or keep an idle connection.
     pub header_timeout: Duration,
     /// How long a client may pause inside its request's body.
     pub idle_timeout: Duration,
+    /// How long a client hears nothing before it gets a sign of life.
+    pub keep_alive: Duration,
     /// How long open streams may go on after SIGTERM.
     pub drain_timeout: Duration,
     /// Ledger rows unused for longer than this may go.
     pub ledger_days: u32,
     /// The ledger is trimmed, oldest use first, beyond this size in MB.
     pub ledger_megabytes: u32,
+}
+
+/// When a backend that keeps failing is left alone, and for how long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CircuitConfig {
+    /// Requests in a row that fail before it is; 0 never does.
+    pub failures: u32,
+    /// For how long at first. Each failed probe doubles it.
+    pub cooldown: Duration,
+    /// For how long at most.
+    pub longest_cooldown: Duration,
 }
 
 /// Switches for the project's own tests.

@@ -48,9 +48,14 @@ pub(crate) struct Backend {
     pub(crate) client_credentials: Option<bool>,
     pub(crate) default_model: Option<String>,
     pub(crate) context_window: Option<u32>,
+    #[serde(default)]
+    pub(crate) fallbacks: Vec<Fallback>,
+    pub(crate) retries: Option<u32>,
+    pub(crate) first_byte_timeout_ms: Option<u64>,
+    pub(crate) http2_prior_knowledge: Option<bool>,
 }
 
-/// `dialect = "openai"`, or `dialect = ["openai", "anthropic"]` for a server that speaks both.
+/// `dialect = "openai"`, or `dialect = ["chat", "messages"]` for a server that speaks several formats.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum OneOrMany {
@@ -62,6 +67,26 @@ pub(crate) enum OneOrMany {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Route {
     pub(crate) model: String,
+    pub(crate) backend: String,
+    pub(crate) rename: Option<String>,
+    #[serde(default)]
+    pub(crate) fallbacks: Vec<Fallback>,
+}
+
+/// `"other"`, or `{ backend = "other", rename = "its-name-there" }`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "a fallback is a backend's name, or { backend = \"...\", rename = \"...\" }"
+)]
+pub(crate) enum Fallback {
+    Name(String),
+    Renamed(RenamedFallback),
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RenamedFallback {
     pub(crate) backend: String,
     pub(crate) rename: Option<String>,
 }
@@ -99,8 +124,14 @@ pub(crate) struct Memory {
 pub(crate) struct Limits {
     pub(crate) body_bytes: Option<usize>,
     pub(crate) connect_timeout_ms: Option<u64>,
+    pub(crate) first_byte_timeout_ms: Option<u64>,
+    pub(crate) stream_idle_timeout_ms: Option<u64>,
+    pub(crate) circuit_failures: Option<u32>,
+    pub(crate) circuit_cooldown_ms: Option<u64>,
+    pub(crate) circuit_cooldown_max_ms: Option<u64>,
     pub(crate) header_timeout_ms: Option<u64>,
     pub(crate) idle_timeout_ms: Option<u64>,
+    pub(crate) keep_alive_ms: Option<u64>,
     pub(crate) drain_timeout_ms: Option<u64>,
     pub(crate) ledger_days: Option<u32>,
     pub(crate) ledger_megabytes: Option<u32>,

@@ -7,7 +7,9 @@ use std::time::Duration;
 use super::backends::{backends, routes};
 use super::keys::keys;
 use super::raw::{self, RepositoryFile, UserFile};
-use super::{Config, ConfigError, ContextConfig, LimitsConfig, MemoryWrite, TestConfig, env_vars, files, paths};
+use super::{
+    CircuitConfig, Config, ConfigError, ContextConfig, LimitsConfig, MemoryWrite, TestConfig, env_vars, files, paths,
+};
 
 const DEFAULT_LISTEN: &str = "127.0.0.1:4747";
 
@@ -39,7 +41,8 @@ pub fn load(overrides: &Overrides) -> Result<Config, ConfigError> {
     }
     let file: UserFile = files::parse(&path, text.as_deref().unwrap_or_default())?;
     let origin = path.display().to_string();
-    let backends = backends(&origin, &file.backends)?;
+    let limits = limits(&file.limits);
+    let backends = backends(&origin, &file.backends, &limits)?;
     Ok(Config {
         file: text.is_some().then(|| path.clone()),
         listen: listen(overrides, &file, &origin)?,
@@ -50,7 +53,7 @@ pub fn load(overrides: &Overrides) -> Result<Config, ConfigError> {
         backends,
         context: context(&origin, &file.context)?,
         memory: memory(&origin, &file.memory)?,
-        limits: limits(&file.limits),
+        limits,
         test: TestConfig {
             replay: file.test.replay.unwrap_or(true),
             discovery_ports: file.test.discovery_ports,
@@ -198,11 +201,26 @@ fn limits(raw: &raw::Limits) -> LimitsConfig {
     LimitsConfig {
         body_bytes: raw.body_bytes.unwrap_or(32 << 20),
         connect_timeout: millis(raw.connect_timeout_ms, 10_000),
+        first_byte_timeout: millis(raw.first_byte_timeout_ms, 600_000),
+        stream_idle_timeout: millis(raw.stream_idle_timeout_ms, 300_000),
+        // Lenient enough that a local server which is being restarted is asked again within seconds.
+        circuit: CircuitConfig {
+            failures: raw.circuit_failures.unwrap_or(5),
+            cooldown: millis(raw.circuit_cooldown_ms, 2_000),
+            longest_cooldown: millis(raw.circuit_cooldown_max_ms, 30_000),
+        },
         header_timeout: millis(raw.header_timeout_ms, 75_000),
         idle_timeout: millis(raw.idle_timeout_ms, 60_000),
+        keep_alive: millis(raw.keep_alive_ms, 10_000),
         drain_timeout: millis(raw.drain_timeout_ms, 30_000),
         ledger_days: raw.ledger_days.unwrap_or(30),
         ledger_megabytes: raw.ledger_megabytes.unwrap_or(512),
+    }
+}
+
+impl Default for LimitsConfig {
+    fn default() -> Self {
+        limits(&raw::Limits::default())
     }
 }
 

@@ -13,6 +13,13 @@ pub(super) struct RequestLabels {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(super) struct ForwardLabels {
+    pub(super) key: String,
+    pub(super) backend: String,
+    pub(super) status: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(super) struct RefusalLabels {
     pub(super) key: String,
     pub(super) reason: &'static str,

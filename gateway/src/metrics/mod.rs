@@ -7,56 +7,19 @@
 //! While a request runs it costs two counts, at its start and its end. Everything else is written down once, after the
 //! last byte of its answer, by [`Metrics::finished`].
 
+mod counters;
 mod labels;
-mod observe;
-mod usage;
 
-use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use prometheus_client::encoding::text;
-use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::metrics::histogram::Histogram;
-use prometheus_client::registry::Registry;
-
-use crate::backend::CONTEXT_MODEL;
-use crate::store::{Outcome, Receipt};
+use crate::store::Outcome;
 use crate::wire::WireFormat;
-use crate::wire::error::ErrorKind;
-use labels::{BackendLabel, FieldLabels, FormatLabel, OutcomeLabel, RefusalLabels, RequestLabels, TokenLabels};
+use crate::wire::convert::answer::Usage;
 
-pub use observe::{End, observed};
-pub use usage::{Usage, UsageReader};
+pub use counters::{Active, Metrics};
 
 /// What [`Metrics::render`] is, for `content-type`.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-/// What stands for every name that is not known.
-const OTHER: &str = "other";
-/// Places that requests may go to without being configured.
-const BUILT_IN: [&str; 7] = [
-    "anthropic",
-    "openai",
-    "ollama",
-    "vllm",
-    "llama.cpp",
-    "lmstudio",
-    CONTEXT_MODEL,
-];
-/// Different dropped fields that are counted by name; the APIs have fewer, and clients may send any.
-const FIELD_NAMES: usize = 200;
-const LONGEST_FIELD_NAME: usize = 48;
-
-/// Seconds; from what a local model server needs to a large prompt's prefill.
-const FIRST_BYTE: [f64; 13] = [
-    0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0,
-];
-/// Seconds; our own share is a fraction of a millisecond without exploring and bounded by the deadline with it.
-const ADDED: [f64; 12] = [
-    0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0,
-];
 
 /// A request that is over, whatever became of it.
 #[derive(Debug, Clone)]
@@ -85,6 +48,19 @@ pub struct Finished<'a> {
     pub injected_tokens: u32,
 }
 
+/// A request of another kind than a conversation that was forwarded and is over.
+#[derive(Debug, Clone)]
+pub struct Forwarded<'a> {
+    /// The access key's name, empty where there was none.
+    pub key: &'a str,
+    /// The backend's name.
+    pub backend: &'a str,
+    /// The HTTP status of the answer.
+    pub status: u16,
+    /// The tokens that the backend counted.
+    pub usage: Usage,
+}
+
 /// The state of a backend's circuit breaker, in the numbers that the metric shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -95,328 +71,4 @@ pub enum Circuit {
     HalfOpen = 1,
     /// Nothing is sent there.
     Open = 2,
-}
-
-/// All counters of one process.
-pub struct Metrics {
-    registry: Registry,
-    backends: RwLock<HashSet<String>>,
-    fields: Mutex<HashSet<String>>,
-    active: Gauge,
-    requests: Family<RequestLabels, Counter>,
-    refused: Family<RefusalLabels, Counter>,
-    tokens: Family<TokenLabels, Counter>,
-    outcomes: Family<OutcomeLabel, Counter>,
-    injected_tokens: Counter,
-    unreplayed: Counter,
-    dropped_fields: Family<FieldLabels, Counter>,
-    retries: Family<BackendLabel, Counter>,
-    fallbacks: Family<BackendLabel, Counter>,
-    circuits: Family<BackendLabel, Gauge>,
-    first_byte: Family<BackendLabel, Histogram>,
-    added: Family<FormatLabel, Histogram>,
-}
-
-impl Default for Metrics {
-    fn default() -> Self {
-        let mut metrics = Metrics {
-            registry: Registry::with_prefix("muninn"),
-            backends: RwLock::new(BUILT_IN.map(str::to_owned).into()),
-            fields: Mutex::default(),
-            active: Gauge::default(),
-            requests: Family::default(),
-            refused: Family::default(),
-            tokens: Family::default(),
-            outcomes: Family::default(),
-            injected_tokens: Counter::default(),
-            unreplayed: Counter::default(),
-            dropped_fields: Family::default(),
-            retries: Family::default(),
-            fallbacks: Family::default(),
-            circuits: Family::default(),
-            first_byte: Family::new_with_constructor(|| Histogram::new(FIRST_BYTE)),
-            added: Family::new_with_constructor(|| Histogram::new(ADDED)),
-        };
-        metrics.register();
-        metrics
-    }
-}
-
-impl Metrics {
-    /// Names everything for Prometheus; counters get `_total` from the encoder.
-    fn register(&mut self) {
-        let registry = &mut self.registry;
-        registry.register(
-            "active_requests",
-            "Conversation requests in progress",
-            self.active.clone(),
-        );
-        registry.register("requests", "Conversation requests that are over", self.requests.clone());
-        registry.register(
-            "refused_requests",
-            "Requests refused by access rules",
-            self.refused.clone(),
-        );
-        registry.register(
-            "tokens",
-            "Tokens that backends counted; cached ones are among the input",
-            self.tokens.clone(),
-        );
-        registry.register(
-            "context_outcomes",
-            "What became of requests' context",
-            self.outcomes.clone(),
-        );
-        registry.register(
-            "injected_tokens",
-            "Tokens of newly added context",
-            self.injected_tokens.clone(),
-        );
-        registry.register(
-            "unreplayed_requests",
-            "Requests forwarded without their earlier blocks because the ledger failed",
-            self.unreplayed.clone(),
-        );
-        registry.register(
-            "dropped_fields",
-            "Fields that a conversion between wire formats left out",
-            self.dropped_fields.clone(),
-        );
-        registry.register("retries", "Requests that were sent again", self.retries.clone());
-        registry.register(
-            "fallbacks",
-            "Requests that went on to another backend after this one failed",
-            self.fallbacks.clone(),
-        );
-        registry.register(
-            "circuit_state",
-            "0: in use, 1: being tried, 2: not used for now",
-            self.circuits.clone(),
-        );
-        registry.register(
-            "first_byte_seconds",
-            "From a request's last byte to its answer's first",
-            self.first_byte.clone(),
-        );
-        registry.register(
-            "added_seconds",
-            "What Muninn itself took of the time to the first byte",
-            self.added.clone(),
-        );
-    }
-
-    /// Makes names of backends known, so that they may be labels; those that were known stay so.
-    pub fn know_backends<'a>(&self, names: impl IntoIterator<Item = &'a str>) {
-        let mut known = self.backends.write().unwrap_or_else(PoisonError::into_inner);
-        known.extend(names.into_iter().map(str::to_owned));
-    }
-
-    /// Counts a request as active until what is returned is dropped.
-    #[must_use]
-    pub fn started(self: &Arc<Self>) -> Active {
-        self.active.inc();
-        Active(Arc::clone(self))
-    }
-
-    /// Writes a request down once it is over.
-    pub fn finished(&self, finished: &Finished<'_>) {
-        let backend = self.backend(finished.backend);
-        let labels = RequestLabels {
-            key: finished.key.to_owned(),
-            format: Receipt::format_name(finished.format),
-            backend: backend.backend.clone(),
-            backend_format: Receipt::format_name(finished.spoken),
-            status: class(finished.status),
-            stream: if finished.streamed { "true" } else { "false" },
-        };
-        self.requests.get_or_create(&labels).inc();
-        let Usage { input, output, cached } = finished.usage;
-        for (kind, count) in [("input", input), ("output", output), ("cached", cached)] {
-            if count > 0 {
-                let labels = TokenLabels {
-                    key: finished.key.to_owned(),
-                    backend: backend.backend.clone(),
-                    kind,
-                };
-                self.tokens.get_or_create(&labels).inc_by(count);
-            }
-        }
-        let outcome = finished.outcome.name();
-        self.outcomes.get_or_create(&OutcomeLabel { outcome }).inc();
-        self.injected_tokens.inc_by(u64::from(finished.injected_tokens));
-        if let Some(first_byte) = finished.first_byte {
-            self.first_byte
-                .get_or_create(&backend)
-                .observe(first_byte.as_secs_f64());
-        }
-        let format = Receipt::format_name(finished.format);
-        self.added
-            .get_or_create(&FormatLabel { format })
-            .observe(finished.added.as_secs_f64());
-    }
-
-    /// Counts a request that access rules refused. `key` is the name of the caller's key, empty where it has none.
-    pub fn refused(&self, key: &str, kind: ErrorKind) {
-        let reason = match kind {
-            ErrorKind::Authentication => "unauthenticated",
-            ErrorKind::RateLimit => "rate_limited",
-            ErrorKind::Permission => "forbidden",
-            _ => OTHER,
-        };
-        let key = key.to_owned();
-        self.refused.get_or_create(&RefusalLabels { key, reason }).inc();
-    }
-
-    /// Counts a field that a conversion left out. Names that no API has (too long, or of other characters) and those
-    /// beyond the first 200 are counted as `other`.
-    pub fn dropped_field(&self, from: WireFormat, to: WireFormat, field: &str) {
-        let labels = FieldLabels {
-            from: Receipt::format_name(from),
-            to: Receipt::format_name(to),
-            field: self.field(field),
-        };
-        self.dropped_fields.get_or_create(&labels).inc();
-    }
-
-    /// Counts a request that was sent to the same backend again.
-    pub fn retried(&self, backend: &str) {
-        self.retries.get_or_create(&self.backend(backend)).inc();
-    }
-
-    /// Counts a request that left this backend for the next one.
-    pub fn fell_back(&self, backend: &str) {
-        self.fallbacks.get_or_create(&self.backend(backend)).inc();
-    }
-
-    /// Says how a backend's circuit breaker stands now.
-    pub fn circuit(&self, backend: &str, state: Circuit) {
-        self.circuits
-            .get_or_create(&self.backend(backend))
-            .set(i64::from(state as u8));
-    }
-
-    /// Counts a conversation that was forwarded without its earlier blocks because the ledger could not be read.
-    pub fn unreplayed(&self) {
-        self.unreplayed.inc();
-    }
-
-    /// Everything, in the text format that Prometheus reads ([`CONTENT_TYPE`]).
-    #[must_use]
-    pub fn render(&self) -> String {
-        let mut rendered = String::new();
-        if text::encode(&mut rendered, &self.registry).is_err() {
-            tracing::error!("the metrics could not be written");
-        }
-        rendered
-    }
-
-    fn backend(&self, name: &str) -> BackendLabel {
-        let known = self.backends.read().unwrap_or_else(PoisonError::into_inner);
-        BackendLabel {
-            backend: known.get(name).map_or(OTHER, String::as_str).to_owned(),
-        }
-    }
-
-    fn field(&self, name: &str) -> String {
-        let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_.-".contains(&byte);
-        if name.is_empty() || name.len() > LONGEST_FIELD_NAME || !name.bytes().all(plain) {
-            return OTHER.to_owned();
-        }
-        let mut known = self.fields.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.contains(name) || (known.len() < FIELD_NAMES && known.insert(name.to_owned())) {
-            name.to_owned()
-        } else {
-            OTHER.to_owned()
-        }
-    }
-}
-
-/// A request in progress; see [`Metrics::started`].
-pub struct Active(Arc<Metrics>);
-
-impl Drop for Active {
-    fn drop(&mut self) {
-        self.0.active.dec();
-    }
-}
-
-fn class(status: u16) -> &'static str {
-    match status / 100 {
-        1 => "1xx",
-        2 => "2xx",
-        3 => "3xx",
-        4 => "4xx",
-        5 => "5xx",
-        _ => OTHER,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn finished(backend: &str) -> Finished<'_> {
-        Finished {
-            key: "an\"a",
-            format: WireFormat::Messages,
-            backend,
-            spoken: WireFormat::Chat,
-            status: 200,
-            streamed: true,
-            first_byte: Some(Duration::from_millis(20)),
-            added: Duration::from_micros(200),
-            usage: Usage {
-                input: 100,
-                output: 7,
-                cached: 90,
-            },
-            outcome: Outcome::Injected,
-            injected_tokens: 42,
-        }
-    }
-
-    #[test]
-    fn a_finished_request_is_on_every_line_that_it_belongs_to() {
-        let metrics = Arc::new(Metrics::default());
-        metrics.know_backends(["local"]);
-        metrics.finished(&finished("local"));
-        metrics.finished(&finished("local"));
-        let active = metrics.started();
-        let text = metrics.render();
-        for line in [
-            r#"muninn_requests_total{key="an\"a",format="messages",backend="local",backend_format="chat",status="2xx",stream="true"} 2"#,
-            r#"muninn_tokens_total{key="an\"a",backend="local",kind="cached"} 180"#,
-            r#"muninn_context_outcomes_total{outcome="injected"} 2"#,
-            "muninn_injected_tokens_total 84",
-            r#"muninn_first_byte_seconds_count{backend="local"} 2"#,
-            r#"muninn_added_seconds_bucket{le="0.00025",format="messages"} 2"#,
-            "muninn_active_requests 1",
-            "# EOF",
-        ] {
-            assert!(text.lines().any(|known| known == line), "{line}\n{text}");
-        }
-        drop(active);
-        assert!(metrics.render().contains("muninn_active_requests 0"));
-    }
-
-    #[test]
-    fn names_that_are_made_up_become_no_labels() {
-        let metrics = Metrics::default();
-        metrics.finished(&finished("evil.example"));
-        metrics.retried("evil.example");
-        for number in 0..1_000 {
-            metrics.dropped_field(WireFormat::Chat, WireFormat::Messages, &format!("field_{number}"));
-        }
-        metrics.dropped_field(WireFormat::Chat, WireFormat::Messages, "a prompt\nfull of text");
-        metrics.circuit("vllm", Circuit::Open);
-        let text = metrics.render();
-        assert!(!text.contains("evil") && !text.contains("prompt\\nfull"), "{text}");
-        assert!(text.contains(r#"backend="other""#), "{text}");
-        assert!(text.contains(r#"muninn_circuit_state{backend="vllm"} 2"#), "{text}");
-        let fields = text
-            .lines()
-            .filter(|line| line.starts_with("muninn_dropped_fields_total"))
-            .count();
-        assert_eq!(fields, FIELD_NAMES + 1);
-    }
 }

@@ -17,6 +17,9 @@ use crate::wire::convert::{AnswerContext, AnswerConverter};
 use crate::wire::error::{ErrorKind, Failure};
 use crate::wire::{Aligner, UsageWatch, WireFormat};
 
+/// How long a backend may take to end its answer after the answer's last event.
+const AFTER_THE_END: Duration = Duration::from_secs(1);
+
 /// Where the bytes of an answer come from.
 pub(super) enum Source {
     /// The backend has not answered yet, and the client has its head already.
@@ -141,9 +144,13 @@ impl AnswerBody {
             },
             Source::Converted { body, converter } => match ready!(poll_data(body, context)) {
                 Some(Ok(bytes)) => {
-                    let text = converter.push(&bytes);
-                    let ended = converter.ended().then(|| Source::Ended(converter.usage()));
-                    (Bytes::from(text), ended)
+                    let text = Bytes::from(converter.push(&bytes));
+                    if converter.ended() {
+                        let usage = converter.usage();
+                        read_out(std::mem::take(body));
+                        self.source = Source::Ended(usage);
+                    }
+                    (text, None)
                 }
                 Some(Err(error)) => {
                     let text = converter.finish(Some(&error.to_string()));
@@ -262,6 +269,13 @@ fn poll_data(body: &mut Body, context: &mut Context<'_>) -> Poll<Option<Result<B
             None => return Poll::Ready(None),
         }
     }
+}
+
+/// Reads what may follow the last event, so that the backend's connection can be used again. The client does not wait.
+fn read_out(mut body: Body) {
+    let rest =
+        async move { while let Some(Ok(_)) = std::future::poll_fn(|context| poll_data(&mut body, context)).await {} };
+    tokio::spawn(tokio::time::timeout(AFTER_THE_END, rest));
 }
 
 /// What says that we are still there: an event where the format has one for it, a comment otherwise.

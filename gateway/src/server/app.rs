@@ -8,9 +8,10 @@ use tokio_util::task::TaskTracker;
 use crate::access::Access;
 use crate::backend::{Router, Transport};
 use crate::config::{Config, ConfigError, paths};
-use crate::metrics::{Finished, Metrics};
+use crate::metrics::{Finished, Forwarded, Metrics};
 use crate::server::{Repositories, Repository};
 use crate::store::{SqliteStore, Store, UsageSum};
+use crate::wire::convert::answer::Usage;
 
 /// What the user's configuration says, ready for use. Replaced as a whole when the configuration is read again, so a
 /// request takes it once, at its start, and sees one configuration to its end.
@@ -41,7 +42,7 @@ impl Settings {
     #[must_use]
     pub fn reloaded(config: Config, previous: &Settings) -> Settings {
         Settings {
-            router: Router::new(&config, previous.own_port),
+            router: previous.router.renewed(&config, previous.own_port),
             access: previous.access.renewed(&config.keys),
             config,
             own_port: previous.own_port,
@@ -143,20 +144,34 @@ impl Shared {
         });
     }
 
-    /// Writes down a request that is over: in the metrics, and among what its key used.
+    /// Writes down a conversation's request that is over: in the metrics, and among what its key used.
     pub fn finished(&self, finished: &Finished<'_>) {
         self.metrics.finished(finished);
+        self.note_usage(finished.key, finished.usage);
+    }
+
+    /// The same for a request of another kind.
+    pub fn forwarded(&self, forwarded: &Forwarded<'_>) {
+        self.metrics.forwarded(forwarded);
+        self.note_usage(forwarded.key, forwarded.usage);
+    }
+
+    fn note_usage(&self, key: &str, usage: Usage) {
         if let Some(store) = &self.store {
-            let usage = UsageSum {
+            let sum = UsageSum {
                 requests: 1,
-                input: finished.usage.input,
-                output: finished.usage.output,
-                cached: finished.usage.cached,
+                input: usage.input.unwrap_or(0),
+                output: usage.output.unwrap_or(0),
+                cached: usage.cached.unwrap_or(0),
             };
-            let today = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date();
-            store.note_usage(finished.key, today, usage);
+            store.note_usage(key, utc_today(), sum);
         }
     }
+}
+
+/// The day of UTC.
+fn utc_today() -> jiff::civil::Date {
+    jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date()
 }
 
 /// Takes over what was settled when the process started: the socket is bound, the ledger open, workers and their

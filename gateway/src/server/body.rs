@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
+use http::{HeaderMap, header};
 use http_body_util::BodyExt;
 
 use crate::config::LimitsConfig;
@@ -21,12 +22,15 @@ pub(super) struct BodyError {
     pub message: String,
 }
 
-/// Reads a whole body.
+/// Reads the whole body of a request with these headers.
 ///
 /// # Errors
 /// [`BodyError`] where it is too large, stops coming, or breaks off.
-pub(super) async fn read(mut body: Body, announced: Option<u64>, limits: &LimitsConfig) -> Result<Bytes, BodyError> {
+pub(super) async fn read(mut body: Body, headers: &HeaderMap, limits: &LimitsConfig) -> Result<Bytes, BodyError> {
     let limit = limits.body_bytes;
+    let announced: Option<u64> = headers
+        .get(header::CONTENT_LENGTH)
+        .and_then(|value| value.to_str().ok()?.parse().ok());
     if announced.is_some_and(|length| length > limit as u64) {
         drain(body).await;
         return Err(too_large(limit));

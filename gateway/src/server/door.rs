@@ -8,10 +8,10 @@ use std::time::Instant;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
-use http::{HeaderValue, Response, header};
+use http::{HeaderMap, HeaderValue, Response, header};
 
-use super::{App, Settings, body, guard, reply};
-use crate::access::{Caller, Denied, Forbidden, remove_keys};
+use super::{App, body, guard, reply};
+use crate::access::{Access, Caller, Denied, Forbidden, names_key, remove_keys};
 use crate::wire::WireFormat;
 use crate::wire::error::ErrorKind;
 
@@ -26,7 +26,13 @@ pub(super) async fn door(State(app): State<App>, mut request: Request, next: Nex
         let format = WireFormat::of_path(request.uri().path());
         return reply::error(format, ErrorKind::Permission, &reason);
     }
-    match admit(&app, &settings, &request) {
+    if names_key(request.uri()) {
+        let message =
+            "an access key does not belong in an address, where logs would keep it; send it as `x-muninn-key`";
+        return reply::error(WireFormat::Chat, ErrorKind::InvalidRequest, message);
+    }
+    let path = request.uri().path();
+    match admit(app.shared.exposed, &settings.access, request.headers(), path) {
         Ok(caller) => {
             request.extensions_mut().insert(caller);
         }
@@ -38,17 +44,15 @@ pub(super) async fn door(State(app): State<App>, mut request: Request, next: Nex
     next.run(request).await
 }
 
-fn admit(app: &App, settings: &Settings, request: &Request) -> Result<Caller, (String, Denied)> {
+/// The caller, or the name of the key that was refused and why.
+fn admit(exposed: bool, access: &Access, headers: &HeaderMap, path: &str) -> Result<Caller, (String, Denied)> {
     // The address cannot change while we run, the keys can: without any the network would be let in.
-    if app.shared.exposed && settings.access.is_open() {
+    if exposed && access.is_open() {
         return Err((String::new(), Denied::Missing));
     }
-    let caller = settings
-        .access
-        .authenticate(request.headers())
-        .map_err(|denied| (String::new(), denied))?;
+    let caller = access.authenticate(headers).map_err(|denied| (String::new(), denied))?;
     // Looking at the gateway itself is not what a limit is for.
-    if request.uri().path().starts_with("/v1/") {
+    if path.starts_with("/v1/") {
         caller
             .admit(Instant::now())
             .map_err(|denied| (caller.name().to_owned(), denied))?;
@@ -82,4 +86,17 @@ pub(super) fn forbid(app: &App, format: WireFormat, caller: &Caller, forbidden: 
     tracing::info!(status = 403, key = caller.name(), "refused: {forbidden}");
     app.shared.metrics.refused(caller.name(), ErrorKind::Permission);
     reply::error(format, ErrorKind::Permission, &forbidden.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_that_others_reach_is_shut_once_the_keys_are_gone() {
+        let (open, nothing) = (Access::new(&[]), HeaderMap::new());
+        assert!(admit(false, &open, &nothing, "/v1/models").is_ok());
+        let refused = admit(true, &open, &nothing, "/v1/models").err();
+        assert_eq!(refused, Some((String::new(), Denied::Missing)));
+    }
 }

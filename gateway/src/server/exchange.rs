@@ -1,17 +1,15 @@
 //! One request on its way to a backend, and what came back: the same bytes where the backend speaks the client's format,
 //! converted ones where it does not.
 
-use std::sync::Arc;
-
 use axum::body::Body;
 use bytes::Bytes;
 use futures_util::future::FutureExt;
 use http::request::Parts;
-use http::{HeaderMap, Response, StatusCode, header, response};
+use http::{HeaderMap, Method, Response, StatusCode, header, response};
 
-use super::answer_body::{Source, failure_event};
-use super::{App, Settings, headers, reply};
-use crate::backend::{Answered, Candidate, Exhausted, Outgoing, Try, apply_credentials, send_to_first};
+use super::answer_body::{AnswerBody, Source, failure_event};
+use super::{App, headers, reply};
+use crate::backend::{Attempted, CONTEXT_MODEL, Candidate, Outgoing, Try, Unanswered, apply_credentials, attempt};
 use crate::inject::splice;
 use crate::wire::convert::answer::Usage;
 use crate::wire::convert::request::Dropped;
@@ -29,8 +27,6 @@ const LONGEST_ANSWER: usize = 64 << 20;
 pub(super) struct Exchange {
     /// This worker's connections, and what all share.
     pub app: App,
-    /// The configuration that the request began with.
-    pub settings: Arc<Settings>,
     /// The client's head.
     pub parts: Parts,
     /// The client's wire format.
@@ -66,33 +62,56 @@ pub(super) struct Exchanged {
 impl Exchange {
     /// Sends it and waits for the head of an answer. Dropping the future cancels it at the backend too.
     pub(super) async fn run(self) -> Exchanged {
-        let mut converted = None;
-        let router = &self.settings.router;
-        let sent = send_to_first(router, &self.app.transport, &self.candidates, |candidate| {
-            let (outgoing, how) = self.outgoing(candidate)?;
-            converted = how;
-            Ok(outgoing)
+        // One for each candidate that was asked: the answer that counts need not be the last one's.
+        let mut converted = Vec::new();
+        let Attempted { outcome, tries } = attempt(&self.app.transport, &self.candidates, |candidate| {
+            let made = self.outgoing(candidate);
+            let (outgoing, how) =
+                made.map_or_else(|failure| (Err(failure), None), |(outgoing, how)| (Ok(outgoing), how));
+            converted.push(how);
+            outgoing
         })
         .await;
-        match sent {
-            Ok(Answered { candidate, response, tries }) => {
-                let candidate = &self.candidates[candidate];
-                let (dropped, context) = match converted {
-                    Some((dropped, context)) => (dropped, Some(context)),
-                    None => (Dropped::default(), None),
+        let answered = match outcome {
+            Ok(answered) => answered,
+            Err(unanswered) => return self.unanswered(unanswered, tries),
+        };
+        let candidate = &self.candidates[answered.candidate];
+        let (dropped, context) = converted.swap_remove(answered.candidate).unzip();
+        let (head, source) = self.answer(candidate, context, answered.response).await;
+        Exchanged {
+            head,
+            source,
+            by: Some((candidate.backend.name.clone(), candidate.format)),
+            dropped: dropped.unwrap_or_default(),
+            tries,
+        }
+    }
+
+    fn unanswered(&self, unanswered: Unanswered<Failure>, tries: Vec<Try>) -> Exchanged {
+        let (failure, retry_after) = match unanswered {
+            Unanswered::Request(failure) => (failure, None),
+            Unanswered::Backend(error) => {
+                let failure = Failure {
+                    kind: error.kind(),
+                    message: error.to_string(),
                 };
-                let (head, source) = self.answer(candidate, context, response).await;
-                let by = Some((candidate.backend.name.clone(), candidate.format));
-                Exchanged { head, source, by, dropped, tries }
+                (failure, error.retry_after())
             }
-            Err(Exhausted { failure, retry_after, tries }) => {
-                let mut response = self.failed(failure.kind.status(), &failure);
-                if let Some(seconds) = retry_after {
-                    response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
-                }
-                let (head, source) = whole(response);
-                Exchanged { head, source, by: None, dropped: Dropped::default(), tries }
-            }
+        };
+        let mut response = self.failed(failure.kind.status(), &failure);
+        if let Some(wait) = retry_after {
+            response
+                .headers_mut()
+                .insert(header::RETRY_AFTER, wait.as_secs().into());
+        }
+        let (head, source) = whole(response);
+        Exchanged {
+            head,
+            source,
+            by: None,
+            dropped: Dropped::default(),
+            tries,
         }
     }
 
@@ -114,18 +133,35 @@ impl Exchange {
         }
         apply_credentials(&mut headers, &candidate.backend, candidate.format);
         if native {
-            let path = self.parts.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
-            return Ok((Outgoing { path: path.to_owned(), headers, body }, None));
+            let path = self
+                .parts
+                .uri
+                .path_and_query()
+                .map_or("/", http::uri::PathAndQuery::as_str);
+            return Ok((
+                Outgoing {
+                    method: Method::POST,
+                    path: path.to_owned(),
+                    headers,
+                    body,
+                },
+                None,
+            ));
         }
-        let invalid = |message: String| Failure { kind: ErrorKind::InvalidRequest, message };
+        let invalid = |message: String| Failure {
+            kind: ErrorKind::InvalidRequest,
+            message,
+        };
         let text = std::str::from_utf8(&body).map_err(|error| invalid(error.to_string()))?;
-        let converted = convert::request(self.format, candidate.format, text).map_err(|error| invalid(error.to_string()))?;
+        let converted =
+            convert::request(self.format, candidate.format, text).map_err(|error| invalid(error.to_string()))?;
         let context = AnswerContext {
             id: self.id.clone(),
             created: jiff::Timestamp::now().as_second(),
             ..converted.context
         };
         let outgoing = Outgoing {
+            method: Method::POST,
             path: candidate.format.path().to_owned(),
             headers,
             body: Bytes::from(converted.body),
@@ -148,7 +184,11 @@ impl Exchange {
         let Some(context) = context else {
             let watch = UsageWatch::default();
             let source = if is_events(&head.headers) && !is_encoded(&head.headers) {
-                Source::Events { body, aligner: Aligner::default(), watch }
+                Source::Events {
+                    body,
+                    aligner: Aligner::default(),
+                    watch,
+                }
             } else {
                 Source::Untouched { body, watch }
             };
@@ -156,9 +196,21 @@ impl Exchange {
         };
         let converter = Box::new(AnswerConverter::new(candidate.format, self.format, context));
         if is_encoded(&head.headers) {
-            let coding = head.headers.get(header::CONTENT_ENCODING).and_then(|value| value.to_str().ok());
-            let message = format!("the backend encodes its answer ({}), though it was asked not to", coding.unwrap_or("?"));
-            return whole(self.failed(StatusCode::BAD_GATEWAY, &Failure { kind: ErrorKind::BadGateway, message }));
+            let coding = head
+                .headers
+                .get(header::CONTENT_ENCODING)
+                .and_then(|value| value.to_str().ok());
+            let message = format!(
+                "the backend encodes its answer ({}), though it was asked not to",
+                coding.unwrap_or("?")
+            );
+            return whole(self.failed(
+                StatusCode::BAD_GATEWAY,
+                &Failure {
+                    kind: ErrorKind::BadGateway,
+                    message,
+                },
+            ));
         }
         headers::for_converted(&mut head.headers);
         if self.streamed && !is_json(&head.headers) {
@@ -176,7 +228,10 @@ impl Exchange {
         mut converter: Box<AnswerConverter>,
     ) -> (response::Parts, Source) {
         let failed = |failure: &Failure| whole(self.failed(StatusCode::BAD_GATEWAY, failure));
-        let broken = |message: String| Failure { kind: ErrorKind::BadGateway, message };
+        let broken = |message: String| Failure {
+            kind: ErrorKind::BadGateway,
+            message,
+        };
         let bytes = match axum::body::to_bytes(body, LONGEST_ANSWER).await {
             Ok(bytes) => bytes,
             Err(error) => return failed(&broken(format!("the backend's answer broke off: {error}"))),
@@ -187,12 +242,24 @@ impl Exchange {
         if self.streamed {
             let text = converter.whole_as_stream(text);
             head.headers.insert(header::CONTENT_TYPE, reply::EVENT_STREAM);
-            return (head, Source::Ready { text, usage: converter.usage() });
+            return (
+                head,
+                Source::Ready {
+                    text,
+                    usage: converter.usage(),
+                },
+            );
         }
         match converter.whole(text) {
             Ok(text) => {
                 head.headers.insert(header::CONTENT_TYPE, reply::JSON);
-                (head, Source::Ready { text, usage: converter.usage() })
+                (
+                    head,
+                    Source::Ready {
+                        text,
+                        usage: converter.usage(),
+                    },
+                )
             }
             Err(failure) => failed(&failure),
         }
@@ -208,13 +275,22 @@ impl Exchange {
         body: Body,
     ) -> (response::Parts, Source) {
         if is_encoded(&head.headers) && !converted {
-            return (head, Source::Untouched { body, watch: UsageWatch::default() });
+            return (
+                head,
+                Source::Untouched {
+                    body,
+                    watch: UsageWatch::default(),
+                },
+            );
         }
         let bytes = axum::body::to_bytes(body, LONGEST_ERROR).await.unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
         let overflow = head.status.is_client_error().then(|| overflow(&text)).flatten();
         if overflow.is_none() && !converted {
-            let text = Source::Untouched { body: Body::from(bytes), watch: UsageWatch::default() };
+            let text = Source::Untouched {
+                body: Body::from(bytes),
+                watch: UsageWatch::default(),
+            };
             return (head, text);
         }
         let mut failure = error::read(head.status, &text);
@@ -239,6 +315,30 @@ impl Exchange {
 }
 
 impl Exchanged {
+    /// An answer of our own.
+    pub(super) fn of_ourselves(response: Response<Body>, format: WireFormat) -> Exchanged {
+        let (head, source) = whole(response);
+        let by = Some((CONTEXT_MODEL.to_owned(), format));
+        Exchanged {
+            head,
+            source,
+            by,
+            dropped: Dropped::default(),
+            tries: Vec::new(),
+        }
+    }
+
+    /// The answer as it is, of which nothing is written down.
+    pub(super) fn into_response(self, format: WireFormat) -> Response<Body> {
+        let body = AnswerBody::new(self.source, format, None, std::time::Instant::now(), |_| {});
+        Response::from_parts(self.head, Body::new(body))
+    }
+
+    /// Whether it is a stream of events.
+    pub(super) fn is_events(&self) -> bool {
+        is_events(&self.head.headers)
+    }
+
     /// The answer as the rest of a stream whose head is sent already: an error becomes the stream's own, and a whole
     /// answer the events that it would have been.
     pub(super) fn into_events(self, format: WireFormat) -> Source {
@@ -255,11 +355,17 @@ impl Exchanged {
             let text = String::from_utf8_lossy(&bytes);
             if !head.status.is_success() {
                 let text = failure_event(format, error::read(head.status, &text));
-                return Source::Ready { text, usage: Usage::default() };
+                return Source::Ready {
+                    text,
+                    usage: Usage::default(),
+                };
             }
             let mut converter = AnswerConverter::new(format, format, AnswerContext::default());
             let text = converter.whole_as_stream(&text);
-            Source::Ready { text, usage: converter.usage() }
+            Source::Ready {
+                text,
+                usage: converter.usage(),
+            }
         };
         Source::Waiting(collected.boxed())
     }
@@ -267,10 +373,16 @@ impl Exchanged {
 
 fn whole(response: Response<Body>) -> (response::Parts, Source) {
     let (head, body) = response.into_parts();
-    (head, Source::Untouched { body, watch: UsageWatch::default() })
+    (
+        head,
+        Source::Untouched {
+            body,
+            watch: UsageWatch::default(),
+        },
+    )
 }
 
-pub(super) fn is_events(headers: &HeaderMap) -> bool {
+fn is_events(headers: &HeaderMap) -> bool {
     content_type_is(headers, "text/event-stream")
 }
 
@@ -280,7 +392,12 @@ fn is_json(headers: &HeaderMap) -> bool {
 
 fn content_type_is(headers: &HeaderMap, name: &str) -> bool {
     let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    value.is_some_and(|value| value.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case(name)))
+    value.is_some_and(|value| {
+        value
+            .split(';')
+            .next()
+            .is_some_and(|kind| kind.trim().eq_ignore_ascii_case(name))
+    })
 }
 
 fn is_encoded(headers: &HeaderMap) -> bool {

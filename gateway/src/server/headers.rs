@@ -1,6 +1,14 @@
 //! Which headers travel on: all, except those that speak of one connection only and those that are meant for us.
 
+use http::HeaderValue;
 use http::header::{self, HeaderMap, HeaderName};
+
+use crate::wire::WireFormat;
+
+/// Headers of one vendor's API, which mean nothing, or something else, to another.
+const API_PREFIXES: [&str; 2] = ["anthropic-", "openai-"];
+/// The version of the messages API that a converted request is written for.
+const ANTHROPIC_VERSION: &str = "2023-06-01";
 
 use crate::access::remove_keys;
 
@@ -52,6 +60,36 @@ pub(super) fn for_backend(client: &HeaderMap) -> HeaderMap {
     headers
 }
 
+/// Makes a request's headers fit for a backend that speaks another format than the client: what belongs to the client's
+/// own API goes, and the answer must come in a form that can be read.
+pub(super) fn for_other_format(headers: &mut HeaderMap, spoken: WireFormat) {
+    let foreign: Vec<HeaderName> = headers
+        .keys()
+        .filter(|name| API_PREFIXES.iter().any(|prefix| name.as_str().starts_with(prefix)))
+        .cloned()
+        .collect();
+    for name in foreign {
+        headers.remove(name);
+    }
+    headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if spoken == WireFormat::Messages {
+        headers.insert("anthropic-version", HeaderValue::from_static(ANTHROPIC_VERSION));
+    }
+}
+
+/// Makes the headers of a backend's answer fit for a body that was made anew.
+pub(super) fn for_converted(headers: &mut HeaderMap) {
+    for name in [
+        header::CONTENT_LENGTH,
+        header::CONTENT_ENCODING,
+        header::TRANSFER_ENCODING,
+        header::ETAG,
+    ] {
+        headers.remove(name);
+    }
+}
+
 /// Makes a backend's response headers fit for the client's connection.
 pub(super) fn for_client(headers: &mut HeaderMap) {
     drop_hop_by_hop(headers);
@@ -60,7 +98,6 @@ pub(super) fn for_client(headers: &mut HeaderMap) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use http::HeaderValue;
 
     #[test]
     fn everything_else_travels() {

@@ -4,15 +4,21 @@
 //! thread. `door` says who may come in, `routes` what is answered where; `converse` is a conversation's way through; `turn` decides what goes
 //! into its prompt.
 
+mod account;
 mod answer_body;
 mod app;
 mod body;
+mod bookkeeping;
+mod context_model;
 mod converse;
+mod count;
 mod door;
+mod exchange;
 mod guard;
 mod headers;
 mod lifecycle;
 mod notice;
+mod passed_on;
 mod place;
 mod reply;
 mod repositories;

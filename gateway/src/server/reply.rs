@@ -14,6 +14,13 @@ use crate::wire::error::{self, ErrorKind};
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-muninn-request-id");
 /// The header that asks for a mode, and in responses tells the outcome.
 pub(super) const CONTEXT: HeaderName = HeaderName::from_static("x-muninn-context");
+/// The response header that names what a conversion left out.
+pub(super) const DROPPED: HeaderName = HeaderName::from_static("x-muninn-dropped");
+/// The response header that marks a number of tokens as an estimate.
+pub(super) const TOKEN_COUNT: HeaderName = HeaderName::from_static("x-muninn-token-count");
+pub(super) const JSON: HeaderValue = HeaderValue::from_static("application/json");
+pub(super) const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
+pub(super) const NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
 
 /// An error in the words of the client's wire format.
 #[must_use]
@@ -32,9 +39,7 @@ pub(super) fn error(format: WireFormat, kind: ErrorKind, message: &str) -> Respo
 pub(super) fn json(status: StatusCode, body: String) -> Response<Body> {
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = status;
-    response
-        .headers_mut()
-        .insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response.headers_mut().insert(header::CONTENT_TYPE, JSON);
     response
 }
 
@@ -50,8 +55,8 @@ pub(super) fn answer(format: WireFormat, answer: &Answer, streamed: bool) -> Res
         .map(|event| Ok::<_, std::convert::Infallible>(Bytes::from(event)));
     let mut response = Response::new(Body::from_stream(stream::iter(events)));
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert(header::CONTENT_TYPE, EVENT_STREAM);
+    headers.insert(header::CACHE_CONTROL, NO_CACHE);
     response
 }
 

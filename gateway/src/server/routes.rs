@@ -2,20 +2,20 @@
 
 use axum::body::Body;
 use axum::extract::{Extension, Request, State};
-use axum::routing::{any, get};
+use axum::routing::{any, get, post};
 use http::{HeaderValue, Method, Response, StatusCode, header};
 use serde_json::json;
 
-use super::door::{door, forbid};
-use super::{App, body, converse::converse, converse::forward, reply};
-use crate::access::{Caller, Forbidden};
-use crate::backend::{CONTEXT_MODEL, Target, list_models, render_models};
+use super::converse::converse;
+use super::count::count_tokens;
+use super::door::door;
+use super::passed_on::passed_on;
+use super::{App, reply};
+use crate::access::Caller;
+use crate::backend::{CONTEXT_MODEL, list_models, render_models};
 use crate::metrics::CONTENT_TYPE;
 use crate::wire::error::ErrorKind;
-use crate::wire::{Dialect, Members, Text, WireFormat};
-
-/// Paths that are forwarded as they are, but whose model is looked at before: all that a restricted key gets of them.
-const SEEN: [&str; 3] = ["/v1/messages/count_tokens", "/v1/embeddings", "/v1/completions"];
+use crate::wire::{Dialect, WireFormat};
 
 /// The whole service.
 pub(super) fn service(app: App) -> axum::Router {
@@ -31,6 +31,14 @@ pub(super) fn service(app: App) -> axum::Router {
         .route(
             "/v1/responses",
             any(|State(app), request| conversation(app, WireFormat::Responses, request)),
+        )
+        .route(
+            "/v1/messages/count_tokens",
+            post(|State(app), request| count_tokens(app, WireFormat::Messages, request)),
+        )
+        .route(
+            "/v1/responses/input_tokens",
+            post(|State(app), request| count_tokens(app, WireFormat::Responses, request)),
         )
         .route("/v1/models", get(models))
         .route("/healthz", get(health))
@@ -113,55 +121,4 @@ async fn other(State(app): State<App>, request: Request) -> Response<Body> {
     let format = WireFormat::of_path(request.uri().path());
     let message = format!("there is nothing at {}; the API is under /v1/", request.uri().path());
     reply::error(format, ErrorKind::NotFound, &message)
-}
-
-/// Any other path of the API: forwarded as it is, to the backend that would get a conversation about the same model.
-async fn passed_on(app: App, request: Request) -> Response<Body> {
-    let (parts, body) = request.into_parts();
-    let format = WireFormat::of_path(parts.uri.path());
-    let caller = Caller::of(&parts.extensions);
-    if caller.is_restricted() && !(parts.method == Method::POST && SEEN.contains(&parts.uri.path())) {
-        let (key, path) = (caller.name().to_owned(), parts.uri.path().to_owned());
-        body::drain(body).await;
-        return forbid(&app, format, &caller, &Forbidden::Unseen { key, path });
-    }
-    let announced = parts
-        .headers
-        .get(header::CONTENT_LENGTH)
-        .and_then(|value| value.to_str().ok()?.parse().ok());
-    let settings = app.shared.settings();
-    let body = match body::read(body, announced, &settings.config.limits).await {
-        Ok(body) => body,
-        Err(error) => return reply::error(format, error.kind, &error.message),
-    };
-    let members = std::str::from_utf8(&body)
-        .ok()
-        .and_then(|body| Members::of(body.trim_ascii()))
-        .unwrap_or_default();
-    let model = members.text("model").map(Text::decode).unwrap_or_default().into_owned();
-    if let Err(forbidden) = caller.check_model(&model, &members) {
-        return forbid(&app, format, &caller, &forbidden);
-    }
-    drop(members);
-    let target = settings.router.route(format, &model, &parts.headers).await;
-    if let Ok(Target::Backend { backend, .. }) = &target
-        && let Err(forbidden) = caller.check_backend(&backend.name)
-    {
-        return forbid(&app, format, &caller, &forbidden);
-    }
-    match target {
-        Ok(Target::Backend { backend, .. }) => forward(&app, &parts, format, &backend, body).await,
-        Ok(Target::Context) => reply::error(
-            format,
-            ErrorKind::NotFound,
-            &format!("muninn/context does not answer at {}", parts.uri.path()),
-        ),
-        Err(error) => {
-            let mut response = reply::error(format, error.kind(), &error.to_string());
-            response
-                .headers_mut()
-                .insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-            response
-        }
-    }
 }

@@ -11,7 +11,6 @@ use http::HeaderMap;
 use muninn_context_engine::{Completeness, Exploration, Limits, render, tokens};
 use muninn_memory::redact;
 
-pub(super) use super::place::not_for_this_key;
 use super::place::{enter, locate, seed};
 use super::{Repository, Shared};
 use crate::access::Caller;
@@ -78,6 +77,9 @@ pub(super) fn new_receipt(shared: &Shared, caller: &Caller, format: WireFormat, 
         first_words: String::new(),
         model: model.to_owned(),
         backend: String::new(),
+        spoken: None,
+        dropped: Vec::new(),
+        tries: Vec::new(),
         outcome: Outcome::None,
         reason: None,
         side_request: None,
@@ -121,11 +123,7 @@ pub(super) async fn plan(
     if let Some(root) = place.root() {
         plan.receipt.worktree = root.display().to_string();
     }
-    let seed = Seed {
-        access_key: caller.name(),
-        worktree: &seed(shared, &identity.workplace),
-    };
-    let chain = Chain::of(prompt, seed);
+    let chain = chain(shared, caller, prompt, &identity);
     let replayed = match replay(&chain, session.as_deref(), &*store, now_ms()) {
         Ok(replayed) => replayed,
         Err(error) => {
@@ -186,6 +184,41 @@ pub(super) async fn plan(
     };
     let decision = decide(&repository, &store, turn.question.clone(), budget, slot).await;
     plan.add(prompt, &turn, decision)
+}
+
+/// What a prompt gets back of what was added to it before, for a client that only wants to know how long it is. Nothing
+/// is remembered of the request.
+#[must_use]
+pub(super) fn put_back_only(
+    shared: &Shared,
+    caller: &Caller,
+    headers: &HeaderMap,
+    prompt: &Prompt<'_>,
+) -> Vec<Insertion> {
+    if Mode::of(headers) == Mode::Bypass {
+        return Vec::new();
+    }
+    let Some(store) = &shared.store else {
+        return Vec::new();
+    };
+    let identity = identify(headers, prompt);
+    let chain = chain(shared, caller, prompt, &identity);
+    match replay(&chain, identity.session.as_deref(), &**store, now_ms()) {
+        Ok(replayed) => replayed.insertions(prompt),
+        Err(error) => {
+            tracing::warn!("tokens are counted without what was added before: {error}");
+            Vec::new()
+        }
+    }
+}
+
+/// The keys of a prompt's text blocks. Conversations of different callers, or that opened in different places, share none.
+fn chain(shared: &Shared, caller: &Caller, prompt: &Prompt<'_>, identity: &Identity<'_>) -> Chain {
+    let seed = Seed {
+        access_key: caller.name(),
+        worktree: &seed(shared, &identity.workplace),
+    };
+    Chain::of(prompt, seed)
 }
 
 /// The tokens that this turn may cost, or why it is not explored at all.

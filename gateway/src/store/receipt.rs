@@ -3,6 +3,7 @@
 use muninn_context_engine::{Item, ItemKind};
 use serde::{Deserialize, Serialize};
 
+use crate::backend::Try;
 use crate::wire::WireFormat;
 
 /// What became of a request's context; also the value of the `x-muninn-context` response header.
@@ -132,6 +133,15 @@ pub struct Receipt {
     pub model: String,
     /// Where the request went.
     pub backend: String,
+    /// The format that the backend was spoken to in, where it is not the request's own.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub spoken: Option<String>,
+    /// What the conversion had to leave out, with how often.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub dropped: Vec<(String, u32)>,
+    /// Every try, where one was not enough.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub tries: Vec<Try>,
     /// What became of the context.
     pub outcome: Outcome,
     /// Why nothing, or less than everything, was added.

@@ -320,11 +320,11 @@ fn parse_receipt(id: &str, body: &str) -> Result<Receipt, StoreError> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::config::{Overrides, load};
 
-    fn limits() -> LimitsConfig {
+    pub(in crate::store) fn limits() -> LimitsConfig {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("m.toml");
         std::fs::write(&file, "").unwrap();
@@ -405,64 +405,6 @@ mod tests {
         other.execute_batch("COMMIT").unwrap();
         store.flush();
         assert_eq!(store.entries(&[TurnKey::for_test(3)]).unwrap()[0][0].block, None);
-    }
-
-    #[test]
-    fn usage_adds_up_by_key_and_day_and_survives() {
-        let (folder, store) = store();
-        let sum = UsageSum {
-            requests: 1,
-            input: 10,
-            output: 2,
-            cached: 8,
-        };
-        let day = |text: &str| text.parse::<jiff::civil::Date>().unwrap();
-        let days = [
-            "2026-03-31",
-            "2026-03-31",
-            "2026-03-02",
-            "2026-03-01",
-            "2025-12-31",
-            "2026-04-01",
-        ];
-        for written in days {
-            store.note_usage("ana", day(written), sum);
-        }
-        store.flush();
-        store.note_usage("ana", day("2026-03-31"), sum);
-        store.note_usage("", day("2026-03-30"), sum);
-        drop(store);
-        let (store, _) = SqliteStore::open(folder.path(), &limits()).unwrap();
-        let usage = store.usage(day("2026-03-31")).unwrap();
-        let requests: Vec<_> = usage
-            .iter()
-            .map(|usage| {
-                (
-                    usage.key.as_str(),
-                    usage.today.requests,
-                    usage.thirty_days.requests,
-                    usage.all.requests,
-                )
-            })
-            .collect();
-        assert_eq!(requests, [("", 0, 1, 1), ("ana", 3, 4, 7)]);
-        assert_eq!(usage[1].today.cached, 24);
-    }
-
-    #[test]
-    fn a_database_of_the_first_schema_is_brought_up_to_date() {
-        let (folder, store) = store();
-        drop(store);
-        let connection = Connection::open(folder.path().join("state.db")).unwrap();
-        connection
-            .execute_batch("DROP TABLE key_usage; PRAGMA user_version = 1;")
-            .unwrap();
-        drop(connection);
-        let (store, _) = SqliteStore::open(folder.path(), &limits()).unwrap();
-        let today = "2026-01-01".parse().unwrap();
-        store.note_usage("ana", today, UsageSum::default());
-        store.flush();
-        assert_eq!(store.usage(today).unwrap().len(), 1);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use serde::Serialize;
 /// Requests and tokens, added up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct UsageSum {
-    /// Conversation requests.
+    /// Requests that were answered by a backend or by the built-in model.
     pub requests: u64,
     /// Tokens of their prompts, cached ones included.
     pub input: u64,
@@ -125,4 +125,71 @@ fn signed(count: u64) -> i64 {
 
 fn unsigned(count: i64) -> u64 {
     u64::try_from(count).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::sqlite::tests::limits;
+    use crate::store::{SqliteStore, Store};
+
+    #[test]
+    fn usage_adds_up_by_key_and_day_and_survives() {
+        let folder = tempfile::tempdir().unwrap();
+        let (store, _) = SqliteStore::open(folder.path(), &limits()).unwrap();
+        let sum = UsageSum {
+            requests: 1,
+            input: 10,
+            output: 2,
+            cached: 8,
+        };
+        let day = |text: &str| text.parse::<jiff::civil::Date>().unwrap();
+        let days = [
+            "2026-03-31",
+            "2026-03-31",
+            "2026-03-02",
+            "2026-03-01",
+            "2025-12-31",
+            "2026-04-01",
+        ];
+        for written in days {
+            store.note_usage("ana", day(written), sum);
+        }
+        store.flush();
+        store.note_usage("ana", day("2026-03-31"), sum);
+        store.note_usage("", day("2026-03-30"), sum);
+        drop(store);
+        let (store, _) = SqliteStore::open(folder.path(), &limits()).unwrap();
+        let usage = store.usage(day("2026-03-31")).unwrap();
+        let requests: Vec<_> = usage
+            .iter()
+            .map(|usage| {
+                (
+                    usage.key.as_str(),
+                    usage.today.requests,
+                    usage.thirty_days.requests,
+                    usage.all.requests,
+                )
+            })
+            .collect();
+        assert_eq!(requests, [("", 0, 1, 1), ("ana", 3, 4, 7)]);
+        assert_eq!(usage[1].today.cached, 24);
+    }
+
+    #[test]
+    fn a_database_of_the_first_schema_is_brought_up_to_date() {
+        let folder = tempfile::tempdir().unwrap();
+        let (store, _) = SqliteStore::open(folder.path(), &limits()).unwrap();
+        drop(store);
+        let connection = Connection::open(folder.path().join("state.db")).unwrap();
+        connection
+            .execute_batch("DROP TABLE key_usage; PRAGMA user_version = 1;")
+            .unwrap();
+        drop(connection);
+        let (store, _) = SqliteStore::open(folder.path(), &limits()).unwrap();
+        let today = "2026-01-01".parse().unwrap();
+        store.note_usage("ana", today, UsageSum::default());
+        store.flush();
+        assert_eq!(store.usage(today).unwrap().len(), 1);
+    }
 }

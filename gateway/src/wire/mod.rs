@@ -57,6 +57,16 @@ impl WireFormat {
         }
     }
 
+    /// The path that requests of this format are posted to.
+    #[must_use]
+    pub fn path(self) -> &'static str {
+        match self {
+            WireFormat::Chat => "/v1/chat/completions",
+            WireFormat::Messages => "/v1/messages",
+            WireFormat::Responses => "/v1/responses",
+        }
+    }
+
     /// The format that a path belongs to, for errors on paths that are only forwarded.
     #[must_use]
     pub fn of_path(path: &str) -> WireFormat {

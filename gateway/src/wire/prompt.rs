@@ -167,15 +167,10 @@ impl<'a> Prompt<'a> {
         self.members.text("model")
     }
 
-    /// Puts another name in place of the model's, the one replacement that is ever made, and only on a user's route.
+    /// Where the model's name stands in the body: the one thing that is ever replaced, and only on a user's route.
     #[must_use]
-    pub fn rename_model(&self, name: &str) -> Option<Insertion> {
-        let span = span(self.body, self.model()?.literal());
-        Some(Insertion {
-            at: span.start,
-            bytes: serde_json::Value::from(name).to_string(),
-            replaces: span.len(),
-        })
+    pub fn model_span(&self) -> Option<Range<usize>> {
+        Some(span(self.body, self.model()?.literal()))
     }
 
     /// Whether the client asked for a stream.

@@ -149,9 +149,13 @@ impl AnswerConverter {
         if let Event::Usage(usage) = &event {
             self.usage.update(*usage);
         }
-        self.ended = matches!(event, Event::End | Event::Failed(_));
-        let (writer, written) = (&mut self.writer, &mut self.written);
-        self.order.take(event, &mut |event| writer.event(&event, written));
+        let (writer, written, ended) = (&mut self.writer, &mut self.written, &mut self.ended);
+        self.order.take(event, &mut |event| {
+            if !*ended {
+                *ended = matches!(event, Event::End | Event::Failed(_));
+                writer.event(&event, written);
+            }
+        });
     }
 }
 

@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::*;
 use crate::wire::WireFormat;
 
-const FORMATS: [(WireFormat, &str); 3] = [
+pub(super) const FORMATS: [(WireFormat, &str); 3] = [
     (WireFormat::Chat, "chat"),
     (WireFormat::Messages, "messages"),
     (WireFormat::Responses, "responses"),
@@ -25,7 +25,7 @@ fn folder() -> PathBuf {
 }
 
 /// The sources of one kind, each with its name and text, in the order of their names.
-fn sources(format: &str, kind: &str) -> Vec<(String, String)> {
+pub(super) fn sources(format: &str, kind: &str) -> Vec<(String, String)> {
     let mut sources: Vec<_> = std::fs::read_dir(folder().join(format).join(kind))
         .unwrap()
         .map(|entry| {
@@ -72,7 +72,7 @@ fn check_kept(path: &Path, converted: &str) {
     );
 }
 
-fn context() -> AnswerContext {
+pub(super) fn context() -> AnswerContext {
     AnswerContext {
         id: "01J0000000000000000000TEST".to_owned(),
         created: 1_700_000_000,

@@ -37,6 +37,18 @@ pub(super) fn unwrap<'i>(prefix: &str, id: &'i str) -> Cow<'i, str> {
     unescape(wrapped).map_or(Cow::Borrowed(id), Cow::Owned)
 }
 
+/// An id for a call whose backend gave it none of its own: the same whenever the same answer (`answer`, by its own id) is
+/// read, and not that of a call in another one.
+pub(super) fn made(answer: &str, block: usize) -> String {
+    let mut id = String::from("call_");
+    if !answer.is_empty() {
+        id.push_str(&blake3::hash(answer.as_bytes()).to_hex()[..12]);
+        id.push('_');
+    }
+    let _infallible = write!(id, "{block}");
+    id
+}
+
 fn unescape(wrapped: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(wrapped.len());
     let mut rest = wrapped.as_bytes();

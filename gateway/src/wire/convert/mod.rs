@@ -13,6 +13,8 @@ mod chat;
 mod converter;
 mod estimate;
 #[cfg(test)]
+mod fuzz;
+#[cfg(test)]
 mod golden;
 mod ids;
 mod messages;
@@ -71,22 +73,30 @@ pub struct AnswerContext {
     pub stream_usage: bool,
     /// Tools that the backend knows under another name.
     pub names: ToolNames,
-    /// Tools that the client knows as something else than a function, by the name that the backend knows.
+    /// Tools that the client knows as something else than a plain function, by their name in the neutral form.
     pub special: BTreeMap<String, SpecialTool>,
 }
 
 /// A tool of the responses format that is no plain function.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SpecialTool {
+pub struct SpecialTool {
+    /// What the client takes its calls for.
+    pub kind: SpecialKind,
+    /// The namespace that it is in, if any.
+    pub namespace: Option<String>,
+    /// Its name, in its namespace.
+    pub name: String,
+}
+
+/// What a client takes the calls of a special tool for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SpecialKind {
+    /// A function like any other, in a namespace.
+    Function,
     /// A tool of type `custom`: its calls carry free text, which the function carries in `input`.
     Custom,
-    /// A function inside a namespace.
-    Namespaced {
-        /// The namespace.
-        namespace: String,
-        /// The function's name in it.
-        name: String,
-    },
+    /// A search for more tools, which the client makes itself.
+    Search,
 }
 
 /// Names of tools that are too long for the backend's format, and the short ones that stand for them.
@@ -149,7 +159,7 @@ fn read_request<'a>(
 fn write_request(to: WireFormat, request: &Request<'_>, dropped: &mut Dropped, context: &mut AnswerContext) -> String {
     match to {
         WireFormat::Chat => chat::write_request(request, dropped, &mut context.names),
-        WireFormat::Messages => messages::write_request(request, dropped),
+        WireFormat::Messages => messages::write_request(request, dropped, &mut context.names),
         WireFormat::Responses => responses::write_request(request, dropped, &mut context.names),
     }
 }

@@ -5,7 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use super::answer::{BlockKind, Event};
+use super::answer::{BlockKind, Event, Failure};
+use crate::wire::error::ErrorKind;
+
+/// Later blocks may wait with so many bytes. A backend that never ends its first call must not fill the memory.
+const LONGEST: usize = 8 << 20;
 
 /// Puts the events of overlapping blocks into the order of the blocks.
 #[derive(Default)]
@@ -14,6 +18,8 @@ pub(super) struct InOrder {
     current: Option<Current>,
     /// Events of later blocks, in the order of the blocks.
     waiting: BTreeMap<usize, Vec<Event>>,
+    /// Bytes of text that wait.
+    held: usize,
 }
 
 struct Current {
@@ -39,7 +45,19 @@ impl InOrder {
                     self.within(event, pass);
                     self.go_on(pass);
                 } else if let Some(events) = self.waiting.get_mut(&block) {
+                    if let Event::Delta { text, .. } = &event {
+                        self.held += text.len();
+                    }
                     events.push(event);
+                    if self.held > LONGEST {
+                        pass(Event::Failed(Failure {
+                            kind: ErrorKind::BadGateway,
+                            message: format!(
+                                "calls that wait for an earlier one are longer than {} MB",
+                                LONGEST >> 20
+                            ),
+                        }));
+                    }
                 }
                 // Otherwise the block was closed already: what comes after its complete arguments is not part of them.
             }
@@ -92,6 +110,9 @@ impl InOrder {
             let Some((block, events)) = self.waiting.pop_first() else {
                 return;
             };
+            if self.waiting.is_empty() {
+                self.held = 0;
+            }
             for event in events {
                 match event {
                     Event::Open { .. } => self.enter(block, event, pass),
@@ -117,7 +138,7 @@ impl InOrder {
 
 /// Tells whether the JSON text of a call's arguments is a complete object.
 #[derive(Default)]
-struct Arguments {
+pub(super) struct Arguments {
     depth: usize,
     seen: bool,
     in_string: bool,
@@ -125,7 +146,7 @@ struct Arguments {
 }
 
 impl Arguments {
-    fn take(&mut self, text: &str) {
+    pub(super) fn take(&mut self, text: &str) {
         for byte in text.bytes() {
             if self.escaped {
                 self.escaped = false;
@@ -149,7 +170,112 @@ impl Arguments {
         }
     }
 
-    fn complete(&self) -> bool {
+    pub(super) fn complete(&self) -> bool {
         self.seen && self.depth == 0 && !self.in_string
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn open(block: usize) -> Event {
+        let kind = BlockKind::ToolCall {
+            id: format!("call_{block}"),
+            name: "f".to_owned(),
+        };
+        Event::Open { block, kind }
+    }
+
+    fn delta(block: usize, text: &str) -> Event {
+        Event::Delta {
+            block,
+            text: text.to_owned(),
+        }
+    }
+
+    fn ordered(events: Vec<Event>) -> Vec<Event> {
+        let (mut order, mut out) = (InOrder::default(), Vec::new());
+        for event in events {
+            order.take(event, &mut |event| out.push(event));
+        }
+        out
+    }
+
+    #[test]
+    fn a_complete_call_ends_when_the_next_begins_and_another_one_waits() {
+        let out = ordered(vec![
+            open(0),
+            delta(0, "{}"),
+            open(1),
+            delta(1, "{\"a"),
+            open(2),
+            delta(2, "{\"b"),
+            delta(1, "\":1}"),
+            delta(2, "\":2}"),
+            Event::End,
+        ]);
+        let expected = vec![
+            open(0),
+            delta(0, "{}"),
+            Event::Close { block: 0 },
+            open(1),
+            delta(1, "{\"a"),
+            delta(1, "\":1}"),
+            Event::Close { block: 1 },
+            open(2),
+            delta(2, "{\"b"),
+            delta(2, "\":2}"),
+            Event::Close { block: 2 },
+            Event::End,
+        ];
+        assert_eq!(out, expected);
+    }
+
+    #[test]
+    fn what_waits_is_bounded() {
+        let mut events = vec![open(0), open(1)];
+        events.extend((0..9).map(|_| delta(1, &"x".repeat(1 << 20))));
+        assert!(matches!(ordered(events).last(), Some(Event::Failed(_))));
+    }
+
+    proptest! {
+        /// However the deltas of parallel calls are mixed, each block comes whole, once, and after the one before it.
+        #[test]
+        fn blocks_come_one_after_another(turns in proptest::collection::vec(0..4_usize, 0..40)) {
+            let text = "{\"k\":[1,\"}\"]}";
+            let mut at = [0; 4];
+            let mut events: Vec<Event> = (0..4).map(open).collect();
+            for block in turns.iter().copied().chain((0..4).flat_map(|block| std::iter::repeat_n(block, text.len()))) {
+                if at[block] < text.len() {
+                    events.push(delta(block, &text[at[block]..=at[block]]));
+                    at[block] += 1;
+                }
+            }
+            events.extend((0..4).map(|block| Event::Close { block }));
+            events.push(Event::End);
+            let out = ordered(events);
+            let (mut current, mut closed, mut texts) = (None, 0, vec![String::new(); 4]);
+            for event in &out {
+                match event {
+                    Event::Open { block, .. } => {
+                        prop_assert_eq!((current, *block), (None, closed));
+                        current = Some(*block);
+                    }
+                    Event::Delta { block, text } => {
+                        prop_assert_eq!(current, Some(*block));
+                        texts[*block].push_str(text);
+                    }
+                    Event::Close { block } => {
+                        prop_assert_eq!(current.take(), Some(*block));
+                        closed += 1;
+                    }
+                    _ => {}
+                }
+            }
+            prop_assert_eq!(closed, 4);
+            prop_assert!(texts.iter().all(|whole| whole == text));
+        }
     }
 }

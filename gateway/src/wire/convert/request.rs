@@ -250,9 +250,17 @@ pub struct Reasoning<'a> {
 pub struct Dropped(BTreeMap<String, u32>);
 
 impl Dropped {
-    /// Counts one.
+    /// Counts one. Clients may make up any name; those that no API has become one, since names go into headers.
     pub fn add(&mut self, name: impl Into<String>) {
-        *self.0.entry(name.into()).or_default() += 1;
+        let name: String = name.into();
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte);
+        let fits = (1..=64).contains(&name.len()) && name.bytes().all(plain) && self.0.len() < 64;
+        let name = if fits || self.0.contains_key(&name) {
+            name
+        } else {
+            "other".to_owned()
+        };
+        *self.0.entry(name).or_default() += 1;
     }
 
     /// Names and counts in the order of the names.

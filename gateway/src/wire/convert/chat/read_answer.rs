@@ -1,22 +1,258 @@
 //! An answer from a backend.
 
+use serde::de::IgnoredAny;
+
 use super::super::ReadAnswer;
-use super::super::answer::Event;
+use super::super::answer::{BlockKind, Event, Failure, FailureKind, Stop, Usage};
+use super::calls::Calls;
+use super::{failure, object, text, thinking};
+use crate::wire::Members;
 
 /// Reads the events of one answer.
+///
+/// Only the first of several choices is read. Why the model stopped is told at the very end, since what it cost comes
+/// after it in many streams, and some go on after they gave a reason.
 #[derive(Default)]
-pub(in super::super) struct Reader {}
+pub(in super::super) struct Reader {
+    started: bool,
+    ended: bool,
+    /// The answer's id, by which calls without an id are told apart from those of other answers.
+    id: String,
+    /// How many blocks have been opened.
+    blocks: usize,
+    /// The block of words that is open.
+    words: Option<(usize, Words)>,
+    calls: Calls,
+    stop: Option<Stop>,
+}
+
+/// What words are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Words {
+    Text,
+    Refusal,
+    /// With the seal that it gets.
+    Thinking(&'static str),
+}
 
 impl ReadAnswer for Reader {
     fn event(&mut self, name: &str, data: &str, events: &mut Vec<Event>) {
-        let _ = (name, data, events);
+        let data = data.trim();
+        if self.ended || data.is_empty() {
+            return;
+        }
+        if data == "[DONE]" {
+            self.finish(events);
+            return;
+        }
+        let Some(chunk) = Members::of(data) else {
+            if serde_json::from_str::<IgnoredAny>(data).is_err() {
+                self.fail("the backend sent an event that is not valid JSON", events);
+            }
+            return;
+        };
+        self.chunk(name, &chunk, false, events);
     }
 
     fn end(&mut self, events: &mut Vec<Event>) {
-        let _ = events;
+        if self.stop.is_some() && !self.ended {
+            self.finish(events);
+        }
     }
 
     fn whole(&mut self, body: &str, events: &mut Vec<Event>) {
-        let _ = (body, events);
+        let Some(answer) = Members::of(body.trim()) else { return };
+        self.chunk("message", &answer, true, events);
+        if self.started && !self.ended && choice(&answer).is_some() {
+            self.finish(events);
+        }
     }
+}
+
+impl Reader {
+    fn chunk(&mut self, name: &str, chunk: &Members<'_>, whole: bool, events: &mut Vec<Event>) {
+        let choice = choice(chunk);
+        // OpenRouter puts an error in the middle of a stream into the choice.
+        let in_choice = || choice.as_ref().and_then(|choice| failure::of("message", choice));
+        if let Some(failure) = failure::of(name, chunk).or_else(in_choice) {
+            self.ended = true;
+            events.push(Event::Failed(failure));
+            return;
+        }
+        if !self.started {
+            self.started = true;
+            self.id = text(chunk, "id").unwrap_or_default().into_owned();
+            let model = text(chunk, "model").map(Into::into);
+            events.push(Event::Start { model });
+        }
+        // Moonshot puts the usage into the choice.
+        let of_choice = choice.as_ref().and_then(usage);
+        events.extend(usage(chunk).or(of_choice).map(Event::Usage));
+        let Some(choice) = choice else { return };
+        let key = if choice.get("delta").is_some() {
+            "delta"
+        } else {
+            "message"
+        };
+        self.delta(&object(&choice, key), whole, events);
+        if self.calls.too_much() {
+            self.fail("the backend's answer has more calls of tools than can be read", events);
+        } else if let Some(reason) = text(&choice, "finish_reason") {
+            self.reason(&reason, &choice, events);
+        }
+    }
+
+    fn delta(&mut self, delta: &Members<'_>, whole: bool, events: &mut Vec<Event>) {
+        if let Some((text, seal)) = thinking(delta) {
+            self.say(Words::Thinking(seal), &text, events);
+        }
+        if let Some(text) = text(delta, "content") {
+            self.say(Words::Text, &text, events);
+        } else {
+            for part in delta.elements("content") {
+                self.part(part, events);
+            }
+        }
+        if let Some(text) = text(delta, "refusal") {
+            self.say(Words::Refusal, &text, events);
+        }
+        let calls = delta.elements("tool_calls");
+        for raw in calls.into_iter().chain(delta.get("function_call")) {
+            let Some(call) = Members::of(raw) else { continue };
+            let (before, mut read) = (self.blocks, Vec::new());
+            self.calls.take(&call, whole, &mut self.blocks, &self.id, &mut read);
+            if self.blocks > before {
+                self.close_words(events);
+            }
+            events.append(&mut read);
+        }
+    }
+
+    /// A part of content that is a list, as Mistral writes it for models that think.
+    fn part(&mut self, raw: &str, events: &mut Vec<Event>) {
+        let part = Members::of(raw).unwrap_or_default();
+        let (key, words) = match text(&part, "type").as_deref() {
+            Some("thinking") => ("thinking", Words::Thinking(super::THINKING[1].1)),
+            Some("refusal") => ("refusal", Words::Refusal),
+            _ => ("text", Words::Text),
+        };
+        if let Some(text) = text(&part, key) {
+            self.say(words, &text, events);
+        }
+        for inner in part.elements(key) {
+            let inner = Members::of(inner).unwrap_or_default();
+            if let Some(text) = text(&inner, "text") {
+                self.say(words, &text, events);
+            }
+        }
+    }
+
+    fn say(&mut self, words: Words, text: &str, events: &mut Vec<Event>) {
+        let open = self.words.filter(|(_, open)| *open == words);
+        let block = open.map_or_else(|| self.open_words(words, events), |(block, _)| block);
+        events.push(Event::Delta {
+            block,
+            text: text.to_owned(),
+        });
+    }
+
+    fn open_words(&mut self, words: Words, events: &mut Vec<Event>) -> usize {
+        self.close_words(events);
+        let block = self.blocks;
+        self.blocks += 1;
+        self.words = Some((block, words));
+        let kind = match words {
+            Words::Text => BlockKind::Text,
+            Words::Refusal => BlockKind::Refusal,
+            Words::Thinking(_) => BlockKind::Thinking,
+        };
+        events.push(Event::Open { block, kind });
+        block
+    }
+
+    fn close_words(&mut self, events: &mut Vec<Event>) {
+        let Some((block, words)) = self.words.take() else {
+            return;
+        };
+        if let Words::Thinking(seal) = words {
+            let seal = seal.to_owned();
+            events.push(Event::Seal { block, seal });
+        }
+        events.push(Event::Close { block });
+    }
+
+    fn reason(&mut self, reason: &str, choice: &Members<'_>, events: &mut Vec<Event>) {
+        let stop = match reason {
+            "error" | "abort" => return self.fail("the backend broke its answer off", events),
+            "length" | "max_tokens" | "model_length" => Stop::Length,
+            "content_filter" | "safety" => Stop::Filtered,
+            // What is left is an end. If there are calls it waits for their results, whatever it is called: a call
+            // that was asked for by name ends with `stop` in vLLM.
+            _ if self.calls.any() => Stop::ToolCalls,
+            // vLLM and SGLang say which sequence it was; a number there is a token of the model.
+            "stop" => match text(choice, "stop_reason").or_else(|| text(choice, "matched_stop")) {
+                Some(sequence) => Stop::Sequence(Some(sequence.into_owned())),
+                None => Stop::Done,
+            },
+            _ => Stop::Done,
+        };
+        self.close_words(events);
+        self.calls.close(events);
+        self.stop = Some(stop);
+    }
+
+    fn finish(&mut self, events: &mut Vec<Event>) {
+        if !self.started {
+            self.fail("the backend sent an empty stream", events);
+            return;
+        }
+        self.ended = true;
+        self.close_words(events);
+        self.calls.close(events);
+        let unsaid = if self.calls.any() { Stop::ToolCalls } else { Stop::Done };
+        events.push(Event::Stop(self.stop.take().unwrap_or(unsaid)));
+        events.push(Event::End);
+    }
+
+    fn fail(&mut self, message: &str, events: &mut Vec<Event>) {
+        self.ended = true;
+        events.push(Event::Failed(Failure {
+            kind: FailureKind::Server,
+            message: message.to_owned(),
+        }));
+    }
+}
+
+/// The choice with index 0, or without one.
+fn choice<'a>(chunk: &Members<'a>) -> Option<Members<'a>> {
+    chunk
+        .elements("choices")
+        .into_iter()
+        .filter_map(Members::of)
+        .find(|choice| matches!(choice.get("index"), None | Some("0" | "null")))
+}
+
+/// What an answer costs, in OpenAI's fields and in those of servers that have their own for the cache.
+fn usage(members: &Members<'_>) -> Option<Usage> {
+    let usage = members.get("usage").and_then(Members::of)?;
+    let (prompt, completion) = (
+        object(&usage, "prompt_tokens_details"),
+        object(&usage, "completion_tokens_details"),
+    );
+    let cached = number(&prompt, "cached_tokens")
+        .or_else(|| number(&usage, "cache_read_input_tokens"))
+        .or_else(|| number(&usage, "prompt_cache_hit_tokens"))
+        .or_else(|| number(&usage, "cached_tokens"));
+    let read = Usage {
+        input: number(&usage, "prompt_tokens"),
+        cached,
+        cache_write: number(&prompt, "cache_write_tokens").or_else(|| number(&usage, "cache_creation_input_tokens")),
+        output: number(&usage, "completion_tokens"),
+        reasoning: number(&completion, "reasoning_tokens"),
+    };
+    (read != Usage::default()).then_some(read)
+}
+
+fn number(members: &Members<'_>, key: &str) -> Option<u64> {
+    members.parse(key)
 }

@@ -1,17 +1,258 @@
 //! A request from a client.
 
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+
 use super::super::ConvertError;
-use super::super::request::{Dropped, Request};
-use crate::wire::Members;
+use super::super::request::{Dropped, OutputShape, Reasoning, Request, Sampling, Tool, ToolChoice};
+use super::{object, read_message, text, unread};
+use crate::wire::scan::{Text, elements};
+use crate::wire::{Members, ParseError};
+
+/// The members that are read, and those that mean nothing to another backend. `n`, `store`, `logprobs`, `modalities` and
+/// `service_tier` are here too, and are counted where they ask for something.
+const READ: &[&str] = &[
+    "model",
+    "messages",
+    "stream",
+    "stream_options",
+    "tools",
+    "tool_choice",
+    "parallel_tool_calls",
+    "max_tokens",
+    "max_completion_tokens",
+    "temperature",
+    "top_p",
+    "top_k",
+    "seed",
+    "presence_penalty",
+    "frequency_penalty",
+    "stop",
+    "response_format",
+    "reasoning_effort",
+    "reasoning",
+    "thinking",
+    "chat_template_kwargs",
+    "verbosity",
+    "user",
+    "safety_identifier",
+    "prompt_cache_key",
+    "metadata",
+    "n",
+    "store",
+    "logprobs",
+    "modalities",
+    "service_tier",
+];
+
+/// Values of members that ask for nothing but what happens anyway.
+const AS_ALWAYS: &[(&str, &[&str])] = &[
+    ("n", &["1", "null"]),
+    ("store", &["false", "null"]),
+    ("logprobs", &["false", "null"]),
+    ("modalities", &[r#"["text"]"#, "[]", "null"]),
+    ("service_tier", &[r#""auto""#, r#""default""#, "null"]),
+];
 
 /// Reads a request; what has no neutral form is named in `dropped`.
 ///
 /// # Errors
-/// [`ConvertError`] where it is no request, or refers to a conversation that only its own vendor holds.
+/// [`ConvertError`] where it is no request.
 pub(in super::super) fn read_request<'a>(
     members: &Members<'a>,
     dropped: &mut Dropped,
 ) -> Result<Request<'a>, ConvertError> {
-    let _ = (members, dropped);
-    Ok(Request::default())
+    let messages = members.get("messages").ok_or(ParseError::Missing("messages"))?;
+    let messages = elements(messages).ok_or(ParseError::WrongType("messages", "an array"))?;
+    unread(members, READ, "", dropped);
+    for (key, as_always) in AS_ALWAYS {
+        if members.get(key).is_some_and(|value| !as_always.contains(&value)) {
+            dropped.add(*key);
+        }
+    }
+    let stream_options = object(members, "stream_options");
+    Ok(Request {
+        model: text(members, "model").unwrap_or_default(),
+        stream: members.get("stream") == Some("true"),
+        stream_usage: stream_options.get("include_usage") == Some("true"),
+        messages: read_message::messages(&messages, dropped)?,
+        tools: members
+            .elements("tools")
+            .into_iter()
+            .filter_map(|raw| tool(raw, dropped))
+            .collect(),
+        tool_choice: tool_choice(members, dropped),
+        parallel_tool_calls: members.parse("parallel_tool_calls"),
+        sampling: sampling(members, dropped),
+        output: output(members, dropped),
+        reasoning: reasoning(members, dropped),
+        verbosity: text(members, "verbosity"),
+        user: text(members, "user").or_else(|| text(members, "safety_identifier")),
+        cache_key: text(members, "prompt_cache_key"),
+        metadata: members.raw("metadata").filter(|raw| raw.get().starts_with('{')),
+    })
+}
+
+fn tool<'a>(raw: &'a str, dropped: &mut Dropped) -> Option<Tool<'a>> {
+    let members = Members::of(raw).unwrap_or_default();
+    let kind = text(&members, "type").unwrap_or("function".into());
+    if kind != "function" {
+        dropped.add(format!("tools.{kind}"));
+        return None;
+    }
+    let cache_control = members.raw("cache_control").filter(|raw| raw.get() != "null");
+    // Some clients write a tool as the responses format has it, without the inner object.
+    let function = match members.get("function").and_then(Members::of) {
+        Some(function) => {
+            unread(&members, &["type", "function", "cache_control"], "tools.", dropped);
+            function
+        }
+        None => members,
+    };
+    let read = ["type", "cache_control", "name", "description", "parameters", "strict"];
+    unread(&function, &read, "tools.", dropped);
+    let Some(name) = text(&function, "name") else {
+        dropped.add("tools");
+        return None;
+    };
+    Some(Tool {
+        name,
+        description: text(&function, "description"),
+        schema: function
+            .raw("parameters")
+            .filter(|raw| raw.get().starts_with('{'))
+            .map(Cow::Borrowed),
+        strict: function.parse("strict"),
+        cache_control,
+    })
+}
+
+fn tool_choice<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Option<ToolChoice<'a>> {
+    let raw = members.get("tool_choice")?;
+    if let Some(word) = Text::of(raw) {
+        return by_word(&word.decode(), dropped);
+    }
+    let choice = Members::of(raw)?;
+    match text(&choice, "type").as_deref() {
+        Some("allowed_tools") => {
+            dropped.add("tool_choice.allowed_tools");
+            by_word(&text(&object(&choice, "allowed_tools"), "mode")?, dropped)
+        }
+        Some("function") | None => {
+            let name = text(&object(&choice, "function"), "name").or_else(|| text(&choice, "name"))?;
+            Some(ToolChoice::Tool(name))
+        }
+        Some(kind) => {
+            dropped.add(format!("tool_choice.{kind}"));
+            None
+        }
+    }
+}
+
+fn by_word(word: &str, dropped: &mut Dropped) -> Option<ToolChoice<'static>> {
+    match word {
+        "auto" => Some(ToolChoice::Auto),
+        "none" => Some(ToolChoice::None),
+        "required" | "any" => Some(ToolChoice::Required),
+        _ => {
+            dropped.add("tool_choice");
+            None
+        }
+    }
+}
+
+fn sampling<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Sampling<'a> {
+    let mut number = |key: &str| {
+        let raw = members.raw(key).filter(|raw| raw.get() != "null")?;
+        let is_number = raw
+            .get()
+            .starts_with(|first: char| first == '-' || first.is_ascii_digit());
+        if !is_number {
+            dropped.add(key);
+        }
+        is_number.then_some(raw)
+    };
+    let (of_old, of_now): (Option<&'a RawValue>, _) = (number("max_tokens"), number("max_completion_tokens"));
+    Sampling {
+        max_tokens: of_now.or(of_old),
+        temperature: number("temperature"),
+        top_p: number("top_p"),
+        top_k: number("top_k"),
+        seed: number("seed"),
+        presence_penalty: number("presence_penalty"),
+        frequency_penalty: number("frequency_penalty"),
+        stop: stop(members),
+    }
+}
+
+fn stop<'a>(members: &Members<'a>) -> Vec<Cow<'a, str>> {
+    let texts = match members.text("stop") {
+        Some(text) => vec![text],
+        None => members.elements("stop").into_iter().filter_map(Text::of).collect(),
+    };
+    texts
+        .into_iter()
+        .map(Text::decode)
+        .filter(|text| !text.is_empty())
+        .collect()
+}
+
+fn output<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Option<OutputShape<'a>> {
+    let format = Members::of(members.get("response_format")?)?;
+    match text(&format, "type").as_deref() {
+        Some("json_object") => Some(OutputShape::Json),
+        Some("json_schema") => {
+            let shape = object(&format, "json_schema");
+            unread(&shape, &["name", "schema", "strict"], "response_format.", dropped);
+            let schema = shape.raw("schema").filter(|raw| raw.get().starts_with('{'))?;
+            Some(OutputShape::Schema {
+                name: text(&shape, "name"),
+                schema,
+                strict: shape.parse("strict"),
+            })
+        }
+        Some("text") | None => None,
+        Some(kind) => {
+            dropped.add(format!("response_format.{kind}"));
+            None
+        }
+    }
+}
+
+/// `reasoning_effort`, and what gateways and servers have beside it: `reasoning` (OpenRouter), `thinking` (LiteLLM and
+/// several vendors), `chat_template_kwargs` (vLLM, llama.cpp).
+fn reasoning<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Reasoning<'a> {
+    let reasoning = object(members, "reasoning");
+    unread(
+        &reasoning,
+        &["effort", "max_tokens", "enabled", "exclude"],
+        "reasoning.",
+        dropped,
+    );
+    let thinking = object(members, "thinking");
+    let template = object(members, "chat_template_kwargs");
+    unread(
+        &template,
+        &["enable_thinking", "thinking", "reasoning_effort"],
+        "chat_template_kwargs.",
+        dropped,
+    );
+    let switched = match text(&thinking, "type").as_deref() {
+        Some("enabled" | "adaptive") => Some(true),
+        Some("disabled") => Some(false),
+        _ => None,
+    };
+    Reasoning {
+        effort: text(members, "reasoning_effort")
+            .or_else(|| text(&reasoning, "effort"))
+            .or_else(|| text(&template, "reasoning_effort")),
+        budget: reasoning
+            .parse("max_tokens")
+            .or_else(|| thinking.parse("budget_tokens")),
+        enabled: switched
+            .or_else(|| reasoning.parse("enabled"))
+            .or_else(|| template.parse("enable_thinking"))
+            .or_else(|| template.parse("thinking")),
+    }
 }

@@ -1,26 +1,257 @@
 //! An answer for a client.
 
-use super::super::answer::{Answer, Event};
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::super::answer::{Answer, Block, BlockKind, Event, Stop, Usage};
 use super::super::{AnswerContext, WriteAnswer};
+use super::shape::{
+    Choice, Chunk, Delta, Message, Whole, WholeChoice, WireUsage, begun, called, failed, more, of_call, usage,
+};
+
+/// Between words of one kind that were apart in the answer: the format has one string for all of them.
+const BETWEEN: &str = "\n\n";
 
 /// Writes the events of one answer.
 pub(in super::super) struct Writer {
     context: AnswerContext,
+    id: String,
+    /// The blocks that are open.
+    open: BTreeMap<usize, Open>,
+    calls: usize,
+    text: Words,
+    thinking: Words,
+    usage: Usage,
+    stopped: bool,
+}
+
+/// What a block of the answer is to the client.
+#[derive(Clone, Copy)]
+enum Open {
+    Text,
+    Refusal,
+    Thinking,
+    Sealed,
+    Call {
+        index: usize,
+        /// Whether any of its arguments came.
+        begun: bool,
+    },
+}
+
+/// How far words of one kind have come.
+#[derive(Default, Clone, Copy, PartialEq, Eq)]
+enum Words {
+    #[default]
+    None,
+    Some,
+    /// Something else has come after them.
+    Apart,
+}
+
+impl Words {
+    /// Takes more of the words and tells whether they need something before them.
+    fn more(&mut self) -> bool {
+        std::mem::replace(self, Words::Some) == Words::Apart
+    }
+
+    fn part(&mut self) {
+        if *self == Words::Some {
+            *self = Words::Apart;
+        }
+    }
 }
 
 impl Writer {
     pub(in super::super) fn new(context: AnswerContext) -> Writer {
-        Writer { context }
+        Writer {
+            id: format!("chatcmpl-{}", context.id),
+            context,
+            open: BTreeMap::new(),
+            calls: 0,
+            text: Words::None,
+            thinking: Words::None,
+            usage: Usage::default(),
+            stopped: false,
+        }
+    }
+
+    fn chunk(&self, delta: Delta<'_>, finish_reason: Option<&'static str>, out: &mut String) {
+        let choice = Choice {
+            index: 0,
+            delta,
+            logprobs: (),
+            finish_reason,
+        };
+        self.send(&[choice], None, out);
+    }
+
+    fn send(&self, choices: &[Choice<'_>], usage: Option<WireUsage>, out: &mut String) {
+        let chunk = Chunk {
+            id: &self.id,
+            object: "chat.completion.chunk",
+            created: self.context.created,
+            model: &self.context.model,
+            choices,
+            usage: self.context.stream_usage.then_some(usage),
+        };
+        data(&chunk, out);
+    }
+
+    fn open(&mut self, block: usize, kind: &BlockKind, out: &mut String) {
+        if !matches!(kind, BlockKind::Text) {
+            self.text.part();
+        }
+        if !matches!(kind, BlockKind::Thinking) {
+            self.thinking.part();
+        }
+        let open = match kind {
+            BlockKind::Text => Open::Text,
+            BlockKind::Refusal => Open::Refusal,
+            BlockKind::Thinking => Open::Thinking,
+            BlockKind::SealedThinking => Open::Sealed,
+            BlockKind::ToolCall { id, name } => {
+                let index = self.calls;
+                self.calls += 1;
+                self.chunk(of_call(begun(Some(index), id, name, "")), None, out);
+                Open::Call { index, begun: false }
+            }
+        };
+        self.open.insert(block, open);
+    }
+
+    fn delta(&mut self, block: usize, text: &str, out: &mut String) {
+        let Some(open) = self.open.get_mut(&block).filter(|_| !text.is_empty()) else {
+            return;
+        };
+        let spaced = |words: &mut Words| match words.more() {
+            true => Some(format!("{BETWEEN}{text}").into()),
+            false => Some(text.into()),
+        };
+        let mut delta = Delta::default();
+        match open {
+            Open::Text => delta.content = spaced(&mut self.text),
+            Open::Thinking => delta.reasoning_content = spaced(&mut self.thinking),
+            Open::Refusal => delta.refusal = Some(text),
+            Open::Sealed => return,
+            Open::Call { index, begun } => {
+                *begun = true;
+                delta = of_call(more(*index, text));
+            }
+        }
+        self.chunk(delta, None, out);
+    }
+
+    fn close(&mut self, block: usize, out: &mut String) {
+        // Clients parse the arguments, and an empty string is no JSON.
+        if let Some(Open::Call { index, begun: false }) = self.open.remove(&block) {
+            self.chunk(of_call(more(index, "{}")), None, out);
+        }
+    }
+
+    fn stop(&mut self, stop: Option<&Stop>, out: &mut String) {
+        if !std::mem::replace(&mut self.stopped, true) {
+            self.chunk(Delta::default(), Some(finish_reason(stop, self.calls > 0)), out);
+        }
     }
 }
 
 impl WriteAnswer for Writer {
     fn event(&mut self, event: &Event, out: &mut String) {
-        let _ = (event, out, &self.context);
+        match event {
+            Event::Start { .. } => {
+                let first = Delta {
+                    role: Some("assistant"),
+                    content: Some("".into()),
+                    ..Delta::default()
+                };
+                self.chunk(first, None, out);
+            }
+            Event::Open { block, kind } => self.open(*block, kind, out),
+            Event::Delta { block, text } => self.delta(*block, text, out),
+            // The format has no place for it.
+            Event::Seal { .. } => {}
+            Event::Close { block } => self.close(*block, out),
+            Event::Usage(usage) => self.usage.update(*usage),
+            Event::Stop(stop) => self.stop(Some(stop), out),
+            Event::End => {
+                self.stop(None, out);
+                if self.context.stream_usage {
+                    self.send(&[], Some(usage(self.usage)), out);
+                }
+                out.push_str("data: [DONE]\n\n");
+            }
+            Event::Failed(failure) => {
+                data(&failed(failure), out);
+                out.push_str("data: [DONE]\n\n");
+            }
+        }
     }
 
     fn whole(&mut self, answer: &Answer) -> String {
-        let _ = answer;
-        String::new()
+        let content = words(&answer.blocks, &BlockKind::Text);
+        let refusal = words(&answer.blocks, &BlockKind::Refusal);
+        let tool_calls: Vec<_> = answer.blocks.iter().filter_map(called).collect();
+        let says_nothing = refusal.is_none() && tool_calls.is_empty();
+        let finish_reason = finish_reason(answer.stop.as_ref(), !tool_calls.is_empty());
+        let message = Message {
+            role: "assistant",
+            content: content.or_else(|| says_nothing.then(String::new)),
+            refusal,
+            reasoning_content: words(&answer.blocks, &BlockKind::Thinking),
+            tool_calls,
+        };
+        json(&Whole {
+            id: &self.id,
+            object: "chat.completion",
+            created: self.context.created,
+            model: &self.context.model,
+            choices: [WholeChoice {
+                index: 0,
+                message,
+                logprobs: (),
+                finish_reason,
+            }],
+            usage: usage(answer.usage),
+        })
     }
+}
+
+/// All words of a kind, put together as a stream would.
+fn words(blocks: &[Block], kind: &BlockKind) -> Option<String> {
+    let (mut all, mut state) = (String::new(), Words::None);
+    for block in blocks {
+        if block.kind != *kind {
+            state.part();
+        } else if !block.text.is_empty() {
+            if state.more() && *kind != BlockKind::Refusal {
+                all.push_str(BETWEEN);
+            }
+            all.push_str(&block.text);
+        }
+    }
+    (!all.is_empty()).then_some(all)
+}
+
+fn finish_reason(stop: Option<&Stop>, has_calls: bool) -> &'static str {
+    match stop {
+        Some(Stop::Length) => "length",
+        Some(Stop::Filtered) => "content_filter",
+        Some(Stop::ToolCalls) => "tool_calls",
+        None if has_calls => "tool_calls",
+        // A turn that was only paused has no word here; the client sees what there is.
+        Some(Stop::Done | Stop::Sequence(_) | Stop::Paused) | None => "stop",
+    }
+}
+
+fn data(value: &impl Serialize, out: &mut String) {
+    out.push_str("data: ");
+    out.push_str(&json(value));
+    out.push_str("\n\n");
+}
+
+/// Nothing that is written here can fail: its keys are strings.
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
 }

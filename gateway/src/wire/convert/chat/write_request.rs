@@ -1,11 +1,249 @@
 //! A request for a backend.
 
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
 use super::super::ToolNames;
-use super::super::request::{Dropped, Request};
+use super::super::request::{Dropped, OutputShape, Reasoning, Request, Tool, ToolChoice};
+use super::write_message::{self, Message};
+
+/// The longest name of a tool that this format allows, in bytes.
+pub(super) const LONGEST_NAME: usize = 64;
+
+/// The longest `user` and `prompt_cache_key` that OpenAI takes.
+const LONGEST_LABEL: usize = 64;
+
+#[derive(Serialize)]
+struct Body<'r> {
+    model: &'r str,
+    messages: Vec<Message<'r>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Function<'r>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<Choice<'r>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parallel_tool_calls: Option<bool>,
+    /// Not `max_completion_tokens`, which older servers ignore.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<&'r RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<&'r RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<&'r RawValue>,
+    /// Not OpenAI's, but known to vLLM, SGLang, llama.cpp, LiteLLM and OpenRouter. OpenAI itself refuses it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_k: Option<&'r RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<&'r RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    presence_penalty: Option<&'r RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frequency_penalty: Option<&'r RawValue>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    stop: &'r [Cow<'r, str>],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_format: Option<Format<'r>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_effort: Option<&'r str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verbosity: Option<&'r str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user: Option<&'r str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_cache_key: Option<&'r str>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    stream: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream_options: Option<StreamOptions>,
+}
+
+/// A tool, a schema, or a choice: each wraps its object in one that says what it is.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Function<'r> {
+    Function { function: Declared<'r> },
+}
+
+#[derive(Serialize)]
+struct Declared<'r> {
+    name: Cow<'r, str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'r str>,
+    parameters: Parameters<'r>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    strict: Option<bool>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Parameters<'r> {
+    Schema(&'r RawValue),
+    None(Empty),
+}
+
+/// The schema of a tool without arguments. The format lets it be left out, but not every server does.
+#[derive(Serialize)]
+struct Empty {
+    r#type: &'static str,
+    properties: Nothing,
+}
+
+#[derive(Serialize)]
+struct Nothing {}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Choice<'r> {
+    Word(&'static str),
+    Function { r#type: &'static str, function: Named<'r> },
+}
+
+#[derive(Serialize)]
+struct Named<'r> {
+    name: Cow<'r, str>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Format<'r> {
+    JsonObject,
+    JsonSchema { json_schema: Schema<'r> },
+}
+
+#[derive(Serialize)]
+struct Schema<'r> {
+    name: &'r str,
+    schema: &'r RawValue,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    strict: Option<bool>,
+}
+
+#[derive(Serialize)]
+struct StreamOptions {
+    include_usage: bool,
+}
 
 /// Writes a request; what the format cannot hold is named in `dropped`.
 #[must_use]
 pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropped, names: &mut ToolNames) -> String {
-    let _ = (request, dropped, names);
-    String::new()
+    let tools: Vec<_> = request
+        .tools
+        .iter()
+        .map(|tool| declared(tool, dropped, names))
+        .collect();
+    let may_call = !tools.is_empty();
+    // OpenAI takes labels only for what it stores, and refuses them otherwise.
+    if request.metadata.is_some() {
+        dropped.add("metadata");
+    }
+    let body = Body {
+        model: &request.model,
+        messages: write_message::messages(&request.messages, dropped, names),
+        tools,
+        tool_choice: request
+            .tool_choice
+            .as_ref()
+            .filter(|_| may_call)
+            .map(|choice| chosen(choice, names)),
+        parallel_tool_calls: request.parallel_tool_calls.filter(|_| may_call),
+        max_tokens: request.sampling.max_tokens,
+        temperature: request.sampling.temperature,
+        top_p: request.sampling.top_p,
+        top_k: request.sampling.top_k,
+        seed: request.sampling.seed,
+        presence_penalty: request.sampling.presence_penalty,
+        frequency_penalty: request.sampling.frequency_penalty,
+        stop: &request.sampling.stop,
+        response_format: request.output.as_ref().map(format),
+        reasoning_effort: effort(&request.reasoning, dropped),
+        verbosity: request.verbosity.as_deref(),
+        user: label(request.user.as_deref(), "user", dropped),
+        prompt_cache_key: label(request.cache_key.as_deref(), "prompt_cache_key", dropped),
+        stream: request.stream,
+        stream_options: request.stream.then_some(StreamOptions { include_usage: true }),
+    };
+    // Nothing in it can fail: its keys are strings, and its raw values were read as JSON.
+    serde_json::to_string(&body).unwrap_or_default()
+}
+
+fn declared<'r>(tool: &'r Tool<'_>, dropped: &mut Dropped, names: &mut ToolNames) -> Function<'r> {
+    if tool.cache_control.is_some() {
+        dropped.add("tools.cache_control");
+    }
+    Function::Function {
+        function: Declared {
+            name: names.sent(&tool.name, LONGEST_NAME),
+            description: tool.description.as_deref(),
+            parameters: match &tool.schema {
+                Some(schema) => Parameters::Schema(schema),
+                None => Parameters::None(Empty {
+                    r#type: "object",
+                    properties: Nothing {},
+                }),
+            },
+            strict: tool.strict,
+        },
+    }
+}
+
+fn chosen<'r>(choice: &'r ToolChoice<'_>, names: &mut ToolNames) -> Choice<'r> {
+    match choice {
+        ToolChoice::Auto => Choice::Word("auto"),
+        ToolChoice::None => Choice::Word("none"),
+        ToolChoice::Required => Choice::Word("required"),
+        ToolChoice::Tool(name) => Choice::Function {
+            r#type: "function",
+            function: Named {
+                name: names.sent(name, LONGEST_NAME),
+            },
+        },
+    }
+}
+
+fn format<'r>(shape: &'r OutputShape<'_>) -> Format<'r> {
+    match shape {
+        OutputShape::Json => Format::JsonObject,
+        OutputShape::Schema { name, schema, strict } => Format::JsonSchema {
+            json_schema: Schema {
+                name: name.as_deref().unwrap_or("answer"),
+                schema,
+                strict: *strict,
+            },
+        },
+    }
+}
+
+/// The effort, in the words that servers agree on: vLLM and ollama refuse a request for any but `low`, `medium`, `high`
+/// and `none`. A bound in tokens becomes the effort that spends about as much.
+///
+/// Thinking that is only switched on needs no word, since a model that can think does. Switched off it would be `none`,
+/// but most models refuse that, so it is left out by name.
+fn effort<'r>(reasoning: &'r Reasoning<'_>, dropped: &mut Dropped) -> Option<&'r str> {
+    match (reasoning.effort.as_deref(), reasoning.budget) {
+        (Some("minimal"), _) => Some("low"),
+        (Some("xhigh" | "max"), _) => Some("high"),
+        (Some(effort), _) => Some(effort),
+        (None, _) if reasoning.enabled == Some(false) => {
+            dropped.add("reasoning.enabled");
+            None
+        }
+        (None, Some(budget)) => Some(match budget {
+            0..=4096 => "low",
+            4097..=16384 => "medium",
+            _ => "high",
+        }),
+        (None, None) => None,
+    }
+}
+
+/// A label that is short enough to be taken.
+fn label<'r>(label: Option<&'r str>, name: &str, dropped: &mut Dropped) -> Option<&'r str> {
+    let label = label?;
+    if label.chars().count() > LONGEST_LABEL {
+        dropped.add(name);
+        return None;
+    }
+    Some(label)
 }

@@ -1,22 +1,425 @@
 //! An answer from a backend.
+//!
+//! Servers differ in what they repeat and what they leave out: some send no deltas, some no `added`, some no ids, some
+//! other ids in the deltas. So an event is matched to the item that it fits best, deltas are counted, and what a `done`
+//! says beyond them is made up for.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use super::super::ReadAnswer;
-use super::super::answer::Event;
+use super::super::answer::{BlockKind, Event, Failure, FailureKind, Stop};
+use super::super::request::OUR_SEAL;
+use super::failure::failure;
+use super::incoming::{Item, Kind, State, close_block, emit, read_usage};
+use super::read_items::{present, string};
+use super::{SEAL, flat_name};
+use crate::wire::Members;
 
 /// Reads the events of one answer.
 #[derive(Default)]
-pub(in super::super) struct Reader {}
+pub(in super::super) struct Reader {
+    started: bool,
+    ended: bool,
+    /// The number of the next block.
+    next: usize,
+    /// Whether a tool was called.
+    calls: bool,
+    /// Items that are not done yet, in their order.
+    items: Vec<Item>,
+    /// Ids of items that are done.
+    done: BTreeSet<String>,
+}
 
 impl ReadAnswer for Reader {
     fn event(&mut self, name: &str, data: &str, events: &mut Vec<Event>) {
-        let _ = (name, data, events);
+        if self.ended {
+            return;
+        }
+        let data = data.trim();
+        if data == "[DONE]" {
+            self.stop(None, events);
+            return;
+        }
+        let Some(members) = Members::of(data) else {
+            self.fail(not_json(), events);
+            return;
+        };
+        let kind = string(&members, "type").unwrap_or(Cow::Borrowed(name));
+        if let Some(error) = present(&members, "error").and_then(|error| Members::of(error.get())) {
+            self.fail(failure(&error), events);
+        } else if kind == "error" {
+            self.fail(failure(&members), events);
+        } else {
+            self.known(&kind, &members, events);
+        }
     }
 
-    fn end(&mut self, events: &mut Vec<Event>) {
-        let _ = events;
+    fn end(&mut self, _: &mut Vec<Event>) {
+        // Without the last event nothing tells whether the answer is whole.
     }
 
     fn whole(&mut self, body: &str, events: &mut Vec<Event>) {
-        let _ = (body, events);
+        match Members::of(body.trim()) {
+            Some(members) if members.get("output").is_some() || present(&members, "error").is_some() => {
+                self.response(&members, events);
+            }
+            Some(_) => {}
+            None => self.fail(not_json(), events),
+        }
+    }
+}
+
+impl Reader {
+    fn known(&mut self, kind: &str, members: &Members<'_>, events: &mut Vec<Event>) {
+        let response = || members.get("response").and_then(Members::of).unwrap_or_default();
+        match kind {
+            "response.created" | "response.in_progress" | "response.queued" => self.start(&response(), events),
+            "response.completed"
+            | "response.incomplete"
+            | "response.failed"
+            | "response.cancelled"
+            | "response.done" => {
+                self.response(&response(), events);
+            }
+            "response.output_item.added" => self.item(members, false, events),
+            "response.output_item.done" => self.item(members, true, events),
+            "response.output_text.delta" => self.part(members, "delta", BlockKind::Text, events),
+            "response.output_text.done" => self.part(members, "text", BlockKind::Text, events),
+            "response.refusal.delta" => self.part(members, "delta", BlockKind::Refusal, events),
+            "response.refusal.done" => self.part(members, "refusal", BlockKind::Refusal, events),
+            "response.reasoning_text.delta" | "response.reasoning.delta" => self.thinking(members, true, events),
+            "response.reasoning_summary_text.delta" => self.thinking(members, false, events),
+            "response.function_call_arguments.delta" => self.arguments(members, "delta", events),
+            "response.function_call_arguments.done" => self.arguments(members, "arguments", events),
+            _ => {}
+        }
+    }
+
+    fn start(&mut self, response: &Members<'_>, events: &mut Vec<Event>) {
+        if !self.started {
+            self.started = true;
+            let model = string(response, "model").map(Cow::into_owned);
+            events.push(Event::Start { model });
+        }
+    }
+
+    fn fail(&mut self, failure: Failure, events: &mut Vec<Event>) {
+        self.ended = true;
+        events.push(Event::Failed(failure));
+    }
+
+    /// A whole response, or the last event of one.
+    fn response(&mut self, response: &Members<'_>, events: &mut Vec<Event>) {
+        let status = string(response, "status").unwrap_or_default();
+        if let Some(error) = present(response, "error").and_then(|error| Members::of(error.get())) {
+            return self.fail(failure(&error), events);
+        }
+        if status == "failed" || status == "cancelled" {
+            return self.fail(failure(&Members::default()), events);
+        }
+        self.start(response, events);
+        // Servers that do not stream items send them all at once.
+        if self.next == 0 && self.items.is_empty() {
+            for item in response.elements("output") {
+                if let Some(item) = Members::of(item) {
+                    self.complete(&item, None, events);
+                }
+            }
+        }
+        if let Some(usage) = response.get("usage").and_then(Members::of) {
+            events.push(Event::Usage(read_usage(&usage)));
+        }
+        let details = response.get("incomplete_details").and_then(Members::of);
+        let reason = details.and_then(|details| string(&details, "reason"));
+        let cut = (status == "incomplete").then_some(match reason.as_deref() {
+            Some("content_filter") => Stop::Filtered,
+            _ => Stop::Length,
+        });
+        self.stop(cut, events);
+    }
+
+    /// Closes everything.
+    fn stop(&mut self, cut: Option<Stop>, events: &mut Vec<Event>) {
+        self.start(&Members::default(), events);
+        for mut item in std::mem::take(&mut self.items) {
+            self.close(&mut item, events);
+        }
+        let stop = if self.calls { Stop::ToolCalls } else { Stop::Done };
+        events.push(Event::Stop(cut.unwrap_or(stop)));
+        events.push(Event::End);
+        self.ended = true;
+    }
+
+    /// `output_item.added` and `output_item.done`.
+    fn item(&mut self, members: &Members<'_>, done: bool, events: &mut Vec<Event>) {
+        let Some(item) = members.get("item").and_then(Members::of) else {
+            return;
+        };
+        self.start(&Members::default(), events);
+        let index = members.parse("output_index");
+        if done {
+            self.complete(&item, index, events);
+        } else if let Some(state) = string(&item, "type").and_then(|kind| State::of(&kind)) {
+            self.add(string(&item, "id").unwrap_or_default().into_owned(), index, state);
+            let at = self.items.len() - 1;
+            self.name(at, &item, events);
+        }
+    }
+
+    fn add(&mut self, id: String, index: Option<u64>, state: State) {
+        self.items.push(Item {
+            id,
+            index,
+            state,
+            block: None,
+            part: 0,
+            seen: 0,
+        });
+    }
+
+    /// The item that an event is about: by its id, else by its place, else the last of the kind.
+    fn find(&self, id: &str, index: Option<u64>, kind: Kind) -> Option<usize> {
+        let fits = |item: &Item| item.state.kind() == kind;
+        self.items
+            .iter()
+            .position(|item| fits(item) && !id.is_empty() && item.id == id)
+            .or_else(|| {
+                self.items
+                    .iter()
+                    .rposition(|item| fits(item) && index.is_some() && item.index == index)
+            })
+            .or_else(|| self.items.iter().rposition(fits))
+    }
+
+    /// The same; an item that was never announced begins with its first delta.
+    fn find_or_add(&mut self, members: &Members<'_>, kind: Kind, is_delta: bool) -> Option<usize> {
+        let id = string(members, "item_id").unwrap_or_default();
+        let index = members.parse("output_index");
+        if let Some(at) = self.find(&id, index, kind) {
+            return Some(at);
+        }
+        let name = match kind {
+            Kind::Message => "message",
+            Kind::Reasoning => "reasoning",
+            Kind::Call => "function_call",
+        };
+        if !is_delta || self.done.contains(&*id) {
+            return None;
+        }
+        self.add(id.into_owned(), index, State::of(name)?);
+        Some(self.items.len() - 1)
+    }
+
+    /// A delta or the whole of a part of a message.
+    fn part(&mut self, members: &Members<'_>, key: &str, kind: BlockKind, events: &mut Vec<Event>) {
+        let is_delta = key == "delta";
+        let Some(at) = self.find_or_add(members, Kind::Message, is_delta) else {
+            return;
+        };
+        self.start(&Members::default(), events);
+        let part = members.parse("content_index").unwrap_or(0);
+        if let Some(text) = string(members, key) {
+            self.text(at, part, kind, &text, is_delta, events);
+        }
+    }
+
+    fn text(&mut self, at: usize, part: u64, kind: BlockKind, text: &str, is_delta: bool, events: &mut Vec<Event>) {
+        let Some(item) = self.items.get_mut(at) else { return };
+        if part < item.part && !is_delta {
+            return;
+        }
+        if item.block.is_some() && part > item.part {
+            close_block(item, events);
+        }
+        item.part = item.part.max(part);
+        emit(item, &mut self.next, kind, text, is_delta, events);
+    }
+
+    fn thinking(&mut self, members: &Members<'_>, content: bool, events: &mut Vec<Event>) {
+        let Some(at) = self.find_or_add(members, Kind::Reasoning, true) else {
+            return;
+        };
+        self.start(&Members::default(), events);
+        let key = if content { "content_index" } else { "summary_index" };
+        let (part, delta) = (members.parse(key).unwrap_or(0), string(members, "delta"));
+        let (Some(item), Some(delta)) = (self.items.get_mut(at), delta) else {
+            return;
+        };
+        if let State::Reasoning { content: chosen } = &mut item.state
+            && *chosen.get_or_insert(content) == content
+        {
+            if part != item.part && item.seen > 0 {
+                emit(item, &mut self.next, BlockKind::Thinking, "\n\n", true, events);
+            }
+            item.part = part;
+            emit(item, &mut self.next, BlockKind::Thinking, &delta, true, events);
+        }
+    }
+
+    fn arguments(&mut self, members: &Members<'_>, key: &str, events: &mut Vec<Event>) {
+        let is_delta = key == "delta";
+        let Some(at) = self.find_or_add(members, Kind::Call, is_delta) else {
+            return;
+        };
+        self.start(&Members::default(), events);
+        self.name(at, members, events);
+        if let Some(text) = string(members, key) {
+            self.argue(at, &text, is_delta, events);
+        }
+    }
+
+    /// Takes over a call's name and id, and opens its block once it has a name.
+    fn name(&mut self, at: usize, members: &Members<'_>, events: &mut Vec<Event>) {
+        let Some(item) = self.items.get_mut(at) else { return };
+        let State::Call { call, name, held, .. } = &mut item.state else {
+            return;
+        };
+        if call.is_empty() {
+            *call = string(members, "call_id").unwrap_or_default().into_owned();
+        }
+        if let (true, Some(said)) = (name.is_empty(), string(members, "name")) {
+            *name = flat_name(string(members, "namespace").as_deref(), said).into_owned();
+        }
+        if item.block.is_none() && !name.is_empty() {
+            let id = match (call.is_empty(), item.id.is_empty()) {
+                (false, _) => call.clone(),
+                (true, false) => item.id.clone(),
+                (true, true) => format!("call_{}", self.next),
+            };
+            let kind = BlockKind::ToolCall { id, name: name.clone() };
+            let held = std::mem::take(held);
+            self.calls = true;
+            emit(item, &mut self.next, kind, &held, true, events);
+        }
+    }
+
+    fn argue(&mut self, at: usize, text: &str, is_delta: bool, events: &mut Vec<Event>) {
+        let Some(item) = self.items.get_mut(at) else { return };
+        let State::Call { held, name, .. } = &mut item.state else {
+            return;
+        };
+        if item.block.is_some() {
+            let kind = BlockKind::ToolCall {
+                id: String::new(),
+                name: name.clone(),
+            };
+            emit(item, &mut self.next, kind, text, is_delta, events);
+        } else if is_delta {
+            held.push_str(text);
+        } else {
+            text.clone_into(held);
+        }
+    }
+
+    /// An item that is done: what it says beyond what has come, and its end.
+    fn complete(&mut self, item: &Members<'_>, index: Option<u64>, events: &mut Vec<Event>) {
+        let Some(state) = string(item, "type").and_then(|kind| State::of(&kind)) else {
+            return;
+        };
+        let id = string(item, "id").unwrap_or_default();
+        let key = match (id.is_empty(), index) {
+            (false, _) => id.clone().into_owned(),
+            (true, Some(index)) => format!("#{index}"),
+            (true, None) => String::new(),
+        };
+        if !key.is_empty() && !self.done.insert(key) {
+            return;
+        }
+        let kind = state.kind();
+        let at = self.find(&id, index, kind).unwrap_or_else(|| {
+            self.add(id.into_owned(), index, state);
+            self.items.len() - 1
+        });
+        match kind {
+            Kind::Message => self.complete_message(at, item, events),
+            Kind::Reasoning => self.complete_reasoning(at, item, events),
+            Kind::Call => self.complete_call(at, item, events),
+        }
+        let mut item = self.items.remove(at);
+        self.close(&mut item, events);
+    }
+
+    fn complete_message(&mut self, at: usize, item: &Members<'_>, events: &mut Vec<Event>) {
+        for (part, raw) in (0..).zip(item.elements("content")) {
+            let Some(members) = Members::of(raw) else { continue };
+            if let Some(text) = string(&members, "text") {
+                self.text(at, part, BlockKind::Text, &text, false, events);
+            } else if let Some(text) = string(&members, "refusal") {
+                self.text(at, part, BlockKind::Refusal, &text, false, events);
+            }
+        }
+    }
+
+    fn complete_reasoning(&mut self, at: usize, members: &Members<'_>, events: &mut Vec<Event>) {
+        let texts = |key| {
+            let parts = members.elements(key).into_iter().filter_map(Members::of);
+            parts
+                .filter_map(|part| string(&part, "text").map(Cow::into_owned))
+                .collect::<Vec<_>>()
+                .join("\n\n")
+        };
+        let Some(item) = self.items.get_mut(at) else { return };
+        let State::Reasoning { content: chosen } = &mut item.state else {
+            return;
+        };
+        let whole = texts("content");
+        let is_content = *chosen.get_or_insert(!whole.is_empty());
+        let text = if is_content { whole } else { texts("summary") };
+        if !text.is_empty() {
+            emit(item, &mut self.next, BlockKind::Thinking, &text, false, events);
+        }
+        if let Some(seal) = string(members, "encrypted_content").filter(|seal| !seal.is_empty()) {
+            if item.block.is_none() {
+                emit(item, &mut self.next, BlockKind::SealedThinking, "", true, events);
+            }
+            if let Some(block) = item.block {
+                let seal = format!("{SEAL}{seal}");
+                events.push(Event::Seal { block, seal });
+            }
+            item.state = State::Reasoning { content: None };
+        }
+    }
+
+    fn complete_call(&mut self, at: usize, members: &Members<'_>, events: &mut Vec<Event>) {
+        self.name(at, members, events);
+        let custom = matches!(
+            self.items.get(at).map(|item| &item.state),
+            Some(State::Call { custom: true, .. })
+        );
+        let arguments = if custom {
+            members
+                .get("input")
+                .map(|input| format!(r#"{{"input":{input}}}"#).into())
+        } else {
+            let raw = || present(members, "arguments").map(|raw| raw.get().into());
+            string(members, "arguments").or_else(raw)
+        };
+        if let Some(arguments) = arguments {
+            self.argue(at, &arguments, false, events);
+        }
+    }
+
+    fn close(&mut self, item: &mut Item, events: &mut Vec<Event>) {
+        match (&item.state, item.block) {
+            // Thinking in the open comes from a server that seals nothing: it is to be given back as it is.
+            (State::Reasoning { content: Some(true) }, Some(block)) => {
+                let seal = format!("{OUR_SEAL}1");
+                events.push(Event::Seal { block, seal });
+            }
+            (State::Call { .. }, Some(block)) if item.seen == 0 => {
+                let text = "{}".to_owned();
+                events.push(Event::Delta { block, text });
+            }
+            _ => {}
+        }
+        close_block(item, events);
+    }
+}
+
+fn not_json() -> Failure {
+    Failure {
+        kind: FailureKind::Server,
+        message: "the backend sent something that is not valid JSON".to_owned(),
     }
 }

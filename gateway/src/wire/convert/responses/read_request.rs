@@ -1,8 +1,11 @@
 //! A request from a client.
 
-use super::super::request::{Dropped, Request};
+use std::borrow::Cow;
+
+use super::super::request::{Dropped, Message, OutputShape, Part, Request, Speaker};
 use super::super::{AnswerContext, ConvertError};
-use crate::wire::Members;
+use super::read_items::{Items, present, string};
+use crate::wire::{Members, ParseError};
 
 /// Reads a request; what has no neutral form is named in `dropped`.
 ///
@@ -13,6 +16,133 @@ pub(in super::super) fn read_request<'a>(
     dropped: &mut Dropped,
     context: &mut AnswerContext,
 ) -> Result<Request<'a>, ConvertError> {
-    let _ = (members, dropped, context);
-    Ok(Request::default())
+    refuse_what_is_held_elsewhere(members)?;
+    let mut request = Request {
+        model: string(members, "model").ok_or(ParseError::Missing("model"))?,
+        ..Request::default()
+    };
+    if let Some(instructions) = string(members, "instructions").filter(|text| !text.is_empty()) {
+        request.messages.push(Message {
+            speaker: Speaker::System,
+            parts: vec![Part::text(instructions)],
+        });
+    }
+    for (key, value) in members.iter() {
+        if value.get() != "null" {
+            member(&mut request, members, key, dropped);
+        }
+    }
+    let mut items = Items::new(std::mem::take(&mut request.messages));
+    items.tools.extend(&members.elements("tools"), dropped);
+    items.input(members, dropped)?;
+    request.messages = items.messages;
+    request.tool_choice = items.tools.choice(members, dropped);
+    request.tools = items.tools.list;
+    context.special = items.tools.special;
+    // The newest update counts: it says how the coming answer is to be made.
+    if items.effort.is_some() {
+        request.reasoning.effort = items.effort;
+    }
+    Ok(request)
+}
+
+/// What only a backend of the format can do: it holds the conversation, or makes the answer while nobody waits.
+pub(super) fn held(field: &'static str) -> ConvertError {
+    ConvertError::HeldElsewhere {
+        field,
+        format: "responses",
+    }
+}
+
+fn refuse_what_is_held_elsewhere(members: &Members<'_>) -> Result<(), ConvertError> {
+    for field in ["previous_response_id", "conversation", "prompt"] {
+        if present(members, field).is_some() {
+            return Err(held(field));
+        }
+    }
+    if members.get("background") == Some("true") {
+        return Err(held("background"));
+    }
+    Ok(())
+}
+
+fn member<'a>(request: &mut Request<'a>, members: &Members<'a>, key: &str, dropped: &mut Dropped) {
+    let raw = || members.raw(key);
+    let sampling = &mut request.sampling;
+    match key {
+        // Read elsewhere, or without a meaning for a backend that keeps nothing.
+        "model" | "instructions" | "input" | "tools" | "tool_choice" | "background" | "store" | "stream_options"
+        | "client_metadata" => {}
+        "stream" => request.stream = members.get(key) == Some("true"),
+        "parallel_tool_calls" => request.parallel_tool_calls = members.parse(key),
+        "max_output_tokens" => sampling.max_tokens = raw(),
+        "temperature" => sampling.temperature = raw(),
+        "top_p" => sampling.top_p = raw(),
+        // Not the format's own, but local servers take them.
+        "top_k" => sampling.top_k = raw(),
+        "seed" => sampling.seed = raw(),
+        "presence_penalty" => sampling.presence_penalty = raw(),
+        "frequency_penalty" => sampling.frequency_penalty = raw(),
+        "reasoning" => reasoning(request, &members.parse(key).unwrap_or_default(), dropped),
+        "text" => text(request, &members.parse(key).unwrap_or_default(), dropped),
+        "prompt_cache_key" => request.cache_key = string(members, key),
+        "safety_identifier" => request.user = string(members, key),
+        "user" => request.user = request.user.take().or_else(|| string(members, key)),
+        "metadata" => request.metadata = raw().filter(|value| value.get() != "{}"),
+        "truncation" if string(members, key).as_deref() == Some("disabled") => {}
+        "service_tier" if matches!(string(members, key).as_deref(), Some("auto" | "default")) => {}
+        "include" => include(&members.parse::<Vec<Cow<'_, str>>>(key).unwrap_or_default(), dropped),
+        other => dropped.add(other),
+    }
+}
+
+fn reasoning<'a>(request: &mut Request<'a>, members: &Members<'a>, dropped: &mut Dropped) {
+    for (key, value) in members.iter() {
+        match key {
+            "effort" => request.reasoning.effort = string(members, key),
+            // How much of the thinking is shown; what there is, is always shown.
+            "summary" | "generate_summary" => {}
+            _ if value.get() == "null" => {}
+            other => dropped.add(format!("reasoning.{other}")),
+        }
+    }
+}
+
+fn text<'a>(request: &mut Request<'a>, members: &Members<'a>, dropped: &mut Dropped) {
+    for (key, value) in members.iter() {
+        match key {
+            "verbosity" => request.verbosity = string(members, key),
+            "format" => {
+                let format: Members<'a> = members.parse(key).unwrap_or_default();
+                request.output = shape(&format, dropped);
+            }
+            _ if value.get() == "null" => {}
+            other => dropped.add(format!("text.{other}")),
+        }
+    }
+}
+
+fn shape<'a>(format: &Members<'a>, dropped: &mut Dropped) -> Option<OutputShape<'a>> {
+    match string(format, "type").as_deref() {
+        Some("text") | None => None,
+        Some("json_object") => Some(OutputShape::Json),
+        Some("json_schema") => Some(OutputShape::Schema {
+            name: string(format, "name"),
+            schema: present(format, "schema")?,
+            strict: format.parse("strict"),
+        }),
+        Some(_) => {
+            dropped.add("text.format");
+            None
+        }
+    }
+}
+
+fn include(wanted: &[Cow<'_, str>], dropped: &mut Dropped) {
+    for what in wanted {
+        // Sealed thinking is always given where there is any.
+        if what != "reasoning.encrypted_content" {
+            dropped.add(format!("include.{}", super::read_items::kind_name(what)));
+        }
+    }
 }

@@ -1,11 +1,257 @@
 //! A request for a backend.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
 use super::super::ToolNames;
-use super::super::request::{Dropped, Request};
+use super::super::request::{Dropped, OutputShape, Part, Reasoning, Request, Speaker, Tool, ToolChoice};
+use super::write_items::{Item, items};
+
+/// The longest name of a tool.
+pub(super) const NAME_LIMIT: usize = 64;
+
+/// The longest name of a user or a cache.
+const KEY_LIMIT: usize = 64;
+
+/// The fewest tokens that may be asked for; clients of other formats probe with one.
+const FEWEST_TOKENS: &str = "16";
+
+/// The schema of a function without arguments.
+const NO_ARGUMENTS: &str = r#"{"type":"object","properties":{}}"#;
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instructions: Option<Cow<'a, str>>,
+    input: Vec<Item<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Function<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<Choice<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parallel_tool_calls: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning: Option<Effort<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<TextShape<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_output_tokens: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    top_p: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_cache_key: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    safety_identifier: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metadata: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    include: Vec<&'static str>,
+    store: bool,
+    stream: bool,
+}
+
+#[derive(Serialize)]
+struct Function<'a> {
+    r#type: &'static str,
+    name: Cow<'a, str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'a str>,
+    parameters: Option<&'a RawValue>,
+    // Absent, it would mean true: the backend would rewrite the schema.
+    strict: bool,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Choice<'a> {
+    Mode(&'static str),
+    Tool { r#type: &'static str, name: Cow<'a, str> },
+}
+
+#[derive(Serialize)]
+struct Effort<'a> {
+    effort: Cow<'a, str>,
+}
+
+#[derive(Serialize)]
+struct TextShape<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    format: Option<Format<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verbosity: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Format<'a> {
+    JsonObject,
+    JsonSchema {
+        name: &'a str,
+        schema: &'a RawValue,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        strict: Option<bool>,
+    },
+}
 
 /// Writes a request; what the format cannot hold is named in `dropped`.
 #[must_use]
 pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropped, names: &mut ToolNames) -> String {
-    let _ = (request, dropped, names);
-    String::new()
+    let leading = leading_system(request);
+    let (first, rest) = request.messages.split_at(leading);
+    let reasoning = effort(&request.reasoning, dropped);
+    let thinks = reasoning.as_ref().is_some_and(|reasoning| reasoning.effort != "none");
+    drop_sampling(request, dropped);
+    let body = Body {
+        model: &request.model,
+        instructions: instructions(first.iter().flat_map(|message| &message.parts), dropped),
+        input: items(rest, dropped, names),
+        tools: request.tools.iter().map(|tool| function(tool, names)).collect(),
+        tool_choice: request.tool_choice.as_ref().map(|choice| tool_choice(choice, names)),
+        parallel_tool_calls: request.parallel_tool_calls.filter(|_| !request.tools.is_empty()),
+        reasoning,
+        text: text_shape(request),
+        max_output_tokens: request.sampling.max_tokens.map(at_least_the_fewest),
+        temperature: request.sampling.temperature,
+        top_p: request.sampling.top_p,
+        prompt_cache_key: request.cache_key.as_deref().map(bounded),
+        safety_identifier: request.user.as_deref().map(bounded),
+        metadata: request.metadata.and_then(|metadata| labels(metadata, dropped)),
+        include: if thinks {
+            vec!["reasoning.encrypted_content"]
+        } else {
+            Vec::new()
+        },
+        store: false,
+        stream: request.stream,
+    };
+    serde_json::to_string(&body).unwrap_or_default()
+}
+
+/// How many messages stand before the conversation. With nothing but system text that is the conversation: there is no
+/// request without an input.
+fn leading_system(request: &Request<'_>) -> usize {
+    let others = |message: &super::super::request::Message<'_>| message.speaker != Speaker::System;
+    request.messages.iter().position(others).unwrap_or(0)
+}
+
+fn instructions<'a>(parts: impl Iterator<Item = &'a Part<'a>>, dropped: &mut Dropped) -> Option<Cow<'a, str>> {
+    let mut texts: Vec<&'a str> = Vec::new();
+    for part in parts {
+        match part {
+            Part::Text { text, .. } if text.is_empty() => {}
+            Part::Text { text, .. } => texts.push(text),
+            _ => dropped.add("instructions"),
+        }
+    }
+    match texts.as_slice() {
+        [] => None,
+        [text] => Some(Cow::Borrowed(text)),
+        texts => Some(texts.join("\n\n").into()),
+    }
+}
+
+fn function<'a>(tool: &'a Tool<'_>, names: &mut ToolNames) -> Function<'a> {
+    let none = || serde_json::from_str::<&'static RawValue>(NO_ARGUMENTS).ok();
+    Function {
+        r#type: "function",
+        name: names.sent(&tool.name, NAME_LIMIT),
+        description: tool.description.as_deref(),
+        parameters: tool.schema.as_deref().or_else(none),
+        strict: tool.strict.unwrap_or(false),
+    }
+}
+
+fn tool_choice<'a>(choice: &'a ToolChoice<'_>, names: &mut ToolNames) -> Choice<'a> {
+    match choice {
+        ToolChoice::Auto => Choice::Mode("auto"),
+        ToolChoice::None => Choice::Mode("none"),
+        ToolChoice::Required => Choice::Mode("required"),
+        ToolChoice::Tool(name) => Choice::Tool {
+            r#type: "function",
+            name: names.sent(name, NAME_LIMIT),
+        },
+    }
+}
+
+/// A bound in tokens becomes the effort that a model of the format spends about as much on. Thinking that is switched off
+/// is not spoken of: `none` and `minimal` are refused by models that always think.
+fn effort<'a>(reasoning: &'a Reasoning<'_>, dropped: &mut Dropped) -> Option<Effort<'a>> {
+    let effort = match (&reasoning.effort, reasoning.budget, reasoning.enabled) {
+        (Some(effort), ..) => effort.as_ref(),
+        (None, _, Some(false)) => {
+            dropped.add("thinking.disabled");
+            return None;
+        }
+        (None, Some(..=4096), _) => "low",
+        (None, Some(..=16384), _) => "medium",
+        (None, Some(_), _) => "high",
+        (None, None, Some(true)) => "medium",
+        (None, None, None) => return None,
+    };
+    Some(Effort { effort: effort.into() })
+}
+
+fn text_shape<'a>(request: &'a Request<'_>) -> Option<TextShape<'a>> {
+    let format = request.output.as_ref().map(|shape| match shape {
+        OutputShape::Json => Format::JsonObject,
+        OutputShape::Schema { name, schema, strict } => Format::JsonSchema {
+            name: name.as_deref().unwrap_or("answer"),
+            schema,
+            strict: *strict,
+        },
+    });
+    let verbosity = request.verbosity.as_deref();
+    (format.is_some() || verbosity.is_some()).then_some(TextShape { format, verbosity })
+}
+
+fn at_least_the_fewest(tokens: &RawValue) -> &RawValue {
+    let few = tokens.get().parse::<u64>().is_ok_and(|tokens| tokens < 16);
+    let fewest = || serde_json::from_str::<&'static RawValue>(FEWEST_TOKENS).ok();
+    few.then(fewest).flatten().unwrap_or(tokens)
+}
+
+/// A name no longer than the format's limit: one that is too long becomes its hash, which stays as stable.
+fn bounded(name: &str) -> Cow<'_, str> {
+    if name.len() <= KEY_LIMIT {
+        Cow::Borrowed(name)
+    } else {
+        Cow::Owned(blake3::hash(name.as_bytes()).to_hex().to_string())
+    }
+}
+
+/// Metadata as far as the format takes it: at most 16 short strings.
+fn labels<'a>(metadata: &'a RawValue, dropped: &mut Dropped) -> Option<&'a RawValue> {
+    let labels: Result<BTreeMap<Cow<'_, str>, Cow<'_, str>>, _> = serde_json::from_str(metadata.get());
+    let short =
+        |(key, value): (&Cow<'_, str>, &Cow<'_, str>)| key.chars().count() <= 64 && value.chars().count() <= 512;
+    if labels.is_ok_and(|labels| labels.len() <= 16 && labels.iter().all(short)) {
+        Some(metadata)
+    } else {
+        dropped.add("metadata");
+        None
+    }
+}
+
+fn drop_sampling(request: &Request<'_>, dropped: &mut Dropped) {
+    let sampling = &request.sampling;
+    let unknown = [
+        ("top_k", sampling.top_k),
+        ("seed", sampling.seed),
+        ("presence_penalty", sampling.presence_penalty),
+        ("frequency_penalty", sampling.frequency_penalty),
+    ];
+    for (name, value) in unknown {
+        if value.is_some() {
+            dropped.add(name);
+        }
+    }
+    if !sampling.stop.is_empty() {
+        dropped.add("stop");
+    }
 }

@@ -1,0 +1,233 @@
+//! The messages of a request from a client.
+
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+
+use super::super::ids;
+use super::super::request::{Dropped, Message, Part, Source, Speaker, Thinking, ToolCall, ToolResult};
+use super::{CALL, object, says_nothing, text, thinking, unread};
+use crate::wire::scan::{Text, elements};
+use crate::wire::{Members, ParseError};
+
+/// The members of a message that are read, or (`name`) that no other format has and no model needs.
+const READ: &[&str] = &[
+    "role",
+    "name",
+    "content",
+    "refusal",
+    "reasoning_content",
+    "reasoning",
+    "tool_calls",
+    "tool_call_id",
+    "cache_control",
+];
+
+/// Reads the messages in their order.
+///
+/// # Errors
+/// [`ParseError`] where one is no object.
+pub(super) fn messages<'a>(list: &[&'a str], dropped: &mut Dropped) -> Result<Vec<Message<'a>>, ParseError> {
+    let mut messages = Vec::with_capacity(list.len());
+    for raw in list {
+        let members = Members::of(raw).ok_or(ParseError::WrongType("messages", "an array of objects"))?;
+        messages.extend(message(&members, dropped));
+    }
+    Ok(messages)
+}
+
+fn message<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Option<Message<'a>> {
+    let speaker = match text(members, "role").as_deref() {
+        Some("system" | "developer") => Speaker::System,
+        Some("assistant") => Speaker::Assistant,
+        Some("user" | "tool") | None => Speaker::User,
+        Some("function") => {
+            dropped.add("messages.function");
+            return None;
+        }
+        Some(_) => {
+            dropped.add("messages.role");
+            Speaker::User
+        }
+    };
+    unread(members, READ, "messages.", dropped);
+    let mut parts = content(members.get("content"), dropped);
+    // Markers on a message stand for markers on its last block (LiteLLM, OpenRouter).
+    if let Some(marker) = marker(members) {
+        match parts.last_mut() {
+            Some(Part::Text { cache_control, .. }) => *cache_control = cache_control.or(Some(marker)),
+            _ => dropped.add("messages.cache_control"),
+        }
+    }
+    if speaker == Speaker::Assistant {
+        parts = assistant(members, parts, dropped);
+    } else if members.text("role").is_some_and(|role| role.decode() == "tool") {
+        parts = vec![Part::ToolResult(ToolResult {
+            call: id(members, "tool_call_id"),
+            parts,
+            is_error: false,
+        })];
+    }
+    Some(Message { speaker, parts })
+}
+
+/// What a model says, in the order in which it says it: thinking, words, calls.
+fn assistant<'a>(members: &Members<'a>, words: Vec<Part<'a>>, dropped: &mut Dropped) -> Vec<Part<'a>> {
+    let mut parts = Vec::with_capacity(words.len() + 1);
+    parts.extend(thinking(members).map(|(text, seal)| {
+        Part::Thinking(Thinking {
+            text,
+            seal: Some(seal.into()),
+        })
+    }));
+    parts.extend(words);
+    parts.extend(text(members, "refusal").map(Part::text));
+    parts.extend(
+        members
+            .elements("tool_calls")
+            .into_iter()
+            .filter_map(|raw| call(raw, dropped)),
+    );
+    parts
+}
+
+fn call<'a>(raw: &'a str, dropped: &mut Dropped) -> Option<Part<'a>> {
+    let members = Members::of(raw).unwrap_or_default();
+    let function = object(&members, "function");
+    unread(
+        &members,
+        &["index", "id", "type", "function"],
+        "messages.tool_calls.",
+        dropped,
+    );
+    let Some(name) = text(&function, "name") else {
+        let kind = text(&members, "type").unwrap_or("function".into());
+        dropped.add(format!("messages.tool_calls.{kind}"));
+        return None;
+    };
+    Some(Part::ToolCall(ToolCall {
+        id: id(&members, "id"),
+        name,
+        arguments: arguments(&function),
+    }))
+}
+
+/// The arguments as text: what the string says, or the object that stands in its place; `{}` where there are none.
+fn arguments<'a>(function: &Members<'a>) -> Cow<'a, str> {
+    let raw = function.raw("arguments").filter(|raw| !says_nothing(raw));
+    match raw.map(RawValue::get) {
+        Some(raw) => Text::of(raw).map_or(Cow::Borrowed(raw), Text::decode),
+        None => "{}".into(),
+    }
+}
+
+fn id<'a>(members: &Members<'a>, key: &str) -> Cow<'a, str> {
+    match text(members, key) {
+        Some(Cow::Borrowed(id)) => ids::unwrap(CALL, id),
+        Some(Cow::Owned(id)) => ids::unwrap(CALL, &id).into_owned().into(),
+        None => Cow::default(),
+    }
+}
+
+fn content<'a>(raw: Option<&'a str>, dropped: &mut Dropped) -> Vec<Part<'a>> {
+    let Some(raw) = raw else { return Vec::new() };
+    if let Some(text) = Text::of(raw) {
+        return vec![Part::text(text.decode())];
+    }
+    let Some(list) = elements(raw) else {
+        if raw != "null" {
+            dropped.add("messages.content");
+        }
+        return Vec::new();
+    };
+    list.into_iter().filter_map(|raw| part(raw, dropped)).collect()
+}
+
+fn part<'a>(raw: &'a str, dropped: &mut Dropped) -> Option<Part<'a>> {
+    if let Some(text) = Text::of(raw) {
+        return Some(Part::text(text.decode()));
+    }
+    let members = Members::of(raw).unwrap_or_default();
+    let kind = text(&members, "type").unwrap_or_else(|| guessed(&members).into());
+    let part = match &*kind {
+        // The second and third are the names of the responses format, which some clients mix in.
+        "text" | "input_text" | "output_text" => members.text("text").map(|text| Part::Text {
+            text: text.decode(),
+            cache_control: marker(&members),
+        }),
+        "refusal" => text(&members, "refusal").map(Part::text),
+        "image_url" => image(&members),
+        "file" => file(&object(&members, "file")),
+        _ => None,
+    };
+    if part.is_some() {
+        let read = ["type", "text", "refusal", "image_url", "file", "cache_control"];
+        unread(&members, &read, "messages.content.", dropped);
+    }
+    match &part {
+        None => dropped.add(format!("messages.{kind}")),
+        Some(Part::Text { .. }) => {}
+        Some(_) if marker(&members).is_some() => dropped.add("messages.cache_control"),
+        Some(_) => {}
+    }
+    part
+}
+
+/// The kind of a part that does not say it.
+fn guessed(members: &Members<'_>) -> &'static str {
+    ["text", "image_url", "file", "refusal"]
+        .into_iter()
+        .find(|key| members.get(key).is_some())
+        .unwrap_or("content")
+}
+
+fn marker<'a>(members: &Members<'a>) -> Option<&'a RawValue> {
+    members
+        .raw("cache_control")
+        .filter(|marker| marker.get().starts_with('{'))
+}
+
+fn image<'a>(members: &Members<'a>) -> Option<Part<'a>> {
+    let image = object(members, "image_url");
+    let url = text(&image, "url").or_else(|| text(members, "image_url"))?;
+    Some(Part::Image {
+        source: in_url(url),
+        detail: text(&image, "detail"),
+    })
+}
+
+fn file<'a>(file: &Members<'a>) -> Option<Part<'a>> {
+    let name = text(file, "filename");
+    let source = match text(file, "file_data") {
+        Some(data) if data.starts_with("data:") || data.starts_with("http") => in_url(data),
+        // Base64 without the beginning of a data URL, as several servers take it.
+        Some(data) => Source::Base64 {
+            media_type: "application/pdf".into(),
+            data,
+        },
+        None => Source::File(text(file, "file_id")?),
+    };
+    Some(Part::Document { source, name })
+}
+
+/// What a URL holds in itself, else where it points.
+fn in_url(url: Cow<'_, str>) -> Source<'_> {
+    let held = |url: &str| {
+        let (head, data) = url.strip_prefix("data:")?.split_once(',')?;
+        let media_type = head.strip_suffix(";base64")?;
+        // What stands after the type (a charset, a name) is of no use to a model.
+        let end = media_type.find(';').unwrap_or(media_type.len());
+        Some(("data:".len().."data:".len() + end, url.len() - data.len()))
+    };
+    match (held(&url), url) {
+        (None, url) => Source::Url(url),
+        (Some((media_type, data)), Cow::Borrowed(url)) => Source::Base64 {
+            media_type: url[media_type].into(),
+            data: url[data..].into(),
+        },
+        (Some((media_type, data)), Cow::Owned(url)) => Source::Base64 {
+            media_type: url[media_type].to_owned().into(),
+            data: url[data..].to_owned().into(),
+        },
+    }
+}

@@ -1,0 +1,435 @@
+//! The messages of a request for a backend: one system message, then turns that alternate, with results of tools between
+//! the calls and what the user says to them.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+
+use super::super::ToolNames;
+use super::super::request::{Dropped, Message as Said, Part, Source, Speaker, Thinking, ToolCall, ToolResult};
+use super::THINKING;
+use super::write_request::LONGEST_NAME;
+
+/// Stands where the result of a call should be, which servers want for each.
+const NO_RESULT: &str = "[no result: the call was interrupted]";
+
+/// Stands before a result that belongs to no call.
+const ORPHAN: &str = "Result of an earlier tool call:";
+
+/// Stands in a result that has only images, which follow it as the user's.
+const IMAGE_FOLLOWS: &str = "[an image, which follows]";
+
+/// Between texts that become one.
+const BETWEEN: &str = "\n\n";
+
+/// A message on the wire.
+#[derive(Serialize)]
+#[serde(tag = "role", rename_all = "lowercase")]
+pub(super) enum Message<'r> {
+    System {
+        content: Cow<'r, str>,
+    },
+    User {
+        content: Content<'r>,
+    },
+    Assistant {
+        content: Option<Cow<'r, str>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reasoning_content: Option<Cow<'r, str>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reasoning: Option<Cow<'r, str>>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        tool_calls: Vec<Call<'r>>,
+    },
+    Tool {
+        tool_call_id: &'r str,
+        content: Cow<'r, str>,
+    },
+}
+
+/// A string where there is only text: many servers take no parts, or put them together in ways of their own.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum Content<'r> {
+    Text(Cow<'r, str>),
+    Parts(Vec<Piece<'r>>),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum Piece<'r> {
+    Text { text: Cow<'r, str> },
+    ImageUrl { image_url: ImageUrl<'r> },
+    File { file: File<'r> },
+}
+
+#[derive(Serialize)]
+pub(super) struct ImageUrl<'r> {
+    url: Cow<'r, str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<&'r str>,
+}
+
+#[derive(Serialize)]
+pub(super) struct File<'r> {
+    filename: &'r str,
+    file_data: String,
+}
+
+#[derive(Serialize)]
+pub(super) struct Call<'r> {
+    id: &'r str,
+    r#type: &'static str,
+    function: Called<'r>,
+}
+
+#[derive(Serialize)]
+struct Called<'r> {
+    name: Cow<'r, str>,
+    arguments: Cow<'r, str>,
+}
+
+/// Writes a conversation.
+pub(super) fn messages<'r>(said: &'r [Said<'_>], dropped: &mut Dropped, names: &mut ToolNames) -> Vec<Message<'r>> {
+    let first = said
+        .iter()
+        .position(|message| message.speaker != Speaker::System)
+        .unwrap_or(said.len());
+    let (leading, rest) = said.split_at(first);
+    let mut turns = Turns {
+        written: Vec::with_capacity(said.len()),
+        user: Vec::new(),
+        model: Model::default(),
+        open: Vec::new(),
+        dropped,
+        names,
+    };
+    turns.lead(leading);
+    for message in rest {
+        match message.speaker {
+            Speaker::System => turns.remind(&message.parts),
+            Speaker::User => turns.hear(&message.parts),
+            Speaker::Assistant => message.parts.iter().for_each(|part| turns.speak(part)),
+        }
+    }
+    turns.finish()
+}
+
+/// A conversation as it is being written.
+struct Turns<'r, 'w> {
+    written: Vec<Message<'r>>,
+    /// What the user said since the model last spoke.
+    user: Vec<Piece<'r>>,
+    /// What the model said since the user last spoke.
+    model: Model<'r>,
+    /// The calls that the last written message made.
+    open: Vec<Open<'r>>,
+    dropped: &'w mut Dropped,
+    names: &'w mut ToolNames,
+}
+
+#[derive(Default)]
+struct Model<'r> {
+    thinking: Vec<&'r Thinking<'r>>,
+    texts: Vec<Cow<'r, str>>,
+    calls: Vec<&'r ToolCall<'r>>,
+}
+
+impl Model<'_> {
+    /// Thinking alone is no message.
+    fn is_silent(&self) -> bool {
+        self.texts.is_empty() && self.calls.is_empty()
+    }
+}
+
+struct Open<'r> {
+    call: &'r ToolCall<'r>,
+    answered: bool,
+}
+
+impl<'r> Turns<'r, '_> {
+    /// System text that everything else follows.
+    fn lead(&mut self, leading: &'r [Said<'_>]) {
+        let parts = leading.iter().flat_map(|message| &message.parts);
+        let texts: Vec<_> = parts.filter_map(|part| self.text_of(part)).collect();
+        if !texts.is_empty() {
+            self.written.push(Message::System { content: joined(texts) });
+        }
+    }
+
+    /// System text in the middle. Templates refuse a system message that is not the first, and one that is moved there
+    /// would change the prompt's beginning. So the user's side says it, marked as what it is.
+    fn remind(&mut self, parts: &'r [Part<'_>]) {
+        let texts: Vec<_> = parts.iter().filter_map(|part| self.text_of(part)).collect();
+        if texts.is_empty() {
+            return;
+        }
+        let text = joined(texts);
+        self.turn_to_user();
+        self.user.push(Piece::Text {
+            text: format!("<system-reminder>\n{text}\n</system-reminder>").into(),
+        });
+    }
+
+    fn text_of(&mut self, part: &'r Part<'_>) -> Option<Cow<'r, str>> {
+        match self.piece(part)? {
+            Piece::Text { text } => Some(text),
+            Piece::ImageUrl { .. } => self.drop("messages.image"),
+            Piece::File { .. } => self.drop("messages.document"),
+        }
+    }
+
+    fn hear(&mut self, parts: &'r [Part<'_>]) {
+        for part in parts {
+            if let Part::ToolResult(result) = part {
+                self.turn_to_user();
+                self.result(result);
+            } else if let Some(piece) = self.piece(part) {
+                self.turn_to_user();
+                self.user.push(piece);
+            }
+        }
+    }
+
+    fn speak(&mut self, part: &'r Part<'_>) {
+        match part {
+            Part::Thinking(thinking) if !thinking.is_plain() => self.dropped.add("messages.thinking"),
+            // Kept until there is something that it led to.
+            Part::Thinking(thinking) => self.model.thinking.push(thinking),
+            Part::ToolCall(call) => {
+                self.turn_to_model();
+                self.model.calls.push(call);
+            }
+            Part::ToolResult(result) => {
+                self.turn_to_user();
+                self.result(result);
+            }
+            Part::Text { .. } | Part::Image { .. } | Part::Document { .. } => {
+                if let Some(text) = self.text_of(part) {
+                    self.turn_to_model();
+                    self.model.texts.push(text);
+                }
+            }
+        }
+    }
+
+    /// A result goes right behind its call, before all that the user says beside it.
+    fn result(&mut self, result: &'r ToolResult<'_>) {
+        let (mut texts, mut others) = (Vec::new(), Vec::new());
+        for piece in result.parts.iter().filter_map(|part| self.piece(part)) {
+            match piece {
+                Piece::Text { text } => texts.push(text),
+                other => others.push(other),
+            }
+        }
+        if texts.is_empty() && !others.is_empty() {
+            texts.push(IMAGE_FOLLOWS.into());
+        }
+        let mut text = joined(texts);
+        let says_so = || text.trim_start().as_bytes().get(..5);
+        if result.is_error && !says_so().is_some_and(|start| start.eq_ignore_ascii_case(b"error")) {
+            text = format!("Error: {text}").into();
+        }
+        let open = self
+            .open
+            .iter_mut()
+            .find(|open| !open.answered && open.call.id == result.call);
+        let name = match open {
+            Some(open) => {
+                open.answered = true;
+                self.written.push(Message::Tool {
+                    tool_call_id: &open.call.id,
+                    content: text,
+                });
+                &*open.call.name
+            }
+            None => {
+                self.user.push(Piece::Text {
+                    text: format!("{ORPHAN}\n{text}").into(),
+                });
+                "an earlier tool call"
+            }
+        };
+        if !others.is_empty() {
+            let text = format!("From the result of {name}:").into();
+            self.user.push(Piece::Text { text });
+            self.user.append(&mut others);
+        }
+    }
+
+    fn piece(&mut self, part: &'r Part<'_>) -> Option<Piece<'r>> {
+        match part {
+            Part::Text { text, cache_control } => {
+                if cache_control.is_some() {
+                    self.dropped.add("messages.cache_control");
+                }
+                (!text.is_empty()).then(|| Piece::Text { text: (&**text).into() })
+            }
+            Part::Image { source, detail } => match url(source) {
+                Some(url) => Some(Piece::ImageUrl {
+                    image_url: ImageUrl {
+                        url,
+                        detail: detail.as_deref(),
+                    },
+                }),
+                None => self.drop("messages.image"),
+            },
+            Part::Document { source, name } => match source {
+                Source::Text(text) => (!text.is_empty()).then(|| Piece::Text { text: (&**text).into() }),
+                Source::Base64 { media_type, data } => Some(Piece::File {
+                    file: File {
+                        filename: name.as_deref().unwrap_or("document.pdf"),
+                        file_data: data_url(media_type, data),
+                    },
+                }),
+                // The format has no files on the web, and another vendor's id leads nowhere.
+                Source::Url(_) | Source::File(_) => self.drop("messages.document"),
+            },
+            Part::Thinking(_) => self.drop("messages.thinking"),
+            Part::ToolCall(_) => self.drop("messages.tool_calls"),
+            Part::ToolResult(_) => self.drop("messages.tool_results"),
+        }
+    }
+
+    fn drop<T>(&mut self, name: &str) -> Option<T> {
+        self.dropped.add(name);
+        None
+    }
+
+    /// Before the model speaks: what the user said is complete.
+    fn turn_to_model(&mut self) {
+        if !self.model.is_silent() {
+            return;
+        }
+        for open in self.open.drain(..).filter(|open| !open.answered) {
+            self.written.push(Message::Tool {
+                tool_call_id: &open.call.id,
+                content: NO_RESULT.into(),
+            });
+        }
+        let pieces = std::mem::take(&mut self.user);
+        if !pieces.is_empty() {
+            self.written.push(Message::User {
+                content: content(pieces),
+            });
+        }
+    }
+
+    /// Before the user speaks: what the model said is complete.
+    fn turn_to_user(&mut self) {
+        let model = std::mem::take(&mut self.model);
+        if model.is_silent() {
+            return;
+        }
+        let [reasoning, reasoning_content] = thinking(&model.thinking);
+        let tool_calls = model.calls.iter().map(|call| self.call(call)).collect();
+        self.written.push(Message::Assistant {
+            content: (!model.texts.is_empty()).then(|| joined(model.texts)),
+            reasoning_content,
+            reasoning,
+            tool_calls,
+        });
+        let open = |call| Open { call, answered: false };
+        self.open = model.calls.into_iter().map(open).collect();
+    }
+
+    fn call(&mut self, call: &'r ToolCall<'_>) -> Call<'r> {
+        Call {
+            id: &call.id,
+            r#type: "function",
+            function: Called {
+                name: self.names.sent(&call.name, LONGEST_NAME),
+                arguments: arguments(&call.arguments),
+            },
+        }
+    }
+
+    fn finish(mut self) -> Vec<Message<'r>> {
+        self.turn_to_user();
+        self.turn_to_model();
+        self.written
+    }
+}
+
+/// Thinking under the name that its backend gave it, as in [`THINKING`].
+fn thinking<'r>(thinking: &[&'r Thinking<'r>]) -> [Option<Cow<'r, str>>; 2] {
+    let texts: Vec<_> = thinking
+        .iter()
+        .map(|thinking| Cow::Borrowed(&*thinking.text))
+        .filter(|text| !text.is_empty())
+        .collect();
+    if texts.is_empty() {
+        return [None, None];
+    }
+    let seal = thinking.last().and_then(|thinking| thinking.seal.as_deref());
+    let text = Some(joined(texts));
+    if seal == Some(THINKING[0].1) {
+        [text, None]
+    } else {
+        [None, text]
+    }
+}
+
+/// The arguments as a JSON object. Servers parse them to show them to the model, and would refuse this conversation for
+/// ever if one call was broken off; so what is none is put into one.
+fn arguments(arguments: &str) -> Cow<'_, str> {
+    #[derive(Serialize)]
+    struct Broken<'r> {
+        broken_arguments: &'r str,
+    }
+    let trimmed = arguments.trim();
+    if trimmed.is_empty() {
+        return "{}".into();
+    }
+    if trimmed.starts_with('{') && serde_json::from_str::<serde::de::IgnoredAny>(trimmed).is_ok() {
+        return arguments.into();
+    }
+    let broken = Broken {
+        broken_arguments: arguments,
+    };
+    serde_json::to_string(&broken).map_or("{}".into(), Cow::Owned)
+}
+
+fn url<'r>(source: &'r Source<'_>) -> Option<Cow<'r, str>> {
+    match source {
+        Source::Base64 { media_type, data } => Some(data_url(media_type, data).into()),
+        Source::Url(url) => Some((&**url).into()),
+        Source::Text(_) | Source::File(_) => None,
+    }
+}
+
+fn data_url(media_type: &str, data: &str) -> String {
+    format!("data:{media_type};base64,{data}")
+}
+
+fn content(pieces: Vec<Piece<'_>>) -> Content<'_> {
+    let mut merged: Vec<Piece<'_>> = Vec::with_capacity(pieces.len());
+    for piece in pieces {
+        match (merged.last_mut(), piece) {
+            (Some(Piece::Text { text }), Piece::Text { text: more }) => {
+                let text = text.to_mut();
+                text.push_str(BETWEEN);
+                text.push_str(&more);
+            }
+            (_, piece) => merged.push(piece),
+        }
+    }
+    match merged.pop() {
+        Some(Piece::Text { text }) if merged.is_empty() => Content::Text(text),
+        last => {
+            merged.extend(last);
+            Content::Parts(merged)
+        }
+    }
+}
+
+fn joined(mut texts: Vec<Cow<'_, str>>) -> Cow<'_, str> {
+    match texts.pop() {
+        Some(only) if texts.is_empty() => only,
+        Some(last) => {
+            texts.push(last);
+            texts.join(BETWEEN).into()
+        }
+        None => Cow::default(),
+    }
+}

@@ -1,0 +1,1 @@
+//! Answers, streamed and whole.

@@ -1,0 +1,182 @@
+//! The free text of a custom tool, taken out of the arguments of the function that stands for it, as they come.
+
+/// Where the text would have begun by now. Arguments that begin otherwise are read when they are complete.
+const LONGEST_START: usize = 64;
+
+/// Reads `{"input": "..."}` piece by piece.
+#[derive(Default)]
+pub(super) struct FreeText {
+    /// The arguments so far.
+    arguments: String,
+    /// How far they are read: nothing, or up to some point inside the string.
+    read: Option<usize>,
+    /// The string is over, or cannot be read while it comes.
+    over: bool,
+    /// What was given out.
+    given: String,
+}
+
+impl FreeText {
+    /// Takes more of the arguments and returns more of the text.
+    pub(super) fn push(&mut self, delta: &str) -> Option<String> {
+        self.arguments.push_str(delta);
+        if self.over {
+            return None;
+        }
+        let Some(from) = self.read.or_else(|| start(&self.arguments)) else {
+            self.over = self.arguments.len() > LONGEST_START;
+            return None;
+        };
+        let (length, over) = readable(&self.arguments[from..]);
+        self.read = Some(from + length);
+        self.over = over;
+        match decode(&self.arguments[from..from + length]) {
+            Some(text) => {
+                self.given.push_str(&text);
+                (!text.is_empty()).then_some(text)
+            }
+            None => {
+                // It is read again as a whole at the end.
+                self.over = true;
+                None
+            }
+        }
+    }
+
+    /// The whole text, and what of it was not given out yet.
+    pub(super) fn finish(self) -> (String, String) {
+        let whole = match self.given.is_empty() {
+            true => of_arguments(&self.arguments),
+            false => decoded(&self.arguments).unwrap_or_else(|| self.given.clone()),
+        };
+        let rest = whole.strip_prefix(&self.given).unwrap_or_default().to_owned();
+        (whole, rest)
+    }
+}
+
+/// The text of complete arguments; a model that does not keep to the schema means the arguments themselves.
+pub(super) fn of_arguments(arguments: &str) -> String {
+    decoded(arguments).unwrap_or_else(|| arguments.to_owned())
+}
+
+fn decoded(arguments: &str) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    #[serde(untagged)]
+    enum Arguments {
+        Object { input: String },
+        Bare(String),
+    }
+    match serde_json::from_str(arguments).ok()? {
+        Arguments::Object { input } | Arguments::Bare(input) => Some(input),
+    }
+}
+
+/// Where the string of `{"input": "..."}` begins.
+fn start(arguments: &str) -> Option<usize> {
+    let mut rest = arguments;
+    for token in ["{", "\"input\"", ":", "\""] {
+        rest = rest.trim_start().strip_prefix(token)?;
+    }
+    Some(arguments.len() - rest.len())
+}
+
+/// How much of the inside of a string can be decoded by itself, and whether the string ends there.
+fn readable(inside: &str) -> (usize, bool) {
+    let bytes = inside.as_bytes();
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        let length = match byte {
+            b'"' => return (at, true),
+            b'\\' => match escape(&bytes[at..]) {
+                Some(length) => length,
+                None => return (at, false),
+            },
+            _ => 1,
+        };
+        at += length;
+    }
+    (at, false)
+}
+
+/// The length of an escape; `None` where it is not complete. A high surrogate takes the low one with it.
+fn escape(bytes: &[u8]) -> Option<usize> {
+    if *bytes.get(1)? != b'u' {
+        return Some(2);
+    }
+    let digits = bytes.get(2..6)?;
+    let high = digits[0].eq_ignore_ascii_case(&b'd') && matches!(digits[1], b'8' | b'9' | b'a' | b'b' | b'A' | b'B');
+    match (high, bytes.get(6)) {
+        (false, _) => Some(6),
+        (true, None) => None,
+        (true, Some(b'\\')) => bytes.get(11).map(|_| 12),
+        (true, Some(_)) => Some(6),
+    }
+}
+
+fn decode(inside: &str) -> Option<String> {
+    if memchr::memchr(b'\\', inside.as_bytes()).is_none() {
+        return Some(inside.to_owned());
+    }
+    serde_json::from_str(&format!("\"{inside}\"")).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn streamed(arguments: &str, size: usize) -> (String, String) {
+        let mut text = FreeText::default();
+        let mut given = String::new();
+        let mut piece = String::new();
+        for character in arguments.chars() {
+            piece.push(character);
+            if piece.len() >= size {
+                given.extend(text.push(&std::mem::take(&mut piece)));
+            }
+        }
+        given.extend(text.push(&piece));
+        let (whole, rest) = text.finish();
+        (given + &rest, whole)
+    }
+
+    #[test]
+    fn the_text_comes_out_however_it_is_cut() {
+        let cases = [
+            (
+                r#"{"input":"*** Begin Patch\n+a \"b\"\n"}"#,
+                "*** Begin Patch\n+a \"b\"\n",
+            ),
+            (
+                r#" { "input" : "\ud83d\ude00 \u00e9\\" , "more": 1 }"#,
+                "\u{1f600} \u{e9}\\",
+            ),
+            (r#"{"input":""}"#, ""),
+            (r#"{"other":1,"input":"late"}"#, "late"),
+            (r#""bare""#, "bare"),
+            ("not json", "not json"),
+            ("", ""),
+        ];
+        for (arguments, expected) in cases {
+            for size in [1, 2, 5, 100] {
+                let (given, whole) = streamed(arguments, size);
+                assert_eq!((&*given, &*whole), (expected, expected), "{arguments} by {size}");
+            }
+        }
+    }
+
+    #[test]
+    fn text_is_given_while_it_comes() {
+        let mut text = FreeText::default();
+        assert_eq!(text.push(r#"{"input":"ls"#).as_deref(), Some("ls"));
+        assert_eq!(text.push(r" \"), Some(" ".to_owned()));
+        assert_eq!(text.push(r#"n"}"#).as_deref(), Some("\n"));
+        assert_eq!(text.finish(), ("ls \n".to_owned(), String::new()));
+    }
+
+    #[test]
+    fn arguments_that_break_off_keep_what_was_given() {
+        let mut text = FreeText::default();
+        assert_eq!(text.push(r#"{"input":"half"#).as_deref(), Some("half"));
+        assert_eq!(text.finish(), ("half".to_owned(), String::new()));
+    }
+}

@@ -1,0 +1,334 @@
+//! A response object and its items, with every member that the format requires.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::super::answer::{BlockKind, Usage};
+use super::super::{AnswerContext, SpecialKind, SpecialTool, ids};
+
+/// An item of an answer.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum Item<'a> {
+    Message {
+        id: &'a str,
+        status: &'static str,
+        role: &'static str,
+        content: Vec<Part<'a>>,
+    },
+    Reasoning {
+        id: &'a str,
+        summary: Vec<Summary<'a>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        encrypted_content: Option<&'a str>,
+    },
+    FunctionCall {
+        id: &'a str,
+        status: &'static str,
+        call_id: Cow<'a, str>,
+        name: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        namespace: Option<&'a str>,
+        arguments: &'a str,
+    },
+    CustomToolCall {
+        id: &'a str,
+        status: &'static str,
+        call_id: Cow<'a, str>,
+        name: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        namespace: Option<&'a str>,
+        input: &'a str,
+    },
+    ToolSearchCall {
+        id: &'a str,
+        status: &'static str,
+        call_id: Cow<'a, str>,
+        execution: &'static str,
+        arguments: Option<&'a RawValue>,
+    },
+}
+
+/// A part of a message.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum Part<'a> {
+    OutputText {
+        text: &'a str,
+        annotations: [(); 0],
+        logprobs: [(); 0],
+    },
+    Refusal {
+        refusal: &'a str,
+    },
+}
+
+/// A part of a summary of thinking.
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "summary_text")]
+pub(super) struct Summary<'a> {
+    pub(super) text: &'a str,
+}
+
+impl<'a> Part<'a> {
+    /// Words, or words of a refusal.
+    pub(super) fn of(kind: &BlockKind, text: &'a str) -> Part<'a> {
+        match kind {
+            BlockKind::Refusal => Part::Refusal { refusal: text },
+            _ => Part::OutputText {
+                text,
+                annotations: [],
+                logprobs: [],
+            },
+        }
+    }
+}
+
+/// The beginning of an item's id.
+pub(super) fn prefix(kind: &BlockKind, special: Option<&SpecialTool>) -> &'static str {
+    match (kind, special.map(|special| special.kind)) {
+        (BlockKind::Text | BlockKind::Refusal, _) => "msg_",
+        (BlockKind::Thinking | BlockKind::SealedThinking, _) => "rs_",
+        (BlockKind::ToolCall { .. }, Some(SpecialKind::Custom)) => "ctc_",
+        (BlockKind::ToolCall { .. }, Some(SpecialKind::Search)) => "tsc_",
+        (BlockKind::ToolCall { .. }, _) => "fc_",
+    }
+}
+
+/// A block as an item: one that begins, or, with its text, one that is complete. The text of a custom tool's call is its
+/// free text, not the arguments that carried it.
+pub(super) fn item<'a>(
+    id: &'a str,
+    kind: &'a BlockKind,
+    special: Option<&'a SpecialTool>,
+    text: Option<&'a str>,
+    seal: Option<&'a str>,
+) -> Item<'a> {
+    let status = if text.is_some() { "completed" } else { "in_progress" };
+    match kind {
+        BlockKind::Text | BlockKind::Refusal => Item::Message {
+            id,
+            status,
+            role: "assistant",
+            content: text.map(|text| Part::of(kind, text)).into_iter().collect(),
+        },
+        BlockKind::Thinking | BlockKind::SealedThinking => {
+            let text = text.filter(|text| !text.is_empty());
+            Item::Reasoning {
+                id,
+                summary: text.map(|text| Summary { text }).into_iter().collect(),
+                encrypted_content: seal,
+            }
+        }
+        BlockKind::ToolCall { id: call, name } => {
+            call_item((id, status), call, name, special, text.unwrap_or_default())
+        }
+    }
+}
+
+fn call_item<'a>(
+    (id, status): (&'a str, &'static str),
+    call: &'a str,
+    name: &'a str,
+    special: Option<&'a SpecialTool>,
+    arguments: &'a str,
+) -> Item<'a> {
+    let call_id = ids::wrap("call_", call);
+    let name = special.map_or(name, |special| &special.name);
+    let namespace = special.and_then(|special| special.namespace.as_deref());
+    match special.map(|special| special.kind) {
+        None | Some(SpecialKind::Function) => Item::FunctionCall {
+            id,
+            status,
+            call_id,
+            name,
+            namespace,
+            arguments,
+        },
+        Some(SpecialKind::Custom) => Item::CustomToolCall {
+            id,
+            status,
+            call_id,
+            name,
+            namespace,
+            input: arguments,
+        },
+        Some(SpecialKind::Search) => {
+            let arguments = if arguments.starts_with('{') { arguments } else { "{}" };
+            Item::ToolSearchCall {
+                id,
+                status,
+                call_id,
+                execution: "client",
+                arguments: serde_json::from_str(arguments).ok(),
+            }
+        }
+    }
+}
+
+/// A response, in any state.
+#[derive(Serialize)]
+pub(super) struct Response<'a> {
+    id: String,
+    object: &'static str,
+    created_at: i64,
+    status: &'static str,
+    background: bool,
+    error: Option<ResponseError<'a>>,
+    incomplete_details: Option<Incomplete>,
+    instructions: Option<()>,
+    max_output_tokens: Option<()>,
+    metadata: Empty,
+    model: &'a str,
+    output: &'a [Box<RawValue>],
+    parallel_tool_calls: bool,
+    previous_response_id: Option<()>,
+    reasoning: NoReasoning,
+    store: bool,
+    temperature: Option<()>,
+    text: PlainText,
+    tool_choice: &'static str,
+    tools: [(); 0],
+    top_p: Option<()>,
+    truncation: &'static str,
+    usage: Option<ResponseUsage>,
+    user: Option<()>,
+}
+
+#[derive(Serialize)]
+pub(super) struct ResponseError<'a> {
+    pub(super) code: &'static str,
+    pub(super) message: &'a str,
+}
+
+#[derive(Serialize)]
+struct Incomplete {
+    reason: &'static str,
+}
+
+#[derive(Serialize)]
+struct Empty {}
+
+#[derive(Serialize)]
+struct NoReasoning {
+    effort: Option<()>,
+    summary: Option<()>,
+}
+
+#[derive(Serialize)]
+struct PlainText {
+    format: PlainFormat,
+}
+
+#[derive(Serialize)]
+struct PlainFormat {
+    r#type: &'static str,
+}
+
+#[derive(Serialize)]
+struct ResponseUsage {
+    input_tokens: u64,
+    input_tokens_details: Cached,
+    output_tokens: u64,
+    output_tokens_details: Reasoned,
+    total_tokens: u64,
+}
+
+#[derive(Serialize)]
+struct Cached {
+    cached_tokens: u64,
+    cache_write_tokens: u64,
+}
+
+#[derive(Serialize)]
+struct Reasoned {
+    reasoning_tokens: u64,
+}
+
+impl<'a> Response<'a> {
+    /// A response that has begun.
+    pub(super) fn begun(context: &'a AnswerContext) -> Response<'a> {
+        Response {
+            id: format!("resp_{}", context.id),
+            object: "response",
+            created_at: context.created,
+            status: "in_progress",
+            background: false,
+            error: None,
+            incomplete_details: None,
+            instructions: None,
+            max_output_tokens: None,
+            metadata: Empty {},
+            model: &context.model,
+            output: &[],
+            parallel_tool_calls: true,
+            previous_response_id: None,
+            reasoning: NoReasoning {
+                effort: None,
+                summary: None,
+            },
+            store: false,
+            temperature: None,
+            text: PlainText {
+                format: PlainFormat { r#type: "text" },
+            },
+            tool_choice: "auto",
+            tools: [],
+            top_p: None,
+            truncation: "disabled",
+            usage: None,
+            user: None,
+        }
+    }
+
+    /// One that is over; `cut` says what kept it from being complete.
+    pub(super) fn ended(
+        context: &'a AnswerContext,
+        output: &'a [Box<RawValue>],
+        usage: Usage,
+        cut: Option<&'static str>,
+    ) -> Response<'a> {
+        Response {
+            status: if cut.is_some() { "incomplete" } else { "completed" },
+            incomplete_details: cut.map(|reason| Incomplete { reason }),
+            output,
+            usage: Some(ResponseUsage::of(usage)),
+            ..Response::begun(context)
+        }
+    }
+
+    /// One that failed.
+    pub(super) fn failed(
+        context: &'a AnswerContext,
+        output: &'a [Box<RawValue>],
+        error: ResponseError<'a>,
+    ) -> Response<'a> {
+        Response {
+            status: "failed",
+            error: Some(error),
+            output,
+            ..Response::begun(context)
+        }
+    }
+}
+
+impl ResponseUsage {
+    /// Clients insist on numbers: what is not known is 0.
+    fn of(usage: Usage) -> ResponseUsage {
+        let (input, output) = (usage.input.unwrap_or(0), usage.output.unwrap_or(0));
+        ResponseUsage {
+            input_tokens: input,
+            input_tokens_details: Cached {
+                cached_tokens: usage.cached.unwrap_or(0),
+                cache_write_tokens: usage.cache_write.unwrap_or(0),
+            },
+            output_tokens: output,
+            output_tokens_details: Reasoned {
+                reasoning_tokens: usage.reasoning.unwrap_or(0),
+            },
+            total_tokens: input.saturating_add(output),
+        }
+    }
+}

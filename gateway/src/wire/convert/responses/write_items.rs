@@ -1,0 +1,341 @@
+//! A conversation as the items of a backend's `input`.
+//!
+//! Every call must have one output, and every output a call: the format's own backend refuses the request otherwise.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use super::super::ToolNames;
+use super::super::request::{Dropped, Message, Part, Source, Speaker, Thinking, ToolCall, ToolResult};
+use super::SEAL;
+use super::write_request::NAME_LIMIT;
+
+/// Stands for the output of a call that was never made.
+const INTERRUPTED: &str = "[no result: the call was interrupted]";
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum Item<'a> {
+    Message {
+        role: &'static str,
+        content: Content<'a>,
+    },
+    Reasoning {
+        summary: Vec<Summary<'a>>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        content: Vec<ReasoningText<'a>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        encrypted_content: Option<&'a str>,
+    },
+    FunctionCall {
+        call_id: &'a str,
+        name: Cow<'a, str>,
+        arguments: &'a str,
+    },
+    FunctionCallOutput {
+        call_id: &'a str,
+        output: Content<'a>,
+    },
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum Content<'a> {
+    Text(Cow<'a, str>),
+    Parts(Vec<Input<'a>>),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type")]
+pub(super) enum Input<'a> {
+    #[serde(rename = "input_text")]
+    Text { text: Cow<'a, str> },
+    #[serde(rename = "input_image")]
+    Image { detail: &'a str, image_url: Cow<'a, str> },
+    #[serde(rename = "input_file")]
+    File {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        filename: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        file_data: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        file_url: Option<&'a str>,
+    },
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "summary_text")]
+pub(super) struct Summary<'a> {
+    text: &'a str,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "reasoning_text")]
+pub(super) struct ReasoningText<'a> {
+    text: &'a str,
+}
+
+/// Writes a conversation.
+pub(super) fn items<'a>(messages: &'a [Message<'a>], dropped: &mut Dropped, names: &mut ToolNames) -> Vec<Item<'a>> {
+    let mut writer = Items {
+        items: Vec::new(),
+        open: BTreeSet::new(),
+        dropped,
+        names,
+    };
+    for (at, message) in messages.iter().enumerate() {
+        match message.speaker {
+            Speaker::System => writer.said("developer", &message.parts),
+            Speaker::User => writer.user(&message.parts),
+            Speaker::Assistant => {
+                writer.assistant(&message.parts);
+                writer.close(&messages[at + 1..]);
+            }
+        }
+    }
+    writer.items
+}
+
+struct Items<'a, 'w> {
+    items: Vec<Item<'a>>,
+    /// Calls without an output yet.
+    open: BTreeSet<&'a str>,
+    dropped: &'w mut Dropped,
+    names: &'w mut ToolNames,
+}
+
+impl<'a> Items<'a, '_> {
+    /// A message of everything but calls and results.
+    fn said(&mut self, role: &'static str, parts: &'a [Part<'a>]) {
+        let parts: Vec<_> = parts.iter().filter_map(|part| input(part, self.dropped)).collect();
+        self.message(role, parts);
+    }
+
+    fn message(&mut self, role: &'static str, parts: Vec<Input<'a>>) {
+        if !parts.is_empty() {
+            let content = Content::Parts(parts);
+            self.items.push(Item::Message { role, content });
+        }
+    }
+
+    fn user(&mut self, parts: &'a [Part<'a>]) {
+        let mut said = Vec::new();
+        for part in parts {
+            match part {
+                Part::ToolResult(result) if self.open.remove(&*result.call) => {
+                    self.message("user", std::mem::take(&mut said));
+                    let output = self.output(result);
+                    self.items.push(Item::FunctionCallOutput {
+                        call_id: &result.call,
+                        output,
+                    });
+                }
+                Part::ToolResult(result) => {
+                    let text = format!("Result of the tool call {}:", result.call).into();
+                    said.push(Input::Text { text });
+                    said.extend(result.parts.iter().filter_map(|part| input(part, self.dropped)));
+                }
+                part => said.extend(input(part, self.dropped)),
+            }
+        }
+        self.message("user", said);
+    }
+
+    /// Text of the model is one plain string: the only form that every server takes without an id of its own making.
+    fn assistant(&mut self, parts: &'a [Part<'a>]) {
+        let mut texts: Vec<&'a str> = Vec::new();
+        for part in parts {
+            match part {
+                Part::Text { text, .. } if text.is_empty() => {}
+                Part::Text { text, .. } => texts.push(text),
+                Part::Thinking(thinking) => {
+                    self.spoken(&mut texts);
+                    self.thinking(thinking);
+                }
+                Part::ToolCall(call) => {
+                    self.spoken(&mut texts);
+                    self.call(call);
+                }
+                Part::Image { .. } => self.dropped.add("messages.image"),
+                Part::Document { .. } => self.dropped.add("messages.document"),
+                Part::ToolResult(_) => self.dropped.add("messages.tool_result"),
+            }
+        }
+        self.spoken(&mut texts);
+        // Thinking that led to nothing is refused.
+        while matches!(self.items.last(), Some(Item::Reasoning { .. })) {
+            self.items.pop();
+        }
+    }
+
+    fn spoken(&mut self, texts: &mut Vec<&'a str>) {
+        let content = match texts.as_slice() {
+            [] => return,
+            [text] => Cow::Borrowed(*text),
+            texts => texts.join("\n\n").into(),
+        };
+        texts.clear();
+        self.items.push(Item::Message {
+            role: "assistant",
+            content: Content::Text(content),
+        });
+    }
+
+    /// Thinking goes back to who can read it: plain to servers that gave it plain, sealed where the seal is of this
+    /// format.
+    fn thinking(&mut self, thinking: &'a Thinking<'a>) {
+        let text = Some(&*thinking.text).filter(|text| !text.is_empty());
+        let seal = thinking.seal.as_deref().and_then(|seal| seal.strip_prefix(SEAL));
+        if let Some(seal) = seal {
+            self.items.push(Item::Reasoning {
+                summary: text.map(|text| Summary { text }).into_iter().collect(),
+                content: Vec::new(),
+                encrypted_content: Some(seal),
+            });
+        } else if let (Some(text), true) = (text, thinking.is_plain()) {
+            self.items.push(Item::Reasoning {
+                summary: Vec::new(),
+                content: vec![ReasoningText { text }],
+                encrypted_content: None,
+            });
+        } else {
+            self.dropped.add("messages.thinking");
+        }
+    }
+
+    fn call(&mut self, call: &'a ToolCall<'a>) {
+        self.open.insert(&call.id);
+        let arguments = match call.arguments.trim() {
+            "" => "{}",
+            _ => &call.arguments,
+        };
+        self.items.push(Item::FunctionCall {
+            call_id: &call.id,
+            name: self.names.sent(&call.name, NAME_LIMIT),
+            arguments,
+        });
+    }
+
+    /// Gives an output to the calls that have none in what follows, up to the model's next words. It depends on nothing
+    /// later, so that what is written stays.
+    fn close(&mut self, following: &[Message<'_>]) {
+        if following.first().is_some_and(|next| next.speaker == Speaker::Assistant) {
+            return;
+        }
+        let turn = following
+            .iter()
+            .take_while(|message| message.speaker != Speaker::Assistant);
+        let results: BTreeSet<&str> = turn
+            .flat_map(|message| &message.parts)
+            .filter_map(|part| match part {
+                Part::ToolResult(result) => Some(&*result.call),
+                _ => None,
+            })
+            .collect();
+        let open = std::mem::take(&mut self.open);
+        let mut unanswered = BTreeSet::new();
+        for call in open {
+            if results.contains(call) {
+                self.open.insert(call);
+            } else {
+                unanswered.insert(call);
+            }
+        }
+        for call_id in unanswered {
+            self.items.push(Item::FunctionCallOutput {
+                call_id,
+                output: Content::Text(INTERRUPTED.into()),
+            });
+        }
+    }
+
+    /// The output of a call: one string where it is text, which is all that many servers take.
+    fn output(&mut self, result: &'a ToolResult<'a>) -> Content<'a> {
+        let mut parts: Vec<_> = result
+            .parts
+            .iter()
+            .filter_map(|part| input(part, self.dropped))
+            .collect();
+        if result.is_error {
+            mark_error(&mut parts);
+        }
+        let text = |part: &Input<'a>| match part {
+            Input::Text { text } => Some(text.clone()),
+            _ => None,
+        };
+        match parts.iter().map(text).collect::<Option<Vec<_>>>() {
+            Some(mut texts) if texts.len() == 1 => Content::Text(texts.swap_remove(0)),
+            Some(texts) => Content::Text(texts.join("\n\n").into()),
+            None => Content::Parts(parts),
+        }
+    }
+}
+
+/// Says that a tool failed, where its words do not say so: the format has no field for it.
+fn mark_error(parts: &mut Vec<Input<'_>>) {
+    match parts.first_mut() {
+        Some(Input::Text { text }) => {
+            let says_so = text.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("error"));
+            if !says_so {
+                *text = format!("Error: {text}").into();
+            }
+        }
+        _ => parts.insert(0, Input::Text { text: "Error".into() }),
+    }
+}
+
+fn input<'a>(part: &'a Part<'a>, dropped: &mut Dropped) -> Option<Input<'a>> {
+    match part {
+        Part::Text { text, .. } => (!text.is_empty()).then_some(Input::Text {
+            text: text.as_ref().into(),
+        }),
+        Part::Image { source, detail } => image(source, detail.as_deref(), dropped),
+        Part::Document { source, name } => document(source, name.as_deref(), dropped),
+        Part::Thinking(_) | Part::ToolCall(_) | Part::ToolResult(_) => {
+            dropped.add("messages.content");
+            None
+        }
+    }
+}
+
+fn image<'a>(source: &'a Source<'a>, detail: Option<&'a str>, dropped: &mut Dropped) -> Option<Input<'a>> {
+    let image_url = match source {
+        Source::Base64 { media_type, data } => format!("data:{media_type};base64,{data}").into(),
+        Source::Url(url) => Cow::Borrowed(&**url),
+        Source::Text(_) | Source::File(_) => {
+            dropped.add("messages.image.file");
+            return None;
+        }
+    };
+    // Some servers insist on the detail.
+    let detail = detail.unwrap_or("auto");
+    Some(Input::Image { detail, image_url })
+}
+
+fn document<'a>(source: &'a Source<'a>, name: Option<&'a str>, dropped: &mut Dropped) -> Option<Input<'a>> {
+    let (filename, file_data, file_url) = match source {
+        Source::Base64 { media_type, data } => {
+            let data = format!("data:{media_type};base64,{data}");
+            (Some(name.unwrap_or("document.pdf")), Some(data), None)
+        }
+        Source::Url(url) => (None, None, Some(&**url)),
+        Source::Text(text) => {
+            let text = match name {
+                Some(name) => format!("{name}:\n\n{text}").into(),
+                None => Cow::Borrowed(&**text),
+            };
+            return Some(Input::Text { text });
+        }
+        Source::File(_) => {
+            dropped.add("messages.document.file");
+            return None;
+        }
+    };
+    Some(Input::File {
+        filename,
+        file_data,
+        file_url,
+    })
+}

@@ -1,0 +1,350 @@
+//! What happens when a backend does not answer, answers badly, or stops in the middle.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use muninn_tests::http::{self, Response};
+use muninn_tests::{Control, Gateway, Recorded, Reply, TestEnv, Upstream, answers, wait_until};
+
+use crate::MUNINN;
+use crate::stage::{error_message, simple};
+
+const CHAT: &str = "/v1/chat/completions";
+const BODY: &[u8] = br#"{ "model":"claude-x", "messages":[] , "n":1.0}"#;
+const STREAMED: &[u8] = br#"{"model":"m","stream":true,"messages":[]}"#;
+
+/// A gateway with this configuration, for a repository without files.
+fn serve(config: &str) -> (TestEnv, Gateway) {
+    let env = TestEnv::new(MUNINN);
+    env.write_config(config);
+    let root = env.repository("demo", &[]);
+    let gateway = env.serve(&root, &[]);
+    (env, gateway)
+}
+
+/// A backend at a port where nobody listens.
+fn nobody(name: &str) -> String {
+    format!("[[backends]]\nname = \"{name}\"\nurl = \"http://127.0.0.1:1\"\ndialect = [\"openai\", \"anthropic\"]\n")
+}
+
+fn failing(status: u16, headers: &'static [(&'static str, &'static str)]) -> Upstream {
+    Upstream::start_with(move |_| {
+        let reply = Reply::json(status, r#"{"error":{"message":"not now"}}"#);
+        headers
+            .iter()
+            .fold(reply, |reply, (name, value)| reply.header(name, value))
+    })
+}
+
+/// A backend whose first answer is scripted.
+fn scripted() -> (Upstream, Control) {
+    Upstream::start_scripted()
+}
+
+/// One route for everything from the backend `a` to the fallback `b`, which knows the model under another name.
+const ROUTE: &str =
+    "[[routes]]\nmodel = \"claude-*\"\nbackend = \"a\"\nfallbacks = [{ backend = \"b\", rename = \"other/*\" }]\n";
+
+fn ask(gateway: &Gateway) -> Response {
+    gateway.post(CHAT, &[], BODY)
+}
+
+fn assert_the_fallback_answered(response: &Response, fallback: &Upstream) {
+    assert_eq!(response.status, 200, "{}", response.text());
+    assert_eq!(fallback.requests().len(), 1);
+    assert_eq!(
+        fallback.last().text(),
+        r#"{ "model":"other/x", "messages":[] , "n":1.0}"#,
+        "the fallback's own name for the model, and no other byte changed"
+    );
+}
+
+#[test]
+fn a_fallback_answers_for_a_backend_that_cannot_be_reached() {
+    let fallback = Upstream::start();
+    let (env, gateway) = serve(&[nobody("a"), fallback.backend("b"), ROUTE.to_owned()].concat());
+    let response = ask(&gateway);
+    assert_the_fallback_answered(&response, &fallback);
+    let why = muninn_tests::why(&env, response.request_id());
+    assert_eq!(why["backend"], "b", "the receipt names who answered");
+}
+
+#[test]
+fn a_fallback_answers_for_a_backend_that_is_busy_or_broken() {
+    for (status, headers, tries) in [
+        (503, &[][..], 2),
+        (503, &[("retry-after", "3")][..], 1),
+        (502, &[][..], 2),
+        (429, &[][..], 1),
+        (500, &[][..], 1),
+        (529, &[][..], 1),
+    ] {
+        let (first, fallback) = (failing(status, headers), Upstream::start());
+        let (_env, gateway) = serve(&[first.backend("a"), fallback.backend("b"), ROUTE.to_owned()].concat());
+        assert_the_fallback_answered(&ask(&gateway), &fallback);
+        assert_eq!(first.requests().len(), tries, "{status} {headers:?}");
+    }
+}
+
+#[test]
+fn a_client_s_own_mistake_is_nobody_else_s_to_answer() {
+    for status in [400, 401, 404, 413, 422] {
+        let (first, fallback) = (failing(status, &[]), Upstream::start());
+        let (_env, gateway) = serve(&[first.backend("a"), fallback.backend("b"), ROUTE.to_owned()].concat());
+        assert_eq!(ask(&gateway).status, status);
+        assert_eq!((first.requests().len(), fallback.requests().len()), (1, 0));
+    }
+}
+
+#[test]
+fn a_backends_own_fallbacks_serve_requests_without_a_route() {
+    let fallback = Upstream::start();
+    let (_env, gateway) = serve(&[nobody("a"), "fallbacks = [\"b\"]\n".to_owned(), fallback.backend("b")].concat());
+    assert_eq!(ask(&gateway).status, 200);
+    assert_eq!(
+        fallback.last().text().as_bytes(),
+        BODY,
+        "the client's own model, untouched"
+    );
+}
+
+#[test]
+fn the_last_answer_goes_to_the_client_as_it_came() {
+    let told = [
+        ("retry-after", "7"),
+        ("retry-after-ms", "7000"),
+        ("x-should-retry", "true"),
+    ];
+    let (first, last) = (
+        failing(503, &[("retry-after", "1")]),
+        failing(
+            429,
+            &[
+                ("retry-after", "7"),
+                ("retry-after-ms", "7000"),
+                ("x-should-retry", "true"),
+            ],
+        ),
+    );
+    let (_env, gateway) = serve(&[first.backend("a"), last.backend("b"), ROUTE.to_owned()].concat());
+    let response = ask(&gateway);
+    assert_eq!(response.status, 429);
+    assert_eq!(response.text(), r#"{"error":{"message":"not now"}}"#);
+    for (name, value) in told {
+        assert_eq!(response.headers.get(name), Some(value));
+    }
+}
+
+#[test]
+fn an_answer_is_worth_more_than_a_fallback_that_gives_none() {
+    let first = failing(429, &[("retry-after", "7")]);
+    let (_env, gateway) = serve(&[first.backend("a"), nobody("b"), ROUTE.to_owned()].concat());
+    let response = ask(&gateway);
+    assert_eq!((response.status, response.headers.get("retry-after")), (429, Some("7")));
+}
+
+#[test]
+fn a_connection_that_breaks_before_the_answer_is_tried_once_more() {
+    let failed = AtomicBool::new(false);
+    let upstream = Upstream::start_with(move |request: &Recorded| {
+        if failed.swap(true, Ordering::SeqCst) {
+            answers::ok(request)
+        } else {
+            Reply::hangup()
+        }
+    });
+    let (_env, gateway) = serve(&upstream.backend("a"));
+    assert_eq!(ask(&gateway).status, 200);
+    assert_eq!(upstream.requests().len(), 2);
+}
+
+#[test]
+fn nothing_is_tried_again_where_the_user_says_so() {
+    let upstream = failing(503, &[]);
+    let (_env, gateway) = serve(&format!("{}retries = 0\n", upstream.backend("a")));
+    assert_eq!(ask(&gateway).status, 503);
+    assert_eq!(upstream.requests().len(), 1);
+}
+
+#[test]
+fn nothing_is_tried_again_once_a_byte_was_sent() {
+    let (first, control) = scripted();
+    let fallback = Upstream::start();
+    let (_env, gateway) = serve(
+        &[
+            first.backend("a"),
+            "fallbacks = [\"b\"]\n".to_owned(),
+            fallback.backend("b"),
+        ]
+        .concat(),
+    );
+    control.head(200);
+    control.send("data: 1\n\n");
+    let mut stream = http::stream(gateway.address, "POST", CHAT, &[], STREAMED);
+    stream.read_until("data: 1\n\n");
+    control.abort();
+    let _broken_or_told = stream.rest();
+    assert_eq!((first.requests().len(), fallback.requests().len()), (1, 0));
+}
+
+#[test]
+fn a_backend_that_does_not_begin_to_answer_is_given_up() {
+    let (first, _silent) = scripted();
+    let fallback = Upstream::start();
+    let config = [
+        first.backend("a"),
+        "first_byte_timeout_ms = 200\n".to_owned(),
+        fallback.backend("b"),
+        ROUTE.to_owned(),
+    ];
+    let (_env, gateway) = serve(&config.concat());
+    assert_the_fallback_answered(&ask(&gateway), &fallback);
+    assert_eq!(
+        first.requests().len(),
+        1,
+        "what took too long once is not waited for again"
+    );
+    first.wait_closed(1);
+}
+
+#[test]
+fn without_a_fallback_a_late_answer_is_a_504_in_every_format() {
+    for (target, body) in simple("hello") {
+        let (upstream, _silent) = scripted();
+        let limits = "[limits]\nfirst_byte_timeout_ms = 200\n";
+        let (_env, gateway) = serve(&[upstream.backend("slow"), limits.to_owned()].concat());
+        let response = gateway.post(target, &[], body.as_bytes());
+        assert_eq!(response.status, 504, "{target}");
+        let message = error_message(target, &response);
+        assert!(
+            message.contains("`slow`") && message.contains("did not begin to answer within 200 ms"),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn a_stream_that_pauses_for_too_long_is_ended_on_both_sides() {
+    let (upstream, control) = scripted();
+    let limits = "[limits]\nstream_idle_timeout_ms = 300\n";
+    let (_env, gateway) = serve(&[upstream.backend("a"), limits.to_owned()].concat());
+    control.head(200);
+    let mut stream = http::stream(gateway.address, "POST", CHAT, &[], STREAMED);
+    for number in 0..3 {
+        control.send(format!("data: {number}\n\n"));
+        stream.read_until(&format!("data: {number}\n\n"));
+    }
+    control.wait_for_client_gone();
+    let rest = stream.rest();
+    assert!(
+        rest.as_ref().map_or(true, |rest| !rest.is_empty()),
+        "a stream that was cut off must not look like a finished one: {rest:?}"
+    );
+}
+
+#[test]
+fn a_backend_that_keeps_failing_is_left_alone() {
+    let upstream = failing(500, &[]);
+    let limits = "[limits]\ncircuit_failures = 2\ncircuit_cooldown_ms = 60000\ncircuit_cooldown_max_ms = 60000\n";
+    let (_env, gateway) = serve(&[upstream.backend("ailing"), limits.to_owned()].concat());
+    for _ in 0..2 {
+        assert_eq!(ask(&gateway).status, 500);
+    }
+    for (target, body) in simple("hello") {
+        let response = gateway.post(target, &[], body.as_bytes());
+        assert_eq!(response.status, 503);
+        let message = error_message(target, &response);
+        let wait: u64 = response.headers.get("retry-after").unwrap().parse().unwrap();
+        assert!((1..=60).contains(&wait), "{wait}");
+        assert!(
+            message.contains("`ailing`") && message.contains(&format!("in {wait} s")),
+            "{message}"
+        );
+    }
+    assert_eq!(upstream.requests().len(), 2, "and it hears nothing meanwhile");
+}
+
+#[test]
+fn a_backend_that_is_left_alone_has_its_fallback_answer() {
+    let (first, fallback) = (failing(500, &[]), Upstream::start());
+    let limits = "[limits]\ncircuit_failures = 1\ncircuit_cooldown_ms = 60000\n";
+    let (_env, gateway) = serve(
+        &[
+            first.backend("a"),
+            fallback.backend("b"),
+            ROUTE.to_owned(),
+            limits.to_owned(),
+        ]
+        .concat(),
+    );
+    for _ in 0..3 {
+        assert_eq!(ask(&gateway).status, 200);
+    }
+    assert_eq!((first.requests().len(), fallback.requests().len()), (1, 3));
+}
+
+#[test]
+fn a_backend_that_is_well_again_is_found_out() {
+    let well = Arc::new(AtomicBool::new(false));
+    let upstream = Upstream::start_with({
+        let well = Arc::clone(&well);
+        move |request| {
+            if well.load(Ordering::SeqCst) {
+                answers::ok(request)
+            } else {
+                Reply::json(500, "{}")
+            }
+        }
+    });
+    let limits = "[limits]\ncircuit_failures = 1\ncircuit_cooldown_ms = 300\n";
+    let (_env, gateway) = serve(&[upstream.backend("a"), limits.to_owned()].concat());
+    assert_eq!(ask(&gateway).status, 500);
+    well.store(true, Ordering::SeqCst);
+    wait_until("a closed circuit", || (ask(&gateway).status == 200).then_some(()));
+    assert_eq!(
+        upstream.requests().len(),
+        2,
+        "one failure, one probe that was the answer"
+    );
+}
+
+#[test]
+fn a_clients_mistakes_do_not_open_a_circuit() {
+    let upstream = failing(400, &[]);
+    let limits = "[limits]\ncircuit_failures = 1\n";
+    let (_env, gateway) = serve(&[upstream.backend("a"), limits.to_owned()].concat());
+    for _ in 0..3 {
+        assert_eq!(ask(&gateway).status, 400);
+    }
+    assert_eq!(upstream.requests().len(), 3);
+}
+
+#[test]
+fn what_a_found_server_speaks_is_found_out_without_a_real_request() {
+    let upstream = Upstream::start_with(|request: &Recorded| {
+        if request.target == "/v1/messages" {
+            Reply::json(404, "{}")
+        } else if request.text() == "{}" {
+            Reply::json(400, "{}")
+        } else {
+            answers::ok(request)
+        }
+    });
+    let env = TestEnv::new(MUNINN);
+    let port = upstream.address.port();
+    env.write_config(&format!("[test]\ndiscovery_ports = [{port}]\n"));
+    let root = env.repository("demo", &[]);
+    let gateway = env.serve_with(&root, &[], |command| {
+        command.env("MUNINN_DISCOVER", "1");
+    });
+    for _ in 0..2 {
+        assert_eq!(gateway.post(CHAT, &[], BODY).status, 200);
+    }
+    let asked: Vec<_> = upstream.requests().iter().map(Recorded::text).collect();
+    assert_eq!(
+        asked.iter().filter(|body| *body == "{}").count(),
+        3,
+        "one probe for each format"
+    );
+    assert_eq!(asked.iter().filter(|body| body.as_bytes() == BODY).count(), 2);
+}
