@@ -160,10 +160,10 @@ fn a_backend_gets_its_own_key_and_a_refusal_is_told() {
     let report = Report::of(&env, &root);
     assert!(report.only("backend mock", "bad").contains("refuses its key"));
     assert!(!report.value.to_string().contains("dummy-wrong"));
-    let expected = ["Bearer dummy-right", "Bearer dummy-wrong"];
     for request in upstream.requests() {
-        let sent = request.headers.get("authorization").unwrap();
-        assert!(expected.contains(&sent), "{sent}");
+        let sent = request.headers.get("authorization");
+        // Only the question for the models needs it.
+        assert_eq!(sent.is_some(), request.method == "GET", "{}: {sent:?}", request.target);
     }
 }
 

@@ -250,6 +250,21 @@ fn a_linked_worktree_is_one_of_its_own() {
 }
 
 #[test]
+fn the_built_in_model_answers_from_the_same_worktree() {
+    let scene = Scene::new(&["code"], two_under_one_root);
+    let one = scene.env.path("repositories").canonicalize().unwrap().join("code/one");
+    let body = json!({"model": "muninn/context", "messages": [{"role": "user", "content": QUESTION}]});
+    let (response, receipt) = scene.post(CHAT, &[("x-muninn-repo", one.to_str().unwrap())], &body);
+    assert!(
+        response.text().contains("mark_one") && !response.text().contains("per_second"),
+        "{receipt}"
+    );
+    let (response, receipt) = scene.post(CHAT, &[("x-muninn-repo", "/")], &body);
+    assert!(!response.text().contains("per_second"), "{}", response.text());
+    assert!(receipt["reason"].as_str().unwrap().contains("roots = ["), "{receipt}");
+}
+
+#[test]
 fn each_worktree_has_its_own_settings() {
     let scene = Scene::new(&["code"], |env, served| {
         two_under_one_root(env, served);
@@ -289,4 +304,43 @@ fn a_receipt_says_who_asked_and_in_which_turn() {
     assert!(one["derived"].is_string() && one.get("session").is_none() && one.get("agent").is_none());
     assert_eq!(one["derived"], two["derived"], "the same opening");
     assert_ne!(one["derived"], three["derived"]);
+}
+
+#[test]
+fn a_key_that_is_held_to_one_worktree_gets_no_other() {
+    let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start());
+    let served = env.repository("served", &FILES);
+    two_under_one_root(&env, &served);
+    let code = env.path("repositories").canonicalize().unwrap().join("code");
+    let made: Value = serde_json::from_str(&env.stdout_of(&served, &["key", "new", "ana", "--json"])).unwrap();
+    env.write_config(&format!(
+        "roots = [{code:?}]\n{}[context]\ndeadline_ms = 20000\n{}roots = [{:?}]\n",
+        upstream.backend("mock"),
+        made["toml"].as_str().unwrap(),
+        code.join("one")
+    ));
+    let gateway = env.serve(&served, &[]);
+    let ask = |directory: &Path| {
+        let directory = directory.to_str().unwrap();
+        let headers = [
+            ("x-muninn-key", made["key"].as_str().unwrap()),
+            ("x-session-id", directory),
+            ("x-muninn-repo", directory),
+        ];
+        let response = gateway.post(CHAT, &headers, question().to_string().as_bytes());
+        let receipt = muninn_tests::why(&env, response.request_id());
+        (response.outcome().to_owned(), receipt)
+    };
+    for forbidden in [served, code.join("two")] {
+        let (outcome, receipt) = ask(&forbidden);
+        assert_eq!(outcome, "none", "{receipt}");
+        assert_eq!(upstream.last().text(), question().to_string());
+        assert!(
+            receipt["reason"].as_str().unwrap().contains("`ana` is not for"),
+            "{receipt}"
+        );
+    }
+    let (outcome, receipt) = ask(&code.join("one"));
+    assert!(["injected", "partial"].contains(&outcome.as_str()), "{receipt}");
+    assert!(upstream.last().text().contains("mark_one"));
 }

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use http::HeaderMap;
 use muninn_context_engine::{Completeness, Limits, render, tokens};
 
-use super::turn::{first_words, millis, not_for_this_key};
+use super::place::{enter, locate};
+use super::turn::{first_words, millis};
 use super::{Settings, Shared, notice};
 use crate::access::Caller;
 use crate::backend::CONTEXT_MODEL;
-use crate::session::newest_human_turn;
+use crate::session::{newest_human_turn, workplace};
 use crate::store::{Outcome, Receipt, ReceiptItem};
 use crate::wire::Prompt;
 use crate::wire::answer::Answer;
@@ -23,6 +25,7 @@ pub(super) async fn answer(
     shared: &Arc<Shared>,
     settings: &Settings,
     caller: &Caller,
+    headers: &HeaderMap,
     prompt: &Prompt<'_>,
     mut receipt: Receipt,
 ) -> (Answer, Receipt) {
@@ -30,18 +33,22 @@ pub(super) async fn answer(
     let question = newest_human_turn(prompt).map(|turn| turn.question).unwrap_or_default();
     let input_tokens = u32::try_from(question.len() / 4).unwrap_or(u32::MAX);
     receipt.first_words = first_words(&question);
-    let refused =
-        (!caller.may_use_root(&shared.repository.root)).then(|| not_for_this_key(caller, &shared.repository.root));
-    let exploration = if refused.is_some() {
-        None
-    } else {
-        let shared = Arc::clone(shared);
+    let workplace = workplace(headers, prompt);
+    let place = locate(shared, caller, &workplace);
+    if let Some(root) = place.root() {
+        receipt.worktree = root.display().to_string();
+    }
+    let (repository, refused) = match enter(shared, caller, place, &workplace.now).await {
+        Ok(repository) => (Some(repository), None),
+        Err(reason) => (None, Some(reason)),
+    };
+    let exploration = {
         let explore = move || {
             let limits = Limits {
                 tokens: TOKENS,
                 deadline: Instant::now() + PATIENCE,
             };
-            let exploration = shared.repository.engine.as_ref()?.explore(&question, &limits);
+            let exploration = repository?.engine.as_ref()?.explore(&question, &limits);
             let text = render::markdown(&exploration.items);
             let cost = tokens::count(&text);
             Some((exploration, text, cost))
@@ -67,7 +74,7 @@ pub(super) async fn answer(
             receipt.explore_ms = millis(exploration.elapsed);
             receipt.reason = exploration.reason;
         }
-        None => receipt.reason = refused.or_else(|| shared.repository.problem.clone()),
+        None => receipt.reason = refused,
     }
     let answer = Answer {
         id: receipt.id.clone(),

@@ -203,7 +203,7 @@ async fn prepare(
     let allowed = |backend: &str| caller.may_use_backend(backend);
     let candidates = match settings.router.route_for(format, &model, client, &allowed).await? {
         Target::Context => {
-            let (answer, receipt) = context_model::answer(shared, settings, caller, &prompt, receipt).await;
+            let (answer, receipt) = context_model::answer(shared, settings, caller, client, &prompt, receipt).await;
             return Ok((Route::Context(Box::new(answer), streamed), receipt));
         }
         Target::Candidates(candidates) => candidates,

@@ -64,7 +64,7 @@ pub(super) async fn enter(
 }
 
 /// Why a caller is shown nothing of a repository.
-pub(super) fn not_for_this_key(caller: &Caller, root: &Path) -> String {
+fn not_for_this_key(caller: &Caller, root: &Path) -> String {
     format!("the access key `{}` is not for {}", caller.name(), root.display())
 }
 

@@ -360,10 +360,10 @@ mod tests {
     fn the_least_recently_used_one_goes() {
         let home = Home::new();
         let served = home.repository("served");
-        let repositories = home.serving(&served, &["code"]);
         let roots: Vec<_> = (0..=MOST_OPEN)
             .map(|number| home.repository(&format!("code/{number}")))
             .collect();
+        let repositories = home.serving(&served, &["code"]);
         for root in &roots[..MOST_OPEN] {
             repositories.open(root).unwrap();
         }

@@ -11,7 +11,6 @@ use http::HeaderMap;
 use muninn_context_engine::{Completeness, Exploration, Limits, render, tokens};
 use muninn_memory::redact;
 
-pub(super) use super::place::not_for_this_key;
 use super::place::{enter, locate, seed};
 use super::{Repository, Shared};
 use crate::access::Caller;

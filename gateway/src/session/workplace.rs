@@ -7,6 +7,9 @@ use http::HeaderMap;
 
 use crate::wire::{Message, Prompt, Role, Text};
 
+/// The directories of one request that are looked at; nobody works in more at a time.
+const MOST_WORKSPACES: usize = 16;
+
 /// Line beginnings that are followed by a directory.
 const LINE_MARKS: [&str; 3] = [
     "Primary working directory:",
@@ -79,7 +82,10 @@ fn codex_workspaces(headers: &HeaderMap) -> Vec<String> {
         let metadata: serde_json::Value = serde_json::from_str(value).ok()?;
         Some(metadata.get("workspaces")?.as_object()?.keys().cloned().collect())
     };
-    roots().unwrap_or_default()
+    let mut roots = roots().unwrap_or_default();
+    // Each one is looked for on the disk.
+    roots.truncate(MOST_WORKSPACES);
+    roots
 }
 
 fn is_client_text(text: &Text<'_>) -> bool {

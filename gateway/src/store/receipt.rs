@@ -175,3 +175,16 @@ impl Receipt {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_receipt_from_before_there_were_agents_and_turns_is_read() {
+        let old = r#"{"id":"01","at":"2026-11-01T00:00:00Z","format":"chat","session":"s","worktree":"/w","first_words":"x","model":"m","backend":"b","outcome":"none","items":[],"tokens":0,"replayed":{"blocks":0,"tokens":0},"ms":0.1,"explore_ms":0.0,"ledger_ms":0.0}"#;
+        let receipt: Receipt = serde_json::from_str(old).unwrap();
+        assert_eq!((receipt.agent, receipt.turn, receipt.derived), (None, None, None));
+        assert_eq!(receipt.session.as_deref(), Some("s"));
+    }
+}

@@ -1,18 +1,11 @@
-//! What a server speaks, found out without asking it to think: an empty object is no request in any wire format, so one
-//! that knows a path refuses it at once, and one that does not says so.
+//! What a backend says of itself: the wire formats that it speaks, and its models.
 
 use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::Value;
 
 use super::PATIENCE;
-use crate::backend::{Backend, apply_credentials};
+use crate::backend::{Backend, Spoken, apply_credentials, probe_formats};
 use crate::wire::WireFormat;
-
-const FORMATS: [(WireFormat, &str); 3] = [
-    (WireFormat::Chat, "/v1/chat/completions"),
-    (WireFormat::Messages, "/v1/messages"),
-    (WireFormat::Responses, "/v1/responses"),
-];
 
 /// What a backend said.
 #[derive(Debug, Default)]
@@ -21,59 +14,34 @@ pub(super) struct Probe {
     pub(super) spoken: Vec<WireFormat>,
     /// Its models and their windows in tokens; `None` where it did not list them.
     pub(super) models: Option<Vec<(String, Option<u64>)>>,
+    /// Whether anything answered.
+    pub(super) reachable: bool,
     /// Why a question got no answer.
     pub(super) silence: Option<String>,
     /// Whether it wants another key than it got.
     pub(super) refuses_key: bool,
 }
 
-impl Probe {
-    /// Whether anything answered.
-    pub(super) fn is_reachable(&self) -> bool {
-        !self.spoken.is_empty() || self.models.is_some() || self.silence.is_none()
-    }
-}
-
-/// Asks a backend all four questions at once, with its own key and nobody else's.
+/// Asks a backend all four questions at once, the one for its models with its own key and nobody else's.
 pub(super) async fn probe(backend: &Backend) -> Probe {
-    let client = match client(&backend.url) {
-        Ok(client) => client,
-        Err(error) => {
-            return Probe {
-                silence: Some(error.to_string()),
-                ..Probe::default()
-            };
-        }
+    let (formats, models) = tokio::join!(probe_formats(&backend.url, PATIENCE), list(backend));
+    let silent = formats.formats.iter().find_map(|(_, spoken)| match spoken {
+        Spoken::Unknown(reason) => Some(reason.clone()),
+        Spoken::Yes(_) | Spoken::No(_) => None,
+    });
+    let mut probe = Probe {
+        spoken: formats.spoken(),
+        reachable: formats.is_reachable(),
+        silence: silent,
+        ..Probe::default()
     };
-    let formats = FORMATS.map(|(format, path)| speaks(&client, backend, format, path));
-    let (formats, models) = tokio::join!(futures_util::future::join_all(formats), list(&client, backend));
-    let mut probe = Probe::default();
-    for ((format, _), answer) in FORMATS.iter().zip(formats) {
-        match answer {
-            Ok(status) if is_refusal(status) => {
-                probe.refuses_key = true;
-                probe.spoken.push(*format);
-            }
-            Ok(status) if is_missing(status) => {}
-            Ok(_) => probe.spoken.push(*format),
-            Err(error) => probe.silence = Some(error),
-        }
-    }
     match models {
-        Ok((status, _)) if is_refusal(status) => probe.refuses_key = true,
+        Ok((status, _)) if matches!(status.as_u16(), 401 | 403) => probe.refuses_key = true,
         Ok((status, body)) if status.is_success() => probe.models = models_of(&body),
         Ok(_) => {}
         Err(error) => probe.silence = Some(error),
     }
     probe
-}
-
-fn is_refusal(status: StatusCode) -> bool {
-    matches!(status.as_u16(), 401 | 403)
-}
-
-fn is_missing(status: StatusCode) -> bool {
-    matches!(status.as_u16(), 404 | 405 | 501)
 }
 
 /// A client for a few questions. A proxy is never asked about this machine.
@@ -107,30 +75,8 @@ fn headers(backend: &Backend, format: WireFormat) -> HeaderMap {
     headers
 }
 
-async fn speaks(
-    client: &reqwest::Client,
-    backend: &Backend,
-    format: WireFormat,
-    path: &str,
-) -> Result<StatusCode, String> {
-    let request = client
-        .post(format!("{}{path}", backend.url))
-        .headers(headers(backend, format))
-        .body("{}");
-    let answer = request.send().await.map_err(reason)?;
-    let status = answer.status();
-    // LM Studio answers 200 on paths that it does not have, and says so in the body. Only a short body is looked at: a
-    // server that takes an empty object for a question may go on and on.
-    if status.is_success() && answer.content_length().is_some_and(|length| length < 4096) {
-        let said = answer.text().await.map_err(reason)?;
-        if said.contains("Unexpected endpoint or method") {
-            return Ok(StatusCode::NOT_FOUND);
-        }
-    }
-    Ok(status)
-}
-
-async fn list(client: &reqwest::Client, backend: &Backend) -> Result<(StatusCode, String), String> {
+async fn list(backend: &Backend) -> Result<(StatusCode, String), String> {
+    let client = client(&backend.url).map_err(reason)?;
     let format = if backend.speaks(WireFormat::Chat) {
         WireFormat::Chat
     } else {
@@ -170,16 +116,6 @@ fn reason(error: reqwest::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_missing_path_is_told_from_a_refused_body() {
-        for status in [404, 405, 501] {
-            assert!(is_missing(StatusCode::from_u16(status).unwrap()), "{status}");
-        }
-        for status in [200, 400, 401, 422, 500] {
-            assert!(!is_missing(StatusCode::from_u16(status).unwrap()), "{status}");
-        }
-    }
 
     #[test]
     fn windows_are_read_under_every_servers_name_for_them() {

@@ -60,7 +60,7 @@ pub(super) async fn backends(config: &Config) -> Vec<Finding> {
 fn judge(backend: &Backend, probe: &Probe) -> Vec<Finding> {
     let about = format!("backend {}", backend.name);
     let url = &backend.url;
-    if !probe.is_reachable() {
+    if !probe.reachable {
         let reason = probe.silence.as_deref().unwrap_or("no answer");
         let to_do = "start it, or correct its `url` in muninn.toml";
         return vec![Finding::bad(about, format!("{url} does not answer: {reason}"), to_do)];
