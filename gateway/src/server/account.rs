@@ -103,7 +103,7 @@ impl Account {
     pub(super) fn body(self: Arc<Self>, source: Source, silence: Option<Duration>) -> Body {
         let (format, started) = (self.format, self.started);
         Body::new(AnswerBody::new(source, format, silence, started, move |end| {
-            self.ended(end)
+            self.ended(end);
         }))
     }
 

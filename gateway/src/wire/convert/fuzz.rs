@@ -157,7 +157,7 @@ fn check_end(format: WireFormat, stream: &str) -> Result<(), TestCaseError> {
     let mut events = Vec::new();
     let mut parser = super::sse::SseParser::new();
     let parsed = parser.push(stream.as_bytes(), |name, data| {
-        events.push((name.to_owned(), data.to_owned()))
+        events.push((name.to_owned(), data.to_owned()));
     });
     prop_assert!(parsed.is_ok());
     prop_assert!(stream.ends_with("\n\n"));

@@ -237,7 +237,7 @@ fn check_stream(format: WireFormat, stream: &str) {
     let mut parser = sse::SseParser::new();
     parser
         .push(stream.as_bytes(), |name, data| {
-            events.push((name.to_owned(), data.to_owned()))
+            events.push((name.to_owned(), data.to_owned()));
         })
         .unwrap();
     match format {
