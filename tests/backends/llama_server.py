@@ -40,6 +40,8 @@ def params(args):
     p.n_parallel = args.slots
     # llama.cpp divides its context among the slots; a client sees the share, not the sum.
     p.n_ctx = args.window * args.slots
+    # For clients that set no limit of their own.
+    p.n_predict = args.predict
     p.cpuparams.n_threads = args.threads
     p.cpuparams_batch.n_threads = args.threads
     # With the store of idle prompts on, a prompt that left its slot can come back from RAM. Off, a slot's content is
@@ -57,6 +59,7 @@ def main():
     parser.add_argument("--alias", default="smollm2")
     parser.add_argument("--slots", type=int, default=1)
     parser.add_argument("--window", type=int, default=8192, help="tokens per slot")
+    parser.add_argument("--predict", type=int, default=-1, help="tokens of an answer, where the client names no limit")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--parent", type=int, help="the process id that this one must not outlive")
     parser.add_argument("--check", action="store_true", help="only load the library and the settings, and end")

@@ -16,18 +16,19 @@ SMALL = ["--bare", "--tools", "", "--system-prompt", "Answer in one short senten
 
 
 class ClaudeCode:
-    """One version; `model` decides which of its two message shapes it writes (a 4.5 model has no system-role message)."""
+    """One version; `model` decides which of its two message shapes it writes (a 4.5 model has no system-role message);
+    `compacts` says whether it compacts by itself under `-p`, which 2.1.197 does not."""
 
     wire = "messages"
-    compacts = True
     recovers = True
 
-    def __init__(self, installs, folder, model):
+    def __init__(self, installs, folder, model, compacts):
         self.folder = installs / folder
         self.name = "Claude Code"
         self.version = package_version(self.folder, "@anthropic-ai/claude-code")
         self.binary = self.folder / "node_modules" / ".bin" / "claude"
         self.model = model
+        self.compacts = compacts
 
     def tool(self, root):
         """The tool call that reads a file of the repository: (name, arguments)."""
@@ -45,7 +46,7 @@ class ClaudeCode:
         environment = QUIET | {"ANTHROPIC_BASE_URL": place.url, "ANTHROPIC_API_KEY": "dummy"}
         environment |= {"ANTHROPIC_CUSTOM_HEADERS": headers} if headers else {}
         if small:
-            environment["CLAUDE_CODE_MAX_OUTPUT_TOKENS"] = "48"
+            environment["CLAUDE_CODE_MAX_OUTPUT_TOKENS"] = "512"
 
         def one(prompt, number):
             command = [self.binary, "-p", prompt, "--output-format", "stream-json", "--verbose",

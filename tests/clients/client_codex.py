@@ -3,6 +3,13 @@
 from programs import converse, lines_of_json, package_version, run
 
 
+# What a window of 8192 tokens cannot hold: the built-in instructions, and the tools that can be switched off.
+SMALL = """model_context_window = 8192
+model_instructions_file = "{home}/instructions.md"
+web_search = "disabled"
+features = {{ multi_agent = false, goals = false, shell_tool = false, skills = false, apps = false }}
+tools = {{ view_image = false }}"""
+
 
 class Codex:
     """Only the responses format, always streamed."""
@@ -30,7 +37,8 @@ class Codex:
         """Asks the prompts in one session, each in a run of its own."""
         home = place.home / ".codex"
         home.mkdir(exist_ok=True)
-        (home / "config.toml").write_text(configuration(place.url, model, small, side, websockets))
+        (home / "instructions.md").write_text("Answer in one short sentence.\n")
+        (home / "config.toml").write_text(configuration(home, place.url, model, small, side, websockets))
 
         def one(prompt, number):
             command = [self.binary, "exec", *(["resume", "--last"] if number else []), "--json", "--skip-git-repo-check",
@@ -47,14 +55,13 @@ class Codex:
         return converse(one, prompts)
 
 
-def configuration(url, model, small, side, websockets):
+def configuration(home, url, model, small, side, websockets):
     """The provider; `small` leaves out what a small window cannot hold, `side` lets it compact after the first turn."""
     text = f"""model = "{model}"
 model_provider = "muninn"
 check_for_update_on_startup = false
-{'model_context_window = 8192' if small else ''}
+{SMALL.format(home=home) if small else ''}
 {'model_auto_compact_token_limit = 50' if side else ''}
-{'include_apply_patch_tool = false' if small else ''}
 
 [analytics]
 enabled = false

@@ -36,7 +36,7 @@ class OpenCode:
             "autoupdate": False, "share": "disabled",
             "provider": {"muninn": {"npm": PROVIDERS[self.wire], "name": "muninn",
                                     "options": {"baseURL": f"{place.url}/v1", "apiKey": "dummy"},
-                                    "models": {model: {"name": model, "limit": {"context": 128000, "output": 4096}}}}},
+                                    "models": {model: {"name": model, "limit": {"context": 128000, "output": 64 if small else 4096}}}}},
             **({"agent": {"build": {"prompt": "Answer in one short sentence.", "tools": {"*": False}}}} if small else {}),
         }))
         environment = {

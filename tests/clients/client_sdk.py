@@ -4,7 +4,7 @@ import json
 import pathlib
 import time
 
-from programs import Outcome, package_version, run
+from programs import Outcome, dist_version, package_version, run
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -20,8 +20,7 @@ class Sdk:
         vendor = "anthropic" if "anthropic" in name else "openai"
         if name.endswith("-python"):
             self.command = [installs / "python" / "bin" / "python", HERE / f"driver_{vendor}.py"]
-            found = next((installs / "python").glob(f"lib/python*/site-packages/{vendor}-*.dist-info"))
-            self.version = found.name.removesuffix(".dist-info").rpartition("-")[2]
+            self.version = dist_version(installs / "python", vendor)
         else:
             folder = installs / "node-sdks"
             self.command = ["node", HERE / f"driver_{vendor}.mjs", folder]

@@ -8,7 +8,8 @@ Both: a prompt extends the one before it wherever the client's own does, and a h
 
 import re
 
-BLOCK = r'<muninn-context>(?:[^"\\]|\\.)*?</muninn-context>(?:\\n)?'
+# With the sentence that follows the fence: a small model repeats a bare fence in its answers, and that is its own text.
+BLOCK = r'<muninn-context>\\nAdded automatically by Muninn(?:[^"\\]|\\.)*?</muninn-context>(?:\\n)?'
 # The ways in which a block gets into a body, each with what was there before. A client's string becomes a list, hence
 # the longer forms first.
 FORMS = [
@@ -19,7 +20,7 @@ FORMS = [
     (re.compile(r',\{"type":"(?:input_)?text","text":"' + BLOCK + r'"\}'), ""),
     (re.compile(r"\\n\\n" + BLOCK), ""),
 ]
-FENCED = re.compile(r"<muninn-context>.*?</muninn-context>", re.DOTALL)
+FENCED = re.compile(r"<muninn-context>\nAdded automatically by Muninn.*?</muninn-context>", re.DOTALL)
 
 
 def without_blocks(body):
@@ -57,7 +58,7 @@ def extends(longer, shorter):
 
     The last entry may have grown: clients append blocks to an earlier message, and reminders to the newest one.
     """
-    if len(longer) < len(shorter):
+    if not shorter or len(longer) < len(shorter):
         return False
     *history, newest = shorter
     return longer[:len(history)] == history and grown(longer[len(history)], newest)

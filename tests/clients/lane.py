@@ -7,6 +7,7 @@ the stage makes the table. Everything started here is ended here, and where ther
 import argparse
 import contextlib
 import dataclasses
+import functools
 import json
 import os
 import pathlib
@@ -22,15 +23,18 @@ sys.path.insert(0, str(HERE.parent / "backends"))
 from checks import Checks  # noqa: E402
 from children import KNOWN_WINDOW, MODEL, start_llama  # noqa: E402
 from fixture import QUESTIONS, make_repository, worktree_state  # noqa: E402
-from stage import raise_loopback  # noqa: E402
+from network import raise_loopback  # noqa: E402
 
+import cached_tokens  # noqa: E402
 import invariants  # noqa: E402
 import lanes  # noqa: E402
 import scripted  # noqa: E402
+import two_gateways  # noqa: E402
 from place import place  # noqa: E402
 from scenarios import ANSWERS, SCENARIOS  # noqa: E402
 from tap import Tap  # noqa: E402
 
+PROOFS = {"two-gateways": two_gateways.prove, "cached-tokens": cached_tokens.prove}
 FORMAT_OF = {module.NAME: module for module in scripted.FORMATS.values()}
 WINDOW = 128000
 
@@ -50,8 +54,8 @@ class Lane:
         """The lane's one llama.cpp."""
         if self.endpoint is None:
             directory = self.work / "llama"
-            directory.mkdir()
-            self.endpoint = start_llama(self.children, directory, 1)
+            directory.mkdir(exist_ok=True)
+            self.endpoint = start_llama(self.children, directory, 1, predict=64)
         return self.endpoint
 
 
@@ -73,16 +77,23 @@ class Seen:
         return sorted([*self.reached, *self.sides], key=lambda request: request.at)
 
 
-def run_row(lane, row):
-    """One row of the table; what went wrong is printed, and the row says whether anything did."""
-    checks, before, began = lane.checks, lane.checks.failed, time.monotonic()
-    label = f"{row.client.name} {row.client.version}, {row.backend}, {row.scenario}"
-    logs = []
-    with checks.group(label, lambda: "\n".join(log() for log in logs)):
-        (run_llama if row.llama else run_scripted)(lane, row, label, logs)
-    shown = {"client": row.client.name, "version": row.client.version, "backend": row.backend, "scenario": row.scenario,
+@contextlib.contextmanager
+def table_row(checks, client, backend, scenario, log=None):
+    """One row of the table around what it stands for; gives the label of its checks."""
+    before, began = checks.failed, time.monotonic()
+    label = f"{client.name} {client.version}, {backend}, {scenario}"
+    with checks.group(label, log):
+        yield label
+    shown = {"client": client.name, "version": client.version, "backend": backend, "scenario": scenario,
              "ok": checks.failed == before, "seconds": round(time.monotonic() - began, 1)}
     print("ROW " + json.dumps(shown), flush=True)
+
+
+def run_row(lane, row):
+    """One client through one scenario."""
+    logs = []
+    with table_row(lane.checks, row.client, row.backend, row.scenario, lambda: "\n".join(log() for log in logs)) as label:
+        (run_llama if row.llama else run_scripted)(lane, row, label, logs)
 
 
 def run_scripted(lane, row, label, logs):
@@ -185,6 +196,8 @@ def main():
         with contextlib.ExitStack() as children:
             lane = Lane(work, make_repository(work / "kelpline"), args.muninn, checks, children)
             before = worktree_state(lane.root)
+            if args.lane in PROOFS:
+                PROOFS[args.lane](lane, args.installs, functools.partial(table_row, checks))
             for row in lanes.rows(args.lane, args.installs, args.converted):
                 if args.only in f"{row.backend} {row.scenario}":
                     run_row(lane, row)

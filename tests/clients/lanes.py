@@ -14,11 +14,10 @@ FORMATS = ["chat", "messages", "responses"]
 NATIVE = {"chat": "openai", "messages": "anthropic", "responses": "openai"}
 
 # Each lane is one client in a namespace of its own: a maker of its clients (one per wire format), and their scenarios.
-# The longest first, so that the last lane to end is a short one.
 LANES = {
     "opencode": (lambda at: [OpenCode(at)], AGENT),
-    "claude-2.1.329": (lambda at: [ClaudeCode(at, "claude-2.1.329", "claude-opus-5")], AGENT),
-    "claude-2.1.197": (lambda at: [ClaudeCode(at, "claude-2.1.197", "claude-sonnet-4-5")], AGENT),
+    "claude-2.1.329": (lambda at: [ClaudeCode(at, "claude-2.1.329", "claude-opus-5", True)], AGENT),
+    "claude-2.1.197": (lambda at: [ClaudeCode(at, "claude-2.1.197", "claude-sonnet-4-5", False)], AGENT),
     "codex": (lambda at: [Codex(at)], [*AGENT, "websocket"]),
     "curl": (lambda at: [Curl(wire) for wire in FORMATS], BY_HAND),
     "openai-python": (lambda at: [Sdk(at, "openai-python", wire) for wire in ("chat", "responses")], LIBRARY),
@@ -56,10 +55,15 @@ class Row:
 
 def rows(lane, installs, converted):
     """The rows of a lane, native ones first."""
-    make, scenarios = LANES[lane]
+    make, scenarios = LANES.get(lane, (lambda at: [], []))
     found = []
     for client in make(installs):
         wires = sorted(FORMATS, key=lambda wire: wire != client.wire) if converted else [client.wire]
         found += [Row(client, wire, scenario) for wire in wires for scenario in scenarios]
         found += [Row(client, wire, scenario, llama=True) for wire in wires for scenario in TEXT]
     return sorted(found, key=lambda row: (row.llama, row.converted))
+
+
+# All lanes, those that wait most first, so that the last one to end is a short one. The two that are no rows of the matrix
+# are files of their own.
+ALL = ["two-gateways", *LANES, "cached-tokens"]

@@ -43,16 +43,19 @@ class Place:
 
 
 @contextlib.contextmanager
-def place(name, *, lane, backend, dialect, model, window, upstream=None):
-    """A gateway in front of `backend` (a URL), with `dialect` as the configuration says it, and all that belongs to it."""
+def place(name, *, lane, backend, dialect, model, window, upstream=None, key=None):
+    """A gateway in front of `backend` (a URL), with `dialect` as the configuration says it, and all that belongs to it.
+
+    `key` is what the gateway is to show the backend.
+    """
     directory = lane.work / re.sub(r"[^\w.]+", "-", name)
     directory.mkdir()
     home = directory / "home"
     home.mkdir()
     config = directory / "muninn.toml"
-    config.write_text(configuration(backend, dialect, model, window))
+    config.write_text(configuration(backend, dialect, model, window, key))
     environment = os.environ | {
-        "MUNINN_CONFIG": str(config), "HOME": str(directory), "MUNINN_CACHE_DIR": str(lane.work / "cache"),
+        "MUNINN_CONFIG": str(config), "STAGE_BACKEND_KEY": key or "", "HOME": str(directory), "MUNINN_CACHE_DIR": str(lane.work / "cache"),
         **{f"XDG_{kind}_HOME": str(directory / kind.lower()) for kind in ("CONFIG", "STATE", "CACHE", "DATA")},
     }
     with contextlib.ExitStack() as children:
@@ -65,7 +68,7 @@ def place(name, *, lane, backend, dialect, model, window, upstream=None):
         yield Place(tap.url, lane.root, home, tap, upstream, stand)
 
 
-def configuration(backend, dialect, model, window):
+def configuration(backend, dialect, model, window, key):
     """One backend; the deadline is generous because a debug build on a busy machine is what runs here."""
     return f"""[[backends]]
 name = "upstream"
@@ -73,6 +76,7 @@ url = "{backend}"
 dialect = "{dialect}"
 default_model = "{model}"
 context_window = {window}
+{'key_env = "STAGE_BACKEND_KEY"' if key else ''}
 
 [context]
 deadline_ms = 5000

@@ -67,3 +67,9 @@ def lines_of_json(text):
 def package_version(folder, name):
     """The version of an installed npm package."""
     return json.loads((pathlib.Path(folder) / "node_modules" / name / "package.json").read_text())["version"]
+
+
+def dist_version(environment, name):
+    """The version of a package in a Python environment."""
+    found = next(pathlib.Path(environment).glob(f"lib/python*/site-packages/{name}-*.dist-info"))
+    return found.name.removesuffix(".dist-info").rpartition("-")[2]
