@@ -35,7 +35,7 @@ def converse(lane, client, way):
     directory = lane.work / f"backend-{way.replace(' ', '-')}"
     directory.mkdir()
     with contextlib.ExitStack() as children:
-        llama = start_llama(children, directory, 1, predict=64)
+        llama = start_llama(children, directory, 1, "--one-sentence")
         tap = Tap(llama.address)
         children.callback(tap.close)
         if way == "no gateway":

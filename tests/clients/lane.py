@@ -55,7 +55,7 @@ class Lane:
         if self.endpoint is None:
             directory = self.work / "llama"
             directory.mkdir(exist_ok=True)
-            self.endpoint = start_llama(self.children, directory, 1, predict=64)
+            self.endpoint = start_llama(self.children, directory, 1, "--one-sentence")
         return self.endpoint
 
 
