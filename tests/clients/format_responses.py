@@ -106,5 +106,11 @@ def system(body):
 
 
 def tools(body):
-    """The names of the function tools."""
-    return [tool["name"] for tool in body.get("tools") or [] if tool.get("type") == "function"]
+    """The names of the function tools; one in a namespace as the formats without namespaces have to call it."""
+    names = []
+    for tool in body.get("tools") or []:
+        if tool.get("type") == "function":
+            names.append(tool["name"])
+        elif tool.get("type") == "namespace":
+            names += [f"{tool['name']}__{inner['name']}" for inner in tool["tools"]]
+    return names
