@@ -1,5 +1,6 @@
 """Running a client: a clean environment, a private home, an end that cannot be missed."""
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -33,10 +34,18 @@ def run(command, *, home, cwd, environment, stdin="", seconds=SECONDS):
     try:
         stdout, stderr = child.communicate(stdin, timeout=seconds)
         return child.returncode, stdout, stderr
-    except subprocess.TimeoutExpired:
-        os.killpg(child.pid, signal.SIGKILL)
-        stdout, stderr = child.communicate()
-        return None, stdout or "", stderr or ""
+    except subprocess.TimeoutExpired as late:
+        return None, text_of(late.stdout), text_of(late.stderr)
+    finally:
+        # Also where it ended by itself, for what it may have left behind, and where this process is being ended.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+
+
+def text_of(output):
+    """What a program had said before its time was up."""
+    return output.decode(errors="replace") if isinstance(output, bytes) else output or ""
 
 
 def converse(run_one, prompts):

@@ -65,7 +65,10 @@ class Stage:
     def end(self, *_):
         """Ends the lanes, and the stage."""
         for child in list(self.running):
-            child.terminate()
+            # The head of a process namespace ignores a polite request; its end takes the whole namespace with it.
+            (child.kill if "--pid" in self.namespace else child.terminate)()
+        for child in list(self.running):
+            child.wait()
         os._exit(143)
 
 
