@@ -26,8 +26,8 @@ class OpenCode:
 
     @staticmethod
     def is_side(request):
-        """The title request comes first, under the same session id."""
-        return b"title generator" in request.body
+        """The title request comes first, under the same session id; a summary has an agent of its own."""
+        return b"title generator" in request.body or b"context summarization agent" in request.body
 
     def converse(self, place, prompts, *, stream=True, small=False, model="scripted", side=False):
         """Asks the prompts in one session, each in a run of its own."""

@@ -109,13 +109,16 @@ def check_meaning(checks, where, asked, reached):
     """A converted prompt says what the client's says."""
     asked_body, reached_body = asked.json, reached.json
     checks.equal(f"{where}: the same tools", reached.format.tools(reached_body), asked.format.tools(asked_body))
-    wanted = [line for line in asked.format.system(asked_body).splitlines() if line.strip()]
+    # The attribution line is for one vendor's billing, and differs from run to run: no other backend gets it.
+    wanted = [line for line in asked.format.system(asked_body).splitlines()
+              if line.strip() and not line.startswith("x-anthropic-billing-header")]
     there = "\n".join(texts(reached_body))
     checks.check(f"{where}: the whole system text", all(line in there for line in wanted),
                  [line for line in wanted if line not in there][:2])
     said = [line for text in texts(asked.format.entries(asked_body)) for line in text.splitlines() if len(line) > 20]
-    checks.check(f"{where}: all that was said", all(line in there for line in said if not line.startswith("{")),
-                 [line for line in said if line not in there][:2])
+    # Ids have the target's shape, and arguments are text here and structure there; words are words everywhere.
+    words = [line for line in said if " " in line and not line.startswith("{")]
+    checks.check(f"{where}: all that was said", all(line in there for line in words), [line for line in words if line not in there][:2])
 
 
 def first_difference(asked, reached):

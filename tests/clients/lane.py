@@ -17,22 +17,19 @@ import sys
 import tempfile
 import time
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "backends"))
+from checks import Checks
+from children import KNOWN_WINDOW, MODEL, start_llama
+from fixture import QUESTIONS, make_repository, worktree_state
+from network import raise_loopback
 
-from checks import Checks  # noqa: E402
-from children import KNOWN_WINDOW, MODEL, start_llama  # noqa: E402
-from fixture import QUESTIONS, make_repository, worktree_state  # noqa: E402
-from network import raise_loopback  # noqa: E402
-
-import cached_tokens  # noqa: E402
-import invariants  # noqa: E402
-import lanes  # noqa: E402
-import scripted  # noqa: E402
-import two_gateways  # noqa: E402
-from place import place  # noqa: E402
-from scenarios import ANSWERS, SCENARIOS  # noqa: E402
-from tap import Tap  # noqa: E402
+import cached_tokens
+import invariants
+import lanes
+import scripted
+import two_gateways
+from place import place
+from scenarios import ANSWERS, SCENARIOS
+from tap import Tap
 
 PROOFS = {"two-gateways": two_gateways.prove, "cached-tokens": cached_tokens.prove}
 FORMAT_OF = {module.NAME: module for module in scripted.FORMATS.values()}

@@ -8,14 +8,11 @@ import dataclasses
 import os
 import pathlib
 import re
-import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "backends"))
+from children import Stand, start_gateway, wait_for
+from wire import Endpoint
 
-from children import Stand, start_gateway, wait_for  # noqa: E402
-from wire import Endpoint  # noqa: E402
-
-from tap import Tap  # noqa: E402
+from tap import Tap
 
 CONVERSATION_PATHS = ("/v1/messages", "/v1/chat/completions", "/v1/responses")
 

@@ -144,7 +144,11 @@ class Upstream:
             return True
         with self.lock:
             request.side = self.is_side(request)
-            request.act = self.acts.pop(0) if self.acts and not request.side else Say("A short answer.")
+            # A context that overflows does so for whoever sends it, also for a client that wants to sum it up.
+            full = getattr(self.acts[0], "kind", "").startswith("overflow") if self.acts else False
+            begun = any(earlier.act is not None and not earlier.side for earlier in self.requests)
+            takes = self.acts and (not request.side or (full and begun))
+            request.act = self.acts.pop(0) if takes else Say("A short answer.")
             self.requests.append(request)
         return play(connection, wire, request)
 

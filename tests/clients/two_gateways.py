@@ -45,10 +45,12 @@ def start_litellm(lane, url, installs):
     config.write_text(CONFIGURATION.format(model=MODEL, url=url))
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
+    environment = os.environ | ENVIRONMENT | {"LITELLM_MASTER_KEY": KEY, "HOME": str(directory)}
+    del environment["PYTHONPATH"]  # Our modules are not to be found by a foreign program.
     command = [installs / "litellm" / "bin" / "litellm", "--config", config, "--host", "127.0.0.1", "--port", str(port)]
     with open(directory / "litellm.log", "wb") as log:
         child = subprocess.Popen([str(part) for part in command], cwd=directory, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                 env=os.environ | ENVIRONMENT | {"LITELLM_MASTER_KEY": KEY, "HOME": str(directory)})
+                                 env=environment)
     lane.children.callback(end, child)
     endpoint = Endpoint(f"http://127.0.0.1:{port}")
 
