@@ -1,7 +1,7 @@
 # One front door for people and CI. Each recipe is a plain command, so nothing here is needed to do the same by hand.
 
 # Everything that CI runs, in its order.
-all: test lint doc backends
+all: test lint doc backends clients
 
 # The README's test command.
 test:
@@ -23,6 +23,10 @@ deny:
 # A real model server behind the gateway (needs Python, pip and AVX2).
 backends:
     tests/backends/run
+
+# Real clients through the gateway (needs node and npm as well).
+clients:
+    tests/clients/run
 
 # What the gateway costs, side by side with nginx and vllm-router.
 bench:

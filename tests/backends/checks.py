@@ -5,9 +5,10 @@ import traceback
 
 
 class Checks:
-    """Counts checks. A check that could not be carried out has failed."""
+    """Counts checks. A check that could not be carried out has failed. `quiet` prints only what failed."""
 
-    def __init__(self):
+    def __init__(self, quiet=False):
+        self.quiet = quiet
         self.passed = 0
         self.failed = 0
 
@@ -15,7 +16,8 @@ class Checks:
         """Records one check; `detail` says what was seen, and is shown when it failed."""
         if ok:
             self.passed += 1
-            print(f"ok    {name}", flush=True)
+            if not self.quiet:
+                print(f"ok    {name}", flush=True)
         else:
             self.failed += 1
             print(f"FAIL  {name}" + (f": {detail}" if detail != "" else ""), flush=True)
@@ -31,7 +33,8 @@ class Checks:
 
         `log` is called for the gateway's last lines when anything in the group failed.
         """
-        print(f"\n{name}", flush=True)
+        if not self.quiet:
+            print(f"\n{name}", flush=True)
         before = self.failed
         try:
             yield

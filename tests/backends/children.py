@@ -122,11 +122,11 @@ deadline_ms = 5000
     return text if replay else text + "\n[test]\nreplay = false\n"
 
 
-def start_llama(children, directory, slots):
-    """Starts llama.cpp on a free port and waits until it says that it is healthy."""
+def start_llama(children, directory, slots, *options):
+    """Starts llama.cpp on a free port, with `options` of llama_server.py, and waits until it says that it is healthy."""
     threads = os.environ.get("MUNINN_BACKENDS_THREADS", "1")
     command = [sys.executable, str(HERE / "llama_server.py"), "--parent", str(os.getpid()), "--threads", threads]
-    command += ["--alias", MODEL, "--slots", str(slots), "--window", str(SLOT_WINDOW)]
+    command += ["--alias", MODEL, "--slots", str(slots), "--window", str(SLOT_WINDOW), *options]
     _, endpoint = start(children, "llama", command, directory, dict(os.environ))
     wait_for("llama.cpp's /health", lambda: endpoint.get("/health").status == 200, START_SECONDS)
     return endpoint

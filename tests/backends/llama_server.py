@@ -17,6 +17,7 @@ import xllamacpp
 
 WEIGHTS = "SmolLM2-135M-Instruct.Q4_1.gguf"
 PR_SET_PDEATHSIG = 1
+SENTENCE = r'root ::= [A-Z] [a-z A-Z,]{8,100} "."'
 
 
 def end_with_parent(parent):
@@ -40,6 +41,11 @@ def params(args):
     p.n_parallel = args.slots
     # llama.cpp divides its context among the slots; a client sees the share, not the sum.
     p.n_ctx = args.window * args.slots
+    if args.one_sentence:
+        # For clients that leave the length to the model, or take an answer that was cut for a failure: the model's own
+        # words, but greedily chosen and ended by the model after one sentence.
+        p.sampling.temp = 0
+        p.sampling.grammar = xllamacpp.CommonGrammar(xllamacpp.common_grammar_type.COMMON_GRAMMAR_TYPE_USER, SENTENCE)
     p.cpuparams.n_threads = args.threads
     p.cpuparams_batch.n_threads = args.threads
     # With the store of idle prompts on, a prompt that left its slot can come back from RAM. Off, a slot's content is
@@ -57,6 +63,7 @@ def main():
     parser.add_argument("--alias", default="smollm2")
     parser.add_argument("--slots", type=int, default=1)
     parser.add_argument("--window", type=int, default=8192, help="tokens per slot")
+    parser.add_argument("--one-sentence", action="store_true", help="every answer is one short sentence")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--parent", type=int, help="the process id that this one must not outlive")
     parser.add_argument("--check", action="store_true", help="only load the library and the settings, and end")

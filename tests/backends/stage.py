@@ -5,14 +5,12 @@ interpreter, the binary and the network; every process started here is ended her
 """
 
 import argparse
-import fcntl
 import json
 import os
 import pathlib
 import shutil
 import signal
 import socket
-import struct
 import sys
 import tempfile
 
@@ -21,17 +19,9 @@ import forwarding
 from checks import Checks
 from children import MODEL, stand, wait_for
 from fixture import QUESTIONS, make_repository, worktree_state
+from network import raise_loopback
 
-SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP = 0x8913, 0x8914, 0x1
 ASK_SECONDS = 240
-
-
-def raise_loopback():
-    """Brings `lo` up in a fresh network namespace; `ip link set lo up` without needing an `ip`."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
-        seen = fcntl.ioctl(handle, SIOCGIFFLAGS, struct.pack("16sh14x", b"lo", 0))
-        flags = struct.unpack("16sh14x", seen)[1]
-        fcntl.ioctl(handle, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", flags | IFF_UP))
 
 
 def check_ask(checks, place):
