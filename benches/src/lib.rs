@@ -10,9 +10,11 @@
 //! assert_eq!(stats::percentile(&mut [4.0, 1.0, 3.0, 2.0], 0.5), Some(2.0));
 //! ```
 
+pub mod answer;
 pub mod bodies;
 pub mod client;
 pub mod connection;
+pub mod format;
 pub mod gateway_process;
 pub mod gateway_role;
 pub mod http1;
@@ -22,5 +24,6 @@ pub mod overhead;
 pub mod procfs;
 pub mod report;
 pub mod sse;
+pub mod stamp;
 pub mod stats;
 pub mod upstream;

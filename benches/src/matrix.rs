@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use crate::bodies::Body;
 use crate::client::{ClientError, Crew, Load, Sample, Until};
+use crate::format::Format;
 use crate::procfs::CpuTimes;
 use crate::report::{Figures, Run, rounded};
 use crate::stats::{median, percentile};
@@ -106,10 +107,11 @@ impl Bench<'_> {
     /// What a crew sends in this cell.
     pub fn load(&self, cell: Cell) -> Load {
         Load {
+            format: Format::Chat,
             clients: cell.clients,
             pace_ms: cell.pace_ms,
             context: cell.context,
-            body: Arc::new(Body::of_agent(cell.body, &self.directory)),
+            body: Arc::new(Body::of_agent(Format::Chat, cell.body, &self.directory)),
             next_question: Arc::clone(&self.next_question),
         }
     }
