@@ -99,9 +99,7 @@ impl Reader {
         match self.purpose {
             Purpose::Check(answer) => sse::check(self.format, &answer).map_err(Wrong::Content),
             Purpose::Time { .. } if !self.ended => Err(Wrong::NotEnded(self.format)),
-            Purpose::Time { events, .. } if self.count != events => {
-                Err(Wrong::Events(self.format, self.count, events))
-            }
+            Purpose::Time { events, .. } if self.count != events => Err(Wrong::Events(self.format, self.count, events)),
             Purpose::Time { .. } => {
                 sample.firsts_ms.push(millis(first.duration_since(sent)));
                 sample.requests += 1;
@@ -144,14 +142,13 @@ impl Read<'_> {
         cutter.feed(part, |event| {
             *count += 1;
             *ended = format.is_last(event);
-            if stamped && format.is_delta(event) {
-                if let Some(sent) = stamp::read(event) {
-                    let word = Word {
-                        sent,
-                        read: stamp::micros(self.now),
-                    };
-                    word.add_to(self.sample, last_word.replace(word));
-                }
+            let sent = (stamped && format.is_delta(event))
+                .then(|| stamp::read(event))
+                .flatten();
+            if let Some(sent) = sent {
+                let read = stamp::micros(self.now);
+                let word = Word { sent, read };
+                word.add_to(self.sample, last_word.replace(word));
             }
         });
     }
@@ -210,15 +207,27 @@ mod tests {
     #[test]
     fn an_answer_that_is_not_whole_does_not_count() {
         assert!(finished(2, "data: {}\n\ndata: [DONE]\n\n").is_ok());
-        assert!(matches!(finished(2, "data: {}\n\ndata: {}\n\n"), Err(Wrong::NotEnded(_))));
-        assert!(matches!(finished(3, "data: {}\n\ndata: [DONE]\n\n"), Err(Wrong::Events(_, 2, 3))));
+        assert!(matches!(
+            finished(2, "data: {}\n\ndata: {}\n\n"),
+            Err(Wrong::NotEnded(_))
+        ));
+        assert!(matches!(
+            finished(3, "data: {}\n\ndata: [DONE]\n\n"),
+            Err(Wrong::Events(_, 2, 3))
+        ));
     }
 
     #[test]
     fn a_word_is_timed_by_its_stamp() {
         let mut sample = Sample::default();
-        let early = Word { sent: 1_000, read: 1_400 };
-        let late = Word { sent: 6_000, read: 8_400 };
+        let early = Word {
+            sent: 1_000,
+            read: 1_400,
+        };
+        let late = Word {
+            sent: 6_000,
+            read: 8_400,
+        };
         early.add_to(&mut sample, None);
         late.add_to(&mut sample, Some(early));
         assert_eq!(sample.delays_ms, [0.4, 2.4]);

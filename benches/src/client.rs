@@ -244,12 +244,7 @@ impl Member {
     }
 
     /// One request and its answer; returns the number of the answer's events.
-    async fn exchange(
-        &mut self,
-        pace_ms: u64,
-        mut reader: Reader,
-        sample: &mut Sample,
-    ) -> Result<usize, ClientError> {
+    async fn exchange(&mut self, pace_ms: u64, mut reader: Reader, sample: &mut Sample) -> Result<usize, ClientError> {
         let sent = self.send(pace_ms, sample).await?;
         let (status, closes, mut body) = self.read_head().await?;
         if status != 200 {

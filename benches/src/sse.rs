@@ -107,13 +107,19 @@ fn responses(words: &[String]) -> Vec<String> {
     event("response.in_progress", &response("in_progress", "", "null"));
     let begun = item("in_progress", "");
     event("response.output_item.added", &format!("{at},\"item\":{begun}"));
-    event("response.content_part.added", &format!("{in_item},\"part\":{}", part("")));
+    event(
+        "response.content_part.added",
+        &format!("{in_item},\"part\":{}", part("")),
+    );
     for word in words {
         event("response.output_text.delta", &format!("{in_item},\"delta\":\"{word}\""));
     }
     let text = words.concat();
     event("response.output_text.done", &format!("{in_item},\"text\":\"{text}\""));
-    event("response.content_part.done", &format!("{in_item},\"part\":{}", part(&text)));
+    event(
+        "response.content_part.done",
+        &format!("{in_item},\"part\":{}", part(&text)),
+    );
     let done = item("completed", &part(&text));
     event("response.output_item.done", &format!("{at},\"item\":{done}"));
     let usage = "{\"input_tokens\":500,\"input_tokens_details\":{\"cached_tokens\":0},\"output_tokens\":62,\
@@ -142,7 +148,10 @@ pub fn check(format: Format, answer: &[u8]) -> Result<usize, String> {
         text.push_str(delta_text(format, event, &value));
         for usage in [&value["usage"], &value["message"]["usage"], &value["response"]["usage"]] {
             let counts = [&usage["completion_tokens"], &usage["output_tokens"]];
-            output_tokens = counts.into_iter().filter_map(Value::as_u64).fold(output_tokens, u64::max);
+            output_tokens = counts
+                .into_iter()
+                .filter_map(Value::as_u64)
+                .fold(output_tokens, u64::max);
         }
     }
     let wanted: String = (0..WORDS).map(plain_word).collect();
@@ -150,7 +159,9 @@ pub fn check(format: Format, answer: &[u8]) -> Result<usize, String> {
         return Err(format!("the {format} stream says {text:?}"));
     }
     if output_tokens != OUTPUT_TOKENS {
-        return Err(format!("the {format} stream reports {output_tokens} output tokens of {OUTPUT_TOKENS}"));
+        return Err(format!(
+            "the {format} stream reports {output_tokens} output tokens of {OUTPUT_TOKENS}"
+        ));
     }
     Ok(events.len())
 }
@@ -188,7 +199,11 @@ impl EventCutter {
     pub fn feed(&mut self, bytes: &[u8], mut sink: impl FnMut(&[u8])) {
         let mut start = 0;
         for at in memchr_iter(b'\n', bytes) {
-            let before = if at > start { bytes.get(at - 1) } else { self.partial.last() };
+            let before = if at > start {
+                bytes.get(at - 1)
+            } else {
+                self.partial.last()
+            };
             if before != Some(&b'\n') {
                 continue;
             }
@@ -216,8 +231,8 @@ mod tests {
 
     #[test]
     fn events_are_cut_at_every_cut() {
-        let wanted = events(Format::Messages, plain_word);
-        let stream = answer(Format::Messages);
+        let wanted = &events(Format::Messages, plain_word)[..6];
+        let stream = wanted.concat().into_bytes();
         for cut in 0..=stream.len() {
             let mut cutter = EventCutter::default();
             let mut seen = Vec::new();

@@ -353,7 +353,11 @@ mod tests {
     fn every_word_has_one_stamp_and_repeats_have_the_same_ones() {
         for format in Format::ALL {
             let paced = StreamAnswer::new(format).paced;
-            let single: Vec<usize> = paced.iter().filter(|one| one.stamps.len() == 1).map(|one| one.stamps[0].1).collect();
+            let single: Vec<usize> = paced
+                .iter()
+                .filter(|one| one.stamps.len() == 1)
+                .map(|one| one.stamps[0].1)
+                .collect();
             assert_eq!(single, (0..sse::WORDS).collect::<Vec<_>>());
             for repeat in paced.iter().filter(|one| one.stamps.len() > 1) {
                 let words: Vec<usize> = repeat.stamps.iter().map(|(_, word)| *word).collect();

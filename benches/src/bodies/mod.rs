@@ -123,7 +123,11 @@ mod tests {
     }
 
     fn turns(format: Format, body: &Value) -> &Vec<Value> {
-        let key = if format == Format::Responses { "input" } else { "messages" };
+        let key = if format == Format::Responses {
+            "input"
+        } else {
+            "messages"
+        };
         body[key].as_array().unwrap()
     }
 
