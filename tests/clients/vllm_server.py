@@ -46,7 +46,7 @@ def serving(model, directory):
         started = time.monotonic()
         wait_until_healthy(child, endpoint, log_path)
         print(f"vLLM ready after {time.monotonic() - started:.0f} s", flush=True)
-        yield endpoint, log_path
+        yield endpoint
     finally:
         end(child)
 

@@ -24,6 +24,7 @@ from fixture import make_repository, worktree_state
 from stage import raise_loopback
 from vllm_formats import FORMATS
 from vllm_server import serving
+from wire import Endpoint
 
 # What vLLM itself speaks, in the words of the configuration.
 SPEAKS = {"native": '["openai", "anthropic"]', **{name: f'"{name}"' for name in FORMATS}}
@@ -91,6 +92,7 @@ def main():
     parser.add_argument("--muninn", required=True, help="the binary under test")
     parser.add_argument("--model", required=True, help="the converted weights")
     parser.add_argument("--groups", default="all", help=f"by comma, of {', '.join(GROUPS)}")
+    parser.add_argument("--server", help="the URL of a vLLM that is running already, instead of one of the stage's own")
     parser.add_argument("--own-network", action="store_true", help="this is a fresh network namespace: bring up loopback")
     args = parser.parse_args()
     # `vllm` passes a signal on; as an exception it unwinds through the children and ends them.
@@ -104,7 +106,8 @@ def main():
     print(f"load: {os.getloadavg()[0]:.2f} at the start", flush=True)
     work = pathlib.Path(tempfile.mkdtemp(prefix="muninn-vllm-"))
     try:
-        with checks.group("stage"), serving(args.model, work) as (server, _):
+        own = contextlib.nullcontext(Endpoint(args.server)) if args.server else serving(args.model, work)
+        with checks.group("stage"), own as server:
             root = make_repository(work / "kelpline")
             before = worktree_state(root)
             run_stage(checks, Stage(server, work, root, args.muninn), groups)
