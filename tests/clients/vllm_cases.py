@@ -11,7 +11,8 @@ from wire import BYPASS
 
 from children import MODEL
 
-QUESTION = "Name three things that float on water."
+# Answers that leave no choice: where two words are as likely, vLLM's answer depends on what its cache held.
+QUESTION = "Say this sentence again, word for word: The tide turns at noon."
 TOOL_QUESTION = "What is the water level in the south harbour at minute 15?"
 RESULT = "The level is 212 centimetres and rising."
 TEXT_TOKENS = 24

@@ -10,7 +10,8 @@ import json
 from wire import chat_text, messages_text, responses_text
 
 SYSTEM = "You are a careful assistant. Answer in one short sentence."
-# Enumerations throughout: a 135M model that may write any number writes digits until its tokens are used up.
+# The tool is strict in every format: vLLM holds a call's arguments to the schema only then, and SmolLM2 alone answers with
+# the schema itself. Enumerations throughout: a 135M model that may write any number writes digits until its tokens are used up.
 TOOL = {
     "name": "tide_level",
     "description": "Returns the water level at a harbour.",
@@ -51,7 +52,7 @@ class Chat:
         return {"messages": messages, "max_tokens": limit}
 
     def tools(self, named):
-        function = {"name": TOOL["name"], "description": TOOL["description"], "parameters": TOOL["schema"]}
+        function = {"name": TOOL["name"], "description": TOOL["description"], "parameters": TOOL["schema"], "strict": True}
         choice = {"type": "function", "function": {"name": TOOL["name"]}} if named else "required"
         return {"tools": [{"type": "function", "function": function}], "tool_choice": choice}
 
@@ -107,7 +108,8 @@ class Messages:
         return {"system": SYSTEM, "messages": [{"role": "user", "content": question}], "max_tokens": limit}
 
     def tools(self, named):
-        tool = {"name": TOOL["name"], "description": TOOL["description"], "input_schema": TOOL["schema"]}
+        tool = {"name": TOOL["name"], "description": TOOL["description"], "input_schema": TOOL["schema"],
+                "strict": True}
         return {"tools": [tool], "tool_choice": {"type": "tool", "name": TOOL["name"]} if named else {"type": "any"}}
 
     def schema(self):
