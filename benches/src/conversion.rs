@@ -97,6 +97,8 @@ pub struct Cost {
     pub added_delay_p50_ms: f64,
     /// Requests per second as a share of those in the same format; 32 clients, unpaced.
     pub rps_ratio: f64,
+    /// Added to the CPU time of the gateway per request, in microseconds, in the same requests.
+    pub added_cpu_us: f64,
 }
 
 /// A client's format against a backend's.
@@ -260,11 +262,13 @@ fn medians(rounds: &[Measured]) -> Figures {
 impl Cost {
     fn of(same: &Shapes, converted: &Shapes) -> Self {
         let delay = |shapes: &Shapes| shapes.gap.delay_p50_ms.unwrap_or_default();
+        let cpu = |shapes: &Shapes| shapes.throughput.cpu_us_per_request.unwrap_or_default();
         Self {
             added_first_p50_ms: rounded(converted.first.first_p50_ms - same.first.first_p50_ms),
             added_gap_p50_ms: rounded(converted.gap.gap_p50_ms - same.gap.gap_p50_ms),
             added_delay_p50_ms: rounded(delay(converted) - delay(same)),
             rps_ratio: rounded(converted.throughput.rps / same.throughput.rps),
+            added_cpu_us: rounded(cpu(converted) - cpu(same)),
         }
     }
 
@@ -275,6 +279,7 @@ impl Cost {
             added_gap_p50_ms: self.added_gap_p50_ms.max(other.added_gap_p50_ms),
             added_delay_p50_ms: self.added_delay_p50_ms.max(other.added_delay_p50_ms),
             rps_ratio: self.rps_ratio.min(other.rps_ratio),
+            added_cpu_us: self.added_cpu_us.max(other.added_cpu_us),
         }
     }
 }
@@ -284,7 +289,7 @@ impl Pair {
     fn line(&self) -> String {
         let cost = &self.cost;
         format!(
-            "{:>9} -> {:<9} {:>6} | first {:+.3} ms  gap {:+.3} ms  delay {:+.3} ms  req/s {:.1} of {:.1} ({:.0}%)",
+            "{:>9} -> {:<9} {:>6} | first {:+.3} ms  gap {:+.3} ms  delay {:+.3} ms  req/s {:.1} of {:.1} ({:.0}%)  cpu {:+.0} us",
             self.client,
             self.backend,
             self.body,
@@ -294,6 +299,7 @@ impl Pair {
             self.converted.throughput.rps,
             self.same.throughput.rps,
             cost.rps_ratio * 100.0,
+            cost.added_cpu_us,
         )
     }
 }
