@@ -93,7 +93,8 @@ def prove(checks, server, stands, pairs):
 def judge_replay(checks, title, rows):
     """What must hold with replay: every turn injected, and the previous prompt found up to its last whole block."""
     for row in rows:
-        checks.check(f"{title}, turn {row['turn']}: context was injected", row["outcome"] == "injected" and row["injected"] > 0, row)
+        injected = row["outcome"] == "injected" and row["injected"] > 0
+        checks.check(f"{title}, turn {row['turn']}: context was injected", injected, row)
     for before, row in zip(rows, rows[1:]):
         checks.check(f"{title}, turn {row['turn']}: {row['cached']} of the previous {before['prompt']} tokens were cached",
                      row["cached"] >= before["prompt"] - LOST, f"at most {LOST} may be lost")
