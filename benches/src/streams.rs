@@ -43,10 +43,12 @@ pub struct Options {
     /// Milliseconds between events; an answer has about 65.
     #[arg(long, default_value_t = 1_000)]
     pub pace_ms: u64,
-    /// The format that the gateway speaks to the mock. Half of the streams have it too; the others
-    /// are divided between the two other formats.
+    /// The format that the gateway speaks to the mock. Half of the streams have it too.
     #[arg(long, value_enum, default_value_t = Format::Chat)]
     pub backend: Format,
+    /// The formats of the other half, divided evenly; the backend's own is left out.
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = Format::ALL)]
+    pub converted: Vec<Format>,
     /// Leaves out the streams that are converted, so that all have the backend's format.
     #[arg(long)]
     pub native_only: bool,
@@ -162,12 +164,14 @@ struct Part {
 /// The crews: half native, the rest in the two other formats, and the direct ones.
 fn parts(options: &Options) -> Vec<Part> {
     let part = |format, count, direct| Part { format, count, direct };
-    let others: Vec<Format> = Format::ALL.into_iter().filter(|one| *one != options.backend).collect();
-    let converted = if options.native_only { 0 } else { options.streams / 2 };
+    let mut others = options.converted.clone();
+    others.retain(|one| *one != options.backend && !options.native_only);
+    let mut converted = if others.is_empty() { 0 } else { options.streams / 2 };
     let mut parts = vec![part(options.backend, options.streams - converted, false)];
     for (index, &format) in others.iter().enumerate() {
-        // The first takes the odd one.
-        parts.push(part(format, (converted + 1 - index) / 2, false));
+        let share = converted.div_ceil(others.len() - index);
+        parts.push(part(format, share, false));
+        converted -= share;
     }
     parts.push(part(options.backend, options.direct, true));
     parts.retain(|one| one.count > 0);
@@ -308,6 +312,11 @@ mod tests {
         assert_eq!(
             counts(&["--streams", "7", "--direct", "0", "--backend", "messages"]),
             odd
+        );
+        let one_kind = [(Chat, 4, false), (Responses, 3, false)];
+        assert_eq!(
+            counts(&["--streams", "7", "--direct", "0", "--converted", "responses"]),
+            one_kind
         );
         let native = [(Chat, 7, false)];
         assert_eq!(counts(&["--streams", "7", "--direct", "0", "--native-only"]), native);

@@ -1,10 +1,11 @@
 """The cache proof on vLLM: its own count per turn, and its counters over a conversation.
 
 The same proof as on llama.cpp, with the same conversation. One server serves all of it here, and its cache holds what
-every earlier conversation left, so each conversation begins with a word of its own.
+every earlier conversation left, so each conversation begins with a word that was never said before.
 """
 
 import contextlib
+import secrets
 
 import cache_proof
 from vllm_formats import FORMATS
@@ -66,12 +67,11 @@ DIALECTS = {"chat": cache_proof.DIALECTS[0], "messages": cache_proof.DIALECTS[1]
 
 def prove(checks, server, stands, pairs):
     """Each (client, backend) pair with replay and without; `stands` makes a gateway, `server` is vLLM itself."""
-    rows_of = {}
-    for number, (client, backend) in enumerate(pairs):
+    shares = {}
+    for client, backend in pairs:
         for replay in (True, False):
             title = f"{client} -> {backend}, replay {'on' if replay else 'off'}"
-            word = f"[{number}{'r' if replay else 'w'}]"
-            dialect = Own(DIALECTS[client], FORMATS[client], word)
+            dialect = Own(DIALECTS[client], FORMATS[client], f"[{secrets.token_hex(4)}]")
             with contextlib.ExitStack() as stack:
                 running = stack.enter_context(stands(f"cache-{client}-{backend}-{replay}", backend, replay))
                 stack.enter_context(checks.group(f"cache proof: {title}", running.log))
@@ -83,9 +83,9 @@ def prove(checks, server, stands, pairs):
                 cache_proof.print_table(title, rows)
                 print(f"      vLLM's counters: {before} before, {after} after: {found} of {looked} tokens found "
                       f"({100 * found / looked:.1f}%)", flush=True)
-                rows_of[title] = found / looked
+                shares[title] = found / looked
                 (judge_replay if replay else judge_without)(checks, title, rows)
-        on, off = (rows_of[f"{client} -> {backend}, replay {name}"] for name in ("on", "off"))
+        on, off = (shares[f"{client} -> {backend}, replay {name}"] for name in ("on", "off"))
         checks.check(f"{client} -> {backend}: the counters say more found with replay ({100 * on:.1f}%) than without "
                      f"({100 * off:.1f}%)", on > off)
 

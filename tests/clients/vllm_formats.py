@@ -10,8 +10,9 @@ import json
 from wire import chat_text, messages_text, responses_text
 
 SYSTEM = "You are a careful assistant. Answer in one short sentence."
-# The tool is strict in every format: vLLM holds a call's arguments to the schema only then, and SmolLM2 alone answers with
-# the schema itself. Enumerations throughout: a 135M model that may write any number writes digits until its tokens are used up.
+# The tool is strict in every format: vLLM holds a call's arguments to the schema only then, and SmolLM2 alone answers
+# with the schema itself. Enumerations throughout: a 135M model that may write any number writes digits until its tokens
+# are used up.
 TOOL = {
     "name": "tide_level",
     "description": "Returns the water level at a harbour.",
