@@ -28,6 +28,15 @@ backends:
 clients:
     tests/clients/run
 
+# vLLM on the CPU behind the gateway: tool calls and its prefix-cache counters (6 GB of disk, some minutes; not in CI).
+vllm:
+    tests/clients/vllm
+
 # What the gateway costs, side by side with nginx and vllm-router.
 bench:
     benches/beside.sh
+
+# What converting streams costs, and a thousand slow streams at once.
+bench-streams:
+    cargo run --release -p muninn-benches --bin conversion
+    cargo run --release -p muninn-benches --bin streams

@@ -13,12 +13,14 @@ use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
 use tokio::task::{JoinError, JoinSet};
 
+use crate::answer::{Reader, Wrong};
 use crate::bodies::Body;
 use crate::connection::Connection;
+use crate::format::Format;
 use crate::http1::{BodyDecoder, Head, HttpError};
-use crate::sse::{ALL_EVENTS, EventCounter};
+use crate::sse::CHAT_EVENTS;
 use crate::stats::Gaps;
-use crate::upstream::{CHAT_PATH, PACE_HEADER, PACE_QUERY};
+use crate::upstream::{PACE_HEADER, PACE_QUERY};
 
 /// Why a run of requests failed. A benchmark with failed requests measures nothing, so the first
 /// one ends it.
@@ -33,12 +35,15 @@ pub enum ClientError {
     /// The answer had another status than 200; holds the start of its body.
     #[error("{0} answered with status {1}: {2}")]
     Status(SocketAddr, u16, String),
-    /// The stream lost or gained events.
-    #[error("{0} passed on {1} events of {ALL_EVENTS}")]
-    Events(SocketAddr, usize),
+    /// The stream was not the whole answer in the client's format.
+    #[error("{0}: {1}")]
+    Answer(SocketAddr, Wrong),
     /// The gateway dropped both the header and the query that ask for a pace.
     #[error("{0} did not pass on the pace")]
     PaceLost(SocketAddr),
+    /// The gateway asked the mock in another format than it is configured to.
+    #[error("{0} sent nothing to the mock in the format {1}")]
+    FormatLost(SocketAddr, Format),
     /// A connection's task was lost.
     #[error("a client task failed: {0}")]
     Task(#[from] JoinError),
@@ -47,6 +52,8 @@ pub enum ClientError {
 /// What a crew sends.
 #[derive(Debug, Clone)]
 pub struct Load {
+    /// The format of requests and answers.
+    pub format: Format,
     /// Connections, each with one request in flight.
     pub clients: usize,
     /// Milliseconds between the events of an answer; 0 for all at once.
@@ -75,6 +82,12 @@ pub struct Sample {
     pub firsts_ms: Vec<f64>,
     /// Time between events within an answer.
     pub gaps: Gaps,
+    /// Of paced answers: time from the mock's stamp to the client's reading of it, in
+    /// milliseconds, per word.
+    pub delays_ms: Vec<f64>,
+    /// How much longer than between their stamps the time between two words was at the client, in
+    /// milliseconds; negative when the second one caught up.
+    pub added_gaps_ms: Vec<f64>,
     /// Requests per second: the sum of each connection's own rate, so that a connection that ends
     /// earlier than the last does not count as idle.
     pub rps: f64,
@@ -85,16 +98,19 @@ pub struct Sample {
 }
 
 impl Sample {
-    fn merge(&mut self, other: Self) {
+    /// Adds what another connection measured.
+    pub fn merge(&mut self, other: Self) {
         self.firsts_ms.extend(other.firsts_ms);
         self.gaps.merge(other.gaps);
+        self.delays_ms.extend(other.delays_ms);
+        self.added_gaps_ms.extend(other.added_gaps_ms);
         self.rps += other.rps;
         self.requests += other.requests;
         self.body_bytes += other.body_bytes;
     }
 }
 
-/// Connections to one target, each warmed by one unpaced request.
+/// Connections to one target, each warmed by one unpaced request whose answer was checked whole.
 #[derive(Debug)]
 pub struct Crew {
     members: Vec<Member>,
@@ -112,10 +128,10 @@ impl Crew {
         let mut members = Vec::with_capacity(load.clients);
         for _ in 0..load.clients {
             let mut member = Member::connect(target, load).await?;
-            member.ask(0, &mut Sample::default()).await?;
+            member.warm().await?;
             members.push(member);
         }
-        let stream = Duration::from_millis(load.pace_ms) * ALL_EVENTS as u32;
+        let stream = Duration::from_millis(load.pace_ms) * CHAT_EVENTS as u32;
         Ok(Self {
             members,
             stagger: stream / load.clients.max(1) as u32,
@@ -147,6 +163,32 @@ impl Crew {
         }
         Ok((Self { members, stagger }, total))
     }
+
+    /// Sends one request on each connection, starting them evenly over `spread`, and drops the
+    /// connections. Unlike [`Self::run`] it goes on when one fails; returns the failures too.
+    ///
+    /// # Errors
+    /// When a task is lost.
+    pub async fn run_once(self, spread: Duration) -> Result<(Sample, Vec<ClientError>), ClientError> {
+        let share = spread / self.members.len().max(1) as u32;
+        let mut tasks = JoinSet::new();
+        for (index, mut member) in self.members.into_iter().enumerate() {
+            tasks.spawn(async move {
+                tokio::time::sleep(share * index as u32).await;
+                let mut sample = Sample::default();
+                let asked = member.ask(member.load.pace_ms, &mut sample).await;
+                (sample, asked.err())
+            });
+        }
+        let mut total = Sample::default();
+        let mut failures = Vec::new();
+        while let Some(done) = tasks.join_next().await {
+            let (sample, failure) = done?;
+            total.merge(sample);
+            failures.extend(failure);
+        }
+        Ok((total, failures))
+    }
 }
 
 /// One connection and what it sends.
@@ -155,6 +197,8 @@ struct Member {
     target: SocketAddr,
     connection: Connection,
     load: Load,
+    /// Events of the answer that was checked whole; later answers must have as many.
+    events: usize,
 }
 
 impl Member {
@@ -163,7 +207,15 @@ impl Member {
             target,
             connection: connect(target).await?,
             load: load.clone(),
+            events: 0,
         })
+    }
+
+    /// Sends one unpaced request and checks its answer to the last event.
+    async fn warm(&mut self) -> Result<(), ClientError> {
+        let reader = Reader::whole(self.load.format);
+        self.events = self.exchange(0, reader, &mut Sample::default()).await?;
+        Ok(())
     }
 
     async fn run(mut self, until: Until) -> Result<(Self, Sample), ClientError> {
@@ -186,17 +238,25 @@ impl Member {
 
     /// Sends one request and reads its answer to the end.
     async fn ask(&mut self, pace_ms: u64, sample: &mut Sample) -> Result<(), ClientError> {
+        let reader = Reader::timed(self.load.format, self.events, pace_ms > 0);
+        self.exchange(pace_ms, reader, sample).await?;
+        Ok(())
+    }
+
+    /// One request and its answer; returns the number of the answer's events.
+    async fn exchange(&mut self, pace_ms: u64, mut reader: Reader, sample: &mut Sample) -> Result<usize, ClientError> {
         let sent = self.send(pace_ms, sample).await?;
         let (status, closes, mut body) = self.read_head().await?;
         if status != 200 {
             let text = String::from_utf8_lossy(self.connection.pending()).into_owned();
             return Err(ClientError::Status(self.target, status, text));
         }
-        self.read_events(&mut body, Reader::new(sent), sample).await?;
+        self.read_events(&mut body, &mut reader, sample).await?;
         if closes || body == BodyDecoder::UntilClose {
             self.connection = connect(self.target).await?;
         }
-        Ok(())
+        let finished = reader.finish(sent, sample);
+        finished.map_err(|wrong| ClientError::Answer(self.target, wrong))
     }
 
     /// Sends the next request; returns when its first byte left.
@@ -220,29 +280,28 @@ impl Member {
     async fn read_events(
         &mut self,
         body: &mut BodyDecoder,
-        mut reader: Reader,
+        reader: &mut Reader,
         sample: &mut Sample,
     ) -> Result<(), ClientError> {
         let target = self.target;
         let failed = |error| ClientError::Io(target, error);
         loop {
-            let mut read = reader.read(Instant::now());
+            let mut read = reader.read(Instant::now(), sample);
             let used = body
                 .feed(self.connection.pending(), |part| read.take(part))
                 .map_err(|error| ClientError::Http(target, error))?;
-            read.end(&mut sample.gaps);
+            read.end();
             self.connection.consume(used);
             if body.is_done() {
-                break;
+                return Ok(());
             }
             if self.connection.fill().await.map_err(failed)? == 0 {
                 if *body == BodyDecoder::UntilClose {
-                    break;
+                    return Ok(());
                 }
                 return Err(failed(io::ErrorKind::UnexpectedEof.into()));
             }
         }
-        reader.finish(target, sample)
     }
 
     /// Status, whether the server closes after the answer, and the decoder of the body.
@@ -270,6 +329,7 @@ impl Member {
 
     /// The head of a request with a body of so many bytes.
     fn head(&self, pace_ms: u64, length: usize) -> String {
+        let path = self.load.format.path();
         let query = match pace_ms {
             0 => String::new(),
             _ => format!("?{PACE_QUERY}{pace_ms}"),
@@ -280,7 +340,7 @@ impl Member {
             "x-muninn-context: off\r\n"
         };
         format!(
-            "POST {CHAT_PATH}{query} HTTP/1.1\r\nhost: {}\r\nuser-agent: muninn-bench\r\n\
+            "POST {path}{query} HTTP/1.1\r\nhost: {}\r\nuser-agent: muninn-bench\r\n\
              accept: text/event-stream\r\ncontent-type: application/json\r\n{context}\
              {PACE_HEADER}: {pace_ms}\r\ncontent-length: {length}\r\n\r\n",
             self.target,
@@ -294,90 +354,31 @@ async fn connect(target: SocketAddr) -> Result<Connection, ClientError> {
     Connection::new(stream).map_err(failed)
 }
 
-/// Follows the events of one answer over the reads that bring them.
-struct Reader {
-    sent: Instant,
-    first: Option<Instant>,
-    last_event: Option<Instant>,
-    events: EventCounter,
-}
-
-/// One read of an answer.
-struct Read<'a> {
-    reader: &'a mut Reader,
-    now: Instant,
-    events_before: usize,
-}
-
-impl Reader {
-    fn new(sent: Instant) -> Self {
-        Self {
-            sent,
-            first: None,
-            last_event: None,
-            events: EventCounter::default(),
-        }
-    }
-
-    fn read(&mut self, now: Instant) -> Read<'_> {
-        let events_before = self.events.count();
-        Read {
-            reader: self,
-            now,
-            events_before,
-        }
-    }
-
-    fn finish(self, target: SocketAddr, sample: &mut Sample) -> Result<(), ClientError> {
-        match self.first {
-            Some(first) if self.events.count() == ALL_EVENTS => {
-                let first = first.duration_since(self.sent);
-                sample.firsts_ms.push(crate::stats::millis(first));
-                sample.requests += 1;
-                Ok(())
-            }
-            _ => Err(ClientError::Events(target, self.events.count())),
-        }
-    }
-}
-
-impl Read<'_> {
-    fn take(&mut self, part: &[u8]) {
-        self.reader.first.get_or_insert(self.now);
-        self.reader.events.feed(part);
-    }
-
-    fn end(self, gaps: &mut Gaps) {
-        let events = self.reader.events.count() - self.events_before;
-        if events > 0 {
-            let before = self.reader.last_event.replace(self.now);
-            gaps.add(before.map(|before| self.now - before), events);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sse::WORDS;
     use crate::upstream::Upstream;
 
-    fn load(clients: usize, pace_ms: u64) -> Load {
+    fn load(format: Format, clients: usize, pace_ms: u64) -> Load {
         Load {
+            format,
             clients,
             pace_ms,
             context: true,
-            body: Arc::new(Body::of_agent(2000, "/srv/project")),
+            body: Arc::new(Body::of_agent(format, 2000, "/srv/project")),
             next_question: Arc::new(AtomicU64::new(0)),
         }
     }
 
+    fn runtime() -> tokio::runtime::Runtime {
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        builder.enable_all().build().unwrap()
+    }
+
     fn run(load: &Load, requests: u64) -> (Sample, Upstream) {
         let upstream = Upstream::start(0).unwrap();
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .unwrap();
-        let sample = runtime.block_on(async {
+        let sample = runtime().block_on(async {
             let crew = Crew::assemble(upstream.address(), load).await.unwrap();
             crew.run(Until::Requests(requests)).await.unwrap().1
         });
@@ -386,49 +387,50 @@ mod tests {
 
     #[test]
     fn a_crew_reads_whole_answers() {
-        let load = load(3, 0);
-        let (sample, upstream) = run(&load, 5);
-        assert_eq!(sample.requests, 15);
-        assert_eq!(sample.firsts_ms.len(), 15);
-        // One warming request per connection.
-        assert_eq!(upstream.seen().chats(), 18);
-        assert_eq!(upstream.seen().paced(), 0);
-        assert_eq!(load.next_question.load(Ordering::Relaxed), 18);
+        for format in Format::ALL {
+            let load = load(format, 3, 0);
+            let (sample, upstream) = run(&load, 5);
+            assert_eq!(sample.requests, 15);
+            assert_eq!(sample.firsts_ms.len(), 15);
+            // One warming request per connection.
+            assert_eq!(upstream.seen().answered(format), 18);
+            assert_eq!(upstream.seen().paced(), 0);
+            assert_eq!(load.next_question.load(Ordering::Relaxed), 18);
+        }
     }
 
     #[test]
-    fn a_paced_answer_takes_its_time() {
-        let (sample, upstream) = run(&load(2, 2), 1);
-        assert_eq!(upstream.seen().paced(), 2);
-        // 64 gaps of 2 ms: no machine is fast enough to do more, and a slow one only does less.
-        assert!(sample.rps <= 2.0 / 0.128, "{} requests/s", sample.rps);
+    fn a_paced_answer_takes_its_time_and_every_word_is_timed() {
+        for format in Format::ALL {
+            let (sample, upstream) = run(&load(format, 2, 2), 1);
+            assert_eq!(upstream.seen().paced(), 2);
+            // More than 60 gaps of 2 ms: no machine is fast enough to do more, and a slow one only does less.
+            assert!(sample.rps <= 2.0 / 0.12, "{} requests/s", sample.rps);
+            assert_eq!(sample.delays_ms.len(), 2 * WORDS);
+            assert_eq!(sample.added_gaps_ms.len(), 2 * (WORDS - 1));
+            assert!(sample.delays_ms.iter().all(|delay| *delay >= 0.0));
+        }
+    }
+
+    #[test]
+    fn one_failure_does_not_end_the_other_streams() {
+        let load = load(Format::Chat, 3, 1);
+        let upstream = Upstream::start(0).unwrap();
+        let runtime = runtime();
+        let (sample, failures) = runtime.block_on(async {
+            let mut crew = Crew::assemble(upstream.address(), &load).await.unwrap();
+            crew.members[1].events = 1;
+            crew.run_once(Duration::from_millis(3)).await.unwrap()
+        });
+        assert_eq!(sample.requests, 2);
+        assert_eq!(failures.len(), 1, "{failures:?}");
     }
 
     #[test]
     fn the_body_arrives_whole() {
-        let load = load(1, 0);
+        let load = load(Format::Chat, 1, 0);
         let (sample, upstream) = run(&load, 1);
         let warming = load.body.len_with(&crate::bodies::question(0)) as u64;
         assert_eq!(upstream.seen().body_bytes(), warming + sample.body_bytes);
-    }
-
-    #[test]
-    fn events_in_one_read_have_no_gap() {
-        let start = Instant::now();
-        let mut reader = Reader::new(start);
-        let mut gaps = Gaps::default();
-        for (after_ms, text) in [(1, "a\n\nb"), (4, "\n\nc\n\n"), (9, "d")] {
-            let mut read = reader.read(start + Duration::from_millis(after_ms));
-            read.take(text.as_bytes());
-            read.end(&mut gaps);
-        }
-        assert_eq!(gaps.percentile(0.5), Some(0.0));
-        assert_eq!(gaps.percentile(1.0), Some(3.0));
-        assert_eq!(reader.first, Some(start + Duration::from_millis(1)));
-        assert!(
-            reader
-                .finish(([127, 0, 0, 1], 1).into(), &mut Sample::default())
-                .is_err()
-        );
     }
 }

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::format::Format;
 use crate::gateway_role::ROLE;
 use crate::http1::{BodyDecoder, Head, HttpError};
 
@@ -58,11 +59,12 @@ pub struct GatewayProcess {
 
 impl GatewayProcess {
     /// Starts this very program in the gateway's role, serving `root`, with the mock on
-    /// `upstream_port` as its only backend, and waits until it has bound.
+    /// `upstream_port` as its only backend, and waits until it has bound. `speaks` is the only
+    /// format that the gateway may speak to the mock: requests in another one it must convert.
     ///
     /// # Errors
     /// When it cannot be started, or announces no address in time.
-    pub fn start(root: &Path, upstream_port: u16) -> Result<Self, GatewayError> {
+    pub fn start(root: &Path, upstream_port: u16, speaks: Format) -> Result<Self, GatewayError> {
         let program = std::env::current_exe().map_err(GatewayError::Start)?;
         let home = tempfile::Builder::new()
             .prefix("muninn-bench-")
@@ -71,12 +73,12 @@ impl GatewayProcess {
         let mut command = Command::new(program);
         command.arg(ROLE).arg("serve").arg("--root").arg(root);
         command.args(["--listen", "127.0.0.1:0"]);
-        Self::spawn(command, home, upstream_port)
+        Self::spawn(command, home, &configuration(upstream_port, speaks))
     }
 
-    fn spawn(mut command: Command, home: TempDir, upstream_port: u16) -> Result<Self, GatewayError> {
+    fn spawn(mut command: Command, home: TempDir, configuration: &str) -> Result<Self, GatewayError> {
         let log = home.path().join(LOG);
-        settle(&mut command, home.path(), upstream_port)
+        settle(&mut command, home.path(), configuration)
             .and_then(|()| {
                 let stderr = File::create(&log)?;
                 command.stderr(stderr).stdin(Stdio::null());
@@ -147,16 +149,17 @@ fn end(child: &mut Child) {
     drop(child.wait());
 }
 
+fn configuration(upstream_port: u16, speaks: Format) -> String {
+    format!(
+        "[[backends]]\nname = \"mock\"\nurl = \"http://127.0.0.1:{upstream_port}\"\n\
+         dialect = \"{speaks}\"\n"
+    )
+}
+
 /// Writes the configuration and points every directory of the child into `home`.
-fn settle(command: &mut Command, home: &Path, upstream_port: u16) -> io::Result<()> {
+fn settle(command: &mut Command, home: &Path, configuration: &str) -> io::Result<()> {
     let config = home.join("muninn.toml");
-    fs::write(
-        &config,
-        format!(
-            "[[backends]]\nname = \"mock\"\nurl = \"http://127.0.0.1:{upstream_port}\"\n\
-             dialect = \"openai\"\n"
-        ),
-    )?;
+    fs::write(&config, configuration)?;
     command.env_clear().env("HOME", home);
     if let Some(path) = std::env::var_os("PATH") {
         command.env("PATH", path);
@@ -226,12 +229,17 @@ mod tests {
     fn shell(script: &str) -> Result<GatewayProcess, GatewayError> {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", script]);
-        GatewayProcess::spawn(command, tempfile::tempdir().unwrap(), 1234)
+        GatewayProcess::spawn(
+            command,
+            tempfile::tempdir().unwrap(),
+            &configuration(1234, Format::Messages),
+        )
     }
 
     #[test]
     fn the_announced_address_is_taken() {
         let script = "grep -q 'url = \"http://127.0.0.1:1234\"' \"$MUNINN_CONFIG\" || exit 1
+            grep -q 'dialect = \"messages\"' \"$MUNINN_CONFIG\" || exit 1
             test -d \"$XDG_STATE_HOME\" && echo 'listening on http://127.0.0.1:4747'; exec cat";
         let gateway = shell(script).unwrap();
         assert_eq!(gateway.address().to_string(), "127.0.0.1:4747");

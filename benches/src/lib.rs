@@ -10,17 +10,26 @@
 //! assert_eq!(stats::percentile(&mut [4.0, 1.0, 3.0, 2.0], 0.5), Some(2.0));
 //! ```
 
+pub mod answer;
 pub mod bodies;
 pub mod client;
+pub mod command_line;
 pub mod connection;
+pub mod conversion;
+pub mod format;
 pub mod gateway_process;
 pub mod gateway_role;
 pub mod http1;
+pub mod limits;
 pub mod matrix;
+pub mod measure;
 pub mod options;
 pub mod overhead;
 pub mod procfs;
 pub mod report;
 pub mod sse;
+pub mod stamp;
+pub mod stand;
 pub mod stats;
+pub mod streams;
 pub mod upstream;

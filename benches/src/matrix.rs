@@ -1,7 +1,4 @@
-//! The cells of the matrix, and how one is measured.
-//!
-//! In each round every target is measured in turn, and figures are medians over rounds: a machine
-//! that slows down for a while then slows down all targets, not one.
+//! The cells of the overhead benchmark's matrix.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -10,10 +7,11 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use crate::bodies::Body;
-use crate::client::{ClientError, Crew, Load, Sample, Until};
-use crate::procfs::CpuTimes;
+use crate::client::{ClientError, Load};
+use crate::format::Format;
+use crate::measure::{Measured, Target, measure_rounds};
 use crate::report::{Figures, Run, rounded};
-use crate::stats::{median, percentile};
+use crate::stats::median;
 use crate::upstream::Seen;
 
 /// One combination of what is varied.
@@ -77,12 +75,6 @@ pub struct Bench<'a> {
     pub next_question: Arc<AtomicU64>,
 }
 
-/// One measurement: its figures, and by how much bodies were longer at the mock, on average.
-struct Measured {
-    figures: Figures,
-    added_bytes: f64,
-}
-
 impl Bench<'_> {
     /// Measures one cell over all targets.
     ///
@@ -90,58 +82,34 @@ impl Bench<'_> {
     /// The first failed request, or a pace that did not reach the mock.
     pub async fn measure(&self, cell: Cell) -> Result<Run, ClientError> {
         let load = self.load(cell);
-        let mut targets = vec![(self.upstream, None), (self.gateway, self.gateway_pid)];
+        let target = |address, pid| Target {
+            address,
+            pid,
+            upstream: load.format,
+        };
+        let mut targets = vec![target(self.upstream, None), target(self.gateway, self.gateway_pid)];
         if !cell.context {
-            targets.extend(self.beside.iter().map(|(_, address)| (*address, None)));
+            targets.extend(self.beside.iter().map(|(_, address)| target(*address, None)));
         }
-        let mut rounds: Vec<Vec<Measured>> = targets.iter().map(|_| Vec::new()).collect();
-        for _ in 0..self.rounds {
-            for ((address, pid), measured) in targets.iter().zip(&mut rounds) {
-                measured.push(self.measure_once(*address, *pid, &load).await?);
-            }
-        }
+        let rounds = measure_rounds(self.seen, &targets, &load, self.time, self.rounds).await?;
         Ok(self.run_of(cell, &rounds))
     }
 
     /// What a crew sends in this cell.
     pub fn load(&self, cell: Cell) -> Load {
         Load {
+            format: Format::Chat,
             clients: cell.clients,
             pace_ms: cell.pace_ms,
             context: cell.context,
-            body: Arc::new(Body::of_agent(cell.body, &self.directory)),
+            body: Arc::new(Body::of_agent(Format::Chat, cell.body, &self.directory)),
             next_question: Arc::clone(&self.next_question),
         }
     }
 
-    async fn measure_once(&self, target: SocketAddr, pid: Option<u32>, load: &Load) -> Result<Measured, ClientError> {
-        let crew = Crew::assemble(target, load).await?;
-        let cpu_before = pid.and_then(CpuTimes::of);
-        let (paced, bytes) = self.counts();
-        let (_, mut sample) = crew.run(Until::Elapsed(self.time)).await?;
-        let cpu_after = pid.and_then(CpuTimes::of);
-        let (paced_after, bytes_after) = self.counts();
-        let arrived = (bytes_after - bytes) as f64;
-        if load.pace_ms > 0 && paced_after == paced {
-            return Err(ClientError::PaceLost(target));
-        }
-        let cpu_ns = cpu_before.zip(cpu_after).map(|(before, after)| after.since(&before));
-        Ok(Measured {
-            figures: figures(&mut sample, cpu_ns),
-            added_bytes: (arrived - sample.body_bytes as f64) / sample.requests as f64,
-        })
-    }
-
-    fn counts(&self) -> (u64, u64) {
-        (self.seen.paced(), self.seen.body_bytes())
-    }
-
     /// The report of a cell from its rounds: direct, the gateway, the others.
     fn run_of(&self, cell: Cell, rounds: &[Vec<Measured>]) -> Run {
-        let medians = |target: &Vec<Measured>| {
-            let figures: Vec<Figures> = target.iter().map(|one| one.figures.clone()).collect();
-            Figures::medians(&figures)
-        };
+        let medians = |target: &Vec<Measured>| Figures::medians(target.iter().map(|one| &one.figures));
         let added = rounds[1].iter().map(|one| one.added_bytes).collect();
         let added_body_bytes = cell.context.then(|| median(added).map(rounded)).flatten();
         let (direct, gateway) = (medians(&rounds[0]), medians(&rounds[1]));
@@ -162,16 +130,5 @@ impl Bench<'_> {
             gateway,
             beside,
         }
-    }
-}
-
-fn figures(sample: &mut Sample, cpu_ns: Option<u64>) -> Figures {
-    let first = |sample: &mut Sample, q| percentile(&mut sample.firsts_ms, q).unwrap_or_default();
-    Figures {
-        first_p50_ms: first(sample, 0.5),
-        first_p99_ms: first(sample, 0.99),
-        gap_p99_ms: sample.gaps.percentile(0.99).unwrap_or_default(),
-        rps: sample.rps,
-        cpu_us_per_request: cpu_ns.map(|ns| ns as f64 / 1e3 / sample.requests as f64),
     }
 }

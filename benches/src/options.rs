@@ -49,7 +49,7 @@ pub struct Options {
     pub context: Option<ContextChoice>,
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
+pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
     let number: f64 = text.parse().map_err(|_| "expected a number")?;
     Duration::try_from_secs_f64(number).map_err(|error| error.to_string())
 }

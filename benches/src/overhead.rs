@@ -1,18 +1,19 @@
 //! The overhead benchmark from options to report.
 
-use std::io::{self, Write};
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
 use crate::client::{ClientError, Crew, Until};
-use crate::gateway_process::{GatewayError, GatewayProcess};
+use crate::format::Format;
+use crate::gateway_process::GatewayProcess;
 use crate::matrix::{Bench, Cell};
 use crate::options::Options;
 use crate::procfs;
 use crate::report::{Growth, Report, Run, rounded};
+use crate::stand::{self, BenchError, progress};
 use crate::upstream::Upstream;
 
 /// How long a gateway beside may take until it answers: some look for their backend only every few
@@ -25,41 +26,18 @@ const QUICK_TIME: Duration = Duration::from_millis(300);
 /// Clients of the section on memory; divides its numbers of requests.
 const MEMORY_CLIENTS: usize = 20;
 
-/// Why there is no report.
-#[derive(Debug, thiserror::Error)]
-pub enum OverheadError {
-    /// The mock could not be started.
-    #[error("the mock backend on port {0}")]
-    Upstream(u16, #[source] io::Error),
-    /// The runtime of the client could not be made.
-    #[error("the client's runtime")]
-    Runtime(#[source] io::Error),
-    /// Our gateway is not there.
-    #[error(transparent)]
-    Gateway(#[from] GatewayError),
-    /// A request failed.
-    #[error(transparent)]
-    Client(#[from] ClientError),
-    /// The repository that the gateway is to serve is not there.
-    #[error("the repository {0:?}")]
-    Root(PathBuf, #[source] io::Error),
-}
-
 /// Runs the whole benchmark and returns what it is to print.
 ///
 /// # Errors
 /// When anything could not be started, or any request failed.
-pub fn run(options: &Options) -> Result<Report, OverheadError> {
+pub fn run(options: &Options) -> Result<Report, BenchError> {
     let port = options.upstream_port;
-    let upstream = Upstream::start(port).map_err(|error| OverheadError::Upstream(port, error))?;
-    let root = repository()?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(OverheadError::Runtime)?;
+    let upstream = stand::upstream(port)?;
+    let root = stand::repository()?;
+    let runtime = stand::runtime()?;
     let gateway = match options.gateway {
         Some(target) => Gateway::Running(target.0),
-        None => Gateway::Ours(indexed_gateway(&root, &upstream)?),
+        None => Gateway::Ours(stand::indexed_gateway(&root, &upstream, Format::Chat)?),
     };
     let bench = bench(options, &upstream, &gateway, &root);
 
@@ -74,8 +52,8 @@ pub fn run(options: &Options) -> Result<Report, OverheadError> {
     if matches!(gateway, Gateway::Ours(_)) && !options.quick && !options.no_memory {
         drop(gateway);
         // A fresh gateway each: one that has served the matrix has grown as far as it will.
-        let growth = |context| -> Result<Option<Growth>, OverheadError> {
-            let gateway = indexed_gateway(&root, &upstream)?;
+        let growth = |context| -> Result<Option<Growth>, BenchError> {
+            let gateway = stand::indexed_gateway(&root, &upstream, Format::Chat)?;
             Ok(runtime.block_on(memory_growth(&bench, &gateway, context))?)
         };
         report.growth = growth(false)?;
@@ -132,28 +110,6 @@ fn bench<'a>(options: &Options, upstream: &'a Upstream, gateway: &Gateway, root:
         directory: root.to_string_lossy().into_owned(),
         next_question: Arc::new(AtomicU64::new(0)),
     }
-}
-
-/// Says on stderr how far the benchmark is.
-pub fn progress(text: &str) {
-    // Without a stderr there is nobody to tell.
-    drop(writeln!(io::stderr(), "{text}"));
-}
-
-/// The repository that this benchmark belongs to.
-fn repository() -> Result<PathBuf, OverheadError> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    root.canonicalize().map_err(|error| OverheadError::Root(root, error))
-}
-
-/// Our gateway over the mock, its index ready.
-fn indexed_gateway(root: &Path, upstream: &Upstream) -> Result<GatewayProcess, OverheadError> {
-    let start = Instant::now();
-    let gateway = GatewayProcess::start(root, upstream.address().port())?;
-    gateway.wait_until_indexed()?;
-    let seconds = start.elapsed().as_secs_f64();
-    progress(&format!("gateway indexed after {seconds:.2} s"));
-    Ok(gateway)
 }
 
 async fn measure_all(bench: &Bench<'_>, options: &Options) -> Result<Vec<Run>, ClientError> {

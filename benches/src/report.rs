@@ -73,8 +73,16 @@ pub struct Figures {
     pub first_p50_ms: f64,
     /// The same, 99th percentile.
     pub first_p99_ms: f64,
-    /// Time between events as they reach the client, 99th percentile.
+    /// Time between events as they reach the client, median.
+    pub gap_p50_ms: f64,
+    /// The same, 99th percentile.
     pub gap_p99_ms: f64,
+    /// Of paced answers: time from the mock's sending of a word to the client's reading, median.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay_p50_ms: Option<f64>,
+    /// The same, 99th percentile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay_p99_ms: Option<f64>,
     /// Requests per second.
     pub rps: f64,
     /// CPU time of the target's process per request, in microseconds.
@@ -84,18 +92,25 @@ pub struct Figures {
 
 impl Figures {
     /// The medians of the figures of several rounds.
-    pub fn medians(rounds: &[Self]) -> Self {
+    pub fn medians<'a>(rounds: impl IntoIterator<Item = &'a Self>) -> Self {
+        let rounds: Vec<&Self> = rounds.into_iter().collect();
         let of = |field: fn(&Self) -> f64| {
-            let value = median(rounds.iter().map(field).collect()).unwrap_or_default();
+            let value = median(rounds.iter().map(|one| field(one)).collect()).unwrap_or_default();
             rounded(value)
         };
-        let cpu: Vec<f64> = rounds.iter().filter_map(|one| one.cpu_us_per_request).collect();
+        let of_some = |field: fn(&Self) -> Option<f64>| {
+            let values = rounds.iter().filter_map(|one| field(one)).collect();
+            median(values).map(rounded)
+        };
         Self {
             first_p50_ms: of(|one| one.first_p50_ms),
             first_p99_ms: of(|one| one.first_p99_ms),
+            gap_p50_ms: of(|one| one.gap_p50_ms),
             gap_p99_ms: of(|one| one.gap_p99_ms),
+            delay_p50_ms: of_some(|one| one.delay_p50_ms),
+            delay_p99_ms: of_some(|one| one.delay_p99_ms),
             rps: of(|one| one.rps),
-            cpu_us_per_request: median(cpu).map(rounded),
+            cpu_us_per_request: of_some(|one| one.cpu_us_per_request),
         }
     }
 }

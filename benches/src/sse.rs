@@ -1,16 +1,36 @@
-//! The event stream that the mock sends and the client counts.
+//! The event streams that the mock sends and the client reads.
 
 use memchr::memchr_iter;
+use serde_json::Value;
 
-/// Events of one answer before `[DONE]`.
-pub const EVENTS: usize = 64;
+use crate::format::Format;
 
-/// Events of one whole answer, `[DONE]` included.
-pub const ALL_EVENTS: usize = EVENTS + 1;
+/// Words of one answer, an event each in every format.
+pub const WORDS: usize = 62;
 
-/// The events of one answer in the shape of chat completion chunks: a role, words, a finish
-/// reason with usage, `[DONE]`. [`ALL_EVENTS`] in number.
-pub fn events() -> Vec<String> {
+/// Output tokens that every answer reports.
+const OUTPUT_TOKENS: u64 = 62;
+
+/// Events of one whole chat answer: a role, words, a finish reason with usage, `[DONE]`.
+pub const CHAT_EVENTS: usize = WORDS + 3;
+
+/// The events of one answer as a real server of this format sends them. `word` gives the text of
+/// the event of each number below [`WORDS`], which must need no escaping in JSON.
+pub fn events(format: Format, word: impl Fn(usize) -> String) -> Vec<String> {
+    let words: Vec<String> = (0..WORDS).map(word).collect();
+    match format {
+        Format::Chat => chat(&words),
+        Format::Messages => messages(&words),
+        Format::Responses => responses(&words),
+    }
+}
+
+/// The text of an answer's words where nothing else is asked for.
+pub fn plain_word(number: usize) -> String {
+    format!("word{number} ")
+}
+
+fn chat(words: &[String]) -> Vec<String> {
     let chunk = |rest: &str| {
         format!(
             "data: {{\"id\":\"chatcmpl-bench\",\"object\":\"chat.completion.chunk\",\
@@ -21,8 +41,8 @@ pub fn events() -> Vec<String> {
         format!("\"choices\":[{{\"index\":0,\"delta\":{delta},\"finish_reason\":{finish}}}]")
     };
     let mut events = vec![chunk(&choice("{\"role\":\"assistant\",\"content\":\"\"}", "null"))];
-    for word in 0..EVENTS - 2 {
-        let delta = format!("{{\"content\":\"word{word} \"}}");
+    for word in words {
+        let delta = format!("{{\"content\":\"{word}\"}}");
         events.push(chunk(&choice(&delta, "null")));
     }
     let usage = "\"usage\":{\"prompt_tokens\":500,\"completion_tokens\":62,\"total_tokens\":562}";
@@ -31,32 +51,173 @@ pub fn events() -> Vec<String> {
     events
 }
 
-/// Counts the blank lines that end events, over any cut of the stream.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct EventCounter {
-    /// Whether the last byte seen was a line feed.
-    after_newline: bool,
-    count: usize,
+fn messages(words: &[String]) -> Vec<String> {
+    let event = |name: &str, rest: &str| format!("event: {name}\ndata: {{\"type\":\"{name}\"{rest}}}\n\n");
+    let mut events = vec![
+        event(
+            "message_start",
+            ",\"message\":{\"id\":\"msg_bench\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"mock\",\
+             \"content\":[],\"stop_reason\":null,\"stop_sequence\":null,\"usage\":{\"input_tokens\":500,\
+             \"cache_creation_input_tokens\":0,\"cache_read_input_tokens\":0,\"output_tokens\":1}}",
+        ),
+        event(
+            "content_block_start",
+            ",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}",
+        ),
+    ];
+    for word in words {
+        let delta = format!(",\"index\":0,\"delta\":{{\"type\":\"text_delta\",\"text\":\"{word}\"}}");
+        events.push(event("content_block_delta", &delta));
+    }
+    events.push(event("content_block_stop", ",\"index\":0"));
+    events.push(event(
+        "message_delta",
+        ",\"delta\":{\"stop_reason\":\"end_turn\",\"stop_sequence\":null},\"usage\":{\"output_tokens\":62}",
+    ));
+    events.push(event("message_stop", ""));
+    events
 }
 
-impl EventCounter {
-    /// Counts the events that end in the next bytes of the stream.
-    pub fn feed(&mut self, bytes: &[u8]) {
-        for at in memchr_iter(b'\n', bytes) {
-            let ends_blank_line = match at.checked_sub(1) {
-                Some(before) => bytes[before] == b'\n',
-                None => self.after_newline,
-            };
-            self.count += usize::from(ends_blank_line);
-        }
-        if let Some(last) = bytes.last() {
-            self.after_newline = *last == b'\n';
+fn responses(words: &[String]) -> Vec<String> {
+    let mut events = Vec::new();
+    let mut event = |name: &str, rest: &str| {
+        let number = events.len();
+        events.push(format!(
+            "event: {name}\ndata: {{\"type\":\"{name}\",\"sequence_number\":{number},{rest}}}\n\n"
+        ));
+    };
+    let response = |status: &str, output: &str, usage: &str| {
+        format!(
+            "\"response\":{{\"id\":\"resp_bench\",\"object\":\"response\",\"created_at\":1700000000,\
+             \"status\":\"{status}\",\"error\":null,\"incomplete_details\":null,\"model\":\"mock\",\
+             \"output\":[{output}],\"parallel_tool_calls\":true,\"store\":false,\"tools\":[],\"usage\":{usage}}}"
+        )
+    };
+    let item = |status: &str, content: &str| {
+        format!(
+            "{{\"id\":\"msg_bench\",\"type\":\"message\",\"status\":\"{status}\",\"role\":\"assistant\",\
+             \"content\":[{content}]}}"
+        )
+    };
+    let part = |text: &str| format!("{{\"type\":\"output_text\",\"annotations\":[],\"text\":\"{text}\"}}");
+    let in_item = "\"item_id\":\"msg_bench\",\"output_index\":0,\"content_index\":0";
+    let at = "\"output_index\":0";
+
+    event("response.created", &response("in_progress", "", "null"));
+    event("response.in_progress", &response("in_progress", "", "null"));
+    let begun = item("in_progress", "");
+    event("response.output_item.added", &format!("{at},\"item\":{begun}"));
+    event(
+        "response.content_part.added",
+        &format!("{in_item},\"part\":{}", part("")),
+    );
+    for word in words {
+        event("response.output_text.delta", &format!("{in_item},\"delta\":\"{word}\""));
+    }
+    let text = words.concat();
+    event("response.output_text.done", &format!("{in_item},\"text\":\"{text}\""));
+    event(
+        "response.content_part.done",
+        &format!("{in_item},\"part\":{}", part(&text)),
+    );
+    let done = item("completed", &part(&text));
+    event("response.output_item.done", &format!("{at},\"item\":{done}"));
+    let usage = "{\"input_tokens\":500,\"input_tokens_details\":{\"cached_tokens\":0},\"output_tokens\":62,\
+                 \"output_tokens_details\":{\"reasoning_tokens\":0},\"total_tokens\":562}";
+    event("response.completed", &response("completed", &done, usage));
+    events
+}
+
+/// What is wrong with a whole unpaced answer in `format`, however it came to be: it must hold all
+/// words once and in order, the output tokens that the mock reports, and the format's last event
+/// last. Returns the number of its events.
+///
+/// # Errors
+/// A sentence that says what is wrong.
+pub fn check(format: Format, answer: &[u8]) -> Result<usize, String> {
+    let mut events: Vec<Vec<u8>> = Vec::new();
+    EventCutter::default().feed(answer, |event| events.push(event.to_vec()));
+    if !events.last().is_some_and(|event| format.is_last(event)) {
+        let end = String::from_utf8_lossy(&answer[answer.len().saturating_sub(300)..]).into_owned();
+        return Err(format!("the {format} stream has no last event; it ends {end:?}"));
+    }
+    let mut text = String::new();
+    let mut output_tokens = 0;
+    for event in &events {
+        let value = data(event)?;
+        text.push_str(delta_text(format, event, &value));
+        for usage in [&value["usage"], &value["message"]["usage"], &value["response"]["usage"]] {
+            let counts = [&usage["completion_tokens"], &usage["output_tokens"]];
+            output_tokens = counts
+                .into_iter()
+                .filter_map(Value::as_u64)
+                .fold(output_tokens, u64::max);
         }
     }
+    let wanted: String = (0..WORDS).map(plain_word).collect();
+    if text != wanted {
+        return Err(format!("the {format} stream says {text:?}"));
+    }
+    if output_tokens != OUTPUT_TOKENS {
+        return Err(format!(
+            "the {format} stream reports {output_tokens} output tokens of {OUTPUT_TOKENS}"
+        ));
+    }
+    Ok(events.len())
+}
 
-    /// Events that have ended so far.
-    pub fn count(&self) -> usize {
-        self.count
+/// The JSON of an event; null where it has none, as `[DONE]` and comments.
+fn data(event: &[u8]) -> Result<Value, String> {
+    let text = String::from_utf8_lossy(event);
+    let json = text.lines().find_map(|line| line.strip_prefix("data:")).map(str::trim);
+    match json {
+        None | Some("[DONE]") => Ok(Value::Null),
+        Some(json) => serde_json::from_str(json).map_err(|error| format!("{error} in {json:?}")),
+    }
+}
+
+fn delta_text<'a>(format: Format, event: &[u8], value: &'a Value) -> &'a str {
+    let text = match format {
+        _ if !format.is_delta(event) => &Value::Null,
+        Format::Chat => &value["choices"][0]["delta"]["content"],
+        Format::Messages => &value["delta"]["text"],
+        Format::Responses => &value["delta"],
+    };
+    text.as_str().unwrap_or_default()
+}
+
+/// Cuts a stream at the blank lines that end events, over any cut of its bytes.
+#[derive(Debug, Clone, Default)]
+pub struct EventCutter {
+    /// The start of an event whose end has not come.
+    partial: Vec<u8>,
+}
+
+impl EventCutter {
+    /// Hands each event that ends in the next bytes of the stream to `sink`, its blank line
+    /// included.
+    pub fn feed(&mut self, bytes: &[u8], mut sink: impl FnMut(&[u8])) {
+        let mut start = 0;
+        for at in memchr_iter(b'\n', bytes) {
+            let before = if at > start {
+                bytes.get(at - 1)
+            } else {
+                self.partial.last()
+            };
+            if before != Some(&b'\n') {
+                continue;
+            }
+            let event = &bytes[start..=at];
+            if self.partial.is_empty() {
+                sink(event);
+            } else {
+                self.partial.extend_from_slice(event);
+                sink(&self.partial);
+                self.partial.clear();
+            }
+            start = at + 1;
+        }
+        self.partial.extend_from_slice(&bytes[start..]);
     }
 }
 
@@ -64,24 +225,45 @@ impl EventCounter {
 mod tests {
     use super::*;
 
+    fn answer(format: Format) -> Vec<u8> {
+        events(format, plain_word).concat().into_bytes()
+    }
+
     #[test]
-    fn events_are_counted_over_every_cut() {
-        let stream = events().concat().into_bytes();
+    fn events_are_cut_at_every_cut() {
+        let wanted = &events(Format::Messages, plain_word)[..6];
+        let stream = wanted.concat().into_bytes();
         for cut in 0..=stream.len() {
-            let mut counter = EventCounter::default();
-            counter.feed(&stream[..cut]);
-            counter.feed(&[]);
-            counter.feed(&stream[cut..]);
-            assert_eq!(counter.count(), ALL_EVENTS, "cut at {cut}");
+            let mut cutter = EventCutter::default();
+            let mut seen = Vec::new();
+            for bytes in [&stream[..cut], &[], &stream[cut..]] {
+                cutter.feed(bytes, |event| seen.push(String::from_utf8(event.to_vec()).unwrap()));
+            }
+            assert_eq!(seen, wanted, "cut at {cut}");
         }
     }
 
     #[test]
-    fn every_event_but_the_last_is_json() {
-        let events = events();
-        for event in &events[..EVENTS] {
-            let json = event.strip_prefix("data: ").unwrap();
-            serde_json::from_str::<serde_json::Value>(json).unwrap();
+    fn every_format_says_all_words_and_ends() {
+        assert_eq!(check(Format::Chat, &answer(Format::Chat)), Ok(CHAT_EVENTS));
+        assert_eq!(check(Format::Messages, &answer(Format::Messages)), Ok(WORDS + 5));
+        assert_eq!(check(Format::Responses, &answer(Format::Responses)), Ok(WORDS + 8));
+    }
+
+    #[test]
+    fn a_lost_word_a_lost_end_or_lost_usage_is_seen() {
+        for format in Format::ALL {
+            let whole = events(format, plain_word);
+            let without = |drop: &dyn Fn(&String) -> bool| -> Vec<u8> {
+                let kept: Vec<&str> = whole.iter().filter(|one| !drop(one)).map(String::as_str).collect();
+                kept.concat().into_bytes()
+            };
+            let is_delta = |one: &String| format.is_delta(one.as_bytes());
+            assert!(check(format, &without(&|one| is_delta(one) && one.contains("word7 "))).is_err());
+            assert!(check(format, &without(&|one| format.is_last(one.as_bytes()))).is_err());
+            let text = String::from_utf8(answer(format)).unwrap();
+            assert!(check(format, text.replace("_tokens\":62", "_tokens\":61").as_bytes()).is_err());
+            assert!(check(Format::Chat, &answer(Format::Messages)).is_err());
         }
     }
 }

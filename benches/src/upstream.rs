@@ -1,13 +1,13 @@
 //! A mock model server, fast enough to disappear behind whatever is measured in front of it.
 //!
-//! One thread, one runtime, bare TCP. Every chat completion is answered with the same event stream,
-//! each event in an HTTP chunk of its own, as real servers frame them. Unpaced answers are one
-//! write of one precomputed buffer; paced ones are a write per event, at fixed times after the
-//! request, so that a slow reader does not stretch the schedule.
+//! One thread, one runtime, bare TCP. Every request for an answer gets the same event stream in its
+//! own format, each event in an HTTP chunk of its own, as real servers frame them. Unpaced answers
+//! are one write of one precomputed buffer; paced ones are a write per event, at fixed times after
+//! the request, so that a slow reader does not stretch the schedule, and each word is the moment at
+//! which it was sent.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -18,17 +18,15 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until};
 
 use crate::connection::Connection;
+use crate::format::Format;
 use crate::http1::{BodyDecoder, Head, HttpError};
-use crate::sse;
+use crate::{sse, stamp};
 
 /// The request header that asks for milliseconds between events.
 pub const PACE_HEADER: &str = "x-bench-pace-ms";
 
 /// The same in the query string, for gateways that drop unknown headers.
 pub const PACE_QUERY: &str = "pace_ms=";
-
-/// The path that streams an answer; all others are answered as a health or model listing would be.
-pub const CHAT_PATH: &str = "/v1/chat/completions";
 
 const STREAM_HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\
      cache-control: no-cache\r\ntransfer-encoding: chunked\r\n\r\n";
@@ -41,15 +39,15 @@ const INFO: &str = "{\"object\":\"list\",\"data\":[{\"id\":\"mock\",\"object\":\
 /// What the mock has seen so far.
 #[derive(Debug, Default)]
 pub struct Seen {
-    chats: AtomicU64,
+    answered: [AtomicU64; 3],
     paced: AtomicU64,
     body_bytes: AtomicU64,
 }
 
 impl Seen {
-    /// Chat requests answered.
-    pub fn chats(&self) -> u64 {
-        self.chats.load(Ordering::Relaxed)
+    /// Requests in this format that were answered.
+    pub fn answered(&self, format: Format) -> u64 {
+        self.answered[format as usize].load(Ordering::Relaxed)
     }
 
     /// Those of them that asked for a pace.
@@ -57,7 +55,7 @@ impl Seen {
         self.paced.load(Ordering::Relaxed)
     }
 
-    /// Bytes of all chat request bodies, without framing.
+    /// Bytes of the bodies of all requests that were answered, without framing.
     pub fn body_bytes(&self) -> u64 {
         self.body_bytes.load(Ordering::Relaxed)
     }
@@ -125,26 +123,11 @@ impl Drop for Upstream {
 /// The answers, framed once.
 struct Answers {
     info: Vec<u8>,
-    stream: Vec<u8>,
-    /// What each write of a paced answer sends of `stream`: the head with the first event, then an
-    /// event each, `[DONE]` and the last chunk together.
-    writes: Vec<Range<usize>>,
+    streams: [StreamAnswer; 3],
 }
 
 impl Answers {
     fn new() -> Self {
-        let mut stream = STREAM_HEAD.as_bytes().to_vec();
-        let mut writes = Vec::new();
-        let mut start = 0;
-        let events = sse::events();
-        for (index, event) in events.iter().enumerate() {
-            stream.extend_from_slice(format!("{:x}\r\n{event}\r\n", event.len()).as_bytes());
-            if index + 1 == events.len() {
-                stream.extend_from_slice(b"0\r\n\r\n");
-            }
-            writes.push(start..stream.len());
-            start = stream.len();
-        }
         let length = INFO.len();
         let info = format!(
             "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n\
@@ -152,10 +135,64 @@ impl Answers {
         );
         Self {
             info: info.into_bytes(),
-            stream,
-            writes,
+            streams: Format::ALL.map(StreamAnswer::new),
         }
     }
+}
+
+/// One format's answer.
+struct StreamAnswer {
+    unpaced: Vec<u8>,
+    paced: Vec<PacedWrite>,
+}
+
+/// What one write of a paced answer sends: the head with the first event, then an event each, the
+/// last event and the last chunk together.
+struct PacedWrite {
+    bytes: Vec<u8>,
+    /// Where a stamp goes, and the number of the word that it belongs to: the events that end a
+    /// responses stream say all words again.
+    stamps: Vec<(usize, usize)>,
+}
+
+impl StreamAnswer {
+    fn new(format: Format) -> Self {
+        let writes = writes(&sse::events(format, |_| stamp::BLANK.to_owned()));
+        let mut words = 0;
+        let paced = writes.into_iter().map(|bytes| {
+            let places = stamp::places(&bytes);
+            let first = if places.len() == 1 { words } else { 0 };
+            words += usize::from(places.len() == 1);
+            // All words come again and again after the last delta.
+            let numbers = (0..sse::WORDS).cycle().skip(first);
+            PacedWrite {
+                stamps: places.into_iter().zip(numbers).collect(),
+                bytes,
+            }
+        });
+        Self {
+            paced: paced.collect(),
+            unpaced: writes_of(format).concat(),
+        }
+    }
+}
+
+fn writes_of(format: Format) -> Vec<Vec<u8>> {
+    writes(&sse::events(format, sse::plain_word))
+}
+
+fn writes(events: &[String]) -> Vec<Vec<u8>> {
+    let mut writes: Vec<Vec<u8>> = events
+        .iter()
+        .map(|event| format!("{:x}\r\n{event}\r\n", event.len()).into_bytes())
+        .collect();
+    if let Some(first) = writes.first_mut() {
+        first.splice(0..0, STREAM_HEAD.bytes());
+    }
+    if let Some(last) = writes.last_mut() {
+        last.extend_from_slice(b"0\r\n\r\n");
+    }
+    writes
 }
 
 async fn accept(listener: TcpListener, seen: Arc<Seen>) -> io::Result<()> {
@@ -181,7 +218,8 @@ enum ServeError {
 
 /// What the mock keeps of a request.
 struct Request {
-    chat: bool,
+    /// The format of the answer; none for what is answered as a health check or a listing would be.
+    answer: Option<Format>,
     pace: Option<Duration>,
     body_bytes: u64,
     closes: bool,
@@ -190,18 +228,19 @@ struct Request {
 async fn serve(stream: TcpStream, answers: &Answers, seen: &Seen) -> Result<(), ServeError> {
     let mut connection = Connection::new(stream)?;
     while let Some(request) = read_request(&mut connection).await? {
-        if !request.chat {
-            connection.write(&answers.info).await?;
-        } else {
-            seen.chats.fetch_add(1, Ordering::Relaxed);
+        if let Some(format) = request.answer {
+            seen.answered[format as usize].fetch_add(1, Ordering::Relaxed);
             seen.body_bytes.fetch_add(request.body_bytes, Ordering::Relaxed);
+            let answer = &answers.streams[format as usize];
             match request.pace {
-                None => connection.write(&answers.stream).await?,
+                None => connection.write(&answer.unpaced).await?,
                 Some(pace) => {
                     seen.paced.fetch_add(1, Ordering::Relaxed);
-                    write_paced(&mut connection, answers, pace).await?;
+                    write_paced(&mut connection, answer, pace).await?;
                 }
             }
+        } else {
+            connection.write(&answers.info).await?;
         }
         if request.closes {
             break;
@@ -216,7 +255,7 @@ async fn read_request(connection: &mut Connection) -> Result<Option<Request>, Se
         if let Some((head, length)) = Head::parse(connection.pending())? {
             let (method, target) = head.request()?;
             let request = Request {
-                chat: method == "POST" && target.starts_with(CHAT_PATH),
+                answer: Format::of_target(target).filter(|_| method == "POST"),
                 pace: pace(&head, target),
                 body_bytes: 0,
                 closes: head.closes(),
@@ -252,14 +291,23 @@ fn pace(head: &Head<'_>, target: &str) -> Option<Duration> {
     (millis > 0).then(|| Duration::from_millis(millis))
 }
 
-async fn write_paced(connection: &mut Connection, answers: &Answers, pace: Duration) -> io::Result<()> {
+async fn write_paced(connection: &mut Connection, answer: &StreamAnswer, pace: Duration) -> io::Result<()> {
     let start = Instant::now();
-    for (index, write) in answers.writes.iter().enumerate() {
+    let mut sent = Vec::with_capacity(sse::WORDS);
+    let mut bytes = Vec::new();
+    for (index, write) in answer.paced.iter().enumerate() {
         // Timers round up to a millisecond, which the first event must not wait.
         if index > 0 {
             sleep_until(start + pace * index as u32).await;
         }
-        connection.write(&answers.stream[write.clone()]).await?;
+        bytes.clone_from(&write.bytes);
+        for &(place, word) in &write.stamps {
+            if word == sent.len() {
+                sent.push(stamp::micros(std::time::Instant::now()));
+            }
+            stamp::write(&mut bytes, place, sent[word]);
+        }
+        connection.write(&bytes).await?;
     }
     Ok(())
 }
@@ -267,7 +315,7 @@ async fn write_paced(connection: &mut Connection, answers: &Answers, pace: Durat
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sse::{ALL_EVENTS, EventCounter};
+    use crate::sse::EventCutter;
 
     fn head(text: &str) -> Head<'_> {
         Head::parse(text.as_bytes()).unwrap().unwrap().0
@@ -286,16 +334,35 @@ mod tests {
 
     #[test]
     fn an_answer_is_one_chunk_per_event_and_ends_properly() {
-        let answers = Answers::new();
-        assert_eq!(answers.writes.len(), ALL_EVENTS);
-        let mut body = head(STREAM_HEAD).body(BodyDecoder::UntilClose).unwrap();
-        let mut counter = EventCounter::default();
-        for (index, write) in answers.writes.iter().enumerate() {
-            let skip = if index == 0 { STREAM_HEAD.len() } else { 0 };
-            let bytes = &answers.stream[write.clone()][skip..];
-            assert_eq!(body.feed(bytes, |part| counter.feed(part)).unwrap(), bytes.len());
-            assert_eq!(counter.count(), index + 1);
+        for format in Format::ALL {
+            let mut body = head(STREAM_HEAD).body(BodyDecoder::UntilClose).unwrap();
+            let mut cutter = EventCutter::default();
+            let mut count = 0;
+            for (index, write) in writes_of(format).iter().enumerate() {
+                let skip = if index == 0 { STREAM_HEAD.len() } else { 0 };
+                let bytes = &write[skip..];
+                let used = body.feed(bytes, |part| cutter.feed(part, |_| count += 1)).unwrap();
+                assert_eq!(used, bytes.len());
+                assert_eq!(count, index + 1);
+            }
+            assert!(body.is_done());
         }
-        assert!(body.is_done());
+    }
+
+    #[test]
+    fn every_word_has_one_stamp_and_repeats_have_the_same_ones() {
+        for format in Format::ALL {
+            let paced = StreamAnswer::new(format).paced;
+            let single: Vec<usize> = paced
+                .iter()
+                .filter(|one| one.stamps.len() == 1)
+                .map(|one| one.stamps[0].1)
+                .collect();
+            assert_eq!(single, (0..sse::WORDS).collect::<Vec<_>>());
+            for repeat in paced.iter().filter(|one| one.stamps.len() > 1) {
+                let words: Vec<usize> = repeat.stamps.iter().map(|(_, word)| *word).collect();
+                assert_eq!(words, (0..sse::WORDS).collect::<Vec<_>>());
+            }
+        }
     }
 }

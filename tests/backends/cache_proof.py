@@ -26,6 +26,7 @@ class Chat:
     text = staticmethod(chat_text)
     usage = staticmethod(chat_usage)
     headers = {}
+    limit = "max_tokens"
 
     def body(self, turns, question):
         """A request for `question` after `turns` of (question, answer)."""
@@ -45,6 +46,7 @@ class Messages:
     text = staticmethod(messages_text)
     usage = staticmethod(messages_usage)
     headers = {"x-claude-code-session-id": "4e0a2c52-6f3b-4d0e-9a55-0d6a3a7c1b11"}
+    limit = "max_tokens"
 
     def body(self, turns, question):
         """A request for `question` after `turns` of (question, answer)."""
@@ -66,7 +68,7 @@ def converse(place, dialect):
     """Holds the four turns; a list of rows as in the table, with the receipt."""
     turns, rows, previous = [], [], None
     for number, (question, right_file) in enumerate(QUESTIONS, 1):
-        body = {"model": MODEL, "temperature": 0, "max_tokens": ANSWER_TOKENS, "stream": True}
+        body = {"model": MODEL, "temperature": 0, dialect.limit: ANSWER_TOKENS, "stream": True}
         reply = place.gateway.post(dialect.path, body | dialect.body(turns, question), dialect.headers)
         if reply.status != 200:
             raise RuntimeError(f"turn {number}: status {reply.status}: {reply.body[:300]!r}")

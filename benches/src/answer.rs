@@ -1,0 +1,236 @@
+//! One answer as it reaches the client: when its events came, and whether it was whole.
+
+use std::time::Instant;
+
+use crate::client::Sample;
+use crate::format::Format;
+use crate::sse::{self, EventCutter};
+use crate::stamp;
+use crate::stats::millis;
+
+/// Why an answer does not count.
+#[derive(Debug, thiserror::Error)]
+pub enum Wrong {
+    /// It had no byte.
+    #[error("the answer is empty")]
+    Empty,
+    /// Its last event was not the one that ends an answer in its format.
+    #[error("the {0} stream did not end with its last event")]
+    NotEnded(Format),
+    /// It had so many events, of so many.
+    #[error("the {0} stream had {1} events of {2}")]
+    Events(Format, usize, usize),
+    /// Something in it is wrong, as the sentence says.
+    #[error("{0}")]
+    Content(String),
+}
+
+/// Follows the events of one answer over the reads that bring them.
+#[derive(Debug)]
+pub struct Reader {
+    format: Format,
+    purpose: Purpose,
+    cutter: EventCutter,
+    first: Option<Instant>,
+    last_event: Option<Instant>,
+    last_word: Option<Word>,
+    count: usize,
+    /// Whether the newest event is the one that ends an answer.
+    ended: bool,
+}
+
+#[derive(Debug)]
+enum Purpose {
+    /// Keep everything, and check it.
+    Check(Vec<u8>),
+    /// Expect so many events, which may carry stamps.
+    Time { events: usize, stamped: bool },
+}
+
+/// When a word was sent and read, in microseconds.
+#[derive(Debug, Clone, Copy)]
+struct Word {
+    sent: u64,
+    read: u64,
+}
+
+impl Reader {
+    /// For an unpaced answer that is to be checked whole.
+    pub fn whole(format: Format) -> Self {
+        Self::new(format, Purpose::Check(Vec::new()))
+    }
+
+    /// For an answer of which only the times matter. It must have as many events as the one that
+    /// was checked whole; `stamped` says whether its words are stamps.
+    pub fn timed(format: Format, events: usize, stamped: bool) -> Self {
+        Self::new(format, Purpose::Time { events, stamped })
+    }
+
+    fn new(format: Format, purpose: Purpose) -> Self {
+        Self {
+            format,
+            purpose,
+            cutter: EventCutter::default(),
+            first: None,
+            last_event: None,
+            last_word: None,
+            count: 0,
+            ended: false,
+        }
+    }
+
+    /// Begins a read that ended at `now`.
+    pub fn read<'a>(&'a mut self, now: Instant, sample: &'a mut Sample) -> Read<'a> {
+        let events_before = self.count;
+        Read {
+            reader: self,
+            sample,
+            now,
+            events_before,
+        }
+    }
+
+    /// Ends the answer to a request that was sent at `sent`; returns the number of its events.
+    ///
+    /// # Errors
+    /// When it was not whole.
+    pub fn finish(self, sent: Instant, sample: &mut Sample) -> Result<usize, Wrong> {
+        let first = self.first.ok_or(Wrong::Empty)?;
+        match self.purpose {
+            Purpose::Check(answer) => sse::check(self.format, &answer).map_err(Wrong::Content),
+            Purpose::Time { .. } if !self.ended => Err(Wrong::NotEnded(self.format)),
+            Purpose::Time { events, .. } if self.count != events => Err(Wrong::Events(self.format, self.count, events)),
+            Purpose::Time { .. } => {
+                sample.firsts_ms.push(millis(first.duration_since(sent)));
+                sample.requests += 1;
+                Ok(self.count)
+            }
+        }
+    }
+}
+
+/// One read of an answer.
+#[derive(Debug)]
+pub struct Read<'a> {
+    reader: &'a mut Reader,
+    sample: &'a mut Sample,
+    now: Instant,
+    events_before: usize,
+}
+
+impl Read<'_> {
+    /// Takes the next piece of the body.
+    pub fn take(&mut self, part: &[u8]) {
+        let Reader {
+            format,
+            purpose,
+            cutter,
+            first,
+            last_word,
+            count,
+            ended,
+            ..
+        } = &mut *self.reader;
+        first.get_or_insert(self.now);
+        let stamped = match purpose {
+            Purpose::Check(answer) => {
+                answer.extend_from_slice(part);
+                false
+            }
+            Purpose::Time { stamped, .. } => *stamped,
+        };
+        cutter.feed(part, |event| {
+            *count += 1;
+            *ended = format.is_last(event);
+            let sent = (stamped && format.is_delta(event))
+                .then(|| stamp::read(event))
+                .flatten();
+            if let Some(sent) = sent {
+                let read = stamp::micros(self.now);
+                let word = Word { sent, read };
+                word.add_to(self.sample, last_word.replace(word));
+            }
+        });
+    }
+
+    /// Ends the read.
+    pub fn end(self) {
+        let events = self.reader.count - self.events_before;
+        if events > 0 {
+            let before = self.reader.last_event.replace(self.now);
+            self.sample.gaps.add(before.map(|before| self.now - before), events);
+        }
+    }
+}
+
+impl Word {
+    fn add_to(self, sample: &mut Sample, before: Option<Self>) {
+        let millis = |micros: u64| micros as f64 / 1e3;
+        sample.delays_ms.push(millis(self.read.saturating_sub(self.sent)));
+        if let Some(before) = before {
+            let (at_client, at_mock) = (self.read - before.read, self.sent - before.sent);
+            sample.added_gaps_ms.push(millis(at_client) - millis(at_mock));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn events_in_one_read_have_no_gap() {
+        let start = Instant::now();
+        let mut reader = Reader::timed(Format::Chat, 3, false);
+        let mut sample = Sample::default();
+        for (after_ms, text) in [(1, "data: a\n\ndata: b"), (4, "\n\ndata: [DONE]\n\n"), (9, "")] {
+            let mut read = reader.read(start + Duration::from_millis(after_ms), &mut sample);
+            read.take(text.as_bytes());
+            read.end();
+        }
+        assert_eq!(sample.gaps.percentile(0.5), Some(0.0));
+        assert_eq!(sample.gaps.percentile(1.0), Some(3.0));
+        assert_eq!(reader.finish(start, &mut sample).unwrap(), 3);
+        assert_eq!(sample.firsts_ms, [1.0]);
+    }
+
+    fn finished(events: usize, text: &str) -> Result<usize, Wrong> {
+        let mut reader = Reader::timed(Format::Chat, events, false);
+        let mut sample = Sample::default();
+        let mut read = reader.read(Instant::now(), &mut sample);
+        read.take(text.as_bytes());
+        read.end();
+        reader.finish(Instant::now(), &mut sample)
+    }
+
+    #[test]
+    fn an_answer_that_is_not_whole_does_not_count() {
+        assert!(finished(2, "data: {}\n\ndata: [DONE]\n\n").is_ok());
+        assert!(matches!(
+            finished(2, "data: {}\n\ndata: {}\n\n"),
+            Err(Wrong::NotEnded(_))
+        ));
+        assert!(matches!(
+            finished(3, "data: {}\n\ndata: [DONE]\n\n"),
+            Err(Wrong::Events(_, 2, 3))
+        ));
+    }
+
+    #[test]
+    fn a_word_is_timed_by_its_stamp() {
+        let mut sample = Sample::default();
+        let early = Word {
+            sent: 1_000,
+            read: 1_400,
+        };
+        let late = Word {
+            sent: 6_000,
+            read: 8_400,
+        };
+        early.add_to(&mut sample, None);
+        late.add_to(&mut sample, Some(early));
+        assert_eq!(sample.delays_ms, [0.4, 2.4]);
+        assert_eq!(sample.added_gaps_ms, [2.0]);
+    }
+}

@@ -1,0 +1,81 @@
+//! What every benchmark stands on: the mock, a gateway over this repository, and a runtime.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use tokio::runtime::Runtime;
+
+use crate::client::ClientError;
+use crate::format::Format;
+use crate::gateway_process::{GatewayError, GatewayProcess};
+use crate::limits::LimitError;
+use crate::upstream::Upstream;
+
+/// Why there is no report.
+#[derive(Debug, thiserror::Error)]
+pub enum BenchError {
+    /// The mock could not be started.
+    #[error("the mock backend on port {0}")]
+    Upstream(u16, #[source] io::Error),
+    /// The runtime of the client could not be made.
+    #[error("the client's runtime")]
+    Runtime(#[source] io::Error),
+    /// Our gateway is not there.
+    #[error(transparent)]
+    Gateway(#[from] GatewayError),
+    /// A request failed.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// So many connections cannot be opened.
+    #[error(transparent)]
+    Limit(#[from] LimitError),
+    /// The repository that the gateway is to serve is not there.
+    #[error("the repository {0:?}")]
+    Root(PathBuf, #[source] io::Error),
+}
+
+/// Says on stderr how far a benchmark is.
+pub fn progress(text: &str) {
+    // Without a stderr there is nobody to tell.
+    drop(writeln!(io::stderr(), "{text}"));
+}
+
+/// The mock on this port; 0 takes a free one.
+///
+/// # Errors
+/// When the port is taken, or the mock's thread cannot start.
+pub fn upstream(port: u16) -> Result<Upstream, BenchError> {
+    Upstream::start(port).map_err(|error| BenchError::Upstream(port, error))
+}
+
+/// The client's runtime, all on one thread.
+///
+/// # Errors
+/// When the system refuses.
+pub fn runtime() -> Result<Runtime, BenchError> {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    builder.enable_all().build().map_err(BenchError::Runtime)
+}
+
+/// The repository that this benchmark belongs to.
+///
+/// # Errors
+/// When it is not where it was built.
+pub fn repository() -> Result<PathBuf, BenchError> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    root.canonicalize().map_err(|error| BenchError::Root(root, error))
+}
+
+/// Our gateway over the mock, to which it `speaks` this one format; its index is ready.
+///
+/// # Errors
+/// When it does not start, or its index does not become ready.
+pub fn indexed_gateway(root: &Path, upstream: &Upstream, speaks: Format) -> Result<GatewayProcess, BenchError> {
+    let start = Instant::now();
+    let gateway = GatewayProcess::start(root, upstream.address().port(), speaks)?;
+    gateway.wait_until_indexed()?;
+    let seconds = start.elapsed().as_secs_f64();
+    progress(&format!("gateway that speaks {speaks} indexed after {seconds:.2} s"));
+    Ok(gateway)
+}
