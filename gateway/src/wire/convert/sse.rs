@@ -1,8 +1,8 @@
 //! Cutting a backend's bytes into server-sent events, as they come and however they are cut up.
 //!
-//! eventsource-stream does the parsing. It is handed complete lines only: it scans what it holds anew for each piece
-//! that it gets, it waits without bound for text that never becomes UTF-8, and it trips over a byte order mark. With
-//! lines cut, checked and counted here, a byte is looked at a fixed number of times whatever a backend sends.
+//! eventsource-stream does the parsing. It is handed one complete event at a time: it scans what it holds anew for each
+//! piece that it gets, it waits without bound for text that never becomes UTF-8, and it trips over a byte order mark. With
+//! events cut off, checked and bounded here, a byte is looked at a fixed number of times whatever a backend sends.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -33,12 +33,12 @@ pub(super) enum SseError {
 
 /// An incremental parser: bytes in, events out.
 pub(super) struct SseParser {
-    lines: Sender<String>,
-    events: EventStream<Lines>,
-    /// The beginning of a line whose end has not come.
-    line: Vec<u8>,
-    /// Bytes since the last event.
-    pending: usize,
+    events_in: Sender<String>,
+    events: EventStream<Pieces>,
+    /// The beginning of an event whose end has not come.
+    held: Vec<u8>,
+    /// Where the line begins in it that is not complete.
+    line: usize,
     /// Whether the last line ended with a carriage return, whose line feed is no line of its own.
     after_return: bool,
     at_start: bool,
@@ -46,12 +46,12 @@ pub(super) struct SseParser {
 
 impl SseParser {
     pub(super) fn new() -> SseParser {
-        let (lines, source) = channel();
+        let (events_in, source) = channel();
         SseParser {
-            lines,
-            events: EventStream::new(Lines(source)),
-            line: Vec::new(),
-            pending: 0,
+            events_in,
+            events: EventStream::new(Pieces(source)),
+            held: Vec::new(),
+            line: 0,
             after_return: false,
             at_start: true,
         }
@@ -66,51 +66,54 @@ impl SseParser {
         while let Some(end) = memchr::memchr2(b'\n', b'\r', bytes) {
             let (line, rest) = bytes.split_at(end + 1);
             bytes = rest;
-            self.line.extend_from_slice(line);
-            self.pending += line.len();
-            self.finish_line(&mut take)?;
+            self.held.extend_from_slice(line);
+            let line = &self.held[self.line..];
+            let ends_event = line == b"\r" || (line == b"\n" && !self.after_return);
+            self.after_return = line.ends_with(b"\r");
+            self.line = self.held.len();
+            if ends_event {
+                self.line = 0;
+                let mut event = std::mem::take(&mut self.held);
+                if self.after_return {
+                    // The parser waits for the line feed that may follow; the event must not.
+                    event.push(b'\n');
+                }
+                self.parse(event, &mut take)?;
+            } else if self.held.len() > LONGEST {
+                return Err(SseError::TooLong);
+            }
         }
-        self.line.extend_from_slice(bytes);
-        self.pending += bytes.len();
-        if self.pending > LONGEST {
+        self.held.extend_from_slice(bytes);
+        if self.held.len() > LONGEST {
             return Err(SseError::TooLong);
         }
         Ok(())
     }
 
-    fn finish_line(&mut self, take: &mut impl FnMut(&str, &str)) -> Result<(), SseError> {
-        let mut line = std::mem::take(&mut self.line);
-        if std::mem::take(&mut self.at_start) && line.starts_with(BYTE_ORDER_MARK) {
-            line.drain(..BYTE_ORDER_MARK.len());
+    fn parse(&mut self, mut event: Vec<u8>, take: &mut impl FnMut(&str, &str)) -> Result<(), SseError> {
+        if std::mem::take(&mut self.at_start) && event.starts_with(BYTE_ORDER_MARK) {
+            event.drain(..BYTE_ORDER_MARK.len());
         }
-        if self.pending > LONGEST {
-            return Err(SseError::TooLong);
-        }
-        let ends_event = line == b"\r" || (line == b"\n" && !self.after_return);
-        self.after_return = line.ends_with(b"\r");
-        let line = String::from_utf8(line).map_err(|_| SseError::NotUtf8)?;
-        let _the_other_end_is_ours = self.lines.send(line);
+        let event = String::from_utf8(event).map_err(|_| SseError::NotUtf8)?;
+        let _the_other_end_is_ours = self.events_in.send(event);
         let mut context = Context::from_waker(noop_waker_ref());
         while let Poll::Ready(Some(event)) = Pin::new(&mut self.events).poll_next(&mut context) {
             let event = event.map_err(|_| SseError::NotEvents)?;
             take(&event.event, &event.data);
         }
-        if ends_event {
-            self.pending = 0;
-        }
         Ok(())
     }
 }
 
-/// What the parser reads from: lines that are there, and nothing to wait for.
-struct Lines(Receiver<String>);
+/// What the parser reads from: events that are there, and nothing to wait for.
+struct Pieces(Receiver<String>);
 
-impl Stream for Lines {
+impl Stream for Pieces {
     type Item = Result<String, Infallible>;
 
     fn poll_next(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         match self.0.try_recv() {
-            Ok(line) => Poll::Ready(Some(Ok(line))),
+            Ok(event) => Poll::Ready(Some(Ok(event))),
             Err(_) => Poll::Pending,
         }
     }
@@ -146,6 +149,21 @@ mod tests {
     #[test]
     fn line_ends_comments_marks_and_names_are_read() {
         assert_eq!(events(&[STREAM.as_bytes()]).unwrap(), expected());
+    }
+
+    #[test]
+    fn an_event_is_there_as_soon_as_its_last_byte() {
+        for end in ["\n\n", "\r\r", "\r\n\r\n"] {
+            let mut parser = SseParser::new();
+            for number in 0..3 {
+                let mut seen = Vec::new();
+                let event = format!("data: {number}{end}");
+                parser
+                    .push(event.as_bytes(), |_, data| seen.push(data.to_owned()))
+                    .unwrap();
+                assert_eq!(seen, [number.to_string()], "{end:?}");
+            }
+        }
     }
 
     #[test]

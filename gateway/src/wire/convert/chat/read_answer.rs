@@ -1,5 +1,8 @@
 //! An answer from a backend.
 
+use std::borrow::Cow;
+
+use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::super::ReadAnswer;
@@ -36,6 +39,66 @@ enum Words {
     Thinking(&'static str),
 }
 
+/// A chunk that may bring nothing but words, which nearly all do: read in one pass, where looking into each member costs
+/// several.
+#[derive(Deserialize)]
+struct Chunk<'a> {
+    #[serde(borrow)]
+    choices: [ChunkChoice<'a>; 1],
+    object: Option<&'a str>,
+    r#type: Option<IgnoredAny>,
+    error: Option<IgnoredAny>,
+    usage: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct ChunkChoice<'a> {
+    index: Option<u64>,
+    #[serde(borrow)]
+    delta: ChunkDelta<'a>,
+    finish_reason: Option<IgnoredAny>,
+    error: Option<IgnoredAny>,
+    usage: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct ChunkDelta<'a> {
+    #[serde(borrow)]
+    content: Cow<'a, str>,
+    reasoning: Option<IgnoredAny>,
+    reasoning_content: Option<IgnoredAny>,
+    refusal: Option<IgnoredAny>,
+    tool_calls: Option<IgnoredAny>,
+    function_call: Option<IgnoredAny>,
+}
+
+/// The words of a chunk that brings nothing else, `None` for every other one.
+fn plain_words<'a>(name: &str, data: &'a str) -> Option<Cow<'a, str>> {
+    let chunk: Chunk<'a> = serde_json::from_str(data).ok()?;
+    let [choice] = chunk.choices;
+    let said = [
+        chunk.r#type,
+        chunk.error,
+        chunk.usage,
+        choice.finish_reason,
+        choice.error,
+        choice.usage,
+    ];
+    let delta = choice.delta;
+    let more = [
+        delta.reasoning,
+        delta.reasoning_content,
+        delta.refusal,
+        delta.tool_calls,
+        delta.function_call,
+    ];
+    let plain = name == "message"
+        && chunk.object != Some("error")
+        && choice.index.unwrap_or(0) == 0
+        && said.iter().chain(&more).all(Option::is_none);
+    (plain && !delta.content.is_empty()).then_some(delta.content)
+}
+
 impl ReadAnswer for Reader {
     fn event(&mut self, name: &str, data: &str, events: &mut Vec<Event>) {
         let data = data.trim();
@@ -45,6 +108,11 @@ impl ReadAnswer for Reader {
         if data == "[DONE]" {
             self.finish(events);
             return;
+        }
+        if self.started
+            && let Some(text) = plain_words(name, data)
+        {
+            return self.say(Words::Text, &text, events);
         }
         let Some(chunk) = Members::of(data) else {
             if serde_json::from_str::<IgnoredAny>(data).is_err() {

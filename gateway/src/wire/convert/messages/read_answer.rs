@@ -1,6 +1,10 @@
 //! An answer from a backend.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use super::super::ReadAnswer;
 use super::super::answer::{BlockKind, Event, Failure, FailureKind, Stop};
@@ -55,6 +59,28 @@ enum Sort {
     Call,
 }
 
+/// A delta that may bring nothing but more of an open block, which nearly all do: read in one pass, where looking into
+/// each member costs several.
+#[derive(Deserialize)]
+struct Plain<'a> {
+    r#type: &'a str,
+    index: u64,
+    #[serde(borrow)]
+    delta: PlainDelta<'a>,
+    error: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct PlainDelta<'a> {
+    #[serde(borrow)]
+    text: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    thinking: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    partial_json: Option<Cow<'a, str>>,
+    signature: Option<IgnoredAny>,
+}
+
 impl ReadAnswer for Reader {
     fn event(&mut self, name: &str, data: &str, events: &mut Vec<Event>) {
         let data = data.trim_ascii();
@@ -63,6 +89,9 @@ impl ReadAnswer for Reader {
         }
         if data == "[DONE]" {
             return self.finish(events);
+        }
+        if self.plain(data, events) {
+            return;
         }
         let Some(members) = Members::of(data) else {
             return self.fail(not_json(), events);
@@ -204,6 +233,30 @@ impl Reader {
             self.ids.insert(id.clone());
         }
         id
+    }
+
+    /// Takes a plain delta of an open block; `false` where it is none.
+    fn plain(&mut self, data: &str, events: &mut Vec<Event>) -> bool {
+        if self.stopped || self.open.is_empty() {
+            return false;
+        }
+        let Ok(Plain {
+            r#type: "content_block_delta",
+            index,
+            delta,
+            error: None,
+        }) = serde_json::from_str(data)
+        else {
+            return false;
+        };
+        let (sort, text) = match (delta.text, delta.thinking, delta.partial_json, delta.signature) {
+            (Some(text), None, None, None) => (Sort::Text, text),
+            (None, Some(thinking), None, None) => (Sort::Thinking, thinking),
+            (None, None, Some(partial_json), None) => (Sort::Call, partial_json),
+            _ => return false,
+        };
+        let open = self.open.get_mut(&index).filter(|open| open.sort == sort);
+        open.map(|open| open.push(&text, events)).is_some()
     }
 
     fn delta(&mut self, members: &Members<'_>, events: &mut Vec<Event>) {

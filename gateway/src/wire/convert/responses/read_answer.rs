@@ -7,6 +7,9 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
 use super::super::ReadAnswer;
 use super::super::answer::{BlockKind, Event, Failure, FailureKind, Stop};
 use super::super::request::OUR_SEAL;
@@ -31,6 +34,19 @@ pub(in super::super) struct Reader {
     done: BTreeSet<String>,
 }
 
+/// A delta that may bring nothing but more of an open message or call, which nearly all do: read in one pass, where
+/// looking into each member costs several.
+#[derive(Deserialize)]
+struct Plain<'a> {
+    r#type: &'a str,
+    item_id: &'a str,
+    output_index: Option<u64>,
+    content_index: Option<u64>,
+    #[serde(borrow)]
+    delta: Cow<'a, str>,
+    error: Option<IgnoredAny>,
+}
+
 impl ReadAnswer for Reader {
     fn event(&mut self, name: &str, data: &str, events: &mut Vec<Event>) {
         if self.ended {
@@ -39,6 +55,9 @@ impl ReadAnswer for Reader {
         let data = data.trim();
         if data == "[DONE]" {
             self.stop(None, events);
+            return;
+        }
+        if self.plain(data, events) {
             return;
         }
         let Some(members) = Members::of(data) else {
@@ -209,6 +228,31 @@ impl Reader {
         }
         self.add(id.into_owned(), index, State::of(name)?);
         Some(self.items.len() - 1)
+    }
+
+    /// Takes a plain delta of an open block; `false` where it is none.
+    fn plain(&mut self, data: &str, events: &mut Vec<Event>) -> bool {
+        let Ok(plain) = serde_json::from_str::<Plain<'_>>(data) else {
+            return false;
+        };
+        let kind = match plain.r#type {
+            "response.output_text.delta" => Kind::Message,
+            "response.function_call_arguments.delta" => Kind::Call,
+            _ => return false,
+        };
+        let part = plain.content_index.unwrap_or(0);
+        let Some(item) = self
+            .find(plain.item_id, plain.output_index, kind)
+            .and_then(|at| self.items.get_mut(at))
+        else {
+            return false;
+        };
+        let is_open = item.block.is_some() && item.part == part;
+        if is_open && plain.error.is_none() {
+            emit(item, &mut self.next, BlockKind::Text, &plain.delta, true, events);
+            return true;
+        }
+        false
     }
 
     /// A delta or the whole of a part of a message.
