@@ -37,8 +37,8 @@ pub(super) struct SseParser {
     events: EventStream<Pieces>,
     /// The beginning of an event whose end has not come.
     held: Vec<u8>,
-    /// Where the line begins in it that is not complete.
-    line: usize,
+    /// Whether its last line is not complete.
+    line_begun: bool,
     /// Whether the last line ended with a carriage return, whose line feed is no line of its own.
     after_return: bool,
     at_start: bool,
@@ -51,7 +51,7 @@ impl SseParser {
             events_in,
             events: EventStream::new(Pieces(source)),
             held: Vec::new(),
-            line: 0,
+            line_begun: false,
             after_return: false,
             at_start: true,
         }
@@ -63,26 +63,23 @@ impl SseParser {
     /// # Errors
     /// [`SseError`]; nothing more can be read then.
     pub(super) fn push(&mut self, mut bytes: &[u8], mut take: impl FnMut(&str, &str)) -> Result<(), SseError> {
-        while let Some(end) = memchr::memchr2(b'\n', b'\r', bytes) {
-            let (line, rest) = bytes.split_at(end + 1);
-            bytes = rest;
-            self.held.extend_from_slice(line);
-            let line = &self.held[self.line..];
-            let ends_event = line == b"\r" || (line == b"\n" && !self.after_return);
-            self.after_return = line.ends_with(b"\r");
-            self.line = self.held.len();
-            if ends_event {
-                self.line = 0;
-                let mut event = std::mem::take(&mut self.held);
-                if self.after_return {
-                    // The parser waits for the line feed that may follow; the event must not.
-                    event.push(b'\n');
-                }
+        // `bytes[..line]` are complete lines of an event whose end has not come; nothing is copied until it has.
+        let mut line = 0;
+        while let Some(end) = memchr::memchr2(b'\n', b'\r', &bytes[line..]) {
+            let end = line + end + 1;
+            let begun = self.line_begun && line == 0;
+            let blank = end - line == 1 && !begun && (bytes[line] == b'\r' || !self.after_return);
+            self.after_return = bytes[end - 1] == b'\r';
+            self.line_begun = false;
+            line = end;
+            if blank {
+                let (event, rest) = bytes.split_at(end);
+                bytes = rest;
+                line = 0;
                 self.parse(event, &mut take)?;
-            } else if self.held.len() > LONGEST {
-                return Err(SseError::TooLong);
             }
         }
+        self.line_begun = line < bytes.len() || (self.line_begun && bytes.is_empty());
         self.held.extend_from_slice(bytes);
         if self.held.len() > LONGEST {
             return Err(SseError::TooLong);
@@ -90,7 +87,18 @@ impl SseParser {
         Ok(())
     }
 
-    fn parse(&mut self, mut event: Vec<u8>, take: &mut impl FnMut(&str, &str)) -> Result<(), SseError> {
+    /// Parses one event, of which the beginning may be held.
+    fn parse(&mut self, end: &[u8], take: &mut impl FnMut(&str, &str)) -> Result<(), SseError> {
+        let mut event = std::mem::take(&mut self.held);
+        event.reserve_exact(end.len() + 1);
+        event.extend_from_slice(end);
+        if event.len() > LONGEST {
+            return Err(SseError::TooLong);
+        }
+        if self.after_return {
+            // The parser waits for the line feed that may follow; the event must not.
+            event.push(b'\n');
+        }
         if std::mem::take(&mut self.at_start) && event.starts_with(BYTE_ORDER_MARK) {
             event.drain(..BYTE_ORDER_MARK.len());
         }
