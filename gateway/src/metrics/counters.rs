@@ -13,8 +13,8 @@ use prometheus_client::registry::Registry;
 use super::labels::{
     BackendLabel, FieldLabels, FormatLabel, ForwardLabels, OutcomeLabel, RefusalLabels, RequestLabels, TokenLabels,
 };
-use super::{Circuit, Finished, Forwarded};
-use crate::backend::{CONTEXT_MODEL, UNCONFIGURED};
+use super::{Finished, Forwarded};
+use crate::backend::{CONTEXT_MODEL, CircuitState, UNCONFIGURED};
 use crate::store::Receipt;
 use crate::wire::WireFormat;
 use crate::wire::convert::answer::Usage;
@@ -271,11 +271,14 @@ impl Metrics {
         self.fallbacks.get_or_create(&self.backend(backend)).inc();
     }
 
-    /// Says how a backend's circuit breaker stands now.
-    pub fn circuit(&self, backend: &str, state: Circuit) {
-        self.circuits
-            .get_or_create(&self.backend(backend))
-            .set(i64::from(state as u8));
+    /// Says how a backend's circuit stands now.
+    pub fn circuit(&self, backend: &str, state: CircuitState) {
+        let number = match state {
+            CircuitState::Closed => 0,
+            CircuitState::HalfOpen => 1,
+            CircuitState::Open => 2,
+        };
+        self.circuits.get_or_create(&self.backend(backend)).set(number);
     }
 
     /// Counts a conversation that was forwarded without its earlier blocks because the ledger could not be read.
@@ -395,7 +398,7 @@ mod tests {
             metrics.dropped_field(WireFormat::Chat, WireFormat::Messages, &format!("field_{number}"));
         }
         metrics.dropped_field(WireFormat::Chat, WireFormat::Messages, "a prompt\nfull of text");
-        metrics.circuit("vllm", Circuit::Open);
+        metrics.circuit("vllm", CircuitState::Open);
         let text = metrics.render();
         assert!(!text.contains("evil") && !text.contains("prompt\\nfull"), "{text}");
         assert!(text.contains(r#"backend="other""#), "{text}");

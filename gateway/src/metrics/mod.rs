@@ -60,15 +60,3 @@ pub struct Forwarded<'a> {
     /// The tokens that the backend counted.
     pub usage: Usage,
 }
-
-/// The state of a backend's circuit breaker, in the numbers that the metric shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Circuit {
-    /// Requests go there.
-    Closed = 0,
-    /// One request is trying whether it is back.
-    HalfOpen = 1,
-    /// Nothing is sent there.
-    Open = 2,
-}

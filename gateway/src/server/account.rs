@@ -83,6 +83,13 @@ impl Account {
         }
         let metrics = &self.app.shared.metrics;
         let spoken = exchanged.by.as_ref().map_or(self.format, |(_, spoken)| *spoken);
+        for pair in exchanged.tries.windows(2) {
+            if pair[0].backend == pair[1].backend {
+                metrics.retried(&pair[0].backend);
+            } else {
+                metrics.fell_back(&pair[0].backend);
+            }
+        }
         for (field, _) in exchanged.dropped.iter() {
             metrics.dropped_field(self.format, spoken, field);
         }

@@ -73,6 +73,9 @@ async fn root() -> &'static str {
 }
 
 async fn metrics(State(app): State<App>) -> Response<Body> {
+    for report in app.shared.settings().router.circuits() {
+        app.shared.metrics.circuit(&report.backend, report.state);
+    }
     let mut response = Response::new(Body::from(app.shared.metrics.render()));
     response
         .headers_mut()

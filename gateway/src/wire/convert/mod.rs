@@ -164,6 +164,30 @@ fn write_request(to: WireFormat, request: &Request<'_>, dropped: &mut Dropped, c
     }
 }
 
+/// Writes an answer that is told as events, as a whole.
+#[must_use]
+pub fn write_whole(format: WireFormat, context: AnswerContext, events: Vec<Event>) -> String {
+    // Only a failure makes an answer of nothing, and there is none among the events of our own answers.
+    let answer = Answer::collect(events).unwrap_or_default();
+    writer(format, context).whole(&answer)
+}
+
+/// Writes an answer that is told as events, as a stream: what each of them makes necessary, ready to be sent.
+#[must_use]
+pub fn write_stream(format: WireFormat, context: AnswerContext, events: Vec<Event>) -> Vec<String> {
+    let mut writer = writer(format, context);
+    let write = |event: Event| {
+        let mut written = String::new();
+        writer.event(&event, &mut written);
+        written
+    };
+    events
+        .into_iter()
+        .map(write)
+        .filter(|written| !written.is_empty())
+        .collect()
+}
+
 /// Reads a backend's answer into events.
 trait ReadAnswer: Send {
     /// Takes one server-sent event: its `event:` name (`message` where it has none) and its data.
