@@ -49,10 +49,18 @@ class Curl:
             if broken := error_event(reply):
                 return 1, "", broken
             text = READ[self.wire](reply)
-            history.append({"role": "assistant", "content": text})
+            history.append(answered(self.wire, text))
             return status, text, ""
 
         return converse(one, prompts)
+
+
+def answered(wire, text):
+    """An answer as history; llama.cpp takes one in the responses format only as a whole item."""
+    if wire != "responses":
+        return {"role": "assistant", "content": text}
+    return {"type": "message", "role": "assistant", "status": "completed", "id": "msg_1",
+            "content": [{"type": "output_text", "text": text, "annotations": []}]}
 
 
 def error_event(reply):

@@ -27,6 +27,7 @@ async function responses(input) {
   const tools = orders.tool ? { tools: [{ type: "function", name: orders.tool, parameters, strict: false }] } : {};
   const request = { model: orders.model, input, max_output_tokens: 48, store: false, ...tools };
   const answer = orders.stream ? await client.responses.stream(request).finalResponse() : await client.responses.create(request);
+  if (answer.status !== "completed") throw new Error(`${answer.status}: ${JSON.stringify(answer.error)}`);
   for (const { parsed_arguments, ...item } of answer.output) {
     input.push(item.content ? { ...item, content: item.content.map(({ parsed, ...part }) => part) } : item);
   }

@@ -50,6 +50,8 @@ def responses(client, orders, items):
             answer = events.get_final_response()
     else:
         answer = client.responses.create(**request)
+    if answer.status != "completed":
+        raise ValueError(f"{answer.status}: {answer.error}")
     for item in answer.output:
         given = item.to_dict(exclude_none=True)
         given.pop("parsed_arguments", None)

@@ -65,13 +65,16 @@ def extends(longer, shorter):
 
 
 def grown(after, before):
-    """Whether an entry is another one with nothing changed but parts appended to its content."""
+    """Whether an entry is another one with nothing changed but what was appended to its content: parts, or text to the
+    last one, which is how a format that wants roles to alternate holds two messages of a user."""
     if after == before:
         return True
     if not isinstance(after.get("content"), list) or not isinstance(before.get("content"), list):
         return False
-    parts = before["content"]
-    return {**after, "content": 0} == {**before, "content": 0} and after["content"][:len(parts)] == parts
+    *parts, last = before["content"] or [{}]
+    there = after["content"][:len(parts) + 1]
+    same = {**after, "content": 0} == {**before, "content": 0} and there[:-1] == parts
+    return same and (there[-1:] == [last] or there[-1].get("text", "").startswith(last.get("text") or "\0"))
 
 
 def check(checks, label, pairs, human_turns, converted):

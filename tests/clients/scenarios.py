@@ -13,7 +13,8 @@ ANSWERS = ["The first answer of the scripted model.", "The second answer of the 
            "The third answer of the scripted model."]
 LONG_WORDS = "This answer is going to break off somewhere in the middle of a word."
 RETRY_AFTER = 2
-SILENT_SECONDS = 12
+# The head is held for ten seconds, and what keeps a stream alive comes after ten more at the latest.
+SILENT_SECONDS = 22
 # More failures than any client should come back for: one that asks until they are used up is looping.
 MANY = 8
 
