@@ -1,8 +1,8 @@
 //! The HTTP server: what it answers, and its life from bind to drain.
 //!
 //! `lifecycle` binds and runs one single-threaded runtime per core, so that a request's two connections live on one
-//! thread. `door` says who may come in, `routes` what is answered where; `converse` is a conversation's way through; `turn` decides what goes
-//! into its prompt.
+//! thread. `door` says who may come in, `routes` what is answered where. `converse` is a conversation's way through:
+//! `turn` decides what goes into its prompt, `exchange` sends it and brings back the answer, `answer_body` carries that.
 
 mod account;
 mod answer_body;
@@ -12,6 +12,7 @@ mod bookkeeping;
 mod context_model;
 mod converse;
 mod count;
+mod decide;
 mod door;
 mod exchange;
 mod guard;

@@ -4,24 +4,22 @@
 //! body as the client sent it, or with what was put back if that much worked.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use http::HeaderMap;
-use muninn_context_engine::{Completeness, Exploration, Limits, render, tokens};
+use muninn_context_engine::Completeness;
 use muninn_memory::redact;
 
+use super::decide::{Decision, Slot, decide};
 use super::place::{enter, locate, seed};
 use super::{Repository, Shared};
 use crate::access::Caller;
 use crate::config::ContextConfig;
 use crate::inject::{Boundary, Chain, Replay, Seed, TurnKey, replay};
 use crate::session::{HumanTurn, Identity, human_turn, identify, newest_human_turn, side_request};
-use crate::store::{Entry, NewEntry, Outcome, Receipt, ReceiptItem, Replays, Store, StoreError, Use};
+use crate::store::{NewEntry, Outcome, Receipt, ReceiptItem, Replays, Store, Use};
 use crate::wire::{Insertion, Prompt, WireFormat};
 
-/// How long after the deadline an exploration may still be on its way back.
-const GRACE: Duration = Duration::from_millis(20);
 /// Less room than this in a conversation's budget is not worth a search.
 const SMALLEST_BUDGET: u32 = 200;
 const FIRST_WORDS: usize = 12;
@@ -279,154 +277,6 @@ fn note_absent(store: &dyn Store, session: Option<&str>, absent: Vec<(TurnKey, V
     }
 }
 
-/// Where in the ledger a turn's row goes.
-struct Slot {
-    key: TurnKey,
-    session: Option<String>,
-    before: Vec<Use>,
-    absent: Vec<(TurnKey, Vec<i64>)>,
-}
-
-impl Slot {
-    fn entry(&self, block: Option<String>, tokens: u32) -> NewEntry {
-        NewEntry {
-            session: self.session.clone(),
-            block,
-            tokens,
-            before: self.before.clone(),
-            absent: self.absent.clone(),
-            now_ms: now_ms(),
-        }
-    }
-
-    fn without(&self) -> NewEntry {
-        self.entry(None, 0)
-    }
-}
-
-/// What exploring came to.
-enum Decision {
-    /// The ledger holds a row for the turn; what it says is injected.
-    Recorded {
-        entry: Entry,
-        exploration: Box<Exploration>,
-        explore_ms: f64,
-        ledger_ms: f64,
-    },
-    /// Nothing can be injected.
-    Faulty { reason: String },
-    /// The deadline passed.
-    Late,
-}
-
-const UNDECIDED: u8 = 0;
-const RECORDING: u8 = 1;
-const ABANDONED: u8 = 2;
-
-/// Explores and records, off the worker's thread. Either the row is written before the request goes on, or it is agreed
-/// that there will be none: a row that appears after the request went without it would change the conversation.
-async fn decide(
-    repository: &Arc<Repository>,
-    store: &Arc<dyn Store>,
-    question: String,
-    budget: u32,
-    slot: Slot,
-) -> Decision {
-    let deadline = Instant::now() + repository.settings().context.deadline;
-    let state = Arc::new(AtomicU8::new(UNDECIDED));
-    let slot = Arc::new(slot);
-    let mut work = tokio::task::spawn_blocking({
-        let (repository, store, state, slot) = (
-            Arc::clone(repository),
-            Arc::clone(store),
-            Arc::clone(&state),
-            Arc::clone(&slot),
-        );
-        move || {
-            explore_and_record(
-                &repository,
-                &*store,
-                &question,
-                Limits {
-                    tokens: budget,
-                    deadline,
-                },
-                &state,
-                &slot,
-            )
-        }
-    });
-    let until = tokio::time::Instant::from_std(deadline + GRACE);
-    let finished = match tokio::time::timeout_at(until, &mut work).await {
-        Ok(finished) => finished,
-        Err(_)
-            if state
-                .compare_exchange(UNDECIDED, ABANDONED, Ordering::AcqRel, Ordering::Acquire)
-                .is_ok() =>
-        {
-            store.note_went_without(slot.key, slot.without());
-            return Decision::Late;
-        }
-        // Being recorded: the database's own busy time bounds the wait.
-        Err(_) => work.await,
-    };
-    let decision = finished.unwrap_or_else(|error| Decision::Faulty {
-        reason: error.to_string(),
-    });
-    if matches!(decision, Decision::Faulty { .. } | Decision::Late) {
-        store.note_went_without(slot.key, slot.without());
-    }
-    decision
-}
-
-fn explore_and_record(
-    repository: &Repository,
-    store: &dyn Store,
-    question: &str,
-    limits: Limits,
-    state: &AtomicU8,
-    slot: &Slot,
-) -> Decision {
-    let Some(engine) = &repository.engine else {
-        return Decision::Faulty {
-            reason: "there is no repository".to_owned(),
-        };
-    };
-    let started = Instant::now();
-    let explored = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        let exploration = engine.explore(question, &limits);
-        let block = (!exploration.items.is_empty()).then(|| render::block(&exploration.items));
-        let cost = block.as_deref().map_or(0, tokens::count);
-        (exploration, block, cost)
-    }));
-    let Ok((exploration, block, cost)) = explored else {
-        return Decision::Faulty {
-            reason: "exploring panicked".to_owned(),
-        };
-    };
-    let explore_ms = millis(started.elapsed());
-    if state
-        .compare_exchange(UNDECIDED, RECORDING, Ordering::AcqRel, Ordering::Acquire)
-        .is_err()
-    {
-        return Decision::Late;
-    }
-    let started = Instant::now();
-    match store.record(slot.key, &slot.entry(block, cost)) {
-        Ok(entry) => Decision::Recorded {
-            entry,
-            exploration: Box::new(exploration),
-            explore_ms,
-            ledger_ms: millis(started.elapsed()),
-        },
-        Err(error @ (StoreError::Database { .. } | StoreError::Directory { .. } | StoreError::Receipt { .. })) => {
-            Decision::Faulty {
-                reason: error.to_string(),
-            }
-        }
-    }
-}
-
 impl Plan {
     fn identified(&mut self, identity: &Identity<'_>) {
         let shown = |id: &String| redact(id).into_owned();
@@ -510,7 +360,7 @@ pub(super) fn first_words(question: &str) -> String {
     redact(&words.join(" ")).chars().take(120).collect()
 }
 
-fn now_ms() -> i64 {
+pub(super) fn now_ms() -> i64 {
     jiff::Timestamp::now().as_millisecond()
 }
 

@@ -85,6 +85,11 @@ fn changed(corpus: &Corpus, which: Index, changes: &[Change]) -> (WireFormat, Ve
     (format, bytes)
 }
 
+/// Whether it is JSON, with numbers of any size.
+fn is_json(text: &str) -> bool {
+    serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
+}
+
 /// Nothing that we write is longer than this for so much that was read: escapes, framing, repeated texts.
 fn bound(read: usize) -> usize {
     64 * read + 64_000
@@ -98,7 +103,7 @@ proptest! {
         let text = String::from_utf8_lossy(&bytes);
         for (to, _) in FORMATS {
             if let Ok(converted) = request(from, to, &text) {
-                prop_assert!(serde_json::from_str::<serde_json::Value>(&converted.body).is_ok(), "{}", converted.body);
+                prop_assert!(is_json(&converted.body), "{}", converted.body);
                 prop_assert!(converted.body.len() < bound(bytes.len()));
             }
         }
@@ -111,7 +116,7 @@ proptest! {
         let text = String::from_utf8_lossy(&bytes);
         for (to, _) in FORMATS {
             if let Ok(body) = AnswerConverter::new(from, to, context()).whole(&text) {
-                prop_assert!(serde_json::from_str::<serde_json::Value>(&body).is_ok(), "{body}");
+                prop_assert!(is_json(&body), "{body}");
                 prop_assert!(body.len() < bound(bytes.len()));
             }
             let streamed = AnswerConverter::new(from, to, context()).whole_as_stream(&text);
@@ -173,8 +178,8 @@ fn check_end(format: WireFormat, stream: &str) -> Result<(), TestCaseError> {
     };
     prop_assert!(ends, "{name}: {data}");
     for (_, data) in &events {
-        let is_json = data == "[DONE]" || serde_json::from_str::<serde_json::Value>(data).is_ok();
-        prop_assert!(is_json, "{data}");
+        let reads = data == "[DONE]" || is_json(data);
+        prop_assert!(reads, "{data}");
     }
     Ok(())
 }
