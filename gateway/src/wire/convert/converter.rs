@@ -41,6 +41,7 @@ impl AnswerConverter {
     /// Takes bytes of a stream and returns what they mean to the client; may be empty.
     pub fn push(&mut self, bytes: &[u8]) -> String {
         if !self.ended {
+            self.written.reserve(2 * bytes.len());
             self.push_parsed(bytes);
         }
         std::mem::take(&mut self.written)
