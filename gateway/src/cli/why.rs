@@ -146,10 +146,22 @@ fn full(receipt: &Receipt) -> String {
     field("agent", receipt.agent.as_deref().unwrap_or_default());
     field("turn", &receipt.turn.map(|turn| turn.to_string()).unwrap_or_default());
     field("side", receipt.side_request.as_deref().unwrap_or_default());
+    let spoken = receipt.spoken.as_deref();
+    let formats = spoken.map_or_else(
+        || receipt.format.clone(),
+        |spoken| format!("{} as {spoken}", receipt.format),
+    );
     field(
         "model",
-        &format!("{} at {} ({})", receipt.model, receipt.backend, receipt.format),
+        &format!("{} at {} ({formats})", receipt.model, receipt.backend),
     );
+    let dropped = receipt.dropped.iter().map(|(name, count)| format!("{name} x{count}"));
+    field("left out", &dropped.collect::<Vec<_>>().join(", "));
+    let tries = receipt
+        .tries
+        .iter()
+        .map(|one| format!("{} {} ({} ms)", one.backend, one.happened, one.ms));
+    field("tries", &tries.collect::<Vec<_>>().join(", "));
     field(
         "put back",
         &format!(

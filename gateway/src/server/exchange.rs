@@ -141,7 +141,7 @@ impl Exchange {
                 .map_or("/", http::uri::PathAndQuery::as_str);
             return Ok((
                 Outgoing {
-                    method: Method::POST,
+                    method: self.parts.method.clone(),
                     path: path.to_owned(),
                     headers,
                     body,

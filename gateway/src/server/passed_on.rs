@@ -6,18 +6,17 @@ use std::time::Instant;
 
 use axum::body::Body;
 use axum::extract::Request;
-use bytes::Bytes;
-use http::request::Parts;
 use http::{HeaderValue, Method, Response, header};
 
-use super::answer_body::{AnswerBody, Source};
+use super::answer_body::AnswerBody;
 use super::door::forbid;
-use super::{App, body, headers, reply};
+use super::exchange::{Exchange, Exchanged};
+use super::{App, body, reply};
 use crate::access::{Caller, Forbidden};
-use crate::backend::{Backend, Outgoing, Target, apply_credentials};
+use crate::backend::Target;
 use crate::metrics::Forwarded;
 use crate::wire::error::ErrorKind;
-use crate::wire::{Members, Text, UsageWatch, WireFormat};
+use crate::wire::{Members, Text, WireFormat};
 
 /// Paths whose model is looked at before: all that a restricted key gets.
 const SEEN: [&str; 2] = ["/v1/embeddings", "/v1/completions"];
@@ -37,82 +36,67 @@ pub(super) async fn passed_on(app: App, request: Request) -> Response<Body> {
         Ok(body) => body,
         Err(error) => return reply::error(format, error.kind, &error.message),
     };
-    let members = std::str::from_utf8(&body)
-        .ok()
-        .and_then(|body| Members::of(body.trim_ascii()))
-        .unwrap_or_default();
-    let model = members.text("model").map(Text::decode).unwrap_or_default().into_owned();
+    let text = std::str::from_utf8(&body).unwrap_or_default().trim_ascii();
+    let members = Members::of(text).unwrap_or_default();
+    let name = members.text("model");
+    let model = name.map(Text::decode).unwrap_or_default().into_owned();
     if let Err(forbidden) = caller.check_model(&model, &members) {
         return forbid(&app, format, &caller, &forbidden);
     }
-    drop(members);
+    let model_span = name.and_then(|name| Some(name.span_in(std::str::from_utf8(&body).ok()?)));
     let allowed = |backend: &str| caller.may_use_backend(backend);
-    match settings
+    let routed = settings
         .router
         .route_for(format, &model, &parts.headers, &allowed)
-        .await
-    {
-        Ok(Target::Candidates(candidates)) => match candidates.first() {
-            Some(candidate) => forward(&app, caller, &parts, format, &candidate.backend, body).await,
-            None => reply::error(format, ErrorKind::NoBackend, "no backend is known"),
-        },
+        .await;
+    let mut candidates = match routed {
+        Ok(Target::Candidates(candidates)) => candidates,
         Ok(Target::Context) => {
             let message = format!("muninn/context does not answer at {}", parts.uri.path());
-            reply::error(format, ErrorKind::NotFound, &message)
+            return reply::error(format, ErrorKind::NotFound, &message);
         }
         Err(error) => {
             let mut response = reply::error(format, error.kind(), &error.to_string());
             response
                 .headers_mut()
                 .insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-            response
+            return response;
         }
+    };
+    // Nothing but conversations can be converted, so every candidate gets the request as it is.
+    for candidate in &mut candidates {
+        candidate.format = format;
     }
+    let exchange = Exchange {
+        app: app.clone(),
+        parts,
+        format,
+        body: body.clone(),
+        insertions: Vec::new(),
+        model: model_span,
+        streamed: false,
+        id: String::new(),
+        candidates,
+    };
+    forward(&app, caller, exchange).await
 }
 
-/// Sends a request as it is and passes on what comes back; it is written down once the answer is over.
-async fn forward(
-    app: &App,
-    caller: Caller,
-    parts: &Parts,
-    format: WireFormat,
-    backend: &Backend,
-    body: Bytes,
-) -> Response<Body> {
-    let started = Instant::now();
-    let mut headers = headers::for_backend(&parts.headers);
-    apply_credentials(&mut headers, backend, format);
-    let path = parts.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
-    let outgoing = Outgoing {
-        method: parts.method.clone(),
-        path: path.to_owned(),
-        headers,
-        body,
-    };
-    let sent = app.transport.send(backend, outgoing).await;
-    let mut response = match sent {
-        Ok(response) => response,
-        Err(error) => {
-            let message = format!("backend `{}`: {error}", backend.name);
-            return reply::error(format, error.kind(), &message);
-        }
-    };
-    headers::for_client(response.headers_mut());
-    let (shared, backend) = (Arc::clone(&app.shared), backend.name.clone());
-    let status = response.status().as_u16();
-    response.map(|body| {
-        let source = Source::Untouched {
-            body,
-            watch: UsageWatch::default(),
-        };
-        Body::new(AnswerBody::new(source, format, None, started, move |end| {
+/// Passes on what comes back; it is written down once the answer is over.
+async fn forward(app: &App, caller: Caller, exchange: Exchange) -> Response<Body> {
+    let (started, format) = (Instant::now(), exchange.format);
+    let Exchanged { head, source, by, .. } = exchange.run().await;
+    let (shared, status) = (Arc::clone(&app.shared), head.status.as_u16());
+    let body = AnswerBody::new(source, format, None, started, move |end| {
+        if let Some((backend, _)) = &by {
             let key = caller.name();
+            let usage = end.usage;
             shared.forwarded(&Forwarded {
                 key,
-                backend: &backend,
+                backend,
                 status,
-                usage: end.usage,
+                usage,
             });
-        }))
-    })
+        }
+    });
+    Response::from_parts(head, Body::new(body))
 }

@@ -170,7 +170,7 @@ impl<'a> Prompt<'a> {
     /// Where the model's name stands in the body: the one thing that is ever replaced, and only on a user's route.
     #[must_use]
     pub fn model_span(&self) -> Option<Range<usize>> {
-        Some(span(self.body, self.model()?.literal()))
+        Some(self.model()?.span_in(self.body))
     }
 
     /// Whether the client asked for a stream.

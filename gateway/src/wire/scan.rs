@@ -128,6 +128,12 @@ impl<'a> Text<'a> {
         (json.len() >= 2 && json.starts_with('"')).then_some(Text(json))
     }
 
+    /// Where the literal stands in `body`, of which it must be a slice; in bytes.
+    #[must_use]
+    pub fn span_in(self, body: &str) -> std::ops::Range<usize> {
+        span(body, self.0)
+    }
+
     /// The literal, quotes included.
     #[must_use]
     pub fn literal(self) -> &'a str {
