@@ -1,6 +1,6 @@
 //! Conversion between the three wire formats, for backends that do not speak the client's.
 //!
-//! Each format knows how to read and write itself against one neutral form ([`request`], [`answer`]), so three formats
+//! Each format knows how to read and write itself against one neutral form ([`mod@request`], [`answer`]), so three formats
 //! are six readers and writers and not six pairs of each. Everything is a pure function of its input: the same
 //! conversation is written the same way each time, and one that was appended to keeps its beginning, so that the
 //! backend's prompt cache keeps hitting.
