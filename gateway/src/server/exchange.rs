@@ -156,15 +156,12 @@ impl Exchange {
         let text = std::str::from_utf8(&body).map_err(|error| invalid(error.to_string()))?;
         let converted =
             convert::request(self.format, candidate.format, text).map_err(|error| invalid(error.to_string()))?;
-        // A route may have renamed the model; the answer names the one that was asked for.
-        let model = self
-            .model
-            .clone()
-            .and_then(|span| Text::of(std::str::from_utf8(self.body.get(span)?).ok()?));
+        let asked = self.answer_context();
         let context = AnswerContext {
-            id: self.id.clone(),
-            model: model.map_or(converted.context.model, |model| model.decode().into_owned()),
-            created: jiff::Timestamp::now().as_second(),
+            id: asked.id,
+            created: asked.created,
+            // A route may have renamed the model; the answer names the one that was asked for.
+            model: self.model.as_ref().map_or(converted.context.model, |_| asked.model),
             ..converted.context
         };
         let outgoing = Outgoing {
@@ -174,6 +171,20 @@ impl Exchange {
             body: Bytes::from(converted.body),
         };
         Ok((outgoing, Some((converted.dropped, context))))
+    }
+
+    /// What an answer that is made here says of itself.
+    pub(super) fn answer_context(&self) -> AnswerContext {
+        let model = self
+            .model
+            .clone()
+            .and_then(|span| Text::of(std::str::from_utf8(self.body.get(span)?).ok()?));
+        AnswerContext {
+            id: self.id.clone(),
+            created: jiff::Timestamp::now().as_second(),
+            model: model.map(|model| model.decode().into_owned()).unwrap_or_default(),
+            ..AnswerContext::default()
+        }
     }
 
     /// From a backend's answer to the client's. `context` is there where the request was converted.
@@ -203,21 +214,7 @@ impl Exchange {
         };
         let converter = Box::new(AnswerConverter::new(candidate.format, self.format, context));
         if is_encoded(&head.headers) {
-            let coding = head
-                .headers
-                .get(header::CONTENT_ENCODING)
-                .and_then(|value| value.to_str().ok());
-            let message = format!(
-                "the backend encodes its answer ({}), though it was asked not to",
-                coding.unwrap_or("?")
-            );
-            return whole(self.failed(
-                StatusCode::BAD_GATEWAY,
-                &Failure {
-                    kind: ErrorKind::BadGateway,
-                    message,
-                },
-            ));
+            return whole(self.failed(StatusCode::BAD_GATEWAY, &unreadable(&head.headers)));
         }
         headers::for_converted(&mut head.headers);
         if self.streamed && !is_json(&head.headers) {
@@ -290,8 +287,9 @@ impl Exchange {
                 },
             );
         }
+        let is_text = !is_encoded(&head.headers);
         let bytes = axum::body::to_bytes(body, LONGEST_ERROR).await.unwrap_or_default();
-        let text = String::from_utf8_lossy(&bytes);
+        let text = is_text.then(|| String::from_utf8_lossy(&bytes)).unwrap_or_default();
         let overflow = head.status.is_client_error().then(|| overflow(&text)).flatten();
         if overflow.is_none() && !converted {
             let text = Source::Untouched {
@@ -347,9 +345,19 @@ impl Exchanged {
     }
 
     /// The answer as the rest of a stream whose head is sent already: an error becomes the stream's own, and a whole
-    /// answer the events that it would have been.
-    pub(super) fn into_events(self, format: WireFormat) -> Source {
+    /// answer the events that it would have been. The head has said that nothing is encoded.
+    pub(super) fn into_events(self, format: WireFormat, context: AnswerContext) -> Source {
         let Exchanged { head, source, .. } = self;
+        if is_encoded(&head.headers) {
+            let failure = match head.status.is_success() {
+                true => unreadable(&head.headers),
+                false => failure::read(head.status, ""),
+            };
+            return Source::Ready {
+                text: failure_event(format, failure),
+                usage: Usage::default(),
+            };
+        }
         if is_events(&head.headers) && head.status.is_success() {
             return source;
         }
@@ -367,7 +375,7 @@ impl Exchanged {
                     usage: Usage::default(),
                 };
             }
-            let mut converter = AnswerConverter::new(format, format, AnswerContext::default());
+            let mut converter = AnswerConverter::new(format, format, context);
             let text = converter.whole_as_stream(&text);
             Source::Ready {
                 text,
@@ -405,6 +413,20 @@ fn content_type_is(headers: &HeaderMap, name: &str) -> bool {
             .next()
             .is_some_and(|kind| kind.trim().eq_ignore_ascii_case(name))
     })
+}
+
+/// An answer that would have to be read here, and cannot be.
+fn unreadable(headers: &HeaderMap) -> Failure {
+    let coding = headers
+        .get(header::CONTENT_ENCODING)
+        .and_then(|value| value.to_str().ok());
+    Failure {
+        kind: ErrorKind::BadGateway,
+        message: format!(
+            "the backend's answer is encoded ({}) and cannot be read",
+            coding.unwrap_or("?")
+        ),
+    }
 }
 
 fn is_encoded(headers: &HeaderMap) -> bool {
