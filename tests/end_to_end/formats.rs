@@ -470,7 +470,11 @@ fn read_responses_stream(events: &[(String, String)]) -> Answer {
             ended = true;
             continue;
         }
-        assert_eq!(event["sequence_number"], number, "{events:?}");
+        // A gateway that ends another's stream has not counted its events.
+        assert!(
+            event["sequence_number"] == number || name == "response.failed",
+            "{events:?}"
+        );
         assert!(
             number > 0 || name == "response.created" || name == "response.failed",
             "{events:?}"

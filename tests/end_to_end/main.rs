@@ -11,11 +11,13 @@
 
 mod access;
 mod bad_input;
+mod broken_upstream;
 mod bytes;
 mod clients;
 mod commands;
 mod configs;
 mod conversion;
+mod counting;
 mod doctor;
 mod formats;
 mod forwarding;

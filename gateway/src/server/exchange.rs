@@ -5,7 +5,7 @@ use axum::body::Body;
 use bytes::Bytes;
 use futures_util::future::FutureExt;
 use http::request::Parts;
-use http::{HeaderMap, Method, Response, StatusCode, header, response};
+use http::{HeaderMap, Method, Response, StatusCode, Version, header, response};
 
 use super::answer_body::{AnswerBody, Source, failure_event};
 use super::{App, headers, reply};
@@ -17,7 +17,7 @@ use crate::wire::convert::{self, AnswerContext, AnswerConverter};
 use crate::wire::error::{self, ErrorKind, Failure};
 use crate::wire::failure;
 use crate::wire::overflow::overflow;
-use crate::wire::{Aligner, Insertion, Text, UsageWatch, WireFormat};
+use crate::wire::{Aligner, Ending, Insertion, Text, UsageWatch, WireFormat};
 
 /// A backend's error is read this far; more of it is no message.
 const LONGEST_ERROR: usize = 1 << 20;
@@ -195,6 +195,7 @@ impl Exchange {
         response: Response<Body>,
     ) -> (response::Parts, Source) {
         let (mut head, body) = response.into_parts();
+        let framed = is_framed(&head);
         headers::for_client(&mut head.headers);
         if !head.status.is_success() {
             return self.error(candidate, context.is_some(), head, body).await;
@@ -202,9 +203,13 @@ impl Exchange {
         let Some(context) = context else {
             let watch = UsageWatch::default();
             let source = if is_events(&head.headers) && !is_encoded(&head.headers) {
+                // More may be said in it than the backend says.
+                head.headers.remove(header::CONTENT_LENGTH);
                 Source::Events {
                     body,
                     aligner: Aligner::default(),
+                    ending: Ending::new(self.format),
+                    framed,
                     watch,
                 }
             } else {
@@ -288,10 +293,11 @@ impl Exchange {
             );
         }
         let is_text = !is_encoded(&head.headers);
-        let bytes = axum::body::to_bytes(body, LONGEST_ERROR).await.unwrap_or_default();
+        let read = axum::body::to_bytes(body, LONGEST_ERROR).await;
+        let (is_whole, bytes) = (read.is_ok(), read.unwrap_or_default());
         let text = is_text.then(|| String::from_utf8_lossy(&bytes)).unwrap_or_default();
         let overflow = head.status.is_client_error().then(|| overflow(&text)).flatten();
-        if overflow.is_none() && !converted {
+        if overflow.is_none() && !converted && is_whole {
             let text = Source::Untouched {
                 body: Body::from(bytes),
                 watch: UsageWatch::default(),
@@ -395,6 +401,13 @@ fn whole(response: Response<Body>) -> (response::Parts, Source) {
             watch: UsageWatch::default(),
         },
     )
+}
+
+/// Whether a response says where its body ends other than by the end of its connection.
+fn is_framed(head: &response::Parts) -> bool {
+    head.version > Version::HTTP_11
+        || head.headers.contains_key(header::CONTENT_LENGTH)
+        || head.headers.contains_key(header::TRANSFER_ENCODING)
 }
 
 fn is_events(headers: &HeaderMap) -> bool {
