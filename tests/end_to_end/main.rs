@@ -11,15 +11,20 @@
 
 mod access;
 mod bad_input;
+mod broken_upstream;
 mod bytes;
 mod clients;
 mod commands;
 mod configs;
+mod conversion;
+mod counting;
 mod doctor;
+mod formats;
 mod forwarding;
 mod hostile;
 mod http2;
 mod ledger_faults;
+mod liveness;
 mod reload;
 mod replay_property;
 mod resilience;

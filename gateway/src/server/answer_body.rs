@@ -15,7 +15,7 @@ use tokio::time::Sleep;
 use crate::wire::convert::answer::Usage;
 use crate::wire::convert::{AnswerContext, AnswerConverter};
 use crate::wire::error::{ErrorKind, Failure};
-use crate::wire::{Aligner, UsageWatch, WireFormat};
+use crate::wire::{Aligner, Ending, UsageWatch, WireFormat};
 
 /// How long a backend may take to end its answer after the answer's last event.
 const AFTER_THE_END: Duration = Duration::from_secs(1);
@@ -37,6 +37,10 @@ pub(super) enum Source {
         body: Body,
         /// Cuts it where events end.
         aligner: Aligner,
+        /// Whether its last event has come.
+        ending: Ending,
+        /// Whether the backend says where its body ends; otherwise only the last event tells.
+        framed: bool,
         /// What it costs.
         watch: UsageWatch,
     },
@@ -126,21 +130,48 @@ impl AnswerBody {
                 }
                 None => (Bytes::new(), Some(Source::Ended(watch.usage()))),
             },
-            Source::Events { body, aligner, watch } => match ready!(poll_data(body, context)) {
+            Source::Events {
+                body,
+                aligner,
+                ending,
+                framed,
+                watch,
+            } => match ready!(poll_data(body, context)) {
                 Some(Ok(bytes)) => {
                     watch.see(&bytes);
-                    (aligner.push(bytes), None)
+                    let events = aligner.push(bytes);
+                    ending.see(&events);
+                    (events, None)
                 }
-                Some(Err(error)) if !aligner.is_between_events() => {
-                    self.source = Source::Ended(watch.usage());
-                    return Poll::Ready(Some(Err(error)));
-                }
-                // The rest of an event is of no use to anybody; that it broke is.
                 Some(Err(error)) => {
-                    let text = failure_event(self.format, broke(&error));
-                    (Bytes::from(text), Some(Source::Ended(watch.usage())))
+                    let end = if ending.is_over() {
+                        Some(Vec::new())
+                    } else {
+                        // The rest of an event is of no use to anybody; that it broke is.
+                        let broke = || broken_off(self.format, self.first_byte.is_some(), &error).into_bytes();
+                        aligner.is_between_events().then(broke)
+                    };
+                    let next = Source::Ended(watch.usage());
+                    match end {
+                        Some(end) => (Bytes::from(end), Some(next)),
+                        None => {
+                            self.source = next;
+                            return Poll::Ready(Some(Err(error)));
+                        }
+                    }
                 }
-                None => (aligner.rest(), Some(Source::Ended(watch.usage()))),
+                None if *framed => (aligner.rest(), Some(Source::Ended(watch.usage()))),
+                None => {
+                    let end = ending.completed(&aligner.rest());
+                    let next = Source::Ended(watch.usage());
+                    let error = axum::Error::new("the connection was closed before the last event");
+                    if end.is_none() && !aligner.is_between_events() {
+                        self.source = next;
+                        return Poll::Ready(Some(Err(error)));
+                    }
+                    let broke = || broken_off(self.format, self.first_byte.is_some(), &error).into_bytes();
+                    (Bytes::from(end.unwrap_or_else(broke)), Some(next))
+                }
             },
             Source::Converted { body, converter } => match ready!(poll_data(body, context)) {
                 Some(Ok(bytes)) => {
@@ -286,11 +317,19 @@ fn sign_of_life(format: WireFormat) -> &'static str {
     }
 }
 
-fn broke(error: &axum::Error) -> Failure {
-    Failure {
+/// The last event of a stream that broke off. `begun` is whether the client has seen its beginning.
+fn broken_off(format: WireFormat, begun: bool, error: &axum::Error) -> String {
+    let failure = Failure {
         kind: ErrorKind::Server,
         message: format!("the backend's stream broke off: {error}"),
+    };
+    let mut events = failure_event(format, failure);
+    if begun && format == WireFormat::Responses {
+        // It began with the backend's own `response.created`; a second one would begin another answer.
+        let last = events.trim_end().rfind("\n\n").map_or(0, |end| end + 2);
+        events.drain(..last);
     }
+    events
 }
 
 /// A failure as the last events of a stream in this format.

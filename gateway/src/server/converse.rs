@@ -87,7 +87,7 @@ async fn whole(exchange: Exchange, account: Arc<Account>, silence: std::time::Du
 /// Waits for a stream. Its head is held back until the backend's own has come, so that an error can still be one; after
 /// a while of silence the client hears that somebody is there, and what goes wrong then is said in the stream.
 async fn stream(exchange: Exchange, account: Arc<Account>, silence: std::time::Duration) -> Response<Body> {
-    let format = exchange.format;
+    let (format, context) = (exchange.format, exchange.answer_context());
     let mut running = exchange.run().boxed();
     if let Ok(exchanged) = tokio::time::timeout(silence, &mut running).await {
         account.answered(&exchanged);
@@ -96,7 +96,7 @@ async fn stream(exchange: Exchange, account: Arc<Account>, silence: std::time::D
     let waiting = Arc::clone(&account);
     let later = running.map(move |exchanged| {
         waiting.answered(&exchanged);
-        exchanged.into_events(format)
+        exchanged.into_events(format, context)
     });
     let mut response = Response::new(account.body(Source::Waiting(later.boxed()), Some(silence)));
     response.headers_mut().insert(header::CONTENT_TYPE, reply::EVENT_STREAM);

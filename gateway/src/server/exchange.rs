@@ -5,7 +5,7 @@ use axum::body::Body;
 use bytes::Bytes;
 use futures_util::future::FutureExt;
 use http::request::Parts;
-use http::{HeaderMap, Method, Response, StatusCode, header, response};
+use http::{HeaderMap, Method, Response, StatusCode, Version, header, response};
 
 use super::answer_body::{AnswerBody, Source, failure_event};
 use super::{App, headers, reply};
@@ -17,7 +17,7 @@ use crate::wire::convert::{self, AnswerContext, AnswerConverter};
 use crate::wire::error::{self, ErrorKind, Failure};
 use crate::wire::failure;
 use crate::wire::overflow::overflow;
-use crate::wire::{Aligner, Insertion, Text, UsageWatch, WireFormat};
+use crate::wire::{Aligner, Ending, Insertion, Text, UsageWatch, WireFormat};
 
 /// A backend's error is read this far; more of it is no message.
 const LONGEST_ERROR: usize = 1 << 20;
@@ -156,15 +156,12 @@ impl Exchange {
         let text = std::str::from_utf8(&body).map_err(|error| invalid(error.to_string()))?;
         let converted =
             convert::request(self.format, candidate.format, text).map_err(|error| invalid(error.to_string()))?;
-        // A route may have renamed the model; the answer names the one that was asked for.
-        let model = self
-            .model
-            .clone()
-            .and_then(|span| Text::of(std::str::from_utf8(self.body.get(span)?).ok()?));
+        let asked = self.answer_context();
         let context = AnswerContext {
-            id: self.id.clone(),
-            model: model.map_or(converted.context.model, |model| model.decode().into_owned()),
-            created: jiff::Timestamp::now().as_second(),
+            id: asked.id,
+            created: asked.created,
+            // A route may have renamed the model; the answer names the one that was asked for.
+            model: self.model.as_ref().map_or(converted.context.model, |_| asked.model),
             ..converted.context
         };
         let outgoing = Outgoing {
@@ -176,6 +173,20 @@ impl Exchange {
         Ok((outgoing, Some((converted.dropped, context))))
     }
 
+    /// What an answer that is made here says of itself.
+    pub(super) fn answer_context(&self) -> AnswerContext {
+        let model = self
+            .model
+            .clone()
+            .and_then(|span| Text::of(std::str::from_utf8(self.body.get(span)?).ok()?));
+        AnswerContext {
+            id: self.id.clone(),
+            created: jiff::Timestamp::now().as_second(),
+            model: model.map(|model| model.decode().into_owned()).unwrap_or_default(),
+            ..AnswerContext::default()
+        }
+    }
+
     /// From a backend's answer to the client's. `context` is there where the request was converted.
     async fn answer(
         &self,
@@ -184,6 +195,7 @@ impl Exchange {
         response: Response<Body>,
     ) -> (response::Parts, Source) {
         let (mut head, body) = response.into_parts();
+        let framed = is_framed(&head);
         headers::for_client(&mut head.headers);
         if !head.status.is_success() {
             return self.error(candidate, context.is_some(), head, body).await;
@@ -191,9 +203,13 @@ impl Exchange {
         let Some(context) = context else {
             let watch = UsageWatch::default();
             let source = if is_events(&head.headers) && !is_encoded(&head.headers) {
+                // More may be said in it than the backend says.
+                head.headers.remove(header::CONTENT_LENGTH);
                 Source::Events {
                     body,
                     aligner: Aligner::default(),
+                    ending: Ending::new(self.format),
+                    framed,
                     watch,
                 }
             } else {
@@ -203,21 +219,7 @@ impl Exchange {
         };
         let converter = Box::new(AnswerConverter::new(candidate.format, self.format, context));
         if is_encoded(&head.headers) {
-            let coding = head
-                .headers
-                .get(header::CONTENT_ENCODING)
-                .and_then(|value| value.to_str().ok());
-            let message = format!(
-                "the backend encodes its answer ({}), though it was asked not to",
-                coding.unwrap_or("?")
-            );
-            return whole(self.failed(
-                StatusCode::BAD_GATEWAY,
-                &Failure {
-                    kind: ErrorKind::BadGateway,
-                    message,
-                },
-            ));
+            return whole(self.failed(StatusCode::BAD_GATEWAY, &unreadable(&head.headers)));
         }
         headers::for_converted(&mut head.headers);
         if self.streamed && !is_json(&head.headers) {
@@ -290,10 +292,12 @@ impl Exchange {
                 },
             );
         }
-        let bytes = axum::body::to_bytes(body, LONGEST_ERROR).await.unwrap_or_default();
-        let text = String::from_utf8_lossy(&bytes);
+        let is_text = !is_encoded(&head.headers);
+        let read = axum::body::to_bytes(body, LONGEST_ERROR).await;
+        let (is_whole, bytes) = (read.is_ok(), read.unwrap_or_default());
+        let text = is_text.then(|| String::from_utf8_lossy(&bytes)).unwrap_or_default();
         let overflow = head.status.is_client_error().then(|| overflow(&text)).flatten();
-        if overflow.is_none() && !converted {
+        if overflow.is_none() && !converted && is_whole {
             let text = Source::Untouched {
                 body: Body::from(bytes),
                 watch: UsageWatch::default(),
@@ -347,9 +351,19 @@ impl Exchanged {
     }
 
     /// The answer as the rest of a stream whose head is sent already: an error becomes the stream's own, and a whole
-    /// answer the events that it would have been.
-    pub(super) fn into_events(self, format: WireFormat) -> Source {
+    /// answer the events that it would have been. The head has said that nothing is encoded.
+    pub(super) fn into_events(self, format: WireFormat, context: AnswerContext) -> Source {
         let Exchanged { head, source, .. } = self;
+        if is_encoded(&head.headers) {
+            let failure = match head.status.is_success() {
+                true => unreadable(&head.headers),
+                false => failure::read(head.status, ""),
+            };
+            return Source::Ready {
+                text: failure_event(format, failure),
+                usage: Usage::default(),
+            };
+        }
         if is_events(&head.headers) && head.status.is_success() {
             return source;
         }
@@ -367,7 +381,7 @@ impl Exchanged {
                     usage: Usage::default(),
                 };
             }
-            let mut converter = AnswerConverter::new(format, format, AnswerContext::default());
+            let mut converter = AnswerConverter::new(format, format, context);
             let text = converter.whole_as_stream(&text);
             Source::Ready {
                 text,
@@ -389,6 +403,13 @@ fn whole(response: Response<Body>) -> (response::Parts, Source) {
     )
 }
 
+/// Whether a response says where its body ends other than by the end of its connection.
+fn is_framed(head: &response::Parts) -> bool {
+    head.version > Version::HTTP_11
+        || head.headers.contains_key(header::CONTENT_LENGTH)
+        || head.headers.contains_key(header::TRANSFER_ENCODING)
+}
+
 fn is_events(headers: &HeaderMap) -> bool {
     content_type_is(headers, "text/event-stream")
 }
@@ -405,6 +426,20 @@ fn content_type_is(headers: &HeaderMap, name: &str) -> bool {
             .next()
             .is_some_and(|kind| kind.trim().eq_ignore_ascii_case(name))
     })
+}
+
+/// An answer that would have to be read here, and cannot be.
+fn unreadable(headers: &HeaderMap) -> Failure {
+    let coding = headers
+        .get(header::CONTENT_ENCODING)
+        .and_then(|value| value.to_str().ok());
+    Failure {
+        kind: ErrorKind::BadGateway,
+        message: format!(
+            "the backend's answer is encoded ({}) and cannot be read",
+            coding.unwrap_or("?")
+        ),
+    }
 }
 
 fn is_encoded(headers: &HeaderMap) -> bool {

@@ -9,6 +9,7 @@ mod align;
 pub mod answer;
 mod chat;
 pub mod convert;
+mod ending;
 pub mod error;
 pub mod failure;
 mod messages;
@@ -21,6 +22,7 @@ mod usage;
 use serde::Serialize;
 
 pub use align::Aligner;
+pub use ending::Ending;
 pub use prompt::{Block, BlockKind, Content, Insertion, Message, ParseError, Prompt, Role, Site};
 pub use scan::{Members, Text};
 pub use usage::UsageWatch;

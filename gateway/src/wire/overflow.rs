@@ -22,14 +22,15 @@ pub struct Overflow {
 }
 
 /// One way of saying it. The groups `prompt`, `answer`, `total` and `window` are numbers of tokens.
-const SAYINGS: [&str; 18] = [
+const SAYINGS: [&str; 19] = [
     // Anthropic
     r"prompt is too long: (?<prompt>\d+) tokens > (?<window>\d+) maximum",
     r"input length and `max_tokens` exceed context limit: (?<prompt>\d+) \+ (?<answer>\d+) > (?<window>\d+)",
-    // vLLM, before and since 0.11
+    // vLLM, before and since 0.11, and since it stops counting at the limit
     r"maximum context length is (?<window>\d+) tokens.*?\((?<prompt>\d+) in the messages, (?<answer>\d+) in the completion\)",
     r"too large: (?<answer>\d+)\. .*maximum context length is (?<window>\d+) tokens and your request has (?<prompt>\d+) input tokens",
     r"passed (?<prompt>\d+) input tokens and requested (?<answer>\d+) output tokens.*context length is only (?<window>\d+)",
+    r"maximum context length is (?<window>\d+) tokens.*you requested (?<answer>\d+) output tokens and your prompt contains (?:at least )?(?<prompt>\d+) input tokens",
     r"prompt \(length (?<prompt>\d+)\) is longer than the maximum model length of (?<window>\d+)",
     // OpenAI and those that repeat its words
     r"maximum context length is (?<window>\d+) tokens.*?(?:resulted in|requested) (?:about )?(?<prompt>\d+) tokens",
@@ -146,7 +147,7 @@ mod tests {
     type Saying = (&'static str, Option<u64>, Option<u64>, Option<u64>);
 
     /// What backends say, with the prompt, the answer and the window that are in it.
-    const SAID: [Saying; 18] = [
+    const SAID: [Saying; 19] = [
         (
             "prompt is too long: 208310 tokens > 200000 maximum",
             Some(208_310),
@@ -175,6 +176,12 @@ mod tests {
             "You passed 5001 input tokens and requested 1 output tokens. However, the model's context length is only 4096 tokens, resulting in a maximum input length of 4095 tokens.",
             Some(5001),
             Some(1),
+            Some(4096),
+        ),
+        (
+            "This model's maximum context length is 4096 tokens. However, you requested 100 output tokens and your prompt contains at least 3997 input tokens, for a total of at least 4097 tokens. Please reduce the length of the input prompt or the number of requested output tokens.",
+            Some(3997),
+            Some(100),
             Some(4096),
         ),
         (

@@ -6,13 +6,13 @@ use super::{Recorded, Reply};
 #[must_use]
 pub fn ok(request: &Recorded) -> Reply {
     let path = request.target.split('?').next().unwrap_or_default();
-    let streamed = wants_stream(&request.body);
+    let wants_stream = wants_stream(&request.body);
     match (request.method.as_str(), path) {
-        ("POST", "/v1/chat/completions") if streamed => events(CHAT_EVENTS),
+        ("POST", "/v1/chat/completions") if wants_stream => events(streamed(path)),
         ("POST", "/v1/chat/completions") => Reply::json(200, CHAT),
-        ("POST", "/v1/messages") if streamed => events(MESSAGES_EVENTS),
+        ("POST", "/v1/messages") if wants_stream => events(streamed(path)),
         ("POST", "/v1/messages") => Reply::json(200, MESSAGES),
-        ("POST", "/v1/responses") if streamed => events(RESPONSES_EVENTS),
+        ("POST", "/v1/responses") if wants_stream => events(streamed(path)),
         ("POST", "/v1/responses") => Reply::json(200, RESPONSES),
         ("POST", "/v1/messages/count_tokens") => Reply::json(200, r#"{"input_tokens":7}"#),
         ("POST", "/v1/embeddings") => Reply::json(
@@ -41,6 +41,20 @@ pub fn wants_stream(body: &[u8]) -> bool {
         .collect();
     let needle = br#""stream":true"#;
     dense.windows(needle.len()).any(|window| window == needle)
+}
+
+/// The stream that answers a conversation request at this path.
+///
+/// # Panics
+/// Where there is no conversation at this path.
+#[must_use]
+pub fn streamed(path: &str) -> &'static str {
+    match path {
+        "/v1/chat/completions" => CHAT_EVENTS,
+        "/v1/messages" => MESSAGES_EVENTS,
+        "/v1/responses" => RESPONSES_EVENTS,
+        _ => panic!("no conversation at {path}"),
+    }
 }
 
 fn events(text: &str) -> Reply {

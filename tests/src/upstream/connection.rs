@@ -23,6 +23,7 @@ pub(super) fn serve(socket: TcpStream, number: usize, shared: &Shared) -> Result
         match kind {
             Kind::Whole { status, headers, body } => write_whole(&socket, &request, status, &headers, &body)?,
             Kind::Scripted(script) => script.play(&socket)?,
+            Kind::Raw(bytes) => (&socket).write_all(&bytes)?,
             Kind::Hangup => {}
         }
         if close {

@@ -49,6 +49,7 @@ pub(crate) enum Kind {
         body: Vec<u8>,
     },
     Scripted(Script),
+    Raw(Vec<u8>),
     Hangup,
 }
 
@@ -86,6 +87,15 @@ impl Reply {
     pub fn scripted(script: Script) -> Reply {
         Reply {
             kind: Kind::Scripted(script),
+            close: true,
+        }
+    }
+
+    /// Writes these bytes, head and all, and closes the connection.
+    #[must_use]
+    pub fn raw(bytes: impl Into<Vec<u8>>) -> Reply {
+        Reply {
+            kind: Kind::Raw(bytes.into()),
             close: true,
         }
     }

@@ -48,9 +48,14 @@ impl Control {
 
     /// Sends a status and an event stream's headers.
     pub fn head(&self, status: u16) {
-        let headers = [("content-type", "text/event-stream"), ("transfer-encoding", "chunked")];
-        let owned = headers.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        self.step(Step::Head(status, owned.to_vec()));
+        self.head_with(status, &[("content-type", "text/event-stream")]);
+    }
+
+    /// Sends a status and these headers; the body comes in chunks.
+    pub fn head_with(&self, status: u16, headers: &[(&str, &str)]) {
+        let headers = headers.iter().chain(&[("transfer-encoding", "chunked")]);
+        let owned = headers.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        self.step(Step::Head(status, owned.collect()));
     }
 
     /// Sends bytes of the body, as one chunk.

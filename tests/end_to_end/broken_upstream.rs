@@ -1,0 +1,472 @@
+//! A backend that sends what is no answer, or breaks off anywhere: the client is always brought to an end that its format
+//! knows, and the gateway goes on.
+
+use std::sync::{Arc, Mutex};
+
+use muninn_tests::http::Response;
+use muninn_tests::{Gateway, Recorded, Reply, TestEnv, Upstream, answers};
+
+use crate::MUNINN;
+use crate::formats::{ALL, Format, Turn, all_pairs, backend, pairs};
+use crate::stage::error_message;
+
+type Answering = dyn Fn(&Recorded) -> Reply + Send + Sync;
+
+/// A gateway before one backend for each format, all of which answer as they are told.
+struct Broken {
+    answer: Arc<Mutex<Arc<Answering>>>,
+    gateway: Gateway,
+    _upstream: Upstream,
+    _env: TestEnv,
+}
+
+impl Broken {
+    fn new() -> Broken {
+        let answer: Arc<Mutex<Arc<Answering>>> = Arc::new(Mutex::new(Arc::new(answers::ok)));
+        let upstream = Upstream::start_with({
+            let answer = Arc::clone(&answer);
+            move |request| {
+                let answer = Arc::clone(&*answer.lock().unwrap());
+                answer(request)
+            }
+        });
+        let env = TestEnv::new(MUNINN);
+        let backends = ALL.map(|format| {
+            let name = format.dialect();
+            let route = format!("[[routes]]\nmodel = \"{name}\"\nbackend = \"{name}\"\n");
+            (backend(name, &upstream.url(), format) + "retries = 0\n", route)
+        });
+        let (backends, routes): (Vec<_>, Vec<_>) = backends.into_iter().unzip();
+        let limits = "[limits]\ncircuit_failures = 0\n";
+        env.write_config(&format!("{}{}{limits}", backends.concat(), routes.concat()));
+        let root = env.repository("demo", &[]);
+        let gateway = env.serve(&root, &[]);
+        Broken {
+            answer,
+            gateway,
+            _upstream: upstream,
+            _env: env,
+        }
+    }
+
+    fn answer_with(&self, answer: impl Fn(&Recorded) -> Reply + Send + Sync + 'static) {
+        *self.answer.lock().unwrap() = Arc::new(answer);
+    }
+
+    fn body(client: Format, spoken: Format, streamed: bool) -> String {
+        client.request(spoken.dialect(), streamed, &[Turn::User("hello".to_owned())])
+    }
+
+    fn ask(&self, client: Format, spoken: Format, streamed: bool) -> Response {
+        let body = Broken::body(client, spoken, streamed);
+        self.gateway.post(client.path(), &[], body.as_bytes())
+    }
+
+    fn assert_lives(&mut self) {
+        assert!(self.gateway.is_running(), "{}", self.gateway.stderr());
+        assert!(!self.gateway.stderr().contains("panicked"), "{}", self.gateway.stderr());
+        self.answer_with(answers::ok);
+        for (client, spoken) in all_pairs() {
+            assert_eq!(client.read_stream(&self.ask(client, spoken, true).text()).text, "ok");
+        }
+    }
+
+    /// The most memory that the gateway has ever held, in megabytes.
+    #[cfg(target_os = "linux")]
+    fn peak_memory(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.gateway.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1024
+    }
+}
+
+/// Panics unless the answer is a complete one, or an error that the client's format knows.
+fn assert_well_formed(client: Format, response: &Response, how: &str) {
+    if response.status != 200 {
+        assert_eq!(response.headers.get("content-type"), Some("application/json"), "{how}");
+        assert!(response.status >= 400, "{how}");
+        assert!(!error_message(client.path(), response).is_empty(), "{how}");
+    } else if response.headers.get("content-type") == Some("text/event-stream") {
+        let answer = client.read_stream(&response.text());
+        assert!(answer.failed.is_some() || answer.text == "ok", "{how}: {answer:?}");
+    } else {
+        client.read_whole(&response.json());
+    }
+}
+
+/// What no client can read as an answer, with the content type that it comes with.
+fn nonsense() -> Vec<(&'static str, &'static str, Vec<u8>)> {
+    let events = "text/event-stream";
+    let json = "application/json";
+    let html = b"<html><body>Please log in.</body></html>".to_vec();
+    let error = br#"{"error":{"message":"the model has crashed","type":"server_error","code":500}}"#.to_vec();
+    vec![
+        ("garbage", events, b"\xff\xfe\x00\x01 not a stream\n\n\x80".to_vec()),
+        ("garbage as JSON", json, b"\xff\xfe{".to_vec()),
+        ("a page", "text/html; charset=utf-8", html.clone()),
+        ("a page called JSON", json, html.clone()),
+        ("a page called a stream", events, html),
+        ("nothing", events, Vec::new()),
+        ("no JSON", json, Vec::new()),
+        ("an empty object", json, b"{}".to_vec()),
+        ("an empty list", json, b"[]".to_vec()),
+        ("null", json, b"null".to_vec()),
+        ("an error that says 200", json, error.clone()),
+        (
+            "an error in a stream",
+            events,
+            [b"data: ", &error[..], b"\n\n"].concat(),
+        ),
+        (
+            "events of nothing",
+            events,
+            b"data: {}\n\ndata: []\n\ndata: null\n\ndata: 1\n\ndata: {\n\n".to_vec(),
+        ),
+        ("deep", json, "[".repeat(100_000).into_bytes()),
+        (
+            "deep events",
+            events,
+            format!("data: {}\n\n", "[".repeat(100_000)).into_bytes(),
+        ),
+        (
+            "wrong shapes",
+            events,
+            [
+                r#"{"choices":{"delta":3}}"#,
+                r#"{"choices":[[]]}"#,
+                r#"{"choices":[{"delta":{"tool_calls":[{"index":-1}]}}]}"#,
+                r#"{"type":"message_start"}"#,
+                r#"{"type":"content_block_delta","index":99,"delta":{"type":"text_delta","text":"x"}}"#,
+                r#"{"type":"response.output_text.delta","output_index":18446744073709551615,"delta":4}"#,
+            ]
+            .map(|data| format!("data: {data}\n\n"))
+            .concat()
+            .into_bytes(),
+        ),
+    ]
+}
+
+#[test]
+fn nonsense_is_an_error_to_a_client_of_another_format() {
+    let mut broken = Broken::new();
+    for (name, content_type, body) in nonsense() {
+        broken.answer_with(move |_| Reply::new(200, content_type, body.clone()));
+        for (client, spoken) in pairs() {
+            for streamed in [false, true] {
+                let response = broken.ask(client, spoken, streamed);
+                let how = format!(
+                    "{name}, {client:?} -> {spoken:?}, streamed: {streamed}: {}",
+                    response.text()
+                );
+                assert_well_formed(client, &response, &how);
+                let failed = response.status >= 400 || client.read_stream(&response.text()).failed.is_some();
+                assert!(failed, "{how}");
+                if name.starts_with("an error") && (streamed || content_type == "application/json") {
+                    assert!(response.text().contains("the model has crashed"), "{how}");
+                }
+            }
+        }
+    }
+    broken.assert_lives();
+}
+
+#[test]
+fn nonsense_is_passed_on_where_nothing_is_converted() {
+    let mut broken = Broken::new();
+    for (name, content_type, body) in nonsense() {
+        let sent = body.clone();
+        broken.answer_with(move |_| Reply::new(200, content_type, body.clone()));
+        for format in ALL {
+            for streamed in [false, true] {
+                let response = broken.ask(format, format, streamed);
+                assert_eq!((response.status, &response.body), (200, &sent), "{name}, {format:?}");
+            }
+        }
+    }
+    broken.assert_lives();
+}
+
+#[test]
+fn a_stream_of_another_content_type_is_read_all_the_same() {
+    let mut broken = Broken::new();
+    broken.answer_with(|request| Reply::new(200, "text/plain", of_path(request).streamed_call()));
+    for (client, spoken) in pairs() {
+        let answer = client.read_stream(&broken.ask(client, spoken, true).text());
+        assert_eq!(
+            (answer.calls.len(), answer.failed),
+            (1, None),
+            "{client:?} -> {spoken:?}"
+        );
+    }
+    broken.assert_lives();
+}
+
+#[test]
+fn what_is_compressed_is_passed_on_or_refused() {
+    let mut broken = Broken::new();
+    let body = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03 compressed";
+    for status in [200, 400, 503] {
+        for content_type in ["text/event-stream", "application/json"] {
+            broken.answer_with(move |_| Reply::new(status, content_type, &body[..]).header("content-encoding", "gzip"));
+            for (client, spoken) in all_pairs() {
+                for streamed in [false, true] {
+                    let response = broken.ask(client, spoken, streamed);
+                    let how = format!("{client:?} -> {spoken:?}: {}", response.text());
+                    if client == spoken {
+                        assert_eq!(response.headers.get("content-encoding"), Some("gzip"), "{how}");
+                        assert_eq!((response.status, &response.body[..]), (status, &body[..]), "{how}");
+                    } else {
+                        assert_eq!(response.headers.get("content-encoding"), None, "{how}");
+                        assert_eq!(response.status, if status == 200 { 502 } else { status }, "{how}");
+                        assert_well_formed(client, &response, &how);
+                        assert!(
+                            !response.text().contains("compressed") && !response.text().contains('\u{fffd}'),
+                            "{how}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+    broken.assert_lives();
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn ten_megabytes_without_a_line_end_do_not_fill_the_memory() {
+    let mut broken = Broken::new();
+    broken.assert_lives();
+    let before = broken.peak_memory();
+    broken.answer_with(|request| {
+        let kind = if answers::wants_stream(&request.body) {
+            "text/event-stream"
+        } else {
+            "application/json"
+        };
+        Reply::new(200, kind, vec![b'x'; 10 << 20])
+    });
+    for (client, spoken) in all_pairs() {
+        for streamed in [false, true] {
+            let response = broken.ask(client, spoken, streamed);
+            let how = format!("{client:?} -> {spoken:?}, streamed: {streamed}");
+            if client == spoken {
+                assert_eq!(response.body.len(), 10 << 20, "{how}");
+            } else {
+                assert!(response.body.len() < 4096, "{how}");
+                assert_well_formed(client, &response, &how);
+            }
+        }
+    }
+    let grown = broken.peak_memory() - before;
+    assert!(grown < 80, "18 answers of 10 MB took {grown} MB");
+    broken.assert_lives();
+}
+
+fn of_path(request: &Recorded) -> Format {
+    ALL.into_iter().find(|format| format.path() == request.target).unwrap()
+}
+
+/// How a backend says where its answer ends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Framing {
+    Chunked,
+    Length,
+    /// By closing the connection: then only the last event tells that it was all.
+    Close,
+}
+
+fn raw(framing: Framing, body: &str) -> Vec<u8> {
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n";
+    match framing {
+        Framing::Chunked => {
+            let chunks = body
+                .split_inclusive("\n\n")
+                .map(|event| format!("{:x}\r\n{event}\r\n", event.len()));
+            let chunks: String = chunks.collect();
+            format!("{head}transfer-encoding: chunked\r\n\r\n{chunks}0\r\n\r\n")
+        }
+        Framing::Length => format!("{head}content-length: {}\r\n\r\n{body}", body.len()),
+        Framing::Close => format!("{head}connection: close\r\n\r\n{body}"),
+    }
+    .into_bytes()
+}
+
+/// Breaks the backend's connection off at every byte of its answer, to a client of its own format and to one of the
+/// others, which take turns.
+fn break_off_everywhere(spoken: Format, framing: Framing) {
+    let mut broken = Broken::new();
+    let answer = raw(framing, answers::streamed(spoken.path()));
+    let body_at = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n").unwrap() + 4;
+    let others: Vec<_> = ALL.into_iter().filter(|client| *client != spoken).collect();
+    for at in 0..=answer.len() {
+        let cut = answer[..at].to_vec();
+        broken.answer_with(move |_| Reply::raw(cut.clone()));
+        for client in [spoken, others[at % 2]] {
+            let response = broken.ask(client, spoken, true);
+            let how = format!(
+                "{client:?} -> {spoken:?}, {framing:?}, {at} of {}: {}",
+                answer.len(),
+                response.text()
+            );
+            assert_eq!(response.status, if at < body_at { 502 } else { 200 }, "{how}");
+            assert_well_formed(client, &response, &how);
+            if at == answer.len() {
+                assert_eq!(client.read_stream(&response.text()).failed, None, "{how}");
+            }
+        }
+    }
+    broken.assert_lives();
+}
+
+#[test]
+fn a_chat_backend_that_breaks_off_anywhere_leaves_a_well_formed_stream() {
+    break_off_everywhere(Format::Chat, Framing::Chunked);
+}
+
+#[test]
+fn a_messages_backend_that_breaks_off_anywhere_leaves_a_well_formed_stream() {
+    break_off_everywhere(Format::Messages, Framing::Chunked);
+}
+
+#[test]
+fn a_responses_backend_that_breaks_off_anywhere_leaves_a_well_formed_stream() {
+    break_off_everywhere(Format::Responses, Framing::Length);
+}
+
+#[test]
+fn a_backend_whose_streams_end_with_the_connection_leaves_a_well_formed_one_too() {
+    break_off_everywhere(Format::Chat, Framing::Close);
+    break_off_everywhere(Format::Messages, Framing::Close);
+}
+
+#[test]
+fn a_whole_answer_that_breaks_off_is_no_answer() {
+    let mut broken = Broken::new();
+    for (client, spoken) in pairs() {
+        let whole = spoken.whole_call();
+        let answer = format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{whole}",
+            whole.len()
+        );
+        for at in (0..answer.len()).step_by(29) {
+            let cut = answer.as_bytes()[..at].to_vec();
+            broken.answer_with(move |_| Reply::raw(cut.clone()));
+            let response = broken.ask(client, spoken, false);
+            assert_eq!(response.status, 502, "{client:?} -> {spoken:?} at {at}");
+            assert_well_formed(client, &response, "broken off");
+        }
+    }
+    broken.assert_lives();
+}
+
+#[test]
+fn an_error_that_is_too_long_or_breaks_off_is_still_an_error() {
+    let mut broken = Broken::new();
+    let long = format!(
+        r#"{{"error":{{"message":"{}","type":"x","code":"y"}}}}"#,
+        "x".repeat(3 << 20)
+    );
+    let head = |length: usize| {
+        format!(
+            "HTTP/1.1 400 Bad\r\ncontent-type: application/json\r\nretry-after: 3\r\ncontent-length: {length}\r\n\r\n"
+        )
+    };
+    let cut = head(1000) + r#"{"error":{"message":"half"#;
+    for answer in [head(long.len()) + &long, cut] {
+        broken.answer_with(move |_| Reply::raw(answer.clone()));
+        for (client, spoken) in all_pairs() {
+            for streamed in [false, true] {
+                let response = broken.ask(client, spoken, streamed);
+                let how = format!("{client:?} -> {spoken:?}");
+                assert_eq!(
+                    (response.status, response.headers.get("retry-after")),
+                    (400, Some("3")),
+                    "{how}"
+                );
+                assert!(response.body.len() < 2 << 20 || response.body.len() > 3 << 20, "{how}");
+                assert_well_formed(client, &response, &how);
+            }
+        }
+    }
+    broken.assert_lives();
+}
+
+/// What servers say of a prompt that is too long: status, body, the prompt's tokens and the window.
+const OVERFLOWS: [(u16, &str, u64, u64); 4] = [
+    (
+        400,
+        r#"{"error":{"message":"This model's maximum context length is 4096 tokens. However, you requested 100 output tokens and your prompt contains at least 5001 input tokens, for a total of at least 5101 tokens. Please reduce the length of the input prompt or the number of requested output tokens.","type":"BadRequestError","param":"input_tokens","code":400}}"#,
+        5001,
+        4096,
+    ),
+    (
+        400,
+        r#"{"error":{"code":400,"message":"request (9000 tokens) exceeds the available context size (8192 tokens), try increasing it","type":"exceed_context_size_error","n_prompt_tokens":9000,"n_ctx":8192}}"#,
+        9000,
+        8192,
+    ),
+    (
+        400,
+        r#"{"error":{"message":"This model's maximum context length is 128000 tokens. However, your messages resulted in 150000 tokens. Please reduce the length of the messages.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}"#,
+        150_000,
+        128_000,
+    ),
+    (
+        400,
+        r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 208310 tokens > 200000 maximum"}}"#,
+        208_310,
+        200_000,
+    ),
+];
+
+#[test]
+fn a_prompt_that_is_too_long_is_told_in_the_words_by_which_clients_compact() {
+    let mut broken = Broken::new();
+    for (status, error, prompt, window) in OVERFLOWS {
+        broken.answer_with(move |_| Reply::json(status, error));
+        for (client, spoken) in all_pairs() {
+            for streamed in [false, true] {
+                let response = broken.ask(client, spoken, streamed);
+                let how = format!("{client:?} -> {spoken:?}: {}", response.text());
+                assert_eq!(response.status, 400, "{how}");
+                let error = &response.json()["error"];
+                match client {
+                    Format::Messages => {
+                        let expected = format!("prompt is too long: {prompt} tokens > {window} maximum");
+                        assert_eq!(
+                            (&error["message"], &error["type"]),
+                            (&expected.into(), &"invalid_request_error".into()),
+                            "{how}"
+                        );
+                    }
+                    Format::Chat | Format::Responses => {
+                        assert_eq!(error["code"], "context_length_exceeded", "{how}");
+                        let message = error["message"].as_str().unwrap();
+                        assert!(
+                            message.contains(&prompt.to_string()) && message.contains(&window.to_string()),
+                            "{how}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+    broken.assert_lives();
+}
+
+#[test]
+fn other_mistakes_stay_as_the_backend_told_them() {
+    let mut broken = Broken::new();
+    let error = r#"{ "error" : {"message":"max_tokens must be at least 1","type":"BadRequestError","param":null,"code":400}, "x":1.0}"#;
+    broken.answer_with(move |_| Reply::json(400, error));
+    for (client, spoken) in all_pairs() {
+        let response = broken.ask(client, spoken, false);
+        assert_eq!(response.status, 400);
+        if client == spoken {
+            assert_eq!(response.text(), error);
+        } else {
+            assert_eq!(error_message(client.path(), &response), "max_tokens must be at least 1");
+        }
+    }
+    broken.assert_lives();
+}

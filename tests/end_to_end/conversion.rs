@@ -1,0 +1,338 @@
+//! A client of each format in front of a backend that speaks only another one: neither can tell.
+
+use std::collections::BTreeMap;
+
+use muninn_tests::http::Response;
+use muninn_tests::{Gateway, Recorded, Reply, TestEnv, Upstream};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::MUNINN;
+use crate::formats::{ALL, ARGUMENTS, Answer, Format, TOOL, Turn, WORDS, all_pairs, backend, call, pairs};
+use crate::stage::{FILES, QUESTION};
+
+const OPEN: &str = "<muninn-context>";
+const CLOSE: &str = "</muninn-context>";
+const SECOND: &str = "How does parse_invoice read an Invoice from a line?";
+
+/// A gateway whose index is ready, with this configuration.
+fn serve(config: &str) -> (TestEnv, Gateway) {
+    let env = TestEnv::new(MUNINN);
+    env.write_config(&format!("[context]\ndeadline_ms = 20000\n{config}"));
+    let root = env.repository("demo", &FILES);
+    let gateway = env.serve(&root, &[]);
+    gateway.wait_ready();
+    (env, gateway)
+}
+
+/// A gateway before one backend that speaks only `spoken`, answers with a call, and has a second name for the model.
+fn convert_to(spoken: Format) -> (Upstream, TestEnv, Gateway) {
+    let upstream = Upstream::start_with(call);
+    let route = "[[routes]]\nmodel = \"asked-*\"\nbackend = \"b\"\nrename = \"sent-*\"\n";
+    let config = format!("{}{route}", backend("b", &upstream.url(), spoken));
+    let (env, gateway) = serve(&config);
+    (upstream, env, gateway)
+}
+
+fn user(words: &str) -> Turn {
+    Turn::User(words.to_owned())
+}
+
+fn ask(gateway: &Gateway, client: Format, session: &str, body: &str) -> Response {
+    let response = gateway.post(client.path(), &[("x-session-id", session)], body.as_bytes());
+    assert_eq!(response.status, 200, "{client:?}: {}", response.text());
+    response
+}
+
+fn read(client: Format, response: &Response) -> Answer {
+    if response.headers.get("content-type") == Some("text/event-stream") {
+        client.read_stream(&response.text())
+    } else {
+        assert_eq!(response.headers.get("content-type"), Some("application/json"));
+        client.read_whole(&response.json())
+    }
+}
+
+/// The turns of a body as they stand in it.
+fn conversation(format: Format, body: &[u8]) -> Vec<String> {
+    let members: BTreeMap<String, &RawValue> = serde_json::from_slice(body).unwrap();
+    let turns: Vec<&RawValue> = serde_json::from_str(members[format.conversation()].get()).unwrap();
+    turns.into_iter().map(|turn| turn.get().to_owned()).collect()
+}
+
+/// The text of the turns of a role, each turn's parts joined.
+fn words_of_users(format: Format, body: &[u8]) -> Vec<String> {
+    let turns = conversation(format, body);
+    let turns = turns.iter().map(|turn| serde_json::from_str::<Value>(turn).unwrap());
+    turns
+        .filter(|turn| turn["role"] == "user")
+        .map(|turn| match &turn["content"] {
+            Value::String(words) => words.clone(),
+            parts => parts
+                .as_array()
+                .unwrap()
+                .iter()
+                .filter_map(|part| part["text"].as_str())
+                .collect(),
+        })
+        .filter(|words: &String| !words.is_empty())
+        .collect()
+}
+
+/// Panics unless a user's turn is the question and one block right after it.
+fn assert_one_block_after(question: &str, words: &str) {
+    let block = words
+        .strip_prefix(question)
+        .unwrap_or_else(|| panic!("not first: {words}"))
+        .trim();
+    assert!(block.starts_with(OPEN) && block.ends_with(CLOSE), "{words}");
+    assert_eq!(block.matches(OPEN).count(), 1, "{words}");
+}
+
+fn assert_called(client: Format, answer: &Answer) {
+    assert_eq!((answer.text.as_str(), &answer.failed), (WORDS, &None), "{client:?}");
+    assert_eq!(answer.calls.len(), 1, "{client:?}: {answer:?}");
+    let (_, name, arguments) = &answer.calls[0];
+    assert_eq!((name.as_str(), arguments.as_str()), (TOOL, ARGUMENTS), "{client:?}");
+    assert_eq!(answer.stop, client.stopped_for_a_call());
+}
+
+#[test]
+fn each_backend_gets_its_own_format_and_each_client_its_own_answer() {
+    for spoken in ALL {
+        let (upstream, env, gateway) = convert_to(spoken);
+        for (client, _) in pairs().filter(|(_, other)| *other == spoken) {
+            for (model, sent_as, streamed) in [("mock-1", "mock-1", false), ("asked-x", "sent-x", true)] {
+                let body = client.request(model, streamed, &[user(QUESTION)]);
+                let response = ask(&gateway, client, &format!("{client:?}-{model}"), &body);
+                let how = format!("{client:?} -> {spoken:?}, {model}");
+                assert_eq!(response.outcome(), "injected", "{how}");
+                let recorded = upstream.last();
+                assert_eq!(
+                    (recorded.method.as_str(), recorded.target.as_str()),
+                    ("POST", spoken.path()),
+                    "{how}"
+                );
+                let words = words_of_users(spoken, &recorded.body);
+                assert_eq!(words.len(), 1, "{how}: {words:?}");
+                assert_one_block_after(QUESTION, &words[0]);
+                assert_eq!(recorded.text().matches(OPEN).count(), 1, "{how}");
+                let seen: Value = serde_json::from_slice(&recorded.body).unwrap();
+                assert_eq!(seen["model"], sent_as, "{how}");
+                assert_eq!(seen["stream"].as_bool().unwrap_or_default(), streamed, "{how}");
+                assert_eq!(seen["frobnication"], Value::Null, "{how}");
+                assert!(
+                    recorded.text().contains("Be brief.") && recorded.text().contains("Looks."),
+                    "{how}"
+                );
+
+                let answer = read(client, &response);
+                assert_eq!(
+                    response.headers.get("content-type") == Some("text/event-stream"),
+                    streamed,
+                    "{how}"
+                );
+                assert_eq!(answer.model, model, "{how}");
+                assert_called(client, &answer);
+
+                let dropped = response.headers.get("x-muninn-dropped").unwrap_or_default();
+                assert!(dropped.contains("frobnication"), "{how}: {dropped}");
+                let why = muninn_tests::why(&env, response.request_id());
+                assert_eq!(
+                    (&why["spoken"], &why["backend"]),
+                    (&spoken.dialect().into(), &"b".into()),
+                    "{how}: {why}"
+                );
+                assert!(why["dropped"].to_string().contains("frobnication"), "{how}: {why}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_chat_backend_is_asked_for_the_usage_that_the_client_is_told() {
+    let (upstream, _env, gateway) = convert_to(Format::Chat);
+    let body = Format::Messages.request("mock-1", true, &[user("hello")]);
+    let response = ask(&gateway, Format::Messages, "s", &body);
+    let seen: Value = serde_json::from_slice(&upstream.last().body).unwrap();
+    assert_eq!(seen["stream_options"]["include_usage"], true);
+    assert!(response.text().contains(r#""output_tokens":5"#), "{}", response.text());
+}
+
+#[test]
+fn headers_are_those_of_the_backends_api() {
+    let sent = [
+        ("anthropic-version", "2099-01-01"),
+        ("anthropic-beta", "interleaved-thinking-2025-05-14"),
+        ("openai-beta", "responses=v1"),
+        ("accept-encoding", "gzip, br"),
+        ("x-api-key", "sk-local-0123456789"),
+        ("x-muninn-context", "off"),
+        ("x-claude-code-session-id", "s"),
+        ("user-agent", "claude-cli/2.1.0"),
+    ];
+    for (client, spoken) in pairs() {
+        let upstream = Upstream::start_with(call);
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(&file, "dummy-key\n").unwrap();
+        let key = format!("key_file = {:?}\n", file.path());
+        let (_env, gateway) = serve(&[backend("b", &upstream.url(), spoken), key].concat());
+        let body = client.request("mock-1", false, &[user("hello")]);
+        assert_eq!(gateway.post(client.path(), &sent, body.as_bytes()).status, 200);
+        let headers = upstream.last().headers;
+        let how = format!("{client:?} -> {spoken:?}: {headers:?}");
+        let (version, x_api_key, bearer) = match spoken {
+            Format::Messages => (Some("2023-06-01"), Some("dummy-key"), None),
+            Format::Chat | Format::Responses => (None, None, Some("Bearer dummy-key")),
+        };
+        assert_eq!(headers.get("anthropic-version"), version, "{how}");
+        assert_eq!(headers.get("x-api-key"), x_api_key, "{how}");
+        assert_eq!(headers.get("authorization"), bearer, "{how}");
+        for name in ["anthropic-beta", "openai-beta"] {
+            assert_eq!(headers.get(name), None, "{how}");
+        }
+        assert_eq!(headers.all("accept-encoding"), ["identity"], "{how}");
+        assert_eq!(headers.all("content-type"), ["application/json"], "{how}");
+        assert_eq!(headers.get("user-agent"), Some("claude-cli/2.1.0"), "{how}");
+        let length = upstream.last().body.len().to_string();
+        assert_eq!(headers.all("content-length"), [length.as_str()], "{how}");
+        assert!(
+            headers
+                .0
+                .iter()
+                .all(|(name, _)| !name.to_ascii_lowercase().starts_with("x-muninn-")),
+            "{how}"
+        );
+    }
+}
+
+#[test]
+fn a_conversation_that_goes_on_extends_the_prompt_that_the_backend_had() {
+    for spoken in ALL {
+        let (upstream, _env, gateway) = convert_to(spoken);
+        for (client, _) in pairs().filter(|(_, other)| *other == spoken) {
+            let how = format!("{client:?} -> {spoken:?}");
+            let session = format!("{client:?}");
+            let first = ask(
+                &gateway,
+                client,
+                &session,
+                &client.request("mock-1", true, &[user(QUESTION)]),
+            );
+            let answer = read(client, &first);
+            let earlier = upstream.last();
+            let id = answer.calls[0].0.clone();
+            let mut turns = vec![user(QUESTION), Turn::Called(id.clone()), Turn::Result(id)];
+            let response = ask(&gateway, client, &session, &client.request("mock-1", true, &turns));
+            assert_eq!(response.outcome(), "replayed", "{how}");
+            let middle = upstream.last();
+            turns.push(user(SECOND));
+            let response = ask(&gateway, client, &session, &client.request("mock-1", true, &turns));
+            assert_eq!(response.outcome(), "injected", "{how}");
+            let later = upstream.last();
+            assert_extends(spoken, &earlier, &middle, &how);
+            assert_extends(spoken, &middle, &later, &how);
+            let words = words_of_users(spoken, &later.body);
+            assert_one_block_after(QUESTION, &words[0]);
+            assert_one_block_after(SECOND, words.last().unwrap());
+        }
+    }
+}
+
+/// Panics unless the later prompt begins with the earlier one, byte for byte. A later message may go on where the last of
+/// the earlier ones ended, since one format knows results and words in one message and another does not.
+fn assert_extends(spoken: Format, earlier: &Recorded, later: &Recorded, how: &str) {
+    let (before, after) = (conversation(spoken, &earlier.body), conversation(spoken, &later.body));
+    assert!(after.len() >= before.len(), "{how}: {before:#?} {after:#?}");
+    let (last, whole) = before.split_last().unwrap();
+    assert_eq!(whole, &after[..whole.len()], "{how}");
+    let last = last.trim_end_matches(['}', ']', '"']);
+    assert!(
+        after[whole.len()].starts_with(last),
+        "{how}: {last} is not what {} begins with",
+        after[whole.len()]
+    );
+    let beside = |body: &[u8]| {
+        let mut body: Value = serde_json::from_slice(body).unwrap();
+        body.as_object_mut().unwrap().remove(spoken.conversation());
+        body
+    };
+    assert_eq!(
+        beside(&earlier.body),
+        beside(&later.body),
+        "{how}: system and tools stand before the conversation"
+    );
+}
+
+#[test]
+fn a_session_that_moves_to_another_backend_keeps_its_blocks() {
+    for (client, spoken) in pairs() {
+        let (native, other) = (Upstream::start_with(call), Upstream::start_with(call));
+        let routes = "[[routes]]\nmodel = \"first\"\nbackend = \"a\"\n[[routes]]\nmodel = \"then\"\nbackend = \"b\"\n";
+        let backends = [backend("a", &native.url(), client), backend("b", &other.url(), spoken)];
+        let (_env, gateway) = serve(&format!("{}{routes}", backends.concat()));
+        let how = format!("{client:?} -> {spoken:?}");
+        let first = ask(
+            &gateway,
+            client,
+            "s",
+            &client.request("first", false, &[user(QUESTION)]),
+        );
+        let id = read(client, &first).calls[0].0.clone();
+        let given = words_of_users(client, &native.last().body).remove(0);
+        let turns = [
+            user(QUESTION),
+            Turn::Called(id.clone()),
+            Turn::Result(id),
+            user("Thanks a lot."),
+        ];
+        ask(&gateway, client, "s", &client.request("then", false, &turns));
+        let words = words_of_users(spoken, &other.last().body);
+        assert_one_block_after(QUESTION, &words[0]);
+        let block = |words: &str| words[words.find(OPEN).unwrap()..].trim_end().to_owned();
+        assert_eq!(block(&words[0]), block(&given), "{how}");
+    }
+}
+
+#[test]
+fn a_fallback_may_speak_another_format() {
+    for (client, spoken) in pairs() {
+        let first = Upstream::start_with(|_| Reply::json(500, r#"{"error":{"message":"not now"}}"#));
+        let fallback = Upstream::start_with(call);
+        let config = [
+            backend("a", &first.url(), client),
+            "fallbacks = [\"b\"]\n".to_owned(),
+            backend("b", &fallback.url(), spoken),
+        ];
+        let (env, gateway) = serve(&config.concat());
+        for streamed in [false, true] {
+            let body = client.request("m", streamed, &[user(QUESTION)]);
+            let response = ask(&gateway, client, "s", &body);
+            assert_called(client, &read(client, &response));
+            assert!(
+                response.headers.get("x-muninn-dropped").is_some(),
+                "{client:?} -> {spoken:?}"
+            );
+            assert_one_block_after(QUESTION, &words_of_users(spoken, &fallback.last().body)[0]);
+            let why = muninn_tests::why(&env, response.request_id());
+            assert_eq!(
+                (&why["backend"], &why["spoken"]),
+                (&"b".into(), &spoken.dialect().into()),
+                "{why}"
+            );
+        }
+        let given = words_of_users(client, &first.last().body).remove(0);
+        assert_one_block_after(QUESTION, &given);
+    }
+}
+
+#[test]
+fn the_readers_of_these_tests_read_what_a_backend_of_the_format_says() {
+    for (format, _) in all_pairs().filter(|(client, backend)| client == backend) {
+        assert_called(format, &format.read_stream(&format.streamed_call()));
+        assert_called(
+            format,
+            &format.read_whole(&serde_json::from_str(&format.whole_call()).unwrap()),
+        );
+    }
+}

@@ -1,0 +1,368 @@
+//! A backend that says nothing yet: the client is told that somebody is there, and only then; whatever comes afterwards
+//! reaches it whole, an error too; and a client that leaves takes its request with it.
+
+use muninn_tests::http::{self, Connection, Streaming};
+use muninn_tests::{Control, Gateway, TestEnv, Upstream};
+use serde_json::Value;
+
+use crate::MUNINN;
+use crate::formats::{ALL, Answer, Format, TOOL, Turn, WORDS, all_pairs, backend};
+
+/// A backend under the test's control, and a gateway before it that gives a sign of life every 50 ms.
+struct Silent {
+    client: Format,
+    spoken: Format,
+    upstream: Upstream,
+    control: Control,
+    gateway: Gateway,
+    env: TestEnv,
+}
+
+impl Silent {
+    fn new(client: Format, spoken: Format) -> Silent {
+        Silent::with(client, spoken, "keep_alive_ms = 50\n")
+    }
+
+    fn with(client: Format, spoken: Format, limits: &str) -> Silent {
+        let (upstream, control) = Upstream::start_scripted();
+        let env = TestEnv::new(MUNINN);
+        let retries = "retries = 0\n";
+        env.write_config(&format!(
+            "{}{retries}[limits]\n{limits}",
+            backend("mock", &upstream.url(), spoken)
+        ));
+        let root = env.repository("demo", &[]);
+        let gateway = env.serve(&root, &[]);
+        Silent {
+            client,
+            spoken,
+            upstream,
+            control,
+            gateway,
+            env,
+        }
+    }
+
+    fn body(&self, streamed: bool) -> String {
+        self.client
+            .request("asked", streamed, &[Turn::User("hello".to_owned())])
+    }
+
+    /// Sends a request and leaves its answer unread.
+    fn send(&self, streamed: bool) -> Connection {
+        let mut connection = Connection::open(self.gateway.address);
+        connection.send("POST", self.client.path(), &[], self.body(streamed).as_bytes());
+        connection
+    }
+
+    /// Asks for a stream and waits for its head.
+    fn stream(&self) -> Streaming {
+        let body = self.body(true);
+        http::stream(self.gateway.address, "POST", self.client.path(), &[], body.as_bytes())
+    }
+
+    /// Waits for two signs of life, of a stream whose head came before the backend's.
+    fn committed(&self) -> (Streaming, String) {
+        let mut stream = self.stream();
+        assert_eq!(
+            (stream.status, stream.headers.get("content-type")),
+            (200, Some("text/event-stream"))
+        );
+        assert!(stream.headers.get("x-muninn-request-id").is_some());
+        let mut read = stream.read_until(sign(self.client));
+        read += &stream.read_until(sign(self.client));
+        (stream, read)
+    }
+
+    fn rest(&self, stream: &mut Streaming, mut read: String) -> Answer {
+        read += &String::from_utf8(stream.rest().unwrap()).unwrap();
+        self.client.read_stream(&read)
+    }
+
+    fn name(&self) -> String {
+        format!("{:?} -> {:?}", self.client, self.spoken)
+    }
+}
+
+fn sign(format: Format) -> &'static str {
+    match format {
+        Format::Messages => "event: ping\ndata: {\"type\": \"ping\"}\n\n",
+        Format::Chat | Format::Responses => ": keep-alive\n\n",
+    }
+}
+
+/// An error body that any of the formats could have.
+const BUSY: &str = r#"{"type":"error","error":{"type":"rate_limit_error","message":"come back later","code":"rate_limit_exceeded","param":null}}"#;
+
+#[test]
+fn the_head_waits_for_the_backends_own_so_that_an_error_stays_one() {
+    for (client, spoken) in all_pairs() {
+        let silent = Silent::with(client, spoken, "keep_alive_ms = 20000\n");
+        let mut connection = silent.send(true);
+        let _arrived = silent.upstream.wait_for(1);
+        silent
+            .control
+            .head_with(429, &[("content-type", "application/json"), ("retry-after", "7")]);
+        silent.control.send(BUSY);
+        silent.control.finish();
+        let response = connection.response();
+        assert_eq!(
+            (response.status, response.headers.get("retry-after")),
+            (429, Some("7")),
+            "{}",
+            silent.name()
+        );
+        assert_eq!(
+            response.json()["error"]["message"],
+            "come back later",
+            "{}",
+            silent.name()
+        );
+    }
+}
+
+#[test]
+fn a_silent_backend_is_waited_for_with_signs_of_life_and_then_heard() {
+    for (client, spoken) in all_pairs() {
+        let silent = Silent::new(client, spoken);
+        let (mut stream, mut read) = silent.committed();
+        silent.control.head(200);
+        let events = spoken.streamed_call();
+        let (first, second) = events.split_at(events.find("\n\n").unwrap() + 2);
+        silent.control.send(first);
+        // Silence in the middle, too.
+        read += &stream.read_until(sign(client));
+        silent.control.send(second);
+        silent.control.finish();
+        read += &String::from_utf8(stream.rest().unwrap()).unwrap();
+        let answer = client.read_stream(&read);
+        assert_eq!(
+            (answer.text.as_str(), answer.calls[0].1.as_str()),
+            (WORDS, TOOL),
+            "{}",
+            silent.name()
+        );
+        assert_eq!(answer.failed, None);
+        if client == spoken {
+            assert_eq!(read.replace(sign(client), ""), events, "untouched");
+        } else {
+            assert_eq!(answer.model, "asked", "{}", silent.name());
+        }
+    }
+}
+
+#[test]
+fn an_error_after_the_head_is_one_of_the_stream() {
+    for (client, spoken) in all_pairs() {
+        let silent = Silent::new(client, spoken);
+        let (mut stream, read) = silent.committed();
+        silent.control.head_with(429, &[("content-type", "application/json")]);
+        silent.control.send(BUSY);
+        silent.control.finish();
+        let failed = silent.rest(&mut stream, read).failed.expect("an error");
+        let kind = match client {
+            Format::Messages => &failed["type"],
+            Format::Chat | Format::Responses => &failed["code"],
+        };
+        let expected = match client {
+            Format::Messages => "rate_limit_error",
+            Format::Chat | Format::Responses => "rate_limit_exceeded",
+        };
+        assert_eq!(kind, expected, "{}: {failed}", silent.name());
+        assert_eq!(failed["message"], "come back later", "{}", silent.name());
+    }
+}
+
+#[test]
+fn a_prompt_that_proves_too_long_after_the_head_is_said_so_in_the_stream() {
+    for (client, spoken) in all_pairs() {
+        let silent = Silent::new(client, spoken);
+        let (mut stream, read) = silent.committed();
+        silent.control.head_with(400, &[("content-type", "application/json")]);
+        silent.control.send(
+            r#"{"error":{"code":400,"message":"request (9000 tokens) exceeds the available context size (8192 tokens), try increasing it","type":"exceed_context_size_error","n_prompt_tokens":9000,"n_ctx":8192}}"#,
+        );
+        silent.control.finish();
+        let failed = silent.rest(&mut stream, read).failed.expect("an error");
+        match client {
+            Format::Messages => {
+                assert_eq!(
+                    failed["message"], "prompt is too long: 9000 tokens > 8192 maximum",
+                    "{failed}"
+                );
+            }
+            Format::Chat | Format::Responses => assert_eq!(failed["code"], "context_length_exceeded", "{failed}"),
+        }
+    }
+}
+
+#[test]
+fn a_whole_answer_after_the_head_becomes_the_events_that_it_would_have_been() {
+    for (client, spoken) in all_pairs() {
+        let silent = Silent::new(client, spoken);
+        let (mut stream, read) = silent.committed();
+        silent.control.head_with(200, &[("content-type", "application/json")]);
+        silent.control.send(spoken.whole_call());
+        silent.control.finish();
+        let answer = silent.rest(&mut stream, read);
+        assert_eq!(
+            (answer.text.as_str(), answer.calls.len(), &answer.failed),
+            (WORDS, 1, &None),
+            "{}",
+            silent.name()
+        );
+        assert_eq!(answer.model, "asked", "{}", silent.name());
+        assert_eq!(answer.stop, client.stopped_for_a_call());
+    }
+}
+
+#[test]
+fn a_backend_that_is_given_up_after_the_head_is_an_error_of_the_stream() {
+    for (client, spoken) in all_pairs() {
+        let limits = "keep_alive_ms = 50\nfirst_byte_timeout_ms = 400\n";
+        let silent = Silent::with(client, spoken, limits);
+        let (mut stream, read) = silent.committed();
+        let failed = silent.rest(&mut stream, read).failed.expect("an error");
+        let message = failed["message"].as_str().unwrap();
+        assert!(
+            message.contains("did not begin to answer"),
+            "{}: {failed}",
+            silent.name()
+        );
+        silent.control.wait_for_client_gone();
+    }
+}
+
+#[test]
+fn a_compressed_answer_after_the_head_is_an_error_and_no_noise() {
+    for format in ALL {
+        let silent = Silent::new(format, format);
+        let (mut stream, read) = silent.committed();
+        let headers = [("content-type", "text/event-stream"), ("content-encoding", "gzip")];
+        silent.control.head_with(200, &headers);
+        silent.control.send(&b"\x1f\x8b\x08\x00 data: no text at all"[..]);
+        silent.control.finish();
+        let failed = silent.rest(&mut stream, read).failed.expect("an error");
+        assert!(failed["message"].as_str().unwrap().contains("gzip"), "{failed}");
+    }
+}
+
+#[test]
+fn a_sign_of_life_stands_between_events_wherever_the_backend_stops() {
+    for format in ALL {
+        let silent = Silent::new(format, format);
+        silent.control.head(200);
+        let events = format.streamed_call();
+        let first = events.find("\n\n").unwrap() + 2;
+        let mut stream = silent.stream();
+        silent.control.send(&events.as_bytes()[..first + 20]);
+        let mut read = stream.read_until(sign(format));
+        read += &stream.read_until(sign(format));
+        assert_eq!(read.replace(sign(format), ""), events[..first], "no half event");
+        silent.control.send(&events.as_bytes()[first + 20..]);
+        silent.control.finish();
+        read += &String::from_utf8(stream.rest().unwrap()).unwrap();
+        format.read_stream(&read);
+        assert_eq!(read.replace(sign(format), ""), events);
+    }
+}
+
+#[test]
+fn there_is_no_sign_of_life_in_an_event_that_is_too_long_to_be_held_nor_in_a_compressed_stream() {
+    let limits = "keep_alive_ms = 30\nstream_idle_timeout_ms = 400\n";
+    let long = format!("data: {}", "x".repeat(300 << 10)).into_bytes();
+    let gzip = [("content-type", "text/event-stream"), ("content-encoding", "gzip")];
+    for (headers, sent) in [(&gzip[..1], long), (&gzip[..], b"\x1f\x8b\x08".to_vec())] {
+        for format in ALL {
+            let silent = Silent::with(format, format, limits);
+            silent.control.head_with(200, headers);
+            let mut stream = silent.stream();
+            silent.control.send(sent.clone());
+            let mut read = Vec::new();
+            while read.len() < sent.len() {
+                read.extend(stream.next_chunk().unwrap().unwrap());
+            }
+            assert_eq!(read, sent);
+            // Until the backend is given up there are 13 chances.
+            let end = stream.next_chunk();
+            assert!(end.is_err(), "{format:?}: {end:?}");
+        }
+    }
+}
+
+#[test]
+fn who_asked_for_no_stream_gets_no_early_head() {
+    for (client, spoken) in all_pairs() {
+        let silent = Silent::with(client, spoken, "keep_alive_ms = 20\nfirst_byte_timeout_ms = 300\n");
+        let response = silent.send(false).response();
+        assert_eq!(response.status, 504, "{}", silent.name());
+        assert!(response.json()["error"]["message"].is_string());
+    }
+}
+
+#[test]
+fn who_leaves_while_the_head_is_held_takes_the_request_along() {
+    for (client, spoken) in all_pairs() {
+        for streamed in [false, true] {
+            let silent = Silent::with(client, spoken, "keep_alive_ms = 20000\n");
+            let connection = silent.send(streamed);
+            let _arrived = silent.upstream.wait_for(1);
+            connection.close();
+            silent.control.wait_for_client_gone();
+        }
+    }
+}
+
+#[test]
+fn who_leaves_after_the_head_takes_the_request_along() {
+    for (client, spoken) in all_pairs() {
+        let silent = Silent::new(client, spoken);
+        let (stream, _) = silent.committed();
+        stream.leave();
+        silent.control.wait_for_client_gone();
+    }
+}
+
+#[test]
+fn who_leaves_in_the_middle_of_an_answer_takes_the_request_along() {
+    for (client, spoken) in all_pairs() {
+        // A whole answer of which the client has seen nothing.
+        let silent = Silent::new(client, spoken);
+        silent.control.head_with(200, &[("content-type", "application/json")]);
+        let whole = spoken.whole_call();
+        silent.control.send(&whole.as_bytes()[..20]);
+        let connection = silent.send(false);
+        let _arrived = silent.upstream.wait_for(1);
+        connection.close();
+        silent.control.wait_for_client_gone();
+
+        let silent = Silent::new(client, spoken);
+        silent.control.head(200);
+        let events = spoken.streamed_call();
+        let upto = events.find("dich.").unwrap() + 5;
+        let end = upto + events[upto..].find("\n\n").unwrap() + 2;
+        silent.control.send(&events.as_bytes()[..end]);
+        let mut stream = silent.stream();
+        stream.read_until("dich.");
+        stream.leave();
+        silent.control.wait_for_client_gone();
+    }
+}
+
+#[test]
+fn the_receipt_of_an_answer_that_was_waited_for_names_who_gave_it() {
+    let silent = Silent::new(Format::Messages, Format::Chat);
+    let (mut stream, read) = silent.committed();
+    let id = stream.headers.get("x-muninn-request-id").unwrap().to_owned();
+    silent.control.head(200);
+    silent.control.send(Format::Chat.streamed_call());
+    silent.control.finish();
+    silent.rest(&mut stream, read);
+    let why = muninn_tests::why(&silent.env, &id);
+    assert_eq!(
+        (&why["spoken"], &why["backend"]),
+        (&Value::from("chat"), &Value::from("mock")),
+        "{why}"
+    );
+    assert!(why["dropped"].to_string().contains("frobnication"), "{why}");
+}
