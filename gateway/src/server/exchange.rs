@@ -1,6 +1,8 @@
 //! One request on its way to a backend, and what came back: the same bytes where the backend speaks the client's format,
 //! converted ones where it does not.
 
+use std::borrow::Cow;
+
 use axum::body::Body;
 use bytes::Bytes;
 use futures_util::future::FutureExt;
@@ -295,7 +297,11 @@ impl Exchange {
         let is_text = !is_encoded(&head.headers);
         let read = axum::body::to_bytes(body, LONGEST_ERROR).await;
         let (is_whole, bytes) = (read.is_ok(), read.unwrap_or_default());
-        let text = is_text.then(|| String::from_utf8_lossy(&bytes)).unwrap_or_default();
+        let text = if is_text {
+            String::from_utf8_lossy(&bytes)
+        } else {
+            Cow::default()
+        };
         let overflow = head.status.is_client_error().then(|| overflow(&text)).flatten();
         if overflow.is_none() && !converted && is_whole {
             let text = Source::Untouched {
