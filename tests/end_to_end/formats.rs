@@ -236,15 +236,13 @@ impl Format {
         match self {
             Format::Chat => answer.chat_choice(&body["choices"][0]["message"]),
             Format::Messages => {
-                body["content"]
-                    .as_array()
-                    .unwrap()
-                    .iter()
-                    .for_each(|part| match part["type"].as_str() {
+                for part in body["content"].as_array().unwrap() {
+                    match part["type"].as_str() {
                         Some("text") => answer.text.push_str(part["text"].as_str().unwrap()),
                         Some("tool_use") => answer.called(&part["id"], &part["name"], &part["input"].to_string()),
                         _ => panic!("{part}"),
-                    })
+                    }
+                }
             }
             Format::Responses => answer.output(&body["output"]),
         }
