@@ -292,10 +292,10 @@ impl Exchange {
                 },
             );
         }
-        let is_text = !is_encoded(&head.headers);
+        let is_readable = !is_encoded(&head.headers);
         let read = axum::body::to_bytes(body, LONGEST_ERROR).await;
         let (is_whole, bytes) = (read.is_ok(), read.unwrap_or_default());
-        let text = is_text.then(|| String::from_utf8_lossy(&bytes)).unwrap_or_default();
+        let text = String::from_utf8_lossy(if is_readable { &bytes } else { b"" });
         let overflow = head.status.is_client_error().then(|| overflow(&text)).flatten();
         if overflow.is_none() && !converted && is_whole {
             let text = Source::Untouched {
