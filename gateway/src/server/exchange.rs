@@ -222,6 +222,8 @@ impl Exchange {
             return whole(self.failed(StatusCode::BAD_GATEWAY, &unreadable(&head.headers)));
         }
         headers::for_converted(&mut head.headers);
+        // A 204 has no body, and a converted answer always has one.
+        head.status = StatusCode::OK;
         if self.streamed && !is_json(&head.headers) {
             head.headers.insert(header::CONTENT_TYPE, reply::EVENT_STREAM);
             head.headers.insert(header::CACHE_CONTROL, reply::NO_CACHE);
@@ -305,7 +307,14 @@ impl Exchange {
             return (head, text);
         }
         let mut failure = failure::read(head.status, &text);
-        let mut status = head.status;
+        // A redirection of the backend is none of the client's: it leads around the conversion.
+        let mut status = if head.status.is_client_error() || head.status.is_server_error() {
+            head.status
+        } else {
+            head.headers.remove(header::LOCATION);
+            failure.kind = ErrorKind::BadGateway;
+            StatusCode::BAD_GATEWAY
+        };
         if let Some(overflow) = overflow {
             failure.kind = ErrorKind::ContextOverflow;
             failure.message = overflow.message(self.format, candidate.backend.context_window);
