@@ -187,6 +187,32 @@ fn nonsense_is_passed_on_where_nothing_is_converted() {
 }
 
 #[test]
+fn an_answer_without_a_body_or_from_elsewhere_is_none_to_a_client_of_another_format() {
+    let mut broken = Broken::new();
+    for head in [
+        "HTTP/1.1 204 No Content\r\n\r\n",
+        "HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:9/\r\ncontent-length: 0\r\n\r\n",
+        "HTTP/1.1 304 Not Modified\r\n\r\n",
+    ] {
+        broken.answer_with(move |_| Reply::raw(head));
+        for (client, spoken) in pairs() {
+            for streamed in [false, true] {
+                let response = broken.ask(client, spoken, streamed);
+                let how = format!("{client:?} -> {spoken:?}: {head}");
+                assert!(
+                    response.status == 502 || (streamed && response.status == 200),
+                    "{how}: {}",
+                    response.status
+                );
+                assert_eq!(response.headers.get("location"), None, "{how}");
+                assert_well_formed(client, &response, &how);
+            }
+        }
+    }
+    broken.assert_lives();
+}
+
+#[test]
 fn a_stream_of_another_content_type_is_read_all_the_same() {
     let mut broken = Broken::new();
     broken.answer_with(|request| Reply::new(200, "text/plain", of_path(request).streamed_call()));

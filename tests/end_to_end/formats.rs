@@ -235,15 +235,7 @@ impl Format {
         };
         match self {
             Format::Chat => answer.chat_choice(&body["choices"][0]["message"]),
-            Format::Messages => {
-                for part in body["content"].as_array().unwrap() {
-                    match part["type"].as_str() {
-                        Some("text") => answer.text.push_str(part["text"].as_str().unwrap()),
-                        Some("tool_use") => answer.called(&part["id"], &part["name"], &part["input"].to_string()),
-                        _ => panic!("{part}"),
-                    }
-                }
-            }
+            Format::Messages => answer.content(&body["content"]),
             Format::Responses => answer.output(&body["output"]),
         }
         answer.stop = match self {
@@ -307,6 +299,16 @@ impl Answer {
             } else {
                 let index = usize::try_from(call["index"].as_u64().unwrap()).unwrap();
                 self.calls[index].2.push_str(arguments);
+            }
+        }
+    }
+
+    fn content(&mut self, content: &Value) {
+        for part in content.as_array().unwrap() {
+            match part["type"].as_str() {
+                Some("text") => self.text.push_str(part["text"].as_str().unwrap()),
+                Some("tool_use") => self.called(&part["id"], &part["name"], &part["input"].to_string()),
+                _ => panic!("{part}"),
             }
         }
     }

@@ -291,6 +291,23 @@ fn there_is_no_sign_of_life_in_an_event_that_is_too_long_to_be_held_nor_in_a_com
 }
 
 #[test]
+fn there_is_no_sign_of_life_behind_the_last_event() {
+    for format in ALL {
+        let limits = "keep_alive_ms = 30\nstream_idle_timeout_ms = 400\n";
+        let silent = Silent::with(format, format, limits);
+        silent.control.head(200);
+        let events = format.streamed_call();
+        silent.control.send(events.as_str());
+        let rest = silent.stream().rest().unwrap();
+        assert_eq!(
+            String::from_utf8(rest).unwrap(),
+            events,
+            "nor an error, for nothing is missing"
+        );
+    }
+}
+
+#[test]
 fn who_asked_for_no_stream_gets_no_early_head() {
     for (client, spoken) in all_pairs() {
         let silent = Silent::with(client, spoken, "keep_alive_ms = 20\nfirst_byte_timeout_ms = 300\n");

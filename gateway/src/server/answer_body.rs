@@ -202,7 +202,7 @@ impl AnswerBody {
     /// A sign of life, where it is time for one and a place for it.
     fn poll_silence(&mut self, context: &mut Context<'_>) -> Poll<&'static str> {
         let between_events = match &self.source {
-            Source::Events { aligner, .. } => aligner.is_between_events(),
+            Source::Events { aligner, ending, .. } => aligner.is_between_events() && !ending.is_over(),
             Source::Untouched { .. } => false,
             _ => true,
         };

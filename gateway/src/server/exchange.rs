@@ -1,8 +1,6 @@
 //! One request on its way to a backend, and what came back: the same bytes where the backend speaks the client's format,
 //! converted ones where it does not.
 
-use std::borrow::Cow;
-
 use axum::body::Body;
 use bytes::Bytes;
 use futures_util::future::FutureExt;
@@ -224,6 +222,8 @@ impl Exchange {
             return whole(self.failed(StatusCode::BAD_GATEWAY, &unreadable(&head.headers)));
         }
         headers::for_converted(&mut head.headers);
+        // A 204 has no body, and a converted answer always has one.
+        head.status = StatusCode::OK;
         if self.streamed && !is_json(&head.headers) {
             head.headers.insert(header::CONTENT_TYPE, reply::EVENT_STREAM);
             head.headers.insert(header::CACHE_CONTROL, reply::NO_CACHE);
@@ -294,14 +294,10 @@ impl Exchange {
                 },
             );
         }
-        let is_text = !is_encoded(&head.headers);
+        let is_readable = !is_encoded(&head.headers);
         let read = axum::body::to_bytes(body, LONGEST_ERROR).await;
         let (is_whole, bytes) = (read.is_ok(), read.unwrap_or_default());
-        let text = if is_text {
-            String::from_utf8_lossy(&bytes)
-        } else {
-            Cow::default()
-        };
+        let text = String::from_utf8_lossy(if is_readable { &bytes } else { b"" });
         let overflow = head.status.is_client_error().then(|| overflow(&text)).flatten();
         if overflow.is_none() && !converted && is_whole {
             let text = Source::Untouched {
@@ -311,7 +307,14 @@ impl Exchange {
             return (head, text);
         }
         let mut failure = failure::read(head.status, &text);
-        let mut status = head.status;
+        // A redirection of the backend is none of the client's: it leads around the conversion.
+        let mut status = if head.status.is_client_error() || head.status.is_server_error() {
+            head.status
+        } else {
+            head.headers.remove(header::LOCATION);
+            failure.kind = ErrorKind::BadGateway;
+            StatusCode::BAD_GATEWAY
+        };
         if let Some(overflow) = overflow {
             failure.kind = ErrorKind::ContextOverflow;
             failure.message = overflow.message(self.format, candidate.backend.context_window);

@@ -37,7 +37,8 @@ impl Ending {
                 has("\"response.completed\"") || has("\"response.incomplete\"") || has("\"response.failed\"")
             }
         };
-        self.finished |= self.format == WireFormat::Chat && has("\"finish_reason\":\"");
+        self.finished |=
+            self.format == WireFormat::Chat && (has("\"finish_reason\":\"") || has("\"finish_reason\": \""));
     }
 
     /// Whether the last event has come.
@@ -54,7 +55,7 @@ impl Ending {
         let mut end = Vec::new();
         if !self.last && is_event(rest) {
             self.see(rest);
-            end = [rest, b"\n\n"].concat();
+            end = [rest.trim_ascii_end(), b"\n\n"].concat();
         }
         if !self.last && self.finished {
             // Some servers of this format leave out the mark at the end.
@@ -121,7 +122,7 @@ mod tests {
         assert_eq!(chat("data: {}\n\n").completed(b"data: [DONE").as_deref(), None);
         assert_eq!(
             chat("data: {}\n\n").completed(b"data: [DONE]\n").unwrap(),
-            b"data: [DONE]\n\n\n"
+            b"data: [DONE]\n\n"
         );
         assert_eq!(
             chat(r#"data: {"finish_reason":"stop"}"#)

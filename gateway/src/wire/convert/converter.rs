@@ -6,6 +6,9 @@ use super::sse::SseParser;
 use super::{AnswerContext, ReadAnswer, ToolNames, WriteAnswer, reader, writer};
 use crate::wire::WireFormat;
 
+/// An answer's text may be so many bytes, streamed or not: some formats repeat all of it in their last event.
+const LONGEST: usize = 64 << 20;
+
 /// Converts one answer, streamed or whole. Holds no more of a stream than one event and what waits for its turn.
 pub struct AnswerConverter {
     reader: Box<dyn ReadAnswer>,
@@ -14,6 +17,8 @@ pub struct AnswerConverter {
     order: InOrder,
     names: ToolNames,
     usage: Usage,
+    /// Bytes of text that have come.
+    length: usize,
     started: bool,
     ended: bool,
     read: Vec<Event>,
@@ -31,6 +36,7 @@ impl AnswerConverter {
             parser: SseParser::new(),
             order: InOrder::default(),
             usage: Usage::default(),
+            length: 0,
             started: false,
             ended: false,
             read: Vec::new(),
@@ -147,8 +153,13 @@ impl AnswerConverter {
                 self.writer.event(&Event::Start { model: None }, &mut self.written);
             }
         }
-        if let Event::Usage(usage) = &event {
-            self.usage.update(*usage);
+        match &event {
+            Event::Usage(usage) => self.usage.update(*usage),
+            Event::Delta { text, .. } => self.length += text.len(),
+            _ => {}
+        }
+        if self.length > LONGEST {
+            event = broken(format!("the backend's answer is longer than {} MB", LONGEST >> 20));
         }
         let (writer, written, ended) = (&mut self.writer, &mut self.written, &mut self.ended);
         self.order.take(event, &mut |event| {
@@ -175,4 +186,22 @@ fn broken(message: String) -> Event {
         kind: FailureKind::Server,
         message,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_endless_answer_is_ended() {
+        let mut converter = AnswerConverter::new(WireFormat::Chat, WireFormat::Responses, AnswerContext::default());
+        let text = "x".repeat(1 << 20);
+        let event = format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n");
+        for _ in 0..64 {
+            converter.push(event.as_bytes());
+            assert!(!converter.ended());
+        }
+        let last = converter.push(event.as_bytes());
+        assert!(converter.ended() && last.contains("response.failed") && last.contains("64 MB"));
+    }
 }

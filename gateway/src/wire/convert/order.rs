@@ -18,7 +18,7 @@ pub(super) struct InOrder {
     current: Option<Current>,
     /// Events of later blocks, in the order of the blocks.
     waiting: BTreeMap<usize, Vec<Event>>,
-    /// Bytes of text that wait.
+    /// Bytes that wait.
     held: usize,
 }
 
@@ -45,6 +45,7 @@ impl InOrder {
                     self.within(event, pass);
                     self.go_on(pass);
                 } else if let Some(events) = self.waiting.get_mut(&block) {
+                    self.held += size_of::<Event>();
                     if let Event::Delta { text, .. } = &event {
                         self.held += text.len();
                     }
