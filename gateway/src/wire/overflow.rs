@@ -120,6 +120,11 @@ impl Overflow {
             (None, None) => (2, 1),
         };
         match (format, self.answer) {
+            // With little room left behind the prompt a shorter answer is no help, and compacting is.
+            (WireFormat::Messages, Some(answer)) if prompt_alone_fits && prompt > window / 4 * 3 => {
+                let most = window.saturating_sub(answer).min(prompt.saturating_sub(1));
+                format!("prompt is too long: {prompt} tokens > {most} maximum")
+            }
             (WireFormat::Messages, Some(answer)) if prompt_alone_fits => format!(
                 "input length and `max_tokens` exceed context limit: {prompt} + {answer} > {window}, decrease input length or `max_tokens` and try again"
             ),
