@@ -58,14 +58,6 @@ impl Router {
         }
     }
 
-    /// Decides for one request of a caller who may use every backend.
-    ///
-    /// # Errors
-    /// [`NoRoute::NothingConnected`], in words that say how to connect a backend.
-    pub async fn route(&self, format: WireFormat, model: &str, headers: &HeaderMap) -> Result<Target, NoRoute> {
-        self.route_for(format, model, headers, &|_| true).await
-    }
-
     /// Decides for one request of a caller who may use some backends only.
     ///
     /// # Errors

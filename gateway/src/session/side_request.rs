@@ -16,9 +16,6 @@ use crate::wire::{BlockKind, Members, Prompt, Role, Text};
 pub struct SideRequest(&'static str);
 
 impl SideRequest {
-    /// A request for nothing but a number. It is told by its path, so it has no rule.
-    pub const COUNT_TOKENS: SideRequest = SideRequest("count_tokens");
-
     /// The rule's name.
     #[must_use]
     pub fn name(self) -> &'static str {

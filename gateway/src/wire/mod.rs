@@ -51,15 +51,6 @@ pub enum Dialect {
 }
 
 impl WireFormat {
-    /// The dialect that this format belongs to.
-    #[must_use]
-    pub fn dialect(self) -> Dialect {
-        match self {
-            WireFormat::Chat | WireFormat::Responses => Dialect::OpenAi,
-            WireFormat::Messages => Dialect::Anthropic,
-        }
-    }
-
     /// The path that requests of this format are posted to.
     #[must_use]
     pub fn path(self) -> &'static str {

@@ -1,0 +1,177 @@
+//! Answers of many servers, whole and streamed, and what breaks off.
+
+use super::super::super::answer::Answer;
+use super::*;
+
+fn stream(lines: &[&str]) -> Vec<Event> {
+    let mut reader = Reader::default();
+    let mut events = Vec::new();
+    for line in lines {
+        reader.event("message", line, &mut events);
+    }
+    reader.end(&mut events);
+    events
+}
+
+fn collected(lines: &[&str]) -> Answer {
+    let events = stream(lines);
+    assert_grammar(&events);
+    Answer::collect(events).unwrap()
+}
+
+/// One start, blocks numbered as they open, all of them closed before the stop, which stands before the end.
+fn assert_grammar(events: &[Event]) {
+    let (mut open, mut next, mut stopped) = (BTreeSet::new(), 0, false);
+    for (at, event) in events.iter().enumerate() {
+        match event {
+            Event::Start { .. } => assert_eq!(at, 0),
+            Event::Open { block, .. } => {
+                assert_eq!((*block, stopped), (next, false));
+                next += 1;
+                open.insert(*block);
+            }
+            Event::Delta { block, .. } | Event::Seal { block, .. } => assert!(open.contains(block)),
+            Event::Close { block } => assert!(open.remove(block)),
+            Event::Stop(_) => {
+                assert!(open.is_empty() && !stopped);
+                stopped = true;
+            }
+            Event::End => assert!(stopped && at + 1 == events.len()),
+            Event::Failed(_) => assert_eq!(at + 1, events.len()),
+            Event::Usage(_) => {}
+        }
+    }
+}
+
+#[test]
+fn a_stream_is_the_same_as_a_whole_answer() {
+    let streamed = collected(&[
+        r#"{"type":"message_start","message":{"model":"m","usage":{"input_tokens":10,"cache_read_input_tokens":90,"cache_creation_input_tokens":5,"output_tokens":1}}}"#,
+        r#"{"type":"ping"}"#,
+        r#"{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}"#,
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"hm"}}"#,
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"Eq"}}"#,
+        r#"{"type":"content_block_stop","index":0}"#,
+        r#"{"type":"content_block_start","index":1,"content_block":{"type":"redacted_thinking","data":"Em"}}"#,
+        r#"{"type":"content_block_stop","index":1}"#,
+        r#"{"type":"content_block_start","index":2,"content_block":{"type":"server_tool_use","id":"s","name":"web_search","input":{}}}"#,
+        r#"{"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":"{}"}}"#,
+        r#"{"type":"content_block_stop","index":2}"#,
+        r#"{"type":"content_block_start","index":3,"content_block":{"type":"text","text":""}}"#,
+        r#"{"type":"content_block_delta","index":3,"delta":{"type":"text_delta","text":"a"}}"#,
+        r#"{"type":"content_block_delta","index":3,"delta":{"type":"citations_delta","citation":{}}}"#,
+        r#"{"type":"content_block_delta","index":3,"delta":{"type":"text_delta","text":"b"}}"#,
+        r#"{"type":"content_block_stop","index":3}"#,
+        r#"{"type":"content_block_start","index":4,"content_block":{"type":"tool_use","id":"toolu_1","name":"T","input":{}}}"#,
+        r#"{"type":"content_block_delta","index":4,"delta":{"type":"input_json_delta","partial_json":"{\"x\":"}}"#,
+        r#"{"type":"content_block_delta","index":4,"delta":{"type":"input_json_delta","partial_json":"1}"}}"#,
+        r#"{"type":"content_block_stop","index":4}"#,
+        r#"{"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"output_tokens":7,"input_tokens":0}}"#,
+        r#"{"type":"message_stop"}"#,
+    ]);
+    let mut events = Vec::new();
+    Reader::default().whole(
+        r#"{"type":"message","model":"m","content":[{"type":"thinking","thinking":"hm","signature":"Eq"},{"type":"redacted_thinking","data":"Em"},
+        {"type":"server_tool_use","id":"s","name":"web_search","input":{}},{"type":"text","text":"ab"},{"type":"tool_use","id":"toolu_1","name":"T","input":{"x":1}}],
+        "stop_reason":"tool_use","usage":{"input_tokens":10,"cache_read_input_tokens":90,"cache_creation_input_tokens":5,"output_tokens":7}}"#,
+        &mut events,
+    );
+    assert_grammar(&events);
+    assert_eq!(Answer::collect(events).unwrap(), streamed);
+    assert_eq!(streamed.usage.input, Some(105));
+    assert_eq!((streamed.usage.cached, streamed.usage.output), (Some(90), Some(7)));
+    assert_eq!(streamed.blocks[0].seal.as_deref(), Some("messages:Eq"));
+    assert_eq!(streamed.blocks[1].seal.as_deref(), Some("messages-redacted:Em"));
+    assert_eq!(streamed.stop, Some(Stop::ToolCalls));
+}
+
+#[test]
+fn awkward_backends_are_understood() {
+    // No beginning, no index, no stop, no end but the marker of another format.
+    let answer = collected(&[
+        r#"{"type":"content_block_delta","delta":{"text":"a"}}"#,
+        r#"{"type":"content_block_delta","delta":{"type":"text_delta","text":"b"}}"#,
+        "[DONE]",
+        r#"{"type":"content_block_delta","delta":{"text":"late"}}"#,
+    ]);
+    assert_eq!((answer.blocks[0].text.as_str(), answer.stop), ("ab", Some(Stop::Done)));
+    // Arguments that come whole, ids that are empty or come twice, and `end_turn` after calls.
+    let answer = collected(&[
+        r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"x","name":"T","input":{"a":1}}}"#,
+        r#"{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"x","name":"T","input":"{\"a\":2}"}}"#,
+        r#"{"type":"content_block_start","index":2,"content_block":{"type":"tool_use","name":"T"}}"#,
+        r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"}}"#,
+    ]);
+    let calls: Vec<_> = answer
+        .blocks
+        .iter()
+        .map(|block| match &block.kind {
+            BlockKind::ToolCall { id, .. } => (id.as_str(), block.text.as_str()),
+            _ => ("", ""),
+        })
+        .collect();
+    assert_eq!(calls, [("x", r#"{"a":1}"#), ("call_1", r#"{"a":2}"#), ("call_2", "{}")]);
+    assert_eq!(answer.stop, Some(Stop::ToolCalls));
+}
+
+#[test]
+fn an_end_without_a_reason_is_none() {
+    let events = stream(&[
+        r#"{"type":"message_start","message":{}}"#,
+        r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"a"}}"#,
+    ]);
+    assert!(!events.contains(&Event::End));
+}
+
+#[test]
+fn failures_are_told_wherever_they_come() {
+    for (line, kind) in [
+        (
+            r#"{"type":"error","error":{"type":"overloaded_error","message":"m"}}"#,
+            FailureKind::Overloaded,
+        ),
+        (r#"{"error":{"message":"m","code":429}}"#, FailureKind::RateLimit),
+        (r#"{"type":"error","message":"m"}"#, FailureKind::Server),
+        ("{\"type\":", FailureKind::Server),
+        ("<html>", FailureKind::Server),
+    ] {
+        let events = stream(&[
+            r#"{"type":"message_start","message":{}}"#,
+            line,
+            r#"{"type":"message_stop"}"#,
+        ]);
+        assert_grammar(&events);
+        assert!(
+            matches!(events.last(), Some(Event::Failed(failure)) if failure.kind == kind),
+            "{line}: {events:?}"
+        );
+    }
+}
+
+#[test]
+fn nothing_breaks_the_reader() {
+    let lines = [
+        r#"{"type":"message_stop"}"#,
+        r#"{"type":"content_block_stop","index":7}"#,
+        r#"{"type":"content_block_start","index":-1,"content_block":null}"#,
+        r#"{"type":"content_block_start","index":"x","content_block":{"type":"text","text":7}}"#,
+        r#"{"type":"content_block_delta","index":18446744073709551615,"delta":{"text":"x"}}"#,
+        r#"{"type":"content_block_delta","index":0,"delta":[]}"#,
+        r#"{"type":"message_delta","delta":7,"usage":{"input_tokens":-1,"output_tokens":"x"}}"#,
+        r#"{"type":"message_start","message":7}"#,
+        r#"{"type":7}"#,
+        "{}",
+    ];
+    for skipped in 0..lines.len() {
+        let (first, second) = lines.split_at(skipped);
+        let events = stream(&[second, first].concat());
+        assert_grammar(&events);
+    }
+    let mut reader = Reader::default();
+    let mut events = Vec::new();
+    for index in 0..1000 {
+        let line = format!(r#"{{"type":"content_block_start","index":{index},"content_block":{{"type":"text"}}}}"#);
+        reader.event("", &line, &mut events);
+    }
+    assert!(reader.open.len() <= MOST_OPEN);
+}
