@@ -6,7 +6,7 @@
 use std::fmt;
 
 use super::human::{human_text, without_our_blocks};
-use crate::wire::{Message, Prompt, Role, Text};
+use crate::wire::{Element, Message, Prompt, Role};
 
 /// Claude Code's first system block says which build asks, and is no part of what is asked.
 const BILLING: &str = "x-anthropic-billing-header";
@@ -62,16 +62,11 @@ impl fmt::Debug for DerivedId {
 
 /// Names and no schemas: a schema can carry a cache marker, and says little that the name does not.
 fn tool_names(prompt: &Prompt<'_>) -> Vec<String> {
-    let name = |tool: &str| {
-        let members = crate::wire::Members::of(tool)?;
-        let named = members.text("name").or_else(|| {
-            let function = crate::wire::Members::of(members.get("function")?)?;
-            function.text("name")
-        });
-        named
-            .or_else(|| members.text("type"))
-            .map(Text::decode)
-            .map(|name| name.into_owned())
+    let name = |tool: Element<'_>| {
+        let members = tool.object()?;
+        let named = members.string("name");
+        let named = named.or_else(|| members.object("function").string("name"));
+        named.or_else(|| members.string("type")).map(|name| name.into_owned())
     };
     prompt.members.elements("tools").into_iter().filter_map(name).collect()
 }

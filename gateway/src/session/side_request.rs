@@ -9,7 +9,7 @@
 use http::HeaderMap;
 
 use super::identity::is_subagent;
-use crate::wire::{BlockKind, Members, Prompt, Role, Text};
+use crate::wire::{BlockKind, Element, Prompt, Role};
 
 /// A kind of side request, by the name that receipts show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -209,13 +209,10 @@ impl Request<'_> {
     /// The type of the one tool that the request brings.
     fn only_tool_type(&self) -> Option<String> {
         let tools = self.prompt.members.elements("tools");
-        let [tool] = tools.as_slice() else {
+        let [Element::Object(tool)] = tools.as_slice() else {
             return None;
         };
-        Members::of(tool)?
-            .text("type")
-            .map(Text::decode)
-            .map(|name| name.into_owned())
+        tool.string("type").map(|name| name.into_owned())
     }
 }
 

@@ -1,16 +1,15 @@
 //! Chat completions: `messages` with roles, content as a string or as parts.
 
 use super::prompt::{Block, BlockKind, Insertion, Message, ParseError, Role, content, role};
-use super::scan::{Members, elements, span};
+use super::scan::{Conversation, Element, Members, span};
 
-pub(super) fn messages<'a>(members: &Members<'a>) -> Result<Vec<Message<'a>>, ParseError> {
-    let raw = members.get("messages").ok_or(ParseError::Missing("messages"))?;
-    let list = elements(raw).ok_or(ParseError::WrongType("messages", "an array"))?;
+pub(super) fn messages(conversation: Option<Conversation<'_>>) -> Result<Vec<Message<'_>>, ParseError> {
+    let list = Conversation::list(conversation, "messages")?;
     Ok(list.into_iter().map(message).collect())
 }
 
-fn message(raw: &str) -> Message<'_> {
-    let members = Members::of(raw).unwrap_or_default();
+fn message(element: Element<'_>) -> Message<'_> {
+    let members = element.object().unwrap_or_default();
     let role = role(members.text("role"));
     let of_text = if role == Role::Tool {
         BlockKind::ToolResult

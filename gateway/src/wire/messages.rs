@@ -1,7 +1,7 @@
 //! Messages: `system` beside `messages`, content as a string or as blocks, results of tools inside user messages.
 
 use super::prompt::{BlockKind, Message, ParseError, content, role};
-use super::scan::{Members, Text, elements};
+use super::scan::{Conversation, Element, Members, Text};
 
 pub(super) fn system<'a>(members: &Members<'a>) -> Vec<Text<'a>> {
     let Some(raw) = members.get("system") else {
@@ -9,22 +9,21 @@ pub(super) fn system<'a>(members: &Members<'a>) -> Vec<Text<'a>> {
     };
     match Text::of(raw) {
         Some(text) => vec![text],
-        None => elements(raw)
-            .unwrap_or_default()
+        None => members
+            .elements("system")
             .into_iter()
-            .filter_map(|block| Members::of(block)?.text("text"))
+            .filter_map(|block| block.object()?.text("text"))
             .collect(),
     }
 }
 
-pub(super) fn messages<'a>(members: &Members<'a>) -> Result<Vec<Message<'a>>, ParseError> {
-    let raw = members.get("messages").ok_or(ParseError::Missing("messages"))?;
-    let list = elements(raw).ok_or(ParseError::WrongType("messages", "an array"))?;
+pub(super) fn messages(conversation: Option<Conversation<'_>>) -> Result<Vec<Message<'_>>, ParseError> {
+    let list = Conversation::list(conversation, "messages")?;
     Ok(list.into_iter().map(message).collect())
 }
 
-fn message(raw: &str) -> Message<'_> {
-    let members = Members::of(raw).unwrap_or_default();
+fn message(element: Element<'_>) -> Message<'_> {
+    let members = element.object().unwrap_or_default();
     let kind_of = |name: &str, _: &Members<'_>| match name {
         "text" => BlockKind::Text,
         name if name.ends_with("tool_result") => BlockKind::ToolResult,

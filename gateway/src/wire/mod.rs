@@ -24,7 +24,7 @@ use serde::Serialize;
 pub use align::Aligner;
 pub use ending::Ending;
 pub use prompt::{Block, BlockKind, Content, Insertion, Message, ParseError, Prompt, Role, Site};
-pub use scan::{Members, Text};
+pub use scan::{Element, Members, Text};
 pub use usage::UsageWatch;
 
 /// Which of the three APIs a request speaks.
@@ -58,6 +58,14 @@ impl WireFormat {
             WireFormat::Chat => "/v1/chat/completions",
             WireFormat::Messages => "/v1/messages",
             WireFormat::Responses => "/v1/responses",
+        }
+    }
+
+    /// The member of a request that holds the conversation.
+    pub(crate) fn conversation(self) -> &'static str {
+        match self {
+            WireFormat::Chat | WireFormat::Messages => "messages",
+            WireFormat::Responses => "input",
         }
     }
 

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use thiserror::Error;
 
-use super::scan::{Members, Text, span};
+use super::scan::{Body, Element, Members, Text, elements, span};
 use super::{WireFormat, chat, messages, responses};
 
 /// Why a body is not a request.
@@ -61,8 +61,25 @@ pub struct Block<'a> {
     pub kind: BlockKind,
     /// Its text, for text blocks.
     pub text: Option<Text<'a>>,
-    /// The whole block as it stands in the body; for string content the literal.
-    pub raw: &'a str,
+    /// The last value in it, right behind which it ends; for string content the literal.
+    last: &'a str,
+}
+
+impl<'a> Block<'a> {
+    /// String content, which is as good as one block.
+    pub(super) fn of_string(kind: BlockKind, text: Text<'a>) -> Block<'a> {
+        Block {
+            kind,
+            text: (kind == BlockKind::Text).then_some(text),
+            last: text.literal(),
+        }
+    }
+
+    /// Where the block, an object in a list, ends in `body`; in bytes.
+    fn end_in(&self, body: &str) -> usize {
+        let behind = span(body, self.last).end;
+        behind + body[behind..].find('}').map_or(0, |brace| brace + 1)
+    }
 }
 
 /// How a message holds its blocks, which decides how another one is added.
@@ -71,7 +88,7 @@ pub enum Content<'a> {
     /// A plain string.
     String(&'a str),
     /// An array of blocks.
-    List(&'a str),
+    List,
     /// `input` of a responses request as one string, without a message around it.
     Bare(&'a str),
     /// Nothing that a block could be added to.
@@ -94,7 +111,7 @@ pub struct Message<'a> {
 pub struct Prompt<'a> {
     /// The wire format.
     pub format: WireFormat,
-    /// All members of the body.
+    /// The members of the body, the conversation excepted.
     pub members: Members<'a>,
     /// The body.
     pub body: &'a str,
@@ -140,17 +157,20 @@ impl<'a> Prompt<'a> {
     pub fn parse(format: WireFormat, body: &'a [u8]) -> Result<Prompt<'a>, ParseError> {
         let body = std::str::from_utf8(body).map_err(|error| ParseError::Json(error.to_string()))?;
         let trimmed = body.trim_ascii();
-        let members = match serde_json::from_str::<Members<'a>>(trimmed) {
-            Ok(members) => members,
+        let Body { members, conversation } = match Body::of(trimmed, format.conversation()) {
+            Ok(body) => body,
             Err(error) if error.is_data() && !trimmed.starts_with('{') => {
                 return Err(ParseError::NotAnObject);
             }
             Err(error) => return Err(ParseError::Json(error.to_string())),
         };
         let (system, messages) = match format {
-            WireFormat::Chat => (Vec::new(), chat::messages(&members)?),
-            WireFormat::Messages => (messages::system(&members), messages::messages(&members)?),
-            WireFormat::Responses => (responses::instructions(&members), responses::items(&members)?),
+            WireFormat::Chat => (Vec::new(), chat::messages(conversation)?),
+            WireFormat::Messages => (messages::system(&members), messages::messages(conversation)?),
+            WireFormat::Responses => (
+                responses::instructions(&members),
+                responses::items(conversation, &members)?,
+            ),
         };
         Ok(Prompt {
             format,
@@ -214,34 +234,33 @@ impl<'a> Prompt<'a> {
         let Some(message) = self.messages.get(site.message) else {
             return Vec::new();
         };
-        let Some(target) = message.blocks.get(site.block) else {
+        let Some(target) = message.blocks.get(site.block).filter(|block| block.text.is_some()) else {
             return Vec::new();
         };
         let literal = serde_json::Value::from(block).to_string();
-        let whole = span(self.body, target.raw);
         match (self.format, message.content) {
             (_, Content::None) => Vec::new(),
             (WireFormat::Chat, _) => chat::insert(self.body, target, &literal),
-            (WireFormat::Messages, Content::List(_)) => vec![Insertion::new(
-                whole.end,
+            (WireFormat::Messages, Content::List) => vec![Insertion::new(
+                target.end_in(self.body),
                 format!(r#",{{"type":"text","text":{literal}}}"#),
             )],
-            (WireFormat::Messages, _) => wrap(
-                &whole,
+            (WireFormat::Messages, Content::String(theirs) | Content::Bare(theirs)) => wrap(
+                &span(self.body, theirs),
                 r#"[{"type":"text","text":"#,
                 &format!(r#"}},{{"type":"text","text":{literal}}}]"#),
             ),
-            (WireFormat::Responses, Content::List(_)) => vec![Insertion::new(
-                whole.end,
+            (WireFormat::Responses, Content::List) => vec![Insertion::new(
+                target.end_in(self.body),
                 format!(r#",{{"type":"input_text","text":{literal}}}"#),
             )],
-            (WireFormat::Responses, Content::Bare(_)) => wrap(
-                &whole,
+            (WireFormat::Responses, Content::Bare(theirs)) => wrap(
+                &span(self.body, theirs),
                 r#"[{"type":"message","role":"user","content":[{"type":"input_text","text":"#,
                 &format!(r#"}},{{"type":"input_text","text":{literal}}}]}}]"#),
             ),
-            (WireFormat::Responses, Content::String(_)) => wrap(
-                &whole,
+            (WireFormat::Responses, Content::String(theirs)) => wrap(
+                &span(self.body, theirs),
                 r#"[{"type":"input_text","text":"#,
                 &format!(r#"}},{{"type":"input_text","text":{literal}}}]"#),
             ),
@@ -266,33 +285,25 @@ pub(super) fn content<'a>(
         return (Content::None, Vec::new());
     };
     if let Some(text) = Text::of(raw) {
-        let block = Block {
-            kind: of_string,
-            text: (of_string == BlockKind::Text).then_some(text),
-            raw,
-        };
-        return (Content::String(raw), vec![block]);
+        return (Content::String(raw), vec![Block::of_string(of_string, text)]);
     }
-    let Some(elements) = super::scan::elements(raw) else {
+    let Some(elements) = elements(raw) else {
         return (Content::None, Vec::new());
     };
-    let block = |raw: &'a str| {
-        let members = Members::of(raw).unwrap_or_default();
-        let name = members.text("type").map(Text::decode).unwrap_or_default();
-        let kind = kind_of(&name, &members);
-        let text = if kind == BlockKind::Text {
-            members.text("text")
-        } else {
-            None
+    let block = |element: Element<'a>| {
+        let members = element.object().unwrap_or_default();
+        let name = members.string("type").unwrap_or_default();
+        let (kind, text) = match kind_of(&name, &members) {
+            BlockKind::Text => match members.text("text") {
+                Some(text) => (BlockKind::Text, Some(text)),
+                None => (BlockKind::Other, None),
+            },
+            kind => (kind, None),
         };
-        let kind = if kind == BlockKind::Text && text.is_none() {
-            BlockKind::Other
-        } else {
-            kind
-        };
-        Block { kind, text, raw }
+        let last = members.last().unwrap_or_default();
+        Block { kind, text, last }
     };
-    (Content::List(raw), elements.into_iter().map(block).collect())
+    (Content::List, elements.into_iter().map(block).collect())
 }
 
 /// The role that a name stands for.

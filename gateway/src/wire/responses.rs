@@ -1,15 +1,18 @@
 //! Responses: `input` as a string or as items, of which only some are messages.
 
 use super::prompt::{Block, BlockKind, Content, Message, ParseError, Role, content, role};
-use super::scan::{Members, Text, elements};
+use super::scan::{Conversation, Element, Members, Text};
 
 pub(super) fn instructions<'a>(members: &Members<'a>) -> Vec<Text<'a>> {
     members.text("instructions").into_iter().collect()
 }
 
-pub(super) fn items<'a>(members: &Members<'a>) -> Result<Vec<Message<'a>>, ParseError> {
+pub(super) fn items<'a>(
+    conversation: Option<Conversation<'a>>,
+    members: &Members<'a>,
+) -> Result<Vec<Message<'a>>, ParseError> {
     // A stored prompt or conversation may stand for the input; then there is nothing to look at and nothing to add.
-    let Some(raw) = members.get("input") else {
+    let Some(conversation) = conversation else {
         return match members
             .get("prompt")
             .or_else(|| members.get("conversation"))
@@ -19,25 +22,22 @@ pub(super) fn items<'a>(members: &Members<'a>) -> Result<Vec<Message<'a>>, Parse
             None => Err(ParseError::Missing("input")),
         };
     };
-    if let Some(text) = Text::of(raw) {
-        let block = Block {
-            kind: BlockKind::Text,
-            text: Some(text),
-            raw,
-        };
-        return Ok(vec![Message {
-            role: Role::User,
-            content: Content::Bare(raw),
-            blocks: vec![block],
-        }]);
+    match conversation {
+        Conversation::List(list) => Ok(list.into_iter().map(item).collect()),
+        Conversation::Other(raw) => {
+            let text = Text::of(raw.get()).ok_or(ParseError::WrongType("input", "a string or an array"))?;
+            Ok(vec![Message {
+                role: Role::User,
+                content: Content::Bare(raw.get()),
+                blocks: vec![Block::of_string(BlockKind::Text, text)],
+            }])
+        }
     }
-    let list = elements(raw).ok_or(ParseError::WrongType("input", "a string or an array"))?;
-    Ok(list.into_iter().map(item).collect())
 }
 
-fn item(raw: &str) -> Message<'_> {
-    let members = Members::of(raw).unwrap_or_default();
-    let kind = members.text("type").map(Text::decode).unwrap_or_default();
+fn item(element: Element<'_>) -> Message<'_> {
+    let members = element.object().unwrap_or_default();
+    let kind = members.string("type").unwrap_or_default();
     let role = match &*kind {
         "message" | "" => role(members.text("role")),
         "reasoning" => Role::Assistant,

@@ -4,10 +4,15 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+use super::ParseError;
+
 /// An object's members in their order, each value a slice of the text that was parsed. Repeated keys are kept.
+///
+/// Each look into a value scans it once more, so what is sure to be looked into is better split in the same pass: see
+/// [`Body`] and [`Element`].
 #[derive(Debug, Default)]
 pub struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
@@ -38,6 +43,13 @@ impl<'a> Members<'a> {
             .map(|(_, value)| *value)
     }
 
+    /// Takes out the value of `key`, every one of them where it is repeated.
+    fn take(&mut self, key: &str) -> Option<&'a RawValue> {
+        let value = self.raw(key);
+        self.0.retain(|(name, _)| name != key);
+        value
+    }
+
     /// Every member in its order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
         self.0.iter().map(|(name, value)| (&**name, *value))
@@ -55,9 +67,38 @@ impl<'a> Members<'a> {
         self.get(key).and_then(|json| serde_json::from_str(json).ok())
     }
 
+    /// What the value of `key` says, where it is a string.
+    #[must_use]
+    pub fn string(&self, key: &str) -> Option<Cow<'a, str>> {
+        self.text(key).map(Text::decode)
+    }
+
+    /// The same where that is not empty.
+    #[must_use]
+    pub fn said(&self, key: &str) -> Option<Cow<'a, str>> {
+        self.string(key).filter(|text| !text.is_empty())
+    }
+
+    /// The value of `key` unless it is null.
+    #[must_use]
+    pub fn present(&self, key: &str) -> Option<&'a RawValue> {
+        self.raw(key).filter(|value| value.get() != "null")
+    }
+
+    /// The members of `key`, none where it is no object.
+    #[must_use]
+    pub fn object(&self, key: &str) -> Members<'a> {
+        self.get(key).and_then(Members::of).unwrap_or_default()
+    }
+
+    /// The value that stands last in the object.
+    pub(super) fn last(&self) -> Option<&'a str> {
+        self.0.last().map(|(_, value)| value.get())
+    }
+
     /// The elements of `key` where it is an array, empty otherwise.
     #[must_use]
-    pub fn elements(&self, key: &str) -> Vec<&'a str> {
+    pub fn elements(&self, key: &str) -> Vec<Element<'a>> {
         self.get(key).and_then(elements).unwrap_or_default()
     }
 }
@@ -86,35 +127,135 @@ impl<'de> Deserialize<'de> for Members<'de> {
 #[derive(Deserialize)]
 struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// The elements of an array as slices, `None` where `json` is something else.
-#[must_use]
-pub(super) fn elements(json: &str) -> Option<Vec<&str>> {
-    struct Elements<'a>(Vec<&'a str>);
-    impl<'de> Deserialize<'de> for Elements<'de> {
-        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-            struct Collect;
-            impl<'de> Visitor<'de> for Collect {
-                type Value = Elements<'de>;
-                fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                    formatter.write_str("an array")
-                }
-                fn visit_seq<A: SeqAccess<'de>>(self, mut array: A) -> Result<Self::Value, A::Error> {
-                    let mut elements = Vec::new();
-                    while let Some(element) = array.next_element::<&'de RawValue>()? {
-                        elements.push(element.get());
-                    }
-                    Ok(Elements(elements))
-                }
-            }
-            deserializer.deserialize_seq(Collect)
+/// An element of an array: mostly an object, whose members are read in the pass that splits the array.
+#[derive(Debug)]
+pub enum Element<'a> {
+    /// An object.
+    Object(Members<'a>),
+    /// Anything else.
+    Other(&'a RawValue),
+}
+
+impl<'a> Element<'a> {
+    pub(super) fn of(raw: &'a RawValue) -> Element<'a> {
+        Members::of(raw.get()).map_or(Element::Other(raw), Element::Object)
+    }
+
+    /// The members, where it is an object.
+    #[must_use]
+    pub fn object(self) -> Option<Members<'a>> {
+        match self {
+            Element::Object(members) => Some(members),
+            Element::Other(_) => None,
         }
     }
+
+    /// The string, where it is one.
+    #[must_use]
+    pub fn text(&self) -> Option<Text<'a>> {
+        match self {
+            Element::Object(_) => None,
+            Element::Other(raw) => Text::of(raw.get()),
+        }
+    }
+}
+
+/// The elements of an array, `None` where `json` is something else.
+#[must_use]
+pub(super) fn elements(json: &str) -> Option<Vec<Element<'_>>> {
     if !json.starts_with('[') {
         return None;
     }
-    serde_json::from_str::<Elements<'_>>(json)
-        .ok()
-        .map(|elements| elements.0)
+    if let Ok(objects) = serde_json::from_str::<Vec<Members<'_>>>(json) {
+        return Some(objects.into_iter().map(Element::Object).collect());
+    }
+    let mixed = serde_json::from_str::<Vec<&RawValue>>(json).ok()?;
+    Some(mixed.into_iter().map(Element::of).collect())
+}
+
+/// A request's body and, split in the same pass, the list that is most of it.
+#[derive(Debug)]
+pub(super) struct Body<'a> {
+    /// The other members.
+    pub(super) members: Members<'a>,
+    /// The value of the member that holds the conversation, where there is one.
+    pub(super) conversation: Option<Conversation<'a>>,
+}
+
+/// What the member that holds the conversation may be.
+#[derive(Debug)]
+pub(super) enum Conversation<'a> {
+    /// An array.
+    List(Vec<Element<'a>>),
+    /// Anything else.
+    Other(&'a RawValue),
+}
+
+impl<'a> Conversation<'a> {
+    /// The list that the member `key` must be.
+    pub(super) fn list(
+        conversation: Option<Conversation<'a>>,
+        key: &'static str,
+    ) -> Result<Vec<Element<'a>>, ParseError> {
+        match conversation.ok_or(ParseError::Missing(key))? {
+            Conversation::List(list) => Ok(list),
+            Conversation::Other(_) => Err(ParseError::WrongType(key, "an array")),
+        }
+    }
+}
+
+impl<'a> Body<'a> {
+    /// Reads a body whose conversation is the member `key`.
+    ///
+    /// # Errors
+    /// What serde_json says of a text that is no JSON object.
+    pub(super) fn of(json: &'a str, key: &str) -> Result<Body<'a>, serde_json::Error> {
+        let mut deserializer = serde_json::Deserializer::from_str(json);
+        let split = Split(key).deserialize(&mut deserializer);
+        if let (Ok(body), Ok(())) = (split, deserializer.end()) {
+            return Ok(body);
+        }
+        // Not a list, or one that holds more than objects.
+        let mut members = serde_json::from_str::<Members<'a>>(json)?;
+        let conversation = members.take(key).map(|raw| match elements(raw.get()) {
+            Some(list) => Conversation::List(list),
+            None => Conversation::Other(raw),
+        });
+        Ok(Body { members, conversation })
+    }
+}
+
+/// Reads a body, and the member of this name as a list of objects.
+struct Split<'k>(&'k str);
+
+impl<'de> DeserializeSeed<'de> for Split<'_> {
+    type Value = Body<'de>;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Split<'_> {
+    type Value = Body<'de>;
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut members = Vec::with_capacity(16);
+        let mut conversation = None;
+        while let Some(Key(key)) = map.next_key::<Key<'de>>()? {
+            if key == self.0 {
+                let list = map.next_value::<Vec<Members<'de>>>()?.into_iter();
+                conversation = Some(Conversation::List(list.map(Element::Object).collect()));
+            } else {
+                members.push((key, map.next_value()?));
+            }
+        }
+        Ok(Body {
+            members: Members(members),
+            conversation,
+        })
+    }
 }
 
 /// A JSON string as it stands in the body, quotes included.
@@ -171,9 +312,46 @@ mod tests {
         assert_eq!(members.get("b"), Some("1e400"));
         assert_eq!(members.get("c"), Some("12345678901234567890123"));
         assert_eq!(members.text("d").unwrap().decode(), "x\u{1f600}");
-        assert_eq!(members.elements("e"), vec!["1", r#"{"f":null}"#]);
+        let elements = members.elements("e");
+        assert!(matches!(elements[0], Element::Other(raw) if raw.get() == "1"));
+        assert!(matches!(&elements[1], Element::Object(inner) if inner.get("f") == Some("null")));
         let value = members.get("e").unwrap();
         assert_eq!(&body[span(body, value)], value);
+    }
+
+    #[test]
+    fn a_body_is_split_whatever_its_conversation_is() {
+        let shape = |json: &str| {
+            Body::of(json, "m").map(|body| {
+                let keys: Vec<_> = body.members.iter().map(|(key, _)| key.to_owned()).collect();
+                let conversation = body.conversation.map(|conversation| match conversation {
+                    Conversation::List(list) => list
+                        .into_iter()
+                        .map(|element| match element {
+                            Element::Object(members) => format!("object of {}", members.iter().count()),
+                            Element::Other(raw) => raw.get().to_owned(),
+                        })
+                        .collect::<Vec<_>>()
+                        .join("|"),
+                    Conversation::Other(raw) => format!("other {raw}"),
+                });
+                format!("{} {}", keys.join(","), conversation.unwrap_or("none".to_owned()))
+            })
+        };
+        for (json, expected) in [
+            (r#"{"a":1,"m":[{"x":1},{}],"b":2}"#, "a,b object of 1|object of 0"),
+            (r#"{"a":1,"m":["x",{"y":1},2]}"#, r#"a "x"|object of 1|2"#),
+            (r#"{"m":"text"}"#, r#" other "text""#),
+            (r#"{"m":null,"a":0}"#, "a other null"),
+            (r#"{"a":0}"#, "a none"),
+            (r#"{"m":[],"m":[{}]}"#, " object of 0"),
+            (r#"{"m":[{}],"m":"last"}"#, r#" other "last""#),
+        ] {
+            assert_eq!(shape(json).unwrap(), expected, "{json}");
+        }
+        for broken in ["", "[]", "1", r#"{"m":[{]}"#, r#"{"m":[]} x"#, r#"{"m":[{"a":01}]}"#] {
+            assert!(shape(broken).is_err(), "{broken}");
+        }
     }
 
     #[test]

@@ -4,8 +4,8 @@
 //! never compacts; too high, and it compacts in the middle of a task.
 
 use super::request::{Dropped, Part, Request, Source};
-use super::{AnswerContext, ConvertError, read_request};
-use crate::wire::{Members, ParseError, WireFormat};
+use super::{AnswerContext, ConvertError, read_body, read_request};
+use crate::wire::WireFormat;
 
 /// An image costs what Anthropic documents as its maximum (width x height / 750, images being scaled down to at most
 /// this): its size is not looked up.
@@ -22,10 +22,8 @@ const AROUND_TOOL: u64 = 8;
 /// # Errors
 /// [`ConvertError`] where the body is no request.
 pub fn estimate(format: WireFormat, body: &str, count: impl Fn(&str) -> u32) -> Result<u64, ConvertError> {
-    let members =
-        Members::of(body.trim_ascii()).ok_or_else(|| ParseError::Json("the body is no JSON object".to_owned()))?;
     let (mut dropped, mut context) = (Dropped::default(), AnswerContext::default());
-    let request = read_request(format, &members, &mut dropped, &mut context)?;
+    let request = read_request(format, read_body(format, body)?, &mut dropped, &mut context)?;
     Ok(of_request(&request, &|text| u64::from(count(text))))
 }
 
@@ -48,7 +46,7 @@ fn of_parts(parts: &[Part<'_>], count: &dyn Fn(&str) -> u64) -> u64 {
 
 fn of_part(part: &Part<'_>, count: &dyn Fn(&str) -> u64) -> u64 {
     match part {
-        Part::Text { text, .. } => count(text),
+        Part::Text { text, .. } => count(&text.decode()),
         Part::Image { .. } => IMAGE,
         Part::Document { source, .. } => match source {
             Source::Text(text) => count(text),

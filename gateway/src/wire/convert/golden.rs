@@ -176,15 +176,15 @@ fn pretty(json: &str) -> String {
 
 /// A request reads as one of its own format, by our reader and by async-openai's types.
 fn check_request(format: WireFormat, body: &str) {
-    let members = Members::of(body).unwrap();
+    let read = super::read_body(format, body).unwrap();
     let (mut dropped, mut context) = (Dropped::default(), AnswerContext::default());
     match format {
         WireFormat::Chat => {
-            chat::read_request(&members, &mut dropped).unwrap();
+            chat::read_request(read, &mut dropped).unwrap();
             parses::<async_openai::types::chat::CreateChatCompletionRequest>(body);
         }
         WireFormat::Messages => {
-            let request = messages::read_request(&members, &mut dropped).unwrap();
+            let request = messages::read_request(read, &mut dropped).unwrap();
             let sides: Vec<_> = request.messages.iter().map(|message| message.speaker).collect();
             assert!(
                 sides.windows(2).all(|pair| pair[0] != pair[1]),
@@ -192,7 +192,7 @@ fn check_request(format: WireFormat, body: &str) {
             );
         }
         WireFormat::Responses => {
-            responses::read_request(&members, &mut dropped, &mut context).unwrap();
+            responses::read_request(read, &mut dropped, &mut context).unwrap();
             parses::<async_openai::types::responses::CreateResponse>(body);
         }
     }

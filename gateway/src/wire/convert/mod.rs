@@ -22,6 +22,7 @@ mod order;
 pub mod request;
 mod responses;
 mod sse;
+mod words;
 
 use std::collections::BTreeMap;
 
@@ -29,7 +30,8 @@ use thiserror::Error;
 
 use self::answer::{Answer, Event};
 use self::request::{Dropped, Request};
-use super::{Members, ParseError, WireFormat};
+use super::scan::Body;
+use super::{ParseError, WireFormat};
 pub use converter::AnswerConverter;
 pub use estimate::estimate;
 
@@ -132,27 +134,30 @@ impl ToolNames {
 /// # Errors
 /// [`ConvertError`] where the body is no request, or says less than what the model is to see.
 pub fn request(from: WireFormat, to: WireFormat, body: &str) -> Result<Converted, ConvertError> {
-    let members =
-        Members::of(body.trim_ascii()).ok_or_else(|| ParseError::Json("the body is no JSON object".to_owned()))?;
+    let body = read_body(from, body)?;
     let mut dropped = Dropped::default();
     let mut context = AnswerContext::default();
-    let request = read_request(from, &members, &mut dropped, &mut context)?;
+    let request = read_request(from, body, &mut dropped, &mut context)?;
     context.model = request.model.clone().into_owned();
     context.stream_usage = request.stream_usage;
     let body = write_request(to, &request, &mut dropped, &mut context);
     Ok(Converted { body, dropped, context })
 }
 
+fn read_body(format: WireFormat, body: &str) -> Result<Body<'_>, ParseError> {
+    Body::of(body.trim_ascii(), format.conversation()).map_err(|error| ParseError::Json(error.to_string()))
+}
+
 fn read_request<'a>(
     from: WireFormat,
-    members: &Members<'a>,
+    body: Body<'a>,
     dropped: &mut Dropped,
     context: &mut AnswerContext,
 ) -> Result<Request<'a>, ConvertError> {
     match from {
-        WireFormat::Chat => chat::read_request(members, dropped),
-        WireFormat::Messages => messages::read_request(members, dropped),
-        WireFormat::Responses => responses::read_request(members, dropped, context),
+        WireFormat::Chat => chat::read_request(body, dropped),
+        WireFormat::Messages => messages::read_request(body, dropped),
+        WireFormat::Responses => responses::read_request(body, dropped, context),
     }
 }
 

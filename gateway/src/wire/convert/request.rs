@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 
+pub use super::words::Words;
+
 /// A conversation and how it is to be continued.
 #[derive(Debug, Default)]
 pub struct Request<'a> {
@@ -68,7 +70,7 @@ pub enum Part<'a> {
     /// Words.
     Text {
         /// The words.
-        text: Cow<'a, str>,
+        text: Words<'a>,
         /// The client's cache marker on them, kept for targets that know it.
         cache_control: Option<&'a RawValue>,
     },
@@ -97,7 +99,7 @@ pub enum Part<'a> {
 impl<'a> Part<'a> {
     /// Words without a cache marker.
     #[must_use]
-    pub fn text(text: impl Into<Cow<'a, str>>) -> Part<'a> {
+    pub fn text(text: impl Into<Words<'a>>) -> Part<'a> {
         Part::Text {
             text: text.into(),
             cache_control: None,

@@ -7,7 +7,6 @@
 use super::super::answer::{BlockKind, Event};
 use super::super::ids;
 use super::super::order::Arguments;
-use super::{object, text};
 use crate::wire::{Members, Text};
 
 /// More calls than an answer has; a stream that goes on opening them must not fill the memory.
@@ -64,7 +63,7 @@ impl Calls {
         answer: &str,
         events: &mut Vec<Event>,
     ) {
-        let function = object(members, "function");
+        let function = members.object("function");
         // The older form of a call is the function alone.
         let function = if members.get("function").is_some() {
             &function
@@ -72,8 +71,8 @@ impl Calls {
             members
         };
         let index = members.parse::<u64>("index");
-        let id = text(members, "id").unwrap_or_default();
-        let name = text(function, "name").unwrap_or_default();
+        let id = members.said("id").unwrap_or_default();
+        let name = function.said("name").unwrap_or_default();
         let arguments = match function.get("arguments") {
             None | Some("null") => String::new(),
             Some(raw) => Text::of(raw).map_or_else(|| raw.to_owned(), |text| text.decode().into_owned()),

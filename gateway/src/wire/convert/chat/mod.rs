@@ -21,7 +21,7 @@ use std::borrow::Cow;
 use serde_json::value::RawValue;
 
 use super::request::Dropped;
-use crate::wire::{Members, Text};
+use crate::wire::Members;
 
 pub(super) use read_answer::Reader;
 pub(super) use read_request::read_request;
@@ -42,17 +42,7 @@ const THINKING: [(&str, &str); 2] = [("reasoning", "muninn-2"), ("reasoning_cont
 fn thinking<'a>(members: &Members<'a>) -> Option<(Cow<'a, str>, &'static str)> {
     THINKING
         .into_iter()
-        .find_map(|(member, seal)| text(members, member).map(|text| (text, seal)))
-}
-
-/// The text of a member, where there is some.
-fn text<'a>(members: &Members<'a>, key: &str) -> Option<Cow<'a, str>> {
-    members.text(key).map(Text::decode).filter(|text| !text.is_empty())
-}
-
-/// The object of a member, empty where there is none.
-fn object<'a>(members: &Members<'a>, key: &str) -> Members<'a> {
-    members.get(key).and_then(Members::of).unwrap_or_default()
+        .find_map(|(member, seal)| members.said(member).map(|text| (text, seal)))
 }
 
 /// Counts the members that nobody reads, under `path`. What is empty would have said nothing.

@@ -8,9 +8,9 @@ use serde::de::IgnoredAny;
 use super::super::ReadAnswer;
 use super::super::answer::{BlockKind, Event, Failure, FailureKind, Stop, Usage};
 use super::calls::Calls;
-use super::{object, text, thinking};
-use crate::wire::Members;
+use super::thinking;
 use crate::wire::failure;
+use crate::wire::{Element, Members};
 
 /// Reads the events of one answer.
 ///
@@ -150,8 +150,8 @@ impl Reader {
         }
         if !self.started {
             self.started = true;
-            self.id = text(chunk, "id").unwrap_or_default().into_owned();
-            let model = text(chunk, "model").map(Into::into);
+            self.id = chunk.said("id").unwrap_or_default().into_owned();
+            let model = chunk.said("model").map(Into::into);
             events.push(Event::Start { model });
         }
         // Moonshot puts the usage into the choice.
@@ -163,10 +163,10 @@ impl Reader {
         } else {
             "message"
         };
-        self.delta(&object(&choice, key), whole, events);
+        self.delta(&choice.object(key), whole, events);
         if self.calls.too_much() {
             self.fail("the backend's answer has more calls of tools than can be read", events);
-        } else if let Some(reason) = text(&choice, "finish_reason") {
+        } else if let Some(reason) = choice.said("finish_reason") {
             self.reason(&reason, &choice, events);
         }
     }
@@ -175,19 +175,19 @@ impl Reader {
         if let Some((text, seal)) = thinking(delta) {
             self.say(Words::Thinking(seal), &text, events);
         }
-        if let Some(text) = text(delta, "content") {
+        if let Some(text) = delta.said("content") {
             self.say(Words::Text, &text, events);
         } else {
             for part in delta.elements("content") {
-                self.part(part, events);
+                self.part(&part.object().unwrap_or_default(), events);
             }
         }
-        if let Some(text) = text(delta, "refusal") {
+        if let Some(text) = delta.said("refusal") {
             self.say(Words::Refusal, &text, events);
         }
         let calls = delta.elements("tool_calls");
-        for raw in calls.into_iter().chain(delta.get("function_call")) {
-            let Some(call) = Members::of(raw) else { continue };
+        for element in calls.into_iter().chain(delta.raw("function_call").map(Element::of)) {
+            let Some(call) = element.object() else { continue };
             let (before, mut read) = (self.blocks, Vec::new());
             self.calls.take(&call, whole, &mut self.blocks, &self.id, &mut read);
             if self.blocks > before {
@@ -198,19 +198,18 @@ impl Reader {
     }
 
     /// A part of content that is a list, as Mistral writes it for models that think.
-    fn part(&mut self, raw: &str, events: &mut Vec<Event>) {
-        let part = Members::of(raw).unwrap_or_default();
-        let (key, words) = match text(&part, "type").as_deref() {
+    fn part(&mut self, part: &Members<'_>, events: &mut Vec<Event>) {
+        let (key, words) = match part.said("type").as_deref() {
             Some("thinking") => ("thinking", Words::Thinking(super::THINKING[1].1)),
             Some("refusal") => ("refusal", Words::Refusal),
             _ => ("text", Words::Text),
         };
-        if let Some(text) = text(&part, key) {
+        if let Some(text) = part.said(key) {
             self.say(words, &text, events);
         }
         for inner in part.elements(key) {
-            let inner = Members::of(inner).unwrap_or_default();
-            if let Some(text) = text(&inner, "text") {
+            let inner = inner.object().unwrap_or_default();
+            if let Some(text) = inner.said("text") {
                 self.say(words, &text, events);
             }
         }
@@ -259,7 +258,7 @@ impl Reader {
             // that was asked for by name ends with `stop` in vLLM.
             _ if self.calls.any() => Stop::ToolCalls,
             // vLLM and SGLang say which sequence it was; a number there is a token of the model.
-            "stop" => match text(choice, "stop_reason").or_else(|| text(choice, "matched_stop")) {
+            "stop" => match choice.said("stop_reason").or_else(|| choice.said("matched_stop")) {
                 Some(sequence) => Stop::Sequence(Some(sequence.into_owned())),
                 None => Stop::Done,
             },
@@ -297,7 +296,7 @@ fn choice<'a>(chunk: &Members<'a>) -> Option<Members<'a>> {
     chunk
         .elements("choices")
         .into_iter()
-        .filter_map(Members::of)
+        .filter_map(Element::object)
         .find(|choice| matches!(choice.get("index"), None | Some("0" | "null")))
 }
 
@@ -305,8 +304,8 @@ fn choice<'a>(chunk: &Members<'a>) -> Option<Members<'a>> {
 fn usage(members: &Members<'_>) -> Option<Usage> {
     let usage = members.get("usage").and_then(Members::of)?;
     let (prompt, completion) = (
-        object(&usage, "prompt_tokens_details"),
-        object(&usage, "completion_tokens_details"),
+        usage.object("prompt_tokens_details"),
+        usage.object("completion_tokens_details"),
     );
     let cached = number(&prompt, "cached_tokens")
         .or_else(|| number(&usage, "cache_read_input_tokens"))

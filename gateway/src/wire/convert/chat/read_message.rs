@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use serde_json::value::RawValue;
 
 use super::super::ids;
-use super::super::request::{Dropped, Message, Part, Source, Speaker, Thinking, ToolCall, ToolResult};
-use super::{CALL, object, says_nothing, text, thinking, unread};
-use crate::wire::scan::{Text, elements};
-use crate::wire::{Members, ParseError};
+use super::super::request::{Dropped, Message, Part, Source, Speaker, Thinking, ToolCall, ToolResult, Words};
+use super::{CALL, says_nothing, thinking, unread};
+use crate::wire::scan::{Element, elements};
+use crate::wire::{Members, ParseError, Text};
 
 /// The members of a message that are read, or (`name`) that no other format has and no model needs.
 const READ: &[&str] = &[
@@ -27,17 +27,19 @@ const READ: &[&str] = &[
 ///
 /// # Errors
 /// [`ParseError`] where one is no object.
-pub(super) fn messages<'a>(list: &[&'a str], dropped: &mut Dropped) -> Result<Vec<Message<'a>>, ParseError> {
+pub(super) fn messages<'a>(list: Vec<Element<'a>>, dropped: &mut Dropped) -> Result<Vec<Message<'a>>, ParseError> {
     let mut messages = Vec::with_capacity(list.len());
-    for raw in list {
-        let members = Members::of(raw).ok_or(ParseError::WrongType("messages", "an array of objects"))?;
+    for element in list {
+        let members = element
+            .object()
+            .ok_or(ParseError::WrongType("messages", "an array of objects"))?;
         messages.extend(message(&members, dropped));
     }
     Ok(messages)
 }
 
 fn message<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Option<Message<'a>> {
-    let speaker = match text(members, "role").as_deref() {
+    let speaker = match members.said("role").as_deref() {
         Some("system" | "developer") => Speaker::System,
         Some("assistant") => Speaker::Assistant,
         Some("user" | "tool") | None => Speaker::User,
@@ -51,7 +53,7 @@ fn message<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Option<Message<'
         }
     };
     unread(members, READ, "messages.", dropped);
-    let mut parts = content(members.get("content"), dropped);
+    let mut parts = content(members.raw("content"), dropped);
     // Markers on a message stand for markers on its last block (LiteLLM, OpenRouter).
     if let Some(marker) = marker(members) {
         match parts.last_mut() {
@@ -81,27 +83,27 @@ fn assistant<'a>(members: &Members<'a>, words: Vec<Part<'a>>, dropped: &mut Drop
         })
     }));
     parts.extend(words);
-    parts.extend(text(members, "refusal").map(Part::text));
+    parts.extend(members.said("refusal").map(Part::text));
     parts.extend(
         members
             .elements("tool_calls")
             .into_iter()
-            .filter_map(|raw| call(raw, dropped)),
+            .filter_map(|element| call(element, dropped)),
     );
     parts
 }
 
-fn call<'a>(raw: &'a str, dropped: &mut Dropped) -> Option<Part<'a>> {
-    let members = Members::of(raw).unwrap_or_default();
-    let function = object(&members, "function");
+fn call<'a>(element: Element<'a>, dropped: &mut Dropped) -> Option<Part<'a>> {
+    let members = element.object().unwrap_or_default();
+    let function = members.object("function");
     unread(
         &members,
         &["index", "id", "type", "function"],
         "messages.tool_calls.",
         dropped,
     );
-    let Some(name) = text(&function, "name") else {
-        let kind = text(&members, "type").unwrap_or("function".into());
+    let Some(name) = function.said("name") else {
+        let kind = members.said("type").unwrap_or("function".into());
         dropped.add(format!("messages.tool_calls.{kind}"));
         return None;
     };
@@ -122,42 +124,42 @@ fn arguments<'a>(function: &Members<'a>) -> Cow<'a, str> {
 }
 
 fn id<'a>(members: &Members<'a>, key: &str) -> Cow<'a, str> {
-    match text(members, key) {
+    match members.said(key) {
         Some(Cow::Borrowed(id)) => ids::unwrap(CALL, id),
         Some(Cow::Owned(id)) => ids::unwrap(CALL, &id).into_owned().into(),
         None => Cow::default(),
     }
 }
 
-fn content<'a>(raw: Option<&'a str>, dropped: &mut Dropped) -> Vec<Part<'a>> {
+fn content<'a>(raw: Option<&'a RawValue>, dropped: &mut Dropped) -> Vec<Part<'a>> {
     let Some(raw) = raw else { return Vec::new() };
-    if let Some(text) = Text::of(raw) {
-        return vec![Part::text(text.decode())];
+    if let Some(words) = Words::of(raw) {
+        return vec![Part::text(words)];
     }
-    let Some(list) = elements(raw) else {
-        if raw != "null" {
+    let Some(list) = elements(raw.get()) else {
+        if raw.get() != "null" {
             dropped.add("messages.content");
         }
         return Vec::new();
     };
-    list.into_iter().filter_map(|raw| part(raw, dropped)).collect()
+    list.into_iter().filter_map(|element| part(element, dropped)).collect()
 }
 
-fn part<'a>(raw: &'a str, dropped: &mut Dropped) -> Option<Part<'a>> {
-    if let Some(text) = Text::of(raw) {
+fn part<'a>(element: Element<'a>, dropped: &mut Dropped) -> Option<Part<'a>> {
+    if let Some(text) = element.text() {
         return Some(Part::text(text.decode()));
     }
-    let members = Members::of(raw).unwrap_or_default();
-    let kind = text(&members, "type").unwrap_or_else(|| guessed(&members).into());
+    let members = element.object().unwrap_or_default();
+    let kind = members.said("type").unwrap_or_else(|| guessed(&members).into());
     let part = match &*kind {
         // The second and third are the names of the responses format, which some clients mix in.
-        "text" | "input_text" | "output_text" => members.text("text").map(|text| Part::Text {
-            text: text.decode(),
+        "text" | "input_text" | "output_text" => members.raw("text").and_then(Words::of).map(|text| Part::Text {
+            text,
             cache_control: marker(&members),
         }),
-        "refusal" => text(&members, "refusal").map(Part::text),
+        "refusal" => members.said("refusal").map(Part::text),
         "image_url" => image(&members),
-        "file" => file(&object(&members, "file")),
+        "file" => file(&members.object("file")),
         _ => None,
     };
     if part.is_some() {
@@ -188,24 +190,24 @@ fn marker<'a>(members: &Members<'a>) -> Option<&'a RawValue> {
 }
 
 fn image<'a>(members: &Members<'a>) -> Option<Part<'a>> {
-    let image = object(members, "image_url");
-    let url = text(&image, "url").or_else(|| text(members, "image_url"))?;
+    let image = members.object("image_url");
+    let url = image.said("url").or_else(|| members.said("image_url"))?;
     Some(Part::Image {
         source: in_url(url),
-        detail: text(&image, "detail"),
+        detail: image.said("detail"),
     })
 }
 
 fn file<'a>(file: &Members<'a>) -> Option<Part<'a>> {
-    let name = text(file, "filename");
-    let source = match text(file, "file_data") {
+    let name = file.said("filename");
+    let source = match file.said("file_data") {
         Some(data) if data.starts_with("data:") || data.starts_with("http") => in_url(data),
         // Base64 without the beginning of a data URL, as several servers take it.
         Some(data) => Source::Base64 {
             media_type: "application/pdf".into(),
             data,
         },
-        None => Source::File(text(file, "file_id")?),
+        None => Source::File(file.said("file_id")?),
     };
     Some(Part::Document { source, name })
 }

@@ -6,9 +6,9 @@ use serde_json::value::RawValue;
 
 use super::super::ConvertError;
 use super::super::request::{Dropped, OutputShape, Reasoning, Request, Sampling, Tool, ToolChoice};
-use super::{object, read_message, text, unread};
-use crate::wire::scan::{Text, elements};
-use crate::wire::{Members, ParseError};
+use super::{read_message, unread};
+use crate::wire::scan::{Body, Conversation, Element};
+use crate::wire::{Members, Text};
 
 /// The members that are read, and those that mean nothing to another backend. `n`, `store`, `logprobs`, `modalities` and
 /// `service_tier` are here too, and are counted where they ask for something.
@@ -59,44 +59,41 @@ const AS_ALWAYS: &[(&str, &[&str])] = &[
 ///
 /// # Errors
 /// [`ConvertError`] where it is no request.
-pub(in super::super) fn read_request<'a>(
-    members: &Members<'a>,
-    dropped: &mut Dropped,
-) -> Result<Request<'a>, ConvertError> {
-    let messages = members.get("messages").ok_or(ParseError::Missing("messages"))?;
-    let messages = elements(messages).ok_or(ParseError::WrongType("messages", "an array"))?;
+pub(in super::super) fn read_request<'a>(body: Body<'a>, dropped: &mut Dropped) -> Result<Request<'a>, ConvertError> {
+    let messages = Conversation::list(body.conversation, "messages")?;
+    let members = &body.members;
     unread(members, READ, "", dropped);
     for (key, as_always) in AS_ALWAYS {
         if members.get(key).is_some_and(|value| !as_always.contains(&value)) {
             dropped.add(*key);
         }
     }
-    let stream_options = object(members, "stream_options");
+    let stream_options = members.object("stream_options");
     Ok(Request {
-        model: text(members, "model").unwrap_or_default(),
+        model: members.said("model").unwrap_or_default(),
         stream: members.get("stream") == Some("true"),
         stream_usage: stream_options.get("include_usage") == Some("true"),
-        messages: read_message::messages(&messages, dropped)?,
+        messages: read_message::messages(messages, dropped)?,
         tools: members
             .elements("tools")
             .into_iter()
-            .filter_map(|raw| tool(raw, dropped))
+            .filter_map(|element| tool(element, dropped))
             .collect(),
         tool_choice: tool_choice(members, dropped),
         parallel_tool_calls: members.parse("parallel_tool_calls"),
         sampling: sampling(members, dropped),
         output: output(members, dropped),
         reasoning: reasoning(members, dropped),
-        verbosity: text(members, "verbosity"),
-        user: text(members, "user").or_else(|| text(members, "safety_identifier")),
-        cache_key: text(members, "prompt_cache_key"),
+        verbosity: members.said("verbosity"),
+        user: members.said("user").or_else(|| members.said("safety_identifier")),
+        cache_key: members.said("prompt_cache_key"),
         metadata: members.raw("metadata").filter(|raw| raw.get().starts_with('{')),
     })
 }
 
-fn tool<'a>(raw: &'a str, dropped: &mut Dropped) -> Option<Tool<'a>> {
-    let members = Members::of(raw).unwrap_or_default();
-    let kind = text(&members, "type").unwrap_or("function".into());
+fn tool<'a>(element: Element<'a>, dropped: &mut Dropped) -> Option<Tool<'a>> {
+    let members = element.object().unwrap_or_default();
+    let kind = members.said("type").unwrap_or("function".into());
     if kind != "function" {
         dropped.add(format!("tools.{kind}"));
         return None;
@@ -112,13 +109,13 @@ fn tool<'a>(raw: &'a str, dropped: &mut Dropped) -> Option<Tool<'a>> {
     };
     let read = ["type", "cache_control", "name", "description", "parameters", "strict"];
     unread(&function, &read, "tools.", dropped);
-    let Some(name) = text(&function, "name") else {
+    let Some(name) = function.said("name") else {
         dropped.add("tools");
         return None;
     };
     Some(Tool {
         name,
-        description: text(&function, "description"),
+        description: function.said("description"),
         schema: function
             .raw("parameters")
             .filter(|raw| raw.get().starts_with('{'))
@@ -134,13 +131,13 @@ fn tool_choice<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Option<ToolC
         return by_word(&word.decode(), dropped);
     }
     let choice = Members::of(raw)?;
-    match text(&choice, "type").as_deref() {
+    match choice.said("type").as_deref() {
         Some("allowed_tools") => {
             dropped.add("tool_choice.allowed_tools");
-            by_word(&text(&object(&choice, "allowed_tools"), "mode")?, dropped)
+            by_word(&choice.object("allowed_tools").said("mode")?, dropped)
         }
         Some("function") | None => {
-            let name = text(&object(&choice, "function"), "name").or_else(|| text(&choice, "name"))?;
+            let name = choice.object("function").said("name").or_else(|| choice.said("name"))?;
             Some(ToolChoice::Tool(name))
         }
         Some(kind) => {
@@ -189,7 +186,7 @@ fn sampling<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Sampling<'a> {
 fn stop<'a>(members: &Members<'a>) -> Vec<Cow<'a, str>> {
     let texts = match members.text("stop") {
         Some(text) => vec![text],
-        None => members.elements("stop").into_iter().filter_map(Text::of).collect(),
+        None => members.elements("stop").iter().filter_map(Element::text).collect(),
     };
     texts
         .into_iter()
@@ -200,14 +197,14 @@ fn stop<'a>(members: &Members<'a>) -> Vec<Cow<'a, str>> {
 
 fn output<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Option<OutputShape<'a>> {
     let format = Members::of(members.get("response_format")?)?;
-    match text(&format, "type").as_deref() {
+    match format.said("type").as_deref() {
         Some("json_object") => Some(OutputShape::Json),
         Some("json_schema") => {
-            let shape = object(&format, "json_schema");
+            let shape = format.object("json_schema");
             unread(&shape, &["name", "schema", "strict"], "response_format.", dropped);
             let schema = shape.raw("schema").filter(|raw| raw.get().starts_with('{'))?;
             Some(OutputShape::Schema {
-                name: text(&shape, "name"),
+                name: shape.said("name"),
                 schema,
                 strict: shape.parse("strict"),
             })
@@ -223,30 +220,31 @@ fn output<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Option<OutputShap
 /// `reasoning_effort`, and what gateways and servers have beside it: `reasoning` (OpenRouter), `thinking` (LiteLLM and
 /// several vendors), `chat_template_kwargs` (vLLM, llama.cpp).
 fn reasoning<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Reasoning<'a> {
-    let reasoning = object(members, "reasoning");
+    let reasoning = members.object("reasoning");
     unread(
         &reasoning,
         &["effort", "max_tokens", "enabled", "exclude"],
         "reasoning.",
         dropped,
     );
-    let thinking = object(members, "thinking");
-    let template = object(members, "chat_template_kwargs");
+    let thinking = members.object("thinking");
+    let template = members.object("chat_template_kwargs");
     unread(
         &template,
         &["enable_thinking", "thinking", "reasoning_effort"],
         "chat_template_kwargs.",
         dropped,
     );
-    let switched = match text(&thinking, "type").as_deref() {
+    let switched = match thinking.said("type").as_deref() {
         Some("enabled" | "adaptive") => Some(true),
         Some("disabled") => Some(false),
         _ => None,
     };
     Reasoning {
-        effort: text(members, "reasoning_effort")
-            .or_else(|| text(&reasoning, "effort"))
-            .or_else(|| text(&template, "reasoning_effort")),
+        effort: members
+            .said("reasoning_effort")
+            .or_else(|| reasoning.said("effort"))
+            .or_else(|| template.said("reasoning_effort")),
         budget: reasoning
             .parse("max_tokens")
             .or_else(|| thinking.parse("budget_tokens")),

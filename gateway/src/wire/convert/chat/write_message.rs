@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use super::super::ToolNames;
-use super::super::request::{Dropped, Message as Said, Part, Source, Speaker, Thinking, ToolCall, ToolResult};
+use super::super::request::{Dropped, Message as Said, Part, Source, Speaker, Thinking, ToolCall, ToolResult, Words};
 use super::THINKING;
 use super::write_request::LONGEST_NAME;
 
@@ -19,31 +19,28 @@ const ORPHAN: &str = "Result of an earlier tool call:";
 /// Stands in a result that has only images, which follow it as the user's.
 const IMAGE_FOLLOWS: &str = "[an image, which follows]";
 
-/// Between texts that become one.
-const BETWEEN: &str = "\n\n";
-
 /// A message on the wire.
 #[derive(Serialize)]
 #[serde(tag = "role", rename_all = "lowercase")]
 pub(super) enum Message<'r> {
     System {
-        content: Cow<'r, str>,
+        content: Words<'r>,
     },
     User {
         content: Content<'r>,
     },
     Assistant {
-        content: Option<Cow<'r, str>>,
+        content: Option<Words<'r>>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        reasoning_content: Option<Cow<'r, str>>,
+        reasoning_content: Option<Words<'r>>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        reasoning: Option<Cow<'r, str>>,
+        reasoning: Option<Words<'r>>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<Call<'r>>,
     },
     Tool {
         tool_call_id: &'r str,
-        content: Cow<'r, str>,
+        content: Words<'r>,
     },
 }
 
@@ -51,14 +48,14 @@ pub(super) enum Message<'r> {
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum Content<'r> {
-    Text(Cow<'r, str>),
+    Text(Words<'r>),
     Parts(Vec<Piece<'r>>),
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Piece<'r> {
-    Text { text: Cow<'r, str> },
+    Text { text: Words<'r> },
     ImageUrl { image_url: ImageUrl<'r> },
     File { file: File<'r> },
 }
@@ -131,7 +128,7 @@ struct Turns<'r, 'w> {
 #[derive(Default)]
 struct Model<'r> {
     thinking: Vec<&'r Thinking<'r>>,
-    texts: Vec<Cow<'r, str>>,
+    texts: Vec<Words<'r>>,
     calls: Vec<&'r ToolCall<'r>>,
 }
 
@@ -153,7 +150,9 @@ impl<'r> Turns<'r, '_> {
         let parts = leading.iter().flat_map(|message| &message.parts);
         let texts: Vec<_> = parts.filter_map(|part| self.text_of(part)).collect();
         if !texts.is_empty() {
-            self.written.push(Message::System { content: joined(texts) });
+            self.written.push(Message::System {
+                content: Words::joined(texts),
+            });
         }
     }
 
@@ -164,14 +163,14 @@ impl<'r> Turns<'r, '_> {
         if texts.is_empty() {
             return;
         }
-        let text = joined(texts);
+        let text = Words::joined(texts);
         self.turn_to_user();
         self.user.push(Piece::Text {
-            text: format!("<system-reminder>\n{text}\n</system-reminder>").into(),
+            text: format!("<system-reminder>\n{}\n</system-reminder>", text.decode()).into(),
         });
     }
 
-    fn text_of(&mut self, part: &'r Part<'_>) -> Option<Cow<'r, str>> {
+    fn text_of(&mut self, part: &'r Part<'_>) -> Option<Words<'r>> {
         match self.piece(part)? {
             Piece::Text { text } => Some(text),
             Piece::ImageUrl { .. } => self.drop("messages.image"),
@@ -225,10 +224,9 @@ impl<'r> Turns<'r, '_> {
         if texts.is_empty() && !others.is_empty() {
             texts.push(IMAGE_FOLLOWS.into());
         }
-        let mut text = joined(texts);
-        let says_so = || text.trim_start().as_bytes().get(..5);
-        if result.is_error && !says_so().is_some_and(|start| start.eq_ignore_ascii_case(b"error")) {
-            text = format!("Error: {text}").into();
+        let mut text = Words::joined(texts);
+        if result.is_error {
+            text = marked_as_error(text);
         }
         let open = self
             .open
@@ -245,7 +243,7 @@ impl<'r> Turns<'r, '_> {
             }
             None => {
                 self.user.push(Piece::Text {
-                    text: format!("{ORPHAN}\n{text}").into(),
+                    text: format!("{ORPHAN}\n{}", text.decode()).into(),
                 });
                 "an earlier tool call"
             }
@@ -263,7 +261,7 @@ impl<'r> Turns<'r, '_> {
                 if cache_control.is_some() {
                     self.dropped.add("messages.cache_control");
                 }
-                (!text.is_empty()).then(|| Piece::Text { text: (&**text).into() })
+                (!text.is_empty()).then(|| Piece::Text { text: text.borrowed() })
             }
             Part::Image { source, detail } => match url(source) {
                 Some(url) => Some(Piece::ImageUrl {
@@ -324,7 +322,7 @@ impl<'r> Turns<'r, '_> {
         let [reasoning, reasoning_content] = thinking(&model.thinking);
         let tool_calls = model.calls.iter().map(|call| self.call(call)).collect();
         self.written.push(Message::Assistant {
-            content: (!model.texts.is_empty()).then(|| joined(model.texts)),
+            content: (!model.texts.is_empty()).then(|| Words::joined(model.texts)),
             reasoning_content,
             reasoning,
             tool_calls,
@@ -352,17 +350,17 @@ impl<'r> Turns<'r, '_> {
 }
 
 /// Thinking under the name that its backend gave it, as in [`THINKING`].
-fn thinking<'r>(thinking: &[&'r Thinking<'r>]) -> [Option<Cow<'r, str>>; 2] {
-    let texts: Vec<_> = thinking
+fn thinking<'r>(thinking: &[&'r Thinking<'r>]) -> [Option<Words<'r>>; 2] {
+    let texts: Vec<Words<'r>> = thinking
         .iter()
-        .map(|thinking| Cow::Borrowed(&*thinking.text))
+        .map(|thinking| Words::from(&*thinking.text))
         .filter(|text| !text.is_empty())
         .collect();
     if texts.is_empty() {
         return [None, None];
     }
     let seal = thinking.last().and_then(|thinking| thinking.seal.as_deref());
-    let text = Some(joined(texts));
+    let text = Some(Words::joined(texts));
     if seal == Some(THINKING[0].1) {
         [text, None]
     } else {
@@ -402,19 +400,30 @@ fn data_url(media_type: &str, data: &str) -> String {
     format!("data:{media_type};base64,{data}")
 }
 
+/// Says of a result that it is an error, where it does not say so itself: the format has no field for it.
+fn marked_as_error(text: Words<'_>) -> Words<'_> {
+    let marked = {
+        let said = text.decode();
+        let start = said.trim_start().as_bytes().get(..5);
+        let says_so = start.is_some_and(|start| start.eq_ignore_ascii_case(b"error"));
+        (!says_so).then(|| format!("Error: {said}"))
+    };
+    marked.map_or(text, Words::from)
+}
+
 fn content(pieces: Vec<Piece<'_>>) -> Content<'_> {
     let mut merged: Vec<Piece<'_>> = Vec::with_capacity(pieces.len());
+    let mut texts = Vec::new();
     for piece in pieces {
-        match (merged.last_mut(), piece) {
-            (Some(Piece::Text { text }), Piece::Text { text: more }) => {
-                let text = text.to_mut();
-                text.push_str(BETWEEN);
-                text.push_str(&more);
+        match piece {
+            Piece::Text { text } => texts.push(text),
+            other => {
+                merged.extend(one_piece(&mut texts));
+                merged.push(other);
             }
-            (_, piece) => merged.push(piece),
         }
     }
-    match merged.pop() {
+    match one_piece(&mut texts) {
         Some(Piece::Text { text }) if merged.is_empty() => Content::Text(text),
         last => {
             merged.extend(last);
@@ -423,13 +432,10 @@ fn content(pieces: Vec<Piece<'_>>) -> Content<'_> {
     }
 }
 
-fn joined(mut texts: Vec<Cow<'_, str>>) -> Cow<'_, str> {
-    match texts.pop() {
-        Some(only) if texts.is_empty() => only,
-        Some(last) => {
-            texts.push(last);
-            texts.join(BETWEEN).into()
-        }
-        None => Cow::default(),
-    }
+/// Texts that stand side by side, as one.
+fn one_piece<'r>(texts: &mut Vec<Words<'r>>) -> Option<Piece<'r>> {
+    let texts = std::mem::take(texts);
+    (!texts.is_empty()).then(|| Piece::Text {
+        text: Words::joined(texts),
+    })
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::super::request::{Dropped, Part, Source, Thinking};
+use super::super::request::{Dropped, Part, Source, Thinking, Words};
 use super::{REDACTED, SEAL};
 
 /// A client's or our own cache marker.
@@ -23,7 +23,7 @@ pub(super) struct Turn<'r> {
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Block<'r> {
     Text {
-        text: Cow<'r, str>,
+        text: Words<'r>,
         #[serde(skip_serializing_if = "Option::is_none")]
         cache_control: Marker<'r>,
     },
@@ -65,7 +65,7 @@ pub(super) enum Block<'r> {
 }
 
 impl<'r> Block<'r> {
-    pub(super) fn text(text: impl Into<Cow<'r, str>>) -> Block<'r> {
+    pub(super) fn text(text: impl Into<Words<'r>>) -> Block<'r> {
         Block::Text {
             text: text.into(),
             cache_control: None,
@@ -87,11 +87,8 @@ pub(super) enum Place<'r> {
 }
 
 /// Writes text that the API would not refuse for being empty.
-pub(super) fn words<'r>(text: &'r str, cache_control: Marker<'r>) -> Option<Block<'r>> {
-    (!text.trim().is_empty()).then_some(Block::Text {
-        text: Cow::Borrowed(text),
-        cache_control,
-    })
+pub(super) fn words<'r>(text: Words<'r>, cache_control: Marker<'r>) -> Option<Block<'r>> {
+    (!text.is_blank()).then_some(Block::Text { text, cache_control })
 }
 
 /// Thinking that a backend of this format has sealed. All other it would refuse.
@@ -110,7 +107,7 @@ pub(super) fn thought<'r>(thinking: &'r Thinking<'r>) -> Option<Block<'r>> {
 /// Writes what can stand in the user's side and in results.
 pub(super) fn material<'r>(part: &'r Part<'r>, dropped: &mut Dropped) -> Option<Block<'r>> {
     match part {
-        Part::Text { text, cache_control } => words(text, *cache_control),
+        Part::Text { text, cache_control } => words(text.borrowed(), *cache_control),
         Part::Image { source, .. } => match source {
             Source::Base64 { media_type, data } => Some(Block::Image {
                 source: Place::Base64 { media_type, data },

@@ -8,7 +8,6 @@ use serde::de::IgnoredAny;
 
 use super::super::ReadAnswer;
 use super::super::answer::{BlockKind, Event, Failure, FailureKind, Stop};
-use super::read_request::{present, string};
 use super::usage::Counts;
 use super::{REDACTED, SEAL};
 use crate::wire::failure;
@@ -96,14 +95,14 @@ impl ReadAnswer for Reader {
         let Some(members) = Members::of(data) else {
             return self.fail(not_json(), events);
         };
-        let kind = string(&members, "type").unwrap_or_else(|| name.into());
-        if let Some(error) = present(&members, "error") {
+        let kind = members.string("type").unwrap_or_else(|| name.into());
+        if let Some(error) = members.present("error") {
             return self.fail(failure::of_error(error.get()), events);
         }
         match &*kind {
             "message_start" => {
                 let message = members.get("message").and_then(Members::of).unwrap_or_default();
-                self.begin(string(&message, "model").map(Into::into), events);
+                self.begin(message.string("model").map(Into::into), events);
                 self.usage(&message, events);
             }
             "content_block_start" if !self.stopped => {
@@ -137,15 +136,15 @@ impl ReadAnswer for Reader {
         let Some(members) = Members::of(body.trim_ascii()) else {
             return self.fail(not_json(), events);
         };
-        if let Some(error) = present(&members, "error") {
+        if let Some(error) = members.present("error") {
             return self.fail(failure::of_error(error.get()), events);
         }
-        if present(&members, "content").is_none() {
+        if members.present("content").is_none() {
             return;
         }
-        self.begin(string(&members, "model").map(Into::into), events);
+        self.begin(members.string("model").map(Into::into), events);
         for (index, block) in (0..).zip(members.elements("content")) {
-            if let Some(block) = Members::of(block) {
+            if let Some(block) = block.object() {
                 self.start(index, &block, events);
                 self.close(index, events);
             }
@@ -166,7 +165,7 @@ impl Reader {
 
     fn start(&mut self, index: u64, block: &Members<'_>, events: &mut Vec<Event>) {
         self.begin(None, events);
-        let text = |key: &str| string(block, key).unwrap_or_default();
+        let text = |key: &str| block.string(key).unwrap_or_default();
         let kind = text("type");
         let (sort, first) = match &*kind {
             "text" => (Sort::Text, text("text")),
@@ -184,7 +183,7 @@ impl Reader {
             Sort::Redacted => text("data").into_owned(),
             Sort::Text | Sort::Call => String::new(),
         };
-        if let (Sort::Call, Some(input)) = (sort, present(block, "input")) {
+        if let (Sort::Call, Some(input)) = (sort, block.present("input")) {
             open.input = Text::of(input.get()).map_or_else(|| input.get().to_owned(), |text| text.decode().into());
         }
         open.push(&first, events);
@@ -269,7 +268,7 @@ impl Reader {
             ("thinking", Sort::Thinking),
             ("partial_json", Sort::Call),
         ] {
-            let Some(text) = string(&delta, key) else { continue };
+            let Some(text) = delta.string(key) else { continue };
             // Some servers leave out the beginning of blocks that need none.
             if sort != Sort::Call && !text.is_empty() && !self.open.contains_key(&index) {
                 self.begin(None, events);
@@ -279,7 +278,7 @@ impl Reader {
                 open.push(&text, events);
             }
         }
-        if let (Some(open), Some(seal)) = (self.open.get_mut(&index), string(&delta, "signature"))
+        if let (Some(open), Some(seal)) = (self.open.get_mut(&index), delta.string("signature"))
             && open.sort == Sort::Thinking
             && open.seal.len() + seal.len() <= LONGEST_SEAL
         {
@@ -302,12 +301,12 @@ impl Reader {
     }
 
     fn stop(&mut self, delta: &Members<'_>, events: &mut Vec<Event>) {
-        let Some(reason) = string(delta, "stop_reason") else {
+        let Some(reason) = delta.string("stop_reason") else {
             return;
         };
         let stop = match &*reason {
             "max_tokens" | "model_context_window_exceeded" => Stop::Length,
-            "stop_sequence" => Stop::Sequence(string(delta, "stop_sequence").map(Into::into)),
+            "stop_sequence" => Stop::Sequence(delta.string("stop_sequence").map(Into::into)),
             "tool_use" => Stop::ToolCalls,
             "pause_turn" | "compaction" => Stop::Paused,
             "refusal" => Stop::Filtered,

@@ -5,19 +5,18 @@ use std::borrow::Cow;
 use serde_json::value::RawValue;
 
 use super::super::ids;
-use super::super::request::{Dropped, Message, Part, Source, Speaker, Thinking, ToolCall, ToolResult};
-use super::read_request::{present, string};
+use super::super::request::{Dropped, Message, Part, Source, Speaker, Thinking, ToolCall, ToolResult, Words};
 use super::reminder;
-use crate::wire::scan::elements;
-use crate::wire::{Members, Text};
+use crate::wire::Members;
+use crate::wire::scan::{Element, elements};
 
 /// Reads one message, `None` where it is no object.
-pub(super) fn message<'a>(raw: &'a str, dropped: &mut Dropped) -> Option<Message<'a>> {
-    let Some(members) = Members::of(raw) else {
+pub(super) fn message<'a>(element: Element<'a>, dropped: &mut Dropped) -> Option<Message<'a>> {
+    let Some(members) = element.object() else {
         dropped.add("messages");
         return None;
     };
-    let speaker = match string(&members, "role").as_deref() {
+    let speaker = match members.string("role").as_deref() {
         Some("assistant") => Speaker::Assistant,
         Some("system" | "developer") => Speaker::System,
         // Every other name that clients have come up with was one for the user's side.
@@ -25,12 +24,12 @@ pub(super) fn message<'a>(raw: &'a str, dropped: &mut Dropped) -> Option<Message
     };
     Some(Message {
         speaker,
-        parts: content(members.get("content"), dropped),
+        parts: content(members.raw("content"), dropped),
     })
 }
 
 /// Reads content: a string, which is the same as one text block, or blocks.
-pub(super) fn content<'a>(raw: Option<&'a str>, dropped: &mut Dropped) -> Vec<Part<'a>> {
+pub(super) fn content<'a>(raw: Option<&'a RawValue>, dropped: &mut Dropped) -> Vec<Part<'a>> {
     let mut parts = Vec::new();
     for item in items(raw) {
         match item {
@@ -44,20 +43,20 @@ pub(super) fn content<'a>(raw: Option<&'a str>, dropped: &mut Dropped) -> Vec<Pa
 /// One element of content.
 enum Item<'a> {
     /// A string, which stands for a text block.
-    Text(Cow<'a, str>),
+    Text(Words<'a>),
     /// A block and its type.
     Block(Members<'a>, Cow<'a, str>),
 }
 
-fn items(raw: Option<&str>) -> Vec<Item<'_>> {
+fn items(raw: Option<&RawValue>) -> Vec<Item<'_>> {
     let Some(raw) = raw else { return Vec::new() };
-    let blocks = elements(raw).unwrap_or_else(|| vec![raw]);
+    let blocks = elements(raw.get()).unwrap_or_else(|| vec![Element::of(raw)]);
     let items = blocks.into_iter().filter_map(|block| {
-        if let Some(text) = Text::of(block) {
-            return Some(Item::Text(text.decode()));
-        }
-        let members = Members::of(block)?;
-        let kind = string(&members, "type").unwrap_or(Cow::Borrowed("text"));
+        let members = match block {
+            Element::Other(raw) => return Words::of(raw).map(Item::Text),
+            Element::Object(members) => members,
+        };
+        let kind = members.string("type").unwrap_or(Cow::Borrowed("text"));
         Some(Item::Block(members, kind))
     });
     items.collect()
@@ -66,21 +65,23 @@ fn items(raw: Option<&str>) -> Vec<Item<'_>> {
 fn block<'a>(members: &Members<'a>, kind: &str, parts: &mut Vec<Part<'a>>, dropped: &mut Dropped) {
     match kind {
         "thinking" => parts.push(Part::Thinking(Thinking {
-            text: string(members, "thinking").unwrap_or_default(),
-            seal: string(members, "signature").filter(|seal| !seal.is_empty()),
+            text: members.string("thinking").unwrap_or_default(),
+            seal: members.string("signature").filter(|seal| !seal.is_empty()),
         })),
         "redacted_thinking" => parts.push(Part::Thinking(Thinking {
             text: Cow::Borrowed(""),
-            seal: string(members, "data"),
+            seal: members.string("data"),
         })),
         "tool_use" => parts.push(Part::ToolCall(ToolCall {
             id: id(members, "id"),
-            name: string(members, "name").unwrap_or_default(),
-            arguments: present(members, "input").map_or(Cow::Borrowed("{}"), |input| Cow::Borrowed(input.get())),
+            name: members.string("name").unwrap_or_default(),
+            arguments: members
+                .present("input")
+                .map_or(Cow::Borrowed("{}"), |input| Cow::Borrowed(input.get())),
         })),
         "tool_result" => {
             let mut inner = Vec::new();
-            for item in items(members.get("content")) {
+            for item in items(members.raw("content")) {
                 match item {
                     Item::Text(text) => push_text(Some(text), None, &mut inner),
                     Item::Block(members, kind) => material(&members, &kind, &mut inner, dropped),
@@ -93,9 +94,9 @@ fn block<'a>(members: &Members<'a>, kind: &str, parts: &mut Vec<Part<'a>>, dropp
             }));
         }
         // What was said before a conversation was cut short by the vendor.
-        "compaction" => push_text(string(members, "content"), None, parts),
+        "compaction" => push_text(words(members, "content"), None, parts),
         "mid_conv_system" => {
-            let text = texts(members.get("content"));
+            let text = texts(members.raw("content"));
             if !text.is_empty() {
                 parts.push(Part::text(reminder(&text).into_owned()));
             }
@@ -106,7 +107,7 @@ fn block<'a>(members: &Members<'a>, kind: &str, parts: &mut Vec<Part<'a>>, dropp
 
 /// An id as the backend that made the call knows it.
 fn id<'a>(members: &Members<'a>, key: &str) -> Cow<'a, str> {
-    match string(members, key).unwrap_or_default() {
+    match members.string(key).unwrap_or_default() {
         Cow::Borrowed(id) => ids::unwrap("toolu_", id),
         Cow::Owned(id) => Cow::Owned(ids::unwrap("toolu_", &id).into_owned()),
     }
@@ -115,26 +116,26 @@ fn id<'a>(members: &Members<'a>, key: &str) -> Cow<'a, str> {
 /// Reads what can stand in a message and in a tool's result.
 fn material<'a>(members: &Members<'a>, kind: &str, parts: &mut Vec<Part<'a>>, dropped: &mut Dropped) {
     match kind {
-        "text" => push_text(string(members, "text"), present(members, "cache_control"), parts),
+        "text" => push_text(words(members, "text"), members.present("cache_control"), parts),
         "image" => match source(members, "image/png") {
             Some(source) => parts.push(Part::Image { source, detail: None }),
             None => dropped.add("messages.image"),
         },
         "document" => document(members, parts, dropped),
         "search_result" => {
-            let head = [string(members, "title"), string(members, "source")];
+            let head = [members.string("title"), members.string("source")];
             let mut text = head.into_iter().flatten().collect::<Vec<_>>().join("\n");
             text.push_str("\n\n");
-            text.push_str(&texts(members.get("content")));
+            text.push_str(&texts(members.raw("content")));
             push_text(
                 Some(text.trim().to_owned().into()),
-                present(members, "cache_control"),
+                members.present("cache_control"),
                 parts,
             );
         }
         // The vendor would show the model the tool's definition here; elsewhere it was shown from the beginning.
         "tool_reference" => {
-            let name = string(members, "tool_name").unwrap_or_default();
+            let name = members.string("tool_name").unwrap_or_default();
             parts.push(Part::text(format!("The tool {name} can be called.")));
         }
         // Among them what the vendor's own tools did (`server_tool_use` and its results): those are mostly sealed, and
@@ -143,50 +144,54 @@ fn material<'a>(members: &Members<'a>, kind: &str, parts: &mut Vec<Part<'a>>, dr
     }
 }
 
-fn push_text<'a>(text: Option<Cow<'a, str>>, cache_control: Option<&'a RawValue>, parts: &mut Vec<Part<'a>>) {
+fn words<'a>(members: &Members<'a>, key: &str) -> Option<Words<'a>> {
+    members.raw(key).and_then(Words::of)
+}
+
+fn push_text<'a>(text: Option<Words<'a>>, cache_control: Option<&'a RawValue>, parts: &mut Vec<Part<'a>>) {
     if let Some(text) = text.filter(|text| !text.is_empty()) {
         parts.push(Part::Text { text, cache_control });
     }
 }
 
 /// All text of some content.
-fn texts(raw: Option<&str>) -> String {
+fn texts(raw: Option<&RawValue>) -> String {
     let texts = items(raw).into_iter().filter_map(|item| match item {
         Item::Text(text) => Some(text),
-        Item::Block(members, _) => string(&members, "text"),
+        Item::Block(members, _) => words(&members, "text"),
     });
-    texts.collect::<Vec<_>>().join("\n\n")
+    Words::joined(texts.collect()).decode().into_owned()
 }
 
 /// `source`, `None` where it is of no kind that is known.
 fn source<'a>(members: &Members<'a>, media_type: &'static str) -> Option<Source<'a>> {
     let source = members.get("source").and_then(Members::of)?;
-    match &*string(&source, "type")? {
+    match &*source.string("type")? {
         "base64" => Some(Source::Base64 {
-            media_type: string(&source, "media_type").unwrap_or(Cow::Borrowed(media_type)),
-            data: string(&source, "data")?,
+            media_type: source.string("media_type").unwrap_or(Cow::Borrowed(media_type)),
+            data: source.string("data")?,
         }),
-        "text" => string(&source, "data").map(Source::Text),
-        "url" => string(&source, "url").map(Source::Url),
-        "file" => string(&source, "file_id").map(Source::File),
+        "text" => source.string("data").map(Source::Text),
+        "url" => source.string("url").map(Source::Url),
+        "file" => source.string("file_id").map(Source::File),
         _ => None,
     }
 }
 
 fn document<'a>(members: &Members<'a>, parts: &mut Vec<Part<'a>>, dropped: &mut Dropped) {
-    let name = string(members, "title").filter(|name| !name.is_empty());
+    let name = members.string("title").filter(|name| !name.is_empty());
     let citations = members.get("citations").and_then(Members::of).unwrap_or_default();
     if citations.parse("enabled") == Some(true) {
         dropped.add("messages.document.citations");
     }
     // What the client says about the document is for the model too.
-    push_text(string(members, "context"), None, parts);
+    push_text(words(members, "context"), None, parts);
     if let Some(source) = source(members, "application/pdf") {
         parts.push(Part::Document { source, name });
         return;
     }
     let inner = members.get("source").and_then(Members::of).unwrap_or_default();
-    let Some(content) = present(&inner, "content").map(RawValue::get) else {
+    let Some(content) = inner.present("content") else {
         dropped.add("messages.document");
         return;
     };
@@ -208,7 +213,8 @@ mod tests {
     fn read(content: &str) -> (String, Vec<String>) {
         let mut dropped = Dropped::default();
         let body = format!(r#"{{"role":"user","content":{content}}}"#);
-        let message = message(&body, &mut dropped).unwrap();
+        let members = Members::of(&body).unwrap();
+        let message = message(Element::Object(members), &mut dropped).unwrap();
         let dropped = dropped.iter().map(|(name, _)| name.to_owned()).collect();
         (format!("{:?}", message.parts), dropped)
     }

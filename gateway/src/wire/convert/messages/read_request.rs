@@ -9,8 +9,8 @@ use super::super::request::{
     Dropped, Message, OutputShape, Part, Reasoning, Request, Sampling, Speaker, Tool, ToolChoice,
 };
 use super::read_content::{content, message};
-use crate::wire::scan::elements;
-use crate::wire::{Members, ParseError, Text};
+use crate::wire::scan::{Body, Conversation};
+use crate::wire::{Members, Text};
 
 /// The longest `user` that other formats' backends take, in bytes.
 const LONGEST_USER: usize = 64;
@@ -24,18 +24,15 @@ const BILLING: &str = "x-anthropic-billing-header:";
 ///
 /// # Errors
 /// [`ConvertError`] where it is no request.
-pub(in super::super) fn read_request<'a>(
-    members: &Members<'a>,
-    dropped: &mut Dropped,
-) -> Result<Request<'a>, ConvertError> {
-    let raw = members.get("messages").ok_or(ParseError::Missing("messages"))?;
-    let list = elements(raw).ok_or(ParseError::WrongType("messages", "an array"))?;
+pub(in super::super) fn read_request<'a>(body: Body<'a>, dropped: &mut Dropped) -> Result<Request<'a>, ConvertError> {
+    let list = Conversation::list(body.conversation, "messages")?;
+    let members = &body.members;
     let mut messages = Vec::with_capacity(list.len() + 1);
-    messages.extend(system(present(members, "system"), dropped));
-    messages.extend(list.into_iter().filter_map(|raw| message(raw, dropped)));
+    messages.extend(system(members.present("system"), dropped));
+    messages.extend(list.into_iter().filter_map(|element| message(element, dropped)));
     let (tools, gone) = tools(members, dropped);
     let mut request = Request {
-        model: string(members, "model").unwrap_or_default(),
+        model: members.string("model").unwrap_or_default(),
         stream: members.parse("stream").unwrap_or(false),
         messages,
         sampling: sampling(members, dropped),
@@ -50,26 +47,17 @@ pub(in super::super) fn read_request<'a>(
     Ok(request)
 }
 
-/// The value of `key` unless it is null.
-pub(super) fn present<'a>(members: &Members<'a>, key: &str) -> Option<&'a RawValue> {
-    members.raw(key).filter(|value| value.get() != "null")
-}
-
-/// The value of `key` where it is a string.
-pub(super) fn string<'a>(members: &Members<'a>, key: &str) -> Option<Cow<'a, str>> {
-    members.text(key).map(Text::decode)
-}
-
 fn system<'a>(raw: Option<&'a RawValue>, dropped: &mut Dropped) -> Option<Message<'a>> {
-    let mut parts = content(raw.map(RawValue::get), dropped);
+    let mut parts = content(raw, dropped);
     parts.retain_mut(|part| {
         let Part::Text { text, .. } = part else { return true };
         if !text.starts_with(BILLING) {
             return true;
         }
         dropped.add("system.x-anthropic-billing-header");
-        let (_, rest) = text.split_once('\n').unwrap_or_default();
-        *text = Cow::Owned(rest.trim_start_matches('\n').to_owned());
+        let said = text.decode();
+        let (_, rest) = said.split_once('\n').unwrap_or_default();
+        *text = rest.trim_start_matches('\n').to_owned().into();
         !text.is_empty()
     });
     (!parts.is_empty()).then_some(Message {
@@ -80,7 +68,7 @@ fn system<'a>(raw: Option<&'a RawValue>, dropped: &mut Dropped) -> Option<Messag
 
 fn sampling<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Sampling<'a> {
     let mut number = |key: &'static str| {
-        let value = present(members, key)?;
+        let value = members.present(key)?;
         if value.get().parse::<f64>().is_ok() {
             return Some(value);
         }
@@ -94,8 +82,8 @@ fn sampling<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Sampling<'a> {
         top_k: number("top_k"),
         stop: members
             .elements("stop_sequences")
-            .into_iter()
-            .filter_map(|stop| Text::of(stop).map(Text::decode))
+            .iter()
+            .filter_map(|stop| stop.text().map(Text::decode))
             .collect(),
         ..Sampling::default()
     }
@@ -104,11 +92,11 @@ fn sampling<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Sampling<'a> {
 /// The tools that a client runs, and the names of those that only the vendor can.
 fn tools<'a>(members: &Members<'a>, dropped: &mut Dropped) -> (Vec<Tool<'a>>, Vec<Cow<'a, str>>) {
     let (mut tools, mut gone) = (Vec::new(), Vec::new());
-    for raw in members.elements("tools") {
-        let tool = Members::of(raw).unwrap_or_default();
-        let kind = string(&tool, "type").unwrap_or(Cow::Borrowed("custom"));
-        let schema = present(&tool, "input_schema");
-        let name = string(&tool, "name").filter(|name| !name.is_empty());
+    for element in members.elements("tools") {
+        let tool = element.object().unwrap_or_default();
+        let kind = tool.string("type").unwrap_or(Cow::Borrowed("custom"));
+        let schema = tool.present("input_schema");
+        let name = tool.string("name").filter(|name| !name.is_empty());
         match name {
             Some(name) if kind == "custom" || schema.is_some() => {
                 for (key, value) in tool.iter() {
@@ -116,10 +104,10 @@ fn tools<'a>(members: &Members<'a>, dropped: &mut Dropped) -> (Vec<Tool<'a>>, Ve
                 }
                 tools.push(Tool {
                     name,
-                    description: string(&tool, "description"),
+                    description: tool.string("description"),
                     schema: schema.map(Cow::Borrowed),
                     strict: tool.parse("strict"),
-                    cache_control: present(&tool, "cache_control"),
+                    cache_control: tool.present("cache_control"),
                 });
             }
             name => {
@@ -151,12 +139,13 @@ fn tool_choice<'a>(
     let Some(choice) = members.get("tool_choice").and_then(Members::of) else {
         return;
     };
-    let kind = string(&choice, "type").unwrap_or_default();
+    let kind = choice.string("type").unwrap_or_default();
     let read = match &*kind {
         "auto" => Some(ToolChoice::Auto),
         "none" => Some(ToolChoice::None),
         "any" if !tools.is_empty() => Some(ToolChoice::Required),
-        "tool" => string(&choice, "name")
+        "tool" => choice
+            .string("name")
             .filter(|name| !gone.contains(name))
             .map(ToolChoice::Tool),
         _ => None,
@@ -177,7 +166,7 @@ fn thinking<'a>(members: &Members<'a>, reasoning: &mut Reasoning<'a>, dropped: &
     let Some(thinking) = members.get("thinking").and_then(Members::of) else {
         return;
     };
-    match string(&thinking, "type").as_deref() {
+    match thinking.string("type").as_deref() {
         Some("enabled") => {
             reasoning.enabled = Some(true);
             reasoning.budget = thinking.parse("budget_tokens");
@@ -192,7 +181,7 @@ fn output<'a>(members: &Members<'a>, request: &mut Request<'a>, dropped: &mut Dr
     // Its name before structured outputs had left their beta.
     let mut format = members.get("output_format").and_then(Members::of);
     if let Some(config) = members.get("output_config").and_then(Members::of) {
-        request.reasoning.effort = string(&config, "effort");
+        request.reasoning.effort = config.string("effort");
         format = config.get("format").and_then(Members::of).or(format);
         for (key, value) in config.iter() {
             if !matches!(key, "effort" | "format") && value.get() != "null" {
@@ -201,10 +190,10 @@ fn output<'a>(members: &Members<'a>, request: &mut Request<'a>, dropped: &mut Dr
         }
     }
     let Some(format) = format else { return };
-    match present(&format, "schema") {
+    match format.present("schema") {
         Some(schema) => {
             request.output = Some(OutputShape::Schema {
-                name: string(&format, "name"),
+                name: format.string("name"),
                 schema,
                 strict: None,
             });
@@ -220,11 +209,11 @@ fn metadata<'a>(members: &Members<'a>, request: &mut Request<'a>, dropped: &mut 
     for (key, value) in metadata.iter() {
         match key {
             _ if value.get() == "null" => {}
-            "user_id" => request.user = string(&metadata, key).filter(|user| user.len() <= LONGEST_USER),
+            "user_id" => request.user = metadata.string(key).filter(|user| user.len() <= LONGEST_USER),
             key => dropped.add(format!("metadata.{key}")),
         }
     }
-    if request.user.is_none() && present(&metadata, "user_id").is_some() {
+    if request.user.is_none() && metadata.present("user_id").is_some() {
         dropped.add("metadata.user_id");
     }
 }
@@ -233,9 +222,8 @@ fn metadata<'a>(members: &Members<'a>, request: &mut Request<'a>, dropped: &mut 
 fn others(members: &Members<'_>, dropped: &mut Dropped) {
     for (key, value) in members.iter() {
         match key {
-            "model" | "messages" | "system" | "stream" | "max_tokens" | "temperature" | "top_p" | "top_k"
-            | "stop_sequences" | "tools" | "tool_choice" | "thinking" | "output_config" | "output_format"
-            | "metadata" => {}
+            "model" | "system" | "stream" | "max_tokens" | "temperature" | "top_p" | "top_k" | "stop_sequences"
+            | "tools" | "tool_choice" | "thinking" | "output_config" | "output_format" | "metadata" => {}
             // A marker like those on the parts; backends of other formats cache what they can by themselves.
             "cache_control" => {}
             _ if matches!(value.get(), "null" | "[]" | "{}") => {}
@@ -250,16 +238,16 @@ mod tests {
 
     fn read(body: &str) -> (Request<'_>, Vec<String>) {
         let mut dropped = Dropped::default();
-        let request = read_request(&Members::of(body).unwrap(), &mut dropped).unwrap();
+        let request = read_request(Body::of(body, "messages").unwrap(), &mut dropped).unwrap();
         let dropped = dropped.iter().map(|(name, _)| name.to_owned()).collect();
         (request, dropped)
     }
 
     /// The texts of a message, each on its own.
-    fn texts<'r>(message: &'r Message<'_>) -> Vec<&'r str> {
+    fn texts<'r>(message: &'r Message<'_>) -> Vec<Cow<'r, str>> {
         let texts = message.parts.iter().map(|part| match part {
-            Part::Text { text, .. } => &**text,
-            _ => "?",
+            Part::Text { text, .. } => text.decode(),
+            _ => "?".into(),
         });
         texts.collect()
     }
@@ -355,7 +343,7 @@ mod tests {
             read(body);
         }
         let mut dropped = Dropped::default();
-        assert!(read_request(&Members::default(), &mut dropped).is_err());
-        assert!(read_request(&Members::of(r#"{"messages":{}}"#).unwrap(), &mut dropped).is_err());
+        assert!(read_request(Body::of("{}", "messages").unwrap(), &mut dropped).is_err());
+        assert!(read_request(Body::of(r#"{"messages":{}}"#, "messages").unwrap(), &mut dropped).is_err());
     }
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::super::ids;
-use super::super::request::{Dropped, Message, Part, Speaker, ToolCall, ToolResult};
+use super::super::request::{Dropped, Message, Part, Speaker, ToolCall, ToolResult, Words};
 use super::abilities::Standing;
 use super::blocks::{Block, Turn, material, thought, words};
 use super::{object, reminder, tool_name};
@@ -93,16 +93,16 @@ impl<'r> Sides<'r> {
         for part in &message.parts {
             match part {
                 Part::Text { text, cache_control } => {
-                    texts.extend((!text.trim().is_empty()).then_some(&**text));
+                    texts.extend((!text.is_blank()).then(|| text.borrowed()));
                     marker = marker.or(*cache_control);
                 }
                 part => self.part(part, false, dropped),
             }
         }
         if !texts.is_empty() {
-            let text = Cow::Owned(reminder(&texts.join("\n\n")).into_owned());
+            let text = reminder(&Words::joined(texts).decode()).into_owned();
             let block = Block::Text {
-                text,
+                text: text.into(),
                 cache_control: marker,
             };
             self.say(false, Said::Block(block), dropped);

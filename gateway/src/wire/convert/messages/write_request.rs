@@ -111,7 +111,7 @@ pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropp
 fn system<'r>(messages: &'r [Message<'r>], dropped: &mut Dropped) -> Vec<Block<'r>> {
     let parts = messages.iter().flat_map(|message| &message.parts);
     let blocks = parts.filter_map(|part| match part {
-        Part::Text { text, cache_control } => words(text, *cache_control),
+        Part::Text { text, cache_control } => words(text.borrowed(), *cache_control),
         _ => {
             dropped.add("system");
             None
@@ -162,7 +162,7 @@ mod tests {
     use super::super::super::request::{Reasoning, Sampling};
     use super::super::read_request;
     use super::*;
-    use crate::wire::Members;
+    use crate::wire::scan::Body;
 
     fn write(request: &Request<'_>) -> (serde_json::Value, Vec<String>) {
         let mut dropped = Dropped::default();
@@ -288,7 +288,7 @@ mod tests {
         };
         let convert = |body: &str| {
             let mut dropped = Dropped::default();
-            let request = read_request(&Members::of(body).unwrap(), &mut dropped).unwrap();
+            let request = read_request(Body::of(body, "messages").unwrap(), &mut dropped).unwrap();
             let written = write_request(&request, &mut dropped);
             assert!(dropped.is_empty(), "{dropped:?}");
             written

@@ -14,10 +14,9 @@ use super::super::ReadAnswer;
 use super::super::answer::{BlockKind, Event, Failure, FailureKind, Stop};
 use super::super::request::OUR_SEAL;
 use super::incoming::{Item, Kind, State, close_block, emit, read_usage};
-use super::read_items::{present, string};
 use super::{SEAL, flat_name};
-use crate::wire::Members;
 use crate::wire::failure;
+use crate::wire::{Element, Members};
 
 /// Reads the events of one answer.
 #[derive(Default)]
@@ -64,8 +63,8 @@ impl ReadAnswer for Reader {
             self.fail(not_json(), events);
             return;
         };
-        let kind = string(&members, "type").unwrap_or(Cow::Borrowed(name));
-        if let Some(error) = present(&members, "error").and_then(|error| Members::of(error.get())) {
+        let kind = members.string("type").unwrap_or(Cow::Borrowed(name));
+        if let Some(error) = members.present("error").and_then(|error| Members::of(error.get())) {
             self.fail(failure::told(&error), events);
         } else if kind == "error" {
             self.fail(failure::told(&members), events);
@@ -80,7 +79,7 @@ impl ReadAnswer for Reader {
 
     fn whole(&mut self, body: &str, events: &mut Vec<Event>) {
         match Members::of(body.trim()) {
-            Some(members) if members.get("output").is_some() || present(&members, "error").is_some() => {
+            Some(members) if members.get("output").is_some() || members.present("error").is_some() => {
                 self.response(&members, events);
             }
             Some(_) => {}
@@ -118,7 +117,7 @@ impl Reader {
     fn start(&mut self, response: &Members<'_>, events: &mut Vec<Event>) {
         if !self.started {
             self.started = true;
-            let model = string(response, "model").map(Cow::into_owned);
+            let model = response.string("model").map(Cow::into_owned);
             events.push(Event::Start { model });
         }
     }
@@ -130,8 +129,8 @@ impl Reader {
 
     /// A whole response, or the last event of one.
     fn response(&mut self, response: &Members<'_>, events: &mut Vec<Event>) {
-        let status = string(response, "status").unwrap_or_default();
-        if let Some(error) = present(response, "error").and_then(|error| Members::of(error.get())) {
+        let status = response.string("status").unwrap_or_default();
+        if let Some(error) = response.present("error").and_then(|error| Members::of(error.get())) {
             return self.fail(failure::told(&error), events);
         }
         if status == "failed" || status == "cancelled" {
@@ -141,7 +140,7 @@ impl Reader {
         // Servers that do not stream items send them all at once.
         if self.next == 0 && self.items.is_empty() {
             for item in response.elements("output") {
-                if let Some(item) = Members::of(item) {
+                if let Some(item) = item.object() {
                     self.complete(&item, None, events);
                 }
             }
@@ -150,7 +149,7 @@ impl Reader {
             events.push(Event::Usage(read_usage(&usage)));
         }
         let details = response.get("incomplete_details").and_then(Members::of);
-        let reason = details.and_then(|details| string(&details, "reason"));
+        let reason = details.and_then(|details| details.string("reason"));
         let cut = (status == "incomplete").then_some(match reason.as_deref() {
             Some("content_filter") => Stop::Filtered,
             _ => Stop::Length,
@@ -179,8 +178,8 @@ impl Reader {
         let index = members.parse("output_index");
         if done {
             self.complete(&item, index, events);
-        } else if let Some(state) = string(&item, "type").and_then(|kind| State::of(&kind)) {
-            self.add(string(&item, "id").unwrap_or_default().into_owned(), index, state);
+        } else if let Some(state) = item.string("type").and_then(|kind| State::of(&kind)) {
+            self.add(item.string("id").unwrap_or_default().into_owned(), index, state);
             let at = self.items.len() - 1;
             self.name(at, &item, events);
         }
@@ -213,7 +212,7 @@ impl Reader {
 
     /// The same; an item that was never announced begins with its first delta.
     fn find_or_add(&mut self, members: &Members<'_>, kind: Kind, is_delta: bool) -> Option<usize> {
-        let id = string(members, "item_id").unwrap_or_default();
+        let id = members.string("item_id").unwrap_or_default();
         let index = members.parse("output_index");
         if let Some(at) = self.find(&id, index, kind) {
             return Some(at);
@@ -263,7 +262,7 @@ impl Reader {
         };
         self.start(&Members::default(), events);
         let part = members.parse("content_index").unwrap_or(0);
-        if let Some(text) = string(members, key) {
+        if let Some(text) = members.string(key) {
             self.text(at, part, kind, &text, is_delta, events);
         }
     }
@@ -286,7 +285,7 @@ impl Reader {
         };
         self.start(&Members::default(), events);
         let key = if content { "content_index" } else { "summary_index" };
-        let (part, delta) = (members.parse(key).unwrap_or(0), string(members, "delta"));
+        let (part, delta) = (members.parse(key).unwrap_or(0), members.string("delta"));
         let (Some(item), Some(delta)) = (self.items.get_mut(at), delta) else {
             return;
         };
@@ -308,7 +307,7 @@ impl Reader {
         };
         self.start(&Members::default(), events);
         self.name(at, members, events);
-        if let Some(text) = string(members, key) {
+        if let Some(text) = members.string(key) {
             self.argue(at, &text, is_delta, events);
         }
     }
@@ -320,10 +319,10 @@ impl Reader {
             return;
         };
         if call.is_empty() {
-            *call = string(members, "call_id").unwrap_or_default().into_owned();
+            *call = members.string("call_id").unwrap_or_default().into_owned();
         }
-        if let (true, Some(said)) = (name.is_empty(), string(members, "name")) {
-            *name = flat_name(string(members, "namespace").as_deref(), said).into_owned();
+        if let (true, Some(said)) = (name.is_empty(), members.string("name")) {
+            *name = flat_name(members.string("namespace").as_deref(), said).into_owned();
         }
         if item.block.is_none() && !name.is_empty() {
             let id = match (call.is_empty(), item.id.is_empty()) {
@@ -358,10 +357,10 @@ impl Reader {
 
     /// An item that is done: what it says beyond what has come, and its end.
     fn complete(&mut self, item: &Members<'_>, index: Option<u64>, events: &mut Vec<Event>) {
-        let Some(state) = string(item, "type").and_then(|kind| State::of(&kind)) else {
+        let Some(state) = item.string("type").and_then(|kind| State::of(&kind)) else {
             return;
         };
-        let id = string(item, "id").unwrap_or_default();
+        let id = item.string("id").unwrap_or_default();
         let key = match (id.is_empty(), index) {
             (false, _) => id.clone().into_owned(),
             (true, Some(index)) => format!("#{index}"),
@@ -385,11 +384,11 @@ impl Reader {
     }
 
     fn complete_message(&mut self, at: usize, item: &Members<'_>, events: &mut Vec<Event>) {
-        for (part, raw) in (0..).zip(item.elements("content")) {
-            let Some(members) = Members::of(raw) else { continue };
-            if let Some(text) = string(&members, "text") {
+        for (part, element) in (0..).zip(item.elements("content")) {
+            let Some(members) = element.object() else { continue };
+            if let Some(text) = members.string("text") {
                 self.text(at, part, BlockKind::Text, &text, false, events);
-            } else if let Some(text) = string(&members, "refusal") {
+            } else if let Some(text) = members.string("refusal") {
                 self.text(at, part, BlockKind::Refusal, &text, false, events);
             }
         }
@@ -397,9 +396,9 @@ impl Reader {
 
     fn complete_reasoning(&mut self, at: usize, members: &Members<'_>, events: &mut Vec<Event>) {
         let texts = |key| {
-            let parts = members.elements(key).into_iter().filter_map(Members::of);
+            let parts = members.elements(key).into_iter().filter_map(Element::object);
             parts
-                .filter_map(|part| string(&part, "text").map(Cow::into_owned))
+                .filter_map(|part| part.string("text").map(Cow::into_owned))
                 .collect::<Vec<_>>()
                 .join("\n\n")
         };
@@ -413,7 +412,7 @@ impl Reader {
         if !text.is_empty() {
             emit(item, &mut self.next, BlockKind::Thinking, &text, false, events);
         }
-        if let Some(seal) = string(members, "encrypted_content").filter(|seal| !seal.is_empty()) {
+        if let Some(seal) = members.string("encrypted_content").filter(|seal| !seal.is_empty()) {
             if item.block.is_none() {
                 emit(item, &mut self.next, BlockKind::SealedThinking, "", true, events);
             }
@@ -436,8 +435,8 @@ impl Reader {
                 .get("input")
                 .map(|input| format!(r#"{{"input":{input}}}"#).into())
         } else {
-            let raw = || present(members, "arguments").map(|raw| raw.get().into());
-            string(members, "arguments").or_else(raw)
+            let raw = || members.present("arguments").map(|raw| raw.get().into());
+            members.string("arguments").or_else(raw)
         };
         if let Some(arguments) = arguments {
             self.argue(at, &arguments, false, events);

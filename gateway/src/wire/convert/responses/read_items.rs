@@ -6,22 +6,13 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::super::request::{Dropped, Message, Part, Source, Speaker, Thinking, ToolCall, ToolResult};
+use super::super::request::{Dropped, Message, Part, Source, Speaker, Thinking, ToolCall, ToolResult, Words};
 use super::super::{ConvertError, ids};
 use super::flat_name;
 use super::read_request::held;
 use super::tools::{SEARCH, Tools};
-use crate::wire::{Members, ParseError, Text};
-
-/// The value of `key`, where it is there and not null.
-pub(super) fn present<'a>(members: &Members<'a>, key: &str) -> Option<&'a RawValue> {
-    members.raw(key).filter(|value| value.get() != "null")
-}
-
-/// The value of `key` where it is a string.
-pub(super) fn string<'a>(members: &Members<'a>, key: &str) -> Option<Cow<'a, str>> {
-    members.text(key).map(Text::decode)
-}
+use crate::wire::scan::{Conversation, Element, elements};
+use crate::wire::{Members, ParseError};
 
 /// A client's name of a kind as a part of a dropped field's name, which must never hold a value.
 pub(super) fn kind_name(kind: &str) -> &str {
@@ -56,20 +47,23 @@ impl<'a> Items<'a> {
     }
 
     /// Reads `input`.
-    pub(super) fn input(&mut self, members: &Members<'a>, dropped: &mut Dropped) -> Result<(), ConvertError> {
-        let raw = present(members, "input").ok_or(ParseError::Missing("input"))?.get();
-        if let Some(text) = Text::of(raw) {
-            self.push(Speaker::User, texts(text.decode()));
-            return Ok(());
-        }
-        if !raw.starts_with('[') {
-            return Err(ParseError::WrongType("input", "a string or an array").into());
-        }
-        for item in members.elements("input") {
-            match (Members::of(item), Text::of(item)) {
-                (Some(members), _) => self.item(&members, dropped)?,
-                (None, Some(text)) => self.push(Speaker::User, texts(text.decode())),
-                (None, None) => dropped.add("input"),
+    pub(super) fn input(&mut self, input: Option<Conversation<'a>>, dropped: &mut Dropped) -> Result<(), ConvertError> {
+        let list = match input {
+            Some(Conversation::List(list)) => list,
+            Some(Conversation::Other(raw)) if raw.get() != "null" => {
+                let text = Words::of(raw).ok_or(ParseError::WrongType("input", "a string or an array"))?;
+                self.push(Speaker::User, texts(text));
+                return Ok(());
+            }
+            _ => return Err(ParseError::Missing("input").into()),
+        };
+        for element in list {
+            match element {
+                Element::Object(members) => self.item(&members, dropped)?,
+                Element::Other(raw) => match Words::of(raw) {
+                    Some(text) => self.push(Speaker::User, texts(text)),
+                    None => dropped.add("input"),
+                },
             }
         }
         Ok(())
@@ -79,24 +73,25 @@ impl<'a> Items<'a> {
         match &*kind(members) {
             "message" => self.message(members, dropped),
             "function_call" => {
-                let arguments = string(members, "arguments")
-                    .or_else(|| present(members, "arguments").map(|raw| raw.get().into()))
+                let arguments = members
+                    .string("arguments")
+                    .or_else(|| members.present("arguments").map(|raw| raw.get().into()))
                     .filter(|arguments| !arguments.trim().is_empty())
                     .unwrap_or_else(|| "{}".into());
-                self.call(members, string(members, "name").unwrap_or_default(), arguments);
+                self.call(members, members.string("name").unwrap_or_default(), arguments);
             }
             "custom_tool_call" => {
-                let input = string(members, "input").unwrap_or_default();
-                self.call(members, string(members, "name").unwrap_or_default(), free_text(&input));
+                let input = members.string("input").unwrap_or_default();
+                self.call(members, members.string("name").unwrap_or_default(), free_text(&input));
             }
             "local_shell_call" => self.call(members, "local_shell".into(), object(members, "action")),
             "tool_search_call" => self.call(members, SEARCH.into(), object(members, "arguments")),
             "function_call_output" | "custom_tool_call_output" | "local_shell_call_output" => {
-                let parts = output(members.get("output").unwrap_or_default(), dropped);
+                let parts = output(members.raw("output"), dropped);
                 self.output(members, parts);
             }
             "tool_search_output" => {
-                let names = self.tools.extend(&members.elements("tools"), dropped);
+                let names = self.tools.extend(members.elements("tools"), dropped);
                 let said = match names.is_empty() {
                     true => "No tools found".to_owned(),
                     false => format!("Tools found: {}", names.join(", ")),
@@ -105,18 +100,18 @@ impl<'a> Items<'a> {
             }
             "reasoning" => self.reasoning(members),
             "additional_tools" => {
-                self.tools.extend(&members.elements("tools"), dropped);
+                self.tools.extend(members.elements("tools"), dropped);
             }
             "configuration_update" => {
                 let reasoning: Members<'a> = members.parse("reasoning").unwrap_or_default();
-                self.effort = string(&reasoning, "effort").or(self.effort.take());
+                self.effort = reasoning.string("effort").or(self.effort.take());
             }
             "agent_message" => self.agent_message(members, dropped),
             "item_reference" => return Err(held("input.item_reference")),
             // What was said before is in there, for nobody but its maker to read: without it the model would know of
             // nothing.
             "compaction" | "compaction_summary" | "compaction_trigger" => return Err(held("input.compaction")),
-            "context_compaction" if present(members, "encrypted_content").is_some() => {
+            "context_compaction" if members.present("encrypted_content").is_some() => {
                 return Err(held("input.context_compaction"));
             }
             other => dropped.add(format!("input.{}", kind_name(other))),
@@ -143,18 +138,18 @@ impl<'a> Items<'a> {
     }
 
     fn message(&mut self, members: &Members<'a>, dropped: &mut Dropped) {
-        let speaker = match string(members, "role").as_deref() {
+        let speaker = match members.string("role").as_deref() {
             Some("assistant") => Speaker::Assistant,
             Some("system" | "developer") => Speaker::System,
             _ => Speaker::User,
         };
-        self.push(speaker, content(members.get("content").unwrap_or_default(), dropped));
+        self.push(speaker, content(members.raw("content"), dropped));
     }
 
     fn call(&mut self, members: &Members<'a>, name: Cow<'a, str>, arguments: Cow<'a, str>) {
         let call = ToolCall {
             id: call_id(members).unwrap_or_default(),
-            name: flat_name(string(members, "namespace").as_deref(), name),
+            name: flat_name(members.string("namespace").as_deref(), name),
             arguments,
         };
         self.push(Speaker::Assistant, vec![Part::ToolCall(call)]);
@@ -172,7 +167,7 @@ impl<'a> Items<'a> {
                 self.push(Speaker::User, vec![Part::ToolResult(result)]);
             }
             _ => {
-                let name = string(members, "name").unwrap_or_else(|| "a tool".into());
+                let name = members.string("name").unwrap_or_else(|| "a tool".into());
                 parts.insert(0, Part::text(format!("Further output of {name}:")));
                 self.push(Speaker::User, parts);
             }
@@ -181,7 +176,7 @@ impl<'a> Items<'a> {
 
     fn reasoning(&mut self, members: &Members<'a>) {
         let text = joined(members, "content").or_else(|| joined(members, "summary"));
-        let seal = string(members, "encrypted_content").filter(|seal| !seal.is_empty());
+        let seal = members.string("encrypted_content").filter(|seal| !seal.is_empty());
         if text.is_some() || seal.is_some() {
             let thinking = Thinking {
                 text: text.unwrap_or_default(),
@@ -193,8 +188,8 @@ impl<'a> Items<'a> {
 
     /// Words of another agent, which the model must be able to tell from the user's.
     fn agent_message(&mut self, members: &Members<'a>, dropped: &mut Dropped) {
-        let mut parts = content(members.get("content").unwrap_or_default(), dropped);
-        if let (Some(author), false) = (string(members, "author"), parts.is_empty()) {
+        let mut parts = content(members.raw("content"), dropped);
+        if let (Some(author), false) = (members.string("author"), parts.is_empty()) {
             parts.insert(0, Part::text(format!("Message from agent {author}:")));
         }
         self.push(Speaker::User, parts);
@@ -203,7 +198,7 @@ impl<'a> Items<'a> {
 
 /// What an item is. Items without a type are messages, or tell by their members.
 fn kind<'a>(members: &Members<'a>) -> Cow<'a, str> {
-    string(members, "type").unwrap_or_else(|| {
+    members.string("type").unwrap_or_else(|| {
         let has = |key| members.get(key).is_some();
         match () {
             () if has("call_id") && has("output") => "function_call_output",
@@ -215,7 +210,7 @@ fn kind<'a>(members: &Members<'a>) -> Cow<'a, str> {
 }
 
 fn call_id<'a>(members: &Members<'a>) -> Option<Cow<'a, str>> {
-    let id = string(members, "call_id").filter(|id| !id.is_empty())?;
+    let id = members.string("call_id").filter(|id| !id.is_empty())?;
     Some(match id {
         Cow::Borrowed(id) => ids::unwrap("call_", id),
         Cow::Owned(id) => ids::unwrap("call_", &id).into_owned().into(),
@@ -237,7 +232,7 @@ fn free_text<'a>(input: &str) -> Cow<'a, str> {
     serde_json::to_string(&Arguments { input }).unwrap_or_default().into()
 }
 
-fn texts<'a>(text: impl Into<Cow<'a, str>>) -> Vec<Part<'a>> {
+fn texts<'a>(text: impl Into<Words<'a>>) -> Vec<Part<'a>> {
     let text = text.into();
     if text.is_empty() {
         Vec::new()
@@ -247,33 +242,36 @@ fn texts<'a>(text: impl Into<Cow<'a, str>>) -> Vec<Part<'a>> {
 }
 
 /// What a tool gave: a string, a list of parts, or whatever else, which is given as it is written.
-fn output<'a>(raw: &'a str, dropped: &mut Dropped) -> Vec<Part<'a>> {
-    match raw {
-        "" | "null" => Vec::new(),
-        _ if raw.starts_with(['"', '[']) => content(raw, dropped),
-        _ => texts(raw),
+fn output<'a>(raw: Option<&'a RawValue>, dropped: &mut Dropped) -> Vec<Part<'a>> {
+    match raw.map_or("null", RawValue::get) {
+        "null" => Vec::new(),
+        said if said.starts_with(['"', '[']) => content(raw, dropped),
+        said => texts(said),
     }
 }
 
 /// The content of a message: a string, or a list of parts.
-fn content<'a>(raw: &'a str, dropped: &mut Dropped) -> Vec<Part<'a>> {
-    if let Some(text) = Text::of(raw) {
-        return texts(text.decode());
+fn content<'a>(raw: Option<&'a RawValue>, dropped: &mut Dropped) -> Vec<Part<'a>> {
+    let Some(raw) = raw else { return Vec::new() };
+    if let Some(text) = Words::of(raw) {
+        return texts(text);
     }
-    let parts = crate::wire::scan::elements(raw).unwrap_or_default();
-    parts.into_iter().filter_map(|raw| part(raw, dropped)).collect()
+    let parts = elements(raw.get()).unwrap_or_default();
+    parts.into_iter().filter_map(|element| part(element, dropped)).collect()
 }
 
-fn part<'a>(raw: &'a str, dropped: &mut Dropped) -> Option<Part<'a>> {
-    let Some(members) = Members::of(raw) else {
-        return texts(Text::of(raw)?.decode()).pop();
+fn part<'a>(element: Element<'a>, dropped: &mut Dropped) -> Option<Part<'a>> {
+    let members = match element {
+        Element::Other(raw) => return texts(Words::of(raw)?).pop(),
+        Element::Object(members) => members,
     };
-    let kind = string(&members, "type").unwrap_or_default();
+    let words = |key| members.raw(key).and_then(Words::of);
+    let kind = members.string("type").unwrap_or_default();
     let part = match &*kind {
         "input_text" | "output_text" | "text" | "summary_text" | "" => {
-            return texts(string(&members, "text").unwrap_or_default()).pop();
+            return texts(words("text")?).pop();
         }
-        "refusal" => return texts(string(&members, "refusal").unwrap_or_default()).pop(),
+        "refusal" => return texts(words("refusal")?).pop(),
         "input_image" | "image_url" => image(&members),
         "input_file" => file(&members),
         _ => None,
@@ -287,20 +285,20 @@ fn part<'a>(raw: &'a str, dropped: &mut Dropped) -> Option<Part<'a>> {
 fn image<'a>(members: &Members<'a>) -> Option<Part<'a>> {
     // An object is the shape of chat completions.
     let nested = members.get("image_url").and_then(Members::of);
-    let url = string(members, "image_url").or_else(|| string(nested.as_ref()?, "url"));
+    let url = members.string("image_url").or_else(|| nested.as_ref()?.string("url"));
     let source = match url {
         Some(url) => of_url(url),
-        None => Source::File(string(members, "file_id")?),
+        None => Source::File(members.string("file_id")?),
     };
     Some(Part::Image {
         source,
-        detail: string(members, "detail").or_else(|| string(nested.as_ref()?, "detail")),
+        detail: members.string("detail").or_else(|| nested.as_ref()?.string("detail")),
     })
 }
 
 fn file<'a>(members: &Members<'a>) -> Option<Part<'a>> {
-    let name = string(members, "filename");
-    let source = if let Some(data) = string(members, "file_data") {
+    let name = members.string("filename");
+    let source = if let Some(data) = members.string("file_data") {
         match of_url(data) {
             Source::Url(data) => Source::Base64 {
                 media_type: media_type(name.as_deref()).into(),
@@ -308,10 +306,10 @@ fn file<'a>(members: &Members<'a>) -> Option<Part<'a>> {
             },
             source => source,
         }
-    } else if let Some(url) = string(members, "file_url") {
+    } else if let Some(url) = members.string("file_url") {
         of_url(url)
     } else {
-        Source::File(string(members, "file_id")?)
+        Source::File(members.string("file_id")?)
     };
     Some(Part::Document { source, name })
 }
@@ -350,8 +348,8 @@ fn media_type(name: Option<&str>) -> &'static str {
 
 /// The texts of a list of parts as one.
 fn joined<'a>(members: &Members<'a>, key: &str) -> Option<Cow<'a, str>> {
-    let parts = members.elements(key).into_iter().filter_map(Members::of);
-    let mut texts: Vec<_> = parts.filter_map(|part| string(&part, "text")).collect();
+    let parts = members.elements(key).into_iter().filter_map(Element::object);
+    let mut texts: Vec<_> = parts.filter_map(|part| part.string("text")).collect();
     texts.retain(|text| !text.is_empty());
     match texts.len() {
         0 => None,

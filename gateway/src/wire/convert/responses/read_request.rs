@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use super::super::request::{Dropped, Message, OutputShape, Part, Request, Speaker};
 use super::super::{AnswerContext, ConvertError};
-use super::read_items::{Items, present, string};
+use super::read_items::Items;
+use crate::wire::scan::Body;
 use crate::wire::{Members, ParseError};
 
 /// Reads a request; what has no neutral form is named in `dropped`.
@@ -12,16 +13,17 @@ use crate::wire::{Members, ParseError};
 /// # Errors
 /// [`ConvertError`] where it is no request, or refers to a conversation that only its own vendor holds.
 pub(in super::super) fn read_request<'a>(
-    members: &Members<'a>,
+    body: Body<'a>,
     dropped: &mut Dropped,
     context: &mut AnswerContext,
 ) -> Result<Request<'a>, ConvertError> {
+    let members = &body.members;
     refuse_what_is_held_elsewhere(members)?;
     let mut request = Request {
-        model: string(members, "model").ok_or(ParseError::Missing("model"))?,
+        model: members.string("model").ok_or(ParseError::Missing("model"))?,
         ..Request::default()
     };
-    if let Some(instructions) = string(members, "instructions").filter(|text| !text.is_empty()) {
+    if let Some(instructions) = members.string("instructions").filter(|text| !text.is_empty()) {
         request.messages.push(Message {
             speaker: Speaker::System,
             parts: vec![Part::text(instructions)],
@@ -33,8 +35,8 @@ pub(in super::super) fn read_request<'a>(
         }
     }
     let mut items = Items::new(std::mem::take(&mut request.messages));
-    items.tools.extend(&members.elements("tools"), dropped);
-    items.input(members, dropped)?;
+    items.tools.extend(members.elements("tools"), dropped);
+    items.input(body.conversation, dropped)?;
     request.messages = items.messages;
     request.tool_choice = items.tools.choice(members, dropped);
     request.tools = items.tools.list;
@@ -56,7 +58,7 @@ pub(super) fn held(field: &'static str) -> ConvertError {
 
 fn refuse_what_is_held_elsewhere(members: &Members<'_>) -> Result<(), ConvertError> {
     for field in ["previous_response_id", "conversation", "prompt"] {
-        if present(members, field).is_some() {
+        if members.present(field).is_some() {
             return Err(held(field));
         }
     }
@@ -85,12 +87,12 @@ fn member<'a>(request: &mut Request<'a>, members: &Members<'a>, key: &str, dropp
         "frequency_penalty" => sampling.frequency_penalty = raw(),
         "reasoning" => reasoning(request, &members.parse(key).unwrap_or_default(), dropped),
         "text" => text(request, &members.parse(key).unwrap_or_default(), dropped),
-        "prompt_cache_key" => request.cache_key = string(members, key),
-        "safety_identifier" => request.user = string(members, key),
-        "user" => request.user = request.user.take().or_else(|| string(members, key)),
+        "prompt_cache_key" => request.cache_key = members.string(key),
+        "safety_identifier" => request.user = members.string(key),
+        "user" => request.user = request.user.take().or_else(|| members.string(key)),
         "metadata" => request.metadata = raw().filter(|value| value.get() != "{}"),
-        "truncation" if string(members, key).as_deref() == Some("disabled") => {}
-        "service_tier" if matches!(string(members, key).as_deref(), Some("auto" | "default")) => {}
+        "truncation" if members.string(key).as_deref() == Some("disabled") => {}
+        "service_tier" if matches!(members.string(key).as_deref(), Some("auto" | "default")) => {}
         "include" => include(&members.parse::<Vec<Cow<'_, str>>>(key).unwrap_or_default(), dropped),
         other => dropped.add(other),
     }
@@ -99,7 +101,7 @@ fn member<'a>(request: &mut Request<'a>, members: &Members<'a>, key: &str, dropp
 fn reasoning<'a>(request: &mut Request<'a>, members: &Members<'a>, dropped: &mut Dropped) {
     for (key, value) in members.iter() {
         match key {
-            "effort" => request.reasoning.effort = string(members, key),
+            "effort" => request.reasoning.effort = members.string(key),
             // How much of the thinking is shown; what there is, is always shown.
             "summary" | "generate_summary" => {}
             _ if value.get() == "null" => {}
@@ -111,7 +113,7 @@ fn reasoning<'a>(request: &mut Request<'a>, members: &Members<'a>, dropped: &mut
 fn text<'a>(request: &mut Request<'a>, members: &Members<'a>, dropped: &mut Dropped) {
     for (key, value) in members.iter() {
         match key {
-            "verbosity" => request.verbosity = string(members, key),
+            "verbosity" => request.verbosity = members.string(key),
             "format" => {
                 let format: Members<'a> = members.parse(key).unwrap_or_default();
                 request.output = shape(&format, dropped);
@@ -123,12 +125,12 @@ fn text<'a>(request: &mut Request<'a>, members: &Members<'a>, dropped: &mut Drop
 }
 
 fn shape<'a>(format: &Members<'a>, dropped: &mut Dropped) -> Option<OutputShape<'a>> {
-    match string(format, "type").as_deref() {
+    match format.string("type").as_deref() {
         Some("text") | None => None,
         Some("json_object") => Some(OutputShape::Json),
         Some("json_schema") => Some(OutputShape::Schema {
-            name: string(format, "name"),
-            schema: present(format, "schema")?,
+            name: format.string("name"),
+            schema: format.present("schema")?,
             strict: format.parse("strict"),
         }),
         Some(_) => {

@@ -8,8 +8,8 @@ use serde_json::value::RawValue;
 use super::super::request::{Dropped, Tool, ToolChoice};
 use super::super::{SpecialKind, SpecialTool};
 use super::flat_name;
-use super::read_items::{kind_name, present, string};
-use crate::wire::Members;
+use super::read_items::kind_name;
+use crate::wire::{Element, Members};
 
 /// What a custom tool becomes: a function of one string.
 const FREE_TEXT: &str = r#"{"type":"object","properties":{"input":{"type":"string","description":"The tool's whole input, as free text"}},"required":["input"],"additionalProperties":false}"#;
@@ -28,7 +28,7 @@ pub(super) struct Tools<'a> {
 
 impl<'a> Tools<'a> {
     /// Takes a list of tools, and returns the names of those that it could take.
-    pub(super) fn extend(&mut self, tools: &[&'a str], dropped: &mut Dropped) -> Vec<String> {
+    pub(super) fn extend(&mut self, tools: Vec<Element<'a>>, dropped: &mut Dropped) -> Vec<String> {
         let mut names = Vec::new();
         for tool in tools {
             self.add(tool, None, dropped, &mut names);
@@ -36,12 +36,12 @@ impl<'a> Tools<'a> {
         names
     }
 
-    fn add(&mut self, raw: &'a str, space: Option<&str>, dropped: &mut Dropped, names: &mut Vec<String>) {
-        let Some(members) = Members::of(raw) else {
+    fn add(&mut self, tool: Element<'a>, space: Option<&str>, dropped: &mut Dropped, names: &mut Vec<String>) {
+        let Some(members) = tool.object() else {
             dropped.add("tools");
             return;
         };
-        let kind = string(&members, "type").unwrap_or_else(|| "function".into());
+        let kind = members.string("type").unwrap_or_else(|| "function".into());
         match &*kind {
             "function" => {
                 // The shape of chat completions, which some clients send here too.
@@ -50,11 +50,11 @@ impl<'a> Tools<'a> {
             }
             "custom" => self.custom(&members, space, dropped, names),
             "namespace" if space.is_none() => self.namespace(&members, dropped, names),
-            "tool_search" if string(&members, "execution").as_deref() == Some("client") => {
+            "tool_search" if members.string("execution").as_deref() == Some("client") => {
                 let tool = Tool {
                     name: SEARCH.into(),
-                    description: string(&members, "description"),
-                    schema: present(&members, "parameters").map(Cow::Borrowed),
+                    description: members.string("description"),
+                    schema: members.present("parameters").map(Cow::Borrowed),
                     strict: None,
                     cache_control: None,
                 };
@@ -66,13 +66,15 @@ impl<'a> Tools<'a> {
 
     /// The tools of a namespace, by flat names. What the namespace says of itself goes to the first of them.
     fn namespace(&mut self, members: &Members<'a>, dropped: &mut Dropped, names: &mut Vec<String>) {
-        let space = string(members, "name").unwrap_or_default();
+        let space = members.string("name").unwrap_or_default();
         let before = self.list.len();
         for tool in members.elements("tools") {
             self.add(tool, Some(&space), dropped, names);
         }
         let stock = format!("Tools in the {space} namespace.");
-        let about = string(members, "description").filter(|about| !about.is_empty() && **about != stock);
+        let about = members
+            .string("description")
+            .filter(|about| !about.is_empty() && **about != stock);
         if let (Some(about), Some(first)) = (about, self.list.get_mut(before)) {
             first.description = Some(match first.description.take() {
                 Some(own) => format!("{about}\n\n{own}").into(),
@@ -82,14 +84,14 @@ impl<'a> Tools<'a> {
     }
 
     fn function(&mut self, members: &Members<'a>, space: Option<&str>, dropped: &mut Dropped, names: &mut Vec<String>) {
-        let Some(name) = string(members, "name").filter(|name| !name.is_empty()) else {
+        let Some(name) = members.string("name").filter(|name| !name.is_empty()) else {
             dropped.add("tools.function");
             return;
         };
         let tool = Tool {
             name: flat_name(space, name.clone()),
-            description: string(members, "description"),
-            schema: present(members, "parameters").map(Cow::Borrowed),
+            description: members.string("description"),
+            schema: members.present("parameters").map(Cow::Borrowed),
             strict: members.parse("strict"),
             cache_control: None,
         };
@@ -97,7 +99,7 @@ impl<'a> Tools<'a> {
     }
 
     fn custom(&mut self, members: &Members<'a>, space: Option<&str>, dropped: &mut Dropped, names: &mut Vec<String>) {
-        let Some(name) = string(members, "name").filter(|name| !name.is_empty()) else {
+        let Some(name) = members.string("name").filter(|name| !name.is_empty()) else {
             dropped.add("tools.custom");
             return;
         };
@@ -132,8 +134,8 @@ impl<'a> Tools<'a> {
 
     /// Whether the model must call something. `allowed_tools` takes the others away.
     pub(super) fn choice(&mut self, members: &Members<'a>, dropped: &mut Dropped) -> Option<ToolChoice<'a>> {
-        let raw = present(members, "tool_choice")?.get();
-        let choice = match string(members, "tool_choice").as_deref() {
+        let raw = members.present("tool_choice")?.get();
+        let choice = match members.string("tool_choice").as_deref() {
             Some("auto") => Some(ToolChoice::Auto),
             Some("none") => Some(ToolChoice::None),
             Some("required") => Some(ToolChoice::Required),
@@ -148,16 +150,16 @@ impl<'a> Tools<'a> {
     }
 
     fn object_choice(&mut self, members: &Members<'a>, dropped: &mut Dropped) -> Option<ToolChoice<'a>> {
-        let kind = string(members, "type").unwrap_or_default();
+        let kind = members.string("type").unwrap_or_default();
         match &*kind {
             "allowed_tools" => {
                 let allowed: Vec<_> = members
                     .elements("tools")
                     .into_iter()
-                    .filter_map(|tool| chosen(&Members::of(tool)?))
+                    .filter_map(|tool| chosen(&tool.object()?))
                     .collect();
                 self.list.retain(|tool| allowed.contains(&tool.name));
-                let required = string(members, "mode").as_deref() == Some("required");
+                let required = members.string("mode").as_deref() == Some("required");
                 Some(if required {
                     ToolChoice::Required
                 } else {
@@ -180,21 +182,21 @@ impl<'a> Tools<'a> {
 /// The flat name of a tool that a choice names.
 fn chosen<'a>(members: &Members<'a>) -> Option<Cow<'a, str>> {
     let nested = members.get("function").and_then(Members::of);
-    let name = string(nested.as_ref().unwrap_or(members), "name")?;
-    Some(flat_name(string(members, "namespace").as_deref(), name))
+    let name = nested.as_ref().unwrap_or(members).string("name")?;
+    Some(flat_name(members.string("namespace").as_deref(), name))
 }
 
 /// A function has no grammar, so the model is told of it.
 fn custom_description<'a>(members: &Members<'a>) -> Option<Cow<'a, str>> {
-    let description = string(members, "description");
+    let description = members.string("description");
     let format = members.get("format").and_then(Members::of).unwrap_or_default();
     // Chat completions have it one deeper.
     let nested = format.get("grammar").and_then(Members::of);
     let grammar = nested.as_ref().unwrap_or(&format);
-    let Some(definition) = string(grammar, "definition") else {
+    let Some(definition) = grammar.string("definition") else {
         return description;
     };
-    let syntax = string(grammar, "syntax").unwrap_or_default();
+    let syntax = grammar.string("syntax").unwrap_or_default();
     let told = format!("`input` is free text, not JSON, and must match this {syntax} grammar:\n\n{definition}");
     Some(match description {
         Some(description) if !description.is_empty() => format!("{description}\n\n{told}").into(),

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::super::ToolNames;
-use super::super::request::{Dropped, Message, Part, Source, Speaker, Thinking, ToolCall, ToolResult};
+use super::super::request::{Dropped, Message, Part, Source, Speaker, Thinking, ToolCall, ToolResult, Words};
 use super::SEAL;
 use super::write_request::NAME_LIMIT;
 
@@ -43,7 +43,7 @@ pub(super) enum Item<'a> {
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum Content<'a> {
-    Text(Cow<'a, str>),
+    Text(Words<'a>),
     Parts(Vec<Input<'a>>),
 }
 
@@ -51,7 +51,7 @@ pub(super) enum Content<'a> {
 #[serde(tag = "type")]
 pub(super) enum Input<'a> {
     #[serde(rename = "input_text")]
-    Text { text: Cow<'a, str> },
+    Text { text: Words<'a> },
     #[serde(rename = "input_image")]
     Image { detail: &'a str, image_url: Cow<'a, str> },
     #[serde(rename = "input_file")]
@@ -145,11 +145,11 @@ impl<'a> Items<'a, '_> {
 
     /// Text of the model is one plain string: the only form that every server takes without an id of its own making.
     fn assistant(&mut self, parts: &'a [Part<'a>]) {
-        let mut texts: Vec<&'a str> = Vec::new();
+        let mut texts: Vec<Words<'a>> = Vec::new();
         for part in parts {
             match part {
                 Part::Text { text, .. } if text.is_empty() => {}
-                Part::Text { text, .. } => texts.push(text),
+                Part::Text { text, .. } => texts.push(text.borrowed()),
                 Part::Thinking(thinking) => {
                     self.spoken(&mut texts);
                     self.thinking(thinking);
@@ -170,16 +170,13 @@ impl<'a> Items<'a, '_> {
         }
     }
 
-    fn spoken(&mut self, texts: &mut Vec<&'a str>) {
-        let content = match texts.as_slice() {
-            [] => return,
-            [text] => Cow::Borrowed(*text),
-            texts => texts.join("\n\n").into(),
-        };
-        texts.clear();
+    fn spoken(&mut self, texts: &mut Vec<Words<'a>>) {
+        if texts.is_empty() {
+            return;
+        }
         self.items.push(Item::Message {
             role: "assistant",
-            content: Content::Text(content),
+            content: Content::Text(Words::joined(std::mem::take(texts))),
         });
     }
 
@@ -266,8 +263,7 @@ impl<'a> Items<'a, '_> {
             _ => None,
         };
         match parts.iter().map(text).collect::<Option<Vec<_>>>() {
-            Some(mut texts) if texts.len() == 1 => Content::Text(texts.swap_remove(0)),
-            Some(texts) => Content::Text(texts.join("\n\n").into()),
+            Some(texts) => Content::Text(Words::joined(texts)),
             None => Content::Parts(parts),
         }
     }
@@ -277,9 +273,11 @@ impl<'a> Items<'a, '_> {
 fn mark_error(parts: &mut Vec<Input<'_>>) {
     match parts.first_mut() {
         Some(Input::Text { text }) => {
-            let says_so = text.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("error"));
-            if !says_so {
-                *text = format!("Error: {text}").into();
+            let said = text.decode();
+            let says_so = said.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("error"));
+            let marked = (!says_so).then(|| format!("Error: {said}"));
+            if let Some(marked) = marked {
+                *text = marked.into();
             }
         }
         _ => parts.insert(0, Input::Text { text: "Error".into() }),
@@ -288,9 +286,7 @@ fn mark_error(parts: &mut Vec<Input<'_>>) {
 
 fn input<'a>(part: &'a Part<'a>, dropped: &mut Dropped) -> Option<Input<'a>> {
     match part {
-        Part::Text { text, .. } => (!text.is_empty()).then_some(Input::Text {
-            text: text.as_ref().into(),
-        }),
+        Part::Text { text, .. } => (!text.is_empty()).then_some(Input::Text { text: text.borrowed() }),
         Part::Image { source, detail } => image(source, detail.as_deref(), dropped),
         Part::Document { source, name } => document(source, name.as_deref(), dropped),
         Part::Thinking(_) | Part::ToolCall(_) | Part::ToolResult(_) => {
@@ -324,7 +320,7 @@ fn document<'a>(source: &'a Source<'a>, name: Option<&'a str>, dropped: &mut Dro
         Source::Text(text) => {
             let text = match name {
                 Some(name) => format!("{name}:\n\n{text}").into(),
-                None => Cow::Borrowed(&**text),
+                None => Words::from(&**text),
             };
             return Some(Input::Text { text });
         }

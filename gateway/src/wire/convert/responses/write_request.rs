@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::super::ToolNames;
-use super::super::request::{Dropped, OutputShape, Part, Reasoning, Request, Speaker, Tool, ToolChoice};
+use super::super::request::{Dropped, OutputShape, Part, Reasoning, Request, Speaker, Tool, ToolChoice, Words};
 use super::write_items::{Item, items};
 
 /// The longest name of a tool.
@@ -26,7 +26,7 @@ const NO_ARGUMENTS: &str = r#"{"type":"object","properties":{}}"#;
 struct Body<'a> {
     model: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    instructions: Option<Cow<'a, str>>,
+    instructions: Option<Words<'a>>,
     input: Vec<Item<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Function<'a>>,
@@ -140,20 +140,16 @@ fn leading_system(request: &Request<'_>) -> usize {
     request.messages.iter().position(others).unwrap_or(0)
 }
 
-fn instructions<'a>(parts: impl Iterator<Item = &'a Part<'a>>, dropped: &mut Dropped) -> Option<Cow<'a, str>> {
-    let mut texts: Vec<&'a str> = Vec::new();
+fn instructions<'a>(parts: impl Iterator<Item = &'a Part<'a>>, dropped: &mut Dropped) -> Option<Words<'a>> {
+    let mut texts: Vec<Words<'a>> = Vec::new();
     for part in parts {
         match part {
             Part::Text { text, .. } if text.is_empty() => {}
-            Part::Text { text, .. } => texts.push(text),
+            Part::Text { text, .. } => texts.push(text.borrowed()),
             _ => dropped.add("instructions"),
         }
     }
-    match texts.as_slice() {
-        [] => None,
-        [text] => Some(Cow::Borrowed(text)),
-        texts => Some(texts.join("\n\n").into()),
-    }
+    (!texts.is_empty()).then(|| Words::joined(texts))
 }
 
 fn function<'a>(tool: &'a Tool<'_>, names: &mut ToolNames) -> Function<'a> {

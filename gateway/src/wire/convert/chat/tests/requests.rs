@@ -7,11 +7,12 @@ use super::super::super::request::{Dropped, Message, Part, Request, Source, Spea
 use super::super::{read_request, write_request};
 use super::{case, golden, parsed};
 use crate::wire::Members;
+use crate::wire::scan::Body;
 
 fn again(body: &str) -> (String, Dropped) {
     let mut dropped = Dropped::default();
-    let members = Members::of(body.trim()).unwrap();
-    let request = read_request(&members, &mut dropped).unwrap();
+    let read = Body::of(body.trim(), "messages").unwrap();
+    let request = read_request(read, &mut dropped).unwrap();
     let body = write_request(&request, &mut dropped, &mut ToolNames::default());
     (body, dropped)
 }
@@ -144,8 +145,8 @@ fn what_is_left_out_is_named_and_counted() {
 #[test]
 fn what_is_no_request_is_refused() {
     for body in [r#"{"model":"m"}"#, r#"{"messages":{}}"#, r#"{"messages":["hi"]}"#] {
-        let members = Members::of(body).unwrap();
-        assert!(read_request(&members, &mut Dropped::default()).is_err(), "{body}");
+        let read = Body::of(body, "messages").unwrap();
+        assert!(read_request(read, &mut Dropped::default()).is_err(), "{body}");
     }
     let odd = r#"{"messages":[{},{"role":3,"content":7},{"role":"user","content":[1,{"type":2},"a"]},
         {"role":"assistant","tool_calls":[1,{},{"function":{"name":"f","arguments":{"a":1}}}]}],
@@ -296,8 +297,8 @@ fn a_conversation_that_goes_on_keeps_its_beginning() {
 fn long_names_of_tools_are_shortened_everywhere() {
     let mut names = ToolNames::default();
     let body = case("request", "tool_choice_required_no_parallel");
-    let members = Members::of(body.trim()).unwrap();
-    let request = read_request(&members, &mut Dropped::default()).unwrap();
+    let read = Body::of(body.trim(), "messages").unwrap();
+    let request = read_request(read, &mut Dropped::default()).unwrap();
     let body = write_request(&request, &mut Dropped::default(), &mut names);
     let name = parsed(&body)["tools"][0]["function"]["name"]
         .as_str()

@@ -8,7 +8,7 @@ use super::super::super::request::{Dropped, Message, Part, Request, Speaker, Too
 use super::super::super::{AnswerContext, ConvertError, SpecialKind, SpecialTool, ToolNames};
 use super::super::{read_request, write_request};
 use super::golden;
-use crate::wire::Members;
+use crate::wire::scan::Body;
 
 struct Round {
     body: Value,
@@ -18,8 +18,8 @@ struct Round {
 
 fn round(body: &str) -> Round {
     let (mut dropped, mut context) = (Dropped::default(), AnswerContext::default());
-    let members = Members::of(body.trim()).unwrap();
-    let request = read_request(&members, &mut dropped, &mut context).unwrap();
+    let read = Body::of(body.trim(), "input").unwrap();
+    let request = read_request(read, &mut dropped, &mut context).unwrap();
     let body = write_request(&request, &mut dropped, &mut ToolNames::default());
     Round {
         body: serde_json::from_str(&body).unwrap(),
@@ -160,8 +160,12 @@ fn choices_settings_and_messages_are_carried() {
 
 #[test]
 fn numbers_are_the_clients_text() {
-    let members = Members::of(r#"{"model":"m","input":"x","temperature":0.20,"max_output_tokens":5}"#).unwrap();
-    let request = read_request(&members, &mut Dropped::default(), &mut AnswerContext::default()).unwrap();
+    let read = Body::of(
+        r#"{"model":"m","input":"x","temperature":0.20,"max_output_tokens":5}"#,
+        "input",
+    )
+    .unwrap();
+    let request = read_request(read, &mut Dropped::default(), &mut AnswerContext::default()).unwrap();
     let body = write_request(&request, &mut Dropped::default(), &mut ToolNames::default());
     assert!(body.contains(r#""temperature":0.20"#), "{body}");
     assert!(body.contains(r#""max_output_tokens":16"#), "{body}");
@@ -243,14 +247,14 @@ fn what_is_held_elsewhere_is_refused() {
     ];
     for (member, field) in cases {
         let body = format!(r#"{{"model":"m","input":"x",{member}}}"#);
-        let members = Members::of(&body).unwrap();
-        let error = read_request(&members, &mut Dropped::default(), &mut AnswerContext::default()).unwrap_err();
+        let read = Body::of(&body, "input").unwrap();
+        let error = read_request(read, &mut Dropped::default(), &mut AnswerContext::default()).unwrap_err();
         let format = "responses";
         assert_eq!(error, ConvertError::HeldElsewhere { field, format });
     }
     for body in [r#"{"model":"m"}"#, r#"{"input":"x"}"#, r#"{"model":"m","input":7}"#] {
-        let members = Members::of(body).unwrap();
-        let read = read_request(&members, &mut Dropped::default(), &mut AnswerContext::default());
+        let read = Body::of(body, "input").unwrap();
+        let read = read_request(read, &mut Dropped::default(), &mut AnswerContext::default());
         assert!(matches!(read, Err(ConvertError::Parse(_))), "{body}");
     }
     let body = r#"{"model":"m","input":"x","previous_response_id":null,"background":false,"prompt":null}"#;

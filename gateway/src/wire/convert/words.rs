@@ -1,0 +1,203 @@
+//! Text on its way from one request to another, decoded only where somebody has to look into it.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use memchr::memmem;
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use crate::wire::Text;
+
+/// What somebody said.
+///
+/// Most of a request is code in results of tools, full of escapes. A conversion has no use for what it says; written as
+/// it was read it costs a copy, where decoding and encoding it would cost more than all the rest.
+#[derive(Clone)]
+pub enum Words<'a> {
+    /// A JSON string as it stands in the client's body, one that every reader of JSON can decode.
+    Literal(&'a RawValue),
+    /// Decoded already, or ours.
+    Decoded(Cow<'a, str>),
+}
+
+impl<'a> Words<'a> {
+    /// Takes a value of the client's body, `None` where it is no string.
+    #[must_use]
+    pub fn of(raw: &'a RawValue) -> Option<Words<'a>> {
+        let text = Text::of(raw.get())?;
+        Some(if may_hold_lone_surrogates(raw.get()) {
+            Words::Decoded(text.decode())
+        } else {
+            Words::Literal(raw)
+        })
+    }
+
+    /// What they say.
+    #[must_use]
+    pub fn decode(&self) -> Cow<'_, str> {
+        match self {
+            Words::Literal(raw) => Text::of(raw.get()).map(Text::decode).unwrap_or_default(),
+            Words::Decoded(text) => Cow::Borrowed(text),
+        }
+    }
+
+    /// The same words without a copy of them.
+    #[must_use]
+    pub fn borrowed(&self) -> Words<'_> {
+        match self {
+            Words::Literal(raw) => Words::Literal(raw),
+            Words::Decoded(text) => Words::Decoded(Cow::Borrowed(text)),
+        }
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Words::Literal(raw) => raw.get() == "\"\"",
+            Words::Decoded(text) => text.is_empty(),
+        }
+    }
+
+    /// Whether there is nothing but white space.
+    #[must_use]
+    pub fn is_blank(&self) -> bool {
+        let says_something = |byte: &u8| byte.is_ascii_graphic() && *byte != b'\\';
+        match self {
+            Words::Literal(raw) if raw.get().as_bytes().get(1).is_some_and(says_something) && !self.is_empty() => false,
+            words => words.decode().trim().is_empty(),
+        }
+    }
+
+    /// Whether they begin with `start`.
+    #[must_use]
+    pub fn starts_with(&self, start: &str) -> bool {
+        match self {
+            Words::Literal(raw) => {
+                let begins = &raw.get().as_bytes()[1..];
+                let begins = &begins[..begins.len().min(start.len())];
+                begins == start.as_bytes() || begins.contains(&b'\\') && self.decode().starts_with(start)
+            }
+            Words::Decoded(text) => text.starts_with(start),
+        }
+    }
+
+    /// The words without white space at their end.
+    #[must_use]
+    pub fn trim_end(&self) -> Words<'_> {
+        let raw = match self {
+            Words::Literal(raw) => raw,
+            Words::Decoded(text) => return text.trim_end().into(),
+        };
+        let inner = raw.get()[1..raw.get().len() - 1].as_bytes();
+        // No escape is longer than this, so a last character behind it is one that stands for itself.
+        let end = &inner[inner.len().saturating_sub("\\u0020".len())..];
+        if end.last().is_some_and(u8::is_ascii_graphic) && !end.contains(&b'\\') {
+            return Words::Literal(raw);
+        }
+        self.decode().trim_end().to_owned().into()
+    }
+
+    /// Several as one, with a blank line between them.
+    #[must_use]
+    pub fn joined(mut words: Vec<Words<'a>>) -> Words<'a> {
+        match words.pop() {
+            Some(only) if words.is_empty() => only,
+            Some(last) => {
+                words.push(last);
+                let texts: Vec<_> = words.iter().map(Words::decode).collect();
+                texts.join("\n\n").into()
+            }
+            None => Words::Decoded(Cow::Borrowed("")),
+        }
+    }
+}
+
+/// Whether it holds half of a surrogate pair, which most backends' parsers refuse together with the whole request. A
+/// whole pair looks like it too, and costs the decoding.
+fn may_hold_lone_surrogates(literal: &str) -> bool {
+    [r"\ud", r"\uD"]
+        .iter()
+        .any(|half| memmem::find(literal.as_bytes(), half.as_bytes()).is_some())
+}
+
+/// As the text that they are, however they are held.
+impl fmt::Debug for Words<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.decode().fmt(formatter)
+    }
+}
+
+impl Serialize for Words<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Words::Literal(raw) => raw.serialize(serializer),
+            Words::Decoded(text) => serializer.serialize_str(text),
+        }
+    }
+}
+
+impl<'a> From<&'a str> for Words<'a> {
+    fn from(text: &'a str) -> Self {
+        Words::Decoded(Cow::Borrowed(text))
+    }
+}
+
+impl From<String> for Words<'_> {
+    fn from(text: String) -> Self {
+        Words::Decoded(Cow::Owned(text))
+    }
+}
+
+impl<'a> From<Cow<'a, str>> for Words<'a> {
+    fn from(text: Cow<'a, str>) -> Self {
+        Words::Decoded(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_literal_says_of_itself_what_its_text_does() {
+        for literal in [
+            r#""""#,
+            r#"" ""#,
+            r#""a""#,
+            r#""a ""#,
+            r#""a\n""#,
+            r#""\n""#,
+            r#""\\n""#,
+            r#""a\\n""#,
+            r#""\u0020a\u0020""#,
+            r#""a\u00200020""#,
+            r#""\u00a0""#,
+            "\"\u{3000}\"",
+            "\"a\u{3000}\"",
+            r#""\t\r\n x""#,
+            r#""é""#,
+            r#""\ud83d\ude00 ""#,
+            r#""\ud800""#,
+            r#""say \"x\"""#,
+        ] {
+            let raw: &RawValue = serde_json::from_str(literal).unwrap();
+            let words = Words::of(raw).unwrap();
+            let text = Text::of(literal).unwrap().decode();
+            assert_eq!(words.decode(), text, "{literal}");
+            assert_eq!(words.is_empty(), text.is_empty(), "{literal}");
+            assert_eq!(words.is_blank(), text.trim().is_empty(), "{literal}");
+            assert_eq!(words.trim_end().decode(), text.trim_end(), "{literal}");
+            for start in ["", "a", " a", "say \"", "a\n", "\u{a0}", "longer than all"] {
+                assert_eq!(words.starts_with(start), text.starts_with(start), "{literal} {start}");
+            }
+            let written = serde_json::to_string(&words).unwrap();
+            assert_eq!(serde_json::from_str::<String>(&written).unwrap(), text, "{literal}");
+            let joined = Words::joined(vec![words.clone(), words.borrowed()]);
+            assert_eq!(joined.decode(), format!("{text}\n\n{text}"), "{literal}");
+        }
+        assert!(Words::of(RawValue::NULL).is_none());
+        assert!(Words::joined(Vec::new()).is_empty());
+    }
+}
