@@ -26,6 +26,7 @@ mod words;
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
 use thiserror::Error;
 
 use self::answer::{Answer, Event};
@@ -134,10 +135,11 @@ impl ToolNames {
 /// # Errors
 /// [`ConvertError`] where the body is no request, or says less than what the model is to see.
 pub fn request(from: WireFormat, to: WireFormat, body: &str) -> Result<Converted, ConvertError> {
-    let body = read_body(from, body)?;
+    let (bytes, body) = (body.len(), read_body(from, body)?);
     let mut dropped = Dropped::default();
     let mut context = AnswerContext::default();
-    let request = read_request(from, body, &mut dropped, &mut context)?;
+    let mut request = read_request(from, body, &mut dropped, &mut context)?;
+    request.bytes = bytes;
     context.model = request.model.clone().into_owned();
     context.stream_usage = request.stream_usage;
     let body = write_request(to, &request, &mut dropped, &mut context);
@@ -167,6 +169,14 @@ fn write_request(to: WireFormat, request: &Request<'_>, dropped: &mut Dropped, c
         WireFormat::Messages => messages::write_request(request, dropped),
         WireFormat::Responses => responses::write_request(request, dropped, &mut context.names),
     }
+}
+
+/// Writes a body in a buffer that need not grow: a body that does is copied again and again.
+fn written(body: &impl Serialize, bytes: usize) -> String {
+    let mut out = Vec::with_capacity(bytes + bytes / 8 + 1024);
+    // Neither can fail: a body holds nothing that cannot be written, and JSON is UTF-8.
+    let _ = serde_json::to_writer(&mut out, body);
+    String::from_utf8(out).unwrap_or_default()
 }
 
 /// Writes an answer that is told as events, as a whole.

@@ -42,6 +42,8 @@ pub struct Request<'a> {
     pub cache_key: Option<Cow<'a, str>>,
     /// Labels without a meaning for the model, a JSON object.
     pub metadata: Option<&'a RawValue>,
+    /// How long the client's body is, which tells how long the backend's will be.
+    pub bytes: usize,
 }
 
 /// Who speaks.

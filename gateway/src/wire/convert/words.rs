@@ -90,7 +90,7 @@ impl<'a> Words<'a> {
             Words::Literal(raw) => raw,
             Words::Decoded(text) => return text.trim_end().into(),
         };
-        let inner = raw.get()[1..raw.get().len() - 1].as_bytes();
+        let inner = &raw.get().as_bytes()[1..raw.get().len() - 1];
         // No escape is longer than this, so a last character behind it is one that stands for itself.
         let end = &inner[inner.len().saturating_sub("\\u0020".len())..];
         if end.last().is_some_and(u8::is_ascii_graphic) && !end.contains(&b'\\') {

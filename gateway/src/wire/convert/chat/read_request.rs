@@ -88,6 +88,7 @@ pub(in super::super) fn read_request<'a>(body: Body<'a>, dropped: &mut Dropped) 
         user: members.said("user").or_else(|| members.said("safety_identifier")),
         cache_key: members.said("prompt_cache_key"),
         metadata: members.raw("metadata").filter(|raw| raw.get().starts_with('{')),
+        ..Request::default()
     })
 }
 

@@ -165,7 +165,7 @@ pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropp
         stream_options: request.stream.then_some(StreamOptions { include_usage: true }),
     };
     // Nothing in it can fail: its keys are strings, and its raw values were read as JSON.
-    serde_json::to_string(&body).unwrap_or_default()
+    super::super::written(&body, request.bytes)
 }
 
 fn declared<'r>(tool: &'r Tool<'_>, dropped: &mut Dropped, names: &mut ToolNames) -> Function<'r> {

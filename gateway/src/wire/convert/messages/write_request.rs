@@ -105,7 +105,7 @@ pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropp
         stream: request.stream,
     };
     // It holds nothing that cannot be written.
-    serde_json::to_string(&body).unwrap_or_default()
+    super::super::written(&body, request.bytes)
 }
 
 fn system<'r>(messages: &'r [Message<'r>], dropped: &mut Dropped) -> Vec<Block<'r>> {

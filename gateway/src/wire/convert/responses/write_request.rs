@@ -130,7 +130,7 @@ pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropp
         store: false,
         stream: request.stream,
     };
-    serde_json::to_string(&body).unwrap_or_default()
+    super::super::written(&body, request.bytes)
 }
 
 /// How many messages stand before the conversation. With nothing but system text that is the conversation: there is no
