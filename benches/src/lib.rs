@@ -4,6 +4,9 @@
 //! the gateway, so all three are here, small and fast, over bare TCP: what they cost is what is left
 //! when nothing stands between them, and that is measured in the same run as the gateway.
 //!
+//! A benchmark of the engine needs repositories instead: [`trees`] cuts them out of clones, and
+//! [`subject`] puts an engine over one.
+//!
 //! ```
 //! use muninn_benches::stats;
 //!
@@ -19,8 +22,11 @@ pub mod conversion;
 pub mod format;
 pub mod gateway_process;
 pub mod gateway_role;
+pub mod git;
 pub mod http1;
+pub mod instances;
 pub mod limits;
+pub mod localization;
 pub mod matrix;
 pub mod measure;
 pub mod options;
@@ -32,4 +38,6 @@ pub mod stamp;
 pub mod stand;
 pub mod stats;
 pub mod streams;
+pub mod subject;
+pub mod trees;
 pub mod upstream;
