@@ -13,6 +13,7 @@
 //! assert_eq!(stats::percentile(&mut [4.0, 1.0, 3.0, 2.0], 0.5), Some(2.0));
 //! ```
 
+pub mod abstain;
 pub mod answer;
 pub mod bodies;
 pub mod client;

@@ -84,7 +84,7 @@ pub enum LocalizationError {
         /// Which.
         id: String,
         /// What went wrong.
-        source: SubjectError,
+        source: Box<SubjectError>,
     },
     /// Something could not be written.
     #[error("writing {0}")]
@@ -115,7 +115,7 @@ pub fn run(options: &Options) -> Result<Report, LocalizationError> {
             .map(|subject| subject.answer(instance, &runs))
             .map_err(|source| LocalizationError::Subject {
                 id: instance.instance_id.clone(),
-                source,
+                source: Box::new(source),
             })?;
         progress(&format!("{:>3}/{} {}", at + 1, instances.len(), answer.line()));
         if let Some(file) = &mut per_instance {

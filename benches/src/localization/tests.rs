@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use clap::Parser;
+use muninn_context_engine::Lists;
 use serde_json::{Value, json};
 
 use super::{Options, report::Report, run};
@@ -97,7 +98,6 @@ fn trees_and_indexes_are_kept_where_it_is_asked_for() {
         work.to_str().unwrap(),
         "--per-instance",
         details.to_str().unwrap(),
-        "--ablate",
     ];
     let mut cold = Vec::new();
     for _ in 0..2 {
@@ -114,9 +114,10 @@ fn options_that_mean_nothing_are_refused() {
         let args = ["localization", "--instances", "i", "--repos", "r"];
         Options::try_parse_from(args.iter().chain(more))
     };
-    assert!(parse(&["--ablate", "files,paths"]).is_ok());
-    assert!(parse(&["--ablate"]).unwrap().ablate.unwrap().is_empty());
+    let runs = |more: &[&str]| super::runs(parse(more).unwrap().ablate.as_deref()).len();
+    assert_eq!(runs(&["--ablate", "files,paths"]), 3);
+    assert_eq!(runs(&["--ablate"]), 1 + Lists::EACH.len());
+    assert_eq!(runs(&[]), 1);
     assert!(parse(&["--ablate", "nonsense"]).is_err());
     assert!(parse(&["--embedder", "nonsense"]).is_err());
-    assert_eq!(parse(&[]).unwrap().ablate, None);
 }
