@@ -34,6 +34,7 @@ pub mod options;
 pub mod overhead;
 pub mod procfs;
 pub mod report;
+pub mod scale;
 pub mod sse;
 pub mod stamp;
 pub mod stand;
