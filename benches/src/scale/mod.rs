@@ -37,7 +37,7 @@ pub struct Options {
     /// The tree: a repository, which is cloned, or any directory, which is copied and becomes one there.
     #[arg(long, value_name = "DIR")]
     pub root: PathBuf,
-    /// Copy no more than it takes to have so many lines: whole entries of the directory, in the order of their names.
+    /// Copy no more than it takes to have so many lines: whole entries of the directory, drawn with a fixed seed.
     #[arg(long, value_name = "NUMBER")]
     pub lines: Option<usize>,
     /// Keep the copy here from run to run; its index is made anew all the same.
