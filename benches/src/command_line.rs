@@ -1,4 +1,4 @@
-//! What the binaries share: becoming the gateway when asked to, and printing a report or an error.
+//! What the binaries share: printing a report or an error.
 
 use std::error::Error;
 use std::io::{self, Write};
@@ -7,27 +7,27 @@ use std::process::ExitCode;
 use clap::Parser;
 use serde::Serialize;
 
-use crate::gateway_role;
-use crate::stand::{BenchError, progress};
+use crate::stand::progress;
 
 /// The whole of a benchmark's `main`: runs it with the options of the command line, and prints its
 /// report as one line of JSON on stdout, or the error `name` first on stderr.
-pub fn main<O: Parser, R: Serialize>(name: &str, run: fn(&O) -> Result<R, BenchError>) -> ExitCode {
-    if let Some(args) = gateway_role::requested(std::env::args_os()) {
-        return gateway_role::gateway_main(args);
-    }
+pub fn main<O: Parser, R: Serialize, E: Error>(name: &str, run: fn(&O) -> Result<R, E>) -> ExitCode {
     match run(&O::parse()) {
-        Ok(report) => {
-            let written = serde_json::to_string(&report)
-                .map_err(io::Error::from)
-                .and_then(|line| writeln!(io::stdout(), "{line}"));
-            ExitCode::from(u8::from(written.is_err()))
-        }
+        Ok(report) => ExitCode::from(u8::from(line(&report).is_err())),
         Err(error) => {
             progress(&format!("{name}: {}", chain(&error)));
             ExitCode::FAILURE
         }
     }
+}
+
+/// Prints one line of JSON on stdout.
+///
+/// # Errors
+/// When nobody reads it any more.
+pub fn line(report: &impl Serialize) -> io::Result<()> {
+    let line = serde_json::to_string(report).map_err(io::Error::from)?;
+    writeln!(io::stdout(), "{line}")
 }
 
 /// An error and its causes on one line.

@@ -6,7 +6,9 @@
 //! not be told from the benchmark's.
 
 use std::ffi::OsString;
-use std::process::ExitCode;
+
+#[cfg(feature = "gateway")]
+use {crate::command_line, crate::stand::BenchError, clap::Parser, serde::Serialize, std::process::ExitCode};
 
 /// The hidden first argument.
 pub const ROLE: &str = "__gateway";
@@ -17,9 +19,13 @@ pub fn requested(args: impl IntoIterator<Item = OsString>) -> Option<Vec<OsStrin
     (args.next()? == ROLE).then(|| args.collect())
 }
 
-/// Runs `muninn` with these arguments, the program's name not among them.
-pub fn gateway_main(args: Vec<OsString>) -> ExitCode {
-    muninn_gateway::run(std::iter::once(OsString::from("muninn")).chain(args))
+/// The `main` of a benchmark that may have to become the gateway.
+#[cfg(feature = "gateway")]
+pub fn main<O: Parser, R: Serialize>(name: &str, run: fn(&O) -> Result<R, BenchError>) -> ExitCode {
+    match requested(std::env::args_os()) {
+        Some(args) => muninn_gateway::run(std::iter::once(OsString::from("muninn")).chain(args)),
+        None => command_line::main(name, run),
+    }
 }
 
 #[cfg(test)]

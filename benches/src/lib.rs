@@ -4,12 +4,16 @@
 //! the gateway, so all three are here, small and fast, over bare TCP: what they cost is what is left
 //! when nothing stands between them, and that is measured in the same run as the gateway.
 //!
+//! A benchmark of the engine needs repositories instead: [`trees`] cuts them out of clones, and
+//! [`subject`] puts an engine over one.
+//!
 //! ```
 //! use muninn_benches::stats;
 //!
 //! assert_eq!(stats::percentile(&mut [4.0, 1.0, 3.0, 2.0], 0.5), Some(2.0));
 //! ```
 
+pub mod abstain;
 pub mod answer;
 pub mod bodies;
 pub mod client;
@@ -19,17 +23,23 @@ pub mod conversion;
 pub mod format;
 pub mod gateway_process;
 pub mod gateway_role;
+pub mod git;
 pub mod http1;
+pub mod instances;
 pub mod limits;
+pub mod localization;
 pub mod matrix;
 pub mod measure;
 pub mod options;
 pub mod overhead;
 pub mod procfs;
 pub mod report;
+pub mod scale;
 pub mod sse;
 pub mod stamp;
 pub mod stand;
 pub mod stats;
 pub mod streams;
+pub mod subject;
+pub mod trees;
 pub mod upstream;

@@ -8,9 +8,10 @@ use std::time::Instant;
 use muninn_memory::Memories;
 use muninn_repo_tools::Worktree;
 
-use crate::explore::{Sources, explore};
+use crate::explore::{Sources, explore, ranking};
 use crate::index::{Indexer, Snapshot};
 use crate::item::{Exploration, IndexError, IndexReport, IndexStatus, Limits, Progress};
+use crate::tuning::{Ranking, Tuning};
 
 /// How an engine works.
 #[derive(Debug, Clone)]
@@ -140,6 +141,18 @@ impl Engine {
     /// Finds what belongs in the prompt for a question. It neither fails nor panics: what went wrong, or why there is
     /// nothing, is the exploration's `reason`.
     pub fn explore(&self, question: &str, limits: &Limits) -> Exploration {
+        self.explore_with(question, limits, Tuning::default())
+    }
+
+    /// Ranks files for a question and leaves it at that: the `keep` best, for measuring. [`Tuning::decide`] has no say
+    /// here.
+    pub fn rank(&self, question: &str, tuning: Tuning, keep: usize) -> Ranking {
+        let snapshot = self.state().snapshot;
+        snapshot.map_or_else(Ranking::default, |snapshot| ranking(&snapshot, question, tuning, keep))
+    }
+
+    /// [`Self::explore`] in another way than the usual, for measuring.
+    pub fn explore_with(&self, question: &str, limits: &Limits, tuning: Tuning) -> Exploration {
         let state = self.state();
         let memories = match state.memories {
             Some(memories) if memories.is_current(&self.worktree) => memories,
@@ -151,6 +164,7 @@ impl Engine {
             memories: &memories,
             threshold: *self.threshold.read().unwrap_or_else(PoisonError::into_inner),
             max_file_bytes: self.settings.max_file_bytes,
+            tuning,
         };
         explore(&sources, question, limits)
     }

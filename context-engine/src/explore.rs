@@ -11,8 +11,9 @@ use crate::item::{Completeness, Exploration, Item, Limits};
 use crate::pack::{Late, Packer};
 use crate::partial::{self, Sampled};
 use crate::question::{self, Question};
-use crate::rank::{Query, Statistics, rank};
+use crate::rank::{MAX_FILES, Query, Statistics, rank};
 use crate::threshold::{self, Fit};
+use crate::tuning::{RankedFile, Ranking, Tuning};
 use crate::{render, tokens};
 
 /// The budget under which nothing useful can be said.
@@ -30,6 +31,7 @@ pub(crate) struct Sources<'a> {
     pub(crate) memories: &'a Memories,
     pub(crate) threshold: Option<f32>,
     pub(crate) max_file_bytes: u64,
+    pub(crate) tuning: Tuning,
 }
 
 /// Answers a question.
@@ -61,6 +63,25 @@ pub(crate) fn explore(sources: &Sources<'_>, text: &str, limits: &Limits) -> Exp
     exploration
 }
 
+/// The `keep` files that fit a question best.
+pub(crate) fn ranking(snapshot: &Snapshot, text: &str, tuning: Tuning, keep: usize) -> Ranking {
+    let started = Instant::now();
+    let question = question::analyse(&mut Tokenizer::new(), text);
+    let query = Query::new(&question, snapshot);
+    let candidates = rank(snapshot, &question, &query, tuning.lists, keep);
+    let ranked = |file: usize, score: f32| RankedFile {
+        path: snapshot.files()[file].facts.path.clone(),
+        score,
+    };
+    let files = candidates
+        .iter()
+        .map(|candidate| ranked(candidate.file, candidate.score));
+    Ranking {
+        files: files.collect(),
+        elapsed: started.elapsed(),
+    }
+}
+
 const LATE: &str = "deadline passed";
 
 fn find(sources: &Sources<'_>, text: &str, limits: &Limits, terms: &mut Vec<String>) -> Result<Vec<Item>, String> {
@@ -72,7 +93,7 @@ fn find(sources: &Sources<'_>, text: &str, limits: &Limits, terms: &mut Vec<Stri
         }
     };
     in_time()?;
-    if question::is_follow_up(text) {
+    if sources.tuning.decide && question::is_follow_up(text) {
         return Err("nothing to look for: the turn only carries the conversation on".to_owned());
     }
     if limits.tokens < MIN_TOKENS {
@@ -122,7 +143,7 @@ fn gather(
     let mut items = packer.memories(sources.memories, &remembered, budget);
     let spent = items.iter().map(|item| item.tokens).fold(0, u32::saturating_add);
 
-    let candidates = rank(snapshot, question, &query);
+    let candidates = rank(snapshot, question, &query, sources.tuning.lists, MAX_FILES);
     if Instant::now() >= limits.deadline {
         return Err(LATE.to_owned());
     }
@@ -140,7 +161,8 @@ fn gather(
         evidence = fit.evidence,
         "threshold"
     );
-    match fit.verdict() {
+    let verdict = if sources.tuning.decide { fit.verdict() } else { Ok(()) };
+    match verdict {
         Ok(()) => items.extend(
             packer
                 .code(snapshot, &candidates, budget.saturating_sub(spent))

@@ -38,9 +38,11 @@ mod rank;
 pub mod render;
 mod threshold;
 pub mod tokens;
+mod tuning;
 
 pub use engine::{Engine, EngineSettings};
 pub use item::{Completeness, Exploration, IndexError, IndexReport, IndexStatus, Item, ItemKind, Limits, Progress};
+pub use tuning::{Lists, RankedFile, Ranking, Tuning};
 
 #[cfg(test)]
 mod tests;

@@ -12,6 +12,7 @@ use muninn_memory::lexical::{DocId, idf};
 use crate::index::Snapshot;
 use crate::language::Place;
 use crate::question::{NamedPath, Question};
+use crate::tuning::Lists;
 
 /// Weight of the words of a path, beside 1 for the file and 1 for its best chunk.
 const PATH_WEIGHT: f32 = 0.5;
@@ -29,7 +30,7 @@ const DEMOTED_DOCS: f32 = 0.7;
 const DEMOTED_GENERATED: f32 = 0.3;
 
 /// How many of the best files are looked at closely.
-const MAX_FILES: usize = 24;
+pub(crate) const MAX_FILES: usize = 24;
 
 /// A term that is looked for on behalf of a concept.
 pub(crate) struct Probe {
@@ -145,12 +146,19 @@ impl Query {
     }
 }
 
-/// The files that fit, best first; the order does not depend on how the index came about.
-pub(crate) fn rank(snapshot: &Snapshot, question: &Question, query: &Query) -> Vec<Candidate> {
-    let mut chunks = chunk_scores(snapshot, question, query);
+/// The `keep` files that fit best, best first; the order does not depend on how the index came about.
+pub(crate) fn rank(
+    snapshot: &Snapshot,
+    question: &Question,
+    query: &Query,
+    lists: Lists,
+    keep: usize,
+) -> Vec<Candidate> {
+    let mut chunks = chunk_scores(snapshot, question, query, lists);
     let whole = file_scores(snapshot, query);
     let (paths, path_concepts) = path_scores(snapshot, query);
-    let named = named_files(snapshot, &question.paths, &mut chunks);
+    let named_paths = if lists.has(Lists::NAMED) { &*question.paths } else { &[] };
+    let named = named_files(snapshot, named_paths, &mut chunks);
     let best_chunk = chunks.values().map(|chunk| chunk.score).fold(0.0, f32::max);
     let best = |scores: &HashMap<usize, f32>| scores.values().copied().fold(0.0, f32::max);
     let (best_whole, best_path) = (best(&whole), best(&paths));
@@ -167,12 +175,15 @@ pub(crate) fn rank(snapshot: &Snapshot, question: &Question, query: &Query) -> V
         .map(|(file, mut chunks)| {
             chunks.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.doc.cmp(&b.doc)));
             let share = |value: Option<f32>, best: f32| value.filter(|_| best > 0.0).map_or(0.0, |value| value / best);
-            let fused = share(whole.get(&file).copied(), best_whole)
-                + share(chunks.first().map(|chunk| chunk.score), best_chunk)
-                + PATH_WEIGHT * share(paths.get(&file).copied(), best_path);
+            let used = |list: Lists, score: f32| if lists.has(list) { score } else { 0.0 };
+            let best_of_file = chunks.first().map(|chunk| chunk.score);
+            let fused = used(Lists::FILES, share(whole.get(&file).copied(), best_whole))
+                + used(Lists::CHUNKS, share(best_of_file, best_chunk))
+                + used(Lists::PATHS, PATH_WEIGHT * share(paths.get(&file).copied(), best_path));
             let path_concepts = path_concepts.get(&file).copied().unwrap_or(0);
             let named = named.contains(&file);
-            let score = fused * demotion(snapshot.files()[file].place, question) + if named { NAMED_PATH } else { 0.0 };
+            let demotion = demotion(snapshot.files()[file].place, question, lists);
+            let score = fused * demotion + if named { NAMED_PATH } else { 0.0 };
             let concepts = chunks.iter().fold(path_concepts, |all, chunk| all | chunk.concepts);
             Candidate {
                 file,
@@ -186,13 +197,14 @@ pub(crate) fn rank(snapshot: &Snapshot, question: &Question, query: &Query) -> V
         .collect();
     let path = |candidate: &Candidate| &snapshot.files()[candidate.file].facts.path;
     candidates.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| path(a).cmp(path(b))));
-    candidates.truncate(MAX_FILES);
+    candidates.truncate(keep);
     candidates
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts and lengths are far below 2^24")]
-fn chunk_scores(snapshot: &Snapshot, question: &Question, query: &Query) -> HashMap<DocId, Scored> {
+fn chunk_scores(snapshot: &Snapshot, question: &Question, query: &Query, lists: Lists) -> HashMap<DocId, Scored> {
     let bodies = snapshot.bodies();
+    let definitions = lists.has(Lists::DEFINITIONS);
     let average = bodies.average_length();
     let mut scores: HashMap<DocId, Scored> = HashMap::new();
     for probe in &query.probes {
@@ -206,7 +218,7 @@ fn chunk_scores(snapshot: &Snapshot, question: &Question, query: &Query) -> Hash
             let value = bodies.saturation(count as f32, bodies.length(doc) as f32, average);
             chunk.score += probe.weight * probe.idf * value;
             chunk.concepts |= u64::from(probe.covers) << probe.concept;
-            if probe.covers && snapshot.span(doc).names.iter().any(|name| **name == *probe.term) {
+            if definitions && probe.covers && snapshot.span(doc).names.iter().any(|name| **name == *probe.term) {
                 let identifier = question.concepts[probe.concept].identifier;
                 chunk.score += probe.idf * if identifier { DEFINES_IDENTIFIER } else { DEFINES };
                 chunk.defines |= 1 << probe.concept;
@@ -214,7 +226,7 @@ fn chunk_scores(snapshot: &Snapshot, question: &Question, query: &Query) -> Hash
         }
     }
     for chunk in scores.values_mut() {
-        chunk.score *= demotion(place_of(snapshot, chunk.doc), question);
+        chunk.score *= demotion(place_of(snapshot, chunk.doc), question, lists);
     }
     scores
 }
@@ -316,8 +328,9 @@ pub(crate) fn place_of(snapshot: &Snapshot, doc: DocId) -> Place {
     }
 }
 
-fn demotion(place: Place, question: &Question) -> f32 {
+fn demotion(place: Place, question: &Question, lists: Lists) -> f32 {
     match place {
+        _ if !lists.has(Lists::PLACES) => 1.0,
         Place::Source => 1.0,
         Place::Test if question.about_tests => 1.0,
         Place::Docs if question.about_docs => 1.0,

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use muninn_benches::{command_line, conversion};
+use muninn_benches::{conversion, gateway_role};
 
 fn main() -> ExitCode {
-    command_line::main("conversion", conversion::run)
+    gateway_role::main("conversion", conversion::run)
 }

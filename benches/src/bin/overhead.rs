@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use muninn_benches::{command_line, overhead};
+use muninn_benches::{gateway_role, overhead};
 
 fn main() -> ExitCode {
-    command_line::main("overhead", overhead::run)
+    gateway_role::main("overhead", overhead::run)
 }

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use muninn_benches::{command_line, streams};
+use muninn_benches::{gateway_role, streams};
 
 fn main() -> ExitCode {
-    command_line::main("streams", streams::run)
+    gateway_role::main("streams", streams::run)
 }

@@ -1,6 +1,7 @@
 //! The threshold: what is about the repository is answered, what is not gets nothing.
 
-use super::{Repo, ask, files};
+use super::{Repo, ask, files, limits};
+use crate::{Lists, Tuning};
 
 /// Questions, and a file that answers each.
 const ON_TOPIC: &[(&str, &str)] = &[
@@ -161,4 +162,39 @@ fn the_threshold_can_be_set() {
             .items
             .is_empty()
     );
+}
+
+#[test]
+fn a_measurement_sees_what_the_threshold_holds_back() {
+    let repo = Repo::service();
+    let engine = repo.ready();
+    let question = "write a birthday poem for my router";
+    assert!(ask(&engine, question).items.is_empty());
+    let undecided = Tuning {
+        decide: false,
+        ..Tuning::default()
+    };
+    let found = engine.explore_with(question, &limits(4000), undecided);
+    let ranking = engine.rank(question, Tuning::default(), 3);
+    assert_eq!(ranking.files[0].path.as_str(), "src/http/router.rs");
+    assert_eq!(files(&found)[0], "src/http/router.rs");
+    assert!(ranking.files.len() <= 3);
+}
+
+#[test]
+fn each_list_has_a_say_in_the_ranking() {
+    let repo = Repo::service();
+    let engine = repo.ready();
+    let question = "which test in src/http/retry.rs covers `apply`, and does the ledger router book it";
+    let scores = |lists| {
+        let ranking = engine.rank(question, Tuning { lists, decide: true }, 20);
+        ranking
+            .files
+            .into_iter()
+            .map(|file| (file.path, file.score))
+            .collect::<Vec<_>>()
+    };
+    for (name, list) in Lists::EACH {
+        assert_ne!(scores(Lists::ALL), scores(Lists::ALL.without(*list)), "{name}");
+    }
 }

@@ -1,0 +1,172 @@
+//! The prompts, and the repositories in which they are asked.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+
+/// A repository's name that means each of them.
+const ANY: &str = "*";
+
+/// Why there are no prompts.
+#[derive(Debug, thiserror::Error)]
+pub enum PromptError {
+    /// A file of the benchmark is not there.
+    #[error("{0:?}")]
+    Read(PathBuf, #[source] io::Error),
+    /// A file, or a line of it, is not what it should be.
+    #[error("{path:?}, line {line}")]
+    Json {
+        /// The file.
+        path: PathBuf,
+        /// Counted from 1.
+        line: usize,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
+}
+
+/// What a prompt is, and with that whether anything should be packed for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Class {
+    /// About something else.
+    OffTopic,
+    /// About the repository, and answered there.
+    OnTopic,
+    /// Carries the conversation on.
+    FollowUp,
+}
+
+/// Which prompts are asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Split {
+    /// Those by which the engine may be tuned.
+    Tune,
+    /// Those that are held back from that.
+    Held,
+    /// All.
+    Both,
+}
+
+/// One of the two halves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Half {
+    /// [`Split::Tune`].
+    Tune,
+    /// [`Split::Held`].
+    Held,
+}
+
+/// Something that somebody types into a coding agent.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Prompt {
+    /// What it is.
+    pub class: Class,
+    /// The repository that it is about, or `*`.
+    pub repo: String,
+    /// Its words.
+    pub prompt: String,
+}
+
+impl Prompt {
+    /// Whether it is asked in a repository.
+    pub fn belongs_to(&self, repo: &str) -> bool {
+        self.repo == ANY || self.repo == repo
+    }
+}
+
+impl Split {
+    /// The halves that it has.
+    pub fn halves(self) -> &'static [Half] {
+        match self {
+            Self::Tune => &[Half::Tune],
+            Self::Held => &[Half::Held],
+            Self::Both => &[Half::Tune, Half::Held],
+        }
+    }
+}
+
+/// Reads a half of the prompts from the benchmark's directory.
+///
+/// # Errors
+/// When the file is not there, or a line is no prompt.
+pub fn read(dir: &Path, half: Half) -> Result<Vec<Prompt>, PromptError> {
+    let path = dir.join(match half {
+        Half::Tune => "tune.jsonl",
+        Half::Held => "held.jsonl",
+    });
+    let text = text(&path)?;
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    lines.map(|(at, line)| parse(&path, at + 1, line)).collect()
+}
+
+/// The repositories with the commits at which they are asked about.
+///
+/// # Errors
+/// When the file is not there, or is something else.
+pub fn repositories(dir: &Path) -> Result<BTreeMap<String, String>, PromptError> {
+    let path = dir.join("repositories.json");
+    parse(&path, 1, &text(&path)?)
+}
+
+fn text(path: &Path) -> Result<String, PromptError> {
+    fs::read_to_string(path).map_err(|error| PromptError::Read(path.to_owned(), error))
+}
+
+fn parse<'a, T: Deserialize<'a>>(path: &Path, line: usize, text: &'a str) -> Result<T, PromptError> {
+    serde_json::from_str(text).map_err(|source| PromptError::Json {
+        path: path.to_owned(),
+        line,
+        source,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    fn dir() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("abstain")
+    }
+
+    #[test]
+    fn there_are_enough_prompts_of_each_class_and_none_is_in_both_halves() {
+        let mut seen = HashSet::new();
+        for half in [Half::Tune, Half::Held] {
+            let prompts = read(&dir(), half).unwrap();
+            for class in [Class::OffTopic, Class::OnTopic, Class::FollowUp] {
+                let count = prompts.iter().filter(|prompt| prompt.class == class).count();
+                assert!(count >= 100, "{count} {class:?}");
+            }
+            for prompt in prompts {
+                assert!(
+                    seen.insert(prompt.prompt.to_lowercase()),
+                    "{:?} is there twice",
+                    prompt.prompt
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_about_a_repository_is_spread_evenly() {
+        let repositories = repositories(&dir()).unwrap();
+        let prompts = read(&dir(), Half::Held).unwrap();
+        for repo in repositories.keys() {
+            let about = prompts.iter().filter(|prompt| prompt.repo == *repo);
+            assert_eq!(about.count(), 27, "{repo}");
+        }
+        let known = |prompt: &Prompt| match prompt.class {
+            Class::OnTopic => repositories.contains_key(&prompt.repo),
+            Class::OffTopic | Class::FollowUp => prompt.repo == ANY,
+        };
+        assert!(prompts.iter().all(known));
+    }
+}

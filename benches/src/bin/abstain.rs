@@ -1,0 +1,9 @@
+//! `abstain`: for which prompts anything is packed. See `benches/README.md`.
+
+use std::process::ExitCode;
+
+use muninn_benches::{abstain, command_line};
+
+fn main() -> ExitCode {
+    command_line::main("abstain", abstain::run)
+}

@@ -1,0 +1,224 @@
+//! One phase of the benchmark, in a process of its own.
+//!
+//! Memory that an index needed while it was made is not given back to the system, and would be counted again. So the
+//! benchmark starts itself once to make the index, and once more to use it, as a gateway does after a restart.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use muninn_context_engine::{Engine, EngineSettings, Exploration, IndexError, Limits};
+use muninn_repo_tools::{DiscoverError, Worktree};
+use serde::{Deserialize, Serialize};
+
+use crate::command_line::{chain, line};
+use crate::procfs;
+use crate::report::rounded;
+use crate::stand::progress;
+use crate::stats::millis;
+
+/// The hidden first argument.
+const ROLE: &str = "__phase";
+/// What is packed for a question.
+const TOKENS: u32 = 4_000;
+/// So many edits are made, each in another file.
+const EDITS: usize = 5;
+/// An edit that is not seen by then is not seen at all.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What a phase is given, as JSON in its second argument.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Task {
+    /// The repository.
+    pub root: PathBuf,
+    /// The directory of its derived cache.
+    pub cache: PathBuf,
+    /// What is asked; makes an index where there is nothing to ask.
+    pub questions: Vec<String>,
+}
+
+/// What a phase found out; what it did not measure is left out.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Outcome {
+    /// From the start until the index was ready.
+    pub index_ms: f64,
+    /// From the start until a question was answered from it.
+    pub answer_ms: f64,
+    /// Files and chunks in the index.
+    pub files: usize,
+    /// Chunks in the index.
+    pub chunks: usize,
+    /// Each question, in milliseconds.
+    pub query_ms: Vec<f64>,
+    /// Questions for which something was packed.
+    pub answered: usize,
+    /// From each edit until it was in an answer, in milliseconds.
+    pub edit_ms: Vec<f64>,
+    /// Resident memory when the index was ready and, if there were any, the questions were answered.
+    pub rss_mb: Option<f64>,
+    /// Resident memory at its highest until then.
+    pub peak_mb: Option<f64>,
+}
+
+/// Why a phase failed.
+#[derive(Debug, thiserror::Error)]
+pub enum PhaseError {
+    /// It could not be started, or its answer not be read.
+    #[error("a process for the phase")]
+    Process(#[source] io::Error),
+    /// It ended with an error, which it said on stderr.
+    #[error("the phase failed")]
+    Failed,
+    /// Its task or its answer is not what was agreed on.
+    #[error("what was passed between the processes")]
+    Json(#[from] serde_json::Error),
+    /// The tree is no repository.
+    #[error(transparent)]
+    Discover(#[from] DiscoverError),
+    /// The tree is gone.
+    #[error(transparent)]
+    Index(#[from] IndexError),
+    /// A file could not be edited.
+    #[error("{0:?}")]
+    Edit(PathBuf, #[source] io::Error),
+    /// An edit was never in an answer.
+    #[error("an edit of {0} is not seen")]
+    Unseen(String),
+}
+
+/// Runs a task in a process of its own.
+///
+/// # Errors
+/// When the process cannot be started, or fails.
+pub fn run(task: &Task) -> Result<Outcome, PhaseError> {
+    let program = std::env::current_exe().map_err(PhaseError::Process)?;
+    let task_file = task.cache.with_extension("task.json");
+    fs::write(&task_file, serde_json::to_vec(task)?).map_err(PhaseError::Process)?;
+    let mut command = Command::new(program);
+    command.arg(ROLE).arg(&task_file).stderr(Stdio::inherit());
+    let output = command.output().map_err(PhaseError::Process)?;
+    if !output.status.success() {
+        return Err(PhaseError::Failed);
+    }
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+/// If this process is a phase: does it, and says how it went.
+pub fn requested(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
+    let started = Instant::now();
+    let mut args = args.into_iter().skip(1);
+    if args.next()? != ROLE {
+        return None;
+    }
+    let task = args.next().ok_or_else(|| io::Error::other("no task"));
+    let read = task.and_then(fs::read).map_err(PhaseError::Process);
+    let outcome = read
+        .and_then(|task| Ok(serde_json::from_slice::<Task>(&task)?))
+        .and_then(|task| task.perform(started));
+    Some(match outcome {
+        Ok(outcome) => ExitCode::from(u8::from(line(&outcome).is_err())),
+        Err(error) => {
+            progress(&format!("scale: {}", chain(&error)));
+            ExitCode::FAILURE
+        }
+    })
+}
+
+impl Task {
+    fn perform(&self, started: Instant) -> Result<Outcome, PhaseError> {
+        let settings = EngineSettings {
+            cache_dir: Some(self.cache.clone()),
+            ..EngineSettings::default()
+        };
+        let engine = Engine::open(Worktree::discover(&self.root)?, settings);
+        let report = engine.refresh(&())?;
+        report.notes.iter().for_each(|note| progress(note));
+        let mut outcome = Outcome {
+            index_ms: rounded(millis(started.elapsed())),
+            files: report.files,
+            chunks: report.chunks,
+            ..Outcome::default()
+        };
+        if let Some(first) = self.questions.first() {
+            explore(&engine, first);
+            outcome.answer_ms = rounded(millis(started.elapsed()));
+        }
+        for question in &self.questions {
+            let asked = Instant::now();
+            let found = explore(&engine, question);
+            outcome.query_ms.push(rounded(millis(asked.elapsed())));
+            outcome.answered += usize::from(!found.items.is_empty());
+        }
+        outcome.rss_mb = procfs::resident_mb(std::process::id()).map(rounded);
+        outcome.peak_mb = procfs::peak_mb(std::process::id()).map(rounded);
+        if !self.questions.is_empty() {
+            outcome.edit_ms = edits(&engine)?;
+        }
+        Ok(outcome)
+    }
+}
+
+fn explore(engine: &Engine, question: &str) -> Exploration {
+    let deadline = Instant::now() + PATIENCE;
+    engine.explore(
+        question,
+        &Limits {
+            tokens: TOKENS,
+            deadline,
+        },
+    )
+}
+
+/// Edits files all over the tree, one after another, and puts them back.
+fn edits(engine: &Engine) -> Result<Vec<f64>, PhaseError> {
+    let sources = sources(engine.worktree());
+    let step = (sources.len() / EDITS).max(1);
+    let mut times = Vec::new();
+    for (number, path) in sources.iter().step_by(step).take(EDITS).enumerate() {
+        let file = engine.worktree().root().join(path);
+        let at = |error| PhaseError::Edit(file.clone(), error);
+        let before = fs::read(&file).map_err(at)?;
+        let name = format!("muninn_scale_edit_{number}");
+        let added = if path.ends_with(".py") {
+            format!("\n\ndef {name}():\n    return {number}\n")
+        } else {
+            format!("\n\nfn {name}() -> usize {{\n    {number}\n}}\n")
+        };
+        let mut open = fs::File::options().append(true).open(&file).map_err(at)?;
+        let started = Instant::now();
+        open.write_all(added.as_bytes()).map_err(at)?;
+        let seen = until_seen(engine, &name, started);
+        fs::write(&file, before).map_err(at)?;
+        times.push(rounded(millis(seen.ok_or_else(|| PhaseError::Unseen(path.clone()))?)));
+    }
+    Ok(times)
+}
+
+/// Brings the index up to date and asks, until the answer has the name.
+fn until_seen(engine: &Engine, name: &str, started: Instant) -> Option<Duration> {
+    while started.elapsed() < PATIENCE {
+        engine.refresh(&()).ok()?;
+        let found = explore(engine, &format!("what does `{name}` return?"));
+        if found.items.iter().any(|item| item.text.contains(name)) {
+            return Some(started.elapsed());
+        }
+    }
+    None
+}
+
+/// The tree's files of code in the order of their paths.
+fn sources(worktree: &Worktree) -> Vec<String> {
+    let files = muninn_repo_tools::walk(worktree, &muninn_repo_tools::WalkLimits::default()).files;
+    let paths = files.into_iter().map(|entry| entry.path.to_string());
+    let is_code = |path: &String| {
+        Path::new(path)
+            .extension()
+            .is_some_and(|end| end == "rs" || end == "py")
+    };
+    let mut paths: Vec<_> = paths.filter(is_code).collect();
+    paths.sort();
+    paths
+}

@@ -1,0 +1,94 @@
+//! A tree with an engine over it, ready to be asked.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use muninn_context_engine::{Engine, EngineSettings, Exploration, IndexError, ItemKind, Limits, Tuning};
+use muninn_repo_tools::{DiscoverError, Worktree};
+
+use crate::trees::{Tree, TreeError};
+
+/// Why a tree cannot be asked.
+#[derive(Debug, thiserror::Error)]
+pub enum SubjectError {
+    /// It could not be cut.
+    #[error(transparent)]
+    Tree(#[from] TreeError),
+    /// It is no repository.
+    #[error(transparent)]
+    Discover(#[from] DiscoverError),
+    /// It could not be indexed.
+    #[error(transparent)]
+    Index(#[from] IndexError),
+}
+
+/// An engine whose index is ready.
+#[derive(Debug)]
+pub struct Subject {
+    /// The engine.
+    pub engine: Engine,
+    /// Whether there was no derived cache before.
+    pub cold: bool,
+    /// What making the index ready took.
+    pub index: Duration,
+}
+
+impl Subject {
+    /// Indexes a tree, with a cache beside it.
+    ///
+    /// # Errors
+    /// When it is no repository, or gone.
+    pub fn index(tree: &Tree) -> Result<Self, SubjectError> {
+        let worktree = Worktree::discover(&tree.root)?;
+        let cold = !tree.cache.is_dir();
+        let started = Instant::now();
+        let settings = EngineSettings {
+            cache_dir: Some(tree.cache.clone()),
+            ..EngineSettings::default()
+        };
+        let engine = Engine::open(worktree, settings);
+        engine.refresh(&())?;
+        Ok(Self {
+            engine,
+            cold,
+            index: started.elapsed(),
+        })
+    }
+
+    /// Asks, and waits for the answer however long it takes.
+    pub fn ask(&self, question: &str, tokens: u32, tuning: Tuning) -> Exploration {
+        let deadline = Instant::now() + Duration::from_secs(600);
+        self.engine.explore_with(question, &Limits { tokens, deadline }, tuning)
+    }
+
+    /// The root of the tree.
+    pub fn root(&self) -> &Path {
+        self.engine.worktree().root()
+    }
+}
+
+/// A span of a file that was packed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Packed {
+    /// Relative to the root of the tree.
+    pub path: String,
+    /// Counted from 1.
+    pub lines: std::ops::RangeInclusive<usize>,
+    /// What it costs as it is rendered.
+    pub tokens: u32,
+}
+
+/// The spans of files among what was found.
+pub fn packed(found: &Exploration) -> Vec<Packed> {
+    let code = found.items.iter().filter(|item| item.kind == ItemKind::Code);
+    code.filter_map(|item| {
+        let (path, lines) = item.source.rsplit_once(':')?;
+        let (first, last) = lines.split_once('-')?;
+        Some(Packed {
+            path: path.to_owned(),
+            lines: first.parse().ok()?..=last.parse().ok()?,
+            tokens: item.tokens,
+        })
+    })
+    .collect()
+}

@@ -1,0 +1,241 @@
+//! A repository as it was at a commit.
+//!
+//! Each tree is a repository of its own that borrows the objects of a clone. Its one branch ends at the commit, so that
+//! neither the worktree nor the history shows what came later; objects of the future lie in the clone, but nothing
+//! names them. Nothing is copied but the files, and nothing is ever written into the clone.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::git::{GitError, git};
+
+/// Why there is no tree.
+#[derive(Debug, thiserror::Error)]
+pub enum TreeError {
+    /// There is no clone where it is looked for.
+    #[error("no clone of {repo}: {path:?} holds no git repository")]
+    NoClone {
+        /// `owner/name`.
+        repo: String,
+        /// Where it was looked for.
+        path: PathBuf,
+    },
+    /// A commit is not `[0-9a-f]{40}`, or a folder leaves the tree.
+    #[error("{0:?} is no commit or folder of a tree")]
+    Name(String),
+    /// The clone does not hold the commit, or not all of it.
+    #[error("commit {commit} of {repo} cannot be checked out")]
+    Checkout {
+        /// `owner/name`.
+        repo: String,
+        /// The commit.
+        commit: String,
+        /// What git said.
+        source: GitError,
+    },
+    /// The file system refused.
+    #[error("{0:?}")]
+    Io(PathBuf, #[source] io::Error),
+}
+
+/// Where trees are made.
+#[derive(Debug)]
+pub struct Trees {
+    dir: PathBuf,
+    /// Removes the directory at the end, where nobody asked to keep it.
+    _temporary: Option<tempfile::TempDir>,
+}
+
+/// A tree, and a place for what is derived from it.
+#[derive(Debug, Clone)]
+pub struct Tree {
+    /// The worktree's root.
+    pub root: PathBuf,
+    /// The directory of its derived cache; not there yet if nothing was derived from it.
+    pub cache: PathBuf,
+}
+
+impl Trees {
+    /// Trees that are kept in `dir` from run to run, or are gone when this is dropped.
+    ///
+    /// # Errors
+    /// When the directory cannot be made.
+    pub fn new(dir: Option<&Path>) -> Result<Self, TreeError> {
+        let at = |path: &Path| {
+            let path = path.to_owned();
+            move |error| TreeError::Io(path, error)
+        };
+        let (dir, temporary) = match dir {
+            Some(dir) => {
+                fs::create_dir_all(dir).map_err(at(dir))?;
+                (dir.canonicalize().map_err(at(dir))?, None)
+            }
+            None => {
+                let temporary = tempfile::tempdir().map_err(at(&std::env::temp_dir()))?;
+                (temporary.path().to_owned(), Some(temporary))
+            }
+        };
+        Ok(Self {
+            dir,
+            _temporary: temporary,
+        })
+    }
+
+    /// The tree of `repo` (`owner/name`, or any name) at `commit`, with only the files under `folder` if there is one.
+    /// The objects are borrowed from `clone`, bare or not.
+    ///
+    /// # Errors
+    /// When the clone or the commit is not there, or the disk is full.
+    pub fn checkout(&self, clone: &Path, repo: &str, commit: &str, folder: Option<&str>) -> Result<Tree, TreeError> {
+        let is_hex = commit.len() == 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if !is_hex {
+            return Err(TreeError::Name(commit.to_owned()));
+        }
+        let folder = folder
+            .map(|folder| folder.trim_matches('/'))
+            .filter(|it| !it.is_empty());
+        if let Some(folder) = folder.filter(|it| it.split('/').any(|part| matches!(part, ".." | "."))) {
+            return Err(TreeError::Name(folder.to_owned()));
+        }
+        let objects = objects(clone).ok_or_else(|| TreeError::NoClone {
+            repo: repo.to_owned(),
+            path: clone.to_owned(),
+        })?;
+        let suffix = folder
+            .map(|folder| format!("+{}", folder.replace('/', "+")))
+            .unwrap_or_default();
+        let name = format!("{}+{}{suffix}", repo.replace('/', "+"), &commit[..12]);
+        let tree = Tree {
+            root: self.dir.join(&name).join("tree"),
+            cache: self.dir.join(&name).join("cache"),
+        };
+        if !tree.root.is_dir() {
+            let part = self.dir.join(format!("{name}.part.{}", std::process::id()));
+            make(&part, &objects, commit, folder).map_err(|error| error.named(repo, commit))?;
+            // Only whole trees have the name by which they are found again.
+            fs::create_dir_all(self.dir.join(&name)).map_err(|error| TreeError::Io(self.dir.join(&name), error))?;
+            fs::rename(&part, &tree.root).map_err(|error| TreeError::Io(part, error))?;
+        }
+        Ok(tree)
+    }
+}
+
+/// Where the bare clone of `owner/name` lies under the directory of all clones.
+pub fn clone_of(clones: &Path, repo: &str) -> PathBuf {
+    clones.join(repo.replace('/', "+")).join("repo")
+}
+
+/// The objects of a repository, bare or with a worktree, linked or not.
+fn objects(clone: &Path) -> Option<PathBuf> {
+    let plain = [clone.join("objects"), clone.join(".git/objects")];
+    let found = plain.into_iter().find(|dir| dir.is_dir()).or_else(|| {
+        let common = git(clone, &["rev-parse", "--git-common-dir"]).ok()?;
+        Some(clone.join(common.trim_end()).join("objects"))
+    })?;
+    found.canonicalize().ok()
+}
+
+enum MakeError {
+    Io(PathBuf, io::Error),
+    Git(GitError),
+}
+
+impl MakeError {
+    fn named(self, repo: &str, commit: &str) -> TreeError {
+        match self {
+            Self::Io(path, error) => TreeError::Io(path, error),
+            Self::Git(source) => TreeError::Checkout {
+                repo: repo.to_owned(),
+                commit: commit.to_owned(),
+                source,
+            },
+        }
+    }
+}
+
+fn make(dir: &Path, objects: &Path, commit: &str, folder: Option<&str>) -> Result<(), MakeError> {
+    let write = |path: &str, text: String| {
+        let path = dir.join(path);
+        let folder = path.parent().unwrap_or(dir);
+        let written = fs::create_dir_all(folder).and_then(|()| fs::write(&path, text));
+        written.map_err(|error| MakeError::Io(path, error))
+    };
+    fs::create_dir_all(dir).map_err(|error| MakeError::Io(dir.to_owned(), error))?;
+    let run = |args: &[&str]| git(dir, args).map(drop).map_err(MakeError::Git);
+    run(&["init", "--quiet", "--template=", "--initial-branch=main"])?;
+    write(".git/objects/info/alternates", format!("{}\n", objects.display()))?;
+    if let Some(folder) = folder {
+        run(&["config", "core.sparseCheckout", "true"])?;
+        write(".git/info/sparse-checkout", format!("/{folder}/\n"))?;
+    }
+    run(&["update-ref", "refs/heads/main", commit])?;
+    run(&["reset", "--quiet", "--hard", "main"])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A repository with two commits; returns their ids, the older first.
+    fn clone(dir: &Path) -> [String; 2] {
+        let commit = |files: &[(&str, &str)]| {
+            for (path, text) in files {
+                let path = dir.join(path);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, text).unwrap();
+            }
+            git(dir, &["add", "--all"]).unwrap();
+            git(dir, &["commit", "--quiet", "--message=c"]).unwrap();
+            git(dir, &["rev-parse", "HEAD"]).unwrap().trim().to_owned()
+        };
+        git(dir, &["init", "--quiet"]).unwrap();
+        let older = commit(&[("a.py", "old"), ("src/b.py", "b")]);
+        [older, commit(&[("a.py", "new"), ("c.py", "c")])]
+    }
+
+    #[test]
+    fn a_tree_ends_at_its_commit() {
+        let (origin, work) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let [older, newer] = clone(origin.path());
+        let trees = Trees::new(Some(work.path())).unwrap();
+        let tree = trees.checkout(origin.path(), "o/r", &older, None).unwrap();
+        assert_eq!(fs::read_to_string(tree.root.join("a.py")).unwrap(), "old");
+        assert!(!tree.root.join("c.py").exists());
+        let log = git(&tree.root, &["log", "--all", "--format=%H"]).unwrap();
+        assert_eq!(log.trim(), older);
+        assert_eq!(git(&tree.root, &["status", "--porcelain"]).unwrap(), "");
+
+        fs::write(tree.root.join("kept"), "").unwrap();
+        let again = trees.checkout(origin.path(), "o/r", &older, None).unwrap();
+        assert!(again.root.join("kept").exists(), "it is not made twice");
+        let other = trees.checkout(origin.path(), "o/r", &newer, None).unwrap();
+        assert_ne!(other.root, tree.root);
+    }
+
+    #[test]
+    fn a_folder_is_all_there_is() {
+        let (origin, work) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let [older, _] = clone(origin.path());
+        let trees = Trees::new(Some(work.path())).unwrap();
+        let tree = trees.checkout(origin.path(), "o/r", &older, Some("src/")).unwrap();
+        assert!(tree.root.join("src/b.py").exists() && !tree.root.join("a.py").exists());
+        assert!(trees.checkout(origin.path(), "o/r", &older, Some("../x")).is_err());
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let (origin, work) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let trees = Trees::new(Some(work.path())).unwrap();
+        let unknown = "0123456789012345678901234567890123456789";
+        let none = trees.checkout(&origin.path().join("nowhere"), "o/r", unknown, None);
+        assert!(matches!(none, Err(TreeError::NoClone { .. })));
+        clone(origin.path());
+        let error = trees.checkout(origin.path(), "o/r", unknown, None).unwrap_err();
+        assert!(error.to_string().contains(unknown), "{error}");
+        assert!(matches!(
+            trees.checkout(origin.path(), "o/r", "HEAD", None),
+            Err(TreeError::Name(_))
+        ));
+    }
+}
