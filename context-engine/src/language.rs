@@ -77,8 +77,12 @@ pub(crate) enum Place {
     Test,
     /// Documentation, examples, change logs.
     Docs,
-    /// Written by a program, or copied from elsewhere.
+    /// Manifests, settings of tools and of continuous integration.
+    Settings,
+    /// Written by a program, or copied from elsewhere; translations.
     Generated,
+    /// What a person who opens an issue is asked to fill in, whose own sentences it then repeats.
+    Template,
 }
 
 /// The part that a path says a file plays.
@@ -87,7 +91,7 @@ pub(crate) fn place(path: &RelPath) -> Place {
     let name = lower.rsplit('/').next().unwrap_or(&lower);
     let folder = |names: &[&str]| lower.rsplit('/').skip(1).any(|part| names.contains(&part));
     let generated_name = [
-        ".lock", ".min.js", ".min.css", ".map", ".snap", ".pb.go", "_pb2.py", ".svg", ".csv", ".tsv",
+        ".lock", ".min.js", ".min.css", ".map", ".snap", ".pb.go", "_pb2.py", ".svg", ".csv", ".tsv", ".po", ".pot",
     ];
     let locks = ["package-lock.json", "pnpm-lock.yaml", "go.sum", "composer.lock"];
     if generated_name.iter().any(|end| name.ends_with(end))
@@ -105,6 +109,17 @@ pub(crate) fn place(path: &RelPath) -> Place {
         return Place::Generated;
     }
     let stem = name.split('.').next().unwrap_or(name);
+    if folder(&["issue_template", "pull_request_template"])
+        || [
+            "issue_template",
+            "pull_request_template",
+            "contributing",
+            "code_of_conduct",
+        ]
+        .contains(&stem)
+    {
+        return Place::Template;
+    }
     let tests = [
         "test",
         "tests",
@@ -138,8 +153,23 @@ pub(crate) fn place(path: &RelPath) -> Place {
     let prose = [".md", ".rst", ".adoc", ".txt", ".mdx"]
         .iter()
         .any(|end| name.ends_with(end));
-    if folder(&docs) || prose || stem == "license" {
+    let settings = [
+        ".toml",
+        ".yml",
+        ".yaml",
+        ".ini",
+        ".cfg",
+        ".json",
+        ".xml",
+        ".properties",
+        ".editorconfig",
+        ".gitignore",
+        ".gitattributes",
+    ];
+    if folder(&docs) || prose || ["license", "changes", "changelog", "news", "authors", "history"].contains(&stem) {
         Place::Docs
+    } else if folder(&[".github", ".circleci", ".gitlab"]) || settings.iter().any(|end| name.ends_with(end)) {
+        Place::Settings
     } else {
         Place::Source
     }
@@ -170,10 +200,26 @@ mod tests {
         ] {
             assert_eq!(place(path), Place::Test, "{path}");
         }
-        for path in ["README.md", "docs/conf.py", "examples/a.rs", "LICENSE"] {
+        for path in ["Cargo.toml", ".github/workflows/ci.yml", "setup.cfg", "schema/app.json"] {
+            assert_eq!(place(path), Place::Settings, "{path}");
+        }
+        for path in [
+            ".github/ISSUE_TEMPLATE/bug.yml",
+            ".github/ISSUE_TEMPLATE.md",
+            "CONTRIBUTING.md",
+        ] {
+            assert_eq!(place(path), Place::Template, "{path}");
+        }
+        for path in ["README.md", "docs/conf.py", "examples/a.rs", "LICENSE", "CHANGES"] {
             assert_eq!(place(path), Place::Docs, "{path}");
         }
-        for path in ["Cargo.lock", "vendor/a/b.go", "web/app.min.js", "go.sum"] {
+        for path in [
+            "Cargo.lock",
+            "vendor/a/b.go",
+            "web/app.min.js",
+            "go.sum",
+            "locale/de/a.po",
+        ] {
             assert_eq!(place(path), Place::Generated, "{path}");
         }
     }

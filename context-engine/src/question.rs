@@ -9,6 +9,8 @@ use muninn_memory::lexical::{Tokenizer, is_stop_word, words};
 pub(crate) const MAX_CONCEPTS: usize = 64;
 /// Of a longer text only the beginning and the end are read: what is pasted in between is mostly output.
 const MAX_BYTES: usize = 24 << 10;
+/// A text that names so many things tells a story, of which the first line is the headline.
+const LONG: usize = 16;
 /// A text with more words is not an answer like "yes, do it", whatever its words are.
 const FOLLOW_UP_WORDS: usize = 16;
 
@@ -33,6 +35,8 @@ pub(crate) struct Question {
     pub(crate) paths: Vec<NamedPath>,
     pub(crate) about_tests: bool,
     pub(crate) about_docs: bool,
+    /// The first line of a long text, by itself: it says in a few words what the rest is about.
+    pub(crate) headline: Option<Box<Question>>,
 }
 
 /// One thing that a question names.
@@ -83,7 +87,20 @@ pub fn is_follow_up(text: &str) -> bool {
 
 /// Takes a question apart.
 pub(crate) fn analyse(tokenizer: &mut Tokenizer, text: &str) -> Question {
-    let text = &shortened(text);
+    let text = shortened(text);
+    let mut question = taken_apart(tokenizer, &text);
+    let first = text.trim_start().lines().next().unwrap_or_default();
+    if question.concepts.len() >= LONG {
+        let headline = taken_apart(tokenizer, first);
+        // Words like "test" are all over a long text, in what it quotes; what it is about, its headline says.
+        question.about_tests = headline.about_tests;
+        question.about_docs = headline.about_docs;
+        question.headline = (headline.concepts.len() >= 2).then(|| Box::new(headline));
+    }
+    question
+}
+
+fn taken_apart(tokenizer: &mut Tokenizer, text: &str) -> Question {
     let mut question = Question {
         paths: named_paths(text),
         ..Question::default()

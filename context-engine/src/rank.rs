@@ -1,8 +1,9 @@
 //! Which files and chunks fit a question, and how well.
 //!
 //! Three measures of a file are added: BM25 of the file as a whole, BM25 of its best chunk, and half of BM25 over the
-//! words of its path; each divided by the best that any file reached, since their scales have nothing in common. Paths
-//! and names that the question spells out count on top. Sums of scores beat sums of ranks here, because a rank forgets
+//! words of its path; each divided by the best that any file reached, since their scales have nothing in common. Of a
+//! long text the headline is asked by itself too, and counts about half. Paths and names that the question spells out
+//! count on top. Sums of scores beat sums of ranks here, because a rank forgets
 //! by how much the first was better.
 
 use std::collections::HashMap;
@@ -25,9 +26,18 @@ const DEFINES: f32 = 1.0;
 const DEFINES_IDENTIFIER: f32 = 2.0;
 /// What a chunk that holds a line the question names gets on top, as a share of the best chunk's score.
 const NAMED_LINE: f32 = 1.5;
-const DEMOTED_TEST: f32 = 0.55;
-const DEMOTED_DOCS: f32 = 0.7;
-const DEMOTED_GENERATED: f32 = 0.3;
+/// What the headline of a long text counts, beside 1 for all of it.
+const HEADLINE_WEIGHT: f32 = 0.55;
+// What is not source has every word, and is seldom what has to be changed. It stands back both where chunks are compared
+// and where files are.
+const DEMOTED_TEST: f32 = 0.35;
+const DEMOTED_DOCS: f32 = 0.4;
+const DEMOTED_SETTINGS: f32 = 0.5;
+const DEMOTED_GENERATED: f32 = 0.2;
+const DEMOTED_TEMPLATE: f32 = 0.05;
+
+/// So many files may share the name that a question spells out.
+const MAX_NAMESAKES: usize = 3;
 
 /// How many of the best files are looked at closely.
 pub(crate) const MAX_FILES: usize = 24;
@@ -71,6 +81,8 @@ pub(crate) struct Query {
     pub(crate) weights: Vec<f32>,
     /// Concepts that occur in the repository.
     pub(crate) known: u64,
+    /// The same of the headline alone.
+    headline: Option<Box<Query>>,
 }
 
 /// A file that fits.
@@ -105,6 +117,10 @@ impl Query {
             probes: Vec::new(),
             weights: Vec::new(),
             known: 0,
+            headline: question
+                .headline
+                .as_deref()
+                .map(|headline| Box::new(Self::new(headline, statistics))),
         };
         for (concept, named) in question.concepts.iter().enumerate() {
             let whole = statistics.frequency(&named.whole);
@@ -155,35 +171,28 @@ pub(crate) fn rank(
     keep: usize,
 ) -> Vec<Candidate> {
     let mut chunks = chunk_scores(snapshot, question, query, lists);
-    let whole = file_scores(snapshot, query);
-    let (paths, path_concepts) = path_scores(snapshot, query);
+    let (fused, path_concepts) = fused_scores(snapshot, query, &chunks, lists);
+    let headline = headline_scores(snapshot, question, query, lists);
     let named_paths = if lists.has(Lists::NAMED) { &*question.paths } else { &[] };
     let named = named_files(snapshot, named_paths, &mut chunks);
-    let best_chunk = chunks.values().map(|chunk| chunk.score).fold(0.0, f32::max);
-    let best = |scores: &HashMap<usize, f32>| scores.values().copied().fold(0.0, f32::max);
-    let (best_whole, best_path) = (best(&whole), best(&paths));
 
     let mut by_file: HashMap<usize, Vec<Scored>> = HashMap::new();
     for chunk in chunks.into_values() {
         by_file.entry(snapshot.file_of(chunk.doc)).or_default().push(chunk);
     }
-    for file in paths.keys().chain(&named) {
+    for file in fused.keys().chain(&named) {
         by_file.entry(*file).or_default();
     }
     let mut candidates: Vec<Candidate> = by_file
         .into_iter()
         .map(|(file, mut chunks)| {
             chunks.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.doc.cmp(&b.doc)));
-            let share = |value: Option<f32>, best: f32| value.filter(|_| best > 0.0).map_or(0.0, |value| value / best);
-            let used = |list: Lists, score: f32| if lists.has(list) { score } else { 0.0 };
-            let best_of_file = chunks.first().map(|chunk| chunk.score);
-            let fused = used(Lists::FILES, share(whole.get(&file).copied(), best_whole))
-                + used(Lists::CHUNKS, share(best_of_file, best_chunk))
-                + used(Lists::PATHS, PATH_WEIGHT * share(paths.get(&file).copied(), best_path));
+            let of = |scores: &HashMap<usize, f32>| scores.get(&file).copied().unwrap_or(0.0);
             let path_concepts = path_concepts.get(&file).copied().unwrap_or(0);
             let named = named.contains(&file);
             let demotion = demotion(snapshot.files()[file].place, question, lists);
-            let score = fused * demotion + if named { NAMED_PATH } else { 0.0 };
+            let named_path = if named { NAMED_PATH } else { 0.0 };
+            let score = (of(&fused) + HEADLINE_WEIGHT * of(&headline) + named_path) * demotion;
             let concepts = chunks.iter().fold(path_concepts, |all, chunk| all | chunk.concepts);
             Candidate {
                 file,
@@ -199,6 +208,49 @@ pub(crate) fn rank(
     candidates.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| path(a).cmp(path(b))));
     candidates.truncate(keep);
     candidates
+}
+
+/// The sum of the measures of each file that has any, and the concepts found in its path.
+fn fused_scores(
+    snapshot: &Snapshot,
+    query: &Query,
+    chunks: &HashMap<DocId, Scored>,
+    lists: Lists,
+) -> (HashMap<usize, f32>, HashMap<usize, u64>) {
+    let mut best_chunks: HashMap<usize, f32> = HashMap::new();
+    for chunk in chunks.values() {
+        let best = best_chunks.entry(snapshot.file_of(chunk.doc)).or_default();
+        *best = best.max(chunk.score);
+    }
+    let (paths, path_concepts) = path_scores(snapshot, query);
+    let mut fused: HashMap<usize, f32> = HashMap::new();
+    for (list, weight, scores) in [
+        (Lists::FILES, 1.0, file_scores(snapshot, query)),
+        (Lists::CHUNKS, 1.0, best_chunks),
+        (Lists::PATHS, PATH_WEIGHT, paths),
+    ] {
+        let best = scores.values().copied().fold(0.0, f32::max);
+        let weight = if lists.has(list) && best > 0.0 {
+            weight / best
+        } else {
+            0.0
+        };
+        for (file, score) in scores {
+            *fused.entry(file).or_default() += weight * score;
+        }
+    }
+    (fused, path_concepts)
+}
+
+/// What a ranking by the headline alone would go by; empty where there is none.
+fn headline_scores(snapshot: &Snapshot, question: &Question, query: &Query, lists: Lists) -> HashMap<usize, f32> {
+    match (&question.headline, &query.headline) {
+        (Some(question), Some(query)) if lists.has(Lists::HEADLINE) => {
+            let chunks = chunk_scores(snapshot, question, query, lists);
+            fused_scores(snapshot, query, &chunks, lists).0
+        }
+        _ => HashMap::new(),
+    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts and lengths are far below 2^24")]
@@ -286,8 +338,8 @@ fn named_files(snapshot: &Snapshot, named: &[NamedPath], chunks: &mut HashMap<Do
             .enumerate()
             .filter(|(_, file)| is_named(file.facts.path.as_str(), &named.path));
         let matches: Vec<usize> = matches.map(|(number, _)| number).collect();
-        // A name that many files share names none of them.
-        if matches.len() > 8 {
+        // A name that several files share names none of them.
+        if matches.len() > MAX_NAMESAKES {
             continue;
         }
         for file in &matches {
@@ -336,7 +388,9 @@ fn demotion(place: Place, question: &Question, lists: Lists) -> f32 {
         Place::Docs if question.about_docs => 1.0,
         Place::Test => DEMOTED_TEST,
         Place::Docs => DEMOTED_DOCS,
+        Place::Settings => DEMOTED_SETTINGS,
         Place::Generated => DEMOTED_GENERATED,
+        Place::Template => DEMOTED_TEMPLATE,
     }
 }
 

@@ -23,6 +23,8 @@ const NEAR: f32 = 0.75;
 const FAR: f32 = 0.45;
 /// What a test, or a file that a program wrote, counts for: they hold words about anything.
 const WEAK: f32 = 0.45;
+/// What documentation and settings count for: a large manual has a word about most things.
+const PROSE: f32 = 0.8;
 /// So many of the best files are considered, and so many chunks of each.
 const FILES: usize = 8;
 const CHUNKS: usize = 3;
@@ -102,9 +104,11 @@ impl Fit {
 
 fn trust(place: Place, question: &Question) -> f32 {
     match place {
-        Place::Source | Place::Docs => 1.0,
+        Place::Source => 1.0,
         Place::Test if question.about_tests => 1.0,
-        Place::Test | Place::Generated => WEAK,
+        Place::Docs if question.about_docs => 1.0,
+        Place::Docs | Place::Settings => PROSE,
+        Place::Test | Place::Generated | Place::Template => WEAK,
     }
 }
 

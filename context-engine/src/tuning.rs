@@ -24,8 +24,11 @@ impl Lists {
     /// Tests, documentation and generated files stand back.
     pub(crate) const PLACES: Self = Self(1 << 5);
 
+    /// The headline of a long text, asked by itself.
+    pub(crate) const HEADLINE: Self = Self(1 << 6);
+
     /// All of them.
-    pub const ALL: Self = Self((1 << 6) - 1);
+    pub const ALL: Self = Self((1 << 7) - 1);
 
     /// Each list by itself, under the name that a command line gives it.
     pub const EACH: &'static [(&'static str, Self)] = &[
@@ -35,6 +38,7 @@ impl Lists {
         ("paths", Self::PATHS),
         ("named", Self::NAMED),
         ("places", Self::PLACES),
+        ("headline", Self::HEADLINE),
     ];
 
     /// These lists but for those of `others`.
