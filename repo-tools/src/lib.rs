@@ -20,6 +20,7 @@ mod grep;
 mod path;
 mod read;
 mod secret;
+pub mod syntax;
 mod walk;
 mod worktree;
 
