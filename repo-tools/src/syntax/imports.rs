@@ -29,7 +29,9 @@ pub(super) enum ImportForm {
 pub(super) fn read(form: ImportForm, node: Node<'_>, source: &str) -> Vec<Import> {
     let text = |node: Node<'_>| source.get(node.byte_range()).unwrap_or_default();
     let field = |name: &str| node.child_by_field_name(name);
-    let line = u32::try_from(node.start_position().row).unwrap_or(u32::MAX).saturating_add(1);
+    let line = u32::try_from(node.start_position().row)
+        .unwrap_or(u32::MAX)
+        .saturating_add(1);
     let import = |path: &str, names: Vec<Imported>| Import {
         path: path.into(),
         names,
@@ -37,7 +39,12 @@ pub(super) fn read(form: ImportForm, node: Node<'_>, source: &str) -> Vec<Import
     };
     let listed = |text: &str, separator: &str| {
         let found = use_tree::read(text, separator);
-        found.into_iter().map(|(path, names)| import(&path, names)).collect()
+        let whole = |path: &str, names: &[Imported]| path.is_empty() && names.len() == 1 && names[0].alias.is_none();
+        let one = |(path, names): (String, Vec<Imported>)| match names.first() {
+            Some(module) if whole(&path, &names) => import(&module.name, Vec::new()),
+            _ => import(&path, names),
+        };
+        found.into_iter().map(one).collect()
     };
     match form {
         ImportForm::RustUse => listed(field("argument").map_or("", text), "::"),
@@ -46,7 +53,9 @@ pub(super) fn read(form: ImportForm, node: Node<'_>, source: &str) -> Vec<Import
             let prefix = if form == ImportForm::RustModule { "self::" } else { "" };
             vec![import(&format!("{prefix}{path}"), Vec::new())]
         }
-        ImportForm::Python => python_modules(node, source).map(|name| import(&name.name, Vec::new())).collect(),
+        ImportForm::Python => python_modules(node, source)
+            .map(|name| import(&name.name, Vec::new()))
+            .collect(),
         ImportForm::PythonFrom => {
             let mut names: Vec<_> = python_modules(node, source).collect();
             if names.is_empty() {
@@ -55,14 +64,36 @@ pub(super) fn read(form: ImportForm, node: Node<'_>, source: &str) -> Vec<Import
             vec![import(field("module_name").map_or("__future__", text), names)]
         }
         ImportForm::Script | ImportForm::ScriptFrom => {
-            let source_node = field("source").or_else(|| descendant(node, "import_require_clause")?.child_by_field_name("source"));
+            let source_node =
+                field("source").or_else(|| descendant(node, "import_require_clause")?.child_by_field_name("source"));
             let names = script_names(node, source);
-            source_node.map(|path| import(unquoted(text(path)), names)).into_iter().collect()
+            source_node
+                .map(|path| import(unquoted(text(path)), names))
+                .into_iter()
+                .collect()
         }
-        ImportForm::Go => field("path").map(|path| import(unquoted(text(path)), Vec::new())).into_iter().collect(),
-        ImportForm::Java => java(text(node)).map(|(path, name)| import(path, vec![name])).into_iter().collect(),
-        ImportForm::Include => field("path").map(|path| import(unquoted(text(path)), Vec::new())).into_iter().collect(),
-        ImportForm::CppUsing => listed(text(node).trim_start_matches("using").trim_start_matches(" namespace"), "::"),
+        ImportForm::Go => field("path")
+            .map(|path| import(unquoted(text(path)), Vec::new()))
+            .into_iter()
+            .collect(),
+        ImportForm::Java => java(text(node))
+            .map(|(path, name)| import(path, vec![name]))
+            .into_iter()
+            .collect(),
+        ImportForm::Include => field("path")
+            .map(|path| import(unquoted(text(path)), Vec::new()))
+            .into_iter()
+            .collect(),
+        ImportForm::CppUsing => {
+            let named = text(node)
+                .trim_start_matches("using")
+                .trim_start()
+                .trim_end_matches(';');
+            match named.strip_prefix("namespace") {
+                Some(namespace) => vec![import(namespace.trim(), vec![all()])],
+                None => listed(named, "::"),
+            }
+        }
         ImportForm::CSharp => {
             let path = text(node).trim_end_matches(';');
             let path = path.rsplit(['=']).next().unwrap_or(path).trim();
@@ -71,10 +102,16 @@ pub(super) fn read(form: ImportForm, node: Node<'_>, source: &str) -> Vec<Import
         }
         ImportForm::PhpUse => {
             let list = text(node).trim_start_matches("use").trim_start();
-            let list = list.strip_prefix("function ").or_else(|| list.strip_prefix("const ")).unwrap_or(list);
+            let list = list
+                .strip_prefix("function ")
+                .or_else(|| list.strip_prefix("const "))
+                .unwrap_or(list);
             listed(list, "\\")
         }
-        ImportForm::PhpInclude => string_in(text(node)).map(|path| import(path, Vec::new())).into_iter().collect(),
+        ImportForm::PhpInclude => string_in(text(node))
+            .map(|path| import(path, Vec::new()))
+            .into_iter()
+            .collect(),
     }
 }
 

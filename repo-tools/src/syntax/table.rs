@@ -118,7 +118,8 @@ impl Table {
         let field_flags = (0..=grammar.field_count()).map(|id| {
             let name = grammar.field_name_for_id(u16::try_from(id).unwrap_or(0));
             let among = |list: &[&str]| name.is_some_and(|name| list.contains(&name));
-            u8::from(among(spec.type_fields)) * field_flag::TYPE + u8::from(among(spec.upper_fields)) * field_flag::UPPER
+            u8::from(among(spec.type_fields)) * field_flag::TYPE
+                + u8::from(among(spec.upper_fields)) * field_flag::UPPER
         });
         let definition = |def: &Def| DefRule {
             kind: def.kind,
@@ -140,14 +141,21 @@ impl Table {
                 .map(|(_, name, object)| (field(name), field(object)))
                 .collect(),
             body: field("body"),
-            kind_of_type: if language == Language::Go { field("type") } else { Child::None },
+            kind_of_type: if language == Language::Go {
+                field("type")
+            } else {
+                Child::None
+            },
             builtins: spec.builtins,
             telling_fields: !spec.type_fields.is_empty() || !spec.upper_fields.is_empty(),
         }
     }
 
     pub(super) fn entry(&self, node: Node<'_>) -> Entry {
-        self.entries.get(usize::from(node.kind_id())).copied().unwrap_or_default()
+        self.entries
+            .get(usize::from(node.kind_id()))
+            .copied()
+            .unwrap_or_default()
     }
 
     pub(super) fn field_flags(&self, field: Option<NonZeroU16>) -> u8 {
@@ -243,11 +251,18 @@ mod tests {
             }
             let fields = [spec.type_fields, spec.upper_fields].into_iter().flatten().copied();
             let fields = fields
-                .chain(spec.definitions.iter().flat_map(|def| [def.name, def.value, def.receiver]))
+                .chain(
+                    spec.definitions
+                        .iter()
+                        .flat_map(|def| [def.name, def.value, def.receiver]),
+                )
                 .chain(spec.calls.iter().map(|(_, callee)| *callee))
                 .chain(spec.access.iter().flat_map(|(_, name, object)| [*name, *object]));
             for field in fields.filter(|field| !["", "$", "-"].contains(field)) {
-                assert!(grammar.field_id_for_name(field).is_some(), "{language}: no field {field}");
+                assert!(
+                    grammar.field_id_for_name(field).is_some(),
+                    "{language}: no field {field}"
+                );
             }
         }
     }

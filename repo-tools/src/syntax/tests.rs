@@ -12,7 +12,10 @@ use crate::path::RelPath;
 fn shown(parsed: &Parsed) -> String {
     let mut text = String::new();
     for definition in &parsed.definitions {
-        let container = parsed.container(definition).map(|name| format!("{name}.")).unwrap_or_default();
+        let container = parsed
+            .container(definition)
+            .map(|name| format!("{name}."))
+            .unwrap_or_default();
         let Lines { first, last } = definition.lines;
         let _ = writeln!(
             text,
@@ -36,10 +39,20 @@ fn shown(parsed: &Parsed) -> String {
         let _ = writeln!(text, "import {}: {} [{}]", import.line, import.path, names.join(", "));
     }
     for reference in &parsed.references {
-        let qualifier = reference.qualifier.as_ref().map(|name| format!("{name}.")).unwrap_or_default();
-        let inside = reference.inside.map_or("-", |index| &parsed.definitions[index as usize].name);
+        let qualifier = reference
+            .qualifier
+            .as_ref()
+            .map(|name| format!("{name}."))
+            .unwrap_or_default();
+        let inside = reference
+            .inside
+            .map_or("-", |index| &parsed.definitions[index as usize].name);
         let kind = format!("{:?}", reference.kind).to_lowercase();
-        let _ = writeln!(text, "{kind} {}: {qualifier}{} in {inside}", reference.line, reference.name);
+        let _ = writeln!(
+            text,
+            "{kind} {}: {qualifier}{} in {inside}",
+            reference.line, reference.name
+        );
     }
     if parsed.broken {
         text.push_str("broken\n");

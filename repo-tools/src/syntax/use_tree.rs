@@ -104,7 +104,7 @@ mod tests {
             ("crate::wire as w", "crate[wire=w]"),
             (
                 "std::{fmt, io::{self, Read as R}, *}",
-                "std[fmt] std[io] std::io[Read=R] std[*]",
+                "std[fmt io] std::io[Read=R] std[*]",
             ),
             ("a::{b::{c, d}, e}", "a::b[c d] a[e]"),
             ("{a, b::c}", "[a] b[c]"),

@@ -194,7 +194,9 @@ impl Walker<'_> {
     /// The row at which a definition begins, with what stands before it.
     fn first_row(&mut self, node: Node<'_>, pending: Option<(usize, usize)>) -> usize {
         let own = node.start_position().row;
-        let commented = pending.filter(|(_, last)| last + 1 >= own).map_or(own, |(first, _)| first);
+        let commented = pending
+            .filter(|(_, last)| last + 1 >= own)
+            .map_or(own, |(first, _)| first);
         let inherited = self.level().inherited.take();
         inherited.map_or(commented, |outer| outer.min(commented)).min(own)
     }
@@ -256,7 +258,11 @@ impl Walker<'_> {
                 definition: Some(index),
                 kind: Some(kind),
                 // An `impl` is named by a use of its type's name.
-                name_start: if kind == DefinitionKind::Impl { usize::MAX } else { self.last_name },
+                name_start: if kind == DefinitionKind::Impl {
+                    usize::MAX
+                } else {
+                    self.last_name
+                },
             });
         }
         if kind == DefinitionKind::Impl {
@@ -289,7 +295,9 @@ impl Walker<'_> {
         let mut text = self.text(qualifier);
         if text == "prototype" {
             // `A.prototype.f = ...` belongs to `A`.
-            let owner = qualifier.parent().and_then(|member| member.child_by_field_name("object"))?;
+            let owner = qualifier
+                .parent()
+                .and_then(|member| member.child_by_field_name("object"))?;
             text = self.text(self.table.resolve(owner)?.name);
         }
         (!["exports", "module", "this", "window", "self"].contains(&text)).then(|| text.into())
@@ -298,7 +306,9 @@ impl Walker<'_> {
     fn kind(&self, rule: &DefRule, node: Node<'_>, name: &str, function: bool, receiver: bool) -> DefinitionKind {
         let around = self.open.last().and_then(|open| open.kind);
         let in_type = receiver || around.is_some_and(DefinitionKind::is_type);
-        let upper = name.len() > 1 && name.bytes().any(|b| b.is_ascii_uppercase()) && !name.bytes().any(|b| b.is_ascii_lowercase());
+        let upper = name.len() > 1
+            && name.bytes().any(|b| b.is_ascii_uppercase())
+            && !name.bytes().any(|b| b.is_ascii_lowercase());
         match rule.kind {
             DefinitionKind::TypeAlias => match self.table.kind_of_type.of(node).map(|of| of.kind()) {
                 Some("struct_type") => DefinitionKind::Struct,
@@ -309,8 +319,14 @@ impl Walker<'_> {
             DefinitionKind::Variable | DefinitionKind::Field if function && matches!(rule.value, Child::None) => {
                 DefinitionKind::Prototype
             }
-            DefinitionKind::Function | DefinitionKind::Variable | DefinitionKind::Field if function || rule.kind == DefinitionKind::Function => {
-                if in_type { DefinitionKind::Method } else { DefinitionKind::Function }
+            DefinitionKind::Function | DefinitionKind::Variable | DefinitionKind::Field
+                if function || rule.kind == DefinitionKind::Function =>
+            {
+                if in_type {
+                    DefinitionKind::Method
+                } else {
+                    DefinitionKind::Function
+                }
             }
             DefinitionKind::Variable if upper => DefinitionKind::Constant,
             DefinitionKind::Variable if in_type => DefinitionKind::Field,
@@ -325,7 +341,11 @@ impl Walker<'_> {
         };
         let row = body.start_position().row;
         let own_line = self.begins_its_line(body);
-        if own_line { row.saturating_sub(1).max(named) } else { row.max(named) }
+        if own_line {
+            row.saturating_sub(1).max(named)
+        } else {
+            row.max(named)
+        }
     }
 
     fn import(&mut self, form: ImportForm, node: Node<'_>) -> bool {
@@ -348,7 +368,11 @@ impl Walker<'_> {
 
     fn call(&mut self, node: Node<'_>, entry: Entry) {
         // The callee of a member call is a child, and the qualifier another.
-        let target = if entry.access != 0 { Some(node) } else { self.table.callee(entry, node) };
+        let target = if entry.access != 0 {
+            Some(node)
+        } else {
+            self.table.callee(entry, node)
+        };
         let Some(resolved) = target.and_then(|target| self.table.resolve(target)) else {
             return;
         };
@@ -401,8 +425,7 @@ impl Walker<'_> {
 
     fn names_type(&self, cursor: &TreeCursor<'_>, text: &str) -> bool {
         let flags = self.table.field_flags(cursor.field_id());
-        flags & field_flag::TYPE != 0
-            || flags & field_flag::UPPER != 0 && text.starts_with(|c: char| c.is_uppercase())
+        flags & field_flag::TYPE != 0 || flags & field_flag::UPPER != 0 && text.starts_with(|c: char| c.is_uppercase())
     }
 
     fn push(&mut self, name: &str, kind: ReferenceKind, qualifier: Option<&str>, line: u32) {
@@ -437,7 +460,11 @@ impl Walker<'_> {
 /// The first and last row of a node. A comment to the end of its line may include the line's end.
 fn rows(node: Node<'_>) -> (usize, usize) {
     let (start, end) = (node.start_position().row, node.end_position());
-    let last = if end.column == 0 { end.row.saturating_sub(1) } else { end.row };
+    let last = if end.column == 0 {
+        end.row.saturating_sub(1)
+    } else {
+        end.row
+    };
     (start, last.max(start))
 }
 

@@ -73,7 +73,12 @@ const COMMON: Spec = Spec {
     whole: &["this", "super"],
     upper_fields: &["object"],
     attributes: &["decorator"],
-    wrappers: &["export_statement", "lexical_declaration", "variable_declaration", "expression_statement"],
+    wrappers: &[
+        "export_statement",
+        "lexical_declaration",
+        "variable_declaration",
+        "expression_statement",
+    ],
     functions: &["arrow_function", "function_expression", "generator_function"],
     skipped: &["string", "regex"],
     ..Spec::EMPTY
