@@ -77,7 +77,6 @@ pub(super) struct DefRule {
 }
 
 pub(super) struct Table {
-    pub(super) language: Language,
     entries: Box<[Entry]>,
     fields: Box<[u8]>,
     definitions: Vec<DefRule>,
@@ -130,7 +129,6 @@ impl Table {
             otherwise: def.otherwise,
         };
         Self {
-            language,
             entries: entries.collect(),
             fields: field_flags.collect(),
             definitions: spec.definitions.iter().map(definition).collect(),

@@ -83,3 +83,87 @@ fn samples_are_what_they_were() {
     seen.sort_unstable();
     assert_eq!(seen, Language::ALL, "every language has a sample");
 }
+
+#[test]
+fn what_nobody_wrote_by_hand_neither_stalls_nor_overflows() {
+    let deep = |open: &str, close: &str, n: usize| format!("{}x{}", open.repeat(n), close.repeat(n));
+    let limits = ParseLimits::default();
+    for language in Language::ALL {
+        for source in [
+            deep("(", ")", 100_000),
+            deep("{", "}", 100_000),
+            deep("[\n", "]\n", 50_000),
+            "a(".repeat(50_000),
+            "\u{0}\u{fffd}\"'`{[(<".repeat(1_000),
+            "fn f() { class A { def g(".repeat(2_000),
+            String::new(),
+        ] {
+            let start = Instant::now();
+            let _any_answer_will_do = parse(language, &source, &limits);
+            // Not a measure of speed: without the limit some of these take minutes.
+            assert!(start.elapsed() < Duration::from_secs(60), "{language}");
+        }
+    }
+}
+
+#[test]
+fn limits_are_kept_and_told() {
+    let parse = |source: &str, limits| parse(Language::Rust, source, &limits);
+    let many = "fn f() {}\n".repeat(1_000);
+    let small = ParseLimits {
+        max_bytes: 100,
+        ..ParseLimits::default()
+    };
+    assert_eq!(parse(&many, small).unwrap_err(), Unparsed::TooLarge);
+    let late = ParseLimits {
+        max_time: Duration::ZERO,
+        ..ParseLimits::default()
+    };
+    assert_eq!(parse(&many, late).unwrap_err(), Unparsed::Slow);
+    let few = ParseLimits {
+        max_items: 10,
+        ..ParseLimits::default()
+    };
+    let found = parse(&many, few).unwrap();
+    assert!(found.cut && found.definitions.len() <= 11);
+    let minified = format!("fn f() {{}}\n{}", "let a=1;".repeat(2_000));
+    assert_eq!(
+        parse(&minified, ParseLimits::default()).unwrap_err(),
+        Unparsed::Minified
+    );
+    // After an abandoned parse the next one starts anew.
+    let found = parse("fn after() {}\n", ParseLimits::default()).unwrap();
+    assert_eq!((&*found.definitions[0].name, found.broken), ("after", false));
+}
+
+#[test]
+fn broken_code_gives_what_it_can() {
+    let source = "fn one() { two( }\n\nstruct {{{ \n\n/// Fine.\nfn three() { four(); }\n";
+    let found = parse(Language::Rust, source, &ParseLimits::default()).unwrap();
+    assert!(found.broken);
+    assert!(
+        found
+            .definitions
+            .iter()
+            .any(|of| &*of.name == "three" && of.lines == Lines { first: 5, last: 6 }),
+        "{found:?}"
+    );
+    assert!(found.references.iter().any(|of| &*of.name == "four"));
+}
+
+#[test]
+fn one_name_with_all_its_uses() {
+    let source = "fn a() { b(); let f = b; }\nfn b() {}\n// b\n";
+    let limits = ParseLimits {
+        identifiers: true,
+        only: Some("b"),
+        ..ParseLimits::default()
+    };
+    let found = parse(Language::Rust, source, &limits).unwrap();
+    let lines: Vec<_> = found.references.iter().map(|of| (of.line, of.kind)).collect();
+    assert_eq!(
+        lines,
+        [(1, ReferenceKind::Call)],
+        "a line has each name once, as the most telling of its uses"
+    );
+}
