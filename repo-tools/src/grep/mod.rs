@@ -226,6 +226,7 @@ fn compile(query: &GrepQuery) -> Result<RegexMatcher, GrepError> {
         .case_insensitive(!query.case_sensitive)
         .case_smart(query.case_sensitive && query.smart_case)
         .word(query.word)
+        .fixed_strings(matches!(query.pattern, GrepPattern::Literals(_)))
         .line_terminator(Some(b'\n'));
     let (pattern, built) = match &query.pattern {
         GrepPattern::Literals(literals) => (literals.join("|"), builder.build_literals(literals)),
