@@ -308,7 +308,9 @@ fn finds_what_ripgrep_finds() {
         // Globs of older ripgreps (13) do not fit names with a line's end in them.
         let comparable = |line: &Vec<u8>| {
             let odd = !query.filter.globs.is_empty() && line.starts_with(b"new line/");
-            line.len() < MAX_LINE_BYTES && !odd
+            // Where a buffer ends before the NUL byte decides how much context is still told, in ripgrep too.
+            let unsteady = query.context != (0, 0) && line.starts_with(b"nul-very-late.bin");
+            line.len() < MAX_LINE_BYTES && !odd && !unsteady
         };
         let short = |lines: BTreeSet<Vec<u8>>| -> BTreeSet<Vec<u8>> { lines.into_iter().filter(comparable).collect() };
         let (ours, theirs) = (short(of_ours(&ours, query.detail)), short(of_ripgrep(&repo, &query)));

@@ -202,7 +202,7 @@ pub fn grep(worktree: &Worktree, query: &GrepQuery, within: Option<&[FileEntry]>
                 WalkLimits::default().max_files,
                 limits.deadline,
             )?;
-            let mut result = run(worktree, &matcher, query, &listed.paths);
+            let mut result = run(worktree, &matcher, query, &listed.paths, true);
             result.skipped.merge(&listed.skipped);
             if listed.late {
                 result.stop(Cut::Time);
@@ -217,7 +217,7 @@ pub fn grep(worktree: &Worktree, query: &GrepQuery, within: Option<&[FileEntry]>
 /// # Errors
 /// As [`grep`].
 pub fn grep_paths(worktree: &Worktree, query: &GrepQuery, paths: &[RelPath]) -> Result<GrepResult, GrepError> {
-    Ok(run(worktree, &compile(query)?, query, paths))
+    Ok(run(worktree, &compile(query)?, query, paths, false))
 }
 
 fn compile(query: &GrepQuery) -> Result<RegexMatcher, GrepError> {
@@ -241,7 +241,8 @@ fn compile(query: &GrepQuery) -> Result<RegexMatcher, GrepError> {
     })
 }
 
-fn run(worktree: &Worktree, matcher: &RegexMatcher, query: &GrepQuery, paths: &[RelPath]) -> GrepResult {
+/// `walked`: a walk has just found these files.
+fn run(worktree: &Worktree, matcher: &RegexMatcher, query: &GrepQuery, paths: &[RelPath], walked: bool) -> GrepResult {
     let limits = &query.limits;
     let mut result = GrepResult::default();
     let (mut lines, mut bytes) = (0, 0);
@@ -249,7 +250,7 @@ fn run(worktree: &Worktree, matcher: &RegexMatcher, query: &GrepQuery, paths: &[
     ordered(
         within,
         || search::FileSearch::new(matcher, query),
-        |search, path| (Instant::now() < limits.deadline).then(|| search.file(worktree, path)),
+        |search, path| (Instant::now() < limits.deadline).then(|| search.file(worktree, path, walked)),
         |path, found| {
             let Some(found) = found else {
                 result.stop(Cut::Time);

@@ -75,20 +75,26 @@ impl<'q> FileSearch<'q> {
         }
     }
 
-    pub(super) fn file(&mut self, worktree: &Worktree, path: &RelPath) -> Result<Found, Left> {
-        if is_secret(path) {
-            return Err(Left::Secret);
-        }
+    /// Searches a file that a walk has just found, or one that somebody named.
+    pub(super) fn file(&mut self, worktree: &Worktree, path: &RelPath, walked: bool) -> Result<Found, Left> {
         let at = worktree.root().join(path.as_str());
-        // A pipe would be waited for.
-        let named = at.symlink_metadata().map_err(|_| Left::Unreadable)?;
-        if !named.is_file() {
-            return Err(Left::NotRegular);
-        }
-        if named.len() > self.query.limits.max_file_bytes {
-            return Err(Left::TooLarge);
+        if !walked {
+            if is_secret(path) {
+                return Err(Left::Secret);
+            }
+            // A pipe would be waited for.
+            if !at.symlink_metadata().map_err(|_| Left::Unreadable)?.is_file() {
+                return Err(Left::NotRegular);
+            }
         }
         let file = File::open(&at).map_err(|_| Left::Unreadable)?;
+        let opened = file.metadata().map_err(|_| Left::Unreadable)?;
+        if !opened.is_file() {
+            return Err(Left::NotRegular);
+        }
+        if opened.len() > self.query.limits.max_file_bytes {
+            return Err(Left::TooLarge);
+        }
         let mut sink = Lines {
             matcher: self.matcher,
             path,
@@ -106,7 +112,6 @@ impl<'q> FileSearch<'q> {
         }
         if found.lines > 0 {
             let real = worktree.resolve(path).map_err(|_| Left::Unreadable)?;
-            let opened = file.metadata().map_err(|_| Left::Unreadable)?;
             let now = at.symlink_metadata().map_err(|_| Left::Unreadable)?;
             if real != at || !same_file(&opened, &now) {
                 return Err(Left::Unreadable);
