@@ -154,8 +154,8 @@ fn search(
         (!concept.identifier, std::cmp::Reverse(concept.word.len()))
     });
     numbers.truncate(MAX_WORDS);
+    let words = numbers.iter().map(|number| needle(*number).clone()).collect();
     let query = GrepQuery {
-        pattern: GrepPattern::Literals(numbers.iter().map(|number| needle(*number).clone()).collect()),
         case_sensitive: false,
         limits: GrepLimits {
             max_files: MAX_SEARCHED,
@@ -163,7 +163,9 @@ fn search(
             max_matches_per_file: MAX_MATCHES_PER_FILE,
             max_file_bytes,
             deadline,
+            ..GrepLimits::default()
         },
+        ..GrepQuery::new(GrepPattern::Literals(words))
     };
     let mut found = Found {
         words: HashMap::new(),

@@ -65,6 +65,6 @@ impl Fixture {
             "git {args:?}: {}",
             String::from_utf8_lossy(&output.stderr)
         );
-        String::from_utf8(output.stdout).unwrap()
+        String::from_utf8_lossy(&output.stdout).into_owned()
     }
 }

@@ -16,10 +16,21 @@
 //! ```
 
 mod blob;
+pub mod code;
+mod cut;
+mod files;
+mod find;
 mod grep;
+pub mod history;
+mod lines;
+mod list;
+pub mod metis;
+mod ordered;
 mod path;
 mod read;
 mod secret;
+pub mod syntax;
+mod tree;
 mod walk;
 mod worktree;
 
@@ -27,9 +38,15 @@ mod worktree;
 mod fixture;
 
 pub use blob::BlobId;
-pub use grep::{GrepError, GrepLimits, GrepPattern, GrepQuery, GrepResult, Match, grep};
+pub use cut::{Cut, Cuts};
+pub use files::{FileFilter, FilterError};
+pub use find::{FindQuery, FindResult, find};
+pub use grep::{Detail, FileCount, GrepError, GrepLimits, GrepPattern, GrepQuery, GrepResult, Match, grep, grep_paths};
+pub use lines::{Excerpt, Line, LineRange, read_lines};
+pub use list::{EntryKind, ListEntry, ListError, Listing, list};
 pub use path::{PathError, RelPath};
 pub use read::{FileText, ReadError, read_text, stat};
 pub use secret::is_secret;
+pub use tree::{Tree, TreeLimits, TreeLine, tree};
 pub use walk::{FileEntry, SkipCounts, Walk, WalkLimits, walk, walk_until};
 pub use worktree::{DiscoverError, Worktree};

@@ -1,8 +1,10 @@
 //! Paths inside a worktree, checked once when they are made.
 
-use std::borrow::Borrow;
+use std::borrow::{Borrow, Cow};
 use std::fmt;
 use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A path relative to the root of a worktree: UTF-8, `/`-separated on every platform, without `.`, `..`, empty
 /// components or a `.git` component.
@@ -88,6 +90,43 @@ impl RelPath {
     }
 }
 
+impl RelPath {
+    /// The path as it is printed in lines of text: with control characters escaped and quoted if it has any, so that a
+    /// name cannot pass for a line of output.
+    pub fn printed(&self) -> Cow<'_, str> {
+        if self.0.contains(char::is_control) {
+            Cow::Owned(format!("\"{}\"", self.0.escape_debug()))
+        } else {
+            Cow::Borrowed(&self.0)
+        }
+    }
+
+    /// The directory that it is in; `None` at the top.
+    pub fn parent(&self) -> Option<Self> {
+        let (parent, _) = self.0.rsplit_once('/')?;
+        Some(Self(parent.into()))
+    }
+
+    /// Whether it is `directory` or lies below it.
+    pub fn is_under(&self, directory: &Self) -> bool {
+        let rest = self.0.strip_prefix(&*directory.0);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+}
+
+impl Serialize for RelPath {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for RelPath {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Cow::<'de, str>::deserialize(deserializer)?;
+        Self::new(&text).map_err(serde::de::Error::custom)
+    }
+}
+
 impl Borrow<str> for RelPath {
     fn borrow(&self) -> &str {
         &self.0
@@ -146,5 +185,16 @@ mod tests {
         assert_eq!(RelPath::new(".env").unwrap().extension(), "");
         assert_eq!(RelPath::from_relative(Path::new("a/b")).unwrap().as_str(), "a/b");
         assert!(RelPath::from_relative(Path::new("../b")).is_none());
+        assert_eq!(path.parent(), RelPath::new("src").ok());
+        assert_eq!(RelPath::new("a").unwrap().parent(), None);
+        let under = |a: &str, b: &str| RelPath::new(a).unwrap().is_under(&RelPath::new(b).unwrap());
+        assert!(under("a/b", "a") && under("a", "a") && !under("ab", "a") && !under("a", "a/b"));
+    }
+
+    #[test]
+    fn prints_no_line_of_its_own() {
+        let printed = |path: &str| RelPath::new(path).unwrap().printed().into_owned();
+        assert_eq!(printed("sr\u{e7}/a b.rs"), "sr\u{e7}/a b.rs");
+        assert_eq!(printed("a\nb.rs:1:x"), "\"a\\nb.rs:1:x\"");
     }
 }

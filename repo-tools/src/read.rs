@@ -161,13 +161,13 @@ fn open(worktree: &Worktree, path: &RelPath) -> Result<(File, Metadata), ReadErr
 }
 
 #[cfg(unix)]
-fn same_file(a: &Metadata, b: &Metadata) -> bool {
+pub(crate) fn same_file(a: &Metadata, b: &Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;
     a.is_file() && b.is_file() && (a.dev(), a.ino()) == (b.dev(), b.ino())
 }
 
 #[cfg(not(unix))]
-fn same_file(a: &Metadata, b: &Metadata) -> bool {
+pub(crate) fn same_file(a: &Metadata, b: &Metadata) -> bool {
     a.is_file() && b.is_file() && a.len() == b.len() && a.created().ok() == b.created().ok()
 }
 

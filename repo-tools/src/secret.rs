@@ -105,6 +105,8 @@ pub fn is_secret(path: &RelPath) -> bool {
 fn matches(pattern: &[u8], name: &[u8]) -> bool {
     match pattern.split_first() {
         None => name.is_empty(),
+        // Most patterns are an ending, and this is asked for every file of a walk.
+        Some((b'*', rest)) if !rest.contains(&b'*') => name.ends_with(rest),
         Some((b'*', rest)) => (0..=name.len()).any(|skip| matches(rest, &name[skip..])),
         Some((first, rest)) => name.first() == Some(first) && matches(rest, &name[1..]),
     }

@@ -70,6 +70,19 @@ pub struct SkipCounts {
     pub nested_repositories: usize,
 }
 
+impl SkipCounts {
+    /// Adds the counts of another search.
+    pub fn merge(&mut self, other: &Self) {
+        self.secret += other.secret;
+        self.too_large += other.too_large;
+        self.binary += other.binary;
+        self.not_utf8 += other.not_utf8;
+        self.not_regular += other.not_regular;
+        self.unreadable += other.unreadable;
+        self.nested_repositories += other.nested_repositories;
+    }
+}
+
 /// Lists the files of a worktree: what git does not ignore, hidden files included, and without `.git`, `.muninn`,
 /// nested repositories, symlinks and secrets.
 ///
@@ -83,7 +96,7 @@ pub fn walk(worktree: &Worktree, limits: &WalkLimits) -> Walk {
 pub fn walk_until(worktree: &Worktree, limits: &WalkLimits, deadline: Option<Instant>) -> Walk {
     let nested = Arc::new(AtomicUsize::new(0));
     let mut walk = Walk::default();
-    for entry in builder(worktree.root(), Arc::clone(&nested)).build() {
+    for entry in builder(worktree.root(), Arc::clone(&nested), |_, _| true).build() {
         if walk.files.len() >= limits.max_files || deadline.is_some_and(|at| Instant::now() >= at) {
             walk.cut = true;
             break;
@@ -99,8 +112,14 @@ pub fn walk_until(worktree: &Worktree, limits: &WalkLimits, deadline: Option<Ins
     walk
 }
 
-fn builder(root: &Path, nested: Arc<AtomicUsize>) -> WalkBuilder {
+/// What every walk has in common. `wanted` is asked for each file and directory (true) below the root.
+pub(crate) fn builder(
+    root: &Path,
+    nested: Arc<AtomicUsize>,
+    wanted: impl Fn(&Path, bool) -> bool + Send + Sync + 'static,
+) -> WalkBuilder {
     let mut builder = WalkBuilder::new(root);
+    let base = root.to_owned();
     builder
         .hidden(false)
         // git does not look for ignore files above the root of a worktree, and neither may a parent directory decide
@@ -116,6 +135,13 @@ fn builder(root: &Path, nested: Arc<AtomicUsize>) -> WalkBuilder {
                 return false;
             }
             let directory = entry.file_type().is_some_and(|kind| kind.is_dir());
+            if !entry
+                .path()
+                .strip_prefix(&base)
+                .is_ok_and(|path| wanted(path, directory))
+            {
+                return false;
+            }
             let own_repository = directory && entry.path().join(".git").symlink_metadata().is_ok();
             if own_repository {
                 nested.fetch_add(1, Ordering::Relaxed);

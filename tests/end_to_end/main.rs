@@ -19,6 +19,7 @@ mod configs;
 mod conversion;
 mod counting;
 mod doctor;
+mod exploring;
 mod formats;
 mod forwarding;
 mod hostile;

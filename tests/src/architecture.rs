@@ -133,7 +133,7 @@ fn architecture_names_only_what_is_there() {
 }
 
 /// Packages in the lock file, our own included. Each one is code that somebody has to trust; raise it knowingly.
-const MOST_PACKAGES: usize = 350;
+const MOST_PACKAGES: usize = 371;
 
 #[test]
 fn dependencies_stay_few() {

@@ -6,6 +6,7 @@ mod ask;
 mod config;
 mod doctor;
 mod error;
+mod explore;
 mod index;
 mod init;
 mod key;
@@ -32,7 +33,7 @@ pub use error::{CliError, Exit};
     version,
     about,
     disable_help_subcommand = true,
-    after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 wrong configuration, 4 not found.\nFiles: muninn.toml in the user's configuration directory (`muninn config check` prints where)."
+    after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 wrong configuration, 4 not found. A search that finds nothing exits with 1.\nFiles: muninn.toml in the user's configuration directory (`muninn config check` prints where)."
 )]
 struct Cli {
     #[command(flatten)]
@@ -64,6 +65,15 @@ enum Command {
     Ask(ask::Ask),
     /// Bring the index up to date
     Index(index::Index),
+    // What these do is said at their own types.
+    Grep(explore::Grep),
+    Read(explore::Read),
+    Tree(explore::Tree),
+    Symbols(explore::Symbols),
+    Outline(explore::Outline),
+    Definition(explore::Definition),
+    References(explore::References),
+    Callers(explore::Callers),
     /// What was added to a request, from where, why, and at what cost
     Why(why::Why),
     /// Where everything is, and how it is doing
@@ -95,6 +105,14 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Run(command) => command.run(&common),
         Command::Ask(command) => command.run(&common),
         Command::Index(command) => command.run(&common),
+        Command::Grep(command) => command.run(&common),
+        Command::Read(command) => command.run(&common),
+        Command::Tree(command) => command.run(&common),
+        Command::Symbols(command) => command.run(&common),
+        Command::Outline(command) => command.run(&common),
+        Command::Definition(command) => command.run(&common),
+        Command::References(command) => command.run(&common),
+        Command::Callers(command) => command.run(&common),
         Command::Why(command) => command.run(&common),
         Command::Status(command) => command.run(&common),
         Command::Doctor(command) => command.run(&common),

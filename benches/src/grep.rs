@@ -1,0 +1,222 @@
+//! The library's search beside the ripgrep binary, on the same tree, with the same lines found.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use clap::Parser;
+use muninn_repo_tools::{Detail, FindQuery, GrepLimits, GrepPattern, GrepQuery, Worktree, find, grep};
+use serde::Serialize;
+
+use crate::stand::{BenchError, progress};
+use crate::stats;
+
+/// Patterns of every kind that the matcher treats differently: rare, common, many, classes, cases, words.
+const PATTERNS: &[(&str, bool, &str)] = &[
+    ("rare", true, "floor_char_boundary"),
+    ("common", true, "return"),
+    ("case", false, "(?i)unsafe impl"),
+    ("alternatives", false, "TODO|FIXME|HACK|XXX"),
+    ("class", false, r"fn \w+_until\("),
+    ("word", false, r"\bmatches!\("),
+    ("no literal", false, r"[a-z]{3}_[0-9]{2,}x"),
+    ("nothing", true, "no such line anywhere in it"),
+];
+
+/// Searches a tree with our library and with `rg`, in turn, and reports medians.
+///
+/// Progress goes to stderr; the last line on stdout is one JSON object.
+#[derive(Debug, Clone, Parser)]
+#[command(name = "grep")]
+pub struct Options {
+    /// The tree, a git worktree; a directory that is none is made one with `git init`.
+    #[arg(long)]
+    pub root: PathBuf,
+    /// Rounds over all patterns.
+    #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
+    pub rounds: u32,
+}
+
+/// What was measured.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    files: usize,
+    /// Which ripgrep.
+    ripgrep: String,
+    /// Starting `rg` at all, which its times contain and ours do not.
+    rg_start_ms: f64,
+    /// All patterns found the same number of lines in the same number of files.
+    same: bool,
+    /// The median over patterns of our time as a share of ripgrep's.
+    ratio: Option<f64>,
+    patterns: Vec<PatternReport>,
+}
+
+#[derive(Debug, Serialize)]
+struct PatternReport {
+    name: &'static str,
+    pattern: &'static str,
+    lines: usize,
+    same: bool,
+    ours_ms: f64,
+    rg_ms: f64,
+}
+
+/// Runs the benchmark.
+///
+/// # Errors
+/// Where the tree is none that git knows, or `rg` or `git` cannot be run.
+pub fn run(options: &Options) -> Result<Report, BenchError> {
+    let root = |error| BenchError::Root(options.root.clone(), error);
+    if !options.root.join(".git").exists() {
+        progress("making it a git repository");
+        Command::new("git")
+            .args(["init", "-q"])
+            .current_dir(&options.root)
+            .status()
+            .map_err(root)?;
+    }
+    let other = |error: Box<dyn std::error::Error + Send + Sync>| root(std::io::Error::other(error));
+    let worktree = Worktree::discover(&options.root).map_err(|error| other(Box::new(error)))?;
+    let all = FindQuery {
+        max_files: usize::MAX,
+        ..FindQuery::new("")
+    };
+    let files = find(&worktree, &all)
+        .map_err(|error| other(Box::new(error)))?
+        .paths
+        .len();
+    let version = rg(worktree.root(), &["--version"]).map_err(root)?;
+    let mut report = Report {
+        files,
+        ripgrep: version.lines().next().unwrap_or_default().to_owned(),
+        rg_start_ms: 0.0,
+        same: true,
+        ratio: None,
+        patterns: Vec::new(),
+    };
+    let mut starts = Vec::new();
+    for _ in 0..options.rounds {
+        let start = Instant::now();
+        rg(worktree.root(), &["--version"]).map_err(root)?;
+        starts.push(stats::millis(start.elapsed()));
+    }
+    report.rg_start_ms = stats::median(starts).unwrap_or(0.0);
+    for (name, literal, pattern) in PATTERNS {
+        let (mut ours, mut theirs, mut lines) = (Vec::new(), Vec::new(), (0, 0));
+        // One more round, not counted, to read the files into the system's cache.
+        for round in 0..=options.rounds {
+            let start = Instant::now();
+            lines.0 = search(&worktree, *literal, pattern).map_err(other)?;
+            let between = Instant::now();
+            lines.1 = rg_lines(worktree.root(), *literal, pattern).map_err(root)?;
+            if round > 0 {
+                ours.push(stats::millis(between - start));
+                theirs.push(stats::millis(between.elapsed()));
+            }
+        }
+        let found = PatternReport {
+            name,
+            pattern,
+            lines: lines.0,
+            same: lines.0 == lines.1,
+            ours_ms: stats::median(ours).unwrap_or(0.0),
+            rg_ms: stats::median(theirs).unwrap_or(0.0),
+        };
+        progress(&format!(
+            "{name}: {} lines, ours {:.1} ms, rg {:.1} ms{}",
+            found.lines,
+            found.ours_ms,
+            found.rg_ms,
+            if found.same {
+                String::new()
+            } else {
+                format!(", which found {} lines", lines.1)
+            }
+        ));
+        report.same &= found.same;
+        report.patterns.push(found);
+    }
+    report.ratio = stats::median(
+        report
+            .patterns
+            .iter()
+            .map(|found| found.ours_ms / found.rg_ms)
+            .collect(),
+    );
+    Ok(report)
+}
+
+fn search(
+    worktree: &Worktree,
+    literal: bool,
+    pattern: &str,
+) -> Result<usize, Box<dyn std::error::Error + Send + Sync>> {
+    let pattern = if literal {
+        GrepPattern::Literals(vec![pattern.to_owned()])
+    } else {
+        GrepPattern::Regex(pattern.to_owned())
+    };
+    let query = GrepQuery {
+        detail: Detail::Lines,
+        limits: GrepLimits {
+            max_files: usize::MAX,
+            max_matches: usize::MAX,
+            max_matches_per_file: usize::MAX,
+            max_file_bytes: u64::MAX,
+            max_bytes: usize::MAX,
+            deadline: Instant::now() + Duration::from_secs(600),
+        },
+        ..GrepQuery::new(pattern)
+    };
+    Ok(grep(worktree, &query, None)?.matches.len())
+}
+
+/// With the rules of our walk, and the same work: numbered lines.
+fn rg_lines(root: &Path, literal: bool, pattern: &str) -> std::io::Result<usize> {
+    let mut arguments = vec![
+        "--no-config",
+        "--hidden",
+        "--no-ignore-parent",
+        "--no-ignore-global",
+        "--glob=!.git",
+    ];
+    arguments.extend(["--no-heading", "--line-number", "--color=never", "--no-messages"]);
+    let secrets = secrets(root);
+    arguments.extend(secrets.iter().map(String::as_str));
+    if literal {
+        arguments.push("--fixed-strings");
+    }
+    arguments.extend(["-e", pattern, "./"]);
+    let printed = rg(root, &arguments)?;
+    let note = |line: &&str| line.contains(": WARNING: stopped searching binary file");
+    Ok(printed.lines().count() - printed.lines().filter(note).count())
+}
+
+fn rg(root: &Path, arguments: &[&str]) -> std::io::Result<String> {
+    let output = Command::new("rg").args(arguments).current_dir(root).output()?;
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Globs for the files that we never read, found once.
+fn secrets(root: &Path) -> &'static [String] {
+    static SECRETS: std::sync::OnceLock<Vec<String>> = std::sync::OnceLock::new();
+    SECRETS.get_or_init(|| {
+        let mut found = vec!["--glob=!/.muninn".to_owned()];
+        let mut waiting = vec![root.to_owned()];
+        while let Some(folder) = waiting.pop() {
+            for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+                let path = entry.path();
+                let relative = path.strip_prefix(root).unwrap_or(&path);
+                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    waiting.push(path);
+                } else if muninn_repo_tools::RelPath::from_relative(relative)
+                    .is_some_and(|path| muninn_repo_tools::is_secret(&path))
+                {
+                    found.push(format!("--glob=!/{}", relative.display()));
+                }
+            }
+        }
+        found
+    })
+}

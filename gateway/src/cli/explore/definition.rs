@@ -1,0 +1,33 @@
+//! `muninn definition`: where a name is defined.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use muninn_repo_tools::code::definition;
+
+use super::symbols::line;
+use super::{Common, Paint, Place, Question, finish, output, wrong_name};
+use crate::cli::CliError;
+
+/// Find where a name is defined, the likeliest first
+#[derive(Args)]
+pub(crate) struct Definition {
+    #[command(flatten)]
+    question: Question,
+}
+
+impl Definition {
+    pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
+        let place = Place::open(common)?;
+        let found = definition(&place.worktree, &self.question.query(&place)?).map_err(wrong_name)?;
+        if self.question.json {
+            output::json(&found);
+        } else {
+            let shown = |of: &muninn_repo_tools::code::Found| {
+                format!("{:.2} {}", of.confidence, line(&of.symbol, Paint::new()))
+            };
+            output::print(&found.definitions.iter().map(shown).collect::<String>());
+        }
+        Ok(finish(&found.cuts, found.definitions.is_empty()))
+    }
+}

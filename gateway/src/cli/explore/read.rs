@@ -1,0 +1,90 @@
+//! `muninn read`: some lines of a file.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use muninn_repo_tools::{LineRange, read_lines};
+
+use super::{Common, Paint, Place, described, finish, output};
+use crate::cli::{CliError, Exit};
+
+/// Print lines of a file with their numbers
+#[derive(Args)]
+pub(crate) struct Read {
+    /// The file, with lines where not all are wanted: src/a.rs, src/a.rs:10, src/a.rs:10-20, src/a.rs:10-
+    file: String,
+    /// So many lines at most
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 2_000)]
+    max: usize,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Read {
+    pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
+        let place = Place::open(common)?;
+        let (file, first, last) = place_in(&self.file);
+        let range = LineRange {
+            first,
+            last,
+            max_lines: self.max,
+            ..LineRange::default()
+        };
+        let excerpt = read_lines(&place.worktree, &place.path(file)?, &range)
+            .map_err(|error| CliError::new(Exit::NotFound, described(&error)))?;
+        if self.json {
+            output::json(&excerpt);
+            return Ok(finish(&excerpt.cuts, false));
+        }
+        let paint = Paint::new();
+        let line = |line: &muninn_repo_tools::Line| {
+            let cut = if line.cut_bytes > 0 {
+                format!(" [... {} bytes cut]", line.cut_bytes)
+            } else {
+                String::new()
+            };
+            format!("{:>6}\t{}{cut}\n", paint.number(line.line), paint.text(&line.text))
+        };
+        output::print(&excerpt.lines.iter().map(line).collect::<String>());
+        Ok(finish(&excerpt.cuts, false))
+    }
+}
+
+/// A file and its lines: `a.rs:10-20`. What is no line number belongs to the name.
+fn place_in(given: &str) -> (&str, u32, u32) {
+    let lines = |text: &str| -> Option<(u32, u32)> {
+        let (first, last) = match text.split_once('-') {
+            None => (text.parse().ok()?, text.parse().ok()?),
+            Some((first, "")) => (first.parse().ok()?, u32::MAX),
+            Some((first, last)) => (first.parse().ok()?, last.parse().ok()?),
+        };
+        Some((first, last))
+    };
+    match given
+        .rsplit_once(':')
+        .and_then(|(file, text)| Some((file, lines(text)?)))
+    {
+        Some((file, (first, last))) => (file, first, last),
+        None => (given, 1, u32::MAX),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_follow_a_colon() {
+        for (given, expected) in [
+            ("a.rs", ("a.rs", 1, u32::MAX)),
+            ("a.rs:7", ("a.rs", 7, 7)),
+            ("a.rs:7-9", ("a.rs", 7, 9)),
+            ("a.rs:7-", ("a.rs", 7, u32::MAX)),
+            ("odd:name", ("odd:name", 1, u32::MAX)),
+            ("odd:name:3", ("odd:name", 3, 3)),
+        ] {
+            assert_eq!(place_in(given), expected, "{given}");
+        }
+    }
+}

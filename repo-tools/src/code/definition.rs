@@ -1,0 +1,82 @@
+//! Where a name is defined.
+
+use std::ops::ControlFlow;
+
+use super::answer::{Definitions, Found, Symbol};
+use super::confidence::{self, Seen};
+use super::scan::{candidates, scan};
+use super::{CodeError, NameQuery};
+use crate::cut::Cut;
+use crate::path::RelPath;
+use crate::syntax::{DefinitionKind, Language, ParseLimits};
+use crate::worktree::Worktree;
+
+/// Finds the definitions of a name, the likeliest first.
+///
+/// # Errors
+/// [`CodeError`] for a malformed name or glob.
+pub fn definition(worktree: &Worktree, query: &NameQuery<'_>) -> Result<Definitions, CodeError> {
+    let (name, container) = query.parts();
+    let (mut paths, before) = candidates(worktree, query)?;
+    // The file of the question says by its imports which one is meant, also where it does not define it.
+    if let Some(from) = query.from.as_ref().filter(|from| !paths.contains(from)) {
+        paths.push(from.clone());
+    }
+    let mut answer = Definitions {
+        cuts: before,
+        ..Definitions::default()
+    };
+    let mut seen: Option<Seen> = None;
+    let mut found: Vec<(Symbol, Option<Language>)> = Vec::new();
+    let parse_limits = ParseLimits {
+        only: Some(name),
+        ..ParseLimits::default()
+    };
+    let cuts = scan(worktree, &paths, &query.limits, &parse_limits, |path, scanned| {
+        let Some(parsed) = &scanned.parsed else {
+            return ControlFlow::Continue(());
+        };
+        answer.parsed += 1;
+        if query.from.as_ref() == Some(path) {
+            seen = Some(Seen::new(path, scanned.language, parsed));
+        }
+        let named = parsed.definitions.iter().filter(|of| &*of.name == name);
+        found.extend(
+            named
+                .filter(|of| of.kind != DefinitionKind::Impl)
+                .map(|of| (Symbol::new(path, &scanned.source, parsed, of), scanned.language)),
+        );
+        ControlFlow::Continue(())
+    });
+    answer.cuts.extend(&cuts);
+    let all: Vec<_> = found.iter().map(|(symbol, language)| (symbol, *language)).collect();
+    let judged = all.iter().map(|(symbol, language)| {
+        let (confidence, basis) = confidence::of_definition(symbol, *language, &all, container, seen.as_ref());
+        Found {
+            symbol: (*symbol).clone(),
+            confidence,
+            basis,
+        }
+    });
+    let mut definitions: Vec<Found> = judged.collect();
+    let key = |of: &Found| (of.symbol.path.clone(), of.symbol.line);
+    definitions.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then_with(|| key(a).cmp(&key(b))));
+    if definitions.len() > query.limits.max_results {
+        definitions.truncate(query.limits.max_results);
+        answer.cuts.add(Cut::Matches);
+    }
+    answer.definitions = definitions;
+    Ok(answer)
+}
+
+/// Whether a path looks like a test's.
+pub(super) fn is_test(path: &RelPath) -> bool {
+    let lower = path.as_str().to_lowercase();
+    let mut parts = lower.split('/').rev();
+    let name = parts.next().unwrap_or_default();
+    let by_name = ["_test.", ".test.", ".spec.", "_spec."]
+        .iter()
+        .any(|mark| name.contains(mark))
+        || name.starts_with("test_");
+    by_name || parts.any(|part| matches!(part, "test" | "tests" | "__tests__" | "spec"))
+}

@@ -1,0 +1,124 @@
+//! Reading and parsing the files that a question is about.
+
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use super::{Candidates, CodeError, CodeLimits, NameQuery};
+use crate::cut::{Cut, Cuts};
+use crate::files::{FileFilter, files};
+use crate::grep::{Detail, GrepLimits, GrepPattern, GrepQuery, grep};
+use crate::ordered::ordered;
+use crate::path::RelPath;
+use crate::read::read_text;
+use crate::syntax::{Language, ParseLimits, Parsed, parse};
+use crate::walk::WalkLimits;
+use crate::worktree::Worktree;
+
+/// A file that was looked at.
+pub(super) struct Scanned {
+    pub(super) language: Option<Language>,
+    pub(super) source: String,
+    /// `None` without a grammar, or where parsing it took too long.
+    pub(super) parsed: Option<Parsed>,
+}
+
+/// Parses files on several threads; `take` gets them in order. Returns which bounds were reached.
+pub(super) fn scan(
+    worktree: &Worktree,
+    paths: &[RelPath],
+    limits: &CodeLimits,
+    parse_limits: &ParseLimits<'_>,
+    mut take: impl FnMut(&RelPath, Scanned) -> ControlFlow<()> + Send,
+) -> Cuts {
+    let mut cuts = Cuts::default();
+    let within = &paths[..paths.len().min(limits.max_files)];
+    if within.len() < paths.len() {
+        cuts.add(Cut::Files);
+    }
+    ordered(
+        within,
+        || (),
+        |(), path| {
+            let left = limits.deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return None;
+            }
+            Some(look(worktree, path, limits, parse_limits, left))
+        },
+        |path, scanned| match scanned {
+            None => {
+                cuts.add(Cut::Time);
+                ControlFlow::Break(())
+            }
+            Some(None) => ControlFlow::Continue(()),
+            Some(Some(scanned)) => take(path, scanned),
+        },
+    );
+    cuts
+}
+
+fn look(
+    worktree: &Worktree,
+    path: &RelPath,
+    limits: &CodeLimits,
+    parse_limits: &ParseLimits<'_>,
+    left: Duration,
+) -> Option<Scanned> {
+    let source = read_text(worktree, path, limits.max_file_bytes).ok()?.text;
+    let language = Language::of(path, &source);
+    let bounds = ParseLimits {
+        max_bytes: usize::try_from(limits.max_file_bytes).unwrap_or(usize::MAX),
+        max_time: parse_limits.max_time.min(left),
+        ..*parse_limits
+    };
+    let parsed = language.and_then(|language| parse(language, &source, &bounds).ok());
+    Some(Scanned {
+        language,
+        source,
+        parsed,
+    })
+}
+
+/// The files that may hold the name of a question, and which bounds were reached in finding them.
+pub(super) fn candidates(worktree: &Worktree, query: &NameQuery<'_>) -> Result<(Vec<RelPath>, Cuts), CodeError> {
+    let (name, _) = query.parts();
+    if name.is_empty() || name.contains(char::is_whitespace) {
+        return Err(CodeError::Name {
+            name: query.name.clone(),
+        });
+    }
+    if let Candidates::Paths(paths) = query.candidates {
+        let chosen = query.filter.compile(worktree.root())?;
+        let wanted = paths.iter().filter(|path| chosen.wants(&path.to_path_buf(), false));
+        return Ok((wanted.cloned().collect(), Cuts::default()));
+    }
+    let search = GrepQuery {
+        detail: Detail::Files,
+        filter: query.filter.clone(),
+        limits: GrepLimits {
+            // As many as may be parsed, and one to know that there are more.
+            max_matches: query.limits.max_files.saturating_add(1),
+            max_file_bytes: query.limits.max_file_bytes,
+            deadline: query.limits.deadline,
+            ..GrepLimits::default()
+        },
+        ..GrepQuery::new(GrepPattern::Literals(vec![name.to_owned()]))
+    };
+    let found = grep(worktree, &search, None)?;
+    Ok((found.counts.into_iter().map(|file| file.path).collect(), found.cuts))
+}
+
+/// All files with a grammar, told by their names.
+pub(super) fn sources(
+    worktree: &Worktree,
+    filter: &FileFilter,
+    deadline: Instant,
+) -> Result<(Vec<RelPath>, Cuts), CodeError> {
+    let listed = files(worktree, filter, WalkLimits::default().max_files, deadline)?;
+    let mut cuts = Cuts::default();
+    if listed.late {
+        cuts.add(Cut::Time);
+    }
+    let known = |path: &RelPath| Language::of_path(path).is_some();
+    Ok((listed.paths.into_iter().filter(known).collect(), cuts))
+}

@@ -1,0 +1,112 @@
+//! Definitions by name and kind.
+
+use std::ops::ControlFlow;
+
+use serde::Serialize;
+
+use super::answer::Symbol;
+use super::scan::{candidates, scan, sources};
+use super::{Candidates, CodeError, CodeLimits, NameQuery};
+use crate::cut::{Cut, Cuts};
+use crate::files::FileFilter;
+use crate::syntax::{DefinitionKind, ParseLimits};
+use crate::worktree::Worktree;
+
+/// Which definitions to list.
+#[derive(Debug, Clone)]
+pub struct SymbolQuery<'a> {
+    /// By name.
+    pub name: NameMatch,
+    /// By kind; none for all kinds.
+    pub kinds: Vec<DefinitionKind>,
+    /// Which files may hold them.
+    pub candidates: Candidates<'a>,
+    /// Where to look.
+    pub filter: FileFilter,
+    /// The bounds.
+    pub limits: CodeLimits,
+}
+
+/// How a name has to fit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NameMatch {
+    /// Any name.
+    Any,
+    /// Exactly this one.
+    Exact(String),
+    /// A part of it, in any case.
+    Part(String),
+}
+
+impl NameMatch {
+    fn fits(&self, name: &str) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Exact(wanted) => name == wanted,
+            Self::Part(wanted) => name.to_lowercase().contains(&wanted.to_lowercase()),
+        }
+    }
+}
+
+/// The answer of [`symbols`].
+#[derive(Debug, Default, Serialize)]
+pub struct Symbols {
+    /// By path and line.
+    pub symbols: Vec<Symbol>,
+    /// Files that were parsed.
+    pub parsed: usize,
+    /// Which bounds were reached.
+    pub cuts: Cuts,
+}
+
+/// Lists definitions. Without an exact name every file with a grammar is parsed.
+///
+/// # Errors
+/// [`CodeError`] for a malformed name or glob.
+pub fn symbols(worktree: &Worktree, query: &SymbolQuery<'_>) -> Result<Symbols, CodeError> {
+    let (paths, before) = match (&query.name, query.candidates) {
+        (NameMatch::Exact(name), _) => {
+            let search = NameQuery {
+                candidates: query.candidates,
+                filter: query.filter.clone(),
+                limits: query.limits,
+                ..NameQuery::new(name)
+            };
+            candidates(worktree, &search)?
+        }
+        (_, Candidates::Paths(paths)) => (paths.to_vec(), Cuts::default()),
+        _ => sources(worktree, &query.filter, query.limits.deadline)?,
+    };
+    let mut found = Symbols::default();
+    let parse_limits = ParseLimits {
+        // Only definitions are asked for, and no reference has this name.
+        only: Some(""),
+        ..ParseLimits::default()
+    };
+    let mut full = false;
+    let cuts = scan(worktree, &paths, &query.limits, &parse_limits, |path, scanned| {
+        let Some(parsed) = &scanned.parsed else {
+            return ControlFlow::Continue(());
+        };
+        found.parsed += 1;
+        let wanted = |kind| query.kinds.is_empty() || query.kinds.contains(&kind);
+        for definition in &parsed.definitions {
+            if wanted(definition.kind) && query.name.fits(&definition.name) {
+                if found.symbols.len() >= query.limits.max_results {
+                    full = true;
+                    return ControlFlow::Break(());
+                }
+                found
+                    .symbols
+                    .push(Symbol::new(path, &scanned.source, parsed, definition));
+            }
+        }
+        ControlFlow::Continue(())
+    });
+    found.cuts.extend(&before);
+    found.cuts.extend(&cuts);
+    if full {
+        found.cuts.add(Cut::Matches);
+    }
+    Ok(found)
+}

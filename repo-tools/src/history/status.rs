@@ -1,0 +1,192 @@
+//! What has changed since HEAD.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use gix::index::entry::{Flags, Mode, Stage};
+use serde::Serialize;
+
+use super::compare::{Disk, OnDisk, Side, differences, shown, tree};
+use super::{HistoryError, commit, open};
+use crate::cut::{Cut, Cuts};
+use crate::files::{FileFilter, files};
+use crate::path::RelPath;
+use crate::walk::{SkipCounts, WalkLimits};
+use crate::worktree::Worktree;
+
+/// Entries between two looks at the clock.
+const ENTRIES_PER_LOOK: usize = 256;
+
+/// What to look at.
+#[derive(Debug, Clone)]
+pub struct StatusQuery {
+    /// Which files.
+    pub filter: FileFilter,
+    /// Also files that git does not track.
+    pub untracked: bool,
+    /// So many files at most.
+    pub max_entries: usize,
+    /// When to give up.
+    pub deadline: Instant,
+}
+
+impl Default for StatusQuery {
+    fn default() -> Self {
+        Self {
+            filter: FileFilter::default(),
+            untracked: true,
+            max_entries: 1_000,
+            deadline: Instant::now() + Duration::from_secs(10),
+        }
+    }
+}
+
+/// What has changed. Renames are shown as what they are for git: a deletion and an addition.
+#[derive(Debug, Default, Serialize)]
+pub struct Status {
+    /// The branch; `None` on a detached HEAD.
+    pub branch: Option<String>,
+    /// The commit; `None` before the first.
+    pub head: Option<String>,
+    /// The changed files, by path.
+    pub entries: Vec<StatusEntry>,
+    /// Submodules, which are not looked into.
+    pub submodules: usize,
+    /// Files that a sparse checkout leaves out.
+    pub sparse: usize,
+    /// Changed files that are not shown, by reason.
+    pub skipped: SkipCounts,
+    /// Which bounds were reached.
+    pub cuts: Cuts,
+}
+
+/// A changed file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct StatusEntry {
+    /// The file.
+    pub path: RelPath,
+    /// Between HEAD and the index.
+    pub staged: Option<Change>,
+    /// Between the index and the worktree.
+    pub unstaged: Option<Change>,
+}
+
+/// How a file changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// It is new.
+    Added,
+    /// Another content or mode.
+    Modified,
+    /// It is gone.
+    Deleted,
+    /// A file became a symlink, or the like.
+    TypeChanged,
+    /// A merge left it unsettled.
+    Conflicted,
+    /// Git does not know it.
+    Untracked,
+}
+
+impl Change {
+    /// As in `git status --short`.
+    pub fn letter(self) -> char {
+        match self {
+            Self::Added => 'A',
+            Self::Modified => 'M',
+            Self::Deleted => 'D',
+            Self::TypeChanged => 'T',
+            Self::Conflicted => 'U',
+            Self::Untracked => '?',
+        }
+    }
+
+    pub(super) fn between(was: Option<Side>, is: Option<Side>) -> Self {
+        let kind = |mode: Mode| mode & Mode::from_bits_retain(0o170_000);
+        match (was, is) {
+            (None, _) => Self::Added,
+            (_, None) => Self::Deleted,
+            (Some((was, _)), Some((is, _))) if kind(was) != kind(is) => Self::TypeChanged,
+            _ => Self::Modified,
+        }
+    }
+}
+
+/// Compares HEAD, the index and the worktree.
+///
+/// # Errors
+/// [`HistoryError`] where the repository cannot be read.
+pub fn status(worktree: &Worktree, query: &StatusQuery) -> Result<Status, HistoryError> {
+    let repository = open(worktree)?;
+    let chosen = query.filter.compile(worktree.root())?;
+    let head = commit(&repository, None)?;
+    let index = repository.index_or_empty().map_err(HistoryError::git)?;
+    let mut status = Status {
+        branch: worktree.branch(),
+        head: head.as_ref().map(|commit| commit.id.to_string()),
+        ..Status::default()
+    };
+    let mut changed: BTreeMap<RelPath, (Option<Change>, Option<Change>)> = BTreeMap::new();
+    let wanted = |path: &gix::bstr::BStr, status: &mut Status| {
+        let path = shown(path, &mut status.skipped)?;
+        chosen.wants(&path.to_path_buf(), false).then_some(path)
+    };
+    let folded: Vec<_> = index.entries().iter().filter(|entry| entry.mode == Mode::DIR).collect();
+    for (path, was, is) in differences(&tree(&repository, head.as_ref())?, &index) {
+        let in_folded = folded.iter().any(|folder| path.starts_with(folder.path(&index)));
+        let unmerged = is.is_none() && index.entry_range(path.as_ref()).is_some();
+        let intended = index
+            .entry_by_path(path.as_ref())
+            .is_some_and(|entry| entry.flags.contains(Flags::INTENT_TO_ADD));
+        if in_folded || unmerged || intended {
+            continue;
+        }
+        if let Some(path) = wanted(path.as_ref(), &mut status) {
+            changed.entry(path).or_default().0 = Some(Change::between(was, is));
+        }
+    }
+    let disk = Disk::new(worktree, &repository, &index);
+    for (number, entry) in index.entries().iter().enumerate() {
+        if number.is_multiple_of(ENTRIES_PER_LOOK) && Instant::now() >= query.deadline {
+            status.cuts.add(Cut::Time);
+            break;
+        }
+        if entry.mode == Mode::COMMIT {
+            status.submodules += 1;
+        } else if entry.flags.contains(Flags::SKIP_WORKTREE) || entry.mode == Mode::DIR {
+            status.sparse += 1;
+        } else if let Some(path) = wanted(entry.path(&index), &mut status) {
+            let change = match disk.look(entry, &path) {
+                _ if entry.stage() != Stage::Unconflicted => Some(Change::Conflicted),
+                _ if entry.flags.contains(Flags::INTENT_TO_ADD) => Some(Change::Added),
+                OnDisk::Same | OnDisk::NotLooked => None,
+                OnDisk::Modified => Some(Change::Modified),
+                OnDisk::TypeChanged => Some(Change::TypeChanged),
+                OnDisk::Gone => Some(Change::Deleted),
+            };
+            if let Some(change) = change {
+                changed.entry(path).or_default().1 = Some(change);
+            }
+        }
+    }
+    if query.untracked {
+        let listed = files(worktree, &query.filter, WalkLimits::default().max_files, query.deadline)?;
+        if listed.late {
+            status.cuts.add(Cut::Time);
+        }
+        let unknown = listed
+            .paths
+            .into_iter()
+            .filter(|path| index.entry_range(path.as_str().into()).is_none());
+        for path in unknown {
+            changed.entry(path).or_default().1 = Some(Change::Untracked);
+        }
+    }
+    if changed.len() > query.max_entries {
+        status.cuts.add(Cut::Matches);
+    }
+    let entry = |(path, (staged, unstaged))| StatusEntry { path, staged, unstaged };
+    status.entries = changed.into_iter().take(query.max_entries).map(entry).collect();
+    Ok(status)
+}

@@ -1,0 +1,162 @@
+//! Some lines of a file.
+
+use serde::Serialize;
+
+use crate::cut::{Cut, Cuts, shorten};
+use crate::path::RelPath;
+use crate::read::{ReadError, read_text};
+use crate::worktree::Worktree;
+
+/// Larger files are not read, in bytes.
+const MAX_FILE_BYTES: u64 = 32 << 20;
+
+/// Which lines to read, and how much of them.
+#[derive(Debug, Clone, Copy)]
+pub struct LineRange {
+    /// The first line, counted from 1.
+    pub first: u32,
+    /// The last line; `u32::MAX` for the file's end.
+    pub last: u32,
+    /// So many lines at most.
+    pub max_lines: usize,
+    /// Longer lines are cut, in bytes.
+    pub max_line_bytes: usize,
+    /// All lines together, in bytes.
+    pub max_bytes: usize,
+}
+
+impl Default for LineRange {
+    /// The whole file, as far as a model or a person would want it in one piece.
+    fn default() -> Self {
+        Self {
+            first: 1,
+            last: u32::MAX,
+            max_lines: 2_000,
+            max_line_bytes: 2_000,
+            max_bytes: 1 << 18,
+        }
+    }
+}
+
+/// Lines of a file as it was when it was read.
+#[derive(Debug, Clone, Serialize)]
+pub struct Excerpt {
+    /// The file.
+    pub path: RelPath,
+    /// The blob id of the whole file, in hexadecimal.
+    pub blob: String,
+    /// The lines, without their endings.
+    pub lines: Vec<Line>,
+    /// How many lines the file has.
+    pub total_lines: usize,
+    /// Which bounds left something of the range out. [`Cut::Lines`]: the range goes on.
+    pub cuts: Cuts,
+}
+
+/// One line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Line {
+    /// Its number, counted from 1.
+    pub line: u32,
+    /// Its text.
+    pub text: String,
+    /// How many of its bytes are left out.
+    pub cut_bytes: usize,
+}
+
+/// Reads lines of a text file. A range beyond its end has no lines.
+///
+/// # Errors
+/// As [`read_text`].
+pub fn read_lines(worktree: &Worktree, path: &RelPath, range: &LineRange) -> Result<Excerpt, ReadError> {
+    let file = read_text(worktree, path, MAX_FILE_BYTES)?;
+    let mut excerpt = Excerpt {
+        path: path.clone(),
+        blob: file.blob.to_string(),
+        lines: Vec::new(),
+        total_lines: file.text.lines().count(),
+        cuts: Cuts::default(),
+    };
+    let wanted = file.text.lines().zip(1u32..);
+    let wanted = wanted.filter(|(_, number)| (range.first..=range.last).contains(number));
+    let mut bytes = 0;
+    for (text, line) in wanted {
+        let (kept, cut) = shorten(text, range.max_line_bytes);
+        if excerpt.lines.len() >= range.max_lines {
+            excerpt.cuts.add(Cut::Lines);
+            break;
+        }
+        bytes += kept.len() + 1;
+        if bytes > range.max_bytes {
+            excerpt.cuts.add(Cut::Bytes);
+            break;
+        }
+        if cut {
+            excerpt.cuts.add(Cut::Bytes);
+        }
+        excerpt.lines.push(Line {
+            line,
+            text: kept.to_owned(),
+            cut_bytes: text.len() - kept.len(),
+        });
+    }
+    Ok(excerpt)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Fixture;
+
+    #[test]
+    fn gives_the_lines_asked_for_and_says_what_it_left_out() {
+        let repo = Fixture::with(&[("a.txt", "\u{feff}one\r\ntwo\r\nthr\u{e9}e\r\nfour"), ("empty", "")]);
+        let read = |range| read_lines(&repo.worktree(), &RelPath::new("a.txt").unwrap(), &range).unwrap();
+        let texts = |excerpt: &Excerpt| -> Vec<(u32, String)> {
+            excerpt
+                .lines
+                .iter()
+                .map(|line| (line.line, line.text.clone()))
+                .collect()
+        };
+        let whole = read(LineRange::default());
+        assert_eq!(
+            (whole.total_lines, whole.lines.len(), whole.cuts.is_empty()),
+            (4, 4, true)
+        );
+        assert_eq!(texts(&whole)[0], (1, "one".to_owned()));
+        let middle = read(LineRange {
+            first: 2,
+            last: 3,
+            ..LineRange::default()
+        });
+        assert_eq!(texts(&middle), [(2, "two".to_owned()), (3, "thr\u{e9}e".to_owned())]);
+        assert!(middle.cuts.is_empty());
+        let few = read(LineRange {
+            max_lines: 1,
+            ..LineRange::default()
+        });
+        assert!(few.lines.len() == 1 && few.cuts.has(Cut::Lines));
+        let narrow = read(LineRange {
+            first: 3,
+            max_line_bytes: 4,
+            ..LineRange::default()
+        });
+        assert_eq!((narrow.lines[0].text.as_str(), narrow.lines[0].cut_bytes), ("thr", 3));
+        let small = read(LineRange {
+            max_bytes: 9,
+            ..LineRange::default()
+        });
+        assert!(small.lines.len() == 2 && small.cuts.has(Cut::Bytes));
+        assert!(
+            read(LineRange {
+                first: 9,
+                ..LineRange::default()
+            })
+            .lines
+            .is_empty()
+        );
+        let empty = read_lines(&repo.worktree(), &RelPath::new("empty").unwrap(), &LineRange::default()).unwrap();
+        assert_eq!((empty.total_lines, empty.lines.len()), (0, 0));
+    }
+}

@@ -1,0 +1,171 @@
+//! One directory.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+use serde::Serialize;
+
+use crate::cut::{Cut, Cuts};
+use crate::files::FileFilter;
+use crate::path::{PathError, RelPath};
+use crate::secret::is_secret;
+use crate::walk::builder;
+use crate::worktree::Worktree;
+
+/// What is in a directory.
+#[derive(Debug, Serialize)]
+pub struct Listing {
+    /// Directories first, each by name.
+    pub entries: Vec<ListEntry>,
+    /// Which bounds were reached.
+    pub cuts: Cuts,
+}
+
+/// One entry of a directory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ListEntry {
+    /// Its path from the root.
+    pub path: RelPath,
+    /// What it is.
+    pub kind: EntryKind,
+    /// Its size in bytes, for a file.
+    pub size: Option<u64>,
+}
+
+/// What an entry is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EntryKind {
+    /// A directory.
+    Directory,
+    /// A regular file.
+    File,
+    /// A symlink, which is not followed.
+    Symlink,
+}
+
+/// Why a directory was not listed.
+#[derive(Debug, thiserror::Error)]
+pub enum ListError {
+    /// It does not exist, or leads out of the worktree.
+    #[error(transparent)]
+    Path(#[from] PathError),
+    /// It is a file.
+    #[error("{path} is not a directory")]
+    NotADirectory {
+        /// What it is.
+        path: RelPath,
+    },
+}
+
+/// Lists a directory, or the root, without what git ignores, secrets and nested repositories.
+///
+/// # Errors
+/// [`ListError`] where there is no such directory.
+pub fn list(worktree: &Worktree, directory: Option<&RelPath>, max_entries: usize) -> Result<Listing, ListError> {
+    if let Some(path) = directory
+        && !worktree.resolve(path)?.is_dir()
+    {
+        return Err(ListError::NotADirectory { path: path.clone() });
+    }
+    let filter = FileFilter {
+        globs: Vec::new(),
+        under: directory.cloned().into_iter().collect(),
+    };
+    let nothing = |_| Listing {
+        entries: Vec::new(),
+        cuts: Cuts::default(),
+    };
+    let chosen = match filter.compile(worktree.root()) {
+        Ok(chosen) => chosen,
+        // There is no glob in it that could be wrong.
+        Err(error) => return Ok(nothing(error)),
+    };
+    let depth = 1 + directory.map_or(0, |path| path.as_str().split('/').count());
+    let nested = Arc::new(AtomicUsize::new(0));
+    let mut walk = builder(worktree.root(), nested, move |path, directory| {
+        chosen.wants(path, directory)
+    });
+    let mut listing = Listing {
+        entries: Vec::new(),
+        cuts: Cuts::default(),
+    };
+    for entry in walk
+        .max_depth(Some(depth))
+        .build()
+        .flatten()
+        .filter(|entry| entry.depth() == depth)
+    {
+        let path = entry.path().strip_prefix(worktree.root()).ok();
+        let Some(path) = path.and_then(RelPath::from_relative).filter(|path| !is_secret(path)) else {
+            continue;
+        };
+        let kind = match entry.file_type() {
+            Some(kind) if kind.is_dir() => EntryKind::Directory,
+            Some(kind) if kind.is_file() => EntryKind::File,
+            Some(kind) if kind.is_symlink() => EntryKind::Symlink,
+            _ => continue,
+        };
+        let size = entry.metadata().ok().filter(|_| kind == EntryKind::File);
+        listing.entries.push(ListEntry {
+            path,
+            kind,
+            size: size.map(|metadata| metadata.len()),
+        });
+    }
+    listing.entries.sort_by(|a, b| {
+        let files_last = |entry: &ListEntry| entry.kind != EntryKind::Directory;
+        (files_last(a), &a.path).cmp(&(files_last(b), &b.path))
+    });
+    if listing.entries.len() > max_entries {
+        listing.entries.truncate(max_entries);
+        listing.cuts.add(Cut::Matches);
+    }
+    Ok(listing)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Fixture;
+
+    #[test]
+    fn lists_one_directory() {
+        let repo = Fixture::with(&[
+            (".gitignore", "*.log\n"),
+            ("a/b/c.rs", "x"),
+            ("a/z.rs", "four"),
+            ("a/x.log", "x"),
+            ("a/.env", "x"),
+            ("b.txt", "x"),
+        ]);
+        let shown = |directory: Option<&str>| -> Vec<String> {
+            let path = directory.map(|path| RelPath::new(path).unwrap());
+            let listing = list(&repo.worktree(), path.as_ref(), 10).unwrap();
+            let line = |entry: &ListEntry| format!("{} {:?} {:?}", entry.path, entry.kind, entry.size);
+            listing.entries.iter().map(line).collect()
+        };
+        assert_eq!(
+            shown(None),
+            ["a Directory None", ".gitignore File Some(6)", "b.txt File Some(1)"]
+        );
+        assert_eq!(shown(Some("a")), ["a/b Directory None", "a/z.rs File Some(4)"]);
+        let fails = |path: &str| list(&repo.worktree(), Some(&RelPath::new(path).unwrap()), 10);
+        assert!(matches!(fails("b.txt"), Err(ListError::NotADirectory { .. })));
+        assert!(matches!(fails("gone"), Err(ListError::Path(_))));
+        assert!(list(&repo.worktree(), None, 1).unwrap().cuts.has(Cut::Matches));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn follows_no_symlink_out() {
+        let outside = tempfile::tempdir().unwrap();
+        std::fs::write(outside.path().join("x.txt"), "x").unwrap();
+        let repo = Fixture::with(&[("a.txt", "x")]);
+        std::os::unix::fs::symlink(outside.path(), repo.path("out")).unwrap();
+        let out = list(&repo.worktree(), Some(&RelPath::new("out").unwrap()), 10);
+        assert!(matches!(out, Err(ListError::Path(PathError::Outside { .. }))));
+        let top = list(&repo.worktree(), None, 10).unwrap();
+        assert_eq!(top.entries[1].kind, EntryKind::Symlink);
+    }
+}

@@ -1,0 +1,121 @@
+//! Work on many things at once, with results in order.
+//!
+//! Bounded searches have to be repeatable: the same question about the same tree has the same answer, also where a
+//! bound cuts it. So whatever thread is done first, results are taken in the order of the items, and the first bound
+//! that is reached there ends everything.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// More threads than this only wait for the disk.
+const MAX_THREADS: usize = 8;
+/// So many items are worth another thread.
+const ITEMS_PER_THREAD: usize = 16;
+
+/// How many threads a search over `items` things should have.
+pub(crate) fn threads(items: usize) -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    cores.min(MAX_THREADS).min(items.div_ceil(ITEMS_PER_THREAD)).max(1)
+}
+
+/// Calls `work` for each item on several threads, and `take` with each result in the order of the items until it
+/// breaks. `state` makes what a thread keeps between items.
+pub(crate) fn ordered<T: Sync, S, R: Send>(
+    items: &[T],
+    state: impl Fn() -> S + Sync,
+    work: impl Fn(&mut S, &T) -> R + Sync,
+    take: impl FnMut(&T, R) -> ControlFlow<()> + Send,
+) {
+    let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let collector = Mutex::new(Collector {
+        waiting: BTreeMap::new(),
+        taken: 0,
+        take,
+    });
+    let run = || {
+        let mut state = state();
+        while !stop.load(Ordering::Relaxed) {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(item) = items.get(index) else {
+                break;
+            };
+            let result = work(&mut state, item);
+            // A thread that panicked in `take` has unwound the scope already.
+            let Ok(mut collector) = collector.lock() else {
+                break;
+            };
+            if collector.add(items, index, result).is_break() {
+                stop.store(true, Ordering::Relaxed);
+            }
+        }
+    };
+    let others = threads(items.len()) - 1;
+    if others == 0 {
+        return run();
+    }
+    std::thread::scope(|scope| {
+        for _ in 0..others {
+            scope.spawn(run);
+        }
+        run();
+    });
+}
+
+struct Collector<R, F> {
+    /// Results whose turn has not come.
+    waiting: BTreeMap<usize, R>,
+    taken: usize,
+    take: F,
+}
+
+impl<R, F> Collector<R, F> {
+    fn add<T>(&mut self, items: &[T], index: usize, result: R) -> ControlFlow<()>
+    where
+        F: FnMut(&T, R) -> ControlFlow<()>,
+    {
+        self.waiting.insert(index, result);
+        while let Some(result) = self.waiting.remove(&self.taken) {
+            let Some(item) = items.get(self.taken) else {
+                break;
+            };
+            self.taken += 1;
+            if (self.take)(item, result).is_break() {
+                // Whatever comes later is not wanted.
+                self.taken = usize::MAX;
+                return ControlFlow::Break(());
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn takes_in_order_and_stops_where_it_is_told() {
+        let items: Vec<u32> = (0..1000).collect();
+        for end in [0, 1, 500, 999, 2000] {
+            let mut seen = Vec::new();
+            ordered(
+                &items,
+                || (),
+                |(), item| item * 2,
+                |item, double| {
+                    assert_eq!(double, item * 2);
+                    seen.push(*item);
+                    if *item == end {
+                        ControlFlow::Break(())
+                    } else {
+                        ControlFlow::Continue(())
+                    }
+                },
+            );
+            let expected: Vec<u32> = (0..=end.min(999)).collect();
+            assert_eq!(seen, expected);
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Definitions, references and imports of one source text, by tree-sitter.
+//!
+//! [`parse`] is the one way in; the index calls it for every blob of a repository, so it has to be fast: one iterative
+//! walk over the tree with a table from node kinds to what they mean (`table.rs`, filled from `spec/`), and no
+//! queries, which cost about as much as the parsing again. It is bounded in bytes and time, uses no stack for deep
+//! nesting, and takes what it can from broken code.
+//!
+//! ```
+//! use muninn_repo_tools::syntax::{Language, ParseLimits, parse};
+//!
+//! let parsed = parse(Language::Rust, "/// Adds.\nfn add(a: u8) -> u8 { a + one() }\n", &ParseLimits::default())?;
+//! let add = &parsed.definitions[0];
+//! assert_eq!((&*add.name, add.lines.first, add.lines.last), ("add", 1, 2));
+//! assert_eq!(&*parsed.references[0].name, "one");
+//! # Ok::<(), muninn_repo_tools::syntax::Unparsed>(())
+//! ```
+
+mod imports;
+mod language;
+mod limits;
+mod parsed;
+mod resolve;
+mod spec;
+mod table;
+mod use_tree;
+mod walk;
+
+#[cfg(test)]
+mod tests;
+
+use std::cell::RefCell;
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use tree_sitter::{ParseOptions, Parser, Tree};
+
+pub use language::Language;
+pub use limits::{ParseLimits, Unparsed};
+pub use parsed::{Definition, DefinitionKind, Import, Imported, Lines, Parsed, Reference, ReferenceKind};
+
+thread_local! {
+    /// A parser keeps its stacks between files, which is worth a few percent over a repository of small ones.
+    static PARSER: RefCell<Parser> = RefCell::new(Parser::new());
+}
+
+/// Takes a source text apart.
+///
+/// Broken code is no error: [`Parsed::broken`] says so, and what stands around the broken part is there.
+///
+/// # Errors
+/// [`Unparsed`] where a limit was reached before there was a tree.
+pub fn parse(language: Language, source: &str, limits: &ParseLimits) -> Result<Parsed, Unparsed> {
+    limits.admit(source)?;
+    let deadline = Instant::now() + limits.max_time;
+    let tree = PARSER.with(|parser| match parser.try_borrow_mut() {
+        Ok(mut parser) => tree_of(&mut parser, language, source, deadline),
+        // Never so today: nothing that runs while parsing parses.
+        Err(_) => tree_of(&mut Parser::new(), language, source, deadline),
+    })?;
+    Ok(walk::walk(table::of(language), &tree, source, limits, deadline))
+}
+
+fn tree_of(parser: &mut Parser, language: Language, source: &str, deadline: Instant) -> Result<Tree, Unparsed> {
+    parser
+        .set_language(&language.grammar())
+        .map_err(|_| Unparsed::Grammar { language })?;
+    let bytes = source.as_bytes();
+    let mut in_time = |_: &tree_sitter::ParseState| {
+        if Instant::now() >= deadline {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    };
+    let options = ParseOptions::new().progress_callback(&mut in_time);
+    let tree = parser.parse_with_options(&mut |at, _| bytes.get(at..).unwrap_or_default(), None, Some(options));
+    tree.ok_or_else(|| {
+        // Otherwise the next file would be taken for the rest of this one.
+        parser.reset();
+        Unparsed::Slow
+    })
+}
