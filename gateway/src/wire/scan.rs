@@ -12,7 +12,7 @@ use super::ParseError;
 /// An object's members in their order, each value a slice of the text that was parsed. Repeated keys are kept.
 ///
 /// Each look into a value scans it once more, so what is sure to be looked into is better split in the same pass: see
-/// [`Body`] and [`Element`].
+/// `Body` and [`Element`].
 #[derive(Debug, Default)]
 pub struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
