@@ -1,16 +1,18 @@
 //! Texts as vectors, near each other where they mean alike.
 //!
 //! Three makers stand behind one trait. [`StaticVectors`] is compiled in, needs no download and costs microseconds: a sum
-//! of trained word vectors. MiniLM is a small transformer, better and a thousand times slower, whose weights the user
+//! of trained word vectors. [`MiniLm`] is a small transformer, better and a thousand times slower, whose weights the user
 //! fetches once. The third asks a backend, and lives in the gateway, which alone knows HTTP.
 //!
 //! A weak embedder belongs in a fusion of scores, never of ranks: what it puts second may be nowhere near what it puts
 //! first, and only its scores say so.
 
+mod minilm;
 mod pieces;
 mod static_file;
 mod static_vectors;
 
+pub use minilm::{FILES as MINILM_FILES, MiniLm};
 pub use static_vectors::StaticVectors;
 
 use thiserror::Error;

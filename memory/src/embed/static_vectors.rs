@@ -120,7 +120,8 @@ mod tests {
     fn what_means_alike_is_nearer() {
         let vectors = StaticVectors::shipped().unwrap();
         let question = vectors.embed_one("where do we retry a request that failed");
-        let near = vectors.embed_one("fn send_with_backoff(client: &Client, attempts: u32) { sleep(delay); client.send() }");
+        let near =
+            vectors.embed_one("fn send_with_backoff(client: &Client, attempts: u32) { sleep(delay); client.send() }");
         let far = vectors.embed_one("def draw_histogram(axis, bins, color): axis.bar(bins, color=color)");
         assert!(dot(&question, &near) > dot(&question, &far) + 0.1);
     }
@@ -129,7 +130,12 @@ mod tests {
     fn the_id_names_the_content() {
         let vectors = StaticVectors::shipped().unwrap();
         assert!(vectors.id().starts_with("static-"), "{}", vectors.id());
-        assert!(vectors.id().bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte)));
+        assert!(
+            vectors
+                .id()
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte))
+        );
     }
 
     #[test]

@@ -13,8 +13,9 @@ const UNKNOWN_ID: u32 = 1 << 20;
 
 /// The reference over the pieces of a vocabulary, numbered alike.
 fn reference(vocabulary: &Vocabulary) -> Tokenizer {
-    let mut numbered: serde_json::Map<String, serde_json::Value> =
-        (0..vocabulary.len()).map(|at| (vocabulary.piece(at), at.into())).collect();
+    let mut numbered: serde_json::Map<String, serde_json::Value> = (0..vocabulary.len())
+        .map(|at| (vocabulary.piece(at), at.into()))
+        .collect();
     numbered.insert(UNKNOWN.to_owned(), UNKNOWN_ID.into());
     let described = serde_json::json!({
         "normalizer": {
@@ -48,7 +49,12 @@ fn cut_names(text: &str) -> String {
 
 fn expected(reference: &Tokenizer, text: &str) -> Vec<u32> {
     let encoding = reference.encode_fast(cut_names(text), false).unwrap();
-    encoding.get_ids().iter().copied().filter(|id| *id != UNKNOWN_ID).collect()
+    encoding
+        .get_ids()
+        .iter()
+        .copied()
+        .filter(|id| *id != UNKNOWN_ID)
+        .collect()
 }
 
 fn found(vocabulary: &Vocabulary, text: &str) -> Vec<u32> {
@@ -61,7 +67,11 @@ impl Vocabulary {
     fn piece(&self, at: usize) -> String {
         let letters = &self.letters[self.starts[at] as usize..self.starts[at + 1] as usize];
         let letters = std::str::from_utf8(letters).unwrap();
-        if self.continues[at] { format!("##{letters}") } else { letters.to_owned() }
+        if self.continues[at] {
+            format!("##{letters}")
+        } else {
+            letters.to_owned()
+        }
     }
 }
 
@@ -100,10 +110,30 @@ fn awkward_texts_are_cut_as_the_reference_cuts_them() {
     let reference = reference(&vocabulary);
     let long = "a".repeat(LONGEST_WORD) + " " + &"a".repeat(LONGEST_WORD + 1);
     let texts = [
-        "", "\0", "a\0b", "caf\u{e9} cafe\u{301} na\u{ef}ve", "\u{130}stanbul \u{131}", "K\u{212a} \u{fb01}le", "x\u{ad}y",
-        "\u{4e2d}a\u{6587}b", "\u{f900}x", "a\u{200b}b c\u{a0}d\u{85}e\u{2028}f", "\u{feff}bom", "don\u{2019}t \u{37e}end",
-        "\u{1d}a\u{b}b", "\u{fffd}a\u{fffd}", "e\u{301}\u{301}\u{301}", "\u{ac00}a", "URLs HTTPServer getHTTPOk aB1C2Dd", "\u{344}",
-        "_a__b-c.d", "1stItem2ndABCDef", "\u{1f600}x", "\u{903}a", "stra\u{df}e", &long,
+        "",
+        "\0",
+        "a\0b",
+        "caf\u{e9} cafe\u{301} na\u{ef}ve",
+        "\u{130}stanbul \u{131}",
+        "K\u{212a} \u{fb01}le",
+        "x\u{ad}y",
+        "\u{4e2d}a\u{6587}b",
+        "\u{f900}x",
+        "a\u{200b}b c\u{a0}d\u{85}e\u{2028}f",
+        "\u{feff}bom",
+        "don\u{2019}t \u{37e}end",
+        "\u{1d}a\u{b}b",
+        "\u{fffd}a\u{fffd}",
+        "e\u{301}\u{301}\u{301}",
+        "\u{ac00}a",
+        "URLs HTTPServer getHTTPOk aB1C2Dd",
+        "\u{344}",
+        "_a__b-c.d",
+        "1stItem2ndABCDef",
+        "\u{1f600}x",
+        "\u{903}a",
+        "stra\u{df}e",
+        &long,
     ];
     for text in texts {
         assert_eq!(found(&vocabulary, text), expected(&reference, text), "{text:?}");
@@ -113,7 +143,11 @@ fn awkward_texts_are_cut_as_the_reference_cuts_them() {
 #[test]
 fn names_are_cut_where_their_case_changes() {
     let vocabulary = shipped();
-    for (name, words) in [("parseHTTPHeader", "parse http header"), ("URLs", "urls"), ("HTTP2Server", "http2 server")] {
+    for (name, words) in [
+        ("parseHTTPHeader", "parse http header"),
+        ("URLs", "urls"),
+        ("HTTP2Server", "http2 server"),
+    ] {
         assert_eq!(found(&vocabulary, name), found(&vocabulary, words), "{name}");
     }
     assert_ne!(found(&vocabulary, "parseheader"), found(&vocabulary, "parse header"));
@@ -125,7 +159,10 @@ fn no_more_pieces_than_asked_for() {
     for most in [0, 1, 5, 100] {
         let mut pieces = Vec::new();
         vocabulary.pieces(&"tokenization ".repeat(50), most, &mut pieces);
-        assert_eq!(pieces.len(), most.min(found(&vocabulary, &"tokenization ".repeat(50)).len()));
+        assert_eq!(
+            pieces.len(),
+            most.min(found(&vocabulary, &"tokenization ".repeat(50)).len())
+        );
     }
 }
 
@@ -136,7 +173,10 @@ fn a_vocabulary_with_a_hole_or_a_double_is_refused() {
         assert!(Vocabulary::new(given.into_iter()).is_err(), "{pieces:?}");
     }
     let both = [b"a".as_slice(), b"##a"];
-    assert_eq!(found(&Vocabulary::new(both.into_iter()).unwrap(), "aaa a b"), [0, 1, 1, 0]);
+    assert_eq!(
+        found(&Vocabulary::new(both.into_iter()).unwrap(), "aaa a b"),
+        [0, 1, 1, 0]
+    );
 }
 
 proptest! {
