@@ -1,8 +1,7 @@
-"""Trains the student in three stages, and notes after each how well it finds held-out code by its comment.
+"""Trains the student in two stages, and notes after each how well it finds held-out code by its comment.
 
 1. Distil: each piece gets the teacher's vector for it alone, projected and weighted by how rare it is.
-2. Regress: the sum over a text's pieces is drawn to the teacher's vector of the whole text.
-3. Contrast: of a batch of pairs, a comment has to find its own code, and the code its comment. A part of each batch comes
+2. Contrast: of a batch of pairs, a comment has to find its own code, and the code its comment. A part of each batch comes
    from one package, where the wrong answers are the likely ones.
 """
 
@@ -49,43 +48,11 @@ class Held:
 
 
 def distilled(taught, bags, size, dimensions):
-    """The first stage's table, the projection, and the mean that it takes off."""
-    rows = torch.from_numpy(numpy.load(taught / "pieces.npy").astype(numpy.float32))
+    """The first stage's table."""
+    rows = torch.from_numpy(numpy.load(taught).astype(numpy.float32))
     counts = torch.from_numpy(numpy.bincount(bags.ids, minlength=size).astype(numpy.float32))
     projection, mean = student.components(rows, dimensions)
-    return (rows - mean) @ projection * student.zipf(counts)[:, None], projection
-
-
-def regress(table, taught, bags, args):
-    """The second stage."""
-    jobs = []
-    for part in ("query", "text"):
-        data = numpy.load(taught / f"{part}.npz")
-        jobs.append((bags[part], data["chosen"], torch.from_numpy(data["rows"].astype(numpy.float32))))
-    # The targets' own main directions, turned so that they meet the pieces' vectors as they are.
-    rows = torch.cat([target for _, _, target in jobs])
-    projection, mean = student.components(rows, table.shape[1])
-    projected = [(target - mean) @ projection for _, _, target in jobs]
-    now = torch.cat([student.embed(table.detach(), one, chosen) for one, chosen, _ in jobs])
-    left, _, right = torch.linalg.svd(now.T @ torch.cat(projected))
-    projected = [torch.nn.functional.normalize(target @ (left @ right).T, dim=1) for target in projected]
-    places = [(job, at) for job, target in enumerate(projected) for at in range(0, len(target) - 511, 512)]
-    generator = numpy.random.default_rng(SEED)
-    steps = args.regress_epochs * len(places)
-    optimizer = torch.optim.Adam([table], lr=0)
-    step = 0
-    for _ in range(args.regress_epochs):
-        orders = [generator.permutation(len(target)) for target in projected]
-        for place in generator.permutation(len(places)):
-            job, at = places[place]
-            chosen = orders[job][at:at + 512]
-            optimizer.param_groups[0]["lr"] = student.learning_rate(step, steps, args.regress_rate)
-            one, known, _ = jobs[job]
-            loss = 1 - (student.embed(table, one, known[chosen]) * projected[job][chosen]).sum(1).mean()
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            step += 1
+    return (rows - mean) @ projection * student.zipf(counts)[:, None]
 
 
 def batches(packages, size, together, generator):
@@ -100,7 +67,7 @@ def batches(packages, size, together, generator):
 
 
 def contrast(table, pairs, bags, held, args):
-    """The third stage."""
+    """The second stage."""
     packages = {}
     for at, pair in enumerate(pairs):
         packages.setdefault(pair["package"], []).append(at)
@@ -133,11 +100,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--corpus", type=pathlib.Path, required=True, help="the folder of train.jsonl and held.jsonl")
     parser.add_argument("--vocabulary", type=pathlib.Path, required=True)
-    parser.add_argument("--taught", type=pathlib.Path, required=True)
+    parser.add_argument("--taught", type=pathlib.Path, required=True, help="what teach.py wrote")
     parser.add_argument("--dimensions", type=int, default=256)
-    parser.add_argument("--regress-epochs", type=int, default=6)
-    parser.add_argument("--regress-rate", type=float, default=0.003)
-    parser.add_argument("--epochs", type=int, default=8)
+    parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--batch", type=int, default=1024)
     parser.add_argument("--together", type=int, default=128)
     parser.add_argument("--rate", type=float, default=0.003)
@@ -153,15 +118,10 @@ def main():
     pairs, queries, texts = load(args.corpus / "train.jsonl", made)
     bags = {"query": queries, "text": texts}
     held = Held(args.corpus / "held.jsonl", made)
-    first, _ = distilled(args.taught, texts, len(vocabulary), args.dimensions)
-    table = first.clone().requires_grad_(True)
+    table = distilled(args.taught, texts, len(vocabulary), args.dimensions).requires_grad_(True)
     save = lambda stage: numpy.save(args.out / f"{stage}.npy", table.detach().numpy())
     note("distil", table, held)
     save("distilled")
-    if args.regress_epochs:
-        regress(table, args.taught, bags, args)
-        note("regress", table, held)
-        save("regressed")
     contrast(table, pairs, bags, held, args)
     save("trained")
 

@@ -156,7 +156,8 @@ impl Vocabulary {
     }
 
     /// How many pieces there are.
-    pub(super) fn len(&self) -> usize {
+    #[cfg(test)]
+    fn len(&self) -> usize {
         self.continues.len()
     }
 }

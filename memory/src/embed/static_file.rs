@@ -46,7 +46,7 @@ impl StaticFile {
             return Err(unusable("it begins with other bytes"));
         }
         let (dimensions, count) = (reader.number()?, reader.number()?);
-        if dimensions == 0 || dimensions % 2 != 0 || dimensions > 1 << 14 || count > usize::from(u16::MAX) {
+        if dimensions == 0 || !dimensions.is_multiple_of(2) || dimensions > 1 << 14 || count > usize::from(u16::MAX) {
             return Err(unusable(&format!("{count} rows of {dimensions} numbers")));
         }
         let length = usize::from(reader.take(1)?[0]);

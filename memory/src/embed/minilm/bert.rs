@@ -47,7 +47,7 @@ struct Layer {
 impl Bert {
     pub(super) fn load(config: &Config, weights: &VarBuilder) -> Result<Bert> {
         let size = config.hidden_size;
-        if config.num_attention_heads == 0 || size % config.num_attention_heads != 0 {
+        if !size.is_multiple_of(config.num_attention_heads) {
             candle_core::bail!("{size} numbers do not divide into {} heads", config.num_attention_heads);
         }
         let own = weights.pp("embeddings");

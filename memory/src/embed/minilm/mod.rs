@@ -6,7 +6,7 @@
 
 mod bert;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use candle_core::{D, DType, Device, Tensor};
 use candle_nn::VarBuilder;
@@ -141,7 +141,7 @@ fn read(path: &Path) -> Result<Vec<u8>, LoadError> {
     })
 }
 
-fn unusable(path: &PathBuf, reason: impl ToString) -> LoadError {
+fn unusable(path: &Path, reason: impl ToString) -> LoadError {
     LoadError::Unusable {
         what: path.display().to_string(),
         reason: reason.to_string(),
