@@ -26,6 +26,7 @@ pub mod cli;
 pub mod config;
 pub mod inject;
 pub mod metrics;
+pub mod model;
 pub mod server;
 pub mod session;
 pub mod store;

@@ -18,6 +18,7 @@
 //! ```
 
 pub mod cache;
+pub mod embed;
 pub mod knowledge;
 pub mod lexical;
 pub mod markdown;

@@ -9,6 +9,7 @@ mod circuits;
 mod credentials;
 mod direct;
 mod discovery;
+mod embeddings;
 mod models;
 mod pattern;
 mod probe;
@@ -29,11 +30,13 @@ pub use circuit::{Circuit, CircuitState, Permit, Refused};
 pub use circuits::{CircuitReport, Circuits};
 pub use credentials::{apply_credentials, client_credential_vendor};
 pub use discovery::Discovery;
+pub use embeddings::RemoteEmbedder;
 pub use models::{list_models, render_models};
 pub(crate) use pattern::captures;
 pub use probe::{Probe, Spoken, probe_formats};
 pub use routing::{Allowed, Router};
 pub use target::{Candidate, NoRoute, Target};
+pub(crate) use transport::innermost;
 pub use transport::{Fault, Outgoing, SendError, Transport};
 
 /// The name of the built-in model that answers with the pack itself.

@@ -246,7 +246,7 @@ pub(super) fn is_loopback(host: &str) -> bool {
 }
 
 /// The innermost cause that says something, without the URL, which may hold more than a log should.
-pub(super) fn innermost(error: &dyn std::error::Error) -> String {
+pub(crate) fn innermost(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     while let Some(inner) = cause.source() {
         cause = inner;

@@ -10,6 +10,7 @@ mod explore;
 mod index;
 mod init;
 mod key;
+mod model;
 mod output;
 mod progress;
 mod run;
@@ -82,6 +83,8 @@ enum Command {
     Doctor(doctor::Doctor),
     /// Look at the configuration
     Config(config::ConfigCommand),
+    /// Fetch the better embedding model, and look at what is there
+    Model(model::ModelCommand),
     /// Make access keys, for a gateway that others use too
     Key(key::KeyCommand),
 }
@@ -117,6 +120,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Status(command) => command.run(&common),
         Command::Doctor(command) => command.run(&common),
         Command::Config(command) => command.run(&common),
+        Command::Model(command) => command.run(&common),
         Command::Key(command) => command.run(&common),
     };
     match done {

@@ -14,6 +14,11 @@ pub const ROOT: &str = "MUNINN_ROOT";
 pub const STATE_DIR: &str = "MUNINN_STATE_DIR";
 /// Where indexes of repositories without `.muninn/` live; default `muninn` in the user's cache directory.
 pub const CACHE_DIR: &str = "MUNINN_CACHE_DIR";
+/// The package index that models are fetched from, its address under which each package has a page; see also
+/// [`PIP_INDEX_URL`].
+pub const PACKAGE_INDEX: &str = "MUNINN_PACKAGE_INDEX";
+/// pip's own variable for the same, which a company's machines often have set.
+pub const PIP_INDEX_URL: &str = "PIP_INDEX_URL";
 /// The log filter, in the syntax of `tracing_subscriber::EnvFilter`; default `info`.
 pub const LOG: &str = "MUNINN_LOG";
 /// `0` or `false`: do not look for model servers on loopback.

@@ -62,6 +62,14 @@ pub fn cache_dir() -> Result<PathBuf, ConfigError> {
     }
 }
 
+/// The directory of models that were fetched, one folder each.
+///
+/// # Errors
+/// [`ConfigError::NoHome`] where neither a variable nor a home directory says where.
+pub fn models_dir() -> Result<PathBuf, ConfigError> {
+    Ok(cache_dir()?.join("models"))
+}
+
 /// Whether `muninn init` has been run here: its configuration and its ignore file are there, and neither `.muninn` nor
 /// its cache is a link that leads elsewhere.
 #[must_use]

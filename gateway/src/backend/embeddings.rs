@@ -1,0 +1,213 @@
+//! A backend's `/v1/embeddings` as an embedder.
+//!
+//! The trait blocks, because what embeds runs on blocking threads, and the transport is asynchronous. Between them stands
+//! one thread with a runtime of its own: a caller hands its texts over and waits, so that it does not matter where it is
+//! called from, and connections are kept. Never on the path of a request: a model call costs what it costs.
+
+use std::sync::mpsc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Method};
+use muninn_memory::embed::{EmbedError, Embedder, normalise};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{Backend, Outgoing, Transport, apply_credentials};
+use crate::wire::{WireFormat, failure};
+
+const PATH: &str = "/v1/embeddings";
+const CONNECT: Duration = Duration::from_secs(10);
+/// For one batch, its answer included. A batch of long texts takes a model on a processor some seconds.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// Texts in a request: enough to keep a server busy, few enough for the limits of all of them.
+const BATCH: usize = 64;
+/// Far above what a batch of the widest vectors takes as text.
+const LARGEST_ANSWER: usize = 64 << 20;
+
+/// Embeds by asking a backend. Texts are sent to that backend and nowhere else.
+pub struct RemoteEmbedder {
+    id: String,
+    dimensions: usize,
+    jobs: mpsc::Sender<Job>,
+}
+
+/// Texts that somebody waits for.
+struct Job {
+    texts: Vec<String>,
+    answer: mpsc::SyncSender<Result<Vec<Vec<f32>>, EmbedError>>,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    data: Vec<Row>,
+}
+
+#[derive(Deserialize)]
+struct Row {
+    index: usize,
+    embedding: Vec<f32>,
+}
+
+impl RemoteEmbedder {
+    /// Asks the backend to embed a word, which tells how many numbers its vectors have. `model` is the name under which
+    /// the backend knows it.
+    ///
+    /// The id holds the model's name and a hash of it and the backend's address. Whether the backend still means the
+    /// same model by that name cannot be known.
+    ///
+    /// # Errors
+    /// [`EmbedError`] where it does not answer, or not with a vector.
+    pub fn connect(backend: Backend, model: &str) -> Result<RemoteEmbedder, EmbedError> {
+        let id = id_of(&backend.url, model);
+        let (jobs, queue) = mpsc::channel();
+        let asker = Asker {
+            id: id.clone(),
+            model: model.to_owned(),
+            backend,
+        };
+        std::thread::Builder::new()
+            .name("embeddings".to_owned())
+            .spawn(move || asker.serve(&queue))
+            .map_err(|error| failed(&id, error))?;
+        let mut made = RemoteEmbedder {
+            id,
+            dimensions: 0,
+            jobs,
+        };
+        made.dimensions = made.ask(vec!["dimensions".to_owned()])?.first().map_or(0, Vec::len);
+        if made.dimensions == 0 {
+            return Err(failed(&made.id, "its vectors are empty"));
+        }
+        Ok(made)
+    }
+
+    fn ask(&self, texts: Vec<String>) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let (answer, answered) = mpsc::sync_channel(1);
+        let stopped = |_| failed(&self.id, "its thread has stopped");
+        let handed = self.jobs.send(Job { texts, answer });
+        handed.map_err(|_| failed(&self.id, "its thread has stopped"))?;
+        answered.recv().map_err(stopped)?
+    }
+}
+
+impl Embedder for RemoteEmbedder {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn dimensions(&self) -> usize {
+        self.dimensions
+    }
+
+    /// Texts without a word get the zero vector and are not sent: servers refuse a whole batch for an empty one.
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let mut vectors = vec![vec![0.0; self.dimensions]; texts.len()];
+        let told: Vec<usize> = (0..texts.len()).filter(|at| !texts[*at].trim().is_empty()).collect();
+        for batch in told.chunks(BATCH) {
+            let rows = self.ask(batch.iter().map(|at| texts[*at].to_owned()).collect())?;
+            for (at, row) in batch.iter().zip(rows) {
+                if row.len() != self.dimensions {
+                    return Err(EmbedError::Shape {
+                        embedder: self.id.clone(),
+                        expected: format!("{} numbers", self.dimensions),
+                        found: format!("{} numbers", row.len()),
+                    });
+                }
+                vectors[*at] = row;
+            }
+        }
+        Ok(vectors)
+    }
+}
+
+/// What lives on the thread.
+struct Asker {
+    id: String,
+    model: String,
+    backend: Backend,
+}
+
+impl Asker {
+    /// Answers jobs until the last embedder that could send one is gone.
+    fn serve(&self, queue: &mpsc::Receiver<Job>) {
+        let ready = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let ready = ready
+            .map_err(|error| error.to_string())
+            .and_then(|runtime| Ok((Transport::new(CONNECT).map_err(|error| error.to_string())?, runtime)));
+        for Job { texts, answer } in queue {
+            let result = match &ready {
+                Ok((transport, runtime)) => runtime.block_on(async {
+                    let asked = tokio::time::timeout(PATIENCE, self.ask(transport, &texts)).await;
+                    asked
+                        .unwrap_or_else(|_| Err(failed(&self.id, format!("no answer within {} s", PATIENCE.as_secs()))))
+                }),
+                Err(error) => Err(failed(&self.id, error)),
+            };
+            let _caller_left = answer.send(result);
+        }
+    }
+
+    async fn ask(&self, transport: &Transport, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let mut headers = HeaderMap::new();
+        headers.insert("content-type", HeaderValue::from_static("application/json"));
+        apply_credentials(&mut headers, &self.backend, WireFormat::Chat);
+        let body = json!({"model": self.model, "input": texts, "encoding_format": "float"});
+        let request = Outgoing {
+            method: Method::POST,
+            path: PATH.to_owned(),
+            headers,
+            body: Bytes::from(body.to_string()),
+        };
+        let sent = transport.send(&self.backend, request).await;
+        let answer = sent.map_err(|error| failed(&self.id, error))?;
+        let status = answer.status();
+        let body = axum::body::to_bytes(answer.into_body(), LARGEST_ANSWER).await;
+        let body = body.map_err(|error| failed(&self.id, error))?;
+        if !status.is_success() {
+            let told = failure::read(status, &String::from_utf8_lossy(&body));
+            return Err(failed(&self.id, told.message));
+        }
+        let answer: Answer = serde_json::from_slice(&body).map_err(|error| failed(&self.id, error))?;
+        rows_of(answer, texts.len()).map_err(|found| EmbedError::Shape {
+            embedder: self.id.clone(),
+            expected: format!("a vector for each of {} texts", texts.len()),
+            found,
+        })
+    }
+}
+
+/// The vectors in the order of the texts, whatever order they came in, each normalised. What is wrong, otherwise.
+fn rows_of(answer: Answer, count: usize) -> Result<Vec<Vec<f32>>, String> {
+    let given = answer.data.len();
+    let mut rows: Vec<Option<Vec<f32>>> = vec![None; count];
+    for mut row in answer.data {
+        normalise(&mut row.embedding);
+        let place = rows.get_mut(row.index).filter(|place| place.is_none());
+        *place.ok_or_else(|| format!("a vector for text {}", row.index))? = Some(row.embedding);
+    }
+    rows.into_iter()
+        .collect::<Option<_>>()
+        .ok_or_else(|| format!("{given} vectors"))
+}
+
+/// A name out of letters, digits and `-._`, and a hash for what that leaves out.
+fn id_of(url: &str, model: &str) -> String {
+    let plain = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'_' => char::from(byte),
+        _ => '-',
+    };
+    let name: String = model.bytes().take(40).map(plain).collect();
+    let hash = blake3::hash(format!("{url}\n{model}").as_bytes()).to_hex();
+    format!("remote-{name}-{}", &hash[..8])
+}
+
+fn failed(id: &str, reason: impl ToString) -> EmbedError {
+    EmbedError::Failed {
+        embedder: id.to_owned(),
+        reason: reason.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

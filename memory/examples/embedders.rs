@@ -1,0 +1,161 @@
+//! Which embedder finds code by its comment, alone and beside BM25: the table of `memory/training/README.md`.
+//!
+//! `cargo run --release -p muninn-memory --example embedders -- held.jsonl [NAME=VECTORS.bin | NAME=MINILM_DIR/]...`
+//!
+//! Every question is the first paragraph of a documentation comment, the right answer the code that it stood on, without
+//! it. Wrong answers are all others (the pool), or those of the same package. MRR@10, ties counted against the embedder.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a table on stdout is what it is for"
+)]
+
+use std::collections::{BTreeMap, HashSet};
+use std::error::Error;
+use std::path::Path;
+use std::time::Instant;
+
+use muninn_memory::embed::{Embedder, MiniLm, StaticVectors};
+use muninn_memory::lexical::{Bm25, Tokenizer, counted};
+use serde::Deserialize;
+
+/// Pairs that a package gives at most, so that none is most of the pool.
+const MOST_PER_PACKAGE: usize = 300;
+/// A smaller package is in the pool, but says little by itself.
+const FEWEST_ALONE: usize = 100;
+const RANKS: usize = 10;
+
+#[derive(Deserialize)]
+struct Pair {
+    package: String,
+    kind: String,
+    query: String,
+    text: String,
+}
+
+/// Scores of every candidate, for every question.
+type Scores = Vec<Vec<f32>>;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let file = arguments.next().ok_or("name the file of held-out pairs")?;
+    let pairs = chosen(&std::fs::read_to_string(&file)?)?;
+    let mut packages: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (at, pair) in pairs.iter().enumerate() {
+        packages.entry(&pair.package).or_default().push(at);
+    }
+    let everything: Vec<usize> = (0..pairs.len()).collect();
+    let groups: Vec<Vec<usize>> = packages.into_values().filter(|own| own.len() >= FEWEST_ALONE).collect();
+    eprintln!("{} pairs, {} packages by themselves", pairs.len(), groups.len());
+    println!(
+        "| | pool of {} | with BM25 | by package | with BM25 | texts/s | load ms |",
+        pairs.len()
+    );
+    println!("|---|---|---|---|---|---|---|");
+    let measure = |scores: &dyn Fn(&[usize]) -> Scores| {
+        let pool = reciprocal_rank(&scores(&everything));
+        let alone: f64 = groups.iter().map(|group| reciprocal_rank(&scores(group))).sum();
+        (pool, alone / groups.len() as f64)
+    };
+    let (pool, alone) = measure(&|group| lexical(&pairs, group));
+    println!("| BM25 | {pool:.3} | | {alone:.3} | | | |");
+    for argument in arguments {
+        let (name, path) = argument.split_once('=').ok_or("write NAME=PATH")?;
+        let start = Instant::now();
+        let maker = open(Path::new(path))?;
+        let load = start.elapsed().as_secs_f64() * 1000.0;
+        let start = Instant::now();
+        let queries = maker.embed(&pairs.iter().map(|pair| pair.query.as_str()).collect::<Vec<_>>())?;
+        let texts = maker.embed(&pairs.iter().map(|pair| pair.text.as_str()).collect::<Vec<_>>())?;
+        let speed = 2.0 * pairs.len() as f64 / start.elapsed().as_secs_f64();
+        let dense = |group: &[usize]| cosines(&queries, &texts, group);
+        let (pool, alone) = measure(&dense);
+        let (fused_pool, fused_alone) = measure(&|group| fused(dense(group), lexical(&pairs, group)));
+        println!("| {name} | {pool:.3} | {fused_pool:.3} | {alone:.3} | {fused_alone:.3} | {speed:.0} | {load:.1} |");
+    }
+    Ok(())
+}
+
+fn open(path: &Path) -> Result<Box<dyn Embedder>, Box<dyn Error>> {
+    Ok(if path.is_dir() {
+        Box::new(MiniLm::open(path)?)
+    } else if path.as_os_str() == "shipped" {
+        Box::new(StaticVectors::shipped()?)
+    } else {
+        Box::new(StaticVectors::open(path)?)
+    })
+}
+
+/// The documented definitions of a file of pairs, at most so many of a package: those whose texts hash lowest, which is
+/// a sample that nobody chose and everybody gets.
+fn chosen(lines: &str) -> Result<Vec<Pair>, Box<dyn Error>> {
+    let mut packages: BTreeMap<String, Vec<Pair>> = BTreeMap::new();
+    for line in lines.lines() {
+        let pair: Pair = serde_json::from_str(line)?;
+        if pair.kind == "doc" {
+            packages.entry(pair.package.clone()).or_default().push(pair);
+        }
+    }
+    let mut all = Vec::new();
+    for mut own in packages.into_values() {
+        own.sort_by_key(|pair| *blake3::hash(pair.text.as_bytes()).as_bytes());
+        own.truncate(MOST_PER_PACKAGE);
+        all.append(&mut own);
+    }
+    Ok(all)
+}
+
+fn lexical(pairs: &[Pair], group: &[usize]) -> Scores {
+    let mut tokenizer = Tokenizer::new();
+    let mut index = Bm25::default();
+    for at in group {
+        let terms = counted(&mut tokenizer, &pairs[*at].text);
+        index.add(terms.iter().map(|(term, count)| (term.as_str(), *count)));
+    }
+    let scores_of = |at: &usize| {
+        let mut seen = HashSet::new();
+        let mut terms = counted(&mut tokenizer, &pairs[*at].query);
+        terms.retain(|(term, _)| seen.insert(term.clone()));
+        let mut scores = vec![0.0; group.len()];
+        for (doc, score) in index.search(terms.iter().map(|(term, _)| (term.as_str(), 1.0))) {
+            scores[doc.0 as usize] = score;
+        }
+        scores
+    };
+    group.iter().map(scores_of).collect()
+}
+
+fn cosines(queries: &[Vec<f32>], texts: &[Vec<f32>], group: &[usize]) -> Scores {
+    let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum();
+    let row = |query: &usize| group.iter().map(|text| dot(&queries[*query], &texts[*text])).collect();
+    group.iter().map(row).collect()
+}
+
+/// The sum of both kinds of scores, each brought to mean 0 and spread 1 over the candidates of a question.
+fn fused(mut one: Scores, mut other: Scores) -> Scores {
+    for (row, more) in one.iter_mut().zip(&mut other) {
+        standardise(row);
+        standardise(more);
+        row.iter_mut().zip(more).for_each(|(score, more)| *score += *more);
+    }
+    one
+}
+
+fn standardise(scores: &mut [f32]) {
+    let count = scores.len() as f32;
+    let mean = scores.iter().sum::<f32>() / count;
+    let spread = (scores.iter().map(|score| (score - mean).powi(2)).sum::<f32>() / count).sqrt();
+    scores
+        .iter_mut()
+        .for_each(|score| *score = (*score - mean) / spread.max(1e-9));
+}
+
+/// MRR@10 where question `i` wants candidate `i`.
+fn reciprocal_rank(scores: &Scores) -> f64 {
+    let value = |(own, row): (usize, &Vec<f32>)| {
+        let rank = row.iter().filter(|score| **score >= row[own]).count();
+        if rank <= RANKS { 1.0 / rank as f64 } else { 0.0 }
+    };
+    scores.iter().enumerate().map(value).sum::<f64>() / scores.len() as f64
+}

@@ -1,0 +1,153 @@
+//! The default embedder: trained word vectors, summed.
+//!
+//! No network runs at the time of a question: all that MiniLM could teach about single words, and about which words of
+//! code meet which words of prose, was put into one vector a piece beforehand (`memory/training/`). That loses word order
+//! and gains four orders of magnitude. It knows English and code; words of other scripts are left out.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use super::static_file::StaticFile;
+use super::{EmbedError, Embedder, LoadError, normalise};
+
+/// What was trained for this repository, 4 bits a number.
+static SHIPPED: &[u8] = include_bytes!("static.bin");
+
+/// Pieces of a text that count; the rest is not read. The vectors were trained on no more, and it bounds what a huge text
+/// costs.
+const MOST_PIECES: usize = 512;
+
+/// Static vectors: see the module. Vectors are 4-bit codes in memory as in the file, and decoded when a text has them.
+pub struct StaticVectors {
+    file: StaticFile,
+}
+
+impl StaticVectors {
+    /// The vectors that are compiled in. Takes a millisecond: keep what it returns.
+    ///
+    /// # Errors
+    /// [`LoadError::Unusable`], if the file in the repository were damaged; a test sees to it that it is not.
+    pub fn shipped() -> Result<StaticVectors, LoadError> {
+        Ok(StaticVectors {
+            file: StaticFile::new(Cow::Borrowed(SHIPPED))?,
+        })
+    }
+
+    /// Vectors in a file of the same format, for comparing trainings.
+    ///
+    /// # Errors
+    /// [`LoadError`] where it cannot be read, or is none.
+    pub fn open(path: &Path) -> Result<StaticVectors, LoadError> {
+        let bytes = std::fs::read(path).map_err(|source| LoadError::Read {
+            path: path.to_owned(),
+            source,
+        })?;
+        Ok(StaticVectors {
+            file: StaticFile::new(Cow::Owned(bytes))?,
+        })
+    }
+
+    /// One text's vector: zero where no word is known.
+    pub fn embed_one(&self, text: &str) -> Vec<f32> {
+        let mut vector = vec![0.0; self.file.dimensions];
+        let mut pieces = Vec::with_capacity(64);
+        self.file.vocabulary.pieces(text, MOST_PIECES, &mut pieces);
+        pieces.sort_unstable();
+        for same in pieces.chunk_by(|a, b| a == b) {
+            self.file.add(same[0], weight_of(same.len()), &mut vector);
+        }
+        normalise(&mut vector);
+        vector
+    }
+}
+
+/// How much a piece counts that stands in a text so many times: code repeats its names, and the tenth says no more than
+/// the third.
+#[expect(clippy::cast_precision_loss, reason = "at most MOST_PIECES")]
+fn weight_of(count: usize) -> f32 {
+    if count == 1 { 1.0 } else { 1.0 + (count as f32).ln() }
+}
+
+impl Embedder for StaticVectors {
+    fn id(&self) -> &str {
+        &self.file.id
+    }
+
+    fn dimensions(&self) -> usize {
+        self.file.dimensions
+    }
+
+    /// Never fails; tens of thousands of short texts a second.
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        Ok(texts.iter().map(|text| self.embed_one(text)).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl StaticVectors {
+        pub(in crate::embed) fn into_vocabulary(self) -> crate::embed::pieces::Vocabulary {
+            self.file.vocabulary
+        }
+    }
+
+    fn dot(a: &[f32], b: &[f32]) -> f32 {
+        a.iter().zip(b).map(|(a, b)| a * b).sum()
+    }
+
+    #[test]
+    fn any_text_has_a_unit_vector_or_none() {
+        let vectors = StaticVectors::shipped().unwrap();
+        let huge = "fn parse_header(input: &str) -> Header { ".repeat(100_000);
+        for (text, length) in [
+            ("how is the request parsed", 1.0),
+            ("parseHTTPHeader", 1.0),
+            (huge.as_str(), 1.0),
+            ("x\0y", 1.0),
+            ("", 0.0),
+            ("\0 \u{4e2d} ... \u{1f600}", 0.0),
+        ] {
+            let vector = vectors.embed_one(text);
+            assert_eq!(vector.len(), vectors.dimensions());
+            let found = dot(&vector, &vector).sqrt();
+            assert!((found - length).abs() < 1e-5, "{found} for {:?}", text.get(..20));
+        }
+    }
+
+    #[test]
+    fn what_means_alike_is_nearer() {
+        let vectors = StaticVectors::shipped().unwrap();
+        let question = vectors.embed_one("where do we retry a request that failed");
+        let near =
+            vectors.embed_one("fn send_with_backoff(client: &Client, attempts: u32) { sleep(delay); client.send() }");
+        let far = vectors.embed_one("def draw_histogram(axis, bins, color): axis.bar(bins, color=color)");
+        assert!(dot(&question, &near) > dot(&question, &far) + 0.1);
+    }
+
+    #[test]
+    fn the_id_names_the_content() {
+        let vectors = StaticVectors::shipped().unwrap();
+        assert!(vectors.id().starts_with("static-"), "{}", vectors.id());
+        assert!(
+            vectors
+                .id()
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte))
+        );
+    }
+
+    #[test]
+    fn a_damaged_file_is_refused_wherever_it_ends() {
+        let whole = SHIPPED.len();
+        let cuts = (0..400).chain((0..64).map(|at| whole / 64 * at)).chain([whole - 1]);
+        for cut in cuts {
+            assert!(StaticFile::new(Cow::Borrowed(&SHIPPED[..cut])).is_err(), "{cut}");
+        }
+        let longer = [SHIPPED, b"x"].concat();
+        assert!(StaticFile::new(Cow::Owned(longer)).is_err());
+        let directory = tempfile::tempdir().unwrap();
+        assert!(StaticVectors::open(&directory.path().join("none")).is_err());
+    }
+}
