@@ -132,8 +132,9 @@ fn architecture_names_only_what_is_there() {
     }
 }
 
-/// Packages in the lock file, our own included. Each one is code that somebody has to trust; raise it knowingly.
-const MOST_PACKAGES: usize = 371;
+/// Packages in the lock file, our own included. Each one is code that somebody has to trust; raise it knowingly. The last
+/// were the grammars of twelve languages (21), and what runs the larger embedder (candle and its tokenizer, 69).
+const MOST_PACKAGES: usize = 440;
 
 #[test]
 fn dependencies_stay_few() {
