@@ -42,6 +42,6 @@ pub mod stand;
 pub mod stats;
 pub mod streams;
 pub mod subject;
-pub mod trees;
 pub mod syntax;
+pub mod trees;
 pub mod upstream;

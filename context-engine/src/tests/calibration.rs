@@ -185,7 +185,9 @@ fn a_measurement_sees_what_the_threshold_holds_back() {
 fn each_list_has_a_say_in_the_ranking() {
     let repo = Repo::service();
     let engine = repo.ready();
-    let question = "which test in src/http/retry.rs covers `apply`, and does the ledger router book it";
+    let question = "which test in src/http/retry.rs covers `apply`, and does the ledger router book it\n\n\
+        Customers were charged twice yesterday, the dashboard went red, alerts paged somebody at night, and the queue \
+        grew until memory ran out on three machines.";
     let scores = |lists| {
         let ranking = engine.rank(question, Tuning { lists, decide: true }, 20);
         ranking
