@@ -37,6 +37,8 @@ pub(super) struct Abilities {
     pub one_of_both: bool,
     /// Whether it takes the effort `xhigh`.
     xhigh: bool,
+    /// Whether it takes the schemas that other vendors call strict.
+    pub strict: bool,
 }
 
 impl Abilities {
@@ -47,6 +49,7 @@ impl Abilities {
                 sampling: true,
                 one_of_both: false,
                 xhigh: false,
+                strict: true,
             };
         };
         let newest = (u32::MAX, 0);
@@ -61,6 +64,7 @@ impl Abilities {
             sampling: version < (4, 7),
             one_of_both: true,
             xhigh: version >= (4, 7),
+            strict: false,
         }
     }
 }

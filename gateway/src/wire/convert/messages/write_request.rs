@@ -82,7 +82,7 @@ pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropp
         request.sampling.max_tokens.and_then(count),
         standing(&messages),
     );
-    let (mut tools, tool_choice) = tools(request, &messages, dropped);
+    let (mut tools, tool_choice) = tools(request, &messages, abilities, dropped);
     markers::settle(&mut tools, &mut system, &mut messages, request.cache_key.is_some());
     let sampling = sampling(&request.sampling, abilities, &plan, dropped);
     let body = Body {

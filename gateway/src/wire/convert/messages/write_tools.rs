@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::super::request::{Dropped, Request, Tool, ToolChoice};
+use super::abilities::Abilities;
 use super::blocks::{Block, Marker, Turn};
 use super::tool_name;
 use crate::wire::Members;
@@ -20,6 +21,8 @@ pub(super) struct Function<'r> {
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<&'r str>,
     input_schema: Cow<'r, RawValue>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    strict: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_control: Marker<'r>,
 }
@@ -38,12 +41,17 @@ pub(super) struct Choice<'r> {
 pub(super) fn tools<'r>(
     request: &'r Request<'r>,
     turns: &[Turn<'r>],
+    abilities: Abilities,
     dropped: &mut Dropped,
 ) -> (Vec<Function<'r>>, Option<Choice<'r>>) {
     if request.tools.is_empty() {
         return called(turns);
     }
-    let tools: Vec<_> = request.tools.iter().map(|tool| function(tool, dropped)).collect();
+    let tools: Vec<_> = request
+        .tools
+        .iter()
+        .map(|tool| function(tool, abilities, dropped))
+        .collect();
     let serial = request.parallel_tool_calls == Some(false);
     let (kind, name) = match &request.tool_choice {
         None | Some(ToolChoice::Auto) => ("auto", None),
@@ -66,15 +74,18 @@ pub(super) fn tools<'r>(
     (tools, choice)
 }
 
-fn function<'r>(tool: &'r Tool<'r>, dropped: &mut Dropped) -> Function<'r> {
-    // What another vendor takes as a strict schema this one may refuse, and with it the whole request.
-    if tool.strict == Some(true) {
+fn function<'r>(tool: &'r Tool<'r>, abilities: Abilities, dropped: &mut Dropped) -> Function<'r> {
+    let strict = tool.strict == Some(true);
+    // What another vendor takes as a strict schema the format's own may refuse, and with it the whole request. Other
+    // servers of the format (vLLM) hold a call to its schema only then.
+    if strict && !abilities.strict {
         dropped.add("tools.strict");
     }
     Function {
         name: tool_name(&tool.name),
         description: tool.description.as_deref().filter(|text| !text.is_empty()),
         input_schema: schema(tool.schema.as_deref()),
+        strict: strict && abilities.strict,
         cache_control: tool.cache_control,
     }
 }
@@ -105,6 +116,7 @@ fn called<'r>(turns: &[Turn<'r>]) -> (Vec<Function<'r>>, Option<Choice<'r>>) {
                 name: name.clone(),
                 description: None,
                 input_schema: schema(None),
+                strict: false,
                 cache_control: None,
             });
         }
@@ -141,6 +153,27 @@ mod tests {
     }
 
     #[test]
+    fn strict_schemas_are_for_servers_that_hold_to_them() {
+        for (model, written, counted) in [("claude-opus-4-1", false, 1), ("smollm2", true, 0)] {
+            let request = Request {
+                tools: vec![Tool {
+                    name: "T".into(),
+                    description: None,
+                    schema: None,
+                    strict: Some(true),
+                    cache_control: None,
+                }],
+                ..Request::default()
+            };
+            let mut dropped = Dropped::default();
+            let (tools, _) = tools(&request, &[], Abilities::of(model), &mut dropped);
+            let tools = serde_json::to_string(&tools).unwrap();
+            assert_eq!(tools.contains(r#""strict":true"#), written, "{model}: {tools}");
+            assert_eq!(dropped.iter().count(), counted, "{model}");
+        }
+    }
+
+    #[test]
     fn a_conversation_with_calls_has_tools() {
         let call = |name: &'static str| {
             Part::ToolCall(ToolCall {
@@ -156,7 +189,7 @@ mod tests {
         let mut dropped = Dropped::default();
         let turns = turns(&messages, &mut dropped);
         let request = Request::default();
-        let (tools, choice) = tools(&request, &turns, &mut dropped);
+        let (tools, choice) = tools(&request, &turns, Abilities::of(""), &mut dropped);
         let names: Vec<_> = tools.iter().map(|tool| &*tool.name).collect();
         assert_eq!(names, ["T", "not_a_name"]);
         assert_eq!(choice.map(|choice| choice.kind), Some("none"));
