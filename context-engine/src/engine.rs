@@ -9,9 +9,9 @@ use muninn_memory::Memories;
 use muninn_repo_tools::Worktree;
 
 use crate::explore::{Sources, explore, ranking};
-use crate::index::{Indexer, Snapshot};
-use crate::item::{Exploration, IndexError, IndexReport, IndexStatus, Limits, Progress};
+use crate::item::{Exploration, IndexError, IndexReport, IndexStatus, Limits};
 use crate::tuning::{Ranking, Tuning};
+use muninn_memory::derived::{Indexer, Progress, Snapshot};
 
 /// How an engine works.
 #[derive(Debug, Clone)]

@@ -6,7 +6,6 @@ use muninn_memory::Memories;
 use muninn_memory::lexical::{Tokenizer, idf};
 use muninn_repo_tools::Worktree;
 
-use crate::index::Snapshot;
 use crate::item::{Completeness, Exploration, Item, Limits};
 use crate::pack::{Late, Packer};
 use crate::partial::{self, Sampled};
@@ -15,6 +14,7 @@ use crate::rank::{MAX_FILES, Query, Statistics, rank};
 use crate::threshold::{self, Fit};
 use crate::tuning::{RankedFile, Ranking, Tuning};
 use crate::{render, tokens};
+use muninn_memory::derived::Snapshot;
 
 /// The budget under which nothing useful can be said.
 const MIN_TOKENS: u32 = 120;

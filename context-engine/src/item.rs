@@ -138,13 +138,3 @@ pub enum IndexError {
         source: std::io::Error,
     },
 }
-
-/// Told how far an indexing is. Called from the thread that indexes, at most once a file.
-pub trait Progress: Sync {
-    /// `done` of `total` files.
-    fn advance(&self, done: usize, total: usize);
-}
-
-impl Progress for () {
-    fn advance(&self, _done: usize, _total: usize) {}
-}

@@ -25,23 +25,21 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod chunk;
 mod engine;
 mod explore;
-mod index;
 mod item;
-mod language;
 mod pack;
 mod partial;
 pub mod question;
 mod rank;
 pub mod render;
 mod threshold;
-pub mod tokens;
+pub use muninn_memory::tokens;
 mod tuning;
 
 pub use engine::{Engine, EngineSettings};
-pub use item::{Completeness, Exploration, IndexError, IndexReport, IndexStatus, Item, ItemKind, Limits, Progress};
+pub use item::{Completeness, Exploration, IndexError, IndexReport, IndexStatus, Item, ItemKind, Limits};
+pub use muninn_memory::derived::Progress;
 pub use tuning::{Lists, RankedFile, Ranking, Tuning};
 
 #[cfg(test)]

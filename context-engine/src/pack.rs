@@ -11,12 +11,12 @@ use muninn_memory::lexical::Tokenizer;
 use muninn_memory::{Memories, MemoryKind, redact};
 use muninn_repo_tools::{RelPath, Worktree, read_text};
 
-use crate::index::{Snapshot, Span, digest};
 use crate::item::{Item, ItemKind};
-use crate::language::language;
 use crate::question::Question;
 use crate::rank::{Candidate, Query};
 use crate::{render, tokens};
+use muninn_memory::derived::language;
+use muninn_memory::derived::{Snapshot, Span, digest};
 
 /// The shares of the files' budget, best file first.
 const SHARES: &[f32] = &[0.4, 0.25, 0.15, 0.1, 0.1];

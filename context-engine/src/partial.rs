@@ -10,10 +10,10 @@ use muninn_repo_tools::{
     FileEntry, GrepLimits, GrepPattern, GrepQuery, RelPath, WalkLimits, Worktree, grep, read_text, walk_until,
 };
 
-use crate::index::{FileFacts, Snapshot, digest};
-use crate::language::{Place, place};
 use crate::question::Question;
 use crate::rank::Statistics;
+use muninn_memory::derived::{FileFacts, Snapshot, digest};
+use muninn_memory::derived::{Place, place};
 
 const MAX_WORDS: usize = 12;
 /// So many files are taken apart.

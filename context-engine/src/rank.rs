@@ -10,10 +10,10 @@ use std::collections::HashMap;
 
 use muninn_memory::lexical::{DocId, idf};
 
-use crate::index::Snapshot;
-use crate::language::Place;
 use crate::question::{NamedPath, Question};
 use crate::tuning::Lists;
+use muninn_memory::derived::Place;
+use muninn_memory::derived::Snapshot;
 
 /// Weight of the words of a path, beside 1 for the file and 1 for its best chunk.
 const PATH_WEIGHT: f32 = 0.5;

@@ -6,10 +6,10 @@
 //! everywhere and the rest nowhere; its share is small however well `write` scores. Beside the share there must be evidence: a rare word, a
 //! name, or several words together, since a lone common word is found anywhere.
 
-use crate::index::Snapshot;
-use crate::language::Place;
 use crate::question::Question;
 use crate::rank::{Candidate, Query, place_of};
+use muninn_memory::derived::Place;
+use muninn_memory::derived::Snapshot;
 
 /// The share that must be found, for a question of four to eight things.
 pub(crate) const DEFAULT: f32 = 0.5;

@@ -18,6 +18,7 @@
 //! ```
 
 pub mod cache;
+pub mod derived;
 pub mod embed;
 pub mod knowledge;
 pub mod lexical;
@@ -25,6 +26,7 @@ pub mod markdown;
 pub mod recall;
 pub mod records;
 pub mod redact;
+pub mod tokens;
 
 #[cfg(test)]
 mod fixture;

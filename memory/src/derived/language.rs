@@ -4,7 +4,7 @@ use muninn_repo_tools::RelPath;
 
 /// How a file is cut into chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub enum Form {
     /// By definitions.
     Code,
     /// By headings.
@@ -14,7 +14,7 @@ pub(crate) enum Form {
 }
 
 /// The name that Markdown gives a language, and how its files are cut. Empty for what is not known.
-pub(crate) fn language(path: &RelPath) -> (&'static str, Form) {
+pub fn language(path: &RelPath) -> (&'static str, Form) {
     use Form::{Code, Markdown, Plain};
     match path.file_name() {
         "Makefile" | "makefile" | "GNUmakefile" => return ("make", Plain),
@@ -70,7 +70,7 @@ pub(crate) fn language(path: &RelPath) -> (&'static str, Form) {
 
 /// What part a file plays; all but sources are demoted, unless they are what is asked about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(crate) enum Place {
+pub enum Place {
     /// What the product is made of.
     Source,
     /// Tests, benchmarks, fixtures.
@@ -86,7 +86,7 @@ pub(crate) enum Place {
 }
 
 /// The part that a path says a file plays.
-pub(crate) fn place(path: &RelPath) -> Place {
+pub fn place(path: &RelPath) -> Place {
     let lower = path.as_str().to_ascii_lowercase();
     let name = lower.rsplit('/').next().unwrap_or(&lower);
     let folder = |names: &[&str]| lower.rsplit('/').skip(1).any(|part| names.contains(&part));

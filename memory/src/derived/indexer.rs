@@ -6,14 +6,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use muninn_memory::cache::{Cache, Known, nanos};
-use muninn_memory::lexical::Tokenizer;
-use muninn_memory::redact;
+use crate::cache::{Cache, Known, nanos};
+use crate::lexical::Tokenizer;
+use crate::redact;
 use muninn_repo_tools::{BlobId, FileEntry, ReadError, RelPath, SkipCounts, WalkLimits, Worktree, read_text, walk};
 
 use super::digest::{Digest, digest};
 use super::snapshot::{FileFacts, RACY, Snapshot};
-use crate::item::Progress;
 
 /// A file that was modified less than this before it was read may be modified again within the same tick of the file
 /// system's clock, and look unchanged; git calls such entries racy.
@@ -21,8 +20,18 @@ const RACY_WINDOW: Duration = Duration::from_secs(2);
 /// More threads would wait for the disk and for the cache.
 const MAX_THREADS: usize = 4;
 
+/// Told how far an indexing is. Called from the thread that indexes, at most once a file.
+pub trait Progress: Sync {
+    /// `done` of `total` files.
+    fn advance(&self, done: usize, total: usize);
+}
+
+impl Progress for () {
+    fn advance(&self, _done: usize, _total: usize) {}
+}
+
 /// Keeps the cache open between refreshes.
-pub(crate) struct Indexer {
+pub struct Indexer {
     cache_dir: Option<PathBuf>,
     max_file_bytes: u64,
     cache: Option<Mutex<Cache>>,
@@ -32,13 +41,15 @@ pub(crate) struct Indexer {
 }
 
 /// A new snapshot and what it took.
-pub(crate) struct Refreshed {
+pub struct Refreshed {
     /// `None` if nothing changed.
-    pub(crate) snapshot: Option<Snapshot>,
+    pub snapshot: Option<Snapshot>,
     /// Files that were not taken apart anew.
-    pub(crate) reused: usize,
-    pub(crate) skipped: SkipCounts,
-    pub(crate) notes: Vec<String>,
+    pub reused: usize,
+    /// Files that were left out, by reason.
+    pub skipped: SkipCounts,
+    /// What went wrong without stopping it.
+    pub notes: Vec<String>,
 }
 
 /// What became of a file that the snapshot does not know as it is now.
@@ -55,7 +66,8 @@ enum Outcome {
 }
 
 impl Indexer {
-    pub(crate) fn new(cache_dir: Option<PathBuf>, max_file_bytes: u64) -> Self {
+    /// Opens nothing yet. Without a directory nothing is kept between processes; larger files are left out.
+    pub fn new(cache_dir: Option<PathBuf>, max_file_bytes: u64) -> Self {
         Self {
             cache_dir,
             max_file_bytes,
@@ -66,7 +78,7 @@ impl Indexer {
     }
 
     /// Walks the worktree and reads what is new or changed.
-    pub(crate) fn refresh(&mut self, worktree: &Worktree, last: &Snapshot, progress: &dyn Progress) -> Refreshed {
+    pub fn refresh(&mut self, worktree: &Worktree, last: &Snapshot, progress: &dyn Progress) -> Refreshed {
         let mut notes = Vec::new();
         self.open_cache(&mut notes);
         let limits = WalkLimits {

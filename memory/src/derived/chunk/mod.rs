@@ -8,10 +8,10 @@ mod definition;
 mod extent;
 mod outline;
 
-use muninn_memory::markdown;
+use crate::markdown;
 use muninn_repo_tools::RelPath;
 
-use crate::language::{Form, language};
+use crate::derived::language::{Form, language};
 
 /// No chunk has more lines, unless it is one line.
 pub(crate) const MAX_LINES: usize = 60;

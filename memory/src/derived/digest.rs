@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use muninn_memory::lexical::Tokenizer;
+use crate::lexical::Tokenizer;
 use muninn_repo_tools::RelPath;
 use serde::{Deserialize, Serialize};
 
-use crate::chunk::{self, Chunk};
-use crate::language::{Form, language};
+use super::chunk::{self, Chunk};
+use super::language::{Form, language};
 use crate::tokens;
 
 /// Raised whenever chunks, terms or the shape of a digest change, so that a cache does not serve the old ones.
@@ -19,42 +19,44 @@ const MAX_DATA_BYTES: usize = 16 << 10;
 
 /// The chunks of a blob and the words in each.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Digest {
-    pub(crate) spans: Vec<Span>,
+pub struct Digest {
+    /// In the order of their lines.
+    pub spans: Vec<Span>,
     /// The distinct terms of the blob.
     terms: Vec<String>,
     /// For each span, indexes into `terms` with counts.
     bags: Vec<Vec<(u32, u32)>>,
     /// Whether a program wrote it.
-    pub(crate) data: bool,
+    pub data: bool,
 }
 
 /// A chunk as the index keeps it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Span {
-    /// First and last line, counted from 1, both included.
-    pub(crate) first: u32,
-    pub(crate) last: u32,
+pub struct Span {
+    /// The first line, counted from 1.
+    pub first: u32,
+    /// The last line, included.
+    pub last: u32,
     /// The line that says what it is.
-    pub(crate) title: u32,
+    pub title: u32,
     /// What its text costs.
-    pub(crate) tokens: u32,
+    pub tokens: u32,
     /// The terms of the names that it defines.
-    pub(crate) names: Box<[Box<str>]>,
+    pub names: Box<[Box<str>]>,
     /// It is a test.
-    pub(crate) test: bool,
+    pub test: bool,
 }
 
 impl Digest {
     /// The terms of a span, with their counts.
-    pub(crate) fn bag(&self, span: usize) -> impl Iterator<Item = (&str, u32)> {
+    pub fn bag(&self, span: usize) -> impl Iterator<Item = (&str, u32)> {
         let bag = self.bags.get(span).map_or(&[] as &[_], Vec::as_slice);
         bag.iter()
             .filter_map(|(term, count)| Some((self.terms.get(*term as usize)?.as_str(), *count)))
     }
 
     /// The name under which a cache keeps digests of such a file: the same content is cut differently as Markdown.
-    pub(crate) fn form(path: &RelPath) -> &'static str {
+    pub fn form(path: &RelPath) -> &'static str {
         const { assert!(VERSION == 1) };
         match language(path).1 {
             Form::Code => "digest.1.code",
@@ -65,7 +67,7 @@ impl Digest {
 }
 
 /// Takes a redacted text apart.
-pub(crate) fn digest(tokenizer: &mut Tokenizer, path: &RelPath, text: &str) -> Digest {
+pub fn digest(tokenizer: &mut Tokenizer, path: &RelPath, text: &str) -> Digest {
     let data = chunk::is_data(text);
     let text = if data {
         &text[..text.floor_char_boundary(MAX_DATA_BYTES)]
@@ -108,7 +110,7 @@ pub(crate) fn digest(tokenizer: &mut Tokenizer, path: &RelPath, text: &str) -> D
 }
 
 /// The term by which a name is found whole.
-pub(crate) fn name_term(tokenizer: &mut Tokenizer, name: &str) -> Box<str> {
+pub(super) fn name_term(tokenizer: &mut Tokenizer, name: &str) -> Box<str> {
     let mut whole = String::new();
     tokenizer.word(name, &mut |term: &str| whole = term.to_owned());
     whole.into()

@@ -3,15 +3,15 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use muninn_memory::lexical::{Bm25, DocId, Tokenizer, counted};
+use crate::lexical::{Bm25, DocId, Tokenizer, counted};
 use muninn_repo_tools::{BlobId, RelPath};
 
 use super::digest::{Digest, Span};
-use crate::language::{Place, place};
+use super::language::{Place, place};
 
 /// Files, their chunks, and the words of both.
 #[derive(Clone, Default)]
-pub(crate) struct Snapshot {
+pub struct Snapshot {
     files: Vec<File>,
     spans: Vec<(u32, Span)>,
     /// One document for each span, in the same order.
@@ -22,23 +22,29 @@ pub(crate) struct Snapshot {
 
 /// A file as it was when it was last read.
 #[derive(Debug, Clone)]
-pub(crate) struct FileFacts {
-    pub(crate) path: RelPath,
-    pub(crate) size: u64,
-    /// Nanoseconds since 1970; [`RACY`] if the file may have changed after it was read without showing it.
-    pub(crate) modified: i64,
-    pub(crate) blob: BlobId,
+pub struct FileFacts {
+    /// Where it is.
+    pub path: RelPath,
+    /// In bytes.
+    pub size: u64,
+    /// Nanoseconds since 1970; [`i64::MIN`] if the file may have changed after it was read without showing it.
+    pub modified: i64,
+    /// What it held.
+    pub blob: BlobId,
 }
 
 /// No file has this time, so that a file that carries it is read again.
-pub(crate) const RACY: i64 = i64::MIN;
+pub(super) const RACY: i64 = i64::MIN;
 
+/// A file in the index.
 #[derive(Clone)]
-pub(crate) struct File {
-    pub(crate) facts: FileFacts,
-    pub(crate) place: Place,
+pub struct File {
+    /// What it was when it was last read.
+    pub facts: FileFacts,
+    /// The part that it plays.
+    pub place: Place,
     /// Terms in all its chunks.
-    pub(crate) length: u32,
+    pub length: u32,
     first_span: u32,
     spans: u32,
 }
@@ -46,12 +52,7 @@ pub(crate) struct File {
 impl Snapshot {
     /// The snapshot after some files are gone, others have only a new time, and others came. A file with new content is
     /// both gone and new.
-    pub(crate) fn with_changes(
-        &self,
-        gone: &HashSet<RelPath>,
-        touched: &[FileFacts],
-        new: &[(FileFacts, Digest)],
-    ) -> Self {
+    pub fn with_changes(&self, gone: &HashSet<RelPath>, touched: &[FileFacts], new: &[(FileFacts, Digest)]) -> Self {
         let mut next = self.clone();
         if !gone.is_empty() {
             next.forget(gone);
@@ -115,34 +116,39 @@ impl Snapshot {
         });
     }
 
-    pub(crate) fn files(&self) -> &[File] {
+    /// All files; one is meant by its position here.
+    pub fn files(&self) -> &[File] {
         &self.files
     }
 
-    pub(crate) fn bodies(&self) -> &Bm25 {
+    /// The words of chunks.
+    pub fn bodies(&self) -> &Bm25 {
         &self.bodies
     }
 
-    pub(crate) fn paths(&self) -> &Bm25 {
+    /// The words of paths.
+    pub fn paths(&self) -> &Bm25 {
         &self.paths
     }
 
     /// The number of the file that a chunk belongs to.
-    pub(crate) fn file_of(&self, doc: DocId) -> usize {
+    pub fn file_of(&self, doc: DocId) -> usize {
         self.spans[doc.0 as usize].0 as usize
     }
 
-    pub(crate) fn span(&self, doc: DocId) -> &Span {
+    /// A chunk.
+    pub fn span(&self, doc: DocId) -> &Span {
         &self.spans[doc.0 as usize].1
     }
 
     /// The numbers of a file's chunks.
-    pub(crate) fn spans_of(&self, file: usize) -> Range<u32> {
+    pub fn spans_of(&self, file: usize) -> Range<u32> {
         let file = &self.files[file];
         file.first_span..file.first_span + file.spans
     }
 
-    pub(crate) fn chunks(&self) -> usize {
+    /// How many chunks there are.
+    pub fn chunks(&self) -> usize {
         self.spans.len()
     }
 }
