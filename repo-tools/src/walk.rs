@@ -1,6 +1,7 @@
 //! The files of a worktree that may be shown to a model.
 
-use std::path::Path;
+use std::collections::{BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -94,9 +95,68 @@ pub fn walk(worktree: &Worktree, limits: &WalkLimits) -> Walk {
 
 /// Like [`walk`], and gives up at `deadline` with what it has by then.
 pub fn walk_until(worktree: &Worktree, limits: &WalkLimits, deadline: Option<Instant>) -> Walk {
+    walk_wanted(worktree, limits, deadline, |_, _| true)
+}
+
+/// What [`walk`] finds at these paths and below them. Costs a look at each directory on the way to them, not at the
+/// worktree, and a path that is gone, ignored or below something ignored is simply not found.
+pub fn walk_under(worktree: &Worktree, paths: &BTreeSet<RelPath>, limits: &WalkLimits) -> Walk {
+    if paths.is_empty() {
+        return Walk::default();
+    }
+    walk_wanted(worktree, limits, None, under(paths))
+}
+
+/// The directories that a walk goes into.
+#[derive(Debug, Default)]
+pub struct Directories {
+    /// In no order, without the root.
+    pub paths: Vec<RelPath>,
+    /// Whether there are more than the caller wanted.
+    pub cut: bool,
+}
+
+/// Lists the directories that [`walk`] goes into: all of them, or `top` and those below it. At most `max` are listed.
+pub fn walked_directories(worktree: &Worktree, top: Option<&RelPath>, max: usize) -> Directories {
+    let tops: BTreeSet<RelPath> = top.cloned().into_iter().collect();
+    let below = under(&tops);
+    let wanted = move |path: &Path, directory: bool| directory && (tops.is_empty() || below(path, directory));
+    let mut found = Directories::default();
+    let walk = builder(worktree.root(), Arc::default(), wanted).build();
+    for entry in walk.flatten().filter(|entry| entry.depth() > 0) {
+        let path = entry.path().strip_prefix(worktree.root()).ok();
+        let path = path.and_then(RelPath::from_relative);
+        let Some(path) = path.filter(|path| top.is_none_or(|top| path.is_under(top))) else {
+            continue;
+        };
+        if found.paths.len() == max {
+            found.cut = true;
+            break;
+        }
+        found.paths.push(path);
+    }
+    found
+}
+
+/// Says of each path whether it is one of `paths`, below one, or a directory on the way to one.
+fn under(paths: &BTreeSet<RelPath>) -> impl Fn(&Path, bool) -> bool + Send + Sync + 'static {
+    let ends: HashSet<PathBuf> = paths.iter().map(RelPath::to_path_buf).collect();
+    let ways: HashSet<PathBuf> = ends
+        .iter()
+        .flat_map(|end| end.ancestors().skip(1).map(Path::to_owned))
+        .collect();
+    move |path, directory| directory && ways.contains(path) || path.ancestors().any(|above| ends.contains(above))
+}
+
+fn walk_wanted(
+    worktree: &Worktree,
+    limits: &WalkLimits,
+    deadline: Option<Instant>,
+    wanted: impl Fn(&Path, bool) -> bool + Send + Sync + 'static,
+) -> Walk {
     let nested = Arc::new(AtomicUsize::new(0));
     let mut walk = Walk::default();
-    for entry in builder(worktree.root(), Arc::clone(&nested), |_, _| true).build() {
+    for entry in builder(worktree.root(), Arc::clone(&nested), wanted).build() {
         if walk.files.len() >= limits.max_files || deadline.is_some_and(|at| Instant::now() >= at) {
             walk.cut = true;
             break;
@@ -249,6 +309,56 @@ mod tests {
         assert_eq!(found.files.len(), 2);
         let late = walk_until(&repo.worktree(), &WalkLimits::default(), Some(Instant::now()));
         assert!(late.cut && late.files.is_empty());
+    }
+
+    #[test]
+    fn walks_below_given_paths_as_it_walks_everything() {
+        let repo = Fixture::with(&[
+            (".gitignore", "*.log\ntarget/\n"),
+            ("a/deep/x.rs", "x"),
+            ("a/deep/x.log", "x"),
+            ("a/y.rs", "x"),
+            ("ab/z.rs", "x"),
+            ("target/debug/a.rs", "x"),
+            ("top.rs", "x"),
+        ]);
+        let found = |asked: &[&str]| {
+            let asked = asked.iter().map(|path| RelPath::new(path).unwrap()).collect();
+            let walk = walk_under(&repo.worktree(), &asked, &WalkLimits::default());
+            paths(&walk).join(" ")
+        };
+        assert_eq!(found(&["a"]), "a/deep/x.rs a/y.rs");
+        assert_eq!(found(&["a/deep/x.rs", "top.rs", "gone.rs"]), "a/deep/x.rs top.rs");
+        assert_eq!(
+            found(&["a/deep/x.log", "target/debug/a.rs", "top.rs/not/a/directory"]),
+            ""
+        );
+        assert_eq!(found(&[]), "");
+    }
+
+    #[test]
+    fn lists_the_directories_that_it_goes_into() {
+        let repo = Fixture::with(&[
+            (".gitignore", "target/\n"),
+            (".muninn/knowledge/a.md", "x"),
+            ("a/deep/x.rs", "x"),
+            ("ab/z.rs", "x"),
+            ("inner/src/b.txt", "x"),
+            ("target/debug/a.rs", "x"),
+        ]);
+        repo.git(&["init", "-q", "inner"]);
+        std::fs::create_dir(repo.path("empty")).unwrap();
+        let found = |top: Option<&str>, max| {
+            let top = top.map(|top| RelPath::new(top).unwrap());
+            let mut found = walked_directories(&repo.worktree(), top.as_ref(), max);
+            found.paths.sort();
+            let names: Vec<_> = found.paths.iter().map(RelPath::as_str).collect();
+            (names.join(" "), found.cut)
+        };
+        assert_eq!(found(None, 4), ("a a/deep ab empty".to_owned(), false));
+        assert_eq!(found(Some("a"), 4), ("a a/deep".to_owned(), false));
+        assert_eq!(found(Some("target/debug"), 4), (String::new(), false));
+        assert!(found(None, 3).1);
     }
 
     #[cfg(target_os = "linux")]
