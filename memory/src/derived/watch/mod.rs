@@ -170,11 +170,11 @@ impl Watcher {
     /// order between two directories is very likely, not promised.)
     pub fn settle(&self, patience: Duration) -> bool {
         let deadline = Instant::now() + patience;
-        if !self.shared.stands() {
+        let Some(upheavals) = self.shared.standing() else {
             return false;
-        }
+        };
         match self.marks.set() {
-            Ok(mark) => self.shared.wait_for(mark, deadline),
+            Ok(mark) => self.shared.wait_for(mark, upheavals, deadline),
             Err(_) => {
                 // Temporary directories are tidied up by others after some idle days.
                 match self.marks.renew() {

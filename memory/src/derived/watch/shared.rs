@@ -36,6 +36,8 @@ pub(super) struct State {
     busy: bool,
     /// Whether all watches were ever set and none has to be set anew.
     stands: bool,
+    /// How often that ceased.
+    upheavals: u64,
     stopped: bool,
 }
 
@@ -67,6 +69,7 @@ impl Shared {
             },
             busy: false,
             stands: false,
+            upheavals: 0,
             stopped: false,
         };
         Self {
@@ -111,8 +114,10 @@ impl Shared {
         self.failure.get()
     }
 
-    pub(super) fn stands(&self) -> bool {
-        self.lock().stands
+    /// If all watches stand: for [`Shared::wait_for`], how often they had ceased to.
+    pub(super) fn standing(&self) -> Option<u64> {
+        let state = self.lock();
+        state.stands.then_some(state.upheavals)
     }
 
     pub(super) fn is_stopped(&self) -> bool {
@@ -136,11 +141,13 @@ impl Shared {
         }
     }
 
-    /// Waits until a mark has arrived and nothing that came before it is left to do.
-    pub(super) fn wait_for(&self, mark: u64, deadline: Instant) -> bool {
+    /// Waits until a mark has arrived and nothing that came before it is left to do. In vain if there is an upheaval
+    /// meanwhile: a queue that runs over loses marks too.
+    pub(super) fn wait_for(&self, mark: u64, upheavals: u64, deadline: Instant) -> bool {
         let settled = |state: &State| state.newest_mark >= mark && state.work.is_empty() && !state.busy;
-        let mut state = self.wait(deadline, |state| settled(state) || !state.stands);
-        let in_time = state.stands && settled(&state);
+        let calm = |state: &State| state.stands && state.upheavals == upheavals;
+        let mut state = self.wait(deadline, |state| settled(state) || !calm(state));
+        let in_time = calm(&state) && settled(&state);
         if !in_time {
             state.seen = Changes::Everything;
         }
@@ -209,6 +216,7 @@ impl State {
     pub(super) fn everything_anew(&mut self) {
         self.seen = Changes::Everything;
         self.stands = false;
+        self.upheavals += 1;
         self.work = Work {
             all: true,
             ..Work::default()

@@ -64,7 +64,8 @@ fn directories_move_in_and_out() {
     fs::write(outside.path().join("src/inner/a.rs"), "two").unwrap();
     assert_eq!(repo.told(), "", "it is nothing to us any more");
     fs::rename(outside.path().join("src"), repo.fixture.path("back")).unwrap();
-    assert_eq!(repo.told(), "back");
+    // notify lets go of a moved directory a little later, and may tell its next move under the old name too.
+    assert!(repo.follow().covers(&path("back/inner/a.rs")));
     repo.fixture.write("back/inner/a.rs", b"three");
     assert_eq!(repo.told(), "back/inner/a.rs");
 }

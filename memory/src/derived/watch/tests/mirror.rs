@@ -90,7 +90,7 @@ fn whatever_happens_while_others_ask_is_followed() {
         let writer = scope.spawn(|| {
             // A fixed walk over steps and names: the interleaving with the reader is what differs from run to run.
             for n in 0..600_usize {
-                let (one, two) = (names[n * 7 % 8].to_owned(), names[n * 5 % 8 ^ n / 8 % 8].to_owned());
+                let (one, two) = (names[n * 7 % 8].to_owned(), names[(n * 5 + n / 8) % 8].to_owned());
                 let step = match n % 6 {
                     0 | 3 => Step::Write(one, u8::try_from(n % 10).unwrap()),
                     1 => Step::Rename(one, two),
