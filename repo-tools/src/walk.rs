@@ -1,11 +1,12 @@
 //! The files of a worktree that may be shown to a model.
 
-use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::{BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use ignore::{DirEntry, WalkBuilder};
+use ignore::{DirEntry, WalkBuilder, WalkState};
 
 use crate::path::RelPath;
 use crate::secret::is_secret;
@@ -28,6 +29,9 @@ impl Default for WalkLimits {
         }
     }
 }
+
+/// More threads would wait for the file system.
+const MAX_THREADS: usize = 4;
 
 /// What a walk found.
 #[derive(Debug, Default)]
@@ -94,22 +98,80 @@ pub fn walk(worktree: &Worktree, limits: &WalkLimits) -> Walk {
 
 /// Like [`walk`], and gives up at `deadline` with what it has by then.
 pub fn walk_until(worktree: &Worktree, limits: &WalkLimits, deadline: Option<Instant>) -> Walk {
+    collect(worktree, limits, deadline, |_, _| true)
+}
+
+/// Like [`walk`], for what is now at some paths: the files that are there and, where one is a directory, all files below
+/// it. It costs a reading of the directories on the way, and not of the worktree.
+pub fn walk_at(worktree: &Worktree, limits: &WalkLimits, paths: &BTreeSet<RelPath>) -> Walk {
+    let exact: HashSet<PathBuf> = paths.iter().map(RelPath::to_path_buf).collect();
+    let above: HashSet<PathBuf> = exact
+        .iter()
+        .flat_map(|path| path.ancestors().skip(1))
+        .map(Path::to_owned)
+        .collect();
+    collect(worktree, limits, None, move |path, directory| {
+        (directory && above.contains(path)) || path.ancestors().any(|path| exact.contains(path))
+    })
+}
+
+fn collect(
+    worktree: &Worktree,
+    limits: &WalkLimits,
+    deadline: Option<Instant>,
+    wanted: impl Fn(&Path, bool) -> bool + Send + Sync + 'static,
+) -> Walk {
     let nested = Arc::new(AtomicUsize::new(0));
-    let mut walk = Walk::default();
-    for entry in builder(worktree.root(), Arc::clone(&nested), |_, _| true).build() {
-        if walk.files.len() >= limits.max_files || deadline.is_some_and(|at| Instant::now() >= at) {
-            walk.cut = true;
-            break;
-        }
-        match entry {
-            Ok(entry) if entry.depth() > 0 => visit(&mut walk, worktree.root(), &entry, limits),
-            Ok(_) => {}
-            Err(_) => walk.skipped.unreadable += 1,
-        }
-    }
+    let found = Mutex::new(Walk::default());
+    let (count, cut) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    builder(worktree.root(), Arc::clone(&nested), wanted)
+        .threads(cores.min(MAX_THREADS))
+        .build_parallel()
+        .run(|| {
+            let mut part = Part {
+                walk: Walk::default(),
+                whole: &found,
+            };
+            let (count, cut) = (&count, &cut);
+            Box::new(move |entry| {
+                if count.load(Ordering::Relaxed) >= limits.max_files || deadline.is_some_and(|at| Instant::now() >= at)
+                {
+                    cut.store(true, Ordering::Relaxed);
+                    return WalkState::Quit;
+                }
+                match entry {
+                    Ok(entry) if entry.depth() > 0 => {
+                        let before = part.walk.files.len();
+                        visit(&mut part.walk, worktree.root(), &entry, limits);
+                        count.fetch_add(part.walk.files.len() - before, Ordering::Relaxed);
+                    }
+                    Ok(_) => {}
+                    Err(_) => part.walk.skipped.unreadable += 1,
+                }
+                WalkState::Continue
+            })
+        });
+    let mut walk = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    walk.cut = cut.into_inner();
     walk.skipped.nested_repositories = nested.load(Ordering::Relaxed);
-    walk.files.sort_by(|a, b| a.path.cmp(&b.path));
+    walk.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    walk.files.truncate(limits.max_files);
     walk
+}
+
+/// What one thread found, handed over when the thread is done.
+struct Part<'a> {
+    walk: Walk,
+    whole: &'a Mutex<Walk>,
+}
+
+impl Drop for Part<'_> {
+    fn drop(&mut self) {
+        let mut whole = self.whole.lock().unwrap_or_else(PoisonError::into_inner);
+        whole.files.append(&mut self.walk.files);
+        whole.skipped.merge(&self.walk.skipped);
+    }
 }
 
 /// What every walk has in common. `wanted` is asked for each file and directory (true) below the root.
