@@ -92,13 +92,13 @@ impl Engine {
         let mut indexer = lock(&self.indexer);
         self.update(|state| state.progress = Some((0, 0)));
         let state = self.state();
-        let last = state.snapshot.unwrap_or_default();
         let watched = Watched {
             engine: self,
             inner: progress,
         };
-        let refreshed = indexer.refresh(&self.worktree, &last, &watched);
-        let snapshot = refreshed.snapshot.map_or(last, Arc::new);
+        let last = state.snapshot;
+        let refreshed = indexer.refresh(&self.worktree, last.as_deref(), &watched);
+        let snapshot = refreshed.snapshot.map(Arc::new).or(last).unwrap_or_default();
         let memories = match state.memories {
             Some(memories) if memories.is_current(&self.worktree) => memories,
             _ => Arc::new(Memories::load(&self.worktree)),
@@ -106,7 +106,7 @@ impl Engine {
         let mut notes = refreshed.notes;
         notes.extend(memories.notes().iter().cloned());
         let report = IndexReport {
-            files: snapshot.files().len(),
+            files: snapshot.len(),
             chunks: snapshot.chunks(),
             memories: memories.items().len(),
             reused: refreshed.reused,
@@ -129,7 +129,7 @@ impl Engine {
         let state = self.state();
         match (state.snapshot, state.progress) {
             (Some(snapshot), _) => IndexStatus::Ready {
-                files: snapshot.files().len(),
+                files: snapshot.len(),
                 chunks: snapshot.chunks(),
                 memories: state.memories.map_or(0, |memories| memories.items().len()),
             },

@@ -70,7 +70,7 @@ pub(crate) fn ranking(snapshot: &Snapshot, text: &str, tuning: Tuning, keep: usi
     let query = Query::new(&question, snapshot);
     let candidates = rank(snapshot, &question, &query, tuning.lists, keep);
     let ranked = |file: usize, score: f32| RankedFile {
-        path: snapshot.files()[file].facts.path.clone(),
+        path: snapshot.file(file).facts.path.clone(),
         score,
     };
     let files = candidates
@@ -181,11 +181,12 @@ fn gather(
 /// Memories that account for enough of the question, best first, with the concepts found in each.
 fn recalled(memories: &Memories, question: &Question, threshold: f32) -> Vec<(usize, f32, u64)> {
     let index = memories.index();
+    let inverted = index.inverted();
     let query = Query::new(question, memories);
     let total: f32 = query.weights.iter().sum();
     let mut concepts = vec![0u64; index.len()];
     for probe in query.probes.iter().filter(|probe| probe.covers) {
-        index
+        inverted
             .postings(&probe.term)
             .for_each(|(doc, _)| concepts[doc.0 as usize] |= 1 << probe.concept);
     }
@@ -204,7 +205,7 @@ fn recalled(memories: &Memories, question: &Question, threshold: f32) -> Vec<(us
 
 impl Statistics for Memories {
     fn frequency(&self, term: &str) -> u32 {
-        self.index().document_frequency(term)
+        self.index().inverted().frequency(term)
     }
 
     /// A handful of memories says nothing about how common a word is.

@@ -28,8 +28,6 @@ const NAMED: f32 = 0.3;
 /// A chunk whose score is a smaller part of its file's best is not packed.
 const GOOD_CHUNK: f32 = 0.4;
 const CHUNKS_PER_FILE: usize = 6;
-/// What an item's heading and fence cost beside its text.
-const HEADING_TOKENS: u32 = 40;
 /// The part of the budget that memory and knowledge may take.
 const MEMORY_SHARE: f32 = 0.35;
 const MAX_MEMORIES: usize = 4;
@@ -158,7 +156,7 @@ impl Packer<'_> {
 
     /// A file's text and its good chunks, best first, both as the disk has them now. `None` if it cannot be shown.
     fn current(&self, snapshot: &Snapshot, candidate: &Candidate) -> Option<(Text, Vec<Pick>)> {
-        let known = &snapshot.files()[candidate.file].facts;
+        let known = &snapshot.file(candidate.file).facts;
         let file = read_text(self.worktree, &known.path, self.max_file_bytes).ok()?;
         let text = Text {
             path: known.path.clone(),
@@ -170,7 +168,7 @@ impl Packer<'_> {
                 .chunks
                 .iter()
                 .map(|chunk| Pick {
-                    span: snapshot.span(chunk.doc).clone(),
+                    span: snapshot.span(chunk.doc),
                     score: chunk.score,
                     concepts: chunk.concepts,
                     defines: chunk.defines,
@@ -182,7 +180,7 @@ impl Packer<'_> {
                 let chunk = muninn_memory::lexical::DocId(first);
                 if !snapshot.spans_of(candidate.file).is_empty() {
                     picks.push(Pick {
-                        span: snapshot.span(chunk).clone(),
+                        span: snapshot.span(chunk),
                         score: 0.0,
                         concepts: 0,
                         defines: 0,
@@ -202,7 +200,7 @@ impl Packer<'_> {
         let mut picks = Vec::new();
         for (at, span) in digest.spans.iter().enumerate() {
             let mut pick = Pick {
-                span: span.clone(),
+                span: *span,
                 score: 0.0,
                 concepts: 0,
                 defines: 0,
@@ -211,7 +209,7 @@ impl Packer<'_> {
                 for probe in self.query.probes.iter().filter(|probe| probe.term == term) {
                     pick.score += probe.weight * probe.idf;
                     pick.concepts |= u64::from(probe.covers) << probe.concept;
-                    pick.defines |= u64::from(span.names.iter().any(|name| **name == *term)) << probe.concept;
+                    pick.defines |= u64::from(digest.names(at).any(|name| name == term)) << probe.concept;
                 }
             }
             if pick.score > 0.0 {
@@ -233,13 +231,15 @@ impl Packer<'_> {
             .filter(|pick| pick.score >= GOOD_CHUNK * best)
             .take(CHUNKS_PER_FILE)
         {
-            let cost = pick.span.tokens.saturating_add(HEADING_TOKENS);
+            let Some(mut item) = self.item(candidate, text, &lines, &pick) else {
+                continue;
+            };
+            let cost = measure(&mut item);
             if cost <= left {
                 left -= cost;
                 chosen.push(pick);
             } else if chosen.is_empty() {
-                let item = self.item(candidate, text, &lines, &pick);
-                return item.and_then(|item| self.shortened(item, budget)).into_iter().collect();
+                return self.shortened(item, budget).into_iter().collect();
             }
         }
         chosen.sort_by_key(|pick| pick.span.first);

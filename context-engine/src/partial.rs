@@ -95,7 +95,7 @@ pub(crate) fn sample(worktree: &Worktree, question: &Question, max_file_bytes: u
         };
         taken.push((facts, digest(&mut tokenizer, &entry.path, &redact(&file.text))));
     }
-    let snapshot = Snapshot::default().with_changes(&HashSet::new(), &[], &taken);
+    let snapshot = Snapshot::of_files(&mut tokenizer, taken);
     Sampled {
         snapshot,
         statistics: found.statistics(question, &files),

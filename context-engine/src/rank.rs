@@ -7,13 +7,14 @@
 //! by how much the first was better.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
-use muninn_memory::lexical::{DocId, idf};
+use muninn_memory::lexical::{DocId, idf, saturation};
 
 use crate::question::{NamedPath, Question};
 use crate::tuning::Lists;
 use muninn_memory::derived::Place;
-use muninn_memory::derived::Snapshot;
+use muninn_memory::derived::{Field, Posting, Snapshot};
 
 /// Weight of the words of a path, beside 1 for the file and 1 for its best chunk.
 const PATH_WEIGHT: f32 = 0.5;
@@ -63,9 +64,8 @@ pub(crate) trait Statistics {
 
 impl Statistics for Snapshot {
     fn frequency(&self, term: &str) -> u32 {
-        self.bodies()
-            .document_frequency(term)
-            .max(self.paths().document_frequency(term))
+        self.frequency(Field::Bodies, term)
+            .max(self.frequency(Field::Paths, term))
     }
 
     fn documents(&self) -> usize {
@@ -170,172 +170,245 @@ pub(crate) fn rank(
     lists: Lists,
     keep: usize,
 ) -> Vec<Candidate> {
-    let mut chunks = chunk_scores(snapshot, question, query, lists);
-    let (fused, path_concepts) = fused_scores(snapshot, query, &chunks, lists);
-    let headline = headline_scores(snapshot, question, query, lists);
+    let mut terms = Terms::new(snapshot);
+    let mut chunks = chunk_scores(&mut terms, question, query, lists);
+    let (fused, path_concepts) = fused_scores(&mut terms, query, &chunks, lists);
+    let headline = headline_scores(&mut terms, question, query, lists);
     let named_paths = if lists.has(Lists::NAMED) { &*question.paths } else { &[] };
     let named = named_files(snapshot, named_paths, &mut chunks);
 
-    let mut by_file: HashMap<usize, Vec<Scored>> = HashMap::new();
-    for chunk in chunks.into_values() {
-        by_file.entry(snapshot.file_of(chunk.doc)).or_default().push(chunk);
+    let mut scored: Vec<(f32, usize)> = Vec::new();
+    for (number, file) in snapshot.files() {
+        let named_path = if named.contains(&number) { NAMED_PATH } else { 0.0 };
+        let headline = headline.as_ref().map_or(0.0, |headline| headline[number]);
+        let sum = fused[number] + HEADLINE_WEIGHT * headline + named_path;
+        if sum > 0.0 || chunks.any(snapshot, number) {
+            scored.push((sum * demotion(file.place, question, lists), number));
+        }
     }
-    for file in fused.keys().chain(&named) {
-        by_file.entry(*file).or_default();
+    let path = |number: usize| &snapshot.file(number).facts.path;
+    let order = |a: &(f32, usize), b: &(f32, usize)| b.0.total_cmp(&a.0).then_with(|| path(a.1).cmp(path(b.1)));
+    if scored.len() > keep && keep > 0 {
+        scored.select_nth_unstable_by(keep - 1, order);
     }
-    let mut candidates: Vec<Candidate> = by_file
-        .into_iter()
-        .map(|(file, mut chunks)| {
-            chunks.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.doc.cmp(&b.doc)));
-            let of = |scores: &HashMap<usize, f32>| scores.get(&file).copied().unwrap_or(0.0);
-            let path_concepts = path_concepts.get(&file).copied().unwrap_or(0);
-            let named = named.contains(&file);
-            let demotion = demotion(snapshot.files()[file].place, question, lists);
-            let named_path = if named { NAMED_PATH } else { 0.0 };
-            let score = (of(&fused) + HEADLINE_WEIGHT * of(&headline) + named_path) * demotion;
-            let concepts = chunks.iter().fold(path_concepts, |all, chunk| all | chunk.concepts);
-            Candidate {
-                file,
-                score,
-                chunks,
-                concepts,
-                path_concepts,
-                named,
-            }
-        })
-        .collect();
-    let path = |candidate: &Candidate| &snapshot.files()[candidate.file].facts.path;
-    candidates.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| path(a).cmp(path(b))));
-    candidates.truncate(keep);
-    candidates
+    scored.truncate(keep);
+    scored.sort_unstable_by(order);
+    let candidate = |(score, file): (f32, usize)| {
+        let chunks = chunks.of(snapshot, file);
+        let path_concepts = path_concepts[file];
+        Candidate {
+            file,
+            score,
+            concepts: chunks.iter().fold(path_concepts, |all, chunk| all | chunk.concepts),
+            chunks,
+            path_concepts,
+            named: named.contains(&file),
+        }
+    };
+    scored.into_iter().map(candidate).collect()
 }
 
-/// The sum of the measures of each file that has any, and the concepts found in its path.
-fn fused_scores(
-    snapshot: &Snapshot,
-    query: &Query,
-    chunks: &HashMap<DocId, Scored>,
-    lists: Lists,
-) -> (HashMap<usize, f32>, HashMap<usize, u64>) {
-    let mut best_chunks: HashMap<usize, f32> = HashMap::new();
-    for chunk in chunks.values() {
-        let best = best_chunks.entry(snapshot.file_of(chunk.doc)).or_default();
-        *best = best.max(chunk.score);
+/// What holds each term, looked up once.
+struct Terms<'a> {
+    snapshot: &'a Snapshot,
+    found: HashMap<String, Rc<Holders>>,
+}
+
+/// What holds a term, by field.
+struct Holders {
+    bodies: Vec<Posting>,
+    names: Vec<Posting>,
+    paths: Vec<Posting>,
+}
+
+impl<'a> Terms<'a> {
+    fn new(snapshot: &'a Snapshot) -> Self {
+        Self {
+            snapshot,
+            found: HashMap::new(),
+        }
     }
-    let (paths, path_concepts) = path_scores(snapshot, query);
-    let mut fused: HashMap<usize, f32> = HashMap::new();
+
+    fn get(&mut self, term: &str) -> Rc<Holders> {
+        if let Some(found) = self.found.get(term) {
+            return Rc::clone(found);
+        }
+        let found = Rc::new(Holders {
+            bodies: self.snapshot.lookup(Field::Bodies, term),
+            names: self.snapshot.lookup(Field::Names, term),
+            paths: self.snapshot.lookup(Field::Paths, term),
+        });
+        self.found.insert(term.to_owned(), Rc::clone(&found));
+        found
+    }
+}
+
+/// What each chunk scores and holds, by its number. Zero for those that hold nothing of the question.
+struct Chunks {
+    scores: Vec<f32>,
+    concepts: Vec<u64>,
+    /// Concepts that it defines.
+    defines: Vec<u64>,
+}
+
+impl Chunks {
+    fn best(&self, snapshot: &Snapshot, file: usize) -> f32 {
+        let range = snapshot.spans_of(file);
+        let scores = &self.scores[range.start as usize..range.end as usize];
+        scores.iter().copied().fold(0.0, f32::max)
+    }
+
+    fn any(&self, snapshot: &Snapshot, file: usize) -> bool {
+        self.best(snapshot, file) > 0.0
+    }
+
+    /// The chunks of a file that hold anything of the question, best first.
+    fn of(&self, snapshot: &Snapshot, file: usize) -> Vec<Scored> {
+        let scored = |number: u32| {
+            let at = number as usize;
+            (self.scores[at] > 0.0).then(|| Scored {
+                doc: DocId(number),
+                score: self.scores[at],
+                concepts: self.concepts[at],
+                defines: self.defines[at],
+            })
+        };
+        let mut chunks: Vec<Scored> = snapshot.spans_of(file).filter_map(scored).collect();
+        chunks.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.doc.cmp(&b.doc)));
+        chunks
+    }
+}
+
+/// The sum of the measures of each file, and the concepts found in its path; by the file's number.
+fn fused_scores(terms: &mut Terms<'_>, query: &Query, chunks: &Chunks, lists: Lists) -> (Vec<f32>, Vec<u64>) {
+    let snapshot = terms.snapshot;
+    let mut best_chunks = vec![0.0; snapshot.file_numbers()];
+    for (number, _) in snapshot.files() {
+        best_chunks[number] = chunks.best(snapshot, number);
+    }
+    let (paths, path_concepts) = path_scores(terms, query);
+    let mut fused = vec![0.0; snapshot.file_numbers()];
     for (list, weight, scores) in [
-        (Lists::FILES, 1.0, file_scores(snapshot, query)),
+        (Lists::FILES, 1.0, file_scores(terms, query)),
         (Lists::CHUNKS, 1.0, best_chunks),
         (Lists::PATHS, PATH_WEIGHT, paths),
     ] {
-        let best = scores.values().copied().fold(0.0, f32::max);
-        let weight = if lists.has(list) && best > 0.0 {
-            weight / best
-        } else {
-            0.0
-        };
-        for (file, score) in scores {
-            *fused.entry(file).or_default() += weight * score;
+        let best = scores.iter().copied().fold(0.0, f32::max);
+        if lists.has(list) && best > 0.0 {
+            let weight = weight / best;
+            fused
+                .iter_mut()
+                .zip(scores)
+                .for_each(|(sum, score)| *sum += weight * score);
         }
     }
     (fused, path_concepts)
 }
 
-/// What a ranking by the headline alone would go by; empty where there is none.
-fn headline_scores(snapshot: &Snapshot, question: &Question, query: &Query, lists: Lists) -> HashMap<usize, f32> {
-    match (&question.headline, &query.headline) {
-        (Some(question), Some(query)) if lists.has(Lists::HEADLINE) => {
-            let chunks = chunk_scores(snapshot, question, query, lists);
-            fused_scores(snapshot, query, &chunks, lists).0
-        }
-        _ => HashMap::new(),
-    }
+/// What a ranking by the headline alone would go by; `None` where there is none.
+fn headline_scores(terms: &mut Terms<'_>, question: &Question, query: &Query, lists: Lists) -> Option<Vec<f32>> {
+    let (question, query) = (question.headline.as_deref()?, query.headline.as_deref()?);
+    lists.has(Lists::HEADLINE).then(|| {
+        let chunks = chunk_scores(terms, question, query, lists);
+        fused_scores(terms, query, &chunks, lists).0
+    })
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts and lengths are far below 2^24")]
-fn chunk_scores(snapshot: &Snapshot, question: &Question, query: &Query, lists: Lists) -> HashMap<DocId, Scored> {
-    let bodies = snapshot.bodies();
-    let definitions = lists.has(Lists::DEFINITIONS);
-    let average = bodies.average_length();
-    let mut scores: HashMap<DocId, Scored> = HashMap::new();
+fn chunk_scores(terms: &mut Terms<'_>, question: &Question, query: &Query, lists: Lists) -> Chunks {
+    let snapshot = terms.snapshot;
+    let (average, lengths) = (snapshot.average_length(), snapshot.lengths());
+    let numbers = snapshot.chunk_numbers();
+    let mut chunks = Chunks {
+        scores: vec![0.0; numbers],
+        concepts: vec![0; numbers],
+        defines: vec![0; numbers],
+    };
     for probe in &query.probes {
-        for (doc, count) in bodies.postings(&probe.term) {
-            let chunk = scores.entry(doc).or_insert(Scored {
-                doc,
-                score: 0.0,
-                concepts: 0,
-                defines: 0,
-            });
-            let value = bodies.saturation(count as f32, bodies.length(doc) as f32, average);
-            chunk.score += probe.weight * probe.idf * value;
-            chunk.concepts |= u64::from(probe.covers) << probe.concept;
-            if definitions && probe.covers && snapshot.span(doc).names.iter().any(|name| **name == *probe.term) {
-                let identifier = question.concepts[probe.concept].identifier;
-                chunk.score += probe.idf * if identifier { DEFINES_IDENTIFIER } else { DEFINES };
-                chunk.defines |= 1 << probe.concept;
+        let holders = terms.get(&probe.term);
+        let (factor, bit) = (probe.weight * probe.idf, u64::from(probe.covers) << probe.concept);
+        for posting in &holders.bodies {
+            let at = posting.number as usize;
+            chunks.scores[at] += factor * saturation(posting.count as f32, lengths[at] as f32, average);
+            chunks.concepts[at] |= bit;
+        }
+        if lists.has(Lists::DEFINITIONS) && probe.covers {
+            let identifier = question.concepts[probe.concept].identifier;
+            let added = probe.idf * if identifier { DEFINES_IDENTIFIER } else { DEFINES };
+            for posting in &holders.names {
+                chunks.scores[posting.number as usize] += added;
+                chunks.defines[posting.number as usize] |= bit;
             }
         }
     }
-    for chunk in scores.values_mut() {
-        chunk.score *= demotion(place_of(snapshot, chunk.doc), question, lists);
+    for (number, file) in snapshot.files() {
+        let (place, range) = (file.place, snapshot.spans_of(number));
+        let demoted = demotion(place, question, lists);
+        for number in range {
+            let score = &mut chunks.scores[number as usize];
+            if *score > 0.0 {
+                *score *= match place {
+                    Place::Source => demotion(place_of(snapshot, DocId(number)), question, lists),
+                    _ => demoted,
+                };
+            }
+        }
     }
-    scores
+    chunks
 }
 
 /// BM25 with files as documents, out of the chunks' postings: a file's chunks are neighbours in them.
 #[expect(clippy::cast_precision_loss, reason = "counts and lengths are far below 2^24")]
-fn file_scores(snapshot: &Snapshot, query: &Query) -> HashMap<usize, f32> {
-    let files = snapshot.files();
-    let total: u64 = files.iter().map(|file| u64::from(file.length)).sum();
-    let average = total as f32 / files.len().max(1) as f32;
-    let mut scores: HashMap<usize, f32> = HashMap::new();
+fn file_scores(terms: &mut Terms<'_>, query: &Query) -> Vec<f32> {
+    let snapshot = terms.snapshot;
+    let average = snapshot.average_file_length();
+    let mut scores = vec![0.0; snapshot.file_numbers()];
+    let mut counts: Vec<(usize, u32)> = Vec::new();
     for probe in &query.probes {
-        let mut counts: Vec<(usize, u32)> = Vec::new();
-        for (doc, count) in snapshot.bodies().postings(&probe.term) {
-            let file = snapshot.file_of(doc);
+        counts.clear();
+        for posting in &terms.get(&probe.term).bodies {
+            let file = snapshot.file_of(DocId(posting.number));
             match counts.last_mut() {
-                Some((last, sum)) if *last == file => *sum += count,
-                _ => counts.push((file, count)),
+                Some((last, sum)) if *last == file => *sum += posting.count,
+                _ => counts.push((file, posting.count)),
             }
         }
-        let idf = idf(u32::try_from(counts.len()).unwrap_or(u32::MAX), files.len());
-        for (file, count) in counts {
-            let value = snapshot
-                .bodies()
-                .saturation(count as f32, files[file].length as f32, average);
-            *scores.entry(file).or_default() += probe.weight * idf * value;
+        let idf = idf(u32::try_from(counts.len()).unwrap_or(u32::MAX), snapshot.len());
+        for (file, count) in &counts {
+            let length = snapshot.file(*file).length as f32;
+            scores[*file] += probe.weight * idf * saturation(*count as f32, length, average);
         }
     }
     scores
 }
 
-fn path_scores(snapshot: &Snapshot, query: &Query) -> (HashMap<usize, f32>, HashMap<usize, u64>) {
-    let mut concepts: HashMap<usize, u64> = HashMap::new();
+/// BM25 over the words of paths, and the concepts found in each; by the file's number.
+#[expect(clippy::cast_precision_loss, reason = "counts and lengths are far below 2^24")]
+fn path_scores(terms: &mut Terms<'_>, query: &Query) -> (Vec<f32>, Vec<u64>) {
+    let snapshot = terms.snapshot;
+    let average = snapshot.average_path_length();
+    let mut scores = vec![0.0; snapshot.file_numbers()];
+    let mut concepts = vec![0; snapshot.file_numbers()];
     for probe in &query.probes {
-        for (doc, _) in snapshot.paths().postings(&probe.term) {
-            *concepts.entry(doc.0 as usize).or_default() |= u64::from(probe.covers) << probe.concept;
+        let holders = terms.get(&probe.term);
+        let idf = idf(u32::try_from(holders.paths.len()).unwrap_or(u32::MAX), snapshot.len());
+        for posting in &holders.paths {
+            let file = posting.number as usize;
+            let length = snapshot.path_length(file) as f32;
+            scores[file] += probe.weight * idf * saturation(posting.count as f32, length, average);
+            concepts[file] |= u64::from(probe.covers) << probe.concept;
         }
     }
-    let terms = query.probes.iter().map(|probe| (probe.term.as_str(), probe.weight));
-    let scores = snapshot
-        .paths()
-        .search(terms)
-        .into_iter()
-        .map(|(doc, score)| (doc.0 as usize, score))
-        .collect();
     (scores, concepts)
 }
 
 /// The files that the question spells out; a chunk with a line that it names is lifted above all others.
-fn named_files(snapshot: &Snapshot, named: &[NamedPath], chunks: &mut HashMap<DocId, Scored>) -> Vec<usize> {
-    let best = chunks.values().map(|chunk| chunk.score).fold(1.0, f32::max);
+fn named_files(snapshot: &Snapshot, named: &[NamedPath], chunks: &mut Chunks) -> Vec<usize> {
+    let best = chunks.scores.iter().copied().fold(1.0, f32::max);
     let mut files = Vec::new();
     for named in named {
         let matches = snapshot
             .files()
-            .iter()
-            .enumerate()
             .filter(|(_, file)| is_named(file.facts.path.as_str(), &named.path));
         let matches: Vec<usize> = matches.map(|(number, _)| number).collect();
         // A name that several files share names none of them.
@@ -346,14 +419,8 @@ fn named_files(snapshot: &Snapshot, named: &[NamedPath], chunks: &mut HashMap<Do
             let Some(line) = named.line else { continue };
             let holds =
                 |doc: &u32| (snapshot.span(DocId(*doc)).first..=snapshot.span(DocId(*doc)).last).contains(&line);
-            if let Some(doc) = snapshot.spans_of(*file).find(holds).map(DocId) {
-                let chunk = chunks.entry(doc).or_insert(Scored {
-                    doc,
-                    score: 0.0,
-                    concepts: 0,
-                    defines: 0,
-                });
-                chunk.score += NAMED_LINE * best;
+            if let Some(number) = snapshot.spans_of(*file).find(holds) {
+                chunks.scores[number as usize] += NAMED_LINE * best;
             }
         }
         files.extend(matches);
@@ -374,7 +441,7 @@ fn is_named(path: &str, named: &str) -> bool {
 
 /// What part a chunk plays: a test in a source file is a test.
 pub(crate) fn place_of(snapshot: &Snapshot, doc: DocId) -> Place {
-    match snapshot.files()[snapshot.file_of(doc)].place {
+    match snapshot.file(snapshot.file_of(doc)).place {
         Place::Source if snapshot.span(doc).test => Place::Test,
         place => place,
     }

@@ -17,7 +17,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use muninn_memory::embed::{Embedder, MiniLm, StaticVectors};
-use muninn_memory::lexical::{Bm25, Tokenizer, counted};
+use muninn_memory::lexical::{Bm25Builder, Tokenizer, counted};
 use serde::Deserialize;
 
 /// Pairs that a package gives at most, so that none is most of the pool.
@@ -108,11 +108,12 @@ fn chosen(lines: &str) -> Result<Vec<Pair>, Box<dyn Error>> {
 
 fn lexical(pairs: &[Pair], group: &[usize]) -> Scores {
     let mut tokenizer = Tokenizer::new();
-    let mut index = Bm25::default();
+    let mut index = Bm25Builder::default();
     for at in group {
         let terms = counted(&mut tokenizer, &pairs[*at].text);
         index.add(terms.iter().map(|(term, count)| (term.as_str(), *count)));
     }
+    let index = index.finish();
     let scores_of = |at: &usize| {
         let mut seen = HashSet::new();
         let mut terms = counted(&mut tokenizer, &pairs[*at].query);

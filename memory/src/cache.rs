@@ -4,17 +4,16 @@
 //! is disposable in the strict sense: a cache that is damaged, or of another version, is removed and begun anew, and a
 //! caller who gets an error goes on without one.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use muninn_repo_tools::{BlobId, RelPath};
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use muninn_repo_tools::BlobId;
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// Raised whenever a table or the meaning of a value changes; an older file is thrown away.
-const SCHEMA_VERSION: i64 = 1;
+const SCHEMA_VERSION: i64 = 2;
 const FILE: &str = "index.db";
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Blobs that no worktree has any more are kept for a return to their branch, up to so many.
@@ -22,25 +21,14 @@ const MAX_ORPHANS: i64 = 20_000;
 
 const SCHEMA: &str = "
     CREATE TABLE blobs (id BLOB NOT NULL, form TEXT NOT NULL, value BLOB NOT NULL, PRIMARY KEY (id, form)) WITHOUT ROWID;
-    CREATE TABLE files (root TEXT NOT NULL, path TEXT NOT NULL, size INTEGER NOT NULL, modified INTEGER NOT NULL,
-                        blob BLOB NOT NULL, PRIMARY KEY (root, path)) WITHOUT ROWID;
+    CREATE TABLE uses (root TEXT NOT NULL, blob BLOB NOT NULL, PRIMARY KEY (root, blob)) WITHOUT ROWID;
+    CREATE INDEX uses_of_blob ON uses (blob);
 ";
 
 /// An open cache. One connection: writers of other processes are waited for, readers never.
 pub struct Cache {
     connection: Connection,
     rebuilt: bool,
-}
-
-/// A file of a worktree as it was last read: if size and time are the same, so is the blob.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Known {
-    /// Its size in bytes.
-    pub size: u64,
-    /// When it was modified, in nanoseconds since 1970.
-    pub modified: i64,
-    /// What it held.
-    pub blob: BlobId,
 }
 
 /// Why there is no cache.
@@ -107,86 +95,70 @@ impl Cache {
         postcard::from_bytes(&bytes).ok()
     }
 
-    /// The files of a worktree as they were when last stored. Empty on any trouble.
-    pub fn files(&self, root: &Path) -> HashMap<RelPath, Known> {
-        self.read_files(root).unwrap_or_default()
-    }
-
-    fn read_files(&self, root: &Path) -> rusqlite::Result<HashMap<RelPath, Known>> {
-        let mut query = self
-            .connection
-            .prepare("SELECT path, size, modified, blob FROM files WHERE root = ?1")?;
-        let mut rows = query.query([root.to_string_lossy()])?;
-        let mut files = HashMap::new();
-        while let Some(row) = rows.next()? {
-            let (path, blob): (String, Vec<u8>) = (row.get(0)?, row.get(3)?);
-            if let (Ok(path), Some(blob)) = (RelPath::new(&path), BlobId::from_bytes(&blob)) {
-                let size = u64::try_from(row.get::<_, i64>(1)?).unwrap_or(0);
-                files.insert(
-                    path,
-                    Known {
-                        size,
-                        modified: row.get(2)?,
-                        blob,
-                    },
-                );
-            }
-        }
-        Ok(files)
-    }
-
-    /// Stores what was computed, each under its form, and the worktree's files in place of those stored before, in one transaction.
+    /// Stores what was computed, each under its form, in one transaction.
     ///
     /// # Errors
     /// If the file cannot be written; the cache is then as it was.
     pub fn store<'a, T: Serialize + 'a>(
         &mut self,
         blobs: impl Iterator<Item = (&'a str, BlobId, &'a T)>,
-        root: &Path,
-        files: &HashMap<RelPath, Known>,
     ) -> Result<(), CacheError> {
-        let path = self.connection.path().map(PathBuf::from).unwrap_or_default();
-        self.write(blobs, root, files)
-            .map_err(|source| CacheError::Database { path, source })
-    }
-
-    fn write<'a, T: Serialize + 'a>(
-        &mut self,
-        blobs: impl Iterator<Item = (&'a str, BlobId, &'a T)>,
-        root: &Path,
-        files: &HashMap<RelPath, Known>,
-    ) -> rusqlite::Result<()> {
-        let transaction = self
-            .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)?;
-        {
+        self.within_transaction(|transaction| {
             let mut insert =
-                transaction.prepare("INSERT OR REPLACE INTO blobs (id, form, value) VALUES (?1, ?2, ?3)")?;
+                transaction.prepare_cached("INSERT OR REPLACE INTO blobs (id, form, value) VALUES (?1, ?2, ?3)")?;
             for (form, blob, value) in blobs {
                 if let Ok(bytes) = postcard::to_allocvec(value) {
                     insert.execute(params![blob.as_bytes(), form, bytes])?;
                 }
             }
+            Ok(())
+        })
+    }
+
+    /// Notes which blobs a worktree has now, in place of those noted before, and forgets what no worktree has had for
+    /// long. A worktree that is no longer there has none.
+    ///
+    /// # Errors
+    /// If the file cannot be written; the cache is then as it was.
+    pub fn in_use(&mut self, root: &Path, blobs: impl Iterator<Item = BlobId>) -> Result<(), CacheError> {
+        self.within_transaction(|transaction| {
+            let roots: Vec<String> = transaction
+                .prepare("SELECT DISTINCT root FROM uses")?
+                .query_map([], |row| row.get(0))?
+                .collect::<rusqlite::Result<_>>()?;
             let root = root.to_string_lossy();
-            transaction.execute("DELETE FROM files WHERE root = ?1", [&root])?;
-            let mut insert = transaction.prepare("INSERT INTO files VALUES (?1, ?2, ?3, ?4, ?5)")?;
-            for (path, known) in files {
-                let size = i64::try_from(known.size).unwrap_or(i64::MAX);
-                insert.execute(params![
-                    root,
-                    path.as_str(),
-                    size,
-                    known.modified,
-                    known.blob.as_bytes()
-                ])?;
+            for gone in roots
+                .iter()
+                .filter(|known| **known == root || !Path::new(known).exists())
+            {
+                transaction.execute("DELETE FROM uses WHERE root = ?1", [gone])?;
             }
-        }
-        let orphaned = "FROM blobs WHERE id NOT IN (SELECT blob FROM files)";
-        let orphans: i64 = transaction.query_row(&format!("SELECT count(*) {orphaned}"), [], |row| row.get(0))?;
-        if orphans > MAX_ORPHANS {
-            transaction.execute(&format!("DELETE {orphaned}"), [])?;
-        }
-        transaction.commit()
+            let mut insert = transaction.prepare_cached("INSERT OR IGNORE INTO uses (root, blob) VALUES (?1, ?2)")?;
+            for blob in blobs {
+                insert.execute(params![root, blob.as_bytes()])?;
+            }
+            let orphaned = "FROM blobs WHERE id NOT IN (SELECT blob FROM uses)";
+            let orphans: i64 = transaction.query_row(&format!("SELECT count(*) {orphaned}"), [], |row| row.get(0))?;
+            if orphans > MAX_ORPHANS {
+                transaction.execute(&format!("DELETE {orphaned}"), [])?;
+            }
+            Ok(())
+        })
+    }
+
+    fn within_transaction(
+        &mut self,
+        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<()>,
+    ) -> Result<(), CacheError> {
+        let path = self.connection.path().map(PathBuf::from).unwrap_or_default();
+        let write = || {
+            let transaction = self
+                .connection
+                .transaction_with_behavior(TransactionBehavior::Immediate)?;
+            work(&transaction)?;
+            transaction.commit()
+        };
+        write().map_err(|source| CacheError::Database { path, source })
     }
 
     /// Removes the file and what SQLite keeps beside it. A process that still has the old one open keeps working on
@@ -253,25 +225,18 @@ mod tests {
 
     const FORM: &str = "test.1";
 
-    fn known(content: &str) -> (BlobId, HashMap<RelPath, Known>) {
-        let blob = BlobId::of(content.as_bytes()).unwrap();
-        let file = Known {
-            size: content.len() as u64,
-            modified: 7,
-            blob,
-        };
-        (blob, HashMap::from([(RelPath::new("a.rs").unwrap(), file)]))
+    fn blob(content: &str) -> BlobId {
+        BlobId::of(content.as_bytes()).unwrap()
     }
 
     fn store(cache: &mut Cache, content: &str, value: &str) {
-        let (blob, files) = known(content);
         cache
-            .store([(FORM, blob, &value.to_owned())].into_iter(), Path::new("/w"), &files)
+            .store([(FORM, blob(content), &value.to_owned())].into_iter())
             .unwrap();
     }
 
     fn get(cache: &Cache, content: &str) -> Option<String> {
-        cache.get(FORM, &known(content).0)
+        cache.get(FORM, &blob(content))
     }
 
     #[test]
@@ -284,9 +249,7 @@ mod tests {
         assert!(!cache.was_rebuilt());
         assert_eq!(get(&cache, "x").as_deref(), Some("value of x"));
         assert_eq!(get(&cache, "y"), None);
-        assert_eq!(cache.get::<String>("test.2", &known("x").0), None, "another form");
-        assert_eq!(cache.files(Path::new("/w")), known("x").1);
-        assert!(cache.files(Path::new("/other")).is_empty());
+        assert_eq!(cache.get::<String>("test.2", &blob("x")), None, "another form");
     }
 
     #[test]

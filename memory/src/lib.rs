@@ -5,15 +5,15 @@
 //! is [`lexical`]; whatever leaves for a prompt, a record or a log goes through [`redact()`] first.
 //!
 //! ```
-//! use muninn_memory::lexical::{Bm25, Tokenizer, counted};
+//! use muninn_memory::lexical::{Bm25Builder, Tokenizer, counted};
 //!
 //! let mut tokenizer = Tokenizer::new();
-//! let mut index = Bm25::default();
+//! let mut index = Bm25Builder::default();
 //! for text in ["fn replay_ledger()", "fn parse_header()"] {
 //!     index.add(counted(&mut tokenizer, text).iter().map(|(term, n)| (term.as_str(), *n)));
 //! }
 //! let question = counted(&mut tokenizer, "how does replaying work");
-//! let best = index.search(question.iter().map(|(term, _)| (term.as_str(), 1.0)));
+//! let best = index.finish().search(question.iter().map(|(term, _)| (term.as_str(), 1.0)));
 //! assert_eq!(best[0].0.0, 0);
 //! ```
 

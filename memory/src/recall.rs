@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use muninn_repo_tools::{RelPath, Worktree};
 
-use crate::lexical::{Bm25, DocId, Tokenizer, counted};
+use crate::lexical::{Bm25, Bm25Builder, DocId, Tokenizer, counted};
 use crate::{knowledge, records};
 
 /// What kind of memory it is.
@@ -71,6 +71,7 @@ impl Memories {
             memories.notes.extend(part.notes);
         }
         let mut tokenizer = Tokenizer::new();
+        let mut index = Bm25Builder::default();
         for item in &memories.items {
             let mut terms = counted(&mut tokenizer, &item.text);
             for (term, count) in counted(&mut tokenizer, &item.title) {
@@ -80,11 +81,9 @@ impl Memories {
                     None => terms.push((term, count)),
                 }
             }
-            memories
-                .index
-                .add(terms.iter().map(|(term, count)| (term.as_str(), *count)));
+            index.add(terms.iter().map(|(term, count)| (term.as_str(), *count)));
         }
-        memories.index.shrink();
+        memories.index = index.finish();
         memories
     }
 

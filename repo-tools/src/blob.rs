@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 /// A git blob object id, as 20 bytes of SHA-1; printed as 40 hexadecimal digits.
 ///
 /// It is computed from the raw bytes as they lie on disk, without git's filters, so that it names what was read. In a
@@ -31,6 +33,18 @@ impl BlobId {
     /// The first ten hexadecimal digits: enough for a person, or a model, to tell two versions apart.
     pub fn short(&self) -> String {
         self.to_string().chars().take(10).collect()
+    }
+}
+
+impl Serialize for BlobId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for BlobId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        <[u8; 20]>::deserialize(deserializer).map(Self)
     }
 }
 

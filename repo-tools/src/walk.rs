@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use ignore::{DirEntry, WalkBuilder};
+use ignore::{DirEntry, WalkBuilder, WalkState};
 
 use crate::path::RelPath;
 use crate::secret::is_secret;
@@ -29,6 +29,9 @@ impl Default for WalkLimits {
         }
     }
 }
+
+/// More threads would wait for the file system.
+const MAX_THREADS: usize = 4;
 
 /// What a walk found.
 #[derive(Debug, Default)]
@@ -95,16 +98,13 @@ pub fn walk(worktree: &Worktree, limits: &WalkLimits) -> Walk {
 
 /// Like [`walk`], and gives up at `deadline` with what it has by then.
 pub fn walk_until(worktree: &Worktree, limits: &WalkLimits, deadline: Option<Instant>) -> Walk {
-    walk_wanted(worktree, limits, deadline, |_, _| true)
+    collect(worktree, limits, deadline, |_, _| true)
 }
 
-/// What [`walk`] finds at these paths and below them. Costs a look at each directory on the way to them, not at the
-/// worktree, and a path that is gone, ignored or below something ignored is simply not found.
-pub fn walk_under(worktree: &Worktree, paths: &BTreeSet<RelPath>, limits: &WalkLimits) -> Walk {
-    if paths.is_empty() {
-        return Walk::default();
-    }
-    walk_wanted(worktree, limits, None, under(paths))
+/// Like [`walk`], for what is now at some paths: the files that are there and, where one is a directory, all files below
+/// it. It costs a reading of the directories on the way, and not of the worktree.
+pub fn walk_at(worktree: &Worktree, limits: &WalkLimits, paths: &BTreeSet<RelPath>) -> Walk {
+    collect(worktree, limits, None, under(paths))
 }
 
 /// The directories that a walk goes into.
@@ -148,28 +148,63 @@ fn under(paths: &BTreeSet<RelPath>) -> impl Fn(&Path, bool) -> bool + Send + Syn
     move |path, directory| directory && ways.contains(path) || path.ancestors().any(|above| ends.contains(above))
 }
 
-fn walk_wanted(
+fn collect(
     worktree: &Worktree,
     limits: &WalkLimits,
     deadline: Option<Instant>,
     wanted: impl Fn(&Path, bool) -> bool + Send + Sync + 'static,
 ) -> Walk {
     let nested = Arc::new(AtomicUsize::new(0));
-    let mut walk = Walk::default();
-    for entry in builder(worktree.root(), Arc::clone(&nested), wanted).build() {
-        if walk.files.len() >= limits.max_files || deadline.is_some_and(|at| Instant::now() >= at) {
-            walk.cut = true;
-            break;
-        }
-        match entry {
-            Ok(entry) if entry.depth() > 0 => visit(&mut walk, worktree.root(), &entry, limits),
-            Ok(_) => {}
-            Err(_) => walk.skipped.unreadable += 1,
-        }
-    }
+    let found = Mutex::new(Walk::default());
+    let (count, cut) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    builder(worktree.root(), Arc::clone(&nested), wanted)
+        .threads(cores.min(MAX_THREADS))
+        .build_parallel()
+        .run(|| {
+            let mut part = Part {
+                walk: Walk::default(),
+                whole: &found,
+            };
+            let (count, cut) = (&count, &cut);
+            Box::new(move |entry| {
+                if count.load(Ordering::Relaxed) >= limits.max_files || deadline.is_some_and(|at| Instant::now() >= at)
+                {
+                    cut.store(true, Ordering::Relaxed);
+                    return WalkState::Quit;
+                }
+                match entry {
+                    Ok(entry) if entry.depth() > 0 => {
+                        let before = part.walk.files.len();
+                        visit(&mut part.walk, worktree.root(), &entry, limits);
+                        count.fetch_add(part.walk.files.len() - before, Ordering::Relaxed);
+                    }
+                    Ok(_) => {}
+                    Err(_) => part.walk.skipped.unreadable += 1,
+                }
+                WalkState::Continue
+            })
+        });
+    let mut walk = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    walk.cut = cut.into_inner();
     walk.skipped.nested_repositories = nested.load(Ordering::Relaxed);
-    walk.files.sort_by(|a, b| a.path.cmp(&b.path));
+    walk.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    walk.files.truncate(limits.max_files);
     walk
+}
+
+/// What one thread found, handed over when the thread is done.
+struct Part<'a> {
+    walk: Walk,
+    whole: &'a Mutex<Walk>,
+}
+
+impl Drop for Part<'_> {
+    fn drop(&mut self) {
+        let mut whole = self.whole.lock().unwrap_or_else(PoisonError::into_inner);
+        whole.files.append(&mut self.walk.files);
+        whole.skipped.merge(&self.walk.skipped);
+    }
 }
 
 /// What every walk has in common. `wanted` is asked for each file and directory (true) below the root.
@@ -309,31 +344,6 @@ mod tests {
         assert_eq!(found.files.len(), 2);
         let late = walk_until(&repo.worktree(), &WalkLimits::default(), Some(Instant::now()));
         assert!(late.cut && late.files.is_empty());
-    }
-
-    #[test]
-    fn walks_below_given_paths_as_it_walks_everything() {
-        let repo = Fixture::with(&[
-            (".gitignore", "*.log\ntarget/\n"),
-            ("a/deep/x.rs", "x"),
-            ("a/deep/x.log", "x"),
-            ("a/y.rs", "x"),
-            ("ab/z.rs", "x"),
-            ("target/debug/a.rs", "x"),
-            ("top.rs", "x"),
-        ]);
-        let found = |asked: &[&str]| {
-            let asked = asked.iter().map(|path| RelPath::new(path).unwrap()).collect();
-            let walk = walk_under(&repo.worktree(), &asked, &WalkLimits::default());
-            paths(&walk).join(" ")
-        };
-        assert_eq!(found(&["a"]), "a/deep/x.rs a/y.rs");
-        assert_eq!(found(&["a/deep/x.rs", "top.rs", "gone.rs"]), "a/deep/x.rs top.rs");
-        assert_eq!(
-            found(&["a/deep/x.log", "target/debug/a.rs", "top.rs/not/a/directory"]),
-            ""
-        );
-        assert_eq!(found(&[]), "");
     }
 
     #[test]

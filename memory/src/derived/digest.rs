@@ -2,36 +2,37 @@
 
 use std::collections::HashMap;
 
-use crate::lexical::Tokenizer;
+use crate::lexical::{Arena, Tokenizer};
 use muninn_repo_tools::RelPath;
 use serde::{Deserialize, Serialize};
 
 use super::chunk::{self, Chunk};
 use super::language::{Form, language};
-use crate::tokens;
 
 /// Raised whenever chunks, terms or the shape of a digest change, so that a cache does not serve the old ones.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Words are taken from so much of a chunk; more is data.
 const MAX_CHUNK_BYTES: usize = 32 << 10;
 /// So much of a file that a program wrote is indexed: enough to find it by what it is about.
 const MAX_DATA_BYTES: usize = 16 << 10;
 
 /// The chunks of a blob and the words in each.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Digest {
     /// In the order of their lines.
     pub spans: Vec<Span>,
     /// The distinct terms of the blob.
-    terms: Vec<String>,
-    /// For each span, indexes into `terms` with counts.
-    bags: Vec<Vec<(u32, u32)>>,
+    terms: Arena,
+    /// The terms of each span with their counts.
+    bags: Lists<(u32, u32)>,
+    /// The terms of the names that each span defines.
+    names: Lists<u32>,
     /// Whether a program wrote it.
     pub data: bool,
 }
 
 /// A chunk as the index keeps it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
     /// The first line, counted from 1.
     pub first: u32,
@@ -39,29 +40,65 @@ pub struct Span {
     pub last: u32,
     /// The line that says what it is.
     pub title: u32,
-    /// What its text costs.
-    pub tokens: u32,
-    /// The terms of the names that it defines.
-    pub names: Box<[Box<str>]>,
     /// It is a test.
     pub test: bool,
+}
+
+/// Lists of small values, one behind the other.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Lists<T> {
+    values: Vec<T>,
+    ends: Vec<u32>,
+}
+
+impl<T> Default for Lists<T> {
+    fn default() -> Self {
+        Self {
+            values: Vec::new(),
+            ends: Vec::new(),
+        }
+    }
+}
+
+impl<T> Lists<T> {
+    fn push(&mut self, values: impl IntoIterator<Item = T>) {
+        self.values.extend(values);
+        self.ends.push(u32::try_from(self.values.len()).unwrap_or(u32::MAX));
+    }
+
+    fn get(&self, at: usize) -> &[T] {
+        let start = at
+            .checked_sub(1)
+            .map_or(Some(0), |before| self.ends.get(before).copied());
+        let range = start
+            .zip(self.ends.get(at))
+            .map(|(start, end)| start as usize..*end as usize);
+        range.and_then(|range| self.values.get(range)).unwrap_or_default()
+    }
 }
 
 impl Digest {
     /// The terms of a span, with their counts.
     pub fn bag(&self, span: usize) -> impl Iterator<Item = (&str, u32)> {
-        let bag = self.bags.get(span).map_or(&[] as &[_], Vec::as_slice);
-        bag.iter()
-            .filter_map(|(term, count)| Some((self.terms.get(*term as usize)?.as_str(), *count)))
+        let term = |(term, count): &(u32, u32)| Some((self.terms.get(*term as usize)?, *count));
+        self.bags.get(span).iter().filter_map(term)
+    }
+
+    /// The terms of the names that a span defines, each whole.
+    pub fn names(&self, span: usize) -> impl Iterator<Item = &str> {
+        self.names
+            .get(span)
+            .iter()
+            .filter_map(|term| self.terms.get(*term as usize))
     }
 
     /// The name under which a cache keeps digests of such a file: the same content is cut differently as Markdown.
     pub fn form(path: &RelPath) -> &'static str {
-        const { assert!(VERSION == 1) };
+        const { assert!(VERSION == 2) };
         match language(path).1 {
-            Form::Code => "digest.1.code",
-            Form::Markdown => "digest.1.markdown",
-            Form::Plain => "digest.1.plain",
+            Form::Code => "digest.2.code",
+            Form::Markdown => "digest.2.markdown",
+            Form::Plain => "digest.2.plain",
         }
     }
 }
@@ -75,38 +112,29 @@ pub fn digest(tokenizer: &mut Tokenizer, path: &RelPath, text: &str) -> Digest {
         text
     };
     let lines: Vec<&str> = text.lines().collect();
+    let mut digest = Digest {
+        data,
+        ..Digest::default()
+    };
     let mut bags = Bags {
         tokenizer,
         terms: HashMap::new(),
-        bags: Vec::new(),
     };
-    let spans = chunk::chunks(path, text)
-        .into_iter()
-        .map(|chunk| {
-            let body = body(&lines, &chunk);
-            bags.add(&lines, &chunk, &body);
-            let names = chunk.names.iter().map(|name| name_term(bags.tokenizer, name)).collect();
-            let (first, last, title, test) = (chunk.first, chunk.last, chunk.title, chunk.test);
-            Span {
-                first,
-                last,
-                title,
-                tokens: tokens::count(&body),
-                names,
-                test,
-            }
-        })
-        .collect();
-    let mut terms = vec![String::new(); bags.terms.len()];
-    for (term, at) in bags.terms {
-        terms[at as usize] = term;
+    for chunk in chunk::chunks(path, text) {
+        let bag = bags.of(&lines, &chunk, &mut digest.terms);
+        digest.bags.push(bag);
+        let names = chunk.names.iter().map(|name| name_term(bags.tokenizer, name));
+        let names: Vec<Box<str>> = names.filter(|name| !name.is_empty()).collect();
+        let names = names.iter().map(|name| bags.number(name, &mut digest.terms));
+        digest.names.push(names.collect::<Vec<_>>());
+        digest.spans.push(Span {
+            first: chunk.first,
+            last: chunk.last,
+            title: chunk.title,
+            test: chunk.test,
+        });
     }
-    Digest {
-        spans,
-        terms,
-        bags: bags.bags,
-        data,
-    }
+    digest
 }
 
 /// The term by which a name is found whole.
@@ -116,23 +144,16 @@ pub(super) fn name_term(tokenizer: &mut Tokenizer, name: &str) -> Box<str> {
     whole.into()
 }
 
-fn body(lines: &[&str], chunk: &Chunk) -> String {
-    let range = chunk.first as usize - 1..chunk.last as usize;
-    let mut body = lines.get(range).unwrap_or_default().join("\n");
-    body.truncate(body.floor_char_boundary(MAX_CHUNK_BYTES));
-    body
-}
-
 struct Bags<'a> {
     tokenizer: &'a mut Tokenizer,
-    terms: HashMap<String, u32>,
-    bags: Vec<Vec<(u32, u32)>>,
+    /// The numbers of the terms in the digest.
+    terms: HashMap<Box<str>, u32>,
 }
 
 impl Bags<'_> {
     /// The words of a chunk; those of its title count twice, and those of what it is part of once, because a method's
     /// body seldom names its class.
-    fn add(&mut self, lines: &[&str], chunk: &Chunk, body: &str) {
+    fn of(&mut self, lines: &[&str], chunk: &Chunk, terms: &mut Arena) -> Vec<(u32, u32)> {
         let mut counts: HashMap<u32, u32> = HashMap::new();
         let line = |number: u32| lines.get(number as usize - 1).copied().unwrap_or_default();
         let title = line(chunk.title);
@@ -142,20 +163,39 @@ impl Bags<'_> {
             .map(line)
             .filter(|line| line.len() < 400)
             .unwrap_or_default();
-        for text in [body, title, parent] {
+        let body = body(lines, chunk);
+        for text in [&body, title, parent] {
+            let numbers = &mut self.terms;
             self.tokenizer.each_term(text, |term| {
-                let next = u32::try_from(self.terms.len()).unwrap_or(u32::MAX);
-                let at = match self.terms.get(term) {
-                    Some(at) => *at,
-                    None => *self.terms.entry(term.to_owned()).or_insert(next),
-                };
-                *counts.entry(at).or_default() += 1;
+                *counts.entry(number(numbers, term, terms)).or_default() += 1;
             });
         }
         let mut bag: Vec<_> = counts.into_iter().collect();
         bag.sort_unstable();
-        self.bags.push(bag);
+        bag
     }
+
+    fn number(&mut self, term: &str, terms: &mut Arena) -> u32 {
+        number(&mut self.terms, term, terms)
+    }
+}
+
+fn number(numbers: &mut HashMap<Box<str>, u32>, term: &str, terms: &mut Arena) -> u32 {
+    match numbers.get(term) {
+        Some(at) => *at,
+        None => {
+            let at = u32::try_from(terms.push(term)).unwrap_or(u32::MAX);
+            numbers.insert(term.into(), at);
+            at
+        }
+    }
+}
+
+fn body(lines: &[&str], chunk: &Chunk) -> String {
+    let range = chunk.first as usize - 1..chunk.last as usize;
+    let mut body = lines.get(range).unwrap_or_default().join("\n");
+    body.truncate(body.floor_char_boundary(MAX_CHUNK_BYTES));
+    body
 }
 
 #[cfg(test)]
@@ -170,8 +210,8 @@ mod tests {
     fn keeps_words_names_and_costs() {
         let digest = of("a.rs", "/// Replays the ledger.\nfn replay_turn() {}\n");
         assert_eq!(digest.spans.len(), 1);
-        assert_eq!(&*digest.spans[0].names[0], "replayturn");
-        assert!(digest.spans[0].tokens > 5);
+        assert_eq!(digest.names(0).collect::<Vec<_>>(), ["replayturn"]);
+        assert_eq!(digest.names(1).count() + digest.bag(1).count(), 0);
         let count = |term| digest.bag(0).find(|(seen, _)| *seen == term).map(|(_, count)| count);
         assert_eq!(
             count("replay"),
@@ -191,6 +231,6 @@ mod tests {
         let digest = of("app.js", &"var a=function(){};".repeat(50_000));
         assert!(digest.data);
         assert_eq!(digest.spans.len(), 1);
-        assert!(digest.spans[0].tokens < 10_000);
+        assert!(digest.bag(0).all(|(_, count)| count < 10_000));
     }
 }

@@ -1,26 +1,18 @@
 //! Making the next snapshot out of the last, the cache, and what changed on disk.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime};
 
-use crate::cache::{Cache, Known, nanos};
-use crate::lexical::Tokenizer;
-use crate::redact;
-use muninn_repo_tools::{BlobId, FileEntry, ReadError, RelPath, SkipCounts, WalkLimits, Worktree, read_text, walk};
+use muninn_repo_tools::{FileEntry, RelPath, SkipCounts, Walk, WalkLimits, Worktree, walk, walk_at};
 
-use super::digest::{Digest, digest};
-use super::snapshot::{FileFacts, RACY, Snapshot};
+use super::image::{self, ImageError};
+use super::reader::{Block, Reader};
+use super::segment::{FileFacts, Segment};
+use super::snapshot::{Changes, Snapshot};
+use crate::cache::{Cache, nanos};
 
-/// A file that was modified less than this before it was read may be modified again within the same tick of the file
-/// system's clock, and look unchanged; git calls such entries racy.
-const RACY_WINDOW: Duration = Duration::from_secs(2);
-/// More threads would wait for the disk and for the cache.
-const MAX_THREADS: usize = 4;
-
-/// Told how far an indexing is. Called from the thread that indexes, at most once a file.
+/// Told how far an indexing is. Called from the threads that index.
 pub trait Progress: Sync {
     /// `done` of `total` files.
     fn advance(&self, done: usize, total: usize);
@@ -30,14 +22,21 @@ impl Progress for () {
     fn advance(&self, _done: usize, _total: usize) {}
 }
 
+/// The image is written anew after so many changed files, or such a share of all. Until then a start finds the changed
+/// ones by their times, and what is in them by blob.
+const WORTH_KEEPING: usize = 64;
+const WORTH_KEEPING_SHARE: usize = 50;
+
 /// Keeps the cache open between refreshes.
 pub struct Indexer {
     cache_dir: Option<PathBuf>,
-    max_file_bytes: u64,
+    limits: WalkLimits,
     cache: Option<Mutex<Cache>>,
     opened: bool,
     /// Binary files with their size and time, so that they are not opened at every refresh.
     binaries: HashMap<RelPath, (u64, i64)>,
+    /// Files that changed since the image was written.
+    unkept: usize,
 }
 
 /// A new snapshot and what it took.
@@ -52,106 +51,120 @@ pub struct Refreshed {
     pub notes: Vec<String>,
 }
 
-/// What became of a file that the snapshot does not know as it is now.
-enum Outcome {
-    /// Its time changed and its content did not.
-    Touched(FileFacts),
-    /// Its content is new to the snapshot; `computed` if to the cache as well.
-    New {
-        facts: FileFacts,
-        digest: Digest,
-        computed: bool,
-    },
-    Skipped(ReadError),
-}
-
 impl Indexer {
     /// Opens nothing yet. Without a directory nothing is kept between processes; larger files are left out.
     pub fn new(cache_dir: Option<PathBuf>, max_file_bytes: u64) -> Self {
         Self {
             cache_dir,
-            max_file_bytes,
+            limits: WalkLimits {
+                max_file_bytes,
+                ..WalkLimits::default()
+            },
             cache: None,
             opened: false,
             binaries: HashMap::new(),
+            unkept: 0,
         }
     }
 
-    /// Walks the worktree and reads what is new or changed.
-    pub fn refresh(&mut self, worktree: &Worktree, last: &Snapshot, progress: &dyn Progress) -> Refreshed {
+    /// Walks the worktree and reads what is new or changed. `last` is `None` the first time: then what an earlier process
+    /// left is taken up.
+    pub fn refresh(&mut self, worktree: &Worktree, last: Option<&Snapshot>, progress: &dyn Progress) -> Refreshed {
         let mut notes = Vec::new();
         self.open_cache(&mut notes);
-        let limits = WalkLimits {
-            max_file_bytes: self.max_file_bytes,
-            ..WalkLimits::default()
-        };
-        let mut walked = walk(worktree, &limits);
+        let kept = last.is_none().then(|| self.kept(worktree, &mut notes)).flatten();
+        let none = Snapshot::default();
+        let base = last.or(kept.as_ref()).unwrap_or(&none);
+        let walked = walk(worktree, &self.limits);
         if walked.cut {
-            notes.push(format!("more than {} files: the rest is not indexed", limits.max_files));
+            notes.push(format!(
+                "more than {} files: the rest is not indexed",
+                self.limits.max_files
+            ));
         }
-        let current: HashMap<&RelPath, &FileFacts> = last
-            .files()
-            .iter()
-            .map(|file| (&file.facts.path, &file.facts))
-            .collect();
+        let gone = vanished(base, &walked);
+        let mut refreshed = self.take_in(worktree, base, walked, gone, progress);
+        let changed = refreshed.snapshot.take().or_else(|| kept.clone());
+        // Only here, and not after each edit: this costs what the repository does.
+        let compacted = changed.as_ref().or(last).and_then(Snapshot::compacted);
+        refreshed.snapshot = compacted.or(changed);
+        refreshed.notes.splice(0..0, notes);
+        if let Some(snapshot) = &refreshed.snapshot {
+            self.keep(worktree, snapshot, &mut refreshed.notes);
+        }
+        refreshed
+    }
+
+    /// Looks again at some paths only.
+    pub fn refresh_at(&mut self, worktree: &Worktree, last: &Snapshot, paths: &BTreeSet<RelPath>) -> Refreshed {
+        let walked = walk_at(worktree, &self.limits, paths);
+        let is_there = |path: &RelPath| walked.files.binary_search_by(|entry| entry.path.cmp(path)).is_ok();
+        let gone = last.at(paths).into_iter().filter(|path| !is_there(path)).collect();
+        self.take_in(worktree, last, walked, gone, &())
+    }
+
+    /// The snapshot with what a walk found in place of what it knew of the same files.
+    fn take_in(
+        &mut self,
+        worktree: &Worktree,
+        base: &Snapshot,
+        walked: Walk,
+        mut gone: Vec<RelPath>,
+        progress: &dyn Progress,
+    ) -> Refreshed {
+        let mut skipped = walked.skipped;
         let unchanged = |entry: &FileEntry| {
-            let known = current.get(&entry.path);
-            known.is_some_and(|known| known.size == entry.size && known.modified == nanos(entry.modified))
+            let known = base.find(&entry.path);
+            known.is_some_and(|(_, file)| is_as_known(&file.facts, entry))
         };
         let (same, changed): (Vec<_>, Vec<_>) = walked.files.into_iter().partition(unchanged);
         let (binary, changed): (Vec<_>, Vec<_>) = changed.into_iter().partition(|entry| self.is_known_binary(entry));
-        walked.skipped.binary += binary.len();
+        skipped.binary += binary.len();
+        let reader = Reader {
+            worktree,
+            base,
+            cache: self.cache.as_ref(),
+            max_file_bytes: self.limits.max_file_bytes,
+        };
         let total = same.len() + changed.len();
-        let outcomes = self.read_all(worktree, &current, &changed, &|done| {
-            progress.advance(same.len() + done, total);
-        });
+        let blocks = reader.read(&changed, &|done| progress.advance(same.len() + done, total));
 
-        let mut stays: HashSet<&RelPath> = same.iter().map(|entry| &entry.path).collect();
-        let mut touched = Vec::new();
-        let mut new = Vec::new();
-        let mut computed = HashSet::new();
-        for (entry, outcome) in changed.iter().zip(outcomes) {
-            match outcome {
-                Outcome::Touched(facts) => touched.push(facts),
-                Outcome::New {
-                    facts,
-                    digest,
-                    computed: anew,
-                } => {
-                    computed.extend(anew.then_some(facts.blob));
-                    new.push((facts, digest));
-                }
-                Outcome::Skipped(error) => {
-                    count(&mut walked.skipped, &error);
-                    if matches!(error, ReadError::Binary { .. }) && !is_racy(entry.modified) {
-                        self.binaries
-                            .insert(entry.path.clone(), (entry.size, nanos(entry.modified)));
-                    }
-                }
-            }
-        }
-        stays.extend(touched.iter().map(|facts| &facts.path));
-        let gone: HashSet<RelPath> = current
-            .keys()
-            .filter(|path| !stays.contains(**path))
-            .map(|path| (*path).clone())
-            .collect();
-        let restamped = touched.iter().any(|facts| {
-            current
-                .get(&facts.path)
-                .is_some_and(|old| old.modified != facts.modified)
-        });
-        let reused = same.len() + touched.len() + new.len() - computed.len();
         let mut refreshed = Refreshed {
             snapshot: None,
-            reused,
-            skipped: walked.skipped,
-            notes,
+            reused: same.len(),
+            skipped,
+            notes: Vec::new(),
         };
-        if !(gone.is_empty() && new.is_empty() && !restamped) {
-            let snapshot = last.with_changes(&gone, &touched, &new);
-            self.store(worktree, &snapshot, &new, &computed, &mut refreshed.notes);
-            refreshed.snapshot = Some(snapshot);
+        let mut touched = Vec::new();
+        let mut segments = Vec::new();
+        for block in blocks {
+            let Block {
+                segment,
+                touched: same_content,
+                unreadable,
+                computed,
+                trouble,
+            } = block;
+            refreshed.reused += same_content.len() + segment.files.len() - computed;
+            refreshed.skipped.merge(&unreadable.counts);
+            gone.extend(segment.files.iter().map(|file| file.facts.path.clone()));
+            gone.extend(unreadable.paths);
+            self.binaries.extend(unreadable.binaries);
+            refreshed.notes.extend(trouble);
+            touched.extend(same_content);
+            segments.push(segment);
+        }
+        if refreshed.notes.iter().any(|note| note.starts_with(UNWRITTEN)) {
+            self.cache = None;
+            refreshed.notes.dedup();
+        }
+        gone.retain(|path| base.find(path).is_some());
+        touched.retain(|facts| base.find(&facts.path).is_some_and(|(_, file)| file.facts != *facts));
+        let parts: Vec<_> = segments.iter().map(|segment| (segment, None)).collect();
+        let new = Segment::merged(&parts);
+        if !(gone.is_empty() && new.files.is_empty() && touched.is_empty()) {
+            self.unkept += gone.len().max(new.files.len()) + touched.len();
+            refreshed.snapshot = Some(base.changed(Changes { gone, touched, new }));
         }
         refreshed
     }
@@ -176,170 +189,68 @@ impl Indexer {
         }
     }
 
-    /// Reads the changed files on all cores; the outcomes come in the order of the files.
-    fn read_all(
-        &self,
-        worktree: &Worktree,
-        current: &HashMap<&RelPath, &FileFacts>,
-        changed: &[FileEntry],
-        advance: &(dyn Fn(usize) + Sync),
-    ) -> Vec<Outcome> {
-        let known = match &self.cache {
-            Some(cache) if !changed.is_empty() => lock(cache).files(worktree.root()),
-            _ => HashMap::new(),
-        };
-        let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let outcomes: Mutex<Vec<(usize, Outcome)>> = Mutex::default();
-        let work = || {
-            let mut tokenizer = Tokenizer::new();
-            loop {
-                let at = next.fetch_add(1, Ordering::Relaxed);
-                let Some(entry) = changed.get(at) else { break };
-                let outcome = self
-                    .recall(entry, known.get(&entry.path))
-                    .unwrap_or_else(|| self.read(worktree, entry, current, &mut tokenizer));
-                lock(&outcomes).push((at, outcome));
-                advance(done.fetch_add(1, Ordering::Relaxed) + 1);
+    /// The snapshot that an earlier process left.
+    fn kept(&self, worktree: &Worktree, notes: &mut Vec<String>) -> Option<Snapshot> {
+        let dir = self.cache_dir.as_ref().filter(|_| self.cache.is_some())?;
+        match image::read(dir, worktree.root()) {
+            Ok(segment) => segment.map(Snapshot::of),
+            Err(error @ ImageError::Unusable { .. }) => {
+                notes.push(format!("{error}, and was begun anew"));
+                None
             }
-        };
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        std::thread::scope(|scope| {
-            for _ in 1..cores.min(MAX_THREADS).min(changed.len().div_ceil(8)) {
-                scope.spawn(work);
-            }
-            work();
-        });
-        let mut outcomes = std::mem::take(&mut *lock(&outcomes));
-        outcomes.sort_by_key(|(at, _)| *at);
-        outcomes.into_iter().map(|(_, outcome)| outcome).collect()
-    }
-
-    /// What the cache knows of a file whose metadata did not change since it was stored.
-    fn recall(&self, entry: &FileEntry, known: Option<&Known>) -> Option<Outcome> {
-        let modified = nanos(entry.modified);
-        let known = known.filter(|known| known.size == entry.size && known.modified == modified)?;
-        let digest = self.cached(&entry.path, &known.blob)?;
-        let facts = FileFacts {
-            path: entry.path.clone(),
-            size: entry.size,
-            modified,
-            blob: known.blob,
-        };
-        Some(Outcome::New {
-            facts,
-            digest,
-            computed: false,
-        })
-    }
-
-    fn read(
-        &self,
-        worktree: &Worktree,
-        entry: &FileEntry,
-        current: &HashMap<&RelPath, &FileFacts>,
-        tokenizer: &mut Tokenizer,
-    ) -> Outcome {
-        let path = &entry.path;
-        let file = match read_text(worktree, path, self.max_file_bytes) {
-            Ok(file) => file,
-            Err(error) => return Outcome::Skipped(error),
-        };
-        let modified = if is_racy(file.modified) {
-            RACY
-        } else {
-            nanos(file.modified)
-        };
-        let facts = FileFacts {
-            path: path.clone(),
-            size: file.size,
-            modified,
-            blob: file.blob,
-        };
-        if current.get(path).is_some_and(|known| known.blob == file.blob) {
-            return Outcome::Touched(facts);
-        }
-        match self.cached(path, &file.blob) {
-            Some(digest) => Outcome::New {
-                facts,
-                digest,
-                computed: false,
-            },
-            None => {
-                let digest = digest(tokenizer, path, &redact(&file.text));
-                Outcome::New {
-                    facts,
-                    digest,
-                    computed: true,
-                }
+            Err(error) => {
+                notes.push(chain(&error));
+                None
             }
         }
     }
 
-    fn cached(&self, path: &RelPath, blob: &BlobId) -> Option<Digest> {
-        lock(self.cache.as_ref()?).get(Digest::form(path), blob)
-    }
-
-    /// Puts what was computed into the cache. A cache that cannot be written is given up for this process.
-    fn store(
-        &mut self,
-        worktree: &Worktree,
-        snapshot: &Snapshot,
-        new: &[(FileFacts, Digest)],
-        computed: &HashSet<BlobId>,
-        notes: &mut Vec<String>,
-    ) {
-        let Some(cache) = &self.cache else { return };
-        let settled = snapshot
-            .files()
-            .iter()
-            .map(|file| &file.facts)
-            .filter(|facts| facts.modified != RACY);
-        let files = settled
-            .map(|facts| {
-                (
-                    facts.path.clone(),
-                    Known {
-                        size: facts.size,
-                        modified: facts.modified,
-                        blob: facts.blob,
-                    },
-                )
-            })
-            .collect();
-        let blobs = new
-            .iter()
-            .filter(|(facts, _)| computed.contains(&facts.blob))
-            .map(|(facts, digest)| (Digest::form(&facts.path), facts.blob, digest));
-        let stored = lock(cache).store(blobs, worktree.root(), &files);
-        if let Err(error) = stored {
-            notes.push(format!("the cache is not written: {}", chain(&error)));
-            self.cache = None;
+    /// Leaves the snapshot for the next process, if enough of it is new. A cache that cannot be written is given up.
+    fn keep(&mut self, worktree: &Worktree, snapshot: &Snapshot, notes: &mut Vec<String>) {
+        let enough = WORTH_KEEPING
+            .max(snapshot.len() / WORTH_KEEPING_SHARE)
+            .min(snapshot.len());
+        let Some((dir, cache)) = self.cache_dir.as_ref().zip(self.cache.as_ref()) else {
+            return;
+        };
+        if self.unkept < enough {
+            return;
+        }
+        let blobs = snapshot.files().map(|(_, file)| file.facts.blob);
+        let used = lock(cache)
+            .in_use(worktree.root(), blobs)
+            .map_err(|error| chain(&error));
+        let written = image::write(dir, worktree.root(), &snapshot.whole()).map_err(|error| chain(&error));
+        match used.and(written) {
+            Ok(()) => self.unkept = 0,
+            Err(error) => {
+                notes.push(format!("{UNWRITTEN}: {error}"));
+                self.cache = None;
+            }
         }
     }
 }
 
-/// Whether a file that is read now may change again without its time showing it.
-fn is_racy(modified: SystemTime) -> bool {
-    SystemTime::now().duration_since(modified).unwrap_or_default() < RACY_WINDOW
+pub(super) const UNWRITTEN: &str = "the cache is not written";
+
+fn is_as_known(known: &FileFacts, entry: &FileEntry) -> bool {
+    known.size == entry.size && known.modified == nanos(entry.modified)
 }
 
-fn count(skipped: &mut SkipCounts, error: &ReadError) {
-    match error {
-        ReadError::Binary { .. } => skipped.binary += 1,
-        ReadError::TooLarge { .. } => skipped.too_large += 1,
-        ReadError::Secret { .. } => skipped.secret += 1,
-        ReadError::NotAFile { .. } => skipped.not_regular += 1,
-        ReadError::Path(_) | ReadError::Changed { .. } | ReadError::Io { .. } => skipped.unreadable += 1,
-    }
+/// The files of a snapshot that a walk over everything did not meet.
+fn vanished(base: &Snapshot, walked: &Walk) -> Vec<RelPath> {
+    let is_there = |path: &RelPath| walked.files.binary_search_by(|entry| entry.path.cmp(path)).is_ok();
+    let paths = base.files().map(|(_, file)| &file.facts.path);
+    paths.filter(|path| !is_there(path)).cloned().collect()
 }
 
 /// An error with its causes, in one line.
-fn chain(error: &dyn std::error::Error) -> String {
+pub(super) fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |error| error.source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
 /// A poisoned lock is taken all the same: what it guards is replaced whole or is a cache.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -8,13 +8,17 @@
 
 mod chunk;
 mod digest;
+mod image;
 mod indexer;
 mod language;
+mod reader;
+mod segment;
 mod snapshot;
 mod watch;
 
 pub use digest::{Digest, Span, digest};
 pub use indexer::{Indexer, Progress, Refreshed};
 pub use language::{Form, Place, language, place};
-pub use snapshot::{File, FileFacts, Snapshot};
+pub use segment::{File, FileFacts};
+pub use snapshot::{Field, Posting, Snapshot};
 pub use watch::{Changes, WatchError, Watcher};

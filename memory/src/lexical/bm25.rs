@@ -1,160 +1,107 @@
-//! A compact inverted index with BM25 over it.
-//!
-//! Documents are numbered densely in the order in which they were added, and a term's postings are the gaps between
-//! those numbers and the counts, as variable-length integers: two or three bytes a posting. Removing renumbers, as
-//! `Vec::retain` does, in one pass over all postings; that is milliseconds for a repository, so there are no segments
-//! to merge and no tombstones to skew the statistics.
+//! BM25, and a small index that ranks by it.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::inverted::{DocId, Inverted, InvertedBuilder, Keep};
 
 /// How fast repetition of a term saturates, and how much long documents are discounted. The values of Robertson and
 /// Zaragoza, "The Probabilistic Relevance Framework" (2009).
 const K1: f32 = 1.2;
 const B: f32 = 0.75;
 
-/// The number of a document in its index.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct DocId(pub u32);
-
-/// An index over documents that are bags of terms.
-#[derive(Clone, Default)]
+/// An index over documents that are bags of terms, with their lengths. [`Bm25Builder`] makes it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bm25 {
-    terms: HashMap<Arc<str>, u32>,
-    postings: Vec<Postings>,
+    inverted: Inverted,
     lengths: Vec<u32>,
-    total: u64,
 }
 
-#[derive(Clone, Default)]
-struct Postings {
-    bytes: Vec<u8>,
-    documents: u32,
-    last: u32,
+/// Makes a [`Bm25`].
+#[derive(Default)]
+pub struct Bm25Builder {
+    inverted: InvertedBuilder,
+    lengths: Vec<u32>,
+}
+
+impl Bm25Builder {
+    /// Adds a document of distinct terms with their counts, and returns its number.
+    pub fn add<'a>(&mut self, terms: impl Iterator<Item = (&'a str, u32)>) -> DocId {
+        let mut length = 0u32;
+        let doc = self
+            .inverted
+            .add(terms.inspect(|(_, count)| length = length.saturating_add(*count)));
+        self.lengths.push(length);
+        doc
+    }
+
+    /// What was added, for searching.
+    pub fn finish(self) -> Bm25 {
+        Bm25 {
+            inverted: self.inverted.finish(),
+            lengths: self.lengths,
+        }
+    }
 }
 
 impl Bm25 {
-    /// Adds a document of distinct terms with their counts, and returns its number.
-    pub fn add<'a>(&mut self, terms: impl Iterator<Item = (&'a str, u32)>) -> DocId {
-        let doc = u32::try_from(self.lengths.len()).unwrap_or(u32::MAX);
-        let mut length = 0u32;
-        for (term, count) in terms {
-            length = length.saturating_add(count);
-            let at = match self.terms.get(term) {
-                Some(&at) => at as usize,
-                None => {
-                    self.terms
-                        .insert(term.into(), u32::try_from(self.postings.len()).unwrap_or(u32::MAX));
-                    self.postings.push(Postings::default());
-                    self.postings.len() - 1
-                }
-            };
-            self.postings[at].push(doc, count);
-        }
-        self.lengths.push(length);
-        self.total += u64::from(length);
-        DocId(doc)
-    }
-
-    /// Keeps the documents for which `keep` says so and renumbers them densely, in their order.
-    pub fn retain(&mut self, keep: impl Fn(DocId) -> bool) {
-        const GONE: u32 = u32::MAX;
-        let mut kept = Vec::new();
-        let renumbered: Vec<u32> = (0u32..)
-            .zip(&self.lengths)
-            .map(|(doc, length)| match keep(DocId(doc)) {
-                true => {
-                    kept.push(*length);
-                    u32::try_from(kept.len() - 1).unwrap_or(GONE)
-                }
-                false => GONE,
-            })
-            .collect();
-        for postings in &mut self.postings {
-            let mut next = Postings::default();
-            for (doc, count) in postings.iter() {
-                match renumbered[doc as usize] {
-                    GONE => {}
-                    doc => next.push(doc, count),
-                }
-            }
-            *postings = next;
-        }
-        self.total = kept.iter().map(|length| u64::from(*length)).sum();
-        self.lengths = kept;
-    }
-
-    /// Gives back memory that adding reserved. Call it once after many additions.
-    pub fn shrink(&mut self) {
-        self.postings
-            .iter_mut()
-            .for_each(|postings| postings.bytes.shrink_to_fit());
-        self.postings.shrink_to_fit();
-        self.lengths.shrink_to_fit();
-    }
-
     /// How many documents there are.
     pub fn len(&self) -> usize {
-        self.lengths.len()
+        self.inverted.len()
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.lengths.is_empty()
+        self.inverted.is_empty()
     }
 
-    /// How many terms a document has, repetitions included.
-    pub fn length(&self, doc: DocId) -> u32 {
-        self.lengths.get(doc.0 as usize).copied().unwrap_or(0)
+    /// Which documents hold which terms.
+    pub fn inverted(&self) -> &Inverted {
+        &self.inverted
     }
 
-    /// In how many documents a term occurs.
-    pub fn document_frequency(&self, term: &str) -> u32 {
-        self.terms
-            .get(term)
-            .map_or(0, |at| self.postings[*at as usize].documents)
+    /// How many terms each document has, repetitions included.
+    pub fn lengths(&self) -> &[u32] {
+        &self.lengths
     }
 
-    /// The documents that hold a term, with its count in each, in the order of their numbers.
-    pub fn postings(&self, term: &str) -> impl Iterator<Item = (DocId, u32)> {
-        let found = self.terms.get(term).map(|at| &self.postings[*at as usize]);
-        found
-            .into_iter()
-            .flat_map(Postings::iter)
-            .map(|(doc, count)| (DocId(doc), count))
-    }
-
-    /// What one occurrence pattern is worth, without the term's idf: between 0 and `K1 + 1`.
-    pub fn saturation(&self, count: f32, length: f32, average: f32) -> f32 {
-        count * (K1 + 1.0) / (count + K1 * (1.0 - B + B * length / average.max(1.0)))
-    }
-
-    /// The mean of the documents' lengths.
-    #[expect(clippy::cast_precision_loss, reason = "a mean of lengths needs no more than 24 bits")]
-    pub fn average_length(&self) -> f32 {
-        if self.is_empty() {
-            0.0
-        } else {
-            self.total as f32 / self.len() as f32
+    /// One index of several; see [`Inverted::merged`].
+    pub fn merged(parts: &[(&Bm25, Keep<'_>)]) -> Bm25 {
+        let inverted: Vec<_> = parts.iter().map(|(part, keep)| (&part.inverted, *keep)).collect();
+        let lengths = parts.iter().flat_map(|(part, keep)| {
+            let stays = move |doc: usize| keep.is_none_or(|keep| keep.get(doc).copied().unwrap_or(false));
+            part.lengths.iter().enumerate().filter(move |(doc, _)| stays(*doc))
+        });
+        Bm25 {
+            inverted: Inverted::merged(&inverted),
+            lengths: lengths.map(|(_, length)| *length).collect(),
         }
     }
 
     /// Scores the documents that hold any of the weighted terms: best first, then by number.
     #[expect(clippy::cast_precision_loss, reason = "counts and lengths are far below 2^24")]
     pub fn search<'a>(&self, query: impl Iterator<Item = (&'a str, f32)>) -> Vec<(DocId, f32)> {
-        let average = self.average_length();
+        let total: u64 = self.lengths.iter().map(|length| u64::from(*length)).sum();
+        let average = total as f32 / self.len().max(1) as f32;
         let mut scores: HashMap<DocId, f32> = HashMap::new();
         for (term, weight) in query {
-            let idf = idf(self.document_frequency(term), self.len());
-            for (doc, count) in self.postings(term) {
-                let value = self.saturation(count as f32, self.length(doc) as f32, average);
-                *scores.entry(doc).or_default() += weight * idf * value;
+            let idf = idf(self.inverted.frequency(term), self.len());
+            for (doc, count) in self.inverted.postings(term) {
+                let length = self.lengths.get(doc.0 as usize).copied().unwrap_or(0);
+                *scores.entry(doc).or_default() += weight * idf * saturation(count as f32, length as f32, average);
             }
         }
         let mut ranked: Vec<_> = scores.into_iter().collect();
         ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         ranked
     }
+}
+
+/// What a term's count in a document is worth, without the term's idf: between 0 and `K1 + 1`. `length` is the
+/// document's, and `average` the mean over all, in terms.
+pub fn saturation(count: f32, length: f32, average: f32) -> f32 {
+    count * (K1 + 1.0) / (count + K1 * (1.0 - B + B * length / average.max(1.0)))
 }
 
 /// How telling a term is that `df` of `n` documents hold: `ln(1 + (n - df + 1/2) / (df + 1/2))`, never negative.
@@ -164,52 +111,12 @@ pub fn idf(df: u32, n: usize) -> f32 {
     (1.0 + (n - df + 0.5).max(0.0) / (df + 0.5)).ln()
 }
 
-impl Postings {
-    fn push(&mut self, doc: u32, count: u32) {
-        write(&mut self.bytes, doc - self.last);
-        write(&mut self.bytes, count);
-        self.documents += 1;
-        self.last = doc;
-    }
-
-    fn iter(&self) -> impl Iterator<Item = (u32, u32)> {
-        let mut bytes = self.bytes.as_slice();
-        let mut doc = 0;
-        std::iter::from_fn(move || {
-            doc += read(&mut bytes)?;
-            Some((doc, read(&mut bytes)?))
-        })
-    }
-}
-
-/// Seven bits a byte, the lowest first; the high bit says that more follow.
-fn write(bytes: &mut Vec<u8>, mut value: u32) {
-    while value >= 0x80 {
-        bytes.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    bytes.push(value as u8);
-}
-
-fn read(bytes: &mut &[u8]) -> Option<u32> {
-    let mut value = 0;
-    for shift in (0..32).step_by(7) {
-        let (byte, rest) = bytes.split_first()?;
-        *bytes = rest;
-        value |= u32::from(byte & 0x7f) << shift;
-        if byte & 0x80 == 0 {
-            return Some(value);
-        }
-    }
-    None
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn index(documents: &[&str]) -> Bm25 {
-        let mut index = Bm25::default();
+        let mut index = Bm25Builder::default();
         for text in documents {
             let mut counts: Vec<(&str, u32)> = Vec::new();
             for word in text.split(' ') {
@@ -220,7 +127,7 @@ mod tests {
             }
             index.add(counts.into_iter());
         }
-        index
+        index.finish()
     }
 
     fn ranked(index: &Bm25, query: &str) -> Vec<u32> {
@@ -240,7 +147,7 @@ mod tests {
         ]);
         assert_eq!(ranked(&index, "rare common"), [0, 2, 1]);
         assert_eq!(ranked(&index, "absent"), [] as [u32; 0]);
-        assert_eq!(index.document_frequency("common"), 3);
+        assert_eq!(index.inverted().frequency("common"), 3);
     }
 
     #[test]
@@ -250,24 +157,9 @@ mod tests {
     }
 
     #[test]
-    fn what_was_removed_leaves_no_trace() {
-        let mut changed = index(&["a b", "b c c", "a c", "d"]);
-        changed.retain(|doc| doc.0 != 1);
-        let fresh = index(&["a b", "a c", "d"]);
-        for query in ["a", "b", "c", "d", "a b c d"] {
-            let pairs = |index: &Bm25| index.search(query.split(' ').map(|term| (term, 1.0)));
-            assert_eq!(pairs(&changed), pairs(&fresh), "{query}");
-        }
-        assert_eq!((changed.len(), changed.average_length()), (3, fresh.average_length()));
-    }
-
-    #[test]
-    fn integers_survive_the_trip() {
-        let mut bytes = Vec::new();
-        let values = [0, 1, 127, 128, 300, 1 << 20, u32::MAX];
-        values.iter().for_each(|value| write(&mut bytes, *value));
-        let mut rest = bytes.as_slice();
-        assert!(values.iter().all(|value| read(&mut rest) == Some(*value)));
-        assert_eq!(read(&mut rest), None);
+    fn what_was_left_out_of_a_merge_leaves_no_trace() {
+        let (all, more) = (index(&["a b", "b c c", "a c"]), index(&["d"]));
+        let merged = Bm25::merged(&[(&all, Some(&[true, false, true])), (&more, None)]);
+        assert_eq!(merged, index(&["a b", "a c", "d"]));
     }
 }

@@ -9,7 +9,7 @@ mod mirror;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use muninn_repo_tools::{RelPath, WalkLimits, Worktree, read_text, walk, walk_under};
+use muninn_repo_tools::{RelPath, WalkLimits, Worktree, read_text, walk, walk_at};
 
 use super::{Changes, Watcher};
 use crate::fixture::Fixture;
@@ -68,7 +68,7 @@ impl Watched {
             Changes::Everything => self.known = contents(&self.worktree),
             Changes::Paths(paths) => {
                 self.known.retain(|file, _| !changes.covers(file));
-                let there = walk_under(&self.worktree, paths, &WalkLimits::default());
+                let there = walk_at(&self.worktree, &WalkLimits::default(), paths);
                 self.known.extend(texts(&self.worktree, there.files));
             }
         }

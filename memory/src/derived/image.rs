@@ -1,0 +1,122 @@
+//! A worktree's index as one file, so that a start reads it instead of making it from its blobs.
+//!
+//! It is written beside and put in place at once, so a reader sees the old one or the new one. What it says of files is
+//! checked against the disk like everything else that the index remembers; a checksum guards the rest.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use super::segment::Segment;
+
+/// Named in each file; raised whenever the shape of a segment or the meaning of what is in it changes.
+const MAGIC: &[u8] = b"muninn worktree index 1\n";
+const CHECKSUM: usize = 32;
+
+/// What is to be known of an image beside what it holds.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ImageError {
+    /// It is there and cannot be used.
+    #[error("{} is damaged or of another version", path.display())]
+    Unusable {
+        /// Where it is.
+        path: PathBuf,
+    },
+    /// It cannot be read or written.
+    #[error("cannot use {}", path.display())]
+    Io {
+        /// Where it is.
+        path: PathBuf,
+        /// What the file system said.
+        source: io::Error,
+    },
+}
+
+/// Reads the image of the worktree at `root`; `None` if there is none.
+pub(super) fn read(dir: &Path, root: &Path) -> Result<Option<Segment>, ImageError> {
+    let path = path(dir, root);
+    let io = |source| ImageError::Io {
+        path: path.clone(),
+        source,
+    };
+    let mut bytes = Vec::new();
+    match File::open(&path) {
+        Ok(mut file) => file.read_to_end(&mut bytes).map_err(io)?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(io(error)),
+    };
+    let unusable = || ImageError::Unusable { path: path.clone() };
+    let body = bytes.strip_prefix(MAGIC).ok_or_else(unusable)?;
+    let (checksum, body) = body.split_at_checked(CHECKSUM).ok_or_else(unusable)?;
+    if blake3::hash(body).as_bytes() != checksum {
+        return Err(unusable());
+    }
+    postcard::from_bytes(body).map(Some).map_err(|_| unusable())
+}
+
+/// Writes it.
+pub(super) fn write(dir: &Path, root: &Path, segment: &Segment) -> Result<(), ImageError> {
+    let path = path(dir, root);
+    let written = || -> io::Result<()> {
+        let body = postcard::to_allocvec(segment).map_err(io::Error::other)?;
+        // Another process may be at it too, and each needs a name of its own.
+        let beside = path.with_extension(format!("{}.part", std::process::id()));
+        let mut file = File::create(&beside)?;
+        let put = [MAGIC, blake3::hash(&body).as_bytes(), &body]
+            .iter()
+            .try_for_each(|part| file.write_all(part))
+            .and_then(|()| fs::rename(&beside, &path));
+        put.inspect_err(|_| {
+            let _ = fs::remove_file(&beside);
+        })
+    };
+    written().map_err(|source| ImageError::Io {
+        path: path.clone(),
+        source,
+    })
+}
+
+fn path(dir: &Path, root: &Path) -> PathBuf {
+    let name = blake3::hash(root.as_os_str().as_encoded_bytes());
+    dir.join(format!("worktree-{}.idx", &name.to_hex()[..16]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn damage_is_told_from_absence() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Path::new("/some/worktree");
+        assert!(read(dir.path(), root).unwrap().is_none());
+        write(dir.path(), root, &Segment::default()).unwrap();
+        assert!(read(dir.path(), root).unwrap().is_some());
+        assert!(read(dir.path(), Path::new("/other")).unwrap().is_none());
+
+        let path = path(dir.path(), root);
+        let whole = fs::read(&path).unwrap();
+        for damaged in [
+            whole[..whole.len() - 1].to_vec(),
+            whole[..MAGIC.len() + 3].to_vec(),
+            Vec::new(),
+            [b"muninn worktree index 0\n", &whole[MAGIC.len()..]].concat(),
+            [&whole[..whole.len() - 1], &[whole[whole.len() - 1] ^ 1]].concat(),
+        ] {
+            fs::write(&path, damaged).unwrap();
+            assert!(matches!(read(dir.path(), root), Err(ImageError::Unusable { .. })));
+        }
+    }
+
+    #[test]
+    fn a_write_that_fails_leaves_nothing_behind() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Path::new("/some/worktree");
+        fs::create_dir(path(dir.path(), root)).unwrap();
+        assert!(matches!(
+            write(dir.path(), root, &Segment::default()),
+            Err(ImageError::Io { .. })
+        ));
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+}

@@ -1,0 +1,116 @@
+//! Many short strings in one.
+
+use serde::{Deserialize, Serialize};
+
+/// Strings, one behind the other: no allocation for each, so that a million of them are loaded like one.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Arena {
+    text: String,
+    ends: Vec<u32>,
+}
+
+impl Arena {
+    /// Puts a string at the end and returns its number.
+    pub fn push(&mut self, text: &str) -> usize {
+        self.text.push_str(text);
+        self.ends.push(u32::try_from(self.text.len()).unwrap_or(u32::MAX));
+        self.ends.len() - 1
+    }
+
+    /// A string by its number.
+    pub fn get(&self, at: usize) -> Option<&str> {
+        let end = *self.ends.get(at)? as usize;
+        let start = at.checked_sub(1).map_or(0, |before| self.ends[before] as usize);
+        self.text.get(start..end)
+    }
+
+    /// The number of a string in an arena whose strings are in order.
+    pub fn find(&self, text: &str) -> Option<usize> {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            match self.get(middle)?.cmp(text) {
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Equal => return Some(middle),
+                std::cmp::Ordering::Greater => high = middle,
+            }
+        }
+        None
+    }
+
+    /// All of them, in the order in which they came.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        (0..self.len()).filter_map(|at| self.get(at))
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Gives back memory that adding reserved.
+    pub fn shrink(&mut self) {
+        self.text.shrink_to_fit();
+        self.ends.shrink_to_fit();
+    }
+}
+
+/// Bytes as one value, and not as a list of numbers: a format then copies them at once.
+pub(super) mod bytes {
+    use std::fmt;
+
+    use serde::de::{Error, SeqAccess, Visitor};
+    use serde::{Deserializer, Serializer};
+
+    pub(crate) fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(bytes)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+        deserializer.deserialize_byte_buf(Bytes)
+    }
+
+    struct Bytes;
+
+    impl<'de> Visitor<'de> for Bytes {
+        type Value = Vec<u8>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("bytes")
+        }
+
+        fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Vec<u8>, E> {
+            Ok(bytes.to_vec())
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<u8>, A::Error> {
+            let mut bytes = Vec::new();
+            while let Some(byte) = seq.next_element()? {
+                bytes.push(byte);
+            }
+            Ok(bytes)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strings_come_back_by_number_and_by_text() {
+        let mut arena = Arena::default();
+        for text in ["", "a", "ab", "größe", "z"] {
+            arena.push(text);
+        }
+        assert_eq!(arena.iter().collect::<Vec<_>>(), ["", "a", "ab", "größe", "z"]);
+        assert_eq!(arena.get(5), None);
+        assert!((0..5).all(|at| arena.find(arena.get(at).unwrap()) == Some(at)));
+        assert_eq!((arena.find("b"), arena.find("zz")), (None, None));
+    }
+}
