@@ -4,14 +4,16 @@ use std::collections::HashMap;
 
 use crate::lexical::Tokenizer;
 use muninn_repo_tools::RelPath;
+use muninn_repo_tools::syntax::Language;
 use serde::{Deserialize, Serialize};
 
-use super::chunk::{self, Chunk};
+use super::chunk::{self, Chunk, Cut};
 use super::language::{Form, language};
+use super::syntax::{Manifest, Syntax};
 use crate::tokens;
 
-/// Raised whenever chunks, terms or the shape of a digest change, so that a cache does not serve the old ones.
-const VERSION: u32 = 1;
+/// Raised whenever chunks, terms, syntax or the shape of a digest change, so that a cache does not serve the old ones.
+const VERSION: u32 = 2;
 /// Words are taken from so much of a chunk; more is data.
 const MAX_CHUNK_BYTES: usize = 32 << 10;
 /// So much of a file that a program wrote is indexed: enough to find it by what it is about.
@@ -28,6 +30,8 @@ pub struct Digest {
     bags: Vec<Vec<(u32, u32)>>,
     /// Whether a program wrote it.
     pub data: bool,
+    /// What it defines, imports and calls.
+    pub syntax: Syntax,
 }
 
 /// A chunk as the index keeps it.
@@ -55,13 +59,37 @@ impl Digest {
             .filter_map(|(term, count)| Some((self.terms.get(*term as usize)?.as_str(), *count)))
     }
 
-    /// The name under which a cache keeps digests of such a file: the same content is cut differently as Markdown.
+    /// The name under which a cache keeps digests of such a file: the same content is taken apart differently as another
+    /// language.
     pub fn form(path: &RelPath) -> &'static str {
-        const { assert!(VERSION == 1) };
-        match language(path).1 {
-            Form::Code => "digest.1.code",
-            Form::Markdown => "digest.1.markdown",
-            Form::Plain => "digest.1.plain",
+        const { assert!(VERSION == 2) };
+        if let Some(manifest) = Manifest::of(path) {
+            return match manifest {
+                Manifest::Cargo => "digest.2.manifest.cargo",
+                Manifest::Go => "digest.2.manifest.go",
+                Manifest::Npm => "digest.2.manifest.npm",
+                Manifest::Script => "digest.2.manifest.script",
+            };
+        }
+        match (Language::of_path(path), language(path).1) {
+            (Some(Language::Rust), _) => "digest.2.rust",
+            (Some(Language::Python), _) => "digest.2.python",
+            (Some(Language::JavaScript), _) => "digest.2.javascript",
+            (Some(Language::TypeScript), _) => "digest.2.typescript",
+            (Some(Language::Tsx), _) => "digest.2.tsx",
+            (Some(Language::Go), _) => "digest.2.go",
+            (Some(Language::Java), _) => "digest.2.java",
+            (Some(Language::C), _) => "digest.2.c",
+            (Some(Language::Cpp), _) => "digest.2.cpp",
+            (Some(Language::CSharp), _) => "digest.2.csharp",
+            (Some(Language::Ruby), _) => "digest.2.ruby",
+            (Some(Language::Php), _) => "digest.2.php",
+            (Some(Language::Bash), _) => "digest.2.bash",
+            (None, Form::Code) => "digest.2.code",
+            (None, Form::Markdown) => "digest.2.markdown",
+            // Without an ending, the first line may say what it is.
+            (None, Form::Plain) if path.extension().is_empty() => "digest.2.bare",
+            (None, Form::Plain) => "digest.2.plain",
         }
     }
 }
@@ -80,7 +108,9 @@ pub fn digest(tokenizer: &mut Tokenizer, path: &RelPath, text: &str) -> Digest {
         terms: HashMap::new(),
         bags: Vec::new(),
     };
-    let spans = chunk::chunks(path, text)
+    let Cut { chunks, parsed } = chunk::cut(path, text);
+    let syntax = Syntax::of(path, text, parsed.as_ref(), data);
+    let spans = chunks
         .into_iter()
         .map(|chunk| {
             let body = body(&lines, &chunk);
@@ -106,6 +136,7 @@ pub fn digest(tokenizer: &mut Tokenizer, path: &RelPath, text: &str) -> Digest {
         terms,
         bags: bags.bags,
         data,
+        syntax,
     }
 }
 

@@ -11,8 +11,10 @@ mod digest;
 mod indexer;
 mod language;
 mod snapshot;
+mod syntax;
 
 pub use digest::{Digest, Span, digest};
 pub use indexer::{Indexer, Progress, Refreshed};
 pub use language::{Form, Place, language, place};
 pub use snapshot::{File, FileFacts, Snapshot};
+pub use syntax::{Symbol, Syntax};
