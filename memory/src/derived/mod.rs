@@ -6,14 +6,18 @@
 //! A snapshot is a value: questions are answered from one while the next is made, so a refresh never makes a question
 //! wait, and a question never sees half a refresh.
 
+mod candidates;
 mod chunk;
 mod digest;
+mod graph;
 mod indexer;
 mod language;
 mod snapshot;
 mod syntax;
 
+pub use candidates::candidates;
 pub use digest::{Digest, Span, digest};
+pub use graph::{Call, Defined, DefinitionId, Graph, Site};
 pub use indexer::{Indexer, Progress, Refreshed};
 pub use language::{Form, Place, language, place};
 pub use snapshot::{File, FileFacts, Snapshot};
