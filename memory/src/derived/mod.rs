@@ -6,19 +6,25 @@
 //! A snapshot is a value: questions are answered from one while the next is made, so a refresh never makes a question
 //! wait, and a question never sees half a refresh.
 
+mod candidates;
 mod chunk;
 mod digest;
+mod graph;
 mod image;
 mod indexer;
 mod language;
 mod reader;
 mod segment;
 mod snapshot;
+mod syntax;
 mod watch;
 
+pub use candidates::candidates;
 pub use digest::{Digest, Span, digest};
+pub use graph::{Call, Defined, DefinitionId, Graph, Site};
 pub use indexer::{Indexer, Progress, Refreshed};
 pub use language::{Form, Place, language, place};
 pub use segment::{File, FileFacts};
 pub use snapshot::{Field, Posting, Snapshot};
+pub use syntax::{Symbol, Syntax};
 pub use watch::{Changes, WatchError, Watcher};
