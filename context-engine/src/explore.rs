@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use muninn_memory::Memories;
-use muninn_memory::derived::{Place, Snapshot};
-use muninn_memory::lexical::Tokenizer;
+use muninn_memory::derived::{Field, Place, Snapshot};
+use muninn_memory::lexical::{DocId, Tokenizer};
 use muninn_repo_tools::Worktree;
 
 use crate::follow_up::is_follow_up;
@@ -135,11 +135,9 @@ fn carries_on(snapshot: Option<&Snapshot>, text: &str) -> bool {
 
 /// Whether source code defines a term, or a path has it.
 fn is_a_name(snapshot: &Snapshot, term: &str) -> bool {
-    let defines = |doc| {
-        let names = &snapshot.span(doc).names;
-        place_of(snapshot, doc) == Place::Source && names.iter().any(|name| **name == *term)
-    };
-    snapshot.paths().document_frequency(term) > 0 || snapshot.bodies().postings(term).any(|(doc, _)| defines(doc))
+    let mut defining = snapshot.lookup(Field::Names, term).into_iter();
+    snapshot.frequency(Field::Paths, term) > 0
+        || defining.any(|posting| place_of(snapshot, DocId(posting.number)) == Place::Source)
 }
 
 /// Ranks, decides and packs.

@@ -42,14 +42,15 @@ pub(crate) fn likeness(
     let asked = vectors.embed_one(question);
     let cosine = |text: &str| -> f32 { vectors.embed_one(text).iter().zip(&asked).map(|(a, b)| a * b).sum() };
     for candidate in candidates.iter().take(FILES) {
-        let path = &snapshot.files()[candidate.file].facts.path;
+        let path = &snapshot.file(candidate.file).facts.path;
         let text = read_text(worktree, path, MAX_FILE_BYTES).map_or_else(|_| String::new(), |file| file.text);
         for chunk in candidate.chunks.iter().take(CHUNKS) {
             let (span, trust) = (snapshot.span(chunk.doc), trust(chunk.doc));
+            let names: Vec<&str> = snapshot.symbols_of(chunk.doc).map(|symbol| symbol.name).collect();
             let title = format!(
                 "{} {}",
                 path.as_str().replace(['/', '.', '_', '-'], " "),
-                span.names.join(" ")
+                names.join(" ")
             );
             best.titles = best.titles.max(trust * cosine(&title));
             best.texts = best.texts.max(trust * cosine(&head(&text, span.first, span.last)));

@@ -9,6 +9,7 @@ use muninn_repo_tools::RelPath;
 use super::digest::{Digest, Span};
 use super::graph::Graph;
 use super::segment::{File, FileFacts, Gone, Segment, SegmentBuilder};
+use super::syntax::Symbol;
 use crate::lexical::{DocId, Inverted, Tokenizer};
 
 /// With more parts than this, all but the first become one.
@@ -268,6 +269,14 @@ impl Snapshot {
             });
             Graph::build(live)
         })
+    }
+
+    /// What is defined in the lines of a chunk.
+    pub fn symbols_of(&self, chunk: DocId) -> impl Iterator<Item = Symbol<'_>> {
+        let (file, span) = (self.file_of(chunk), self.span(chunk));
+        let part = self.part_of(file, |part| part.first_file);
+        let symbols = part.segment.words.syntax[file - part.first_file].symbols();
+        symbols.filter(move |symbol| (span.first..=span.last).contains(&symbol.line))
     }
 
     /// Terms in each chunk, by its number.
