@@ -48,8 +48,9 @@ const EVIDENCE: f32 = 0.6;
 /// 3.25 off-topic prompts go from 2.7% to 1.3%, and questions from 95% to 93%.
 const WEIGHTS: [f32; 5] = [4.3, -2.4, 8.3, 7.2, 2.0];
 const REQUIRED: f32 = 2.75;
-/// What every further e-fold of chunks beyond so many adds to what is required: a large repository has a place for any
-/// few words. In a million lines of unrelated packages it halves the off-topic prompts that meet something, to 9%.
+/// What every e-fold of chunks beyond so many adds to what is required, or takes off it below: a large repository has a
+/// place for any few words. In a million lines of unrelated packages it halves the off-topic prompts that meet
+/// something, to 9%.
 const CROWD: f32 = 0.4;
 const CROWDED: f32 = 6_000.0;
 /// A better share than expected tells no more beyond this.
@@ -99,15 +100,17 @@ impl Fit {
                 PROSE
             }
         });
+        let size = documents(statistics);
         fit.signs = [
             (fit.share - fit.expected).clamp(-MARGIN, MARGIN),
-            rarity(question, query) / singular,
+            // In a small repository every word is rare.
+            rarity(question, query) / singular * (size.ln() / CROWDED.ln()).min(1.0),
             titles,
             texts,
             known_identifiers(question, query),
         ];
         let sum: f32 = fit.signs.iter().zip(WEIGHTS).map(|(sign, weight)| sign * weight).sum();
-        let required = REQUIRED + CROWD * (documents(snapshot) / CROWDED).ln().max(0.0);
+        let required = REQUIRED + CROWD * (size / CROWDED).ln();
         fit.probability = 1.0 / (1.0 + (required - sum).exp());
         fit
     }
@@ -205,8 +208,8 @@ fn known_identifiers(question: &Question, query: &Query) -> f32 {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "chunks are far below 2^24")]
-fn documents(snapshot: &Snapshot) -> f32 {
-    snapshot.chunks().max(1) as f32
+fn documents(statistics: &impl Statistics) -> f32 {
+    statistics.documents().max(2) as f32
 }
 
 /// The share that is expected to be found of a question of so many things.

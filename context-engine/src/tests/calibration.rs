@@ -93,28 +93,31 @@ const OFF_TOPIC: &[&str] = &[
 fn what_is_about_the_repository_is_answered() {
     let repo = Repo::service();
     let engine = repo.ready();
+    let mut missed = Vec::new();
     for (question, file) in ON_TOPIC {
         let found = ask(&engine, question);
-        assert!(
-            files(&found).iter().take(3).any(|found| found == file),
-            "{question}: {:?} {:?}",
-            files(&found),
-            found.reason
-        );
+        if !files(&found).iter().take(3).any(|found| found == file) {
+            missed.push(format!("{question}: {:?} {:?}", files(&found), found.reason));
+        }
         assert!(!found.question_terms.is_empty(), "{question}");
     }
+    assert!(missed.is_empty(), "{missed:#?}");
 }
 
 #[test]
 fn what_is_not_gets_nothing_and_a_reason() {
     let repo = Repo::service();
     let engine = repo.ready();
+    let mut answered = Vec::new();
     for question in OFF_TOPIC {
         let found = ask(&engine, question);
-        assert!(found.items.is_empty(), "{question}: {:?}", files(&found));
-        assert_eq!(found.tokens, 0);
-        assert!(found.reason.is_some(), "{question}");
+        assert_eq!(found.items.is_empty(), found.tokens == 0);
+        assert_eq!(found.items.is_empty(), found.reason.is_some(), "{question}");
+        if !found.items.is_empty() {
+            answered.push(format!("{question}: {:?}", files(&found)));
+        }
     }
+    assert!(answered.is_empty(), "{answered:#?}");
 }
 
 #[test]
@@ -168,7 +171,7 @@ fn the_threshold_can_be_set() {
 fn a_measurement_sees_what_the_threshold_holds_back() {
     let repo = Repo::service();
     let engine = repo.ready();
-    let question = "write a birthday poem for my router";
+    let question = "write a birthday poem with lions and tigers in it for my router";
     assert!(ask(&engine, question).items.is_empty());
     let undecided = Tuning {
         decide: false,
