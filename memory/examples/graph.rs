@@ -18,19 +18,19 @@ fn main() -> Result<(), Box<dyn Error>> {
     let root = PathBuf::from(std::env::args().nth(1).ok_or("which directory?")?);
     let mut tokenizer = Tokenizer::new();
     let (mut lines, mut parsed, mut stored) = (0, 0, 0);
-    let mut files: Vec<(RelPath, Syntax)> = Vec::new();
+    let mut files: Vec<(RelPath, Box<Syntax>)> = Vec::new();
     let begun = Instant::now();
     for (path, text) in texts(&root)? {
         let syntax = digest(&mut tokenizer, &path, &text).syntax;
         lines += text.lines().count();
         parsed += usize::from(syntax.language().is_some());
-        stored += postcard::to_allocvec(&syntax)?.len();
+        stored += postcard::to_allocvec(&*syntax)?.len();
         files.push((path, syntax));
     }
     let digested = begun.elapsed();
     let kept: usize = files.iter().map(|(_, of)| of.heap_bytes() + size_of::<Syntax>()).sum();
     let begun = Instant::now();
-    let graph = Graph::build((0u32..).zip(&files).map(|(number, (path, of))| (number, path, of)));
+    let graph = Graph::build((0u32..).zip(&files).map(|(number, (path, of))| (number, path, &**of)));
     let built = begun.elapsed();
     let (definitions, imports, calls) = graph.size();
     let names = files

@@ -82,7 +82,7 @@ mod tests {
         let snapshot = Snapshot::default().with_changes(&HashSet::new(), &[], &files);
         let given = (0u32..)
             .zip(&files)
-            .map(|(number, (facts, digest))| (number, &facts.path, &digest.syntax));
+            .map(|(number, (facts, digest))| (number, &facts.path, &*digest.syntax));
         let graph = Graph::build(given);
         for name in [
             "build",

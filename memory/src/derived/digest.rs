@@ -31,7 +31,7 @@ pub struct Digest {
     /// Whether a program wrote it.
     pub data: bool,
     /// What it defines, imports and calls.
-    pub syntax: Syntax,
+    pub syntax: Box<Syntax>,
 }
 
 /// A chunk as the index keeps it.
@@ -136,7 +136,7 @@ pub fn digest(tokenizer: &mut Tokenizer, path: &RelPath, text: &str) -> Digest {
         terms,
         bags: bags.bags,
         data,
-        syntax,
+        syntax: Box::new(syntax),
     }
 }
 

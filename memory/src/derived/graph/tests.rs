@@ -17,11 +17,11 @@ struct Tree {
 fn tree(files: &[(&str, &str)]) -> Tree {
     let paths: Vec<RelPath> = files.iter().map(|(path, _)| RelPath::new(path).unwrap()).collect();
     let of = |(path, (_, text)): (&RelPath, &(&str, &str))| digest(&mut Tokenizer::new(), path, text).syntax;
-    let syntaxes: Vec<Syntax> = paths.iter().zip(files).map(of).collect();
+    let syntaxes: Vec<Box<Syntax>> = paths.iter().zip(files).map(of).collect();
     let given = (0u32..)
         .zip(&paths)
         .zip(&syntaxes)
-        .map(|((number, path), syntax)| (number, path, syntax));
+        .map(|((number, path), syntax)| (number, path, &**syntax));
     let graph = Graph::build(given);
     Tree { paths, graph }
 }
