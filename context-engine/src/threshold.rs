@@ -77,7 +77,7 @@ pub(crate) struct Fit {
     pub(crate) evidence: f32,
     /// The question has one plain word to go by, and nothing here is called by it.
     pub(crate) lone: bool,
-    /// The question spells out a path that exists.
+    /// The question spells out a path that exists, or writes out a name of several parts that is defined here.
     pub(crate) certain: bool,
 }
 
@@ -145,7 +145,8 @@ impl Fit {
                 fit.evidence = fit.evidence.max(trust * query.weigh(here) / singular);
                 fit.lone &= chunk.defines | candidate.path_concepts == 0;
             }
-            fit.certain |= candidate.named;
+            let defined = candidate.chunks.iter().fold(0, |all, chunk| all | chunk.defines);
+            fit.certain |= candidate.named || names_it(question, defined);
         }
         fit
     }
@@ -166,6 +167,12 @@ impl Fit {
         }
         Ok(())
     }
+}
+
+/// Whether one of these concepts is written as a name of several parts; a single word in backticks may be anyone's.
+fn names_it(question: &Question, concepts: u64) -> bool {
+    let mut named = question.concepts.iter().enumerate();
+    named.any(|(bit, concept)| concepts >> bit & 1 == 1 && concept.identifier && !concept.parts.is_empty())
 }
 
 fn trust(place: Place, question: &Question) -> f32 {

@@ -171,7 +171,7 @@ fn the_threshold_can_be_set() {
 fn a_measurement_sees_what_the_threshold_holds_back() {
     let repo = Repo::service();
     let engine = repo.ready();
-    let question = "write a birthday poem with lions and tigers in it for my router";
+    let question = "write a birthday poem for my router";
     assert!(ask(&engine, question).items.is_empty());
     let undecided = Tuning {
         decide: false,

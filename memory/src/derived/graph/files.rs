@@ -106,13 +106,12 @@ impl<'a> Files<'a> {
                 self.manifests.insert((home, Kind::Npm), syntax);
                 self.packages.insert((Kind::Npm, package), home);
             }
+            // The plain one counts where there are several.
+            Some(Manifest::Script) if matches!(last(path), "tsconfig.json" | "jsconfig.json") => {
+                self.manifests.insert((home, Kind::Script), syntax);
+            }
             Some(Manifest::Script) => {
-                // The plain one counts where there are several.
-                if matches!(last(path), "tsconfig.json" | "jsconfig.json")
-                    || !self.manifests.contains_key(&(home, Kind::Script))
-                {
-                    self.manifests.insert((home, Kind::Script), syntax);
-                }
+                self.manifests.entry((home, Kind::Script)).or_insert(syntax);
             }
             None if matches!(rel.extension(), "py" | "pyi") => self.add_root(path),
             None => {}

@@ -25,7 +25,7 @@ struct Group<'a> {
 }
 
 /// The names that a file uses, besides those that it imports.
-pub(super) fn used<'a>(syntax: &'a Syntax) -> HashSet<&'a str> {
+pub(super) fn used(syntax: &Syntax) -> HashSet<&str> {
     let mut ids: Vec<u32> = syntax.types.to_vec();
     ids.extend(syntax.calls.iter().flat_map(|call| [call.name, call.qualifier]));
     ids.sort_unstable();
