@@ -53,6 +53,8 @@ const REQUIRED: f32 = 2.75;
 /// something, to 9%.
 const CROWD: f32 = 0.4;
 const CROWDED: f32 = 6_000.0;
+/// Nor does a small one ask for ever less: e-folds below that count.
+const SMALL: f32 = -2.5;
 /// A better share than expected tells no more beyond this.
 const MARGIN: f32 = 0.4;
 /// Nor do more identifiers.
@@ -110,7 +112,7 @@ impl Fit {
             known_identifiers(question, query),
         ];
         let sum: f32 = fit.signs.iter().zip(WEIGHTS).map(|(sign, weight)| sign * weight).sum();
-        let required = REQUIRED + CROWD * (size / CROWDED).ln();
+        let required = REQUIRED + CROWD * (size / CROWDED).ln().max(SMALL);
         fit.probability = 1.0 / (1.0 + (required - sum).exp());
         fit
     }
