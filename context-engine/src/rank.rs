@@ -12,6 +12,7 @@ use muninn_memory::lexical::{DocId, idf};
 
 use crate::question::{NamedPath, Question};
 use crate::tuning::Lists;
+use crate::vector_list;
 use muninn_memory::derived::Place;
 use muninn_memory::derived::Snapshot;
 
@@ -81,6 +82,8 @@ pub(crate) struct Query {
     pub(crate) weights: Vec<f32>,
     /// Concepts that occur in the repository.
     pub(crate) known: u64,
+    /// Chunks that are like the question in meaning, from 1 down; see [`vector_list`].
+    pub(crate) near: Vec<(DocId, f32)>,
     /// The same of the headline alone.
     headline: Option<Box<Query>>,
 }
@@ -117,6 +120,7 @@ impl Query {
             probes: Vec::new(),
             weights: Vec::new(),
             known: 0,
+            near: Vec::new(),
             headline: question
                 .headline
                 .as_deref()
@@ -173,6 +177,8 @@ pub(crate) fn rank(
     let mut chunks = chunk_scores(snapshot, question, query, lists);
     let (fused, path_concepts) = fused_scores(snapshot, query, &chunks, lists);
     let headline = headline_scores(snapshot, question, query, lists);
+    let chunk_demotion = |doc| demotion(place_of(snapshot, doc), question, lists);
+    let meaning = vector_list::file_scores(snapshot, &query.near, chunk_demotion, &mut chunks);
     let named_paths = if lists.has(Lists::NAMED) { &*question.paths } else { &[] };
     let named = named_files(snapshot, named_paths, &mut chunks);
 
@@ -192,7 +198,7 @@ pub(crate) fn rank(
             let named = named.contains(&file);
             let demotion = demotion(snapshot.files()[file].place, question, lists);
             let named_path = if named { NAMED_PATH } else { 0.0 };
-            let score = (of(&fused) + HEADLINE_WEIGHT * of(&headline) + named_path) * demotion;
+            let score = (of(&fused) + of(&meaning) + HEADLINE_WEIGHT * of(&headline) + named_path) * demotion;
             let concepts = chunks.iter().fold(path_concepts, |all, chunk| all | chunk.concepts);
             Candidate {
                 file,

@@ -11,6 +11,7 @@ mod digest;
 mod indexer;
 mod language;
 mod snapshot;
+pub mod vectors;
 
 pub use digest::{Digest, Span, digest};
 pub use indexer::{Indexer, Progress, Refreshed};
