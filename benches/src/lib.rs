@@ -45,3 +45,4 @@ pub mod subject;
 pub mod syntax;
 pub mod trees;
 pub mod upstream;
+pub mod vectors;

@@ -1,11 +1,14 @@
 //! A tree with an engine over it, ready to be asked.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use muninn_context_engine::{Engine, EngineSettings, Exploration, IndexError, ItemKind, Limits, Tuning};
+use muninn_memory::embed::Embedder;
 use muninn_repo_tools::{DiscoverError, Worktree};
 
+use crate::stand::progress;
 use crate::trees::{Tree, TreeError};
 
 /// Why a tree cannot be asked.
@@ -31,27 +34,35 @@ pub struct Subject {
     pub cold: bool,
     /// What making the index ready took.
     pub index: Duration,
+    /// What making its vectors ready took after that.
+    pub embedding: Duration,
 }
 
 impl Subject {
-    /// Indexes a tree, with a cache beside it.
+    /// Indexes a tree, with a cache beside it, and makes its vectors if there is an embedder.
     ///
     /// # Errors
     /// When it is no repository, or gone.
-    pub fn index(tree: &Tree) -> Result<Self, SubjectError> {
+    pub fn index(tree: &Tree, embedder: Option<Arc<dyn Embedder>>) -> Result<Self, SubjectError> {
         let worktree = Worktree::discover(&tree.root)?;
         let cold = !tree.cache.is_dir();
         let started = Instant::now();
         let settings = EngineSettings {
             cache_dir: Some(tree.cache.clone()),
+            embedder,
             ..EngineSettings::default()
         };
         let engine = Engine::open(worktree, settings);
         engine.refresh(&())?;
+        let index = started.elapsed();
+        let started = Instant::now();
+        let filled = engine.embed(&|| true);
+        filled.notes.iter().for_each(|note| progress(note));
         Ok(Self {
             engine,
             cold,
-            index: started.elapsed(),
+            index,
+            embedding: started.elapsed(),
         })
     }
 

@@ -11,7 +11,10 @@ use muninn_repo_tools::Worktree;
 use crate::explore::{Sources, explore, ranking};
 use crate::item::{Exploration, IndexError, IndexReport, IndexStatus, Limits};
 use crate::tuning::{Ranking, Tuning};
+use crate::vector_list::VectorList;
+use muninn_memory::derived::vectors::{ByBlob, Filled, Vectors};
 use muninn_memory::derived::{Indexer, Progress, Snapshot};
+use muninn_memory::embed::{Embedder, StaticVectors};
 
 /// How an engine works.
 #[derive(Debug, Clone)]
@@ -23,6 +26,8 @@ pub struct EngineSettings {
     pub threshold: Option<f32>,
     /// Larger files are not indexed.
     pub max_file_bytes: u64,
+    /// Makes the vectors by which short questions find what is like them; `None` for words alone.
+    pub embedder: Option<Arc<dyn Embedder>>,
 }
 
 impl Default for EngineSettings {
@@ -31,8 +36,15 @@ impl Default for EngineSettings {
             cache_dir: None,
             threshold: None,
             max_file_bytes: 1 << 20,
+            embedder: shipped(),
         }
     }
+}
+
+/// The vectors that are compiled in.
+fn shipped() -> Option<Arc<dyn Embedder>> {
+    let vectors = StaticVectors::shipped().ok()?;
+    Some(Arc::new(vectors))
 }
 
 /// An index over one worktree and its memory. Share it; all methods take `&self` and block.
@@ -41,6 +53,7 @@ pub struct Engine {
     settings: EngineSettings,
     /// One refresh at a time; a second waits, and then finds little to do.
     indexer: Mutex<Indexer>,
+    vectors: Option<Vectors>,
     state: RwLock<State>,
     /// Settings are read again while the engine runs; the rest of them holds for its life.
     threshold: RwLock<Option<f32>>,
@@ -50,6 +63,8 @@ pub struct Engine {
 struct State {
     /// `None` until the first refresh is done.
     snapshot: Option<Arc<Snapshot>>,
+    /// Which chunks of the snapshot a vector is of.
+    by_blob: Arc<ByBlob>,
     memories: Option<Arc<Memories>>,
     progress: Option<(usize, usize)>,
 }
@@ -58,8 +73,10 @@ impl Engine {
     /// Makes an engine. Nothing is read yet: that is for [`Self::refresh`], on a thread that may take its time.
     pub fn open(worktree: Worktree, settings: EngineSettings) -> Self {
         let indexer = Indexer::new(settings.cache_dir.clone(), settings.max_file_bytes);
+        let vectors = settings.embedder.clone();
         Self {
             worktree,
+            vectors: vectors.map(|embedder| Vectors::new(embedder, settings.cache_dir.clone())),
             threshold: RwLock::new(settings.threshold),
             settings,
             indexer: Mutex::new(indexer),
@@ -98,6 +115,10 @@ impl Engine {
         };
         let last = state.snapshot;
         let refreshed = indexer.refresh(&self.worktree, last.as_deref(), &watched);
+        let by_blob = match &refreshed.snapshot {
+            Some(snapshot) if self.vectors.is_some() => Arc::new(ByBlob::new(snapshot)),
+            _ => state.by_blob,
+        };
         let snapshot = refreshed.snapshot.map(Arc::new).or(last).unwrap_or_default();
         let memories = match state.memories {
             Some(memories) if memories.is_current(&self.worktree) => memories,
@@ -117,11 +138,24 @@ impl Engine {
         self.update(|state| {
             *state = State {
                 snapshot: Some(snapshot),
+                by_blob,
                 memories: Some(memories),
                 progress: None,
             };
         });
         Ok(report)
+    }
+
+    /// Makes the vectors that the index still lacks; to be called after [`Self::refresh`], on a thread that may take its
+    /// time. Questions are answered meanwhile, by words and by what vectors there are. Stops between two batches when
+    /// `go_on` says so.
+    pub fn embed(&self, go_on: &dyn Fn() -> bool) -> Filled {
+        match (&self.vectors, self.state().snapshot) {
+            (Some(vectors), Some(snapshot)) => {
+                vectors.fill(&self.worktree, &snapshot, self.settings.max_file_bytes, go_on)
+            }
+            _ => Filled::default(),
+        }
     }
 
     /// Where the index stands. A refresh of a ready index leaves it ready.
@@ -147,17 +181,18 @@ impl Engine {
     /// Ranks files for a question and leaves it at that: the `keep` best, for measuring. [`Tuning::decide`] has no say
     /// here.
     pub fn rank(&self, question: &str, tuning: Tuning, keep: usize) -> Ranking {
-        let snapshot = self.state().snapshot;
-        snapshot.map_or_else(Ranking::default, |snapshot| {
-            ranking(&self.worktree, &snapshot, question, tuning, keep)
+        let state = self.state();
+        let vectors = self.vector_list(&state);
+        state.snapshot.as_deref().map_or_else(Ranking::default, |snapshot| {
+            ranking((&self.worktree, snapshot), vectors, question, tuning, keep)
         })
     }
 
     /// [`Self::explore`] in another way than the usual, for measuring.
     pub fn explore_with(&self, question: &str, limits: &Limits, tuning: Tuning) -> Exploration {
         let state = self.state();
-        let memories = match state.memories {
-            Some(memories) if memories.is_current(&self.worktree) => memories,
+        let memories = match &state.memories {
+            Some(memories) if memories.is_current(&self.worktree) => Arc::clone(memories),
             _ => self.reload_memories(),
         };
         let sources = Sources {
@@ -167,8 +202,14 @@ impl Engine {
             threshold: *self.threshold.read().unwrap_or_else(PoisonError::into_inner),
             max_file_bytes: self.settings.max_file_bytes,
             tuning,
+            vectors: self.vector_list(&state),
         };
         explore(&sources, question, limits)
+    }
+
+    fn vector_list<'a>(&'a self, state: &'a State) -> Option<VectorList<'a>> {
+        let by_blob = &state.by_blob;
+        self.vectors.as_ref().map(|vectors| VectorList { vectors, by_blob })
     }
 
     /// Memory is small and is corrected by hand, so a change counts at once.

@@ -14,7 +14,8 @@ use crate::partial::{self, Sampled};
 use crate::question::{self, Question};
 use crate::rank::{MAX_FILES, Query, Statistics, place_of, rank};
 use crate::threshold::{self, Fit};
-use crate::tuning::{RankedFile, Ranking, Tuning};
+use crate::tuning::{Lists, RankedFile, Ranking, Tuning};
+use crate::vector_list::VectorList;
 use crate::{render, tokens};
 
 /// The budget under which nothing useful can be said.
@@ -33,6 +34,7 @@ pub(crate) struct Sources<'a> {
     pub(crate) threshold: Option<f32>,
     pub(crate) max_file_bytes: u64,
     pub(crate) tuning: Tuning,
+    pub(crate) vectors: Option<VectorList<'a>>,
 }
 
 /// Answers a question.
@@ -65,10 +67,17 @@ pub(crate) fn explore(sources: &Sources<'_>, text: &str, limits: &Limits) -> Exp
 }
 
 /// The `keep` files that fit a question best.
-pub(crate) fn ranking(worktree: &Worktree, snapshot: &Snapshot, text: &str, tuning: Tuning, keep: usize) -> Ranking {
+pub(crate) fn ranking(
+    (worktree, snapshot): (&Worktree, &Snapshot),
+    vectors: Option<VectorList<'_>>,
+    text: &str,
+    tuning: Tuning,
+    keep: usize,
+) -> Ranking {
     let started = Instant::now();
     let question = question::analyse(&mut Tokenizer::new(), text);
-    let query = Query::new(&question, snapshot);
+    let mut query = Query::new(&question, snapshot);
+    query.near = near(vectors, snapshot, &question, text, tuning.lists);
     let candidates = rank(snapshot, &question, &query, tuning.lists, keep);
     let ranked = |file: usize, score: f32| RankedFile {
         path: snapshot.file(file).facts.path.clone(),
@@ -84,6 +93,18 @@ pub(crate) fn ranking(worktree: &Worktree, snapshot: &Snapshot, text: &str, tuni
         elapsed,
         signs: fit.signs.to_vec(),
     }
+}
+
+/// What is like a question in meaning; nothing where vectors take no part.
+fn near(
+    vectors: Option<VectorList<'_>>,
+    snapshot: &Snapshot,
+    question: &Question,
+    text: &str,
+    lists: Lists,
+) -> Vec<(DocId, f32)> {
+    let vectors = vectors.filter(|_| lists.has(Lists::VECTORS));
+    vectors.map_or_else(Vec::new, |vectors| vectors.near(snapshot, question, text))
 }
 
 const LATE: &str = "deadline passed";
@@ -108,12 +129,12 @@ fn find(sources: &Sources<'_>, text: &str, limits: &Limits, terms: &mut Vec<Stri
         return Err("nothing to look for: the turn names nothing".to_owned());
     }
     match sources.snapshot {
-        Some(snapshot) => gather(sources, (snapshot, snapshot), text, &question, limits, terms),
+        Some(snapshot) => gather(sources, (snapshot, snapshot), (&question, text), limits, terms),
         None => {
             let sample = partial::sample(sources.worktree, &question, sources.max_file_bytes, limits.deadline);
             in_time()?;
             let Sampled { snapshot, statistics } = &sample;
-            let found = gather(sources, (snapshot, statistics), text, &question, limits, terms);
+            let found = gather(sources, (snapshot, statistics), (&question, text), limits, terms);
             found.map_err(|reason| match reason.as_str() {
                 LATE => reason,
                 _ => format!("{reason} (the index is not ready)"),
@@ -144,13 +165,13 @@ fn is_a_name(snapshot: &Snapshot, term: &str) -> bool {
 fn gather(
     sources: &Sources<'_>,
     (snapshot, statistics): (&Snapshot, &impl Statistics),
-    text: &str,
-    question: &Question,
+    (question, text): (&Question, &str),
     limits: &Limits,
     terms: &mut Vec<String>,
 ) -> Result<Vec<Item>, String> {
     let threshold = sources.threshold.unwrap_or(threshold::DEFAULT);
-    let query = Query::new(question, statistics);
+    let mut query = Query::new(question, statistics);
+    query.near = near(sources.vectors, snapshot, question, text, sources.tuning.lists);
     *terms = known_terms(question, &query);
     let late = |Late| LATE.to_owned();
     let packer = Packer {

@@ -38,10 +38,12 @@ pub mod render;
 mod threshold;
 pub use muninn_memory::tokens;
 mod tuning;
+mod vector_list;
 
 pub use engine::{Engine, EngineSettings};
 pub use item::{Completeness, Exploration, IndexError, IndexReport, IndexStatus, Item, ItemKind, Limits};
 pub use muninn_memory::derived::Progress;
+pub use muninn_memory::derived::vectors::Filled;
 pub use tuning::{Lists, RankedFile, Ranking, Tuning};
 
 #[cfg(test)]

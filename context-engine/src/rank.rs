@@ -13,6 +13,7 @@ use muninn_memory::lexical::{DocId, idf, saturation};
 
 use crate::question::{NamedPath, Question};
 use crate::tuning::Lists;
+use crate::vector_list;
 use muninn_memory::derived::Place;
 use muninn_memory::derived::{Field, Posting, Snapshot};
 
@@ -81,6 +82,8 @@ pub(crate) struct Query {
     pub(crate) weights: Vec<f32>,
     /// Concepts that occur in the repository.
     pub(crate) known: u64,
+    /// Chunks that are like the question in meaning, from 1 down; see [`vector_list`].
+    pub(crate) near: Vec<(DocId, f32)>,
     /// The same of the headline alone.
     headline: Option<Box<Query>>,
 }
@@ -117,6 +120,7 @@ impl Query {
             probes: Vec::new(),
             weights: Vec::new(),
             known: 0,
+            near: Vec::new(),
             headline: question
                 .headline
                 .as_deref()
@@ -174,6 +178,11 @@ pub(crate) fn rank(
     let mut chunks = chunk_scores(&mut terms, question, query, lists);
     let (fused, path_concepts) = fused_scores(&mut terms, query, &chunks, lists);
     let headline = headline_scores(&mut terms, question, query, lists);
+    let chunk_demotion = |doc| demotion(place_of(snapshot, doc), question, lists);
+    let meaning = vector_list::file_scores(snapshot, &query.near, chunk_demotion);
+    for (chunk, _) in &query.near {
+        chunks.consider(*chunk);
+    }
     let named_paths = if lists.has(Lists::NAMED) { &*question.paths } else { &[] };
     let named = named_files(snapshot, named_paths, &mut chunks);
 
@@ -181,7 +190,8 @@ pub(crate) fn rank(
     for (number, file) in snapshot.files() {
         let named_path = if named.contains(&number) { NAMED_PATH } else { 0.0 };
         let headline = headline.as_ref().map_or(0.0, |headline| headline[number]);
-        let sum = fused[number] + HEADLINE_WEIGHT * headline + named_path;
+        let meaning = meaning.get(&number).copied().unwrap_or(0.0);
+        let sum = fused[number] + meaning + HEADLINE_WEIGHT * headline + named_path;
         if sum > 0.0 || chunks.any(snapshot, number) {
             scored.push((sum * demotion(file.place, question, lists), number));
         }
@@ -252,6 +262,12 @@ struct Chunks {
 }
 
 impl Chunks {
+    /// Makes a chunk one that may be packed, though no word of the question is in it.
+    fn consider(&mut self, chunk: DocId) {
+        let score = &mut self.scores[chunk.0 as usize];
+        *score = score.max(f32::MIN_POSITIVE);
+    }
+
     fn best(&self, snapshot: &Snapshot, file: usize) -> f32 {
         let range = snapshot.spans_of(file);
         let scores = &self.scores[range.start as usize..range.end as usize];

@@ -27,8 +27,11 @@ impl Lists {
     /// The headline of a long text, asked by itself.
     pub(crate) const HEADLINE: Self = Self(1 << 6);
 
+    /// Chunks that are like a short question in meaning, where there is an embedder.
+    pub(crate) const VECTORS: Self = Self(1 << 7);
+
     /// All of them.
-    pub const ALL: Self = Self((1 << 7) - 1);
+    pub const ALL: Self = Self((1 << 8) - 1);
 
     /// Each list by itself, under the name that a command line gives it.
     pub const EACH: &'static [(&'static str, Self)] = &[
@@ -39,6 +42,7 @@ impl Lists {
         ("named", Self::NAMED),
         ("places", Self::PLACES),
         ("headline", Self::HEADLINE),
+        ("vectors", Self::VECTORS),
     ];
 
     /// These lists but for those of `others`.

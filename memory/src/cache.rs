@@ -4,6 +4,7 @@
 //! is disposable in the strict sense: a cache that is damaged, or of another version, is removed and begun anew, and a
 //! caller who gets an error goes on without one.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -58,20 +59,8 @@ impl Cache {
     /// # Errors
     /// If the directory cannot be made or written, or another process holds the file for longer than five seconds.
     pub fn open(dir: &Path) -> Result<Self, CacheError> {
-        std::fs::create_dir_all(dir).map_err(|source| CacheError::Directory {
-            path: dir.to_owned(),
-            source,
-        })?;
-        let path = dir.join(FILE);
-        match connect(&path) {
-            Ok(Some(connection)) => Ok(Self {
-                connection,
-                rebuilt: false,
-            }),
-            Ok(None) => Self::rebuild(&path),
-            Err(error) if is_damage(&error) => Self::rebuild(&path),
-            Err(source) => Err(CacheError::Database { path, source }),
-        }
+        let Disposable { connection, rebuilt } = Disposable::open(&dir.join(FILE), SCHEMA, SCHEMA_VERSION)?;
+        Ok(Self { connection, rebuilt })
     }
 
     /// Whether opening found a damaged cache, or one of another version, and began a new one.
@@ -93,6 +82,18 @@ impl Cache {
             .ok()
             .flatten()?;
         postcard::from_bytes(&bytes).ok()
+    }
+
+    /// The blobs that any worktree has. Empty on any trouble.
+    pub fn blobs(&self) -> HashSet<BlobId> {
+        let read = || -> rusqlite::Result<HashSet<BlobId>> {
+            let mut query = self.connection.prepare("SELECT DISTINCT blob FROM uses")?;
+            let blobs = query.query_map([], |row| row.get::<_, Vec<u8>>(0))?;
+            blobs
+                .filter_map(|blob| blob.map(|blob| BlobId::from_bytes(&blob)).transpose())
+                .collect()
+        };
+        read().unwrap_or_default()
     }
 
     /// Stores what was computed and [`encoded`], each under its form, in one transaction.
@@ -155,27 +156,6 @@ impl Cache {
         };
         write().map_err(|source| CacheError::Database { path, source })
     }
-
-    /// Removes the file and what SQLite keeps beside it. A process that still has the old one open keeps working on
-    /// what it holds, and its writes are lost with it: they were only ever a saving of time.
-    fn rebuild(path: &Path) -> Result<Self, CacheError> {
-        for suffix in ["", "-wal", "-shm", "-journal"] {
-            let mut name = path.as_os_str().to_owned();
-            name.push(suffix);
-            let _ = std::fs::remove_file(PathBuf::from(name));
-        }
-        let error = |source| CacheError::Database {
-            path: path.to_owned(),
-            source,
-        };
-        match connect(path).map_err(error)? {
-            Some(connection) => Ok(Self {
-                connection,
-                rebuilt: true,
-            }),
-            None => Err(error(rusqlite::Error::InvalidQuery)),
-        }
-    }
 }
 
 /// A value as [`Cache::store`] takes it. Empty, which no value is read back from, for one that cannot be encoded.
@@ -192,8 +172,59 @@ pub fn nanos(time: SystemTime) -> i64 {
     }
 }
 
+/// A database that may be thrown away: one that is damaged, or of another version, is removed and begun anew.
+pub(crate) struct Disposable {
+    pub(crate) connection: Connection,
+    /// Whether there was one that had to go.
+    pub(crate) rebuilt: bool,
+}
+
+impl Disposable {
+    /// Opens or makes a file, and its directory. An older or newer version than the schema's is thrown away.
+    pub(crate) fn open(path: &Path, schema: &str, version: i64) -> Result<Self, CacheError> {
+        let dir = path.parent().unwrap_or(path);
+        std::fs::create_dir_all(dir).map_err(|source| CacheError::Directory {
+            path: dir.to_owned(),
+            source,
+        })?;
+        match connect(path, schema, version) {
+            Ok(Some(connection)) => Ok(Self {
+                connection,
+                rebuilt: false,
+            }),
+            Ok(None) => Self::rebuild(path, schema, version),
+            Err(error) if is_damage(&error) => Self::rebuild(path, schema, version),
+            Err(source) => Err(CacheError::Database {
+                path: path.to_owned(),
+                source,
+            }),
+        }
+    }
+
+    /// Removes the file and what SQLite keeps beside it. A process that still has the old one open keeps working on
+    /// what it holds, and its writes are lost with it: they were only ever a saving of time.
+    pub(crate) fn rebuild(path: &Path, schema: &str, version: i64) -> Result<Self, CacheError> {
+        for suffix in ["", "-wal", "-shm", "-journal"] {
+            let mut name = path.as_os_str().to_owned();
+            name.push(suffix);
+            let _ = std::fs::remove_file(PathBuf::from(name));
+        }
+        let error = |source| CacheError::Database {
+            path: path.to_owned(),
+            source,
+        };
+        match connect(path, schema, version).map_err(error)? {
+            Some(connection) => Ok(Self {
+                connection,
+                rebuilt: true,
+            }),
+            None => Err(error(rusqlite::Error::InvalidQuery)),
+        }
+    }
+}
+
 /// Opens the file and makes the tables if it is new; `None` if it is of another version.
-fn connect(path: &Path) -> rusqlite::Result<Option<Connection>> {
+fn connect(path: &Path, schema: &str, schema_version: i64) -> rusqlite::Result<Option<Connection>> {
     let mut connection = Connection::open(path)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
@@ -204,17 +235,18 @@ fn connect(path: &Path) -> rusqlite::Result<Option<Connection>> {
     let tables: i64 = transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     match version {
         0 if tables == 0 => {
-            transaction.execute_batch(SCHEMA)?;
-            transaction.pragma_update(None, "user_version", SCHEMA_VERSION)?;
+            transaction.execute_batch(schema)?;
+            transaction.pragma_update(None, "user_version", schema_version)?;
             transaction.commit()?;
         }
-        SCHEMA_VERSION => transaction.commit()?,
+        version if version == schema_version => transaction.commit()?,
         _ => return Ok(None),
     }
     Ok(Some(connection))
 }
 
-fn is_damage(error: &rusqlite::Error) -> bool {
+/// Whether an error says that the file is no good, rather than busy or out of reach.
+pub(crate) fn is_damage(error: &rusqlite::Error) -> bool {
     use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
     matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
 }

@@ -13,7 +13,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Parser;
-use muninn_context_engine::Tuning;
+use muninn_context_engine::{EngineSettings, Tuning};
 
 use self::prompts::{Class, Half, Prompt, PromptError, Split};
 use self::report::{Asking, GoldShare, Report};
@@ -134,7 +134,7 @@ fn subject(
     folder: Option<&str>,
 ) -> Result<Subject, AbstainError> {
     let tree = trees.checkout(clone, repo, commit, folder).map_err(SubjectError::from);
-    tree.and_then(|tree| Subject::index(&tree))
+    tree.and_then(|tree| Subject::index(&tree, EngineSettings::default().embedder))
         .map_err(|error| AbstainError::Subject(repo.to_owned(), Box::new(error)))
 }
 

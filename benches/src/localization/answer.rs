@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 use muninn_context_engine::Tuning;
+use muninn_memory::embed::Embedder;
 use serde::Serialize;
 
 use super::scores::{BUDGETS, Scores, is_packed};
@@ -43,6 +45,7 @@ pub(super) struct Answer {
     pub(super) absent: usize,
     pub(super) query_ms: f64,
     pub(super) index_s: f64,
+    pub(super) embedding_s: f64,
     pub(super) cold: bool,
     /// For each run.
     #[serde(skip)]
@@ -57,10 +60,15 @@ struct Gold {
 }
 
 impl Subject {
-    pub(super) fn open(trees: &Trees, repos: &Path, instance: &Instance) -> Result<Self, SubjectError> {
+    pub(super) fn open(
+        trees: &Trees,
+        repos: &Path,
+        instance: &Instance,
+        embedder: Option<Arc<dyn Embedder>>,
+    ) -> Result<Self, SubjectError> {
         let clone = clone_of(repos, &instance.repo);
         let tree = trees.checkout(&clone, &instance.repo, &instance.base_commit, instance.root.as_deref())?;
-        let subject = subject::Subject::index(&tree)?;
+        let subject = subject::Subject::index(&tree, embedder)?;
         Ok(Self { subject })
     }
 
@@ -81,6 +89,7 @@ impl Subject {
                 .count(),
             query_ms: 0.0,
             index_s: rounded(self.subject.index.as_secs_f64()),
+            embedding_s: rounded(self.subject.embedding.as_secs_f64()),
             cold: self.subject.cold,
             scores: Vec::new(),
         };

@@ -13,10 +13,12 @@ pub mod spans;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::{Parser, ValueEnum};
 use muninn_context_engine::{Lists, Tuning};
+use muninn_memory::embed::{Embedder, LoadError, MiniLm, StaticVectors};
 
 use self::answer::{Answer, Subject};
 use self::report::{Ablation, Accuracy, Percentiles, Report};
@@ -42,8 +44,11 @@ pub struct Options {
     #[arg(long, value_name = "DIR")]
     pub repos: PathBuf,
     /// The embedder to rank with.
-    #[arg(long, value_name = "NAME", value_enum, default_value_t = Embedder::None)]
-    pub embedder: Embedder,
+    #[arg(long, value_name = "NAME", value_enum, default_value_t = EmbedderName::Static)]
+    pub embedder: EmbedderName,
+    /// Where the files of minilm are.
+    #[arg(long, value_name = "DIR", required_if_eq("embedder", "minilm"))]
+    pub model: Option<PathBuf>,
     /// Keep trees and their indexes here from run to run, so that the next is fast; without it every index is made anew.
     #[arg(long, value_name = "DIR")]
     pub work: Option<PathBuf>,
@@ -60,9 +65,23 @@ pub struct Options {
 
 /// The embedders that can take part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Embedder {
+pub enum EmbedderName {
     /// Lexical lists alone.
     None,
+    /// What is compiled in.
+    Static,
+    /// The transformer, from `--model`.
+    Minilm,
+}
+
+impl Options {
+    fn embedder(&self) -> Result<Option<Arc<dyn Embedder>>, LoadError> {
+        Ok(match self.embedder {
+            EmbedderName::None => None,
+            EmbedderName::Static => Some(Arc::new(StaticVectors::shipped()?)),
+            EmbedderName::Minilm => Some(Arc::new(MiniLm::open(self.model.as_deref().unwrap_or(Path::new(".")))?)),
+        })
+    }
 }
 
 fn list_names() -> clap::builder::PossibleValuesParser {
@@ -75,6 +94,9 @@ pub enum LocalizationError {
     /// The questions.
     #[error("the instances")]
     Instances(#[from] InstanceError),
+    /// The embedder.
+    #[error("the embedder")]
+    Embedder(#[from] LoadError),
     /// The directory of trees.
     #[error("the trees")]
     Trees(#[from] TreeError),
@@ -106,12 +128,13 @@ pub fn run(options: &Options) -> Result<Report, LocalizationError> {
             return Err(LocalizationError::Nothing(only.clone()));
         }
     }
+    let embedder = options.embedder()?;
     let trees = Trees::new(options.work.as_deref())?;
     let runs = runs(options.ablate.as_deref());
     let mut per_instance = options.per_instance.as_ref().map(PerInstance::create).transpose()?;
     let mut answers = Vec::new();
     for (at, instance) in instances.iter().enumerate() {
-        let answer = Subject::open(&trees, &options.repos, instance)
+        let answer = Subject::open(&trees, &options.repos, instance, embedder.clone())
             .map(|subject| subject.answer(instance, &runs))
             .map_err(|source| LocalizationError::Subject {
                 id: instance.instance_id.clone(),
@@ -173,6 +196,11 @@ fn tell_about_the_whole(answers: &[Answer]) {
     let spans: usize = answers.iter().map(|answer| answer.spans.len()).sum();
     let unknown: usize = answers.iter().map(|answer| answer.unknown_spans).sum();
     let absent: usize = answers.iter().map(|answer| answer.absent).sum();
+    let embedding: f64 = answers.iter().map(|answer| answer.embedding_s).sum();
+    progress(&format!(
+        "vectors took {:.2} s a tree",
+        embedding / answers.len() as f64
+    ));
     progress(&format!(
         "{cold} of {} indexes were made anew; {spans} gold spans are definitions, {unknown} are not and do not count; \
          {absent} gold files are not in their tree",

@@ -199,7 +199,8 @@ fn each_list_has_a_say_in_the_ranking() {
             .map(|file| (file.path, file.score))
             .collect::<Vec<_>>()
     };
-    for (name, list) in Lists::EACH {
+    // Vectors have no say in a question like this one; see the tests beside.
+    for (name, list) in Lists::EACH.iter().filter(|(name, _)| *name != "vectors") {
         assert_ne!(scores(Lists::ALL), scores(Lists::ALL.without(*list)), "{name}");
     }
 }

@@ -4,6 +4,7 @@ mod calibration;
 mod freshness;
 mod hostile;
 mod packing;
+mod vectors;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -17,6 +17,7 @@ mod reader;
 mod segment;
 mod snapshot;
 mod syntax;
+pub mod vectors;
 mod watch;
 
 pub use candidates::candidates;

@@ -35,6 +35,12 @@ pub trait Embedder: Send + Sync {
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError>;
 }
 
+impl std::fmt::Debug for dyn Embedder + '_ {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.id())
+    }
+}
+
 /// Why texts got no vectors.
 #[derive(Debug, Error)]
 pub enum EmbedError {

@@ -28,10 +28,13 @@ fn segment(files: Vec<(FileFacts, Digest)>) -> Segment {
 #[derive(Debug, PartialEq)]
 struct Said {
     files: BTreeMap<String, (FileFacts, u32, Vec<Span>)>,
-    found: Vec<(String, Vec<(String, u32, u32)>)>,
+    found: Vec<(String, Vec<Place>)>,
     means: [f32; 3],
     sizes: (usize, usize),
 }
+
+/// A path, a line and a count with a length.
+type Place = (String, u32, u32);
 
 const TERMS: &[&str] = &["alpha", "beta", "gamma", "delta", "a", "b", "rs"];
 

@@ -1,0 +1,9 @@
+//! `vectors`: finding vectors that are alike. See `benches/README.md`.
+
+use std::process::ExitCode;
+
+use muninn_benches::{command_line, vectors};
+
+fn main() -> ExitCode {
+    command_line::main("vectors", vectors::run)
+}

@@ -1,0 +1,132 @@
+//! What short questions find by meaning, and who does not ask for it.
+
+use std::sync::Arc;
+
+use muninn_memory::embed::{EmbedError, Embedder};
+
+use super::Repo;
+use crate::{Engine, EngineSettings, Lists, Tuning};
+
+/// Knows that a pome is an apple or a pear, and nothing else.
+struct Fruit;
+
+impl Embedder for Fruit {
+    fn id(&self) -> &str {
+        "fruit-1"
+    }
+
+    fn dimensions(&self) -> usize {
+        2
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let is_pome = |text: &&str| ["pome", "apple", "pear"].iter().any(|word| text.contains(word));
+        let vector = |text| if is_pome(text) { vec![1.0, 0.0] } else { vec![0.0, 1.0] };
+        Ok(texts.iter().map(vector).collect())
+    }
+}
+
+/// Fails whatever it is asked.
+struct Broken;
+
+impl Embedder for Broken {
+    fn id(&self) -> &str {
+        "broken-1"
+    }
+
+    fn dimensions(&self) -> usize {
+        2
+    }
+
+    fn embed(&self, _texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        Err(EmbedError::Failed {
+            embedder: "broken-1".to_owned(),
+            reason: "no power".to_owned(),
+        })
+    }
+}
+
+fn engine(repo: &Repo, embedder: Option<Arc<dyn Embedder>>) -> Engine {
+    let engine = repo.engine_with(EngineSettings {
+        embedder,
+        ..EngineSettings::default()
+    });
+    engine.refresh(&()).unwrap();
+    engine
+}
+
+fn orchard() -> Repo {
+    Repo::with(&[
+        ("src/apple.rs", "/// Picks what is ripe.\nfn apple() {}\n"),
+        (
+            "src/plum.rs",
+            "/// Picks what is blue, where `sorted` is.\nfn plum() {}\n",
+        ),
+        ("src/cherry.rs", "/// Leaves it to the birds.\nfn cherry() {}\n"),
+    ])
+}
+
+fn found(engine: &Engine, question: &str, lists: Lists) -> Vec<String> {
+    let tuning = Tuning { lists, decide: false };
+    let files = engine.rank(question, tuning, 10).files;
+    files.iter().map(|file| file.path.to_string()).collect()
+}
+
+#[test]
+fn a_short_question_finds_what_has_none_of_its_words() {
+    let repo = orchard();
+    let engine = engine(&repo, Some(Arc::new(Fruit)));
+    let question = "where are pomes sorted";
+    assert_eq!(
+        found(&engine, question, Lists::ALL),
+        ["src/plum.rs"],
+        "by words, while there are no vectors"
+    );
+    let filled = engine.embed(&|| true);
+    assert_eq!((filled.embedded, filled.left), (3, 0));
+    assert_eq!(found(&engine, question, Lists::ALL), ["src/plum.rs", "src/apple.rs"]);
+    assert_eq!(
+        found(&engine, question, Lists::ALL.without(Lists::VECTORS)),
+        ["src/plum.rs"]
+    );
+}
+
+#[test]
+fn what_spells_something_out_or_tells_a_story_goes_by_its_words() {
+    let repo = orchard();
+    let engine = engine(&repo, Some(Arc::new(Fruit)));
+    engine.embed(&|| true);
+    let story: String = (0..20).map(|n| format!(" thing{n}")).collect();
+    for question in ["pomes in src/plum.rs", &format!("pomes are sorted\n{story}")] {
+        let by_words = found(&engine, question, Lists::ALL.without(Lists::VECTORS));
+        assert_eq!(found(&engine, question, Lists::ALL), by_words, "{question}");
+    }
+}
+
+#[test]
+fn an_edit_is_embedded_with_the_next_call() {
+    let repo = orchard();
+    let engine = engine(&repo, Some(Arc::new(Fruit)));
+    engine.embed(&|| true);
+    repo.write("src/apple.rs", "/// Picks nothing.\nfn nothing() {}\n");
+    repo.write("src/pear.rs", "/// Picks what is soft.\nfn pear() {}\n");
+    engine.refresh(&()).unwrap();
+    assert!(
+        found(&engine, "some pome", Lists::ALL).is_empty(),
+        "what is gone is not found"
+    );
+    assert_eq!(engine.embed(&|| true).embedded, 2);
+    assert_eq!(found(&engine, "some pome", Lists::ALL), ["src/pear.rs"]);
+}
+
+#[test]
+fn without_vectors_words_do() {
+    let repo = orchard();
+    for embedder in [None, Some(Arc::new(Broken) as Arc<dyn Embedder>)] {
+        let broken = embedder.is_some();
+        let engine = engine(&repo, embedder);
+        let filled = engine.embed(&|| true);
+        assert_eq!((filled.embedded, !filled.notes.is_empty()), (0, broken));
+        assert_eq!(found(&engine, "where are pomes sorted", Lists::ALL), ["src/plum.rs"]);
+    }
+}

@@ -1,0 +1,208 @@
+//! Vectors in memory, found by likeness.
+//!
+//! A question cannot wait for a scan over all numbers of a million vectors. So each is held as its signs, 32 bytes for
+//! 256 numbers: of two vectors that are alike most signs agree. That is coarse, and so the nearest thousand by signs are
+//! compared by their bytes.
+
+use std::ops::Range;
+
+use super::{scan, small};
+
+/// Bytes are held for so many vectors at most, 51 MB at 256 dimensions; beyond, whoever asks has to bring them.
+pub const MOST_BYTES_HELD: usize = 200_000;
+
+/// Flat arrays of vectors, numbered from 0 without gaps.
+#[derive(Debug, Clone)]
+pub struct VectorIndex {
+    dimensions: usize,
+    bits: Vec<u64>,
+    /// `None` once there were more than `most_bytes` vectors.
+    bytes: Option<Vec<i8>>,
+    most_bytes: usize,
+}
+
+impl VectorIndex {
+    /// An empty index, which holds the bytes of at most so many vectors; see [`MOST_BYTES_HELD`].
+    pub fn new(dimensions: usize, most_bytes: usize) -> Self {
+        Self {
+            dimensions: dimensions.max(1),
+            bits: Vec::new(),
+            bytes: Some(Vec::new()),
+            most_bytes,
+        }
+    }
+
+    /// How many vectors there are.
+    pub fn len(&self) -> usize {
+        self.bits.len() / small::words(self.dimensions)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.bits.is_empty()
+    }
+
+    /// Appends vectors, each `dimensions` bytes, and returns their numbers. Bytes that fill no whole vector are left out.
+    pub fn push(&mut self, vectors: &[i8]) -> Range<u32> {
+        let first = number(self.len());
+        for vector in vectors.chunks_exact(self.dimensions) {
+            small::push_bits(vector, &mut self.bits);
+        }
+        let whole = vectors.len() / self.dimensions * self.dimensions;
+        if self.len() > self.most_bytes {
+            self.bytes = None;
+        } else if let Some(bytes) = &mut self.bytes {
+            bytes.extend_from_slice(&vectors[..whole]);
+        }
+        first..number(self.len())
+    }
+
+    /// Keeps these ranges, which must be in order and apart, and numbers what they hold anew from 0.
+    pub fn retain(&mut self, ranges: &[Range<u32>]) {
+        keep(&mut self.bits, ranges, small::words(self.dimensions));
+        if let Some(bytes) = &mut self.bytes {
+            keep(bytes, ranges, self.dimensions);
+        }
+    }
+
+    /// The numbers of the `keep` vectors whose signs are most like the query's, in no order of likeness.
+    pub fn nearest(&self, query: &[f32], keep: usize) -> Vec<u32> {
+        let mut signs = Vec::with_capacity(small::words(self.dimensions));
+        small::push_bits(query, &mut signs);
+        if signs.len() != small::words(self.dimensions) {
+            return Vec::new();
+        }
+        scan::nearest(&signs, &self.bits, keep)
+    }
+
+    /// A vector's bytes, if they are held.
+    pub fn bytes(&self, number: u32) -> Option<&[i8]> {
+        let start = number as usize * self.dimensions;
+        self.bytes.as_ref()?.get(start..start + self.dimensions)
+    }
+
+    /// Whether bytes are held.
+    pub fn holds_bytes(&self) -> bool {
+        self.bytes.is_some()
+    }
+
+    /// The `keep` vectors most like the query, best first with their cosines: looked for among `wide` whose signs are.
+    /// `fetch` writes down the bytes of a vector that are not held; one that it has not is left out.
+    pub fn search(
+        &self,
+        query: &[f32],
+        wide: usize,
+        keep: usize,
+        mut fetch: impl FnMut(u32, &mut Vec<i8>) -> bool,
+    ) -> Vec<(u32, f32)> {
+        let mut fetched = Vec::with_capacity(self.dimensions);
+        let score = |number: u32| {
+            let bytes = match self.bytes(number) {
+                Some(bytes) => bytes,
+                None => {
+                    fetched.clear();
+                    if !fetch(number, &mut fetched) {
+                        return None;
+                    }
+                    &fetched
+                }
+            };
+            Some((number, small::cosine(query, bytes)))
+        };
+        let mut scored: Vec<(u32, f32)> = self.nearest(query, wide).into_iter().filter_map(score).collect();
+        scored.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        scored.truncate(keep);
+        scored
+    }
+}
+
+/// Moves the rows of some ranges to the front and drops the rest.
+fn keep<T: Copy>(rows: &mut Vec<T>, ranges: &[Range<u32>], width: usize) {
+    let mut end = 0;
+    for range in ranges {
+        let from = range.start as usize * width..range.end as usize * width;
+        let count = from.len();
+        rows.copy_within(from, end);
+        end += count;
+    }
+    rows.truncate(end);
+    // What a checkout of another branch took away is given back, not held for the next.
+    rows.shrink_to(end + end / 4);
+}
+
+fn number(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Vectors around the axes of a space of 70 dimensions, so that the nearest of each is known.
+    fn axis(at: usize, tilt: i8) -> Vec<i8> {
+        let mut vector = vec![-1i8; 70];
+        vector[at] = 127;
+        vector[(at + 1) % 70] = tilt;
+        vector
+    }
+
+    fn query(at: usize) -> Vec<f32> {
+        let mut query: Vec<f32> = axis(at, 0).iter().map(|value| f32::from(*value)).collect();
+        crate::embed::normalise(&mut query);
+        query
+    }
+
+    fn none(_: u32, _: &mut Vec<i8>) -> bool {
+        panic!("all bytes are held")
+    }
+
+    #[test]
+    fn the_most_alike_come_first() {
+        let mut index = VectorIndex::new(70, 100);
+        for at in 0..70 {
+            index.push(&axis(at, 9));
+        }
+        assert_eq!(index.push(&[axis(5, 1), axis(5, 80)].concat()), 70..72);
+        let found = index.search(&query(5), 20, 3, none);
+        let numbers: Vec<u32> = found.iter().map(|(number, _)| *number).collect();
+        assert_eq!(numbers, [70, 5, 71]);
+        assert!(found[0].1 > 0.99 && found[0].1 > found[1].1);
+        assert!(index.search(&query(5), 0, 3, none).is_empty());
+        assert!(
+            index.search(&[1.0; 3], 20, 3, none).is_empty(),
+            "a query of another model"
+        );
+    }
+
+    #[test]
+    fn what_is_removed_is_gone_and_the_rest_is_numbered_anew() {
+        let mut index = VectorIndex::new(70, 100);
+        for at in 0..10 {
+            index.push(&axis(at, 9));
+        }
+        index.retain(&[1..3, 5..6, 8..10]);
+        assert_eq!(index.len(), 5);
+        let best = |index: &VectorIndex, at| index.search(&query(at), 5, 1, none)[0].0;
+        assert_eq!([1, 2, 5, 8, 9].map(|at| best(&index, at)), [0, 1, 2, 3, 4]);
+        assert_eq!(index.push(&axis(40, 9)), 5..6);
+        assert_eq!(best(&index, 40), 5);
+        index.retain(&[]);
+        assert!(index.is_empty());
+    }
+
+    #[test]
+    fn beyond_the_limit_bytes_are_fetched() {
+        let mut index = VectorIndex::new(70, 3);
+        let all: Vec<Vec<i8>> = (0..5).map(|at| axis(at, 9)).collect();
+        index.push(&all.concat());
+        assert!(!index.holds_bytes());
+        let mut asked = Vec::new();
+        let found = index.search(&query(2), 5, 1, |number, bytes| {
+            asked.push(number);
+            bytes.extend(&all[number as usize]);
+            number != 4
+        });
+        assert_eq!(found[0].0, 2);
+        assert_eq!(asked, [0, 1, 2, 3, 4]);
+    }
+}

@@ -1,0 +1,126 @@
+//! The inner loop: how far each row of bits is from a query's, and which rows are nearest.
+//!
+//! Counting the bits that differ takes one instruction a word where the processor has it, but a program that is built
+//! for any processor may not assume so. `pulp` looks once and runs the loop in the better form, without a line of ours
+//! that the compiler cannot check.
+
+/// A distance: at most as many bits as a row has.
+type Distance = u16;
+
+/// The `keep` rows nearest to the query, as positions in order; of rows that are equally far the first ones. Rows are
+/// `query.len()` words each.
+pub(super) fn nearest(query: &[u64], rows: &[u64], keep: usize) -> Vec<u32> {
+    let mut distances = Vec::with_capacity(rows.len() / query.len().max(1));
+    fastest(|| match query.len() {
+        4 => measure::<4>(query, rows, &mut distances),
+        6 => measure::<6>(query, rows, &mut distances),
+        _ => measure_any(query, rows, &mut distances),
+    });
+    select(&distances, query.len() * 64, keep)
+}
+
+/// Runs a loop with the instructions that this processor has.
+#[cfg(target_arch = "x86_64")]
+fn fastest(run: impl FnOnce()) {
+    match pulp::x86::V3::try_new() {
+        Some(processor) => pulp::Simd::vectorize(processor, run),
+        None => run(),
+    }
+}
+
+/// Elsewhere counting bits is among the instructions that every processor has.
+#[cfg(not(target_arch = "x86_64"))]
+fn fastest(run: impl FnOnce()) {
+    run();
+}
+
+/// [`measure_any`] for a width that is known beforehand: the loop over words is unrolled.
+#[inline(always)]
+fn measure<const WORDS: usize>(query: &[u64], rows: &[u64], distances: &mut Vec<Distance>) {
+    let Ok(query) = <[u64; WORDS]>::try_from(query) else {
+        return;
+    };
+    distances.extend(rows.as_chunks::<WORDS>().0.iter().map(|row| distance(&query, row)));
+}
+
+#[inline(always)]
+fn measure_any(query: &[u64], rows: &[u64], distances: &mut Vec<Distance>) {
+    distances.extend(rows.chunks_exact(query.len().max(1)).map(|row| distance(query, row)));
+}
+
+#[inline(always)]
+#[expect(clippy::cast_possible_truncation, reason = "rows have far fewer than 65,536 bits")]
+fn distance(query: &[u64], row: &[u64]) -> Distance {
+    let differing = query.iter().zip(row).map(|(a, b)| (a ^ b).count_ones());
+    differing.sum::<u32>() as Distance
+}
+
+/// Counts how many rows are at each distance, and so knows how far to go: no sorting, no heap.
+fn select(distances: &[Distance], bits: usize, keep: usize) -> Vec<u32> {
+    let mut counts = vec![0usize; bits + 1];
+    for distance in distances {
+        counts[usize::from(*distance)] += 1;
+    }
+    let mut nearer = 0;
+    let mut limit = 0;
+    while limit < counts.len() && nearer + counts[limit] <= keep {
+        nearer += counts[limit];
+        limit += 1;
+    }
+    // Of the rows at the limit itself only so many fit.
+    let mut at_limit = keep - nearer;
+    let mut chosen = Vec::with_capacity(keep.min(distances.len()));
+    for (at, distance) in (0u32..).zip(distances) {
+        let distance = usize::from(*distance);
+        let fits = distance < limit || (distance == limit && at_limit > 0);
+        if fits {
+            at_limit -= usize::from(distance == limit);
+            chosen.push(at);
+        }
+    }
+    chosen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The same by sorting.
+    fn sorted(query: &[u64], rows: &[u64], keep: usize) -> Vec<u32> {
+        let mut all: Vec<(u32, u32)> = (0u32..)
+            .zip(rows.chunks_exact(query.len()))
+            .map(|(at, row)| (query.iter().zip(row).map(|(a, b)| (a ^ b).count_ones()).sum(), at))
+            .collect();
+        all.sort_unstable();
+        let mut chosen: Vec<u32> = all.into_iter().take(keep).map(|(_, at)| at).collect();
+        chosen.sort_unstable();
+        chosen
+    }
+
+    #[test]
+    fn counting_finds_what_sorting_finds() {
+        let mut random = 7u64;
+        let mut next = || {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            random
+        };
+        for words in [1, 4, 5, 6] {
+            let query: Vec<u64> = (0..words).map(|_| next()).collect();
+            // Rows that differ in few bits, so that many are equally far.
+            let rows: Vec<u64> = (0..500)
+                .flat_map(|_| query.clone())
+                .map(|word| word ^ (next() & next() & next() & 3))
+                .collect();
+            for keep in [0, 1, 7, 100, 499, 500, 900] {
+                assert_eq!(
+                    nearest(&query, &rows, keep),
+                    sorted(&query, &rows, keep),
+                    "{words} {keep}"
+                );
+            }
+        }
+        assert!(nearest(&[1; 4], &[], 10).is_empty());
+    }
+}

@@ -1,0 +1,348 @@
+//! Vectors on disk, in a table of sqlite-vec, so that no text is embedded twice.
+//!
+//! A file of its own beside the cache, `vectors.db`: writing vectors takes long and must not make another process wait
+//! that only wants to store digests; and damage to either costs only what is in it. Each embedder has its table, so what
+//! one made is never read as the other's. A blob's vectors are consecutive rows, found by (blob, form); `form` says how
+//! the blob was cut and which text of a chunk was embedded.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use muninn_repo_tools::BlobId;
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+
+use super::{extension, small};
+use crate::cache::{CacheError, Disposable, is_damage};
+
+const FILE: &str = "vectors.db";
+/// Raised whenever a table or the meaning of a value changes; an older file is thrown away.
+const SCHEMA_VERSION: i64 = 1;
+const SCHEMA: &str = "
+    CREATE TABLE embedders (number INTEGER PRIMARY KEY, id TEXT NOT NULL, dimensions INTEGER NOT NULL,
+                            next INTEGER NOT NULL DEFAULT 1, UNIQUE (id, dimensions));
+    CREATE TABLE blocks (embedder INTEGER NOT NULL, blob BLOB NOT NULL, form TEXT NOT NULL, first INTEGER NOT NULL,
+                         count INTEGER NOT NULL, PRIMARY KEY (embedder, blob, form)) WITHOUT ROWID;
+";
+/// Blobs that no worktree has any more are kept for a return to their branch, up to so many.
+const MAX_ORPHANS: usize = 20_000;
+
+/// Where one embedder's vectors are kept.
+pub struct VectorStore {
+    connection: Connection,
+    path: PathBuf,
+    embedder: i64,
+    dimensions: usize,
+    rebuilt: bool,
+}
+
+/// A blob, as it was cut and read.
+pub type BlockKey = (BlobId, String);
+
+/// The rows that hold a blob's vectors.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rows(Range<i64>);
+
+impl Rows {
+    /// How many vectors there are.
+    pub fn count(&self) -> usize {
+        usize::try_from(self.0.end - self.0.start).unwrap_or(0)
+    }
+
+    /// Which of them a row is.
+    pub fn position(&self, row: i64) -> Option<usize> {
+        self.0
+            .contains(&row)
+            .then(|| usize::try_from(row - self.0.start).ok())?
+    }
+
+    /// The row of one of them.
+    pub fn row(&self, at: u32) -> i64 {
+        self.0.start + i64::from(at)
+    }
+}
+
+impl VectorStore {
+    /// Opens or makes `vectors.db` in a directory, for the vectors of one embedder.
+    ///
+    /// # Errors
+    /// If the directory cannot be made or written, or another process holds the file for longer than five seconds.
+    pub fn open(dir: &Path, embedder: &str, dimensions: usize) -> Result<Self, CacheError> {
+        let path = dir.join(FILE);
+        let failed = |source| CacheError::Database {
+            path: path.clone(),
+            source,
+        };
+        extension::register().map_err(failed)?;
+        let opened = Disposable::open(&path, SCHEMA, SCHEMA_VERSION)?;
+        let mut store = Self {
+            connection: opened.connection,
+            path: path.clone(),
+            embedder: 0,
+            dimensions,
+            rebuilt: opened.rebuilt,
+        };
+        store.embedder = store.enroll(embedder).map_err(failed)?;
+        Ok(store)
+    }
+
+    /// Whether opening found a damaged file, or one of another version, and began a new one.
+    pub fn was_rebuilt(&self) -> bool {
+        self.rebuilt
+    }
+
+    /// The number of an embedder, and its table.
+    fn enroll(&mut self, id: &str) -> rusqlite::Result<i64> {
+        let dimensions = i64::try_from(self.dimensions).unwrap_or(i64::MAX);
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let known = "SELECT number FROM embedders WHERE id = ?1 AND dimensions = ?2";
+        let known: Option<i64> = transaction
+            .query_row(known, params![id, dimensions], |row| row.get(0))
+            .optional()?;
+        let number = match known {
+            Some(number) => number,
+            None => {
+                let insert = "INSERT INTO embedders (id, dimensions) VALUES (?1, ?2)";
+                transaction.execute(insert, params![id, dimensions])?;
+                let number = transaction.last_insert_rowid();
+                transaction.execute_batch(&format!(
+                    "CREATE VIRTUAL TABLE {} USING vec0(vector int8[{dimensions}] distance_metric=cosine)",
+                    table(number)
+                ))?;
+                number
+            }
+        };
+        transaction.commit()?;
+        Ok(number)
+    }
+
+    /// Which blobs have vectors, and where.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn blocks(&self) -> Result<HashMap<BlockKey, Rows>, CacheError> {
+        self.told(self.read_blocks())
+    }
+
+    fn read_blocks(&self) -> rusqlite::Result<HashMap<BlockKey, Rows>> {
+        let mut query = self
+            .connection
+            .prepare_cached("SELECT blob, form, first, count FROM blocks WHERE embedder = ?1")?;
+        let mut rows = query.query([self.embedder])?;
+        let mut blocks = HashMap::new();
+        while let Some(row) = rows.next()? {
+            let (blob, first, count): (Vec<u8>, i64, i64) = (row.get(0)?, row.get(2)?, row.get(3)?);
+            if let Some(blob) = BlobId::from_bytes(&blob) {
+                blocks.insert((blob, row.get(1)?), Rows(first..first + count));
+            }
+        }
+        Ok(blocks)
+    }
+
+    /// The vectors of all rows at once, each handed over with its row: for many blobs far faster than one by one.
+    ///
+    /// # Errors
+    /// If the file cannot be read; what was handed over is good.
+    pub fn scan(&self, mut take: impl FnMut(i64, &[u8])) -> Result<(), CacheError> {
+        let mut read = || {
+            let mut query = self
+                .connection
+                .prepare_cached(&format!("SELECT rowid, vector FROM {}", table(self.embedder)))?;
+            let mut rows = query.query([])?;
+            while let Some(row) = rows.next()? {
+                if let Ok(bytes) = row.get_ref(1)?.as_blob() {
+                    take(row.get(0)?, bytes);
+                }
+            }
+            Ok(())
+        };
+        self.told(read())
+    }
+
+    /// The bytes of one row, appended; false if it is not there.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn row(&self, row: i64, vector: &mut Vec<i8>) -> Result<bool, CacheError> {
+        let mut read = || {
+            let mut query = self
+                .connection
+                .prepare_cached(&format!("SELECT vector FROM {} WHERE rowid = ?1", table(self.embedder)))?;
+            let mut rows = query.query([row])?;
+            let Some(found) = rows.next()? else { return Ok(false) };
+            let bytes = found.get_ref(0)?.as_blob().unwrap_or_default();
+            vector.extend(bytes.iter().map(|byte| byte.cast_signed()));
+            Ok(bytes.len() == self.dimensions)
+        };
+        self.told(read())
+    }
+
+    /// The rows most like a query by sqlite-vec's own scan over all of them, best first: what a search is measured
+    /// against, and too slow for a question.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn nearest(&self, query: &[f32], keep: usize) -> Result<Vec<i64>, CacheError> {
+        let read = || {
+            let bytes: Vec<u8> = small::bytes(query).map(i8::cast_unsigned).collect();
+            let mut query = self.connection.prepare_cached(&format!(
+                "SELECT rowid FROM {} WHERE vector MATCH vec_int8(?1) AND k = ?2 ORDER BY distance",
+                table(self.embedder)
+            ))?;
+            let rows = query.query_map(params![bytes, i64::try_from(keep).unwrap_or(0)], |row| row.get(0))?;
+            rows.collect()
+        };
+        self.told(read())
+    }
+
+    /// A blob's vectors, one for each chunk, one after another; `None` if they are not there.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn get(&self, key: &BlockKey) -> Result<Option<Vec<i8>>, CacheError> {
+        let Some(rows) = self.told(find(&self.connection, self.embedder, key))? else {
+            return Ok(None);
+        };
+        let mut vectors = Vec::with_capacity(rows.count() * self.dimensions);
+        for row in rows.0 {
+            if !self.row(row, &mut vectors)? {
+                return Ok(None);
+            }
+        }
+        Ok(Some(vectors))
+    }
+
+    /// Stores the vectors of some blobs in one transaction, and says where. Those of a blob that another process was
+    /// faster with stay as they are.
+    ///
+    /// # Errors
+    /// If the file cannot be written; it is then as it was.
+    pub fn put(&mut self, blocks: &[(BlockKey, Vec<i8>)]) -> Result<Vec<Rows>, CacheError> {
+        let written = self.write(blocks);
+        self.told(written)
+    }
+
+    fn write(&mut self, blocks: &[(BlockKey, Vec<i8>)]) -> rusqlite::Result<Vec<Rows>> {
+        let (embedder, dimensions) = (self.embedder, self.dimensions);
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        // Never a number that was used before: another process may still look for what it meant.
+        let next = "SELECT next FROM embedders WHERE number = ?1";
+        let mut next: i64 = transaction.query_row(next, [embedder], |row| row.get(0))?;
+        let mut all = Vec::with_capacity(blocks.len());
+        {
+            let insert = format!(
+                "INSERT INTO {} (rowid, vector) VALUES (?1, vec_int8(?2))",
+                table(embedder)
+            );
+            let mut insert = transaction.prepare(&insert)?;
+            let mut note = transaction.prepare("INSERT INTO blocks VALUES (?1, ?2, ?3, ?4, ?5)")?;
+            for (key, vectors) in blocks {
+                if let Some(rows) = find(&transaction, embedder, key)? {
+                    all.push(rows);
+                    continue;
+                }
+                let first = next;
+                for vector in vectors.chunks_exact(dimensions.max(1)) {
+                    let bytes: Vec<u8> = vector.iter().map(|byte| byte.cast_unsigned()).collect();
+                    insert.execute(params![next, bytes])?;
+                    next += 1;
+                }
+                note.execute(params![embedder, key.0.as_bytes(), key.1, first, next - first])?;
+                all.push(Rows(first..next));
+            }
+        }
+        transaction.execute(
+            "UPDATE embedders SET next = ?2 WHERE number = ?1",
+            params![embedder, next],
+        )?;
+        transaction.commit()?;
+        Ok(all)
+    }
+
+    /// Removes what no worktree has, once it is much: `live` is asked for only then. Returns how many blobs went.
+    ///
+    /// # Errors
+    /// If the file cannot be written; it is then as it was.
+    pub fn sweep(&mut self, live: impl FnOnce() -> HashSet<BlobId>, current: usize) -> Result<usize, CacheError> {
+        self.sweep_beyond(MAX_ORPHANS, live, current)
+    }
+
+    fn sweep_beyond(
+        &mut self,
+        most: usize,
+        live: impl FnOnce() -> HashSet<BlobId>,
+        current: usize,
+    ) -> Result<usize, CacheError> {
+        let count = "SELECT count(*) FROM blocks WHERE embedder = ?1";
+        let count = self
+            .connection
+            .query_row(count, [self.embedder], |row| row.get::<_, i64>(0));
+        let count = usize::try_from(self.told(count)?).unwrap_or(0);
+        if count <= most + current {
+            return Ok(0);
+        }
+        let live = live();
+        let mut gone = self.blocks()?;
+        gone.retain(|(blob, _), _| !live.contains(blob));
+        if gone.len() <= most {
+            return Ok(0);
+        }
+        let removed = self.remove(&gone);
+        self.told(removed)
+    }
+
+    fn remove(&mut self, gone: &HashMap<BlockKey, Rows>) -> rusqlite::Result<usize> {
+        let embedder = self.embedder;
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        {
+            let mut forget =
+                transaction.prepare("DELETE FROM blocks WHERE embedder = ?1 AND blob = ?2 AND form = ?3")?;
+            let mut delete = transaction.prepare(&format!("DELETE FROM {} WHERE rowid = ?1", table(embedder)))?;
+            for ((blob, form), rows) in gone {
+                forget.execute(params![embedder, blob.as_bytes(), form])?;
+                for row in rows.0.clone() {
+                    delete.execute([row])?;
+                }
+            }
+        }
+        transaction.commit()?;
+        Ok(gone.len())
+    }
+
+    /// Removes the file if that is what an error calls for, so that the next to open it begins anew. Returns whether.
+    pub fn remove_if_damaged(self, error: &CacheError) -> bool {
+        let damaged = matches!(error, CacheError::Database { source, .. } if is_damage(source));
+        drop(self.connection);
+        damaged && Disposable::rebuild(&self.path, SCHEMA, SCHEMA_VERSION).is_ok()
+    }
+
+    fn told<T>(&self, result: rusqlite::Result<T>) -> Result<T, CacheError> {
+        result.map_err(|source| CacheError::Database {
+            path: self.path.clone(),
+            source,
+        })
+    }
+}
+
+fn table(embedder: i64) -> String {
+    format!("vectors_{embedder}")
+}
+
+fn find(connection: &Connection, embedder: i64, key: &BlockKey) -> rusqlite::Result<Option<Rows>> {
+    let mut query =
+        connection.prepare_cached("SELECT first, count FROM blocks WHERE embedder = ?1 AND blob = ?2 AND form = ?3")?;
+    let found = query.query_row(params![embedder, key.0.as_bytes(), key.1], |row| {
+        let (first, count): (i64, i64) = (row.get(0)?, row.get(1)?);
+        Ok(Rows(first..first + count))
+    });
+    found.optional()
+}
+
+#[cfg(test)]
+mod tests;
