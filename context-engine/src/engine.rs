@@ -1,9 +1,12 @@
 //! The engine: one index over one worktree, shared by all requests.
 
+mod keep_up;
+
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
-use std::time::Instant;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
 use muninn_memory::Memories;
 use muninn_repo_tools::Worktree;
@@ -11,9 +14,10 @@ use muninn_repo_tools::Worktree;
 use crate::explore::{Sources, explore, ranking};
 use crate::item::{Exploration, IndexError, IndexReport, IndexStatus, Limits};
 use crate::tuning::{Ranking, Tuning};
+use crate::turnstile::{Turn, Turnstile};
 use crate::vector_list::VectorList;
 use muninn_memory::derived::vectors::{ByBlob, Filled, Vectors};
-use muninn_memory::derived::{Indexer, Progress, Snapshot};
+use muninn_memory::derived::{Indexer, Progress, Snapshot, Watcher};
 use muninn_memory::embed::{Embedder, StaticVectors};
 
 /// How an engine works.
@@ -52,8 +56,12 @@ pub struct Engine {
     worktree: Worktree,
     settings: EngineSettings,
     /// One refresh at a time; a second waits, and then finds little to do.
-    indexer: Mutex<Indexer>,
+    indexer: Turnstile<Indexer>,
     vectors: Option<Vectors>,
+    /// Empty until [`Engine::watch`]; `None` in it where the system tells of nothing.
+    watcher: OnceLock<Option<Arc<Watcher>>>,
+    /// What the last look at all of the worktree took.
+    walk_micros: AtomicU64,
     state: RwLock<State>,
     /// Settings are read again while the engine runs; the rest of them holds for its life.
     threshold: RwLock<Option<f32>>,
@@ -77,9 +85,11 @@ impl Engine {
         Self {
             worktree,
             vectors: vectors.map(|embedder| Vectors::new(embedder, settings.cache_dir.clone())),
+            watcher: OnceLock::new(),
+            walk_micros: AtomicU64::new(0),
             threshold: RwLock::new(settings.threshold),
             settings,
-            indexer: Mutex::new(indexer),
+            indexer: Turnstile::new(indexer),
             state: RwLock::default(),
         }
     }
@@ -100,50 +110,66 @@ impl Engine {
     /// # Errors
     /// If the worktree is gone. Anything less is a note in the report.
     pub fn refresh(&self, progress: &dyn Progress) -> Result<IndexReport, IndexError> {
+        self.look_through(&mut self.indexer.take(), progress)
+    }
+
+    fn look_through(&self, turn: &mut Turn<'_, Indexer>, progress: &dyn Progress) -> Result<IndexReport, IndexError> {
         let started = Instant::now();
         let root = self.worktree.root();
         std::fs::read_dir(root).map_err(|source| IndexError::WorktreeGone {
             path: root.to_owned(),
             source,
         })?;
-        let mut indexer = lock(&self.indexer);
         self.update(|state| state.progress = Some((0, 0)));
         let state = self.state();
         let watched = Watched {
             engine: self,
             inner: progress,
         };
-        let last = state.snapshot;
-        let refreshed = indexer.refresh(&self.worktree, last.as_deref(), &watched);
-        let by_blob = match &refreshed.snapshot {
-            Some(snapshot) if self.vectors.is_some() => Arc::new(ByBlob::new(snapshot)),
-            _ => state.by_blob,
-        };
-        let snapshot = refreshed.snapshot.map(Arc::new).or(last).unwrap_or_default();
+        let last = state.snapshot.as_deref();
+        let refreshed = turn.with(|indexer| indexer.refresh(&self.worktree, last, &watched));
+        let refreshed = refreshed.unwrap_or_default();
         let memories = match state.memories {
             Some(memories) if memories.is_current(&self.worktree) => memories,
             _ => Arc::new(Memories::load(&self.worktree)),
         };
         let mut notes = refreshed.notes;
         notes.extend(memories.notes().iter().cloned());
-        let report = IndexReport {
+        self.publish(refreshed.snapshot);
+        let snapshot = self.update(|state| {
+            state.memories = Some(Arc::clone(&memories));
+            state.progress = None;
+            Arc::clone(state.snapshot.get_or_insert_default())
+        });
+        let took = started.elapsed();
+        self.walk_micros
+            .store(u64::try_from(took.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        Ok(IndexReport {
             files: snapshot.len(),
             chunks: snapshot.chunks(),
             memories: memories.items().len(),
             reused: refreshed.reused,
             skipped: refreshed.skipped,
-            millis: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+            millis: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             notes,
+        })
+    }
+
+    /// Answers from this snapshot from now on. Only who has the indexer may publish.
+    fn publish(&self, snapshot: Option<Snapshot>) {
+        let Some(snapshot) = snapshot.map(Arc::new) else { return };
+        let by_blob = match self.vectors {
+            Some(_) => Arc::new(ByBlob::new(&snapshot)),
+            None => Arc::default(),
         };
         self.update(|state| {
-            *state = State {
-                snapshot: Some(snapshot),
-                by_blob,
-                memories: Some(memories),
-                progress: None,
-            };
+            state.snapshot = Some(snapshot);
+            state.by_blob = by_blob;
         });
-        Ok(report)
+    }
+
+    fn last_walk(&self) -> Duration {
+        Duration::from_micros(self.walk_micros.load(Ordering::Relaxed))
     }
 
     /// Makes the vectors that the index still lacks; to be called after [`Self::refresh`], on a thread that may take its
@@ -156,6 +182,13 @@ impl Engine {
             }
             _ => Filled::default(),
         }
+    }
+
+    /// How many definitions, imports between files and calls between definitions the graph of the index has. The first
+    /// time the graph is made, which takes a fraction of a second for a million lines.
+    pub fn graph_size(&self) -> (usize, usize, usize) {
+        let snapshot = self.state().snapshot;
+        snapshot.map_or((0, 0, 0), |snapshot| snapshot.graph().size())
     }
 
     /// Where the index stands. A refresh of a ready index leaves it ready.
@@ -190,6 +223,7 @@ impl Engine {
 
     /// [`Self::explore`] in another way than the usual, for measuring.
     pub fn explore_with(&self, question: &str, limits: &Limits, tuning: Tuning) -> Exploration {
+        self.catch_up(limits.deadline);
         let state = self.state();
         let memories = match &state.memories {
             Some(memories) if memories.is_current(&self.worktree) => Arc::clone(memories),
@@ -223,8 +257,16 @@ impl Engine {
         self.state.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn update(&self, change: impl FnOnce(&mut State)) {
-        change(&mut self.state.write().unwrap_or_else(PoisonError::into_inner));
+    fn update<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        change(&mut self.state.write().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        if let Some(Some(watcher)) = self.watcher.get() {
+            watcher.stop();
+        }
     }
 }
 
@@ -248,9 +290,4 @@ impl Progress for Watched<'_> {
         self.engine.update(|state| state.progress = Some((done, total)));
         self.inner.advance(done, total);
     }
-}
-
-/// A poisoned lock is taken all the same: an indexer holds only a cache.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

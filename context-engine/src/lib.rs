@@ -38,6 +38,7 @@ pub mod render;
 mod threshold;
 pub use muninn_memory::tokens;
 mod tuning;
+mod turnstile;
 mod vector_list;
 
 pub use engine::{Engine, EngineSettings};

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use muninn_context_engine::IndexReport;
+use serde::Serialize;
 
 use super::output::{self, plural};
 use super::progress::ProgressLine;
@@ -34,12 +35,62 @@ impl Index {
         let Some(report) = report.map_err(|error| CliError::new(Exit::Failure, error))? else {
             return Ok(ExitCode::SUCCESS);
         };
+        let report = Report::of(report, &repository);
         if self.json {
             output::json(&report);
         } else {
-            output::line(&summary(&report));
+            output::line(&report.text());
         }
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// What is printed.
+#[derive(Serialize)]
+struct Report {
+    #[serde(flatten)]
+    index: IndexReport,
+    /// Definitions in the symbol table.
+    definitions: usize,
+    /// Pairs of files of which one imports the other.
+    imports: usize,
+    /// Pairs of definitions of which one seems to call the other.
+    calls: usize,
+    /// Chunks with vectors.
+    vectors: usize,
+    /// Of those, how many were made now.
+    embedded: usize,
+}
+
+impl Report {
+    /// Makes what the index proper does without: its graph and its vectors.
+    fn of(mut index: IndexReport, repository: &Repository) -> Report {
+        let engine = repository.engine.as_ref();
+        let filled = engine.map(|engine| engine.embed(&|| true)).unwrap_or_default();
+        let (definitions, imports, calls) = engine.map_or((0, 0, 0), |engine| engine.graph_size());
+        index.notes.extend(filled.notes);
+        Report {
+            index,
+            definitions,
+            imports,
+            calls,
+            vectors: filled.embedded + filled.loaded,
+            embedded: filled.embedded,
+        }
+    }
+
+    fn text(&self) -> String {
+        let mut text = summary(&self.index);
+        let more = format!(
+            "{}, {}, {}, {} ({} new)",
+            plural(self.definitions, "definition"),
+            plural(self.imports, "import"),
+            plural(self.calls, "call"),
+            plural(self.vectors, "vector"),
+            self.embedded
+        );
+        text.insert_str(text.find('\n').unwrap_or(text.len()), &format!("\n{more}"));
+        text
     }
 }
 

@@ -47,6 +47,7 @@ pub(crate) fn index_in_background(shared: &Arc<Shared>) {
                 for note in report.notes {
                     tracing::warn!("{note}");
                 }
+                shared.repository.keep_up();
             }
             Ok(None) => {}
             Err(error) => tracing::warn!(%error, "there is no index; paths and grep answer"),

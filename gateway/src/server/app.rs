@@ -137,10 +137,9 @@ impl Shared {
         let Some(repository) = self.repositories.due(Path::new(worktree)) else {
             return;
         };
-        tokio::task::spawn_blocking(move || {
-            if let Err(error) = repository.refresh(&()) {
-                tracing::warn!(%error, "the index could not be brought up to date");
-            }
+        tokio::task::spawn_blocking(move || match repository.refresh(&()) {
+            Ok(_) => repository.keep_up(),
+            Err(error) => tracing::warn!(%error, "the index could not be brought up to date"),
         });
     }
 

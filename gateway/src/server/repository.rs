@@ -14,6 +14,8 @@ use crate::config::{Config, ConfigError, ContextConfig, MemoryWrite, paths, repo
 /// An index is not looked at again sooner than this after the last time, and never for more than a twentieth of the time.
 const RECHECK: Duration = Duration::from_secs(1);
 const RECHECK_SHARE: u32 = 20;
+/// Nor sooner than this where the system tells of changes: it is then only to make sure.
+const RECHECK_WATCHED: Duration = Duration::from_secs(30);
 
 /// A directory that is served, whether or not it turned out to be a repository.
 pub struct Repository {
@@ -136,13 +138,26 @@ impl Repository {
         }
         let started = Instant::now();
         let refreshed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| engine.refresh(progress)));
-        let pause = RECHECK.max(started.elapsed() * RECHECK_SHARE);
+        let pause = if engine.is_watching() { RECHECK_WATCHED } else { RECHECK };
+        let pause = pause.max(started.elapsed() * RECHECK_SHARE);
         let next = u64::try_from((self.opened.elapsed() + pause).as_millis()).unwrap_or(u64::MAX);
         self.next_refresh_ms.store(next, Ordering::Release);
         self.refreshing.store(false, Ordering::Release);
         match refreshed {
             Ok(report) => report.map(Some).map_err(|error| error.to_string()),
             Err(_) => Err("indexing panicked".to_owned()),
+        }
+    }
+
+    /// Has the index kept as fresh as the disk from now on, and makes the vectors that it lacks. For a thread that may
+    /// take its time; what is there already is not made again.
+    pub fn keep_up(&self) {
+        let Some(engine) = &self.engine else { return };
+        engine.watch();
+        let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| engine.embed(&|| true)));
+        match made {
+            Ok(filled) => filled.notes.iter().for_each(|note| tracing::warn!("{note}")),
+            Err(_) => tracing::warn!("making vectors panicked"),
         }
     }
 

@@ -40,6 +40,7 @@ pub struct Indexer {
 }
 
 /// A new snapshot and what it took.
+#[derive(Default)]
 pub struct Refreshed {
     /// `None` if nothing changed.
     pub snapshot: Option<Snapshot>,

@@ -162,6 +162,26 @@ impl Watcher {
         self.shared.take()
     }
 
+    /// Waits, without end, until [`Watcher::changes`] has something to say. False when watching is over.
+    pub fn wait(&self) -> bool {
+        self.shared.wait_for_changes()
+    }
+
+    /// Says again that everything may have changed: for who took that and had no time to look.
+    pub fn put_back(&self) {
+        self.shared.put_back();
+    }
+
+    /// Waits until somebody has taken what there is to take; false if nobody did in time.
+    pub fn wait_taken(&self, deadline: Instant) -> bool {
+        self.shared.wait_taken(deadline)
+    }
+
+    /// Ends watching, and whoever waits for changes.
+    pub fn stop(&self) {
+        self.shared.stop();
+    }
+
     /// Makes sure that the next [`Watcher::changes`] knows of all that happened before this call.
     ///
     /// Renames a file in a watched directory of our own and waits for that to be told: the system tells things in their

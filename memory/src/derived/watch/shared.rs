@@ -135,10 +135,30 @@ impl Shared {
     pub(super) fn take(&self) -> Changes {
         let mut state = self.lock();
         if state.stands {
+            self.turned.notify_all();
             std::mem::replace(&mut state.seen, Changes::None)
         } else {
             Changes::Everything
         }
+    }
+
+    pub(super) fn put_back(&self) {
+        self.update(|state| state.seen = Changes::Everything);
+    }
+
+    pub(super) fn wait_taken(&self, deadline: Instant) -> bool {
+        self.wait(deadline, |state| state.seen == Changes::None || state.stopped)
+            .seen
+            == Changes::None
+    }
+
+    /// Waits until there is something to take; false when it is over.
+    pub(super) fn wait_for_changes(&self) -> bool {
+        let mut state = self.lock();
+        while !(state.stopped || state.stands && state.seen != Changes::None) {
+            state = self.turned.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        !state.stopped
     }
 
     /// Waits until a mark has arrived and nothing that came before it is left to do. In vain if there is an upheaval
