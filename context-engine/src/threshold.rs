@@ -138,7 +138,12 @@ impl Fit {
                 .clone()
                 .fold(candidate.path_concepts, |all, chunk| all | chunk.concepts);
             for chunk in chunks {
-                let trust = trust(place_of(snapshot, chunk.doc), question);
+                // Who writes out the name of a test means the test.
+                let trust = if names_it(question, chunk.defines) {
+                    1.0
+                } else {
+                    trust(place_of(snapshot, chunk.doc), question)
+                };
                 let here = chunk.concepts | candidate.path_concepts;
                 let found = query.weigh(here)
                     + NEAR * query.weigh(near & !here)
