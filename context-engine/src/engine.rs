@@ -10,8 +10,9 @@ use muninn_repo_tools::Worktree;
 
 use crate::explore::{Sources, explore, ranking};
 use crate::item::{Exploration, IndexError, IndexReport, IndexStatus, Limits};
+use crate::rank::Index;
 use crate::tuning::{Ranking, Tuning};
-use muninn_memory::derived::{Indexer, Progress, Snapshot};
+use muninn_memory::derived::{Companions, History, Indexer, Progress, Snapshot};
 
 /// How an engine works.
 #[derive(Debug, Clone)]
@@ -41,6 +42,8 @@ pub struct Engine {
     settings: EngineSettings,
     /// One refresh at a time; a second waits, and then finds little to do.
     indexer: Mutex<Indexer>,
+    /// Read behind the files, by one thread at a time; who finds it busy leaves it to that one.
+    history: Mutex<History>,
     state: RwLock<State>,
     /// Settings are read again while the engine runs; the rest of them holds for its life.
     threshold: RwLock<Option<f32>>,
@@ -50,6 +53,8 @@ pub struct Engine {
 struct State {
     /// `None` until the first refresh is done.
     snapshot: Option<Arc<Snapshot>>,
+    /// In the numbers of this snapshot.
+    companions: Arc<Companions>,
     memories: Option<Arc<Memories>>,
     progress: Option<(usize, usize)>,
 }
@@ -58,11 +63,13 @@ impl Engine {
     /// Makes an engine. Nothing is read yet: that is for [`Self::refresh`], on a thread that may take its time.
     pub fn open(worktree: Worktree, settings: EngineSettings) -> Self {
         let indexer = Indexer::new(settings.cache_dir.clone(), settings.max_file_bytes);
+        let history = History::new(settings.cache_dir.clone());
         Self {
             worktree,
             threshold: RwLock::new(settings.threshold),
             settings,
             indexer: Mutex::new(indexer),
+            history: Mutex::new(history),
             state: RwLock::default(),
         }
     }
@@ -98,6 +105,10 @@ impl Engine {
         };
         let last = state.snapshot;
         let refreshed = indexer.refresh(&self.worktree, last.as_deref(), &watched);
+        let mut companions = state.companions;
+        if let Some(snapshot) = &refreshed.snapshot {
+            companions = Arc::new(Companions::new(Arc::clone(companions.co_change()), snapshot));
+        }
         let snapshot = refreshed.snapshot.map(Arc::new).or(last).unwrap_or_default();
         let memories = match state.memories {
             Some(memories) if memories.is_current(&self.worktree) => memories,
@@ -105,7 +116,7 @@ impl Engine {
         };
         let mut notes = refreshed.notes;
         notes.extend(memories.notes().iter().cloned());
-        let report = IndexReport {
+        let mut report = IndexReport {
             files: snapshot.len(),
             chunks: snapshot.chunks(),
             memories: memories.items().len(),
@@ -117,11 +128,31 @@ impl Engine {
         self.update(|state| {
             *state = State {
                 snapshot: Some(snapshot),
+                companions,
                 memories: Some(memories),
                 progress: None,
             };
         });
+        drop(indexer);
+        report.notes.extend(self.read_history());
         Ok(report)
+    }
+
+    /// Brings up to date what is known of history; returns what is to be noted.
+    fn read_history(&self) -> Vec<String> {
+        let Ok(mut history) = self.history.try_lock() else {
+            return Vec::new();
+        };
+        let read = history.refresh(&self.worktree);
+        if let Some(co_change) = read.co_change {
+            // Nobody may put another snapshot in place meanwhile.
+            let _indexer = lock(&self.indexer);
+            if let Some(snapshot) = self.state().snapshot {
+                let companions = Arc::new(Companions::new(Arc::new(co_change), &snapshot));
+                self.update(|state| state.companions = companions);
+            }
+        }
+        read.notes
     }
 
     /// Where the index stands. A refresh of a ready index leaves it ready.
@@ -147,8 +178,15 @@ impl Engine {
     /// Ranks files for a question and leaves it at that: the `keep` best, for measuring. [`Tuning::decide`] has no say
     /// here.
     pub fn rank(&self, question: &str, tuning: Tuning, keep: usize) -> Ranking {
-        let snapshot = self.state().snapshot;
-        snapshot.map_or_else(Ranking::default, |snapshot| ranking(&snapshot, question, tuning, keep))
+        let state = self.state();
+        let Some(snapshot) = state.snapshot else {
+            return Ranking::default();
+        };
+        let index = Index {
+            snapshot: &snapshot,
+            companions: &state.companions,
+        };
+        ranking(index, question, tuning, keep)
     }
 
     /// [`Self::explore`] in another way than the usual, for measuring.
@@ -161,6 +199,7 @@ impl Engine {
         let sources = Sources {
             worktree: &self.worktree,
             snapshot: state.snapshot.as_deref(),
+            companions: &state.companions,
             memories: &memories,
             threshold: *self.threshold.read().unwrap_or_else(PoisonError::into_inner),
             max_file_bytes: self.settings.max_file_bytes,

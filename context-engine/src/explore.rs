@@ -10,11 +10,11 @@ use crate::item::{Completeness, Exploration, Item, Limits};
 use crate::pack::{Late, Packer};
 use crate::partial::{self, Sampled};
 use crate::question::{self, Question};
-use crate::rank::{MAX_FILES, Query, Statistics, rank};
+use crate::rank::{Index, MAX_FILES, Query, Statistics, rank};
 use crate::threshold::{self, Fit};
 use crate::tuning::{RankedFile, Ranking, Tuning};
 use crate::{render, tokens};
-use muninn_memory::derived::Snapshot;
+use muninn_memory::derived::{Companions, Snapshot};
 
 /// The budget under which nothing useful can be said.
 const MIN_TOKENS: u32 = 120;
@@ -28,6 +28,8 @@ pub(crate) struct Sources<'a> {
     pub(crate) worktree: &'a Worktree,
     /// `None` while there is no index yet.
     pub(crate) snapshot: Option<&'a Snapshot>,
+    /// In the numbers of the snapshot.
+    pub(crate) companions: &'a Companions,
     pub(crate) memories: &'a Memories,
     pub(crate) threshold: Option<f32>,
     pub(crate) max_file_bytes: u64,
@@ -64,11 +66,12 @@ pub(crate) fn explore(sources: &Sources<'_>, text: &str, limits: &Limits) -> Exp
 }
 
 /// The `keep` files that fit a question best.
-pub(crate) fn ranking(snapshot: &Snapshot, text: &str, tuning: Tuning, keep: usize) -> Ranking {
+pub(crate) fn ranking(index: Index<'_>, text: &str, tuning: Tuning, keep: usize) -> Ranking {
     let started = Instant::now();
     let question = question::analyse(&mut Tokenizer::new(), text);
+    let snapshot = index.snapshot;
     let query = Query::new(&question, snapshot);
-    let candidates = rank(snapshot, &question, &query, tuning.lists, keep);
+    let candidates = rank(index, &question, &query, tuning.lists, keep);
     let ranked = |file: usize, score: f32| RankedFile {
         path: snapshot.file(file).facts.path.clone(),
         score,
@@ -104,12 +107,22 @@ fn find(sources: &Sources<'_>, text: &str, limits: &Limits, terms: &mut Vec<Stri
         return Err("nothing to look for: the turn names nothing".to_owned());
     }
     match sources.snapshot {
-        Some(snapshot) => gather(sources, snapshot, snapshot, &question, limits, terms),
+        Some(snapshot) => {
+            let index = Index {
+                snapshot,
+                companions: sources.companions,
+            };
+            gather(sources, index, snapshot, &question, limits, terms)
+        }
         None => {
             let sample = partial::sample(sources.worktree, &question, sources.max_file_bytes, limits.deadline);
             in_time()?;
             let Sampled { snapshot, statistics } = &sample;
-            let found = gather(sources, snapshot, statistics, &question, limits, terms);
+            let index = Index {
+                snapshot,
+                companions: &Companions::default(),
+            };
+            let found = gather(sources, index, statistics, &question, limits, terms);
             found.map_err(|reason| match reason.as_str() {
                 LATE => reason,
                 _ => format!("{reason} (the index is not ready)"),
@@ -121,7 +134,7 @@ fn find(sources: &Sources<'_>, text: &str, limits: &Limits, terms: &mut Vec<Stri
 /// Ranks, decides and packs.
 fn gather(
     sources: &Sources<'_>,
-    snapshot: &Snapshot,
+    index: Index<'_>,
     statistics: &impl Statistics,
     question: &Question,
     limits: &Limits,
@@ -143,7 +156,8 @@ fn gather(
     let mut items = packer.memories(sources.memories, &remembered, budget);
     let spent = items.iter().map(|item| item.tokens).fold(0, u32::saturating_add);
 
-    let candidates = rank(snapshot, question, &query, sources.tuning.lists, MAX_FILES);
+    let snapshot = index.snapshot;
+    let candidates = rank(index, question, &query, sources.tuning.lists, MAX_FILES);
     if Instant::now() >= limits.deadline {
         return Err(LATE.to_owned());
     }

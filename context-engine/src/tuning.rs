@@ -27,8 +27,14 @@ impl Lists {
     /// The headline of a long text, asked by itself.
     pub(crate) const HEADLINE: Self = Self(1 << 6);
 
+    /// Files that were changed along with the best ones.
+    pub(crate) const CO_CHANGE: Self = Self(1 << 7);
+
+    /// Files that commits changed whose messages are like the question.
+    pub(crate) const MESSAGES: Self = Self(1 << 8);
+
     /// All of them.
-    pub const ALL: Self = Self((1 << 7) - 1);
+    pub const ALL: Self = Self((1 << 9) - 1);
 
     /// Each list by itself, under the name that a command line gives it.
     pub const EACH: &'static [(&'static str, Self)] = &[
@@ -39,6 +45,8 @@ impl Lists {
         ("named", Self::NAMED),
         ("places", Self::PLACES),
         ("headline", Self::HEADLINE),
+        ("cochange", Self::CO_CHANGE),
+        ("messages", Self::MESSAGES),
     ];
 
     /// These lists but for those of `others`.

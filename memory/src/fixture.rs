@@ -38,13 +38,23 @@ impl Fixture {
         Worktree::discover(&self.root).unwrap()
     }
 
-    fn git(&self, args: &[&str]) {
+    pub(crate) fn commit(&self, files: &[(&str, &str)]) {
+        files.iter().for_each(|(path, text)| self.write(path, text.as_bytes()));
+        self.git(&["add", "-A"]);
+        self.git(&["commit", "-q", "-m", "fixture"]);
+    }
+
+    pub(crate) fn git(&self, args: &[&str]) {
         let output = Command::new("git")
             .args(args)
             .current_dir(&self.root)
             .env_remove("GIT_DIR")
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_AUTHOR_NAME", "Test")
+            .env("GIT_AUTHOR_EMAIL", "test@example.com")
+            .env("GIT_COMMITTER_NAME", "Test")
+            .env("GIT_COMMITTER_EMAIL", "test@example.com")
             .output()
             .unwrap();
         assert!(

@@ -7,7 +7,9 @@
 //! wait, and a question never sees half a refresh.
 
 mod chunk;
+mod co_change;
 mod digest;
+mod history;
 mod image;
 mod indexer;
 mod language;
@@ -15,7 +17,9 @@ mod reader;
 mod segment;
 mod snapshot;
 
+pub use co_change::{CoChange, Companion, Companions};
 pub use digest::{Digest, Span, digest};
+pub use history::{History, ReadHistory};
 pub use indexer::{Indexer, Progress, Refreshed};
 pub use language::{Form, Place, language, place};
 pub use segment::{File, FileFacts};
