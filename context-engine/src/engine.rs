@@ -19,8 +19,8 @@ use muninn_memory::derived::{Companions, History, Indexer, Progress, Snapshot};
 pub struct EngineSettings {
     /// Where the derived cache lives; with `None` nothing is kept between processes.
     pub cache_dir: Option<PathBuf>,
-    /// The share of a question that must be found in one place before anything is packed, from 0 to 1; `None` for the
-    /// default of 0.5.
+    /// How probable it must be that what was found is about what was asked before anything is packed, from 0 (always)
+    /// to 1 (never); `None` for the default of 0.5.
     pub threshold: Option<f32>,
     /// Larger files are not indexed.
     pub max_file_bytes: u64,
@@ -186,7 +186,7 @@ impl Engine {
             snapshot: &snapshot,
             companions: &state.companions,
         };
-        ranking(index, question, tuning, keep)
+        ranking(&self.worktree, index, question, tuning, keep)
     }
 
     /// [`Self::explore`] in another way than the usual, for measuring.

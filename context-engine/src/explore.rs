@@ -3,18 +3,19 @@
 use std::time::Instant;
 
 use muninn_memory::Memories;
-use muninn_memory::lexical::{Tokenizer, idf};
+use muninn_memory::derived::{Companions, Field, Place, Snapshot};
+use muninn_memory::lexical::{DocId, Tokenizer};
 use muninn_repo_tools::Worktree;
 
+use crate::follow_up::is_follow_up;
 use crate::item::{Completeness, Exploration, Item, Limits};
 use crate::pack::{Late, Packer};
 use crate::partial::{self, Sampled};
 use crate::question::{self, Question};
-use crate::rank::{Index, MAX_FILES, Query, Statistics, rank};
+use crate::rank::{Index, MAX_FILES, Query, Statistics, place_of, rank};
 use crate::threshold::{self, Fit};
 use crate::tuning::{RankedFile, Ranking, Tuning};
 use crate::{render, tokens};
-use muninn_memory::derived::{Companions, Snapshot};
 
 /// The budget under which nothing useful can be said.
 const MIN_TOKENS: u32 = 120;
@@ -66,7 +67,7 @@ pub(crate) fn explore(sources: &Sources<'_>, text: &str, limits: &Limits) -> Exp
 }
 
 /// The `keep` files that fit a question best.
-pub(crate) fn ranking(index: Index<'_>, text: &str, tuning: Tuning, keep: usize) -> Ranking {
+pub(crate) fn ranking(worktree: &Worktree, index: Index<'_>, text: &str, tuning: Tuning, keep: usize) -> Ranking {
     let started = Instant::now();
     let question = question::analyse(&mut Tokenizer::new(), text);
     let snapshot = index.snapshot;
@@ -79,9 +80,12 @@ pub(crate) fn ranking(index: Index<'_>, text: &str, tuning: Tuning, keep: usize)
     let files = candidates
         .iter()
         .map(|candidate| ranked(candidate.file, candidate.score));
+    let (files, elapsed) = (files.collect(), started.elapsed());
+    let fit = Fit::of((worktree, snapshot), text, &question, &query, &candidates, snapshot);
     Ranking {
-        files: files.collect(),
-        elapsed: started.elapsed(),
+        files,
+        elapsed,
+        signs: fit.signs.to_vec(),
     }
 }
 
@@ -96,7 +100,7 @@ fn find(sources: &Sources<'_>, text: &str, limits: &Limits, terms: &mut Vec<Stri
         }
     };
     in_time()?;
-    if sources.tuning.decide && question::is_follow_up(text) {
+    if sources.tuning.decide && carries_on(sources.snapshot, text) {
         return Err("nothing to look for: the turn only carries the conversation on".to_owned());
     }
     if limits.tokens < MIN_TOKENS {
@@ -112,7 +116,7 @@ fn find(sources: &Sources<'_>, text: &str, limits: &Limits, terms: &mut Vec<Stri
                 snapshot,
                 companions: sources.companions,
             };
-            gather(sources, index, snapshot, &question, limits, terms)
+            gather(sources, (index, snapshot), text, &question, limits, terms)
         }
         None => {
             let sample = partial::sample(sources.worktree, &question, sources.max_file_bytes, limits.deadline);
@@ -122,7 +126,7 @@ fn find(sources: &Sources<'_>, text: &str, limits: &Limits, terms: &mut Vec<Stri
                 snapshot,
                 companions: &Companions::default(),
             };
-            let found = gather(sources, index, statistics, &question, limits, terms);
+            let found = gather(sources, (index, statistics), text, &question, limits, terms);
             found.map_err(|reason| match reason.as_str() {
                 LATE => reason,
                 _ => format!("{reason} (the index is not ready)"),
@@ -131,11 +135,29 @@ fn find(sources: &Sources<'_>, text: &str, limits: &Limits, terms: &mut Vec<Stri
     }
 }
 
+/// Whether a turn only carries the conversation on; a word of its own that names something here makes it a question.
+fn carries_on(snapshot: Option<&Snapshot>, text: &str) -> bool {
+    let mut tokenizer = Tokenizer::new();
+    is_follow_up(text, |word| {
+        let Some(snapshot) = snapshot else { return false };
+        let mut whole = None;
+        tokenizer.word(word, &mut |term: &str| whole = Some(term.to_owned()));
+        whole.is_some_and(|term| is_a_name(snapshot, &term))
+    })
+}
+
+/// Whether source code defines a term, or a path has it.
+fn is_a_name(snapshot: &Snapshot, term: &str) -> bool {
+    let mut defining = snapshot.lookup(Field::Names, term).into_iter();
+    snapshot.frequency(Field::Paths, term) > 0
+        || defining.any(|posting| place_of(snapshot, DocId(posting.number)) == Place::Source)
+}
+
 /// Ranks, decides and packs.
 fn gather(
     sources: &Sources<'_>,
-    index: Index<'_>,
-    statistics: &impl Statistics,
+    (index, statistics): (Index<'_>, &impl Statistics),
+    text: &str,
     question: &Question,
     limits: &Limits,
     terms: &mut Vec<String>,
@@ -161,21 +183,14 @@ fn gather(
     if Instant::now() >= limits.deadline {
         return Err(LATE.to_owned());
     }
-    let fit = Fit::of(
-        snapshot,
-        question,
-        &query,
-        &candidates,
-        idf(1, statistics.documents()),
-        threshold,
-    );
-    tracing::debug!(
-        share = fit.share,
-        required = fit.required,
-        evidence = fit.evidence,
-        "threshold"
-    );
-    let verdict = if sources.tuning.decide { fit.verdict() } else { Ok(()) };
+    let verdict = if sources.tuning.decide {
+        let places = (sources.worktree, snapshot);
+        let fit = Fit::of(places, text, question, &query, &candidates, statistics);
+        tracing::debug!(?fit, "threshold");
+        fit.verdict(threshold)
+    } else {
+        Ok(())
+    };
     match verdict {
         Ok(()) => items.extend(
             packer

@@ -27,7 +27,9 @@
 
 mod engine;
 mod explore;
+mod follow_up;
 mod item;
+mod likeness;
 mod pack;
 mod partial;
 pub mod question;

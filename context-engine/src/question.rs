@@ -1,5 +1,4 @@
-//! Taking a question apart: which of its words can be looked for, which files it names, and whether there is a question
-//! at all.
+//! Taking a question apart: which of its words can be looked for, and which files it names.
 
 mod frames;
 mod template;
@@ -18,23 +17,6 @@ pub(crate) const MAX_CONCEPTS: usize = 64;
 const MAX_BYTES: usize = 24 << 10;
 /// A text that names so many things tells a story, of which the first line is the headline.
 const LONG: usize = 16;
-/// A text with more words is not an answer like "yes, do it", whatever its words are.
-const FOLLOW_UP_WORDS: usize = 16;
-
-/// Words that tell an agent to go on, and name nothing of a repository's own.
-#[rustfmt::skip]
-const DIRECTIVES: &[&str] = &[
-    "abort", "accept", "again", "agree", "ahead", "alright", "approve", "approved", "awesome", "back", "branch",
-    "bug", "build", "cancel", "change", "changes", "check", "clean", "clear", "code", "commit", "compile", "confirm",
-    "continue", "cool", "correct", "create", "deploy", "diff", "edit", "error", "errors", "execute", "fail", "failed",
-    "failing", "fails", "fine", "finish", "fix", "format", "great", "implement", "install", "issue", "keep", "last",
-    "lgtm", "lint", "long", "longer", "merge", "minor", "morning", "move", "new", "next", "nice", "ones", "option",
-    "pass", "passing", "perfect", "plan", "pr", "previous", "problem", "proceed", "pull", "push", "quick", "rebase",
-    "redo", "remove", "rerun", "rest", "restart", "resume", "retry", "revert", "review", "run", "second", "shorter",
-    "simpler", "skip", "start", "step", "stop", "suggested", "summarize", "summary", "test", "tests", "third",
-    "today", "undo", "update", "verify", "wait", "wonderful", "write", "wrong", "yeah", "yep", "yup",
-];
-
 /// What a question asks about.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Question {
@@ -66,22 +48,6 @@ impl Concept {
     pub(crate) fn is_number(&self) -> bool {
         self.word.bytes().all(|b| b.is_ascii_digit())
     }
-}
-
-/// Whether a text only carries a conversation on, such as "yes, do it", "commit this", "thanks": it names nothing that
-/// could be looked for, so nothing is packed.
-pub fn is_follow_up(text: &str) -> bool {
-    let mut count = 0;
-    for word in words(text) {
-        count += 1;
-        let lower = word.text.to_lowercase();
-        let idle = is_stop_word(&lower) || DIRECTIVES.binary_search(&lower.as_str()).is_ok();
-        let choice = lower.len() <= 2 && !lower.chars().any(char::is_alphabetic);
-        if !(idle || choice) || count > FOLLOW_UP_WORDS {
-            return false;
-        }
-    }
-    true
 }
 
 /// Takes a question apart.
@@ -212,50 +178,6 @@ mod tests {
 
     fn of(text: &str) -> Question {
         analyse(&mut Tokenizer::new(), text)
-    }
-
-    #[test]
-    fn the_table_is_sorted() {
-        assert!(DIRECTIVES.is_sorted());
-    }
-
-    #[test]
-    fn carrying_on_is_no_question() {
-        for text in [
-            "",
-            "hi",
-            "thanks",
-            "Thanks!",
-            "yes",
-            "yes, do it",
-            "ok go ahead",
-            "commit this",
-            "Commit and push.",
-            "continue",
-            "looks good to me",
-            "run the tests again",
-            "2",
-            "option 2 please",
-            "fix it",
-            "undo that",
-            "lgtm",
-            "no, the other one",
-            "👍",
-            "...",
-            "make it shorter",
-            "try again",
-            "now fix the build",
-        ] {
-            assert!(is_follow_up(text), "{text}");
-        }
-        for text in [
-            "fix the ledger",
-            "why does replay fail?",
-            "commit `parse_header` only",
-            "test the tokenizer",
-        ] {
-            assert!(!is_follow_up(text), "{text}");
-        }
     }
 
     #[test]

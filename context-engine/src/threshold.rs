@@ -1,20 +1,31 @@
 //! Whether what was found is about what was asked.
 //!
-//! BM25 always finds something, and its scores mean nothing from one question to the next. What does mean something is
-//! the share of the question that one place accounts for: each thing that the question names weighs its idf, and one
-//! that the repository never mentions weighs as much as one that it mentions once. A wish for a poem meets `write`
-//! everywhere and the rest nowhere; its share is small however well `write` scores. Beside the share there must be evidence: a rare word, a
-//! name, or several words together, since a lone common word is found anywhere.
+//! BM25 always finds something, and its scores mean nothing from one question to the next. What does mean something:
+//!
+//! - the share of the question that one place accounts for. Each thing that the question names weighs its idf, and one
+//!   that the repository never mentions weighs as much as one that it mentions once. A wish for a poem meets `write`
+//!   everywhere and the rest nowhere; its share is small however well `write` scores;
+//! - how rare the question's words are here: who asks about a repository speaks its language;
+//! - how alike question and places are to an embedder, for which a `bond` between atoms is not one between prices;
+//! - whether it writes identifiers that exist.
+//!
+//! A logistic model adds them up, and the threshold is the probability that it must reach. Besides there must be
+//! evidence: a rare word, a name, or several words together, since a lone common word is found anywhere.
 
+use muninn_memory::derived::{Place, Snapshot};
+use muninn_memory::lexical::idf;
+use muninn_repo_tools::Worktree;
+
+use crate::likeness::{Likeness, likeness};
 use crate::question::Question;
-use crate::rank::{Candidate, Query, place_of};
-use muninn_memory::derived::Place;
-use muninn_memory::derived::Snapshot;
+use crate::rank::{Candidate, Query, Statistics, place_of};
 
-/// The share that must be found, for a question of four to eight things.
+/// The probability that is required.
 pub(crate) const DEFAULT: f32 = 0.5;
-/// Of a question of one, two or three things so much must be found, in units of the threshold: half of two words is
-/// one word, and one word is found anywhere.
+/// The share that is expected of a question of four to eight things.
+const SHARE: f32 = 0.5;
+/// Of a question of one, two or three things so much of [`SHARE`] more is expected: half of two words is one word, and
+/// one word is found anywhere.
 const FEW: [f32; 3] = [1.8, 1.5, 1.2];
 /// Longer questions tell a story around what they ask; beyond so many concepts less of it need be found.
 const MANY: f32 = 8.0;
@@ -31,36 +42,88 @@ const CHUNKS: usize = 3;
 /// The sum of idf that the best chunk must hold, in units of the idf of a term that one document holds.
 const EVIDENCE: f32 = 0.6;
 
+/// The weights of the [`Signs`], and what their sum must exceed at the default threshold: a ridge regression over
+/// `benches/abstain/tune.jsonl`, printed by `benches/abstain/fit.py`, which also says what they reach in repositories
+/// and for prompts that they were not fitted to. The sum required lies where it makes little difference: from 2.5 to
+/// 3.25 off-topic prompts go from 2.7% to 1.3%, and questions from 95% to 93%.
+const WEIGHTS: [f32; 5] = [4.3, -2.4, 8.3, 7.2, 2.0];
+const REQUIRED: f32 = 2.75;
+/// What every further e-fold of chunks beyond so many adds to what is required: a large repository has a place for any
+/// few words. In a million lines of unrelated packages it halves the off-topic prompts that meet something, to 9%.
+const CROWD: f32 = 0.4;
+const CROWDED: f32 = 6_000.0;
+/// A better share than expected tells no more beyond this.
+const MARGIN: f32 = 0.4;
+/// Nor do more identifiers.
+const IDENTIFIERS: usize = 2;
+
+/// What the model goes by, in the order of [`WEIGHTS`]: the share found, less what is expected, within [`MARGIN`]; the
+/// mean idf of the question's words in units of a singular term's; how like the question the best titles and the best
+/// texts are, as cosines; how many identifiers of the question exist.
+pub(crate) type Signs = [f32; WEIGHTS.len()];
+
 /// How well the question is accounted for.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Fit {
+    pub(crate) signs: Signs,
     /// The share of the question's weight that the best place accounts for, from 0 to 1.
     pub(crate) share: f32,
-    /// What is required.
-    pub(crate) required: f32,
+    /// What is expected of it.
+    pub(crate) expected: f32,
+    /// How probable it is that what was found is about what was asked, from 0 to 1.
+    pub(crate) probability: f32,
     /// Weight of what was found in one chunk, in units of a singular term's.
     pub(crate) evidence: f32,
     /// The question has one plain word to go by, and nothing here is called by it.
     pub(crate) lone: bool,
-    /// The question spells out a path or a name that exists.
+    /// The question spells out a path that exists.
     pub(crate) certain: bool,
 }
 
 impl Fit {
-    /// Measures a question against the best files. `singular` is the idf of a term that one document holds.
+    /// Measures a question against the best files.
     pub(crate) fn of(
+        (worktree, snapshot): (&Worktree, &Snapshot),
+        text: &str,
+        question: &Question,
+        query: &Query,
+        candidates: &[Candidate],
+        statistics: &impl Statistics,
+    ) -> Self {
+        let singular = idf(1, statistics.documents()).max(0.1);
+        let mut fit = Self::by_words(snapshot, question, query, candidates, singular);
+        let Likeness { titles, texts } = likeness((worktree, snapshot), text, candidates, |doc| {
+            if place_of(snapshot, doc) == Place::Source {
+                1.0
+            } else {
+                PROSE
+            }
+        });
+        fit.signs = [
+            (fit.share - fit.expected).clamp(-MARGIN, MARGIN),
+            rarity(question, query) / singular,
+            titles,
+            texts,
+            known_identifiers(question, query),
+        ];
+        let sum: f32 = fit.signs.iter().zip(WEIGHTS).map(|(sign, weight)| sign * weight).sum();
+        let required = REQUIRED + CROWD * (documents(snapshot) / CROWDED).ln().max(0.0);
+        fit.probability = 1.0 / (1.0 + (required - sum).exp());
+        fit
+    }
+
+    fn by_words(
         snapshot: &Snapshot,
         question: &Question,
         query: &Query,
         candidates: &[Candidate],
         singular: f32,
-        threshold: f32,
     ) -> Self {
         let total: f32 = query.weights.iter().sum();
         let telling = question.concepts.iter().filter(|concept| !concept.is_number()).count();
         let identifier = question.concepts.iter().any(|concept| concept.identifier);
         let mut fit = Self {
-            required: required(telling, threshold),
+            expected: expected(telling),
             lone: telling <= 1 && !identifier,
             ..Self::default()
         };
@@ -76,8 +139,7 @@ impl Fit {
                     + NEAR * query.weigh(near & !here)
                     + FAR * query.weigh(candidate.concepts & !near);
                 fit.share = fit.share.max(trust * found / total.max(f32::MIN_POSITIVE));
-                fit.evidence = fit.evidence.max(trust * query.weigh(here) / singular.max(0.1));
-                fit.certain |= names_something(question, chunk.defines);
+                fit.evidence = fit.evidence.max(trust * query.weigh(here) / singular);
                 fit.lone &= chunk.defines | candidate.path_concepts == 0;
             }
             fit.certain |= candidate.named;
@@ -85,15 +147,16 @@ impl Fit {
         fit
     }
 
-    /// Whether to show what was found; if not, why.
-    pub(crate) fn verdict(&self) -> Result<(), String> {
-        let (share, required) = (self.share * 100.0, self.required * 100.0);
-        if self.certain && self.share >= self.required / 2.0 {
+    /// Whether to show what was found, the threshold being from 0 (always) to 1 (never); if not, why.
+    pub(crate) fn verdict(&self, threshold: f32) -> Result<(), String> {
+        if threshold <= 0.0 || (self.certain && self.share >= self.expected * threshold) {
             return Ok(());
         }
-        if self.share < self.required {
-            let found = format!("{share:.0}% of the question found in one place, {required:.0}% required");
-            return Err(format!("below the threshold: {found}"));
+        if self.probability < threshold {
+            let (found, likely) = (self.share * 100.0, self.probability * 100.0);
+            return Err(format!(
+                "below the threshold: {found:.0}% of the question found in one place, {likely:.0}% likely to be meant"
+            ));
         }
         if self.evidence < EVIDENCE || self.lone {
             return Err("below the threshold: only words that are common in this repository were found".to_owned());
@@ -112,20 +175,46 @@ fn trust(place: Place, question: &Question) -> f32 {
     }
 }
 
-/// Whether a definition was found whose name the question writes as an identifier.
-fn names_something(question: &Question, defines: u64) -> bool {
-    question
-        .concepts
-        .iter()
-        .enumerate()
-        .any(|(bit, concept)| concept.identifier && defines >> bit & 1 == 1)
+/// The mean idf of what the question names, numbers aside.
+#[expect(clippy::cast_precision_loss, reason = "at most 64 concepts")]
+fn rarity(question: &Question, query: &Query) -> f32 {
+    let of = |numbers: bool| {
+        let concepts = question.concepts.iter().zip(&query.weights);
+        let idfs: Vec<f32> = concepts
+            .filter(|(concept, _)| numbers || !concept.is_number())
+            .map(|(concept, weight)| weight / concept.weight)
+            .collect();
+        (!idfs.is_empty()).then(|| idfs.iter().sum::<f32>() / idfs.len() as f32)
+    };
+    of(false).or_else(|| of(true)).unwrap_or(0.0)
 }
 
+/// How many identifiers of the question are in the repository as they are written: parts of one are in any.
+#[expect(clippy::cast_precision_loss, reason = "at most two")]
+fn known_identifiers(question: &Question, query: &Query) -> f32 {
+    let known = |(bit, whole): (usize, &str)| {
+        let mut probes = query.probes.iter();
+        probes.any(|probe| probe.concept == bit && probe.term == whole)
+    };
+    let concepts = question.concepts.iter().enumerate();
+    let identifiers = concepts.filter(|(_, concept)| concept.identifier);
+    identifiers
+        .filter(|(bit, concept)| known((*bit, &concept.whole)))
+        .take(IDENTIFIERS)
+        .count() as f32
+}
+
+#[expect(clippy::cast_precision_loss, reason = "chunks are far below 2^24")]
+fn documents(snapshot: &Snapshot) -> f32 {
+    snapshot.chunks().max(1) as f32
+}
+
+/// The share that is expected to be found of a question of so many things.
 #[expect(clippy::cast_precision_loss, reason = "at most 64 concepts")]
-fn required(concepts: usize, threshold: f32) -> f32 {
+fn expected(concepts: usize) -> f32 {
     match concepts.checked_sub(1).and_then(|at| FEW.get(at)) {
-        Some(factor) => (threshold * factor).min(0.95),
-        None => threshold * (MANY / concepts.max(1) as f32).min(1.0).sqrt().max(0.5),
+        Some(factor) => (SHARE * factor).min(0.95),
+        None => SHARE * (MANY / concepts.max(1) as f32).min(1.0).sqrt().max(0.5),
     }
 }
 
@@ -135,10 +224,49 @@ mod tests {
 
     #[test]
     fn few_words_must_all_be_found_and_many_need_not() {
-        assert!((required(5, 0.5) - 0.5).abs() < 1e-6);
-        assert!((1..4).all(|few| required(few, 0.5) > required(few + 1, 0.5)));
-        assert!(required(20, 0.5) < 0.5);
-        assert!(required(64, 0.5) >= 0.25);
-        assert_eq!(required(2, 0.0), 0.0);
+        assert!((expected(5) - 0.5).abs() < 1e-6);
+        assert!((1..4).all(|few| expected(few) > expected(few + 1)));
+        assert!(expected(20) < 0.5);
+        assert!(expected(64) >= 0.25);
+    }
+
+    #[test]
+    fn a_higher_threshold_never_shows_more() {
+        let shown = |fit: &Fit| {
+            let steps = (0..=10u8).map(|tenth| fit.verdict(f32::from(tenth) / 10.0).is_ok());
+            steps.collect::<Vec<_>>()
+        };
+        for (probability, certain) in [(0.0, false), (0.45, false), (0.99, false), (0.2, true)] {
+            let fit = Fit {
+                probability,
+                certain,
+                share: 0.4,
+                expected: 0.5,
+                evidence: 1.0,
+                ..Fit::default()
+            };
+            let shown = shown(&fit);
+            assert!(shown[0], "0 is always");
+            assert!(shown.is_sorted_by(|a, b| a >= b), "{shown:?}");
+        }
+    }
+
+    #[test]
+    fn a_lone_common_word_is_no_evidence() {
+        let likely = Fit {
+            probability: 0.9,
+            evidence: 1.0,
+            ..Fit::default()
+        };
+        assert!(likely.verdict(DEFAULT).is_ok());
+        assert!(Fit { lone: true, ..likely }.verdict(DEFAULT).is_err());
+        assert!(
+            Fit {
+                evidence: 0.5,
+                ..likely
+            }
+            .verdict(DEFAULT)
+            .is_err()
+        );
     }
 }

@@ -87,6 +87,8 @@ pub struct Ranking {
     pub files: Vec<RankedFile>,
     /// How long it took.
     pub elapsed: Duration,
+    /// What the threshold goes by, in the order of its weights; see `benches/abstain/fit.py`.
+    pub signs: Vec<f32>,
 }
 
 /// One of them.

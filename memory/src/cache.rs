@@ -99,21 +99,16 @@ impl Cache {
         postcard::from_bytes(&bytes).ok()
     }
 
-    /// Stores what was computed, each under its form, in one transaction.
+    /// Stores what was computed and [`encoded`], each under its form, in one transaction.
     ///
     /// # Errors
     /// If the file cannot be written; the cache is then as it was.
-    pub fn store<'a, T: Serialize + 'a>(
-        &mut self,
-        blobs: impl Iterator<Item = (&'a str, BlobId, &'a T)>,
-    ) -> Result<(), CacheError> {
+    pub fn store(&mut self, blobs: &[(&str, BlobId, Vec<u8>)]) -> Result<(), CacheError> {
         self.within_transaction(|transaction| {
             let mut insert =
                 transaction.prepare_cached("INSERT OR REPLACE INTO blobs (id, form, value) VALUES (?1, ?2, ?3)")?;
-            for (form, blob, value) in blobs {
-                if let Ok(bytes) = postcard::to_allocvec(value) {
-                    insert.execute(params![blob.as_bytes(), form, bytes])?;
-                }
+            for (form, blob, bytes) in blobs {
+                insert.execute(params![blob.as_bytes(), form, bytes])?;
             }
             Ok(())
         })
@@ -240,6 +235,11 @@ impl Cache {
     }
 }
 
+/// A value as [`Cache::store`] takes it. Empty, which no value is read back from, for one that cannot be encoded.
+pub fn encoded<T: Serialize>(value: &T) -> Vec<u8> {
+    postcard::to_allocvec(value).unwrap_or_default()
+}
+
 /// Nanoseconds since 1970, as the cache keeps times.
 pub fn nanos(time: SystemTime) -> i64 {
     let since = |d: Duration| i64::try_from(d.as_nanos()).unwrap_or(i64::MAX);
@@ -287,9 +287,7 @@ mod tests {
     }
 
     fn store(cache: &mut Cache, content: &str, value: &str) {
-        cache
-            .store([(FORM, blob(content), &value.to_owned())].into_iter())
-            .unwrap();
+        cache.store(&[(FORM, blob(content), encoded(&value))]).unwrap();
     }
 
     fn get(cache: &Cache, content: &str) -> Option<String> {

@@ -38,8 +38,7 @@ impl Fixture {
         Worktree::discover(&self.root).unwrap()
     }
 
-    pub(crate) fn commit(&self, files: &[(&str, &str)]) {
-        files.iter().for_each(|(path, text)| self.write(path, text.as_bytes()));
+    pub(crate) fn commit(&self) {
         self.git(&["add", "-A"]);
         self.git(&["commit", "-q", "-m", "fixture"]);
     }

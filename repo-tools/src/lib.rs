@@ -48,5 +48,5 @@ pub use path::{PathError, RelPath};
 pub use read::{FileText, ReadError, read_text, stat};
 pub use secret::is_secret;
 pub use tree::{Tree, TreeLimits, TreeLine, tree};
-pub use walk::{FileEntry, SkipCounts, Walk, WalkLimits, walk, walk_at, walk_until};
+pub use walk::{Directories, FileEntry, SkipCounts, Walk, WalkLimits, walk, walk_at, walk_until, walked_directories};
 pub use worktree::{DiscoverError, Worktree};

@@ -104,15 +104,48 @@ pub fn walk_until(worktree: &Worktree, limits: &WalkLimits, deadline: Option<Ins
 /// Like [`walk`], for what is now at some paths: the files that are there and, where one is a directory, all files below
 /// it. It costs a reading of the directories on the way, and not of the worktree.
 pub fn walk_at(worktree: &Worktree, limits: &WalkLimits, paths: &BTreeSet<RelPath>) -> Walk {
-    let exact: HashSet<PathBuf> = paths.iter().map(RelPath::to_path_buf).collect();
-    let above: HashSet<PathBuf> = exact
+    collect(worktree, limits, None, under(paths))
+}
+
+/// The directories that a walk goes into.
+#[derive(Debug, Default)]
+pub struct Directories {
+    /// In no order, without the root.
+    pub paths: Vec<RelPath>,
+    /// Whether there are more than the caller wanted.
+    pub cut: bool,
+}
+
+/// Lists the directories that [`walk`] goes into: all of them, or `top` and those below it. At most `max` are listed.
+pub fn walked_directories(worktree: &Worktree, top: Option<&RelPath>, max: usize) -> Directories {
+    let tops: BTreeSet<RelPath> = top.cloned().into_iter().collect();
+    let below = under(&tops);
+    let wanted = move |path: &Path, directory: bool| directory && (tops.is_empty() || below(path, directory));
+    let mut found = Directories::default();
+    let walk = builder(worktree.root(), Arc::default(), wanted).build();
+    for entry in walk.flatten().filter(|entry| entry.depth() > 0) {
+        let path = entry.path().strip_prefix(worktree.root()).ok();
+        let path = path.and_then(RelPath::from_relative);
+        let Some(path) = path.filter(|path| top.is_none_or(|top| path.is_under(top))) else {
+            continue;
+        };
+        if found.paths.len() == max {
+            found.cut = true;
+            break;
+        }
+        found.paths.push(path);
+    }
+    found
+}
+
+/// Says of each path whether it is one of `paths`, below one, or a directory on the way to one.
+fn under(paths: &BTreeSet<RelPath>) -> impl Fn(&Path, bool) -> bool + Send + Sync + 'static {
+    let ends: HashSet<PathBuf> = paths.iter().map(RelPath::to_path_buf).collect();
+    let ways: HashSet<PathBuf> = ends
         .iter()
-        .flat_map(|path| path.ancestors().skip(1))
-        .map(Path::to_owned)
+        .flat_map(|end| end.ancestors().skip(1).map(Path::to_owned))
         .collect();
-    collect(worktree, limits, None, move |path, directory| {
-        (directory && above.contains(path)) || path.ancestors().any(|path| exact.contains(path))
-    })
+    move |path, directory| directory && ways.contains(path) || path.ancestors().any(|above| ends.contains(above))
 }
 
 fn collect(
@@ -311,6 +344,31 @@ mod tests {
         assert_eq!(found.files.len(), 2);
         let late = walk_until(&repo.worktree(), &WalkLimits::default(), Some(Instant::now()));
         assert!(late.cut && late.files.is_empty());
+    }
+
+    #[test]
+    fn lists_the_directories_that_it_goes_into() {
+        let repo = Fixture::with(&[
+            (".gitignore", "target/\n"),
+            (".muninn/knowledge/a.md", "x"),
+            ("a/deep/x.rs", "x"),
+            ("ab/z.rs", "x"),
+            ("inner/src/b.txt", "x"),
+            ("target/debug/a.rs", "x"),
+        ]);
+        repo.git(&["init", "-q", "inner"]);
+        std::fs::create_dir(repo.path("empty")).unwrap();
+        let found = |top: Option<&str>, max| {
+            let top = top.map(|top| RelPath::new(top).unwrap());
+            let mut found = walked_directories(&repo.worktree(), top.as_ref(), max);
+            found.paths.sort();
+            let names: Vec<_> = found.paths.iter().map(RelPath::as_str).collect();
+            (names.join(" "), found.cut)
+        };
+        assert_eq!(found(None, 4), ("a a/deep ab empty".to_owned(), false));
+        assert_eq!(found(Some("a"), 4), ("a a/deep".to_owned(), false));
+        assert_eq!(found(Some("target/debug"), 4), (String::new(), false));
+        assert!(found(None, 3).1);
     }
 
     #[cfg(target_os = "linux")]

@@ -22,6 +22,7 @@ mod doctor;
 mod exploring;
 mod formats;
 mod forwarding;
+mod freshness;
 mod hostile;
 mod http2;
 mod ledger_faults;

@@ -26,6 +26,9 @@ use crate::trees::{TreeError, Trees, clone_of};
 /// This repository, which needs no clone.
 const OURS: &str = "muninn";
 
+/// So many files are ranked where only the signs by which the engine decides are asked for.
+const CLOSELY: usize = 24;
+
 /// Measures for which prompts anything is packed.
 ///
 /// Progress goes to stderr; the last line on stdout is one JSON object.
@@ -146,6 +149,7 @@ fn ask(subject: &Subject, repo: &str, half: Half, prompt: &Prompt, tokens: u32) 
         sources: found.items.iter().map(|item| item.source.clone()).collect(),
         tokens: found.tokens,
         reason: found.reason,
+        signs: subject.engine.rank(&prompt.prompt, Tuning::default(), CLOSELY).signs,
     }
 }
 

@@ -58,6 +58,8 @@ pub struct Asking {
     pub sources: Vec<String>,
     /// Tokens of all that.
     pub tokens: u32,
+    /// What the engine decided by; `fit.py` reads it.
+    pub signs: Vec<f32>,
 }
 
 impl Report {
@@ -106,6 +108,7 @@ mod tests {
             reason: None,
             sources: Vec::new(),
             tokens: 0,
+            signs: Vec::new(),
         };
         let askings = [
             asking(Half::Tune, Class::OffTopic, "a", true),

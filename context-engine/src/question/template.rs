@@ -13,10 +13,10 @@ const FORM: &[&str] = &[
     "complete", "context", "current", "debug", "describe", "description", "details", "did", "do", "environment",
     "example", "expect", "expected", "feature", "following", "for", "happen", "happened", "happens", "have", "how",
     "i", "info", "information", "is", "issue", "it", "like", "log", "logs", "minimal", "observed", "of", "or", "os",
-    "other", "output", "platform", "please", "prerequisites", "preliminary", "problem", "reproduce", "reproducible",
-    "reproduction", "relevant", "report", "request", "required", "result", "results", "screenshots", "see", "short",
-    "should", "solution", "steps", "summary", "system", "tasks", "terms", "that", "the", "think", "this", "to",
-    "use", "version", "versions", "we", "what", "which", "with", "would", "you", "your",
+    "other", "output", "platform", "please", "preliminary", "prerequisites", "problem", "relevant", "report",
+    "reproduce", "reproducible", "reproduction", "request", "required", "result", "results", "screenshots", "see",
+    "short", "should", "solution", "steps", "summary", "system", "tasks", "terms", "that", "the", "think", "this",
+    "to", "use", "version", "versions", "we", "what", "which", "with", "would", "you", "your",
 ];
 
 /// A text without what a form asks. The first line stays: it is the title.

@@ -7,7 +7,8 @@
 use muninn_memory::derived::Place;
 use muninn_memory::lexical::{DocId, idf, saturation};
 
-use super::{Index, Query};
+use super::{Index, PART_WEIGHT};
+use crate::question::Question;
 
 /// What the files of the best messages get, as a share of the best file's score.
 pub(super) const WEIGHT: f32 = 0.2;
@@ -17,9 +18,9 @@ const MESSAGES: usize = 30;
 /// What each file of the snapshot has from messages like the question, 1 for the best; empty if none has anything. A
 /// commit's score is shared among the sources that it changed, by the root of their number.
 #[expect(clippy::cast_precision_loss, reason = "at most thirty files")]
-pub(super) fn shares(index: Index<'_>, query: &Query) -> Vec<f32> {
+pub(super) fn shares(index: Index<'_>, question: &Question) -> Vec<f32> {
     let mut shares = Vec::new();
-    for (commit, score) in best(index, query) {
+    for (commit, score) in best(index, question) {
         let is_source = |file: &usize| index.snapshot.file(*file).place == Place::Source;
         let sources: Vec<usize> = index.companions.changed_by(commit).filter(is_source).collect();
         for file in &sources {
@@ -36,17 +37,25 @@ pub(super) fn shares(index: Index<'_>, query: &Query) -> Vec<f32> {
 
 /// The messages that are most like the question, by BM25, with their scores.
 #[expect(clippy::cast_precision_loss, reason = "counts and lengths are far below 2^24")]
-fn best(index: Index<'_>, query: &Query) -> Vec<(DocId, f32)> {
+fn best(index: Index<'_>, question: &Question) -> Vec<(DocId, f32)> {
     let messages = index.companions.co_change().messages();
     let lengths = messages.lengths();
     let average = lengths.iter().sum::<u32>() as f32 / lengths.len().max(1) as f32;
     let mut scores = vec![0.0f32; lengths.len()];
-    for probe in &query.probes {
-        let idf = idf(messages.inverted().frequency(&probe.term), lengths.len());
-        for (commit, _) in messages.inverted().postings(&probe.term) {
+    let mut add = |term: &str, weight: f32| {
+        let idf = idf(messages.inverted().frequency(term), lengths.len());
+        for (commit, _) in messages.inverted().postings(term) {
             let at = commit.0 as usize;
-            scores[at] += probe.weight * idf * saturation(1.0, lengths[at] as f32, average);
+            scores[at] += weight * idf * saturation(1.0, lengths[at] as f32, average);
         }
+    };
+    // Not the words that the files know: what only messages say is what they are asked for.
+    for concept in &question.concepts {
+        add(&concept.whole, concept.weight);
+        concept
+            .parts
+            .iter()
+            .for_each(|part| add(part, PART_WEIGHT * concept.weight));
     }
     let found = (0u32..).map(DocId).zip(scores).filter(|(_, score)| *score > 0.0);
     let mut found: Vec<(DocId, f32)> = found.collect();

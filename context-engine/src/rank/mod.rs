@@ -188,7 +188,7 @@ pub(crate) fn rank(index: Index<'_>, question: &Question, query: &Query, lists: 
     }
     let best = scores.iter().copied().fold(0.0, f32::max);
     if lists.has(Lists::MESSAGES) {
-        let shares = messages::shares(index, query);
+        let shares = messages::shares(index, question);
         add(&mut scores, &shares, |file| messages::WEIGHT * best * factor(file));
     }
     if lists.has(Lists::CO_CHANGE) {

@@ -4,13 +4,15 @@ use std::collections::HashMap;
 
 use crate::lexical::{Arena, Tokenizer};
 use muninn_repo_tools::RelPath;
+use muninn_repo_tools::syntax::Language;
 use serde::{Deserialize, Serialize};
 
-use super::chunk::{self, Chunk};
+use super::chunk::{self, Chunk, Cut};
 use super::language::{Form, language};
+use super::syntax::{Manifest, Syntax};
 
-/// Raised whenever chunks, terms or the shape of a digest change, so that a cache does not serve the old ones.
-const VERSION: u32 = 2;
+/// Raised whenever chunks, terms, syntax or the shape of a digest change, so that a cache does not serve the old ones.
+const VERSION: u32 = 3;
 /// Words are taken from so much of a chunk; more is data.
 const MAX_CHUNK_BYTES: usize = 32 << 10;
 /// So much of a file that a program wrote is indexed: enough to find it by what it is about.
@@ -29,6 +31,8 @@ pub struct Digest {
     names: Lists<u32>,
     /// Whether a program wrote it.
     pub data: bool,
+    /// What it defines, imports and calls.
+    pub syntax: Syntax,
 }
 
 /// A chunk as the index keeps it.
@@ -92,13 +96,37 @@ impl Digest {
             .filter_map(|term| self.terms.get(*term as usize))
     }
 
-    /// The name under which a cache keeps digests of such a file: the same content is cut differently as Markdown.
+    /// The name under which a cache keeps digests of such a file: the same content is taken apart differently as another
+    /// language.
     pub fn form(path: &RelPath) -> &'static str {
-        const { assert!(VERSION == 2) };
-        match language(path).1 {
-            Form::Code => "digest.2.code",
-            Form::Markdown => "digest.2.markdown",
-            Form::Plain => "digest.2.plain",
+        const { assert!(VERSION == 3) };
+        if let Some(manifest) = Manifest::of(path) {
+            return match manifest {
+                Manifest::Cargo => "digest.3.manifest.cargo",
+                Manifest::Go => "digest.3.manifest.go",
+                Manifest::Npm => "digest.3.manifest.npm",
+                Manifest::Script => "digest.3.manifest.script",
+            };
+        }
+        match (Language::of_path(path), language(path).1) {
+            (Some(Language::Rust), _) => "digest.3.rust",
+            (Some(Language::Python), _) => "digest.3.python",
+            (Some(Language::JavaScript), _) => "digest.3.javascript",
+            (Some(Language::TypeScript), _) => "digest.3.typescript",
+            (Some(Language::Tsx), _) => "digest.3.tsx",
+            (Some(Language::Go), _) => "digest.3.go",
+            (Some(Language::Java), _) => "digest.3.java",
+            (Some(Language::C), _) => "digest.3.c",
+            (Some(Language::Cpp), _) => "digest.3.cpp",
+            (Some(Language::CSharp), _) => "digest.3.csharp",
+            (Some(Language::Ruby), _) => "digest.3.ruby",
+            (Some(Language::Php), _) => "digest.3.php",
+            (Some(Language::Bash), _) => "digest.3.bash",
+            (None, Form::Code) => "digest.3.code",
+            (None, Form::Markdown) => "digest.3.markdown",
+            // Without an ending, the first line may say what it is.
+            (None, Form::Plain) if path.extension().is_empty() => "digest.3.bare",
+            (None, Form::Plain) => "digest.3.plain",
         }
     }
 }
@@ -120,7 +148,9 @@ pub fn digest(tokenizer: &mut Tokenizer, path: &RelPath, text: &str) -> Digest {
         tokenizer,
         terms: HashMap::new(),
     };
-    for chunk in chunk::chunks(path, text) {
+    let Cut { chunks, parsed } = chunk::cut(path, text);
+    digest.syntax = Syntax::of(path, text, parsed.as_ref(), data);
+    for chunk in chunks {
         let bag = bags.of(&lines, &chunk, &mut digest.terms);
         digest.bags.push(bag);
         let names = chunk.names.iter().map(|name| name_term(bags.tokenizer, name));

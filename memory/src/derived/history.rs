@@ -211,7 +211,12 @@ mod tests {
     use super::*;
     use crate::fixture::Fixture;
 
-    /// The files that each commit changed, the newest first, as they are called in HEAD.
+    fn commit(repo: &Fixture, files: &[(&str, &str)]) {
+        files.iter().for_each(|(path, text)| repo.write(path, text.as_bytes()));
+        repo.commit();
+    }
+
+    /// How many commits were read; `None` if nothing changed.
     fn read(history: &mut History, repo: &Fixture) -> Option<usize> {
         let read = history.refresh(&repo.worktree());
         assert!(read.notes.is_empty(), "{:?}", read.notes);
@@ -223,10 +228,10 @@ mod tests {
         let (repo, cache) = (Fixture::with(&[]), tempfile::tempdir().unwrap());
         let mut history = History::new(Some(cache.path().to_owned()));
         assert_eq!(read(&mut history, &repo), None, "there is none");
-        repo.commit(&[("a.rs", "1"), ("b.rs", "1")]);
+        commit(&repo, &[("a.rs", "1"), ("b.rs", "1")]);
         assert_eq!(read(&mut history, &repo), Some(1));
         assert_eq!(read(&mut history, &repo), None, "HEAD did not move");
-        repo.commit(&[("a.rs", "2")]);
+        commit(&repo, &[("a.rs", "2")]);
         assert_eq!(read(&mut history, &repo), Some(2));
 
         let head = Changes::open(&repo.worktree()).unwrap().head().unwrap().unwrap();
@@ -252,7 +257,7 @@ mod tests {
     #[test]
     fn what_there_was_no_time_for_is_read_later() {
         let repo = Fixture::with(&[]);
-        repo.commit(&[("a.rs", "1"), ("b.rs", "1")]);
+        commit(&repo, &[("a.rs", "1"), ("b.rs", "1")]);
         let mut history = History::new(None);
         let cut = history.refresh_until(&repo.worktree(), Instant::now());
         assert_eq!(
@@ -267,7 +272,7 @@ mod tests {
     #[test]
     fn files_are_followed_through_moves() {
         let repo = Fixture::with(&[]);
-        repo.commit(&[("old/a.rs", "1"), ("b.rs", "1")]);
+        commit(&repo, &[("old/a.rs", "1"), ("b.rs", "1")]);
         repo.git(&["mv", "old", "new"]);
         repo.git(&["commit", "-q", "-m", "move"]);
         let mut history = History::new(None);

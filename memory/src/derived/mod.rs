@@ -6,9 +6,11 @@
 //! A snapshot is a value: questions are answered from one while the next is made, so a refresh never makes a question
 //! wait, and a question never sees half a refresh.
 
+mod candidates;
 mod chunk;
 mod co_change;
 mod digest;
+mod graph;
 mod history;
 mod image;
 mod indexer;
@@ -16,11 +18,17 @@ mod language;
 mod reader;
 mod segment;
 mod snapshot;
+mod syntax;
+mod watch;
 
+pub use candidates::candidates;
 pub use co_change::{CoChange, Companion, Companions};
 pub use digest::{Digest, Span, digest};
+pub use graph::{Call, Defined, DefinitionId, Graph, Site};
 pub use history::{History, ReadHistory};
 pub use indexer::{Indexer, Progress, Refreshed};
 pub use language::{Form, Place, language, place};
 pub use segment::{File, FileFacts};
 pub use snapshot::{Field, Posting, Snapshot};
+pub use syntax::{Symbol, Syntax};
+pub use watch::{Changes, WatchError, Watcher};

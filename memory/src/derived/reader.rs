@@ -7,13 +7,13 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
-use muninn_repo_tools::{FileEntry, ReadError, RelPath, SkipCounts, Worktree, read_text};
+use muninn_repo_tools::{BlobId, FileEntry, ReadError, RelPath, SkipCounts, Worktree, read_text};
 
 use super::digest::{Digest, digest};
 use super::indexer::{UNWRITTEN, chain, lock};
 use super::segment::{FileFacts, RACY, Segment, SegmentBuilder};
 use super::snapshot::Snapshot;
-use crate::cache::{Cache, nanos};
+use crate::cache::{Cache, encoded, nanos};
 use crate::lexical::Tokenizer;
 use crate::redact;
 
@@ -56,8 +56,8 @@ pub(super) struct Unreadable {
     pub(super) binaries: Vec<(RelPath, (u64, i64))>,
 }
 
-/// A file's digest, to be kept under a form and a blob.
-type Computed = (&'static str, FileFacts, Digest);
+/// A file's digest as it is kept: its form, its blob and its bytes.
+type Computed = (&'static str, BlobId, Vec<u8>);
 
 impl Reader<'_> {
     /// Reads files; the blocks come in the order of the files.
@@ -95,10 +95,10 @@ impl Reader<'_> {
         for entry in files {
             match self.file(entry, tokenizer) {
                 Ok(Content::Same(facts)) => block.touched.push(facts),
-                Ok(Content::Cached(facts, digest)) => builder.add(tokenizer, facts, &digest),
+                Ok(Content::Cached(facts, digest)) => builder.add(tokenizer, facts, digest),
                 Ok(Content::Computed(facts, digest)) => {
-                    builder.add(tokenizer, facts.clone(), &digest);
-                    computed.push((Digest::form(&entry.path), facts, digest));
+                    computed.push((Digest::form(&entry.path), facts.blob, encoded(&digest)));
+                    builder.add(tokenizer, facts, digest);
                 }
                 Err(error) => block.unreadable.add(entry, &error),
             }
@@ -107,8 +107,7 @@ impl Reader<'_> {
         block.segment = builder.finish();
         block.computed = computed.len();
         if let Some(cache) = self.cache.filter(|_| !computed.is_empty()) {
-            let values = computed.iter().map(|(form, facts, digest)| (*form, facts.blob, digest));
-            let stored = lock(cache).store(values);
+            let stored = lock(cache).store(&computed);
             block.trouble = stored.err().map(|error| format!("{UNWRITTEN}: {}", chain(&error)));
         }
         block

@@ -11,6 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::digest::{Digest, Span};
 use super::language::{Place, place};
+use super::syntax::Syntax;
 use crate::lexical::{Bm25, Bm25Builder, Inverted, InvertedBuilder, Keep, Tokenizer, counted};
 
 /// Files, their chunks, and the words of both. Cheap to clone: what is large is shared.
@@ -35,6 +36,8 @@ pub(super) struct Words {
     pub(super) names: Inverted,
     /// One document for each file.
     pub(super) paths: Bm25,
+    /// Of each file.
+    pub(super) syntax: Vec<Syntax>,
 }
 
 /// A file in the index.
@@ -75,10 +78,11 @@ pub(super) struct SegmentBuilder {
     bodies: Bm25Builder,
     names: InvertedBuilder,
     paths: Bm25Builder,
+    syntax: Vec<Syntax>,
 }
 
 impl SegmentBuilder {
-    pub(super) fn add(&mut self, tokenizer: &mut Tokenizer, facts: FileFacts, digest: &Digest) {
+    pub(super) fn add(&mut self, tokenizer: &mut Tokenizer, facts: FileFacts, digest: Digest) {
         let number = u32::try_from(self.files.len()).unwrap_or(u32::MAX);
         let first_span = u32::try_from(self.spans.len()).unwrap_or(u32::MAX);
         let path_terms = counted(tokenizer, facts.path.as_str());
@@ -101,6 +105,7 @@ impl SegmentBuilder {
         } else {
             place(&facts.path)
         };
+        self.syntax.push(digest.syntax);
         self.files.push(File {
             facts,
             place,
@@ -117,6 +122,7 @@ impl SegmentBuilder {
             bodies: self.bodies.finish(),
             names: self.names.finish(),
             paths: self.paths.finish(),
+            syntax: self.syntax,
         };
         Segment::new(self.files, words)
     }
@@ -204,6 +210,7 @@ impl Segment {
                 });
                 words.owners.extend(spans.iter().map(|_| owner));
                 words.spans.extend_from_slice(spans);
+                words.syntax.push(part.words.syntax[number].clone());
             }
         }
         let stays = |flags: &Vec<bool>| flags.iter().map(|gone| !gone).collect::<Vec<_>>();

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use muninn_repo_tools::RelPath;
 
 use super::digest::{Digest, Span};
+use super::graph::Graph;
 use super::segment::{File, FileFacts, Gone, Segment, SegmentBuilder};
+use super::syntax::Symbol;
 use crate::lexical::{DocId, Inverted, Tokenizer};
 
 /// With more parts than this, all but the first become one.
@@ -31,6 +33,8 @@ pub struct Snapshot {
     /// Terms in all chunks that are in use, and in all such paths.
     total_length: u64,
     total_path_length: u64,
+    /// Made when it is first asked for.
+    graph: Arc<OnceLock<Graph>>,
 }
 
 #[derive(Clone)]
@@ -83,7 +87,7 @@ impl Snapshot {
     pub fn of_files(tokenizer: &mut Tokenizer, files: Vec<(FileFacts, Digest)>) -> Snapshot {
         let mut builder = SegmentBuilder::default();
         for (facts, digest) in files {
-            builder.add(tokenizer, facts, &digest);
+            builder.add(tokenizer, facts, digest);
         }
         Snapshot::of(builder.finish())
     }
@@ -251,6 +255,28 @@ impl Snapshot {
             }));
         }
         found
+    }
+
+    /// Who defines a name, who imports whom, who calls what. The first time it is made, which takes a fraction of a second
+    /// for a million lines.
+    pub fn graph(&self) -> &Graph {
+        self.graph.get_or_init(|| {
+            let live = self.parts.iter().flat_map(|part| {
+                let number = |number: usize| u32::try_from(part.first_file + number).unwrap_or(u32::MAX);
+                let syntax = &part.segment.words.syntax;
+                part.live()
+                    .map(move |(at, file)| (number(at), &file.facts.path, &syntax[at]))
+            });
+            Graph::build(live)
+        })
+    }
+
+    /// What is defined in the lines of a chunk.
+    pub fn symbols_of(&self, chunk: DocId) -> impl Iterator<Item = Symbol<'_>> {
+        let (file, span) = (self.file_of(chunk), self.span(chunk));
+        let part = self.part_of(file, |part| part.first_file);
+        let symbols = part.segment.words.syntax[file - part.first_file].symbols();
+        symbols.filter(move |symbol| (span.first..=span.last).contains(&symbol.line))
     }
 
     /// Terms in each chunk, by its number.

@@ -171,7 +171,7 @@ impl Changed {
         for record in records {
             match record {
                 Change::Modification { path, entry_mode, .. } if entry_mode.is_blob() => {
-                    self.paths.extend(shown(path.as_ref(), &mut skipped))
+                    self.paths.extend(shown(path.as_ref(), &mut skipped));
                 }
                 Change::Addition {
                     path, entry_mode, oid, ..
@@ -315,7 +315,7 @@ mod tests {
             changed
                 .iter()
                 .flatten()
-                .all(|one| one.paths.len() <= 2 && !(one.too_many && !one.paths.is_empty()))
+                .all(|one| one.paths.len() <= 2 && (!one.too_many || one.paths.is_empty()))
         );
         let changes = Changes::open(&repo.worktree()).unwrap();
         let two = changes.recent(2, soon()).unwrap();

@@ -1,15 +1,20 @@
 //! Cutting a file into the spans that are ranked and packed.
 //!
-//! A span should be what a reader would quote: a whole function with its comment, a section under its heading. The
-//! rules know no grammar. They go by indentation and by the words that definitions begin with, so they work on a file
-//! that does not parse and cost a pass over its lines; where they fail, runs of lines are left.
+//! A span should be what a reader would quote: a whole function with its comment, a section under its heading. Where a
+//! language has a grammar, the definitions of the parsed file say which lines those are ([`definitions`]); elsewhere
+//! indentation does ([`outline`]).
 
 mod definition;
+mod definitions;
 mod extent;
 mod outline;
+mod runs;
+
+use std::time::Duration;
 
 use crate::markdown;
 use muninn_repo_tools::RelPath;
+use muninn_repo_tools::syntax::{Language, ParseLimits, Parsed, parse};
 
 use crate::derived::language::{Form, language};
 
@@ -17,6 +22,9 @@ use crate::derived::language::{Form, language};
 pub(crate) const MAX_LINES: usize = 60;
 /// A longer line is data; a file of such lines was written by a program.
 const DATA_LINE_BYTES: usize = 2_000;
+
+/// Parsing takes a small part of this. What comes of it is kept for good, so a busy machine must not make it less.
+const MAX_PARSE_TIME: Duration = Duration::from_secs(5);
 
 /// A span of whole lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,15 +42,33 @@ pub(crate) struct Chunk {
     pub(crate) test: bool,
 }
 
-/// The chunks of a text, in the order of their lines. Blank files have none.
-pub(crate) fn chunks(path: &RelPath, text: &str) -> Vec<Chunk> {
+/// A text in chunks, and what its syntax says.
+pub(crate) struct Cut {
+    /// In the order of their lines. Blank files have none.
+    pub(crate) chunks: Vec<Chunk>,
+    /// `None` without a grammar, and where a limit ended the parsing.
+    pub(crate) parsed: Option<(Language, Parsed)>,
+}
+
+/// Cuts a text by its definitions, its headings, or into runs of lines.
+pub(crate) fn cut(path: &RelPath, text: &str) -> Cut {
     let lines: Vec<&str> = text.lines().collect();
     let (_, form) = language(path);
-    match form {
-        Form::Markdown => sections(text, &lines),
-        Form::Code => outline::outline(&lines),
-        Form::Plain => outline::windows(&lines, 0..lines.len()),
+    if form == Form::Markdown {
+        let chunks = sections(text, &lines);
+        return Cut { chunks, parsed: None };
     }
+    let limits = ParseLimits {
+        max_time: MAX_PARSE_TIME,
+        ..ParseLimits::default()
+    };
+    let parsed = Language::of(path, text).and_then(|language| Some((language, parse(language, text, &limits).ok()?)));
+    let chunks = match &parsed {
+        Some((_, parsed)) => definitions::outline(&lines, parsed),
+        None if form == Form::Code => outline::outline(&lines),
+        None => runs::windows(&lines, 0..lines.len()).collect(),
+    };
+    Cut { chunks, parsed }
 }
 
 /// Whether lines are so long that a program wrote them.
@@ -55,7 +81,7 @@ fn sections(text: &str, lines: &[&str]) -> Vec<Chunk> {
     let mut chunks = Vec::new();
     for section in markdown::sections(text, 1) {
         let range = section.first as usize - 1..section.last as usize;
-        for mut window in outline::windows(lines, range) {
+        for mut window in runs::windows(lines, range) {
             window.parent = (window.first != section.first).then_some(section.first);
             window.title = section.first;
             chunks.push(window);
@@ -74,7 +100,7 @@ mod tests {
     use super::*;
 
     pub(super) fn spans(path: &str, text: &str) -> Vec<(u32, u32, u32, String)> {
-        let chunks = chunks(&RelPath::new(path).unwrap(), text);
+        let chunks = cut(&RelPath::new(path).unwrap(), text).chunks;
         chunks
             .into_iter()
             .map(|c| (c.first, c.last, c.title, c.names.join(" ")))
@@ -85,7 +111,7 @@ mod tests {
     fn markdown_goes_by_headings() {
         let long = "word\n".repeat(100);
         let text = format!("# One\ntext\n\n## Two\n{long}");
-        let chunks = chunks(&RelPath::new("a.md").unwrap(), &text);
+        let chunks = cut(&RelPath::new("a.md").unwrap(), &text).chunks;
         assert_eq!((chunks[0].first, chunks[0].last), (1, 2));
         assert!(chunks[1..].iter().all(|chunk| chunk.title == 4));
         assert_eq!(chunks.last().unwrap().last, 104);

@@ -1,0 +1,85 @@
+//! How like a question the places are that words found for it.
+//!
+//! The shipped static vectors are compared, of the question with those of titles and of the beginnings of texts: a few
+//! dozen embeddings of microseconds each, and a few files that are read for packing anyway.
+
+use std::sync::LazyLock;
+
+use muninn_memory::derived::Snapshot;
+use muninn_memory::embed::StaticVectors;
+use muninn_memory::lexical::DocId;
+use muninn_repo_tools::{Worktree, read_text};
+
+use crate::rank::Candidate;
+
+/// So many of the best files are compared, and so many chunks of each.
+const FILES: usize = 4;
+const CHUNKS: usize = 2;
+/// So much of a chunk: what it is, its first lines say.
+const HEAD_CHARS: usize = 400;
+/// Larger files are compared by their titles alone.
+const MAX_FILE_BYTES: u64 = 1 << 20;
+
+/// Cosines of the question with what is most like it, from 0 to 1.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Likeness {
+    /// Among paths with the names that chunks define.
+    pub(crate) titles: f32,
+    /// Among beginnings of chunks.
+    pub(crate) texts: f32,
+}
+
+/// Compares. `trust` is what a chunk counts for, from 0 to 1.
+pub(crate) fn likeness(
+    (worktree, snapshot): (&Worktree, &Snapshot),
+    question: &str,
+    candidates: &[Candidate],
+    trust: impl Fn(DocId) -> f32,
+) -> Likeness {
+    static VECTORS: LazyLock<Option<StaticVectors>> = LazyLock::new(|| StaticVectors::shipped().ok());
+    let mut best = Likeness::default();
+    let Some(vectors) = VECTORS.as_ref() else { return best };
+    let asked = vectors.embed_one(question);
+    let cosine = |text: &str| -> f32 { vectors.embed_one(text).iter().zip(&asked).map(|(a, b)| a * b).sum() };
+    for candidate in candidates.iter().take(FILES) {
+        let path = &snapshot.file(candidate.file).facts.path;
+        let text = read_text(worktree, path, MAX_FILE_BYTES).map_or_else(|_| String::new(), |file| file.text);
+        for chunk in candidate.chunks.iter().take(CHUNKS) {
+            let (span, trust) = (snapshot.span(chunk.doc), trust(chunk.doc));
+            let names: Vec<&str> = snapshot.symbols_of(chunk.doc).map(|symbol| symbol.name).collect();
+            let title = format!(
+                "{} {}",
+                path.as_str().replace(['/', '.', '_', '-'], " "),
+                names.join(" ")
+            );
+            best.titles = best.titles.max(trust * cosine(&title));
+            best.texts = best.texts.max(trust * cosine(&head(&text, span.first, span.last)));
+        }
+    }
+    best
+}
+
+/// The beginning of some lines, counted from 1.
+fn head(text: &str, first: u32, last: u32) -> String {
+    let (skipped, kept) = (
+        first.saturating_sub(1) as usize,
+        last.saturating_sub(first) as usize + 1,
+    );
+    let lines = text.lines().skip(skipped).take(kept);
+    lines
+        .flat_map(|line| line.chars().chain(['\n']))
+        .take(HEAD_CHARS)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_head_is_cut_from_the_lines_of_its_chunk() {
+        assert_eq!(head("a\nb\nc\nd\n", 2, 3), "b\nc\n");
+        assert_eq!(head("a\n", 5, 9), "");
+        assert_eq!(head(&"x".repeat(1_000), 1, 1).len(), HEAD_CHARS);
+    }
+}

@@ -1,0 +1,81 @@
+//! Rows of different lengths in two arrays.
+
+/// What belongs to each row, one row behind the other (compressed sparse rows).
+#[derive(Debug, Clone)]
+pub(super) struct Rows<T> {
+    /// Where each row begins; one more at the end.
+    starts: Box<[u32]>,
+    items: Box<[T]>,
+}
+
+impl<T> Default for Rows<T> {
+    fn default() -> Self {
+        Self {
+            starts: Box::default(),
+            items: Box::default(),
+        }
+    }
+}
+
+impl<T: Copy> Rows<T> {
+    /// Sorts items into `rows` rows; in each, they keep their order. Those of a row that there is not are left out.
+    pub(super) fn new(rows: usize, items: &[(u32, T)]) -> Self {
+        let mut starts = vec![0u32; rows + 1];
+        let valid = || items.iter().filter(|(row, _)| (*row as usize) < rows);
+        for (row, _) in valid() {
+            starts[*row as usize + 1] += 1;
+        }
+        for row in 0..rows {
+            starts[row + 1] += starts[row];
+        }
+        let Some((_, any)) = items.first() else {
+            return Self {
+                starts: starts.into(),
+                items: Box::default(),
+            };
+        };
+        let mut next = starts.clone();
+        let mut sorted = vec![*any; starts[rows] as usize];
+        for (row, item) in valid() {
+            let at = &mut next[*row as usize];
+            sorted[*at as usize] = *item;
+            *at += 1;
+        }
+        Self {
+            starts: starts.into(),
+            items: sorted.into(),
+        }
+    }
+
+    /// What belongs to a row; nothing to one that there is not.
+    pub(super) fn of(&self, row: u32) -> &[T] {
+        let bounds = self.starts.get(row as usize).zip(self.starts.get(row as usize + 1));
+        bounds
+            .and_then(|(start, end)| self.items.get(*start as usize..*end as usize))
+            .unwrap_or_default()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    pub(super) fn heap_bytes(&self) -> usize {
+        size_of_val(&*self.starts) + size_of_val(&*self.items)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_keep_the_order_of_their_items() {
+        let rows = Rows::new(3, &[(2, 'a'), (0, 'b'), (2, 'c'), (7, 'x')]);
+        assert_eq!(
+            (rows.of(0), rows.of(1), rows.of(2)),
+            (&['b'][..], &[][..], &['a', 'c'][..])
+        );
+        assert_eq!((rows.of(3), rows.of(u32::MAX), rows.len()), (&[][..], &[][..], 3));
+        assert!(Rows::<u8>::default().of(0).is_empty());
+    }
+}

@@ -1,0 +1,135 @@
+//! Reading notify's events. Runs on its thread, which must not be kept.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use muninn_repo_tools::RelPath;
+use notify::Event;
+use notify::event::{AccessKind, AccessMode, CreateKind, EventKind, ModifyKind};
+
+use super::WatchError;
+use super::shared::{Shared, State};
+
+/// Files that decide what is ignored.
+const IGNORE_FILES: [&str; 2] = [".gitignore", ".ignore"];
+
+/// Takes what notify hands over.
+pub(super) struct Events(pub(super) Arc<Shared>);
+
+impl notify::EventHandler for Events {
+    fn handle_event(&mut self, event: notify::Result<Event>) {
+        let shared = &self.0;
+        match event {
+            Err(error) => shared.fail(WatchError::Broken {
+                source: Box::new(error),
+            }),
+            Ok(event) if event.need_rescan() => shared.update(State::everything_anew),
+            Ok(event) => {
+                if let Some(kind) = Kind::of(event.kind) {
+                    event.paths.iter().for_each(|path| note(shared, path, kind));
+                }
+            }
+        }
+    }
+}
+
+/// What an event may mean for a directory.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// The content of a file changed, or a file came.
+    Content,
+    /// Something came, went, or changed its rights.
+    Structure,
+}
+
+impl Kind {
+    /// `None` if nothing changed. Our own reading, and everybody else's, is most of what arrives here.
+    fn of(kind: EventKind) -> Option<Self> {
+        match kind {
+            // Whoever wrote through a memory map is noticed when the file is closed.
+            EventKind::Access(AccessKind::Close(AccessMode::Write))
+            | EventKind::Modify(ModifyKind::Data(_))
+            | EventKind::Create(CreateKind::File) => Some(Self::Content),
+            EventKind::Access(_) => None,
+            _ => Some(Self::Structure),
+        }
+    }
+}
+
+fn note(shared: &Shared, path: &Path, kind: Kind) {
+    if let Ok(in_git) = path.strip_prefix(&shared.common_dir) {
+        if in_git == Path::new("info") && kind == Kind::Structure || in_git == Path::new("info/exclude") {
+            shared.update(State::everything_anew);
+        }
+        return;
+    }
+    let Ok(relative) = path.strip_prefix(&shared.root) else {
+        return mark(shared, path);
+    };
+    if relative.as_os_str().is_empty() {
+        return root_changed(shared, kind);
+    }
+    if relative.ends_with(".git") {
+        return repository_appeared(shared, relative);
+    }
+    // Names that are no text are nobody's.
+    if let Some(relative) = RelPath::from_relative(relative) {
+        inside(shared, path, relative, kind);
+    }
+}
+
+fn mark(shared: &Shared, path: &Path) {
+    let number = path.file_name().and_then(|name| name.to_str()?.parse().ok());
+    if let Some(number) = number {
+        shared.update(|state| {
+            if path.parent() == Some(&state.marks) {
+                state.reach(number);
+            }
+        });
+    }
+}
+
+fn root_changed(shared: &Shared, kind: Kind) {
+    if !shared.root.is_dir() {
+        let root = shared.root.clone();
+        shared.fail(WatchError::Gone { root });
+    } else if kind == Kind::Structure {
+        shared.update(State::everything_anew);
+    }
+}
+
+/// A directory with a `.git`, be it a directory or a linked worktree's file, is not ours any more.
+fn repository_appeared(shared: &Shared, git: &Path) {
+    let Some(directory) = git.parent().and_then(RelPath::from_relative) else {
+        return;
+    };
+    shared.update(|state| {
+        if state.directories.contains(&directory) {
+            state.everything_anew();
+        }
+    });
+}
+
+fn inside(shared: &Shared, path: &Path, relative: RelPath, kind: Kind) {
+    let is_directory = kind == Kind::Structure && path.symlink_metadata().is_ok_and(|found| found.is_dir());
+    let mut state = shared.lock();
+    let parent = relative.parent();
+    if relative.as_str() == ".muninn" || parent.is_some_and(|parent| !state.directories.contains(&parent)) {
+        return;
+    }
+    if IGNORE_FILES.contains(&relative.file_name()) {
+        drop(state);
+        return shared.update(State::everything_anew);
+    }
+    if kind == Kind::Structure {
+        state.forget(&relative);
+    }
+    if !is_directory {
+        return state.see(relative);
+    }
+    drop(state);
+    shared.update(|state| {
+        state.see(relative.clone());
+        state.look_below(relative);
+    });
+}

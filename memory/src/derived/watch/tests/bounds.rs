@@ -1,0 +1,125 @@
+//! Where hints end: bounds, overflow, and worktrees that are not watched.
+
+use std::fs;
+use std::time::Instant;
+
+use super::super::WatchError;
+use super::*;
+
+#[test]
+fn many_changes_are_everything() {
+    let mut repo = Watched::with(&[("a/b.rs", "x")]);
+    (0..=super::super::MAX_PATHS).for_each(|n| repo.fixture.write(&format!("a/{n}.rs"), b"x"));
+    assert_eq!(repo.told(), "everything");
+    repo.fixture.write("a/b.rs", b"y");
+    assert_eq!(repo.told(), "a/b.rs", "and the next ones are told again");
+}
+
+#[test]
+fn too_many_directories_are_not_watched_and_said() {
+    let fixture = Fixture::with(&[("a/b/c.rs", "x"), ("d/e.rs", "x")]);
+    let watcher = Watcher::start_bounded(&fixture.worktree(), 2).unwrap();
+    assert!(!watcher.wait_standing(LONG));
+    assert!(matches!(watcher.failure(), Some(WatchError::TooMany { max: 2 })));
+    for _ in 0..2 {
+        assert!(!watcher.settle(LONG));
+        assert_eq!(watcher.changes(), Changes::Everything);
+    }
+}
+
+#[test]
+fn one_directory_too_many_ends_it() {
+    let fixture = Fixture::with(&[("a/b/c.rs", "x"), ("d/e.rs", "x")]);
+    let watcher = Watcher::start_bounded(&fixture.worktree(), 3).unwrap();
+    assert!(watcher.wait_standing(LONG) && watcher.failure().is_none());
+    fs::remove_dir_all(fixture.path("d")).unwrap();
+    fixture.write("f/x.rs", b"x");
+    assert!(watcher.settle(LONG), "one went, another came");
+    fixture.write("f/g/x.rs", b"x");
+    assert!(!watcher.settle(LONG));
+    assert!(matches!(watcher.failure(), Some(WatchError::TooMany { max: 3 })));
+    assert_eq!(watcher.changes(), Changes::Everything);
+}
+
+#[test]
+fn what_was_not_told_in_time_is_everything() {
+    let mut repo = Watched::with(&[("a.rs", "x")]);
+    // A mark that nobody left.
+    let upheavals = repo.watcher.shared.standing().unwrap();
+    assert!(!repo.watcher.shared.wait_for(u64::MAX, upheavals, Instant::now()));
+    assert_eq!(repo.told(), "everything");
+    // One that arrived, and an upheaval since it was left.
+    assert!(repo.watcher.shared.wait_for(0, upheavals, Instant::now()));
+    assert!(!repo.watcher.shared.wait_for(0, upheavals + 1, Instant::now()));
+    assert_eq!(repo.told(), "everything");
+    assert_eq!(repo.told(), "");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_queue_that_ran_over_is_everything_and_watches_are_set_anew() {
+    let mut repo = Watched::with(&[("a.rs", "x"), ("b.rs", "x"), ("old/c.rs", "x")]);
+    let queue = fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").unwrap();
+    let queue: usize = queue.trim().parse().unwrap();
+    {
+        // Whoever reads the events has to wait for this.
+        let _state = repo.watcher.shared.lock();
+        repo.fixture.write("a.rs", b"y");
+        for _ in 0..=queue {
+            // Two files by turns: equal events in a row are one.
+            fs::File::open(repo.fixture.path("a.rs")).unwrap();
+            fs::File::open(repo.fixture.path("b.rs")).unwrap();
+        }
+        fs::rename(repo.fixture.path("old"), repo.fixture.path("new")).unwrap();
+        repo.fixture.write("old/fresh/c.rs", b"x");
+    }
+    repo.stand_again();
+    assert_eq!(repo.directories(), "new old old/fresh");
+    repo.fixture.write("new/c.rs", b"y");
+    repo.fixture.write("old/fresh/c.rs", b"y");
+    assert_eq!(repo.told(), "new/c.rs old/fresh/c.rs");
+}
+
+#[test]
+fn a_removed_worktree_is_given_up() {
+    let repo = Watched::with(&[("a.rs", "x")]);
+    fs::remove_dir_all(repo.fixture.path("")).unwrap();
+    // A part of it may be noticed before the whole.
+    while repo.watcher.failure().is_none() {
+        repo.watcher.settle(LONG);
+    }
+    assert!(matches!(repo.watcher.failure(), Some(WatchError::Gone { .. })));
+    assert_eq!(repo.watcher.changes(), Changes::Everything);
+}
+
+#[test]
+fn marks_that_were_tidied_away_are_made_anew() {
+    let mut repo = Watched::with(&[("a.rs", "x")]);
+    let marks = repo.watcher.shared.lock().marks.clone();
+    fs::remove_dir_all(&marks).unwrap();
+    repo.fixture.write("a.rs", b"y");
+    repo.stand_again();
+    assert_ne!(repo.watcher.shared.lock().marks, marks);
+    repo.fixture.write("a.rs", b"z");
+    assert_eq!(repo.told(), "a.rs");
+}
+
+#[test]
+fn leaves_nothing_behind_and_nothing_in_the_worktree() {
+    let mut repo = Watched::with(&[("a.rs", "x")]);
+    repo.follow();
+    assert_eq!(fs::read_dir(repo.fixture.path("")).unwrap().count(), 2, "a.rs and .git");
+    let marks = repo.watcher.shared.lock().marks.clone();
+    assert!(marks.is_dir());
+    drop(repo.watcher);
+    assert!(!marks.exists());
+}
+
+#[test]
+fn can_be_dropped_before_the_watches_stand() {
+    let fixture = Fixture::with(&[]);
+    (0..200).for_each(|n| fixture.write(&format!("{n}/a.rs"), b"x"));
+    for _ in 0..5 {
+        drop(Watcher::start(&fixture.worktree()).unwrap());
+    }
+}

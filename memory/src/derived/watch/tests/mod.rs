@@ -1,0 +1,148 @@
+//! Watching real directories with real git. Nothing waits for a length of time: `settle` says when all was told.
+
+mod bounds;
+mod directories;
+mod files;
+mod git;
+mod mirror;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use muninn_repo_tools::{RelPath, WalkLimits, Worktree, read_text, walk, walk_at};
+
+use super::{Changes, Watcher};
+use crate::fixture::Fixture;
+
+/// Longer than any machine takes; reached by broken code only.
+const LONG: Duration = Duration::from_secs(60);
+
+fn path(text: &str) -> RelPath {
+    RelPath::new(text).unwrap()
+}
+
+/// A watched repository, and what somebody knows of it who listens to the watcher alone.
+struct Watched {
+    fixture: Fixture,
+    worktree: Worktree,
+    watcher: Watcher,
+    known: BTreeMap<RelPath, String>,
+    /// What was told so far, but for everything.
+    before: BTreeSet<RelPath>,
+}
+
+impl Watched {
+    fn with(files: &[(&str, &str)]) -> Self {
+        let fixture = Fixture::with(files);
+        let worktree = fixture.worktree();
+        Self::of(fixture, worktree)
+    }
+
+    fn of(fixture: Fixture, worktree: Worktree) -> Self {
+        let watcher = Watcher::start(&worktree).unwrap();
+        let mut watched = Self {
+            fixture,
+            worktree,
+            watcher,
+            known: BTreeMap::new(),
+            before: BTreeSet::new(),
+        };
+        assert!(watched.watcher.wait_standing(LONG));
+        assert_eq!(watched.follow(), Changes::Everything);
+        watched
+    }
+
+    /// Takes the changes and learns what they say, as an index would, which must be all that is true now.
+    fn follow(&mut self) -> Changes {
+        let settled = self.watcher.settle(LONG);
+        let changes = self.watcher.changes();
+        assert!(settled || changes == Changes::Everything);
+        self.learn(&changes);
+        assert_eq!(self.known, contents(&self.worktree), "told: {changes:?}");
+        changes
+    }
+
+    fn learn(&mut self, changes: &Changes) {
+        match changes {
+            Changes::None => {}
+            Changes::Everything => self.known = contents(&self.worktree),
+            Changes::Paths(paths) => {
+                self.known.retain(|file, _| !changes.covers(file));
+                let there = walk_at(&self.worktree, &WalkLimits::default(), paths);
+                self.known.extend(texts(&self.worktree, there.files));
+            }
+        }
+    }
+
+    /// The changed paths in one line, without those below another. What was told before and is as it was is left out: a
+    /// process that another test starts holds the files that are open here, and so closes them once more, later.
+    fn told(&mut self) -> String {
+        let old = self.known.clone();
+        match self.follow() {
+            Changes::None => String::new(),
+            Changes::Everything => "everything".to_owned(),
+            Changes::Paths(mut paths) => {
+                let is_same = |path: &RelPath| {
+                    let below = |(file, _): &(&RelPath, &String)| file.is_under(path);
+                    old.iter().filter(below).eq(self.known.iter().filter(below))
+                };
+                paths.retain(|path| !self.before.contains(path) || !is_same(path));
+                self.before.extend(paths.iter().cloned());
+                // Whether what is in a new directory is told as well depends on when its watch stood.
+                let below = |path: &RelPath| paths.iter().any(|other| other != path && path.is_under(other));
+                words(&paths.iter().filter(|path| !below(path)).cloned().collect())
+            }
+        }
+    }
+
+    /// The directories that are watched in one line, without the root.
+    fn directories(&self) -> String {
+        assert!(self.watcher.wait_standing(LONG) && self.watcher.settle(LONG));
+        words(&self.watcher.shared.lock().directories)
+    }
+
+    /// Everything is told at least once, and then the watches stand again. How often it is told depends on how many
+    /// events there were and how fast the caretaker was.
+    fn stand_again(&mut self) {
+        assert_eq!(self.told(), "everything");
+        for _ in 0..10 {
+            assert!(self.watcher.wait_standing(LONG));
+            if self.told().is_empty() {
+                return;
+            }
+        }
+        panic!("everything is told without end");
+    }
+}
+
+fn words(paths: &BTreeSet<RelPath>) -> String {
+    let paths: Vec<_> = paths.iter().map(RelPath::as_str).collect();
+    paths.join(" ")
+}
+
+fn contents(worktree: &Worktree) -> BTreeMap<RelPath, String> {
+    texts(worktree, walk(worktree, &WalkLimits::default()).files).collect()
+}
+
+fn texts(
+    worktree: &Worktree,
+    files: Vec<muninn_repo_tools::FileEntry>,
+) -> impl Iterator<Item = (RelPath, String)> + '_ {
+    // A file may be gone since it was listed, where others write at the same time.
+    files.into_iter().filter_map(|file| {
+        let text = read_text(worktree, &file.path, 1 << 20).ok()?.text;
+        Some((file.path, text))
+    })
+}
+
+#[test]
+fn a_path_covers_what_is_below_it() {
+    let changes = Changes::Paths(BTreeSet::from([path("a/b"), path("c.rs")]));
+    for file in ["a/b", "a/b/c", "a/b/c/d.rs", "c.rs"] {
+        assert!(changes.covers(&path(file)), "{file}");
+    }
+    for file in ["a", "a/bc", "a/c", "c.rs.bak", "b", "x/a/b"] {
+        assert!(!changes.covers(&path(file)), "{file}");
+    }
+    assert!(Changes::Everything.covers(&path("x")) && !Changes::None.covers(&path("x")));
+}
