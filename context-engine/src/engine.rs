@@ -5,7 +5,7 @@ mod keep_up;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use muninn_memory::Memories;
@@ -13,11 +13,12 @@ use muninn_repo_tools::Worktree;
 
 use crate::explore::{Sources, explore, ranking};
 use crate::item::{Exploration, IndexError, IndexReport, IndexStatus, Limits};
+use crate::rank::Index;
 use crate::tuning::{Ranking, Tuning};
 use crate::turnstile::{Turn, Turnstile};
 use crate::vector_list::VectorList;
 use muninn_memory::derived::vectors::{ByBlob, Filled, Vectors};
-use muninn_memory::derived::{Indexer, Progress, Snapshot, Watcher};
+use muninn_memory::derived::{Companions, History, Indexer, Progress, Snapshot, Watcher};
 use muninn_memory::embed::{Embedder, StaticVectors};
 
 /// How an engine works.
@@ -57,6 +58,8 @@ pub struct Engine {
     settings: EngineSettings,
     /// One refresh at a time; a second waits, and then finds little to do.
     indexer: Turnstile<Indexer>,
+    /// Read behind the files, by one thread at a time; who finds it busy leaves it to that one.
+    history: Mutex<History>,
     vectors: Option<Vectors>,
     /// Empty until [`Engine::watch`]; `None` in it where the system tells of nothing.
     watcher: OnceLock<Option<Arc<Watcher>>>,
@@ -73,6 +76,8 @@ struct State {
     snapshot: Option<Arc<Snapshot>>,
     /// Which chunks of the snapshot a vector is of.
     by_blob: Arc<ByBlob>,
+    /// In the numbers of this snapshot.
+    companions: Arc<Companions>,
     memories: Option<Arc<Memories>>,
     progress: Option<(usize, usize)>,
 }
@@ -82,6 +87,7 @@ impl Engine {
     pub fn open(worktree: Worktree, settings: EngineSettings) -> Self {
         let indexer = Indexer::new(settings.cache_dir.clone(), settings.max_file_bytes);
         let vectors = settings.embedder.clone();
+        let history = History::new(settings.cache_dir.clone());
         Self {
             worktree,
             vectors: vectors.map(|embedder| Vectors::new(embedder, settings.cache_dir.clone())),
@@ -90,6 +96,7 @@ impl Engine {
             threshold: RwLock::new(settings.threshold),
             settings,
             indexer: Turnstile::new(indexer),
+            history: Mutex::new(history),
             state: RwLock::default(),
         }
     }
@@ -110,7 +117,9 @@ impl Engine {
     /// # Errors
     /// If the worktree is gone. Anything less is a note in the report.
     pub fn refresh(&self, progress: &dyn Progress) -> Result<IndexReport, IndexError> {
-        self.look_through(&mut self.indexer.take(), progress)
+        let mut report = self.look_through(&mut self.indexer.take(), progress)?;
+        report.notes.extend(self.read_history());
+        Ok(report)
     }
 
     fn look_through(&self, turn: &mut Turn<'_, Indexer>, progress: &dyn Progress) -> Result<IndexReport, IndexError> {
@@ -162,9 +171,11 @@ impl Engine {
             Some(_) => Arc::new(ByBlob::new(&snapshot)),
             None => Arc::default(),
         };
+        let companions = Companions::new(Arc::clone(self.state().companions.co_change()), &snapshot);
         self.update(|state| {
             state.snapshot = Some(snapshot);
             state.by_blob = by_blob;
+            state.companions = Arc::new(companions);
         });
     }
 
@@ -191,6 +202,23 @@ impl Engine {
         snapshot.map_or((0, 0, 0), |snapshot| snapshot.graph().size())
     }
 
+    /// Brings up to date what is known of history; returns what is to be noted.
+    fn read_history(&self) -> Vec<String> {
+        let Ok(mut history) = self.history.try_lock() else {
+            return Vec::new();
+        };
+        let read = history.refresh(&self.worktree);
+        if let Some(co_change) = read.co_change {
+            // Nobody may put another snapshot in place meanwhile.
+            let _turn = self.indexer.take();
+            if let Some(snapshot) = self.state().snapshot {
+                let companions = Arc::new(Companions::new(Arc::new(co_change), &snapshot));
+                self.update(|state| state.companions = companions);
+            }
+        }
+        read.notes
+    }
+
     /// Where the index stands. A refresh of a ready index leaves it ready.
     pub fn status(&self) -> IndexStatus {
         let state = self.state();
@@ -215,10 +243,20 @@ impl Engine {
     /// here.
     pub fn rank(&self, question: &str, tuning: Tuning, keep: usize) -> Ranking {
         let state = self.state();
-        let vectors = self.vector_list(&state);
-        state.snapshot.as_deref().map_or_else(Ranking::default, |snapshot| {
-            ranking((&self.worktree, snapshot), vectors, question, tuning, keep)
-        })
+        let Some(snapshot) = &state.snapshot else {
+            return Ranking::default();
+        };
+        let index = Index {
+            snapshot,
+            companions: &state.companions,
+        };
+        ranking(
+            &self.worktree,
+            index,
+            self.vector_list(&state),
+            question,
+            (tuning, keep),
+        )
     }
 
     /// [`Self::explore`] in another way than the usual, for measuring.
@@ -232,6 +270,7 @@ impl Engine {
         let sources = Sources {
             worktree: &self.worktree,
             snapshot: state.snapshot.as_deref(),
+            companions: &state.companions,
             memories: &memories,
             threshold: *self.threshold.read().unwrap_or_else(PoisonError::into_inner),
             max_file_bytes: self.settings.max_file_bytes,

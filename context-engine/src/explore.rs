@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use muninn_memory::Memories;
-use muninn_memory::derived::{Field, Place, Snapshot};
+use muninn_memory::derived::{Companions, Field, Place, Snapshot};
 use muninn_memory::lexical::{DocId, Tokenizer};
 use muninn_repo_tools::Worktree;
 
@@ -12,7 +12,7 @@ use crate::item::{Completeness, Exploration, Item, Limits};
 use crate::pack::{Late, Packer};
 use crate::partial::{self, Sampled};
 use crate::question::{self, Question};
-use crate::rank::{MAX_FILES, Query, Statistics, place_of, rank};
+use crate::rank::{Index, MAX_FILES, Query, Statistics, place_of, rank};
 use crate::threshold::{self, Fit};
 use crate::tuning::{Lists, RankedFile, Ranking, Tuning};
 use crate::vector_list::VectorList;
@@ -30,6 +30,8 @@ pub(crate) struct Sources<'a> {
     pub(crate) worktree: &'a Worktree,
     /// `None` while there is no index yet.
     pub(crate) snapshot: Option<&'a Snapshot>,
+    /// In the numbers of the snapshot.
+    pub(crate) companions: &'a Companions,
     pub(crate) memories: &'a Memories,
     pub(crate) threshold: Option<f32>,
     pub(crate) max_file_bytes: u64,
@@ -68,17 +70,18 @@ pub(crate) fn explore(sources: &Sources<'_>, text: &str, limits: &Limits) -> Exp
 
 /// The `keep` files that fit a question best.
 pub(crate) fn ranking(
-    (worktree, snapshot): (&Worktree, &Snapshot),
+    worktree: &Worktree,
+    index: Index<'_>,
     vectors: Option<VectorList<'_>>,
     text: &str,
-    tuning: Tuning,
-    keep: usize,
+    (tuning, keep): (Tuning, usize),
 ) -> Ranking {
     let started = Instant::now();
     let question = question::analyse(&mut Tokenizer::new(), text);
+    let snapshot = index.snapshot;
     let mut query = Query::new(&question, snapshot);
     query.near = near(vectors, snapshot, &question, text, tuning.lists);
-    let candidates = rank(snapshot, &question, &query, tuning.lists, keep);
+    let candidates = rank(index, &question, &query, tuning.lists, keep);
     let ranked = |file: usize, score: f32| RankedFile {
         path: snapshot.file(file).facts.path.clone(),
         score,
@@ -129,12 +132,22 @@ fn find(sources: &Sources<'_>, text: &str, limits: &Limits, terms: &mut Vec<Stri
         return Err("nothing to look for: the turn names nothing".to_owned());
     }
     match sources.snapshot {
-        Some(snapshot) => gather(sources, (snapshot, snapshot), (&question, text), limits, terms),
+        Some(snapshot) => {
+            let index = Index {
+                snapshot,
+                companions: sources.companions,
+            };
+            gather(sources, (index, snapshot), (&question, text), limits, terms)
+        }
         None => {
             let sample = partial::sample(sources.worktree, &question, sources.max_file_bytes, limits.deadline);
             in_time()?;
             let Sampled { snapshot, statistics } = &sample;
-            let found = gather(sources, (snapshot, statistics), (&question, text), limits, terms);
+            let index = Index {
+                snapshot,
+                companions: &Companions::default(),
+            };
+            let found = gather(sources, (index, statistics), (&question, text), limits, terms);
             found.map_err(|reason| match reason.as_str() {
                 LATE => reason,
                 _ => format!("{reason} (the index is not ready)"),
@@ -164,14 +177,14 @@ fn is_a_name(snapshot: &Snapshot, term: &str) -> bool {
 /// Ranks, decides and packs.
 fn gather(
     sources: &Sources<'_>,
-    (snapshot, statistics): (&Snapshot, &impl Statistics),
+    (index, statistics): (Index<'_>, &impl Statistics),
     (question, text): (&Question, &str),
     limits: &Limits,
     terms: &mut Vec<String>,
 ) -> Result<Vec<Item>, String> {
     let threshold = sources.threshold.unwrap_or(threshold::DEFAULT);
     let mut query = Query::new(question, statistics);
-    query.near = near(sources.vectors, snapshot, question, text, sources.tuning.lists);
+    query.near = near(sources.vectors, index.snapshot, question, text, sources.tuning.lists);
     *terms = known_terms(question, &query);
     let late = |Late| LATE.to_owned();
     let packer = Packer {
@@ -186,7 +199,8 @@ fn gather(
     let mut items = packer.memories(sources.memories, &remembered, budget);
     let spent = items.iter().map(|item| item.tokens).fold(0, u32::saturating_add);
 
-    let candidates = rank(snapshot, question, &query, sources.tuning.lists, MAX_FILES);
+    let snapshot = index.snapshot;
+    let candidates = rank(index, question, &query, sources.tuning.lists, MAX_FILES);
     if Instant::now() >= limits.deadline {
         return Err(LATE.to_owned());
     }

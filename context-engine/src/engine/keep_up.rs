@@ -113,6 +113,8 @@ fn keep_up(engine: &Weak<Engine>, watcher: &Watcher) {
             }
         }
         drop(turn);
+        let notes = engine.read_history();
+        notes.iter().for_each(|note| tracing::debug!("{note}"));
         let filled = engine.embed(&|| true);
         filled.notes.iter().for_each(|note| tracing::warn!("{note}"));
     }
