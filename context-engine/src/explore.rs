@@ -80,8 +80,10 @@ pub(crate) fn ranking(
     let question = question::analyse(&mut Tokenizer::new(), text);
     let snapshot = index.snapshot;
     let mut query = Query::new(&question, snapshot);
+    let by_words = rank(index, &question, &query, tuning.lists, keep);
     query.near = near(vectors, snapshot, &question, text, tuning.lists);
-    let candidates = rank(index, &question, &query, tuning.lists, keep);
+    let with_vectors = (!query.near.is_empty()).then(|| rank(index, &question, &query, tuning.lists, keep));
+    let candidates = with_vectors.as_ref().unwrap_or(&by_words);
     let ranked = |file: usize, score: f32| RankedFile {
         path: snapshot.file(file).facts.path.clone(),
         score,
@@ -90,7 +92,7 @@ pub(crate) fn ranking(
         .iter()
         .map(|candidate| ranked(candidate.file, candidate.score));
     let (files, elapsed) = (files.collect(), started.elapsed());
-    let fit = Fit::of((worktree, snapshot), text, &question, &query, &candidates, snapshot);
+    let fit = Fit::of((worktree, snapshot), text, &question, &query, &by_words, snapshot);
     Ranking {
         files,
         elapsed,
@@ -184,23 +186,11 @@ fn gather(
 ) -> Result<Vec<Item>, String> {
     let threshold = sources.threshold.unwrap_or(threshold::DEFAULT);
     let mut query = Query::new(question, statistics);
-    query.near = near(sources.vectors, index.snapshot, question, text, sources.tuning.lists);
     *terms = known_terms(question, &query);
     let late = |Late| LATE.to_owned();
-    let packer = Packer {
-        worktree: sources.worktree,
-        max_file_bytes: sources.max_file_bytes,
-        question,
-        query: &query,
-        deadline: limits.deadline,
-    };
-    let budget = limits.tokens.saturating_sub(FENCE_TOKENS);
-    let remembered = recalled(sources.memories, question, threshold);
-    let mut items = packer.memories(sources.memories, &remembered, budget);
-    let spent = items.iter().map(|item| item.tokens).fold(0, u32::saturating_add);
-
     let snapshot = index.snapshot;
-    let candidates = rank(index, question, &query, sources.tuning.lists, MAX_FILES);
+    let lists = sources.tuning.lists;
+    let mut candidates = rank(index, question, &query, lists, MAX_FILES);
     if Instant::now() >= limits.deadline {
         return Err(LATE.to_owned());
     }
@@ -212,6 +202,25 @@ fn gather(
     } else {
         Ok(())
     };
+    if verdict.is_ok() {
+        // Only now: what is like the question in meaning says nothing on whether it is about this repository, since
+        // something always is the most like it.
+        query.near = near(sources.vectors, snapshot, question, text, lists);
+        if !query.near.is_empty() {
+            candidates = rank(index, question, &query, lists, MAX_FILES);
+        }
+    }
+    let packer = Packer {
+        worktree: sources.worktree,
+        max_file_bytes: sources.max_file_bytes,
+        question,
+        query: &query,
+        deadline: limits.deadline,
+    };
+    let budget = limits.tokens.saturating_sub(FENCE_TOKENS);
+    let remembered = recalled(sources.memories, question, threshold);
+    let mut items = packer.memories(sources.memories, &remembered, budget);
+    let spent = items.iter().map(|item| item.tokens).fold(0, u32::saturating_add);
     match verdict {
         Ok(()) => items.extend(
             packer
