@@ -62,8 +62,7 @@ const IDENTIFIERS: usize = 2;
 
 /// What the model goes by, in the order of [`WEIGHTS`]: the share found, less what is expected, within [`MARGIN`]; the
 /// mean idf of the question's words in units of a singular term's; how like the question the best titles and the best
-/// texts are, as cosines; how many identifiers of the question exist, and how many
-/// do not.
+/// texts are, as cosines; how many identifiers of the question exist, and how many do not.
 pub(crate) type Signs = [f32; WEIGHTS.len()];
 
 /// How well the question is accounted for.
