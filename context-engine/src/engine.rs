@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use muninn_memory::Memories;
 use muninn_repo_tools::Worktree;
 
+use crate::already::Already;
 use crate::explore::{Sources, explore, ranking};
 use crate::item::{Exploration, IndexError, IndexReport, IndexStatus, Limits};
 use crate::rank::Index;
@@ -236,7 +237,12 @@ impl Engine {
     /// Finds what belongs in the prompt for a question. It neither fails nor panics: what went wrong, or why there is
     /// nothing, is the exploration's `reason`.
     pub fn explore(&self, question: &str, limits: &Limits) -> Exploration {
-        self.explore_with(question, limits, Tuning::default())
+        self.answer(question, limits, Tuning::default(), &Already::default())
+    }
+
+    /// [`Self::explore`] for a later turn of a conversation: what that holds already is not packed again.
+    pub fn explore_beside(&self, already: &Already, question: &str, limits: &Limits) -> Exploration {
+        self.answer(question, limits, Tuning::default(), already)
     }
 
     /// Ranks files for a question and leaves it at that: the `keep` best, for measuring. [`Tuning::decide`] has no say
@@ -261,6 +267,10 @@ impl Engine {
 
     /// [`Self::explore`] in another way than the usual, for measuring.
     pub fn explore_with(&self, question: &str, limits: &Limits, tuning: Tuning) -> Exploration {
+        self.answer(question, limits, tuning, &Already::default())
+    }
+
+    fn answer(&self, question: &str, limits: &Limits, tuning: Tuning, already: &Already) -> Exploration {
         self.catch_up(limits.deadline);
         let state = self.state();
         let memories = match &state.memories {
@@ -272,6 +282,7 @@ impl Engine {
             snapshot: state.snapshot.as_deref(),
             companions: &state.companions,
             memories: &memories,
+            already,
             threshold: *self.threshold.read().unwrap_or_else(PoisonError::into_inner),
             max_file_bytes: self.settings.max_file_bytes,
             tuning,

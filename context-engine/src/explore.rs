@@ -7,9 +7,10 @@ use muninn_memory::derived::{Companions, Field, Place, Snapshot};
 use muninn_memory::lexical::{DocId, Tokenizer};
 use muninn_repo_tools::Worktree;
 
+use crate::already::Already;
 use crate::follow_up::is_follow_up;
 use crate::item::{Completeness, Exploration, Item, Limits};
-use crate::pack::{Late, Packer};
+use crate::pack::{Late, Packed, Packer};
 use crate::partial::{self, Sampled};
 use crate::question::{self, Question};
 use crate::rank::{Index, MAX_FILES, Query, Statistics, place_of, rank};
@@ -33,6 +34,8 @@ pub(crate) struct Sources<'a> {
     /// In the numbers of the snapshot.
     pub(crate) companions: &'a Companions,
     pub(crate) memories: &'a Memories,
+    /// What the conversation holds already.
+    pub(crate) already: &'a Already,
     pub(crate) threshold: Option<f32>,
     pub(crate) max_file_bytes: u64,
     pub(crate) tuning: Tuning,
@@ -113,6 +116,7 @@ fn near(
 }
 
 const LATE: &str = "deadline passed";
+const HELD: &str = "what fits is already in the conversation";
 
 fn find(sources: &Sources<'_>, text: &str, limits: &Limits, terms: &mut Vec<String>) -> Result<Vec<Item>, String> {
     let in_time = || {
@@ -215,25 +219,25 @@ fn gather(
         max_file_bytes: sources.max_file_bytes,
         question,
         query: &query,
+        already: sources.already,
         deadline: limits.deadline,
     };
     let budget = limits.tokens.saturating_sub(FENCE_TOKENS);
     let remembered = recalled(sources.memories, question, threshold);
-    let mut items = packer.memories(sources.memories, &remembered, budget);
-    let spent = items.iter().map(|item| item.tokens).fold(0, u32::saturating_add);
+    let mut packed = Packed::default();
+    packer.memories(sources.memories, &remembered, budget, &mut packed);
+    let spent = packed.tokens();
     match verdict {
-        Ok(()) => items.extend(
-            packer
-                .code(snapshot, &candidates, budget.saturating_sub(spent))
-                .map_err(late)?,
-        ),
-        Err(reason) if items.is_empty() => return Err(reason),
+        Ok(()) => packer
+            .code(snapshot, &candidates, budget.saturating_sub(spent), &mut packed)
+            .map_err(late)?,
+        Err(reason) if packed.is_nothing() => return Err(reason),
         Err(_) => {}
     }
-    if items.is_empty() {
-        Err("what was found is no longer there, or does not fit the budget".to_owned())
-    } else {
-        Ok(items)
+    match packed {
+        Packed { items, .. } if !items.is_empty() => Ok(items),
+        Packed { held: true, .. } => Err(HELD.to_owned()),
+        _ => Err("what was found is no longer there, or does not fit the budget".to_owned()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The engine over real repositories: what it packs, what it refuses to pack, and what it survives.
 
+mod already;
 mod calibration;
 mod freshness;
 mod history;
