@@ -75,11 +75,10 @@ impl Places<'_> {
     /// counts from.
     fn resolve(&self, named: &Named) -> Vec<RelPath> {
         let path = Path::new(&named.path);
-        let said = named.directory.iter().map(Path::new);
         let claimed = self.claimed.iter().map(Path::new);
         let mut froms = vec![self.root.to_owned()];
         froms.extend(claimed.map(Path::to_owned));
-        if let Some(directory) = said.next_back() {
+        if let Some(directory) = &named.directory {
             froms = froms.iter().map(|from| from.join(directory)).collect();
         }
         let mut resolved: Vec<RelPath> = Vec::new();
