@@ -314,9 +314,7 @@ impl Engine {
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        if let Some(Some(watcher)) = self.watcher.get() {
-            watcher.stop();
-        }
+        self.stop_watching();
     }
 }
 

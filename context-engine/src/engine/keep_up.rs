@@ -27,7 +27,8 @@ impl Engine {
     pub fn watch(self: &Arc<Self>) {
         let mut first = None;
         self.watcher.get_or_init(|| {
-            let started = Watcher::start(&self.worktree).map(Arc::new);
+            let home = self.settings.cache_dir.as_deref();
+            let started = Watcher::start(&self.worktree, home).map(Arc::new);
             match started {
                 Ok(watcher) => {
                     first = Some(Arc::clone(&watcher));
@@ -46,6 +47,13 @@ impl Engine {
             .spawn(move || keep_up(&engine, &watcher));
         if let Err(error) = spawned {
             tracing::warn!(%error, "the index is brought up to date by questions alone");
+        }
+    }
+
+    /// Ends what [`Engine::watch`] began, for good.
+    pub fn stop_watching(&self) {
+        if let Some(Some(watcher)) = self.watcher.get() {
+            watcher.stop();
         }
     }
 

@@ -137,6 +137,9 @@ impl Server {
                 tracing::error!("a worker panicked");
             }
         }
+        for repository in self.shared.repositories.all() {
+            repository.engine.iter().for_each(|engine| engine.stop_watching());
+        }
         if let Some(store) = &self.shared.store {
             store.flush();
         }

@@ -3,55 +3,123 @@
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
 
 use tempfile::TempDir;
 
+/// What a directory of marks is called, before something that makes it the only one of its name.
+const PREFIX: &str = "watch-";
+/// One that nobody left a mark in for so long was left behind by a process that was killed. Who still used it makes
+/// another.
+const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// Holds one empty file, whose name is the number of the newest mark.
-pub(super) struct Marks(Mutex<Place>);
+pub(super) struct Marks {
+    /// Where its directory is made; `None` for the system's temporary directory.
+    home: Option<PathBuf>,
+    place: Mutex<Place>,
+}
 
 struct Place {
-    directory: TempDir,
+    /// `None` once it was removed.
+    directory: Option<TempDir>,
     newest: u64,
 }
 
 impl Marks {
     /// Also returns the directory that has to be watched.
-    pub(super) fn new() -> io::Result<(Self, PathBuf)> {
-        let (place, directory) = make(0)?;
-        Ok((Self(Mutex::new(place)), directory))
+    pub(super) fn new(home: Option<&Path>) -> io::Result<(Self, PathBuf)> {
+        if let Some(home) = home {
+            std::fs::create_dir_all(home)?;
+            sweep(home, SystemTime::now());
+        }
+        let (place, directory) = make(home, 0)?;
+        let marks = Self {
+            home: home.map(Path::to_owned),
+            place: Mutex::new(place),
+        };
+        Ok((marks, directory))
     }
 
     /// Leaves a mark, and returns its number. Numbers only grow, and a larger one was left later: whoever sees the event
     /// of another's larger mark needs not wait for the own one.
     pub(super) fn set(&self) -> io::Result<u64> {
-        let mut place = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut place = self.lock();
+        let directory = place.directory.as_ref().ok_or(io::ErrorKind::NotFound)?.path();
         let next = place.newest + 1;
-        std::fs::rename(
-            name(place.directory.path(), place.newest),
-            name(place.directory.path(), next),
-        )?;
+        std::fs::rename(name(directory, place.newest), name(directory, next))?;
         place.newest = next;
         Ok(next)
     }
 
     /// Another directory, after somebody removed this one.
     pub(super) fn renew(&self) -> io::Result<PathBuf> {
-        let mut place = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (next, directory) = make(place.newest)?;
+        let mut place = self.lock();
+        let (next, directory) = make(self.home.as_deref(), place.newest)?;
         *place = next;
         Ok(directory)
     }
+
+    /// Leaves nothing behind.
+    pub(super) fn remove(&self) {
+        self.lock().directory = None;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Place> {
+        self.place.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
-fn make(newest: u64) -> io::Result<(Place, PathBuf)> {
-    let directory = tempfile::Builder::new().prefix("muninn-watch-").tempdir()?;
+fn make(home: Option<&Path>, newest: u64) -> io::Result<(Place, PathBuf)> {
+    let mut builder = tempfile::Builder::new();
+    let directory = match home {
+        Some(home) => builder.prefix(PREFIX).tempdir_in(home)?,
+        None => builder.prefix("muninn-watch-").tempdir()?,
+    };
     File::create(name(directory.path(), newest))?;
     // Events carry the path without symlinks, and a system's temporary directory may be behind one.
     let real = directory.path().canonicalize()?;
+    let directory = Some(directory);
     Ok((Place { directory, newest }, real))
+}
+
+/// Removes what killed processes left.
+fn sweep(home: &Path, now: SystemTime) {
+    let entries = std::fs::read_dir(home).into_iter().flatten().flatten();
+    for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX)) {
+        let age = entry.metadata().and_then(|metadata| metadata.modified());
+        let age = age.map(|modified| now.duration_since(modified).unwrap_or_default());
+        if age.is_ok_and(|age| age > ABANDONED) {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
 }
 
 fn name(directory: &Path, number: u64) -> PathBuf {
     directory.join(number.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_left_behind_is_swept_and_what_is_in_use_is_not() {
+        let home = tempfile::tempdir().unwrap();
+        let (marks, directory) = Marks::new(Some(home.path())).unwrap();
+        std::fs::create_dir(home.path().join("other")).unwrap();
+        sweep(home.path(), SystemTime::now());
+        assert_eq!(marks.set().unwrap(), 1);
+
+        sweep(home.path(), SystemTime::now() + ABANDONED * 2);
+        assert!(!directory.exists() && home.path().join("other").exists());
+        assert!(marks.set().is_err());
+        let renewed = marks.renew().unwrap();
+        assert_eq!(marks.set().unwrap(), 2);
+
+        marks.remove();
+        assert!(!renewed.exists());
+        assert!(marks.set().is_err());
+    }
 }

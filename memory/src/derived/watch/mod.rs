@@ -26,7 +26,7 @@ mod shares;
 mod tests;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -127,20 +127,21 @@ impl Changes {
 }
 
 impl Watcher {
-    /// Begins to watch. Returns at once: the watches are set in the background, and until they stand everything may
+    /// Begins to watch. `home` is where a small directory of our own is made; without one it is made among the system's
+    /// temporary files. Returns at once: the watches are set in the background, and until they stand everything may
     /// have changed.
     ///
     /// # Errors
     /// [`WatchError`] where the system watches nothing, or nothing there. What goes wrong later is said by
     /// [`Watcher::failure`].
-    pub fn start(worktree: &Worktree) -> Result<Self, WatchError> {
-        Self::start_bounded(worktree, MAX_DIRECTORIES)
+    pub fn start(worktree: &Worktree, home: Option<&Path>) -> Result<Self, WatchError> {
+        Self::start_bounded(worktree, home, MAX_DIRECTORIES)
     }
 
-    fn start_bounded(worktree: &Worktree, max_directories: usize) -> Result<Self, WatchError> {
+    fn start_bounded(worktree: &Worktree, home: Option<&Path>, max_directories: usize) -> Result<Self, WatchError> {
         #[cfg(target_os = "linux")]
         shares::refuse(worktree.root())?;
-        let (marks, directory) = Marks::new().map_err(|source| WatchError::Marks { source })?;
+        let (marks, directory) = Marks::new(home).map_err(|source| WatchError::Marks { source })?;
         let shared = Arc::new(Shared::new(worktree, directory));
         let caretaker = Caretaker::new(worktree, &shared, max_directories)?;
         let caretaker = std::thread::Builder::new()
@@ -177,9 +178,10 @@ impl Watcher {
         self.shared.wait_taken(deadline)
     }
 
-    /// Ends watching, and whoever waits for changes.
+    /// Ends watching, and whoever waits for changes, and removes the directory of our own.
     pub fn stop(&self) {
         self.shared.stop();
+        self.marks.remove();
     }
 
     /// Makes sure that the next [`Watcher::changes`] knows of all that happened before this call.

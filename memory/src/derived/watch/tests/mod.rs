@@ -39,7 +39,7 @@ impl Watched {
     }
 
     fn of(fixture: Fixture, worktree: Worktree) -> Self {
-        let watcher = Watcher::start(&worktree).unwrap();
+        let watcher = Watcher::start(&worktree, None).unwrap();
         let mut watched = Self {
             fixture,
             worktree,
