@@ -1,6 +1,6 @@
 //! Layer 1: what is derived from a worktree's files, and costs no more than time to lose.
 //!
-//! A file is cut into [`chunk`]s, and their words, names and costs are its [`Digest`], which depends on nothing but the
+//! A file is cut into chunks, and their words, names and costs are its [`Digest`], which depends on nothing but the
 //! file's content and is kept in the [`crate::cache`] by blob. A [`Snapshot`] holds the digests of a worktree at one
 //! moment as an index in memory; an [`Indexer`] makes the next one out of the last, the cache, and what changed on disk.
 //! A snapshot is a value: questions are answered from one while the next is made, so a refresh never makes a question
