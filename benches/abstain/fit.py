@@ -16,7 +16,7 @@ import zlib
 
 RIDGE = 2.0
 FOLDS = 5
-SIGNS = ["margin", "rarity", "titles", "texts", "identifiers"]
+SIGNS = ["margin", "rarity", "titles", "texts", "identifiers", "unknown"]
 
 
 def solve(matrix, vector):

@@ -5,19 +5,21 @@ mod keep_up;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use muninn_memory::Memories;
 use muninn_repo_tools::Worktree;
 
+use crate::already::Already;
 use crate::explore::{Sources, explore, ranking};
 use crate::item::{Exploration, IndexError, IndexReport, IndexStatus, Limits};
+use crate::rank::Index;
 use crate::tuning::{Ranking, Tuning};
 use crate::turnstile::{Turn, Turnstile};
 use crate::vector_list::VectorList;
 use muninn_memory::derived::vectors::{ByBlob, Filled, Vectors};
-use muninn_memory::derived::{Indexer, Progress, Snapshot, Watcher};
+use muninn_memory::derived::{Companions, History, Indexer, Progress, Snapshot, Watcher};
 use muninn_memory::embed::{Embedder, StaticVectors};
 
 /// How an engine works.
@@ -57,10 +59,12 @@ pub struct Engine {
     settings: EngineSettings,
     /// One refresh at a time; a second waits, and then finds little to do.
     indexer: Turnstile<Indexer>,
+    /// Read behind the files, by one thread at a time; who finds it busy leaves it to that one.
+    history: Mutex<History>,
     vectors: Option<Vectors>,
     /// Empty until [`Engine::watch`]; `None` in it where the system tells of nothing.
     watcher: OnceLock<Option<Arc<Watcher>>>,
-    /// What the last look at all of the worktree took.
+    /// What the last walk over all of the worktree took, without reading what had changed.
     walk_micros: AtomicU64,
     state: RwLock<State>,
     /// Settings are read again while the engine runs; the rest of them holds for its life.
@@ -73,6 +77,8 @@ struct State {
     snapshot: Option<Arc<Snapshot>>,
     /// Which chunks of the snapshot a vector is of.
     by_blob: Arc<ByBlob>,
+    /// In the numbers of this snapshot.
+    companions: Arc<Companions>,
     memories: Option<Arc<Memories>>,
     progress: Option<(usize, usize)>,
 }
@@ -82,6 +88,7 @@ impl Engine {
     pub fn open(worktree: Worktree, settings: EngineSettings) -> Self {
         let indexer = Indexer::new(settings.cache_dir.clone(), settings.max_file_bytes);
         let vectors = settings.embedder.clone();
+        let history = History::new(settings.cache_dir.clone());
         Self {
             worktree,
             vectors: vectors.map(|embedder| Vectors::new(embedder, settings.cache_dir.clone())),
@@ -90,6 +97,7 @@ impl Engine {
             threshold: RwLock::new(settings.threshold),
             settings,
             indexer: Turnstile::new(indexer),
+            history: Mutex::new(history),
             state: RwLock::default(),
         }
     }
@@ -110,7 +118,9 @@ impl Engine {
     /// # Errors
     /// If the worktree is gone. Anything less is a note in the report.
     pub fn refresh(&self, progress: &dyn Progress) -> Result<IndexReport, IndexError> {
-        self.look_through(&mut self.indexer.take(), progress)
+        let mut report = self.look_through(&mut self.indexer.take(), progress)?;
+        report.notes.extend(self.read_history());
+        Ok(report)
     }
 
     fn look_through(&self, turn: &mut Turn<'_, Indexer>, progress: &dyn Progress) -> Result<IndexReport, IndexError> {
@@ -133,6 +143,8 @@ impl Engine {
             Some(memories) if memories.is_current(&self.worktree) => memories,
             _ => Arc::new(Memories::load(&self.worktree)),
         };
+        let walk = u64::try_from(refreshed.walk.as_micros()).unwrap_or(u64::MAX);
+        self.walk_micros.store(walk, Ordering::Relaxed);
         let mut notes = refreshed.notes;
         notes.extend(memories.notes().iter().cloned());
         self.publish(refreshed.snapshot);
@@ -142,8 +154,6 @@ impl Engine {
             Arc::clone(state.snapshot.get_or_insert_default())
         });
         let took = started.elapsed();
-        self.walk_micros
-            .store(u64::try_from(took.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
         Ok(IndexReport {
             files: snapshot.len(),
             chunks: snapshot.chunks(),
@@ -162,13 +172,17 @@ impl Engine {
             Some(_) => Arc::new(ByBlob::new(&snapshot)),
             None => Arc::default(),
         };
+        let companions = Companions::new(Arc::clone(self.state().companions.co_change()), &snapshot);
         self.update(|state| {
             state.snapshot = Some(snapshot);
             state.by_blob = by_blob;
+            state.companions = Arc::new(companions);
         });
     }
 
-    fn last_walk(&self) -> Duration {
+    /// How long it took last to find out what had changed, without reading that: what a look at a worktree costs in which
+    /// nothing does.
+    pub fn last_walk(&self) -> Duration {
         Duration::from_micros(self.walk_micros.load(Ordering::Relaxed))
     }
 
@@ -191,6 +205,23 @@ impl Engine {
         snapshot.map_or((0, 0, 0), |snapshot| snapshot.graph().size())
     }
 
+    /// Brings up to date what is known of history; returns what is to be noted.
+    fn read_history(&self) -> Vec<String> {
+        let Ok(mut history) = self.history.try_lock() else {
+            return Vec::new();
+        };
+        let read = history.refresh(&self.worktree);
+        if let Some(co_change) = read.co_change {
+            // Nobody may put another snapshot in place meanwhile.
+            let _turn = self.indexer.take();
+            if let Some(snapshot) = self.state().snapshot {
+                let companions = Arc::new(Companions::new(Arc::new(co_change), &snapshot));
+                self.update(|state| state.companions = companions);
+            }
+        }
+        read.notes
+    }
+
     /// Where the index stands. A refresh of a ready index leaves it ready.
     pub fn status(&self) -> IndexStatus {
         let state = self.state();
@@ -208,21 +239,40 @@ impl Engine {
     /// Finds what belongs in the prompt for a question. It neither fails nor panics: what went wrong, or why there is
     /// nothing, is the exploration's `reason`.
     pub fn explore(&self, question: &str, limits: &Limits) -> Exploration {
-        self.explore_with(question, limits, Tuning::default())
+        self.answer(question, limits, Tuning::default(), &Already::default())
+    }
+
+    /// [`Self::explore`] for a later turn of a conversation: what that holds already is not packed again.
+    pub fn explore_beside(&self, already: &Already, question: &str, limits: &Limits) -> Exploration {
+        self.answer(question, limits, Tuning::default(), already)
     }
 
     /// Ranks files for a question and leaves it at that: the `keep` best, for measuring. [`Tuning::decide`] has no say
     /// here.
     pub fn rank(&self, question: &str, tuning: Tuning, keep: usize) -> Ranking {
         let state = self.state();
-        let vectors = self.vector_list(&state);
-        state.snapshot.as_deref().map_or_else(Ranking::default, |snapshot| {
-            ranking((&self.worktree, snapshot), vectors, question, tuning, keep)
-        })
+        let Some(snapshot) = &state.snapshot else {
+            return Ranking::default();
+        };
+        let index = Index {
+            snapshot,
+            companions: &state.companions,
+        };
+        ranking(
+            &self.worktree,
+            index,
+            self.vector_list(&state),
+            question,
+            (tuning, keep),
+        )
     }
 
     /// [`Self::explore`] in another way than the usual, for measuring.
     pub fn explore_with(&self, question: &str, limits: &Limits, tuning: Tuning) -> Exploration {
+        self.answer(question, limits, tuning, &Already::default())
+    }
+
+    fn answer(&self, question: &str, limits: &Limits, tuning: Tuning, already: &Already) -> Exploration {
         self.catch_up(limits.deadline);
         let state = self.state();
         let memories = match &state.memories {
@@ -232,7 +282,9 @@ impl Engine {
         let sources = Sources {
             worktree: &self.worktree,
             snapshot: state.snapshot.as_deref(),
+            companions: &state.companions,
             memories: &memories,
+            already,
             threshold: *self.threshold.read().unwrap_or_else(PoisonError::into_inner),
             max_file_bytes: self.settings.max_file_bytes,
             tuning,

@@ -3,16 +3,17 @@
 use std::time::Instant;
 
 use muninn_memory::Memories;
-use muninn_memory::derived::{Field, Place, Snapshot};
+use muninn_memory::derived::{Companions, Field, Place, Snapshot};
 use muninn_memory::lexical::{DocId, Tokenizer};
 use muninn_repo_tools::Worktree;
 
+use crate::already::Already;
 use crate::follow_up::is_follow_up;
 use crate::item::{Completeness, Exploration, Item, Limits};
-use crate::pack::{Late, Packer};
+use crate::pack::{Late, Packed, Packer};
 use crate::partial::{self, Sampled};
 use crate::question::{self, Question};
-use crate::rank::{MAX_FILES, Query, Statistics, place_of, rank};
+use crate::rank::{Index, MAX_FILES, Query, Statistics, place_of, rank};
 use crate::threshold::{self, Fit};
 use crate::tuning::{Lists, RankedFile, Ranking, Tuning};
 use crate::vector_list::VectorList;
@@ -30,7 +31,11 @@ pub(crate) struct Sources<'a> {
     pub(crate) worktree: &'a Worktree,
     /// `None` while there is no index yet.
     pub(crate) snapshot: Option<&'a Snapshot>,
+    /// In the numbers of the snapshot.
+    pub(crate) companions: &'a Companions,
     pub(crate) memories: &'a Memories,
+    /// What the conversation holds already.
+    pub(crate) already: &'a Already,
     pub(crate) threshold: Option<f32>,
     pub(crate) max_file_bytes: u64,
     pub(crate) tuning: Tuning,
@@ -68,17 +73,20 @@ pub(crate) fn explore(sources: &Sources<'_>, text: &str, limits: &Limits) -> Exp
 
 /// The `keep` files that fit a question best.
 pub(crate) fn ranking(
-    (worktree, snapshot): (&Worktree, &Snapshot),
+    worktree: &Worktree,
+    index: Index<'_>,
     vectors: Option<VectorList<'_>>,
     text: &str,
-    tuning: Tuning,
-    keep: usize,
+    (tuning, keep): (Tuning, usize),
 ) -> Ranking {
     let started = Instant::now();
     let question = question::analyse(&mut Tokenizer::new(), text);
+    let snapshot = index.snapshot;
     let mut query = Query::new(&question, snapshot);
+    let by_words = rank(index, &question, &query, tuning.lists, keep);
     query.near = near(vectors, snapshot, &question, text, tuning.lists);
-    let candidates = rank(snapshot, &question, &query, tuning.lists, keep);
+    let with_vectors = (!query.near.is_empty()).then(|| rank(index, &question, &query, tuning.lists, keep));
+    let candidates = with_vectors.as_ref().unwrap_or(&by_words);
     let ranked = |file: usize, score: f32| RankedFile {
         path: snapshot.file(file).facts.path.clone(),
         score,
@@ -87,7 +95,7 @@ pub(crate) fn ranking(
         .iter()
         .map(|candidate| ranked(candidate.file, candidate.score));
     let (files, elapsed) = (files.collect(), started.elapsed());
-    let fit = Fit::of((worktree, snapshot), text, &question, &query, &candidates, snapshot);
+    let fit = Fit::of((worktree, snapshot), text, &question, &query, &by_words, snapshot);
     Ranking {
         files,
         elapsed,
@@ -108,6 +116,7 @@ fn near(
 }
 
 const LATE: &str = "deadline passed";
+const HELD: &str = "what fits is already in the conversation";
 
 fn find(sources: &Sources<'_>, text: &str, limits: &Limits, terms: &mut Vec<String>) -> Result<Vec<Item>, String> {
     let in_time = || {
@@ -129,12 +138,22 @@ fn find(sources: &Sources<'_>, text: &str, limits: &Limits, terms: &mut Vec<Stri
         return Err("nothing to look for: the turn names nothing".to_owned());
     }
     match sources.snapshot {
-        Some(snapshot) => gather(sources, (snapshot, snapshot), (&question, text), limits, terms),
+        Some(snapshot) => {
+            let index = Index {
+                snapshot,
+                companions: sources.companions,
+            };
+            gather(sources, (index, snapshot), (&question, text), limits, terms)
+        }
         None => {
             let sample = partial::sample(sources.worktree, &question, sources.max_file_bytes, limits.deadline);
             in_time()?;
             let Sampled { snapshot, statistics } = &sample;
-            let found = gather(sources, (snapshot, statistics), (&question, text), limits, terms);
+            let index = Index {
+                snapshot,
+                companions: &Companions::default(),
+            };
+            let found = gather(sources, (index, statistics), (&question, text), limits, terms);
             found.map_err(|reason| match reason.as_str() {
                 LATE => reason,
                 _ => format!("{reason} (the index is not ready)"),
@@ -164,29 +183,18 @@ fn is_a_name(snapshot: &Snapshot, term: &str) -> bool {
 /// Ranks, decides and packs.
 fn gather(
     sources: &Sources<'_>,
-    (snapshot, statistics): (&Snapshot, &impl Statistics),
+    (index, statistics): (Index<'_>, &impl Statistics),
     (question, text): (&Question, &str),
     limits: &Limits,
     terms: &mut Vec<String>,
 ) -> Result<Vec<Item>, String> {
     let threshold = sources.threshold.unwrap_or(threshold::DEFAULT);
     let mut query = Query::new(question, statistics);
-    query.near = near(sources.vectors, snapshot, question, text, sources.tuning.lists);
     *terms = known_terms(question, &query);
     let late = |Late| LATE.to_owned();
-    let packer = Packer {
-        worktree: sources.worktree,
-        max_file_bytes: sources.max_file_bytes,
-        question,
-        query: &query,
-        deadline: limits.deadline,
-    };
-    let budget = limits.tokens.saturating_sub(FENCE_TOKENS);
-    let remembered = recalled(sources.memories, question, threshold);
-    let mut items = packer.memories(sources.memories, &remembered, budget);
-    let spent = items.iter().map(|item| item.tokens).fold(0, u32::saturating_add);
-
-    let candidates = rank(snapshot, question, &query, sources.tuning.lists, MAX_FILES);
+    let snapshot = index.snapshot;
+    let lists = sources.tuning.lists;
+    let mut candidates = rank(index, question, &query, lists, MAX_FILES);
     if Instant::now() >= limits.deadline {
         return Err(LATE.to_owned());
     }
@@ -198,19 +206,38 @@ fn gather(
     } else {
         Ok(())
     };
+    if verdict.is_ok() {
+        // Only now: what is like the question in meaning says nothing on whether it is about this repository, since
+        // something always is the most like it.
+        query.near = near(sources.vectors, snapshot, question, text, lists);
+        if !query.near.is_empty() {
+            candidates = rank(index, question, &query, lists, MAX_FILES);
+        }
+    }
+    let packer = Packer {
+        worktree: sources.worktree,
+        max_file_bytes: sources.max_file_bytes,
+        question,
+        query: &query,
+        already: sources.already,
+        deadline: limits.deadline,
+    };
+    let budget = limits.tokens.saturating_sub(FENCE_TOKENS);
+    let remembered = recalled(sources.memories, question, threshold);
+    let mut packed = Packed::default();
+    packer.memories(sources.memories, &remembered, budget, &mut packed);
+    let spent = packed.tokens();
     match verdict {
-        Ok(()) => items.extend(
-            packer
-                .code(snapshot, &candidates, budget.saturating_sub(spent))
-                .map_err(late)?,
-        ),
-        Err(reason) if items.is_empty() => return Err(reason),
+        Ok(()) => packer
+            .code(snapshot, &candidates, budget.saturating_sub(spent), &mut packed)
+            .map_err(late)?,
+        Err(reason) if packed.is_nothing() => return Err(reason),
         Err(_) => {}
     }
-    if items.is_empty() {
-        Err("what was found is no longer there, or does not fit the budget".to_owned())
-    } else {
-        Ok(items)
+    match packed {
+        Packed { items, .. } if !items.is_empty() => Ok(items),
+        Packed { held: true, .. } => Err(HELD.to_owned()),
+        _ => Err("what was found is no longer there, or does not fit the budget".to_owned()),
     }
 }
 

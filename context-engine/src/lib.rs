@@ -25,6 +25,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod already;
 mod engine;
 mod explore;
 mod follow_up;
@@ -41,6 +42,7 @@ mod tuning;
 mod turnstile;
 mod vector_list;
 
+pub use already::Already;
 pub use engine::{Engine, EngineSettings};
 pub use item::{Completeness, Exploration, IndexError, IndexReport, IndexStatus, Item, ItemKind, Limits};
 pub use muninn_memory::derived::Progress;

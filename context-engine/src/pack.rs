@@ -3,7 +3,8 @@
 //! Depth, not breadth: a few files with their best chunks help a model more than one chunk each of many. The first file
 //! may take two fifths of the budget, the next a quarter, and so on; what one leaves over the next may use. Files that
 //! did not make it are named with one line each. What is packed is what the disk holds at this moment: a file that
-//! changed since it was indexed is taken apart again, and one that is gone is left out.
+//! changed since it was indexed is taken apart again, and one that is gone is left out. So are chunks that the
+//! conversation holds already, as they are now; a file that has no others leaves its share to the next one.
 
 use std::time::Instant;
 
@@ -11,6 +12,7 @@ use muninn_memory::lexical::Tokenizer;
 use muninn_memory::{Memories, MemoryKind, redact};
 use muninn_repo_tools::{RelPath, Worktree, read_text};
 
+use crate::already::{Already, Held};
 use crate::item::{Item, ItemKind};
 use crate::question::Question;
 use crate::rank::{Candidate, Query};
@@ -42,17 +44,75 @@ pub(crate) struct Packer<'a> {
     pub(crate) max_file_bytes: u64,
     pub(crate) question: &'a Question,
     pub(crate) query: &'a Query,
+    pub(crate) already: &'a Already,
     pub(crate) deadline: Instant,
 }
 
 /// The deadline passed while packing.
 pub(crate) struct Late;
 
+/// What was packed.
+#[derive(Default)]
+pub(crate) struct Packed {
+    pub(crate) items: Vec<Item>,
+    /// Whether something was left out because the conversation holds it already.
+    pub(crate) held: bool,
+}
+
+impl Packed {
+    /// What the items cost together.
+    pub(crate) fn tokens(&self) -> u32 {
+        self.items.iter().map(|item| item.tokens).fold(0, u32::saturating_add)
+    }
+
+    /// Whether nothing was found, not even what the conversation holds.
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.items.is_empty() && !self.held
+    }
+}
+
 /// A file's text now, redacted.
 struct Text {
     path: RelPath,
     blob: String,
     text: String,
+}
+
+/// A file that is packed from, with what the conversation holds of it.
+struct File<'a> {
+    text: &'a Text,
+    lines: Vec<&'a str>,
+    held: Held<'a>,
+}
+
+impl<'a> File<'a> {
+    fn of(text: &'a Text, already: &'a Already) -> Self {
+        Self {
+            text,
+            lines: text.text.lines().collect(),
+            held: already.of(&text.path, &text.blob),
+        }
+    }
+
+    fn body(&self, span: &Span) -> Option<&[&'a str]> {
+        self.lines
+            .get(span.first.saturating_sub(1) as usize..span.last as usize)
+    }
+
+    /// Those of a file's chunks, best first, that are good beside its best one and not in the conversation.
+    fn unseen(&self, mut picks: Vec<Pick>) -> Vec<Pick> {
+        let best = picks.first().map_or(0.0, |pick| pick.score);
+        let held = |span: &Span| {
+            let body = self.body(span);
+            body.is_some_and(|body| self.held.all(span.first, body.iter().copied()))
+        };
+        picks.retain(|pick| pick.score >= GOOD_CHUNK * best && !held(&pick.span));
+        picks
+    }
+
+    fn holds(&self, item: &Item) -> bool {
+        self.held.all(item.first_line, item.text.lines())
+    }
 }
 
 /// A span that was chosen.
@@ -65,15 +125,15 @@ struct Pick {
 }
 
 impl Packer<'_> {
-    /// The items of the best files, for at most `budget` tokens.
+    /// Adds the items of the best files, for at most `budget` tokens.
     pub(crate) fn code(
         &self,
         snapshot: &Snapshot,
         candidates: &[Candidate],
         mut budget: u32,
-    ) -> Result<Vec<Item>, Late> {
+        packed: &mut Packed,
+    ) -> Result<(), Late> {
         let best = candidates.first().map_or(0.0, |candidate| candidate.score);
-        let mut items = Vec::new();
         let mut runners = Vec::new();
         let mut shares = SHARES.iter();
         let mut carried = 0.0;
@@ -88,20 +148,30 @@ impl Packer<'_> {
                     let Some((text, picks)) = self.current(snapshot, candidate) else {
                         continue;
                     };
+                    let file = File::of(&text, self.already);
+                    let picks = file.unseen(picks);
+                    if picks.is_empty() {
+                        packed.held = true;
+                        continue;
+                    }
                     shares.next();
                     carried += f64::from(*share) * whole;
                     let allowed = f64::from(budget).min(carried) as u32;
-                    let packed = self.file(candidate, &text, picks, allowed);
-                    let spent = packed.iter().map(|item| item.tokens).fold(0, u32::saturating_add);
+                    let before = packed.tokens();
+                    self.file(candidate, &file, picks, allowed, packed);
+                    let spent = packed.tokens().saturating_sub(before);
                     carried -= f64::from(spent);
                     budget = budget.saturating_sub(spent);
-                    items.extend(packed);
                 }
                 _ if candidate.score >= NAMED * best && runners.len() < RUNNERS_UP => {
-                    runners.extend(
-                        self.current(snapshot, candidate)
-                            .and_then(|(text, picks)| self.one_line(candidate, &text, &picks)),
-                    );
+                    let current = self.current(snapshot, candidate);
+                    runners.extend(current.and_then(|(text, picks)| {
+                        let file = File::of(&text, self.already);
+                        let line = self.one_line(candidate, &file, &picks)?;
+                        let new = !file.holds(&line);
+                        packed.held |= !new;
+                        new.then_some(line)
+                    }));
                 }
                 _ => {}
             }
@@ -109,16 +179,15 @@ impl Packer<'_> {
         for runner in runners {
             if runner.tokens <= budget {
                 budget -= runner.tokens;
-                items.push(runner);
+                packed.items.push(runner);
             }
         }
-        Ok(items)
+        Ok(())
     }
 
-    /// The memories that fit the question by themselves, for at most a third of `budget`.
-    pub(crate) fn memories(&self, memories: &Memories, found: &[(usize, f32, u64)], budget: u32) -> Vec<Item> {
+    /// Adds the memories that fit the question by themselves, for at most a third of `budget`.
+    pub(crate) fn memories(&self, memories: &Memories, found: &[(usize, f32, u64)], budget: u32, packed: &mut Packed) {
         let mut left = (f64::from(budget) * f64::from(MEMORY_SHARE)) as u32;
-        let mut items = Vec::new();
         for (at, score, concepts) in found.iter().take(MAX_MEMORIES) {
             let Some(memory) = memories.items().get(*at) else {
                 continue;
@@ -146,12 +215,13 @@ impl Packer<'_> {
                     None => continue,
                 };
             }
-            if item.tokens <= left {
+            if self.already.holds_entry(&render::entry(&item)) {
+                packed.held = true;
+            } else if item.tokens <= left {
                 left -= item.tokens;
-                items.push(item);
+                packed.items.push(item);
             }
         }
-        items
     }
 
     /// A file's text and its good chunks, best first, both as the disk has them now. `None` if it cannot be shown.
@@ -220,18 +290,12 @@ impl Packer<'_> {
         picks
     }
 
-    /// A file's chunks, best first as long as they fit, then in the order of their lines with neighbours joined.
-    fn file(&self, candidate: &Candidate, text: &Text, picks: Vec<Pick>, budget: u32) -> Vec<Item> {
-        let best = picks.first().map_or(0.0, |pick| pick.score);
-        let lines: Vec<&str> = text.text.lines().collect();
+    /// Adds a file's chunks, best first as long as they fit, then in the order of their lines with neighbours joined.
+    fn file(&self, candidate: &Candidate, file: &File<'_>, picks: Vec<Pick>, budget: u32, packed: &mut Packed) {
         let mut left = budget;
         let mut chosen: Vec<Pick> = Vec::new();
-        for pick in picks
-            .into_iter()
-            .filter(|pick| pick.score >= GOOD_CHUNK * best)
-            .take(CHUNKS_PER_FILE)
-        {
-            let Some(mut item) = self.item(candidate, text, &lines, &pick) else {
+        for pick in picks.into_iter().take(CHUNKS_PER_FILE) {
+            let Some(mut item) = self.item(candidate, file, &pick) else {
                 continue;
             };
             let cost = measure(&mut item);
@@ -239,7 +303,11 @@ impl Packer<'_> {
                 left -= cost;
                 chosen.push(pick);
             } else if chosen.is_empty() {
-                return self.shortened(item, budget).into_iter().collect();
+                // What fits of it may be all that was shown before.
+                let shortened = self.shortened(item, budget);
+                packed.held |= shortened.as_ref().is_some_and(|item| file.holds(item));
+                packed.items.extend(shortened.filter(|item| !file.holds(item)));
+                return;
             }
         }
         chosen.sort_by_key(|pick| pick.span.first);
@@ -252,17 +320,17 @@ impl Packer<'_> {
         });
         let mut items: Vec<Item> = joined
             .iter()
-            .filter_map(|pick| self.item(candidate, text, &lines, pick))
+            .filter_map(|pick| self.item(candidate, file, pick))
             .collect();
         items.iter_mut().for_each(|item| {
             measure(item);
         });
-        items
+        packed.items.append(&mut items);
     }
 
-    fn item(&self, candidate: &Candidate, text: &Text, lines: &[&str], pick: &Pick) -> Option<Item> {
-        let span = &pick.span;
-        let body = lines.get(span.first.saturating_sub(1) as usize..span.last as usize)?;
+    fn item(&self, candidate: &Candidate, file: &File<'_>, pick: &Pick) -> Option<Item> {
+        let (text, lines, span) = (file.text, &file.lines, &pick.span);
+        let body = file.body(span)?;
         if body.iter().any(|line| line.len() > MAX_LINE_BYTES) {
             return None;
         }
@@ -290,11 +358,10 @@ impl Packer<'_> {
     }
 
     /// A runner-up: the line that says what its best chunk is.
-    fn one_line(&self, candidate: &Candidate, text: &Text, picks: &[Pick]) -> Option<Item> {
-        let lines: Vec<&str> = text.text.lines().collect();
+    fn one_line(&self, candidate: &Candidate, file: &File<'_>, picks: &[Pick]) -> Option<Item> {
         let mut pick = picks.first()?.clone();
         (pick.span.first, pick.span.last) = (pick.span.title, pick.span.title);
-        let mut item = self.item(candidate, text, &lines, &pick)?;
+        let mut item = self.item(candidate, file, &pick)?;
         item.why = format!("runner-up; {}", item.why);
         measure(&mut item);
         Some(item)

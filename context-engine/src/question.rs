@@ -1,8 +1,15 @@
 //! Taking a question apart: which of its words can be looked for, and which files it names.
 
+mod frames;
+mod template;
+
 use std::collections::HashMap;
 
 use muninn_memory::lexical::{Tokenizer, is_stop_word, words};
+
+pub(crate) use self::frames::NamedPath;
+use self::frames::named_paths;
+use self::template::without_form;
 
 /// So many words of a question are looked for; the bits of one machine word.
 pub(crate) const MAX_CONCEPTS: usize = 64;
@@ -36,14 +43,6 @@ pub(crate) struct Concept {
     pub(crate) identifier: bool,
 }
 
-/// A file that a question names, perhaps with a line: a quoted path, a stack frame.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct NamedPath {
-    /// In lower case, without a leading `./`.
-    pub(crate) path: String,
-    pub(crate) line: Option<u32>,
-}
-
 impl Concept {
     /// It is a bare number, which says little without a word beside it.
     pub(crate) fn is_number(&self) -> bool {
@@ -54,6 +53,7 @@ impl Concept {
 /// Takes a question apart.
 pub(crate) fn analyse(tokenizer: &mut Tokenizer, text: &str) -> Question {
     let text = shortened(text);
+    let text = without_form(&text);
     let mut question = taken_apart(tokenizer, &text);
     let first = text.trim_start().lines().next().unwrap_or_default();
     if question.concepts.len() >= LONG {
@@ -108,7 +108,7 @@ fn taken_apart(tokenizer: &mut Tokenizer, text: &str) -> Question {
             }
             None => {
                 seen.insert(whole.clone(), question.concepts.len());
-                let identifier = in_quotes || !terms.is_empty();
+                let identifier = in_quotes || !terms.is_empty() || is_code(word.text);
                 question.concepts.push(Concept {
                     word: lower,
                     whole,
@@ -121,6 +121,22 @@ fn taken_apart(tokenizer: &mut Tokenizer, text: &str) -> Question {
     }
     keep_the_heaviest(&mut question.concepts);
     question
+}
+
+/// Whether a word is the code of an error: `E0308`, `TS2345`, `CS1061`, `42P01`. Three digits alone are too many things.
+fn is_code(word: &str) -> bool {
+    let digits = word.bytes().filter(u8::is_ascii_digit).count();
+    let letters = word.bytes().filter(u8::is_ascii_uppercase).count();
+    digits >= 3 && (1..=5).contains(&letters) && digits + letters == word.len() || is_sql_state(word)
+}
+
+/// Five digits and capitals, as SQL's standard has them; a number of five digits is more often something else.
+fn is_sql_state(word: &str) -> bool {
+    let plain = |b: u8| b.is_ascii_digit() || b.is_ascii_uppercase();
+    word.len() == 5
+        && word.bytes().all(plain)
+        && word.bytes().take(2).all(|b| b.is_ascii_digit())
+        && word.bytes().any(|b| b.is_ascii_uppercase())
 }
 
 /// Identifiers first, then by weight; the order of the text among equals.
@@ -156,53 +172,6 @@ fn backticked(text: &str) -> Vec<std::ops::Range<usize>> {
     ranges
 }
 
-/// What looks like a path: with a slash between words, or a file name with an extension; perhaps with `:LINE` or
-/// `, line LINE` after it.
-fn named_paths(text: &str) -> Vec<NamedPath> {
-    let mut paths: Vec<NamedPath> = Vec::new();
-    let separator =
-        |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '(' | ')' | '[' | ']' | '<' | '>' | ',' | ';');
-    let mut pieces = text.split(separator).filter(|piece| !piece.is_empty()).peekable();
-    while let Some(piece) = pieces.next() {
-        let piece = piece.trim_end_matches(['.', ':', '!', '?']);
-        let mut fields = piece.split(':');
-        let path = fields
-            .next()
-            .unwrap_or_default()
-            .trim_start_matches("./")
-            .trim_matches('/');
-        if !is_path(path) || piece.contains("://") {
-            continue;
-        }
-        let mut line = fields.next().and_then(|line| line.split('-').next()?.parse().ok());
-        if line.is_none() && pieces.peek() == Some(&"line") {
-            line = pieces
-                .clone()
-                .nth(1)
-                .and_then(|number| number.trim_end_matches([':', '.']).parse().ok());
-        }
-        let named = NamedPath {
-            path: path.to_lowercase(),
-            line,
-        };
-        if !paths.contains(&named) && paths.len() < 32 {
-            paths.push(named);
-        }
-    }
-    paths
-}
-
-fn is_path(text: &str) -> bool {
-    let plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '@' | '+');
-    let extension = text.rsplit_once('.').is_some_and(|(stem, extension)| {
-        let letters =
-            extension.bytes().all(|b| b.is_ascii_alphanumeric()) && extension.bytes().any(|b| b.is_ascii_alphabetic());
-        !stem.is_empty() && (1..=5).contains(&extension.len()) && letters
-    });
-    let folders = text.split('/').filter(|part| part.len() > 1).count() > 1;
-    text.len() > 3 && text.chars().all(plain) && (extension || folders)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -234,26 +203,18 @@ mod tests {
     }
 
     #[test]
-    fn paths_and_stack_frames_are_found() {
-        let paths = |text: &str| {
-            let named = of(text).paths;
-            named
-                .into_iter()
-                .map(|named| (named.path, named.line))
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(
-            paths("see ./src/Lib.rs:42 and `gateway/inject`."),
-            [("src/lib.rs".to_owned(), Some(42)), ("gateway/inject".to_owned(), None)]
-        );
-        assert_eq!(
-            paths("File \"a/b.py\", line 30, in f"),
-            [("a/b.py".to_owned(), Some(30))]
-        );
-        assert_eq!(
-            paths("e.g. and/or 3.14 http://x.org/a.html v1.2"),
-            [("and/or".to_owned(), None)]
-        );
+    fn codes_of_errors_are_names() {
+        let question = of("E0308 TS2345 CS1061 SQLSTATE 42P01 for HTTP 404 in 2024 with sha1 on X11");
+        let names = question.concepts.iter().filter(|concept| concept.identifier);
+        let names: Vec<&str> = names.map(|concept| concept.word.as_str()).collect();
+        assert_eq!(names, ["e0308", "ts2345", "cs1061", "42p01"]);
+    }
+
+    #[test]
+    fn what_a_form_asks_is_not_asked() {
+        let question = of("The parser hangs\n### Steps to reproduce\n- [x] I searched\n`parse`");
+        let words: Vec<_> = question.concepts.into_iter().map(|c| c.word).collect();
+        assert_eq!(words, ["parser", "hangs", "parse"]);
     }
 
     #[test]

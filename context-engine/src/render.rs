@@ -5,12 +5,16 @@
 //! items always give the same bytes: a block is replayed on every later turn, and one changed byte would cost the
 //! backend's whole prefix cache.
 
+mod sources;
+
 use std::fmt::Write;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
 use crate::item::{Item, ItemKind};
+
+pub(crate) use sources::{Source, sources};
 
 /// The first line of every block.
 pub const OPEN: &str = "<muninn-context>";
@@ -219,6 +223,27 @@ mod tests {
                 assert!(!folded.contains(mark), "{hostile}: {inside}");
             }
         }
+    }
+
+    #[test]
+    fn a_block_can_be_asked_what_it_holds() {
+        let mut quoting = item("# Notes\n````\n## src/c.rs:1-2 @ce01362503\n````\n## src/d.rs:1-2 @ce01362503");
+        quoting.source = "doc/a b: c @1.md:12-16".to_owned();
+        let mut memory = item("text");
+        (memory.kind, memory.blob) = (ItemKind::Memory, None);
+        memory.source = "01JH0000000000000000000001".to_owned();
+        let block = block(&[memory, item("fn a() {\n}"), quoting]);
+        let source = |path: &str, first, last| Source {
+            path: path.to_owned(),
+            first,
+            last,
+            blob: "ce01362503".to_owned(),
+        };
+        assert_eq!(
+            sources(&block),
+            [source("src/a.rs", 1, 2), source("doc/a b: c @1.md", 12, 16)]
+        );
+        assert_eq!(sources("## x:1-2 @\n## x:1 @ab\n## x @ab\n## \n```"), []);
     }
 
     #[test]

@@ -30,8 +30,14 @@ impl Lists {
     /// Chunks that are like a short question in meaning, where there is an embedder.
     pub(crate) const VECTORS: Self = Self(1 << 7);
 
+    /// Files that were changed along with the best ones.
+    pub(crate) const CO_CHANGE: Self = Self(1 << 8);
+
+    /// Files that commits changed whose messages are like the question.
+    pub(crate) const MESSAGES: Self = Self(1 << 9);
+
     /// All of them.
-    pub const ALL: Self = Self((1 << 8) - 1);
+    pub const ALL: Self = Self((1 << 10) - 1);
 
     /// Each list by itself, under the name that a command line gives it.
     pub const EACH: &'static [(&'static str, Self)] = &[
@@ -43,6 +49,8 @@ impl Lists {
         ("places", Self::PLACES),
         ("headline", Self::HEADLINE),
         ("vectors", Self::VECTORS),
+        ("cochange", Self::CO_CHANGE),
+        ("messages", Self::MESSAGES),
     ];
 
     /// These lists but for those of `others`.

@@ -10,24 +10,28 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use muninn_repo_tools::BlobId;
+use muninn_repo_tools::history::CommitId;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// Raised whenever a table or the meaning of a value changes; an older file is thrown away.
-const SCHEMA_VERSION: i64 = 3;
+const SCHEMA_VERSION: i64 = 4;
 const FILE: &str = "index.db";
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 const BUSY_PAUSE: Duration = Duration::from_millis(10);
 /// Blobs that no worktree has any more are kept for a return to their branch, up to so many.
 const MAX_ORPHANS: i64 = 20_000;
+/// So many values of commits are kept; more come from branches that were left long ago.
+const MAX_COMMITS: i64 = 50_000;
 /// Bytes of a checksum. It guards against chance, not against malice.
 const CHECKSUM: usize = 8;
 
 const SCHEMA: &str = "
     CREATE TABLE blobs (id BLOB NOT NULL, form TEXT NOT NULL, value BLOB NOT NULL, PRIMARY KEY (id, form)) WITHOUT ROWID;
     CREATE TABLE uses (root TEXT NOT NULL, blob BLOB NOT NULL, PRIMARY KEY (root, blob)) WITHOUT ROWID;
+    CREATE TABLE commits (id BLOB NOT NULL, form TEXT NOT NULL, value BLOB NOT NULL, PRIMARY KEY (id, form)) WITHOUT ROWID;
     CREATE INDEX uses_of_blob ON uses (blob);
 ";
 
@@ -92,8 +96,7 @@ impl Cache {
             .optional()
             .ok()
             .flatten()?;
-        let (sum, value) = bytes.split_at_checked(CHECKSUM)?;
-        (sum == checksum(value)).then(|| postcard::from_bytes(value).ok())?
+        decoded(&bytes)
     }
 
     /// The blobs that any worktree has. Empty on any trouble.
@@ -176,6 +179,45 @@ impl Cache {
             done => done.map_err(failed),
         }
     }
+
+    /// What was stored for commits in this form, in their order; `None` as in [`Self::get`].
+    pub fn of_commits<T: DeserializeOwned>(&self, form: &str, ids: &[CommitId]) -> Vec<Option<T>> {
+        let query = "SELECT value FROM commits WHERE id = ?1 AND form = ?2";
+        let Ok(mut query) = self.connection.prepare_cached(query) else {
+            return ids.iter().map(|_| None).collect();
+        };
+        let mut get = |id: &CommitId| -> Option<T> {
+            let found = query.query_row(params![id.as_bytes(), form], |row| {
+                Ok(decoded(row.get_ref(0)?.as_blob().unwrap_or_default()))
+            });
+            found.optional().ok().flatten().flatten()
+        };
+        ids.iter().map(&mut get).collect()
+    }
+
+    /// Stores what was computed of commits, in one transaction.
+    ///
+    /// # Errors
+    /// If the file cannot be written; the cache is then as it was.
+    pub fn store_commits<'a, T: Serialize + 'a>(
+        &mut self,
+        form: &str,
+        commits: impl Iterator<Item = (CommitId, &'a T)>,
+    ) -> Result<(), CacheError> {
+        let commits: Vec<_> = commits.map(|(id, value)| (id, encoded(value))).collect();
+        self.within_transaction(|transaction| {
+            let kept: i64 = transaction.query_row("SELECT count(*) FROM commits", [], |row| row.get(0))?;
+            if kept > MAX_COMMITS {
+                transaction.execute("DELETE FROM commits", [])?;
+            }
+            let insert = "INSERT OR REPLACE INTO commits (id, form, value) VALUES (?1, ?2, ?3)";
+            let mut insert = transaction.prepare_cached(insert)?;
+            for (id, value) in &commits {
+                insert.execute(params![id.as_bytes(), form, value])?;
+            }
+            Ok(())
+        })
+    }
 }
 
 impl CacheError {
@@ -207,6 +249,11 @@ pub fn encoded<T: Serialize>(value: &T) -> Vec<u8> {
     let sum = checksum(&bytes[CHECKSUM..]);
     bytes[..CHECKSUM].copy_from_slice(&sum);
     bytes
+}
+
+fn decoded<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
+    let (sum, value) = bytes.split_at_checked(CHECKSUM)?;
+    (sum == checksum(value)).then(|| postcard::from_bytes(value).ok())?
 }
 
 fn checksum(value: &[u8]) -> [u8; CHECKSUM] {
@@ -370,6 +417,19 @@ mod tests {
         assert_eq!(get(&cache, "x").as_deref(), Some("value of x"));
         assert_eq!(get(&cache, "y"), None);
         assert_eq!(cache.get::<String>("test.2", &blob("x")), None, "another form");
+    }
+
+    #[test]
+    fn commits_are_kept_by_form() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut cache = Cache::open(dir.path()).unwrap();
+        let [one, two] = [[1u8; 20], [2u8; 20]].map(|bytes| CommitId::from_bytes(&bytes).unwrap());
+        cache
+            .store_commits(FORM, [(two, &"two".to_owned())].into_iter())
+            .unwrap();
+        let found: Vec<Option<String>> = cache.of_commits(FORM, &[one, two]);
+        assert_eq!(found, [None, Some("two".to_owned())]);
+        assert_eq!(cache.of_commits::<String>("test.2", &[two]), [None], "another form");
     }
 
     #[test]

@@ -10,6 +10,7 @@
 )]
 
 mod access;
+mod already_read;
 mod bad_input;
 mod broken_upstream;
 mod bytes;

@@ -68,12 +68,40 @@ pub struct Report {
     pub rss_mb: Memory,
     /// Size of the derived cache on disk.
     pub index_bytes: u64,
+    /// Vectors of chunks, which are made after the index.
+    pub vectors: Vectors,
+    /// Who defines, imports and calls what.
+    pub graph: Graph,
     /// Seconds from writing a file until what was written is in an answer; the median of five edits.
     pub edit_visible_s: Option<f64>,
     /// The slowest of them.
     pub edit_visible_max_s: Option<f64>,
     /// The machine's load average over a minute, at the start and at the end.
     pub load1: [Option<f64>; 2],
+}
+
+/// What the second phase of indexing made.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Vectors {
+    /// Chunks that have one.
+    pub count: usize,
+    /// Seconds that making them took.
+    pub made_s: f64,
+    /// Milliseconds that reading them took, in the process that only uses the index.
+    pub loaded_ms: f64,
+}
+
+/// What the graph holds.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Graph {
+    /// Definitions.
+    pub definitions: usize,
+    /// Pairs of files of which one imports the other.
+    pub imports: usize,
+    /// Pairs of definitions of which one seems to call the other.
+    pub calls: usize,
+    /// Milliseconds that making it took.
+    pub made_ms: f64,
 }
 
 /// Resident memory of the two processes.
@@ -179,6 +207,17 @@ fn report(lines: usize, index_bytes: u64, cold: &Outcome, mut warm: Outcome, loa
             warm_peak: warm.peak_mb,
         },
         index_bytes,
+        vectors: Vectors {
+            count: cold.vectors,
+            made_s: seconds(cold.vectors_ms),
+            loaded_ms: warm.vectors_ms,
+        },
+        graph: Graph {
+            definitions: cold.definitions,
+            imports: cold.imports,
+            calls: cold.calls,
+            made_ms: cold.graph_ms,
+        },
         edit_visible_s: median(warm.edit_ms).map(seconds),
         edit_visible_max_s: slowest.map(seconds),
         load1,

@@ -8,6 +8,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use muninn_context_engine::{Engine, EngineSettings, Exploration, IndexError, Limits};
@@ -51,6 +52,18 @@ pub struct Outcome {
     pub files: usize,
     /// Chunks in the index.
     pub chunks: usize,
+    /// Chunks with vectors, and what it took to make or load them, after the index was ready.
+    pub vectors: usize,
+    /// The same, in milliseconds.
+    pub vectors_ms: f64,
+    /// Definitions, imports and calls in the graph, and what it took to make it.
+    pub definitions: usize,
+    /// Pairs of files.
+    pub imports: usize,
+    /// Pairs of definitions.
+    pub calls: usize,
+    /// In milliseconds.
+    pub graph_ms: f64,
     /// Each question, in milliseconds.
     pub query_ms: Vec<f64>,
     /// Questions for which something was packed.
@@ -133,7 +146,7 @@ impl Task {
             cache_dir: Some(self.cache.clone()),
             ..EngineSettings::default()
         };
-        let engine = Engine::open(Worktree::discover(&self.root)?, settings);
+        let engine = Arc::new(Engine::open(Worktree::discover(&self.root)?, settings));
         let report = engine.refresh(&())?;
         report.notes.iter().for_each(|note| progress(note));
         let mut outcome = Outcome {
@@ -145,6 +158,16 @@ impl Task {
         if let Some(first) = self.questions.first() {
             explore(&engine, first);
             outcome.answer_ms = rounded(millis(started.elapsed()));
+        }
+        let filling = Instant::now();
+        let filled = engine.embed(&|| true);
+        filled.notes.iter().for_each(|note| progress(note));
+        outcome.vectors = filled.embedded + filled.loaded;
+        outcome.vectors_ms = rounded(millis(filling.elapsed()));
+        if self.questions.is_empty() {
+            let graph = Instant::now();
+            (outcome.definitions, outcome.imports, outcome.calls) = engine.graph_size();
+            outcome.graph_ms = rounded(millis(graph.elapsed()));
         }
         for question in &self.questions {
             let asked = Instant::now();
@@ -172,8 +195,15 @@ fn explore(engine: &Engine, question: &str) -> Exploration {
     )
 }
 
-/// Edits files all over the tree, one after another, and puts them back.
-fn edits(engine: &Engine) -> Result<Vec<f64>, PhaseError> {
+/// Edits files all over the tree, one after another, and puts them back. The engine watches, as it does in a gateway.
+fn edits(engine: &Arc<Engine>) -> Result<Vec<f64>, PhaseError> {
+    engine.watch();
+    let begun = Instant::now();
+    while !engine.is_watching() && begun.elapsed() < PATIENCE {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    // The first look after the watches stand is over when a question has waited for it.
+    explore(engine, "what is this?");
     let sources = sources(engine.worktree());
     let step = (sources.len() / EDITS).max(1);
     let mut times = Vec::new();
@@ -197,10 +227,9 @@ fn edits(engine: &Engine) -> Result<Vec<f64>, PhaseError> {
     Ok(times)
 }
 
-/// Brings the index up to date and asks, until the answer has the name.
+/// Asks until the answer has the name.
 fn until_seen(engine: &Engine, name: &str, started: Instant) -> Option<Duration> {
     while started.elapsed() < PATIENCE {
-        engine.refresh(&()).ok()?;
         let found = explore(engine, &format!("what does `{name}` return?"));
         if found.items.iter().any(|item| item.text.contains(name)) {
             return Some(started.elapsed());

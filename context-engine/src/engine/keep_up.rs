@@ -113,7 +113,12 @@ fn keep_up(engine: &Weak<Engine>, watcher: &Watcher) {
             }
         }
         drop(turn);
+        let notes = engine.read_history();
+        notes.iter().for_each(|note| tracing::debug!("{note}"));
         let filled = engine.embed(&|| true);
         filled.notes.iter().for_each(|note| tracing::warn!("{note}"));
+    }
+    if let Some(error) = watcher.failure() {
+        tracing::warn!(%error, "the worktree is looked through before each question instead of being watched");
     }
 }

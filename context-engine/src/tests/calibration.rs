@@ -187,6 +187,14 @@ fn a_measurement_sees_what_the_threshold_holds_back() {
 #[test]
 fn each_list_has_a_say_in_the_ranking() {
     let repo = Repo::service();
+    repo.commit("The dashboard shows what customers were charged", &[]);
+    repo.commit(
+        "Alerts for the queue",
+        &[
+            ("src/http/retry.rs", "fn apply() {}\n"),
+            ("src/queue.rs", "fn grow() {}\n"),
+        ],
+    );
     let engine = repo.ready();
     let question = "which test in src/http/retry.rs covers `apply`, and does the ledger router book it\n\n\
         Customers were charged twice yesterday, the dashboard went red, alerts paged somebody at night, and the queue \

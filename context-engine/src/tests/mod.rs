@@ -1,7 +1,9 @@
 //! The engine over real repositories: what it packs, what it refuses to pack, and what it survives.
 
+mod already;
 mod calibration;
 mod freshness;
+mod history;
 mod hostile;
 mod packing;
 mod vectors;
@@ -27,15 +29,7 @@ impl Repo {
             root: dir.path().canonicalize().unwrap(),
             _dir: dir,
         };
-        let git = Command::new("git")
-            .args(["init", "-q", "-b", "main"])
-            .current_dir(&repo.root)
-            .env_remove("GIT_DIR")
-            .env("GIT_CONFIG_GLOBAL", "/dev/null")
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .status()
-            .unwrap();
-        assert!(git.success());
+        repo.git(&["init", "-q", "-b", "main"]);
         files.iter().for_each(|(path, text)| repo.write(path, text));
         repo
     }
@@ -54,6 +48,29 @@ impl Repo {
             (".muninn/knowledge/errors.md", include_str!("service/errors.md.txt")),
             (".muninn/memory/main.jsonl", include_str!("service/main.jsonl.txt")),
         ])
+    }
+
+    fn git(&self, args: &[&str]) {
+        let git = Command::new("git")
+            .args(args)
+            .current_dir(&self.root)
+            .env_remove("GIT_DIR")
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_AUTHOR_NAME", "Test")
+            .env("GIT_AUTHOR_EMAIL", "test@example.com")
+            .env("GIT_COMMITTER_NAME", "Test")
+            .env("GIT_COMMITTER_EMAIL", "test@example.com")
+            .status()
+            .unwrap();
+        assert!(git.success());
+    }
+
+    /// Writes files and commits them.
+    fn commit(&self, message: &str, files: &[(&str, &str)]) {
+        files.iter().for_each(|(path, text)| self.write(path, text));
+        self.git(&["add", "-A"]);
+        self.git(&["commit", "-q", "-m", message]);
     }
 
     fn path(&self, path: &str) -> PathBuf {

@@ -41,6 +41,11 @@ impl Replay {
             .collect()
     }
 
+    /// The blocks, in order.
+    pub fn each_block(&self) -> impl Iterator<Item = &str> {
+        self.turns.iter().filter_map(|turn| turn.entry.block.as_deref())
+    }
+
     /// Tokens of all blocks.
     #[must_use]
     pub fn tokens(&self) -> u32 {
@@ -54,7 +59,7 @@ impl Replay {
     /// Number of blocks.
     #[must_use]
     pub fn blocks(&self) -> usize {
-        self.turns.iter().filter(|turn| turn.entry.block.is_some()).count()
+        self.each_block().count()
     }
 
     /// All rows, and how the conversation went on after each where that is new.

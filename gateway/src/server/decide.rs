@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
-use muninn_context_engine::{Exploration, Limits, render, tokens};
+use muninn_context_engine::{Already, Exploration, Limits, render, tokens};
 
 use super::Repository;
 use super::turn::{millis, now_ms};
@@ -64,7 +64,7 @@ const ABANDONED: u8 = 2;
 pub(super) async fn decide(
     repository: &Arc<Repository>,
     store: &Arc<dyn Store>,
-    question: String,
+    (question, already): (String, Already),
     budget: u32,
     slot: Slot,
 ) -> Decision {
@@ -82,7 +82,7 @@ pub(super) async fn decide(
             explore_and_record(
                 &repository,
                 &*store,
-                &question,
+                (&question, &already),
                 Limits {
                     tokens: budget,
                     deadline,
@@ -118,7 +118,7 @@ pub(super) async fn decide(
 fn explore_and_record(
     repository: &Repository,
     store: &dyn Store,
-    question: &str,
+    (question, already): (&str, &Already),
     limits: Limits,
     state: &AtomicU8,
     slot: &Slot,
@@ -130,7 +130,7 @@ fn explore_and_record(
     };
     let started = Instant::now();
     let explored = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        let exploration = engine.explore(question, &limits);
+        let exploration = engine.explore_beside(already, question, &limits);
         let block = (!exploration.items.is_empty()).then(|| render::block(&exploration.items));
         let cost = block.as_deref().map_or(0, tokens::count);
         (exploration, block, cost)

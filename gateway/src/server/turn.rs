@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderMap;
-use muninn_context_engine::Completeness;
+use muninn_context_engine::{Already, Completeness};
 use muninn_memory::redact;
 
 use super::decide::{Decision, Slot, decide};
@@ -16,7 +16,7 @@ use super::{Repository, Shared};
 use crate::access::Caller;
 use crate::config::ContextConfig;
 use crate::inject::{Boundary, Chain, Replay, Seed, TurnKey, replay};
-use crate::session::{HumanTurn, Identity, human_turn, identify, newest_human_turn, side_request};
+use crate::session::{HumanTurn, Identity, human_turn, identify, newest_human_turn, reads, side_request};
 use crate::store::{NewEntry, Outcome, Receipt, ReceiptItem, Replays, Store, Use};
 use crate::wire::{Insertion, Prompt, WireFormat};
 
@@ -180,7 +180,15 @@ pub(super) async fn plan(
             return plan.without(outcome, reason);
         }
     };
-    let decision = decide(&repository, &store, turn.question.clone(), budget, slot).await;
+    let mut already = Already::default();
+    if put_back {
+        replayed.each_block().for_each(|block| already.add_block(block));
+    }
+    for (paths, text) in reads(prompt, &repository.root, &identity.workplace.now) {
+        already.add_read(paths, text);
+    }
+    let asked = (turn.question.clone(), already);
+    let decision = decide(&repository, &store, asked, budget, slot).await;
     plan.add(prompt, &turn, decision)
 }
 

@@ -3,11 +3,13 @@
 mod derived;
 mod human;
 mod identity;
+mod reads;
 mod side_request;
 mod workplace;
 
 pub use derived::DerivedId;
 pub use human::{HumanTurn, human_text, human_turn, newest_human_turn};
 pub use identity::{Identity, identify, session_id};
+pub use reads::reads;
 pub use side_request::{SideRequest, side_request};
 pub use workplace::{Workplace, workplace};

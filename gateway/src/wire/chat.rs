@@ -2,6 +2,7 @@
 
 use super::prompt::{Block, BlockKind, Insertion, Message, ParseError, Role, content, role};
 use super::scan::{Conversation, Element, Members, span};
+use super::tools::ToolPart;
 
 pub(super) fn messages(conversation: Option<Conversation<'_>>) -> Result<Vec<Message<'_>>, ParseError> {
     let list = Conversation::list(conversation, "messages")?;
@@ -20,7 +21,16 @@ fn message(element: Element<'_>) -> Message<'_> {
         if name == "text" { of_text } else { BlockKind::Other }
     };
     let (content, blocks) = content(members.get("content"), kind_of, of_text);
-    Message { role, content, blocks }
+    let tools = match role {
+        Role::Assistant | Role::Tool => ToolPart::of_chat(&members),
+        _ => Vec::new(),
+    };
+    Message {
+        role,
+        content,
+        blocks,
+        tools,
+    }
 }
 
 /// Inside the text itself, before its closing quote: the one place that every backend of this format reads the same

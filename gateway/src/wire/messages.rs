@@ -2,6 +2,7 @@
 
 use super::prompt::{BlockKind, Message, ParseError, content, role};
 use super::scan::{Conversation, Element, Members, Text};
+use super::tools::ToolPart;
 
 pub(super) fn system<'a>(members: &Members<'a>) -> Vec<Text<'a>> {
     let Some(raw) = members.get("system") else {
@@ -22,17 +23,22 @@ pub(super) fn messages(conversation: Option<Conversation<'_>>) -> Result<Vec<Mes
     Ok(list.into_iter().map(message).collect())
 }
 
-fn message(element: Element<'_>) -> Message<'_> {
+fn message<'a>(element: Element<'a>) -> Message<'a> {
     let members = element.object().unwrap_or_default();
-    let kind_of = |name: &str, _: &Members<'_>| match name {
-        "text" => BlockKind::Text,
-        name if name.ends_with("tool_result") => BlockKind::ToolResult,
-        _ => BlockKind::Other,
+    let mut tools = Vec::new();
+    let kind_of = |name: &str, members: &Members<'a>| {
+        tools.extend(ToolPart::of_block(name, members));
+        match name {
+            "text" => BlockKind::Text,
+            name if name.ends_with("tool_result") => BlockKind::ToolResult,
+            _ => BlockKind::Other,
+        }
     };
     let (content, blocks) = content(members.get("content"), kind_of, BlockKind::Text);
     Message {
         role: role(members.text("role")),
         content,
         blocks,
+        tools,
     }
 }

@@ -17,6 +17,7 @@ pub mod overflow;
 mod prompt;
 mod responses;
 mod scan;
+mod tools;
 mod usage;
 
 use serde::Serialize;
@@ -25,6 +26,7 @@ pub use align::Aligner;
 pub use ending::Ending;
 pub use prompt::{Block, BlockKind, Content, Insertion, Message, ParseError, Prompt, Role, Site};
 pub use scan::{Element, Members, Text};
+pub use tools::{ToolPart, result_text};
 pub use usage::UsageWatch;
 
 /// Which of the three APIs a request speaks.

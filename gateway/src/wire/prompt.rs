@@ -9,6 +9,7 @@ use std::ops::Range;
 use thiserror::Error;
 
 use super::scan::{Body, Element, Members, Text, elements, span};
+use super::tools::ToolPart;
 use super::{WireFormat, chat, messages, responses};
 
 /// Why a body is not a request.
@@ -104,6 +105,8 @@ pub struct Message<'a> {
     pub content: Content<'a>,
     /// Its blocks in order.
     pub blocks: Vec<Block<'a>>,
+    /// Calls of tools and their results in it, in order.
+    pub tools: Vec<ToolPart<'a>>,
 }
 
 /// A request's body, seen as turns.
@@ -278,7 +281,7 @@ fn wrap(span: &Range<usize>, before: &str, after: &str) -> Vec<Insertion> {
 /// Blocks of a `content` member that is a string or an array of objects with a `type`.
 pub(super) fn content<'a>(
     content: Option<&'a str>,
-    kind_of: impl Fn(&str, &Members<'a>) -> BlockKind,
+    mut kind_of: impl FnMut(&str, &Members<'a>) -> BlockKind,
     of_string: BlockKind,
 ) -> (Content<'a>, Vec<Block<'a>>) {
     let Some(raw) = content else {

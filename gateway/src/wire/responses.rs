@@ -2,6 +2,7 @@
 
 use super::prompt::{Block, BlockKind, Content, Message, ParseError, Role, content, role};
 use super::scan::{Conversation, Element, Members, Text};
+use super::tools::ToolPart;
 
 pub(super) fn instructions<'a>(members: &Members<'a>) -> Vec<Text<'a>> {
     members.text("instructions").into_iter().collect()
@@ -30,6 +31,7 @@ pub(super) fn items<'a>(
                 role: Role::User,
                 content: Content::Bare(raw.get()),
                 blocks: vec![Block::of_string(BlockKind::Text, text)],
+                tools: Vec::new(),
             }])
         }
     }
@@ -50,6 +52,7 @@ fn item(element: Element<'_>) -> Message<'_> {
             role,
             content: Content::None,
             blocks: Vec::new(),
+            tools: ToolPart::of_item(members.text("type"), &members).into_iter().collect(),
         };
     }
     let kind_of = |name: &str, _: &Members<'_>| match name {
@@ -57,5 +60,10 @@ fn item(element: Element<'_>) -> Message<'_> {
         _ => BlockKind::Other,
     };
     let (content, blocks) = content(members.get("content"), kind_of, BlockKind::Text);
-    Message { role, content, blocks }
+    Message {
+        role,
+        content,
+        blocks,
+        tools: Vec::new(),
+    }
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use muninn_repo_tools::{FileEntry, RelPath, SkipCounts, Walk, WalkLimits, Worktree, walk, walk_at};
 
@@ -50,6 +51,9 @@ pub struct Refreshed {
     pub reused: usize,
     /// Files that were left out, by reason.
     pub skipped: SkipCounts,
+    /// What it took to find out what changed, without reading that: what the next will take at least. Zero for a look at
+    /// some paths only.
+    pub walk: Duration,
     /// What went wrong without stopping it.
     pub notes: Vec<String>,
 }
@@ -79,6 +83,7 @@ impl Indexer {
         let kept = last.is_none().then(|| self.kept(worktree, &mut notes)).flatten();
         let none = Snapshot::default();
         let base = last.or(kept.as_ref()).unwrap_or(&none);
+        let started = Instant::now();
         let walked = walk(worktree, &self.limits);
         if walked.cut {
             notes.push(format!(
@@ -87,6 +92,7 @@ impl Indexer {
             ));
         }
         let gone = vanished(base, &walked);
+        let walk = started.elapsed();
         let mut refreshed = self.take_in(worktree, base, walked, gone, &as_known, progress);
         let changed = refreshed.snapshot.take().or_else(|| kept.clone());
         // Only here, and not after each edit: this costs what the repository does.
@@ -97,6 +103,7 @@ impl Indexer {
             self.keep(worktree, snapshot, &mut refreshed.notes);
         }
         self.say_rebuilt(&mut refreshed.notes);
+        refreshed.walk = walk;
         refreshed
     }
 
@@ -145,6 +152,7 @@ impl Indexer {
             snapshot: None,
             reused: same.len(),
             skipped,
+            walk: Duration::ZERO,
             notes: Vec::new(),
         };
         let mut unwritten = None;

@@ -8,8 +8,10 @@
 
 mod candidates;
 mod chunk;
+mod co_change;
 mod digest;
 mod graph;
+mod history;
 mod image;
 mod indexer;
 mod language;
@@ -21,8 +23,10 @@ pub mod vectors;
 mod watch;
 
 pub use candidates::candidates;
+pub use co_change::{CoChange, Companion, Companions};
 pub use digest::{Digest, Span, digest};
 pub use graph::{Call, Defined, DefinitionId, Graph, Site};
+pub use history::{History, ReadHistory};
 pub use indexer::{Indexer, Progress, Refreshed};
 pub use language::{Form, Place, language, place};
 pub use segment::{File, FileFacts};

@@ -5,6 +5,7 @@
 //! converters, monitors). What follows from that is said where it shows: a file that only a filter makes equal is
 //! called modified.
 
+mod changes;
 mod compare;
 mod diff;
 mod log;
@@ -14,6 +15,7 @@ mod text;
 #[cfg(test)]
 mod tests;
 
+pub use changes::{Changed, Changes, CommitId, Recent};
 pub use diff::{Diff, DiffQuery, FileDiff, diff};
 pub use log::{Commit, Log, LogQuery, log};
 pub use status::{Change, Status, StatusEntry, StatusQuery, status};

@@ -1,7 +1,8 @@
 //! Indexing that is interrupted, and caches and files that are not as they should be.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::{Duration, SystemTime};
+use std::sync::OnceLock;
+use std::time::SystemTime;
 
 use super::*;
 use crate::derived::Field;
@@ -58,6 +59,25 @@ fn what_an_interrupted_indexing_had_done_is_not_done_again() {
     assert_eq!(refreshed.notes, [] as [String; 0]);
     assert_eq!(said(&refreshed.snapshot.unwrap(), "common"), (MANY, MANY));
     assert_eq!(indexer(&cache).refresh(&repo.worktree(), None, &()).reused, MANY);
+}
+
+/// When the first file was done.
+#[derive(Default)]
+struct First(OnceLock<Instant>);
+
+impl Progress for First {
+    fn advance(&self, _done: usize, _total: usize) {
+        self.0.get_or_init(Instant::now);
+    }
+}
+
+#[test]
+fn a_walk_is_measured_without_what_had_to_be_read() {
+    let (repo, first) = (many(), First::default());
+    let started = Instant::now();
+    let refreshed = Indexer::new(None, 1 << 20).refresh(&repo.worktree(), None, &first);
+    let first = first.0.into_inner().unwrap().duration_since(started);
+    assert!(!refreshed.walk.is_zero() && refreshed.walk < first);
 }
 
 #[test]

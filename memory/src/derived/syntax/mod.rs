@@ -1,7 +1,7 @@
 //! What is kept of a file's syntax: enough to make the graph of a worktree without parsing anything again.
 //!
 //! It depends on nothing but the file's content and its name, and is kept with its digest, by blob. Names are kept once,
-//! in one string; everything else is numbers. So it can stay in memory for every file: some ten bytes a line.
+//! in one string; everything else is numbers. So it can stay in memory for every file.
 
 mod make;
 mod manifest;

@@ -3,19 +3,23 @@
 //! Three measures of a file are added: BM25 of the file as a whole, BM25 of its best chunk, and half of BM25 over the
 //! words of its path; each divided by the best that any file reached, since their scales have nothing in common. Of a
 //! long text the headline is asked by itself too, and counts about half. Paths and names that the question spells out
-//! count on top. Sums of scores beat sums of ranks here, because a rank forgets
-//! by how much the first was better.
+//! count on top, and so does what history knows: the files of commits whose messages are like the question ([`messages`]),
+//! and those that were changed along with the best ([`co_change`]). Sums of scores beat sums of ranks here, because a
+//! rank forgets by how much the first was better.
+
+mod co_change;
+mod messages;
+mod named;
 
 use std::collections::HashMap;
 use std::rc::Rc;
 
 use muninn_memory::lexical::{DocId, idf, saturation};
 
-use crate::question::{NamedPath, Question};
+use crate::question::Question;
 use crate::tuning::Lists;
 use crate::vector_list;
-use muninn_memory::derived::Place;
-use muninn_memory::derived::{Field, Posting, Snapshot};
+use muninn_memory::derived::{Companions, Field, Place, Posting, Snapshot};
 
 /// Weight of the words of a path, beside 1 for the file and 1 for its best chunk.
 const PATH_WEIGHT: f32 = 0.5;
@@ -26,8 +30,6 @@ const PART_WEIGHT: f32 = 0.5;
 /// What defining a thing that the question names adds to a chunk, in units of the name's idf.
 const DEFINES: f32 = 1.0;
 const DEFINES_IDENTIFIER: f32 = 2.0;
-/// What a chunk that holds a line the question names gets on top, as a share of the best chunk's score.
-const NAMED_LINE: f32 = 1.5;
 /// What the headline of a long text counts, beside 1 for all of it.
 const HEADLINE_WEIGHT: f32 = 0.55;
 // What is not source has every word, and is seldom what has to be changed. It stands back both where chunks are compared
@@ -37,9 +39,6 @@ const DEMOTED_DOCS: f32 = 0.4;
 const DEMOTED_SETTINGS: f32 = 0.5;
 const DEMOTED_GENERATED: f32 = 0.2;
 const DEMOTED_TEMPLATE: f32 = 0.05;
-
-/// So many files may share the name that a question spells out.
-const MAX_NAMESAKES: usize = 3;
 
 /// How many of the best files are looked at closely.
 pub(crate) const MAX_FILES: usize = 24;
@@ -72,6 +71,14 @@ impl Statistics for Snapshot {
     fn documents(&self) -> usize {
         self.chunks()
     }
+}
+
+/// What is ranked.
+#[derive(Clone, Copy)]
+pub(crate) struct Index<'a> {
+    pub(crate) snapshot: &'a Snapshot,
+    /// In the numbers of the snapshot; none where history is not read.
+    pub(crate) companions: &'a Companions,
 }
 
 /// A question, with what the index knows of its words.
@@ -167,13 +174,8 @@ impl Query {
 }
 
 /// The `keep` files that fit best, best first; the order does not depend on how the index came about.
-pub(crate) fn rank(
-    snapshot: &Snapshot,
-    question: &Question,
-    query: &Query,
-    lists: Lists,
-    keep: usize,
-) -> Vec<Candidate> {
+pub(crate) fn rank(index: Index<'_>, question: &Question, query: &Query, lists: Lists, keep: usize) -> Vec<Candidate> {
+    let snapshot = index.snapshot;
     let mut terms = Terms::new(snapshot);
     let mut chunks = chunk_scores(&mut terms, question, query, lists);
     let (fused, path_concepts) = fused_scores(&mut terms, query, &chunks, lists);
@@ -184,25 +186,26 @@ pub(crate) fn rank(
         chunks.consider(*chunk);
     }
     let named_paths = if lists.has(Lists::NAMED) { &*question.paths } else { &[] };
-    let named = named_files(snapshot, named_paths, &mut chunks);
+    let named = named::by_path(snapshot, named_paths, &mut chunks);
 
-    let mut scored: Vec<(f32, usize)> = Vec::new();
-    for (number, file) in snapshot.files() {
+    let factor = |file: usize| demotion(snapshot.file(file).place, question, lists);
+    let mut scores = vec![0.0f32; snapshot.file_numbers()];
+    for (number, _) in snapshot.files() {
         let named_path = if named.contains(&number) { NAMED_PATH } else { 0.0 };
         let headline = headline.as_ref().map_or(0.0, |headline| headline[number]);
         let meaning = meaning.get(&number).copied().unwrap_or(0.0);
-        let sum = fused[number] + meaning + HEADLINE_WEIGHT * headline + named_path;
-        if sum > 0.0 || chunks.any(snapshot, number) {
-            scored.push((sum * demotion(file.place, question, lists), number));
-        }
+        scores[number] = (fused[number] + meaning + HEADLINE_WEIGHT * headline + named_path) * factor(number);
     }
-    let path = |number: usize| &snapshot.file(number).facts.path;
-    let order = |a: &(f32, usize), b: &(f32, usize)| b.0.total_cmp(&a.0).then_with(|| path(a.1).cmp(path(b.1)));
-    if scored.len() > keep && keep > 0 {
-        scored.select_nth_unstable_by(keep - 1, order);
+    let best = scores.iter().copied().fold(0.0, f32::max);
+    if lists.has(Lists::MESSAGES) {
+        let shares = messages::shares(index, question);
+        add(&mut scores, &shares, |file| messages::WEIGHT * best * factor(file));
     }
-    scored.truncate(keep);
-    scored.sort_unstable_by(order);
+    if lists.has(Lists::CO_CHANGE) {
+        let leaders = leading(snapshot, &scores, &chunks, co_change::LEADERS);
+        let lifts = co_change::lifts(index, &leaders);
+        add(&mut scores, &lifts, factor);
+    }
     let candidate = |(score, file): (f32, usize)| {
         let chunks = chunks.of(snapshot, file);
         let path_concepts = path_concepts[file];
@@ -215,7 +218,30 @@ pub(crate) fn rank(
             named: named.contains(&file),
         }
     };
-    scored.into_iter().map(candidate).collect()
+    let ranked = leading(snapshot, &scores, &chunks, keep);
+    ranked.into_iter().map(candidate).collect()
+}
+
+/// The `keep` best files that have anything, with their scores, best first.
+fn leading(snapshot: &Snapshot, scores: &[f32], chunks: &Chunks, keep: usize) -> Vec<(f32, usize)> {
+    let files = snapshot.files().map(|(number, _)| number);
+    let found = files.filter(|file| scores[*file] > 0.0 || chunks.any(snapshot, *file));
+    let mut found: Vec<(f32, usize)> = found.map(|file| (scores[file], file)).collect();
+    let path = |number: usize| &snapshot.file(number).facts.path;
+    let order = |a: &(f32, usize), b: &(f32, usize)| b.0.total_cmp(&a.0).then_with(|| path(a.1).cmp(path(b.1)));
+    if found.len() > keep && keep > 0 {
+        found.select_nth_unstable_by(keep - 1, order);
+    }
+    found.truncate(keep);
+    found.sort_unstable_by(order);
+    found
+}
+
+/// Adds what another list gives files, by number, times a factor; `shares` is empty where the list has nothing.
+fn add(scores: &mut [f32], shares: &[f32], factor: impl Fn(usize) -> f32) {
+    for (file, share) in shares.iter().enumerate().filter(|(_, share)| **share > 0.0) {
+        scores[file] += share * factor(file);
+    }
 }
 
 /// What holds each term, looked up once.
@@ -418,43 +444,6 @@ fn path_scores(terms: &mut Terms<'_>, query: &Query) -> (Vec<f32>, Vec<u64>) {
     (scores, concepts)
 }
 
-/// The files that the question spells out; a chunk with a line that it names is lifted above all others.
-fn named_files(snapshot: &Snapshot, named: &[NamedPath], chunks: &mut Chunks) -> Vec<usize> {
-    let best = chunks.scores.iter().copied().fold(1.0, f32::max);
-    let mut files = Vec::new();
-    for named in named {
-        let matches = snapshot
-            .files()
-            .filter(|(_, file)| is_named(file.facts.path.as_str(), &named.path));
-        let matches: Vec<usize> = matches.map(|(number, _)| number).collect();
-        // A name that several files share names none of them.
-        if matches.len() > MAX_NAMESAKES {
-            continue;
-        }
-        for file in &matches {
-            let Some(line) = named.line else { continue };
-            let holds =
-                |doc: &u32| (snapshot.span(DocId(*doc)).first..=snapshot.span(DocId(*doc)).last).contains(&line);
-            if let Some(number) = snapshot.spans_of(*file).find(holds) {
-                chunks.scores[number as usize] += NAMED_LINE * best;
-            }
-        }
-        files.extend(matches);
-    }
-    files
-}
-
-/// Whether a path is meant by what a question has: its end, from a component's start; or a folder of it.
-fn is_named(path: &str, named: &str) -> bool {
-    let path = path.to_lowercase();
-    let end = path
-        .strip_suffix(named)
-        .or_else(|| path.rsplit_once('.').and_then(|(stem, _)| stem.strip_suffix(named)));
-    let ends = end.is_some_and(|before| before.is_empty() || before.ends_with('/'));
-    // An absolute path of the same file, as a stack trace has it.
-    ends || (path.contains('/') && named.strip_suffix(&path).is_some_and(|before| before.ends_with('/')))
-}
-
 /// What part a chunk plays: a test in a source file is a test.
 pub(crate) fn place_of(snapshot: &Snapshot, doc: DocId) -> Place {
     match snapshot.file(snapshot.file_of(doc)).place {
@@ -474,20 +463,5 @@ fn demotion(place: Place, question: &Question, lists: Lists) -> f32 {
         Place::Settings => DEMOTED_SETTINGS,
         Place::Generated => DEMOTED_GENERATED,
         Place::Template => DEMOTED_TEMPLATE,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_path_is_meant_by_its_end() {
-        assert!(is_named("src/inject/ledger.rs", "inject/ledger.rs"));
-        assert!(is_named("src/inject/Ledger.rs", "ledger.rs"));
-        assert!(is_named("src/inject/ledger.rs", "inject/ledger"));
-        assert!(is_named("src/a.py", "home/me/project/src/a.py"));
-        assert!(!is_named("src/inject/ledger.rs", "edger.rs"));
-        assert!(!is_named("src/inject/ledger.rs", "other/ledger.rs"));
     }
 }

@@ -1,0 +1,250 @@
+//! What the client's tools have read of the worktree, by the messages that show it.
+//!
+//! It is looked for where tools that show files were called, and nothing is taken for read but what their results say:
+//! clients cut results down, and files change. So paths are taken generously (every word of a shell command that could
+//! be one), since one too many is held against a text that does not fit it, and costs a saving at most.
+
+mod named;
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::path::Path;
+
+use muninn_repo_tools::RelPath;
+
+use crate::wire::{Members, Prompt, Text, ToolPart, result_text};
+
+use named::{Named, named};
+
+/// The newest results that are looked at, and what they may hold together, in bytes.
+const MOST_RESULTS: usize = 128;
+const MOST_BYTES: usize = 512 * 1024;
+
+/// What tools returned of files below `root`, the newest first, each with the files that it may be of. `claimed` are the directories in which the client says
+/// that it works; other relative paths count from the root.
+#[must_use]
+pub fn reads(prompt: &Prompt<'_>, root: &Path, claimed: &[String]) -> Vec<(Vec<RelPath>, String)> {
+    let parts = || prompt.messages.iter().flat_map(|message| &message.tools);
+    let calls: HashMap<&str, (Text<'_>, &str)> = parts()
+        .filter_map(|part| match part {
+            ToolPart::Call { id, name, arguments } => Some((id.literal(), (*name, *arguments))),
+            ToolPart::Result { .. } => None,
+        })
+        .collect();
+    let mut left = MOST_BYTES;
+    let mut reads = Vec::new();
+    let results = prompt
+        .messages
+        .iter()
+        .rev()
+        .flat_map(|message| message.tools.iter().rev());
+    let read = results.filter_map(|part| match part {
+        ToolPart::Result { id, content } => {
+            let (name, arguments) = calls.get(id.literal())?;
+            let named = named(*name, arguments);
+            let places = Places { root, claimed };
+            let paths: Vec<RelPath> = named.iter().flat_map(|named| places.resolve(named)).collect();
+            (!paths.is_empty()).then_some((paths, *content))
+        }
+        ToolPart::Call { .. } => None,
+    });
+    for (paths, content) in read.take(MOST_RESULTS) {
+        let Some(rest) = left.checked_sub(content.len()) else {
+            continue;
+        };
+        left = rest;
+        reads.extend(result_text(content).map(|text| (paths, unwrapped(text))));
+    }
+    reads
+}
+
+/// Codex has sent what a shell printed as JSON, in which the lines are one.
+fn unwrapped(text: String) -> String {
+    let inner = Members::of(&text).and_then(|members| members.said("output").map(Cow::into_owned));
+    inner.unwrap_or(text)
+}
+
+/// Where relative paths may count from.
+struct Places<'a> {
+    root: &'a Path,
+    claimed: &'a [String],
+}
+
+impl Places<'_> {
+    /// The files of the worktree that a named path may be: none for one outside, several where it is not said what it
+    /// counts from.
+    fn resolve(&self, named: &Named) -> Vec<RelPath> {
+        let path = Path::new(&named.path);
+        let claimed = self.claimed.iter().map(Path::new);
+        let mut froms = vec![self.root.to_owned()];
+        froms.extend(claimed.map(Path::to_owned));
+        if let Some(directory) = &named.directory {
+            froms = froms.iter().map(|from| from.join(directory)).collect();
+        }
+        let mut resolved: Vec<RelPath> = Vec::new();
+        for from in froms {
+            let relative = self.below(&plain(&from.join(path)));
+            resolved.extend(relative.filter(|path| !resolved.contains(path)));
+        }
+        resolved
+    }
+
+    /// A path relative to the worktree. A client may know it by another name than its real one, as the first directory
+    /// that it claims; then the claim stands for the root.
+    fn below(&self, path: &Path) -> Option<RelPath> {
+        let below_root = path.strip_prefix(self.root).ok();
+        let below_claim = || {
+            self.claimed
+                .iter()
+                .filter(|claim| !Path::new(claim).starts_with(self.root))
+                .find_map(|claim| path.strip_prefix(claim).ok())
+        };
+        RelPath::from_relative(below_root.or_else(below_claim)?)
+    }
+}
+
+/// A path without `.` and `..`, by its words alone.
+fn plain(path: &Path) -> std::path::PathBuf {
+    use std::path::Component;
+    let mut plain = std::path::PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::WireFormat;
+
+    fn read(format: WireFormat, body: &str) -> Vec<(String, String)> {
+        let prompt = Prompt::parse(format, body.as_bytes()).unwrap();
+        let mut found: Vec<_> = reads(&prompt, Path::new("/w"), &["/w/sub".to_owned()])
+            .into_iter()
+            .flat_map(|(paths, text)| paths.into_iter().map(move |path| (path.to_string(), text.clone())))
+            .collect();
+        found.sort();
+        found
+    }
+
+    fn pair(path: &str, text: &str) -> (String, String) {
+        (path.to_owned(), text.to_owned())
+    }
+
+    /// The arguments' paths, for a tool of this name.
+    fn paths(tool: &str, arguments: &str) -> Vec<String> {
+        let body = format!(
+            r#"{{"messages":[{{"role":"assistant","content":[{{"type":"tool_use","id":"t","name":"{tool}","input":{arguments}}}]}},{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t","content":"x"}}]}}]}}"#
+        );
+        let read = read(WireFormat::Messages, &body);
+        read.into_iter().map(|(path, _)| path).collect()
+    }
+
+    #[test]
+    fn results_are_found_in_each_format() {
+        let messages = r#"{"messages":[{"role":"user","content":"q"},
+            {"role":"assistant","content":[{"type":"text","text":"ok"},
+                {"type":"tool_use","id":"t1","name":"Read","input":{"file_path":"/w/src/a.rs","offset":5,"limit":2}},
+                {"type":"tool_use","id":"t2","name":"Grep","input":{"path":"/w/src/b.rs"}}]},
+            {"role":"user","content":[
+                {"type":"tool_result","tool_use_id":"t1","content":[{"type":"text","text":"     5\u2192x\n"},{"type":"image"}]},
+                {"type":"tool_result","tool_use_id":"t2","content":"b"},
+                {"type":"tool_result","tool_use_id":"t3","content":"a result of no call"}]}]}"#;
+        assert_eq!(
+            read(WireFormat::Messages, messages),
+            [pair("src/a.rs", "     5\u{2192}x\n")]
+        );
+        let chat = r#"{"messages":[
+            {"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"read","arguments":"{\"filePath\":\"/w/src/a.rs\"}"}}]},
+            {"role":"tool","tool_call_id":"c","content":"00001| x"}]}"#;
+        assert_eq!(read(WireFormat::Chat, chat), [pair("src/a.rs", "00001| x")]);
+        let responses = r#"{"input":[
+            {"type":"function_call","call_id":"c1","name":"shell","arguments":"{\"command\":[\"bash\",\"-lc\",\"sed -n '1,9p' a.rs\"],\"workdir\":\"/w/src\"}"},
+            {"type":"function_call_output","call_id":"c1","output":"{\"output\":\"x\\ny\",\"metadata\":{}}"},
+            {"type":"local_shell_call","call_id":"c2","action":{"type":"exec","command":["cat","/w/b.rs"]}},
+            {"type":"function_call_output","call_id":"c2","output":"z"}]}"#;
+        assert_eq!(
+            read(WireFormat::Responses, responses),
+            [pair("b.rs", "z"), pair("src/a.rs", "x\ny")]
+        );
+    }
+
+    #[test]
+    fn files_are_named_in_many_ways() {
+        let nothing: [&str; 0] = [];
+        assert_eq!(paths("Read", r#"{"file_path":"/w/src/../a.rs"}"#), ["a.rs"]);
+        assert_eq!(
+            paths("read_file", r#"{"path":"a.rs"}"#),
+            ["a.rs", "sub/a.rs"],
+            "it is not said from where"
+        );
+        assert_eq!(
+            paths("read_many_files", r#"{"paths":["/w/a.rs","/w/b.rs"]}"#),
+            ["a.rs", "b.rs"]
+        );
+        assert_eq!(paths("read_file", r#"{"files":[{"path":"/w/a.rs"}]}"#), ["a.rs"]);
+        assert_eq!(
+            paths("Bash", r#"{"command":"cd /w/src && cat a.rs | head -5; ls b.rs"}"#),
+            ["src/a.rs"]
+        );
+        assert_eq!(
+            paths("Bash", r#"{"command":"nl -ba \"/w/a.rs\" | sed -n '1,5p'"}"#)
+                .last()
+                .unwrap(),
+            "a.rs"
+        );
+        assert_eq!(paths("Read", r#"{"file_path":"/elsewhere/a.rs"}"#), nothing);
+        assert_eq!(paths("Read", r#"{"file_path":"../../../etc/passwd"}"#), nothing);
+        assert_eq!(paths("Write", r#"{"file_path":"/w/a.rs"}"#), nothing);
+        assert_eq!(paths("Read", r#"[1]"#), nothing);
+        assert_eq!(paths("Bash", r#"{"command":7}"#), nothing);
+    }
+
+    #[test]
+    fn a_root_that_the_client_knows_by_another_name() {
+        let places = Places {
+            root: Path::new("/real/w"),
+            claimed: &["/link".to_owned()],
+        };
+        let named = |path: &str| Named {
+            path: path.to_owned(),
+            directory: None,
+        };
+        let resolved = |path: &str| places.resolve(&named(path));
+        assert_eq!(resolved("/link/a.rs"), [RelPath::new("a.rs").unwrap()]);
+        assert_eq!(resolved("a.rs"), [RelPath::new("a.rs").unwrap()]);
+        assert_eq!(resolved("/other/a.rs"), []);
+    }
+
+    #[test]
+    fn the_newest_results_count_and_the_work_is_bounded() {
+        let one = |n: usize, text: &str| {
+            format!(
+                r#"{{"role":"assistant","content":[{{"type":"tool_use","id":"t{n}","name":"Read","input":{{"file_path":"/w/{n}.rs"}}}}]}},{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t{n}","content":"{text}"}}]}}"#
+            )
+        };
+        let body = |texts: &[String]| {
+            let pairs: Vec<_> = texts.iter().enumerate().map(|(n, text)| one(n, text)).collect();
+            format!(r#"{{"messages":[{}]}}"#, pairs.join(","))
+        };
+        let many = vec!["x".to_owned(); MOST_RESULTS + 3];
+        let found = read(WireFormat::Messages, &body(&many));
+        assert_eq!(found.len(), MOST_RESULTS);
+        assert!(!found.iter().any(|(path, _)| path == "2.rs") && found.iter().any(|(path, _)| path == "3.rs"));
+        let large = vec![
+            "small".to_owned(),
+            "x".repeat(MOST_BYTES / 2),
+            "x".repeat(MOST_BYTES / 2 + 1),
+        ];
+        let found = read(WireFormat::Messages, &body(&large));
+        let paths: Vec<_> = found.iter().map(|(path, _)| path.as_str()).collect();
+        assert_eq!(paths, ["0.rs", "2.rs"]);
+    }
+}

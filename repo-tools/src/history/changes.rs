@@ -1,0 +1,336 @@
+//! Which files each commit changed, cheaply: names only, for thousands of commits.
+//!
+//! What changes together belongs together, and only history knows it of files that share no word. So this answers for
+//! many commits in a second: two trees are compared without opening a file, and equal subtrees are not entered.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use gix::bstr::BStr;
+use gix::diff::tree::recorder::Change;
+use gix::diff::tree::{Recorder, Visit, visit};
+use gix::objs::TreeRefIter;
+
+use super::compare::shown;
+use super::{HistoryError, commit, open};
+use crate::cut::{Cut, Cuts, shorten};
+use crate::path::RelPath;
+use crate::walk::SkipCounts;
+use crate::worktree::Worktree;
+
+/// Messages are given up to here, in bytes.
+const MAX_MESSAGE: usize = 4_000;
+
+/// The id of a commit, as 20 bytes of SHA-1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CommitId([u8; 20]);
+
+impl CommitId {
+    /// From the 20 raw bytes of an id, for instance out of a cache.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        bytes.try_into().ok().map(Self)
+    }
+
+    /// The 20 raw bytes.
+    pub fn as_bytes(&self) -> &[u8; 20] {
+        &self.0
+    }
+
+    fn object(self) -> gix::ObjectId {
+        gix::ObjectId::from(self.0)
+    }
+}
+
+/// The commits before HEAD, merges left out.
+#[derive(Debug, Default)]
+pub struct Recent {
+    /// The newest first.
+    pub commits: Vec<CommitId>,
+    /// [`Cut::Matches`]: there are more. [`Cut::Time`]: there may be more. [`Cut::Shallow`]: the clone has no more.
+    pub cuts: Cuts,
+}
+
+/// What a commit did, beside its first parent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Changed {
+    /// Its message, cut at 4,000 bytes.
+    pub message: String,
+    /// Files that it added, modified or removed, in order, each once. A file that only moved counts as its new self.
+    /// Secret-like files, submodules and paths that are not UTF-8 are left out.
+    pub paths: Vec<RelPath>,
+    /// Files that it moved without changing them: from where, to where.
+    pub moved: Vec<(RelPath, RelPath)>,
+    /// It changed more than was asked for: nothing is listed.
+    pub too_many: bool,
+}
+
+/// A repository that is asked about many commits.
+pub struct Changes {
+    repository: gix::Repository,
+    state: gix::diff::tree::State,
+}
+
+impl Changes {
+    /// Opens the repository of a worktree.
+    ///
+    /// # Errors
+    /// [`HistoryError::Git`] if it cannot be opened.
+    pub fn open(worktree: &Worktree) -> Result<Self, HistoryError> {
+        let mut repository = open(worktree)?;
+        // The trees of neighbours in history are nearly the same, and stored as differences from each other.
+        repository.object_cache_size(Some(16 << 20));
+        Ok(Self {
+            repository,
+            state: gix::diff::tree::State::default(),
+        })
+    }
+
+    /// The commit that HEAD stands on; `None` before the first one.
+    ///
+    /// # Errors
+    /// [`HistoryError`] if HEAD cannot be read.
+    pub fn head(&self) -> Result<Option<CommitId>, HistoryError> {
+        let head = commit(&self.repository, None)?;
+        Ok(head.and_then(|commit| CommitId::from_bytes(commit.id.as_slice())))
+    }
+
+    /// The last `max` commits before HEAD that are no merges, by time, until the deadline.
+    ///
+    /// # Errors
+    /// [`HistoryError`] if HEAD cannot be read. A commit that is missing ends the list, and is a cut.
+    pub fn recent(&self, max: usize, deadline: Instant) -> Result<Recent, HistoryError> {
+        let mut recent = Recent::default();
+        let Some(start) = commit(&self.repository, None)? else {
+            return Ok(recent);
+        };
+        let order =
+            gix::revision::walk::Sorting::ByCommitTime(gix::traverse::commit::simple::CommitTimeOrder::default());
+        let walk = self.repository.rev_walk([start.id]).sorting(order).all();
+        for info in walk.map_err(HistoryError::git)? {
+            let Ok(info) = info else {
+                recent.cuts.add(Cut::Shallow);
+                break;
+            };
+            if recent.commits.len() >= max {
+                recent.cuts.add(Cut::Matches);
+                return Ok(recent);
+            }
+            if info.parent_ids.len() < 2 {
+                recent.commits.extend(CommitId::from_bytes(info.id.as_slice()));
+            }
+            if Instant::now() >= deadline {
+                recent.cuts.add(Cut::Time);
+                return Ok(recent);
+            }
+        }
+        if self.repository.is_shallow().unwrap_or(false) {
+            recent.cuts.add(Cut::Shallow);
+        }
+        Ok(recent)
+    }
+
+    /// What a commit changed, if that is at most `max` files; `None` where the commit or its parent is missing, as at the
+    /// end of a shallow clone: compared with nothing, it would seem to have made all there is.
+    pub fn of(&mut self, id: CommitId, max: usize) -> Option<Changed> {
+        let commit = self.repository.find_commit(id.object()).ok()?;
+        let after = commit.tree().ok()?;
+        let before = match commit.parent_ids().next() {
+            Some(parent) => Some(self.repository.find_commit(parent.detach()).ok()?.tree().ok()?),
+            None => None,
+        };
+        let old = before.as_ref().map_or(&[] as &[u8], |tree| tree.data.as_slice());
+        let mut bounded = Bounded {
+            recorder: Recorder::default(),
+            left: max,
+        };
+        let (old, new) = (
+            TreeRefIter::from_bytes(old, self.repository.object_hash()),
+            TreeRefIter::from_bytes(&after.data, self.repository.object_hash()),
+        );
+        let compared = gix::diff::tree(old, new, &mut self.state, &self.repository.objects, &mut bounded);
+        let message = commit.message_raw_sloppy().to_string();
+        let mut changed = Changed {
+            message: shorten(message.trim(), MAX_MESSAGE).0.to_owned(),
+            ..Changed::default()
+        };
+        match compared {
+            Ok(()) => changed.list(bounded.recorder.records),
+            Err(gix::diff::tree::Error::Cancelled) => changed.too_many = true,
+            Err(gix::diff::tree::Error::Failure(_)) => return None,
+        }
+        Some(changed)
+    }
+}
+
+impl Changed {
+    fn list(&mut self, records: Vec<Change>) {
+        let mut removed: HashMap<gix::ObjectId, Vec<RelPath>> = HashMap::new();
+        let mut added = Vec::new();
+        let mut skipped = SkipCounts::default();
+        for record in records {
+            match record {
+                Change::Modification { path, entry_mode, .. } if entry_mode.is_blob() => {
+                    self.paths.extend(shown(path.as_ref(), &mut skipped));
+                }
+                Change::Addition {
+                    path, entry_mode, oid, ..
+                } if entry_mode.is_blob() => added.extend(shown(path.as_ref(), &mut skipped).map(|path| (path, oid))),
+                Change::Deletion {
+                    path, entry_mode, oid, ..
+                } if entry_mode.is_blob() => {
+                    removed
+                        .entry(oid)
+                        .or_default()
+                        .extend(shown(path.as_ref(), &mut skipped));
+                }
+                _ => {}
+            }
+        }
+        for (path, oid) in added {
+            if let Some(from) = removed.get_mut(&oid).and_then(Vec::pop) {
+                self.moved.push((from, path.clone()));
+            }
+            self.paths.push(path);
+        }
+        self.moved.sort();
+        self.paths.extend(removed.into_values().flatten());
+        self.paths.sort();
+        self.paths.dedup();
+    }
+}
+
+/// Records until there is too much.
+struct Bounded {
+    recorder: Recorder,
+    left: usize,
+}
+
+impl Visit for Bounded {
+    fn pop_front_tracked_path_and_set_current(&mut self) {
+        self.recorder.pop_front_tracked_path_and_set_current();
+    }
+
+    fn push_back_tracked_path_component(&mut self, component: &BStr) {
+        self.recorder.push_back_tracked_path_component(component);
+    }
+
+    fn push_path_component(&mut self, component: &BStr) {
+        self.recorder.push_path_component(component);
+    }
+
+    fn pop_path_component(&mut self) {
+        self.recorder.pop_path_component();
+    }
+
+    fn visit(&mut self, change: visit::Change) -> visit::Action {
+        // A folder that came or went is reported beside the files in it.
+        if change.entry_mode().is_tree() {
+            return ControlFlow::Continue(());
+        }
+        match self.left.checked_sub(1) {
+            Some(left) => self.left = left,
+            None => return ControlFlow::Break(()),
+        }
+        self.recorder.visit(change)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::fixture::Fixture;
+
+    fn soon() -> Instant {
+        Instant::now() + Duration::from_secs(600)
+    }
+
+    /// What the commits before HEAD changed, the newest first; `None` for those that cannot be compared.
+    fn all(worktree: &Worktree, max: usize) -> (Vec<Option<Changed>>, Cuts) {
+        let mut changes = Changes::open(worktree).unwrap();
+        let recent = changes.recent(100, soon()).unwrap();
+        let changed = recent.commits.iter().map(|id| changes.of(*id, max)).collect();
+        (changed, recent.cuts)
+    }
+
+    fn paths(changed: &Changed) -> Vec<&str> {
+        changed.paths.iter().map(RelPath::as_str).collect()
+    }
+
+    /// Three commits, a merge among them.
+    fn repository() -> Fixture {
+        let repo = Fixture::with(&[
+            ("a/x.rs", "x\n"),
+            ("a/y.rs", "y\n"),
+            ("b.rs", "b\n"),
+            (".env", "KEY=1\n"),
+        ]);
+        assert_eq!(Changes::open(&repo.worktree()).unwrap().head().unwrap(), None);
+        assert!(all(&repo.worktree(), 10).0.is_empty());
+        repo.commit();
+        repo.git(&["checkout", "-q", "-b", "side"]);
+        repo.write("b.rs", b"b2\n");
+        repo.git(&["rm", "-q", "a/y.rs"]);
+        repo.commit();
+        repo.git(&["checkout", "-q", "main"]);
+        repo.git(&["mv", "a", "moved"]);
+        repo.git(&["mv", "moved/y.rs", "y.rs"]);
+        repo.git(&["commit", "-q", "-m", "move it\n\nfar"]);
+        repo.git(&["merge", "-q", "-s", "ours", "-m", "merged", "side"]);
+        repo
+    }
+
+    #[test]
+    fn commits_tell_what_they_changed() {
+        let repo = repository();
+        let (changed, cuts) = all(&repo.worktree(), 10);
+        assert!(cuts.is_empty());
+        assert_eq!(changed.len(), 3, "a merge is none of them");
+        let changed: Vec<Changed> = changed.into_iter().flatten().collect();
+        let moves = changed
+            .iter()
+            .find(|changed| changed.message == "move it\n\nfar")
+            .unwrap();
+        assert_eq!(paths(moves), ["moved/x.rs", "y.rs"]);
+        let moved: Vec<_> = moves
+            .moved
+            .iter()
+            .map(|(from, to)| (from.as_str(), to.as_str()))
+            .collect();
+        assert_eq!(moved, [("a/x.rs", "moved/x.rs"), ("a/y.rs", "y.rs")]);
+        assert!(changed.iter().any(|changed| paths(changed) == ["a/y.rs", "b.rs"]));
+        let first = changed.iter().find(|changed| changed.paths.len() == 3).unwrap();
+        assert_eq!(paths(first), ["a/x.rs", "a/y.rs", "b.rs"], "a secret is not told");
+    }
+
+    #[test]
+    fn bounds_are_kept_and_told() {
+        let repo = repository();
+        let (changed, _) = all(&repo.worktree(), 3);
+        let cut: Vec<bool> = changed.iter().flatten().map(|changed| changed.too_many).collect();
+        assert_eq!(cut.iter().filter(|cut| **cut).count(), 2, "four files, and two moves");
+        assert!(
+            changed
+                .iter()
+                .flatten()
+                .all(|one| one.paths.len() <= 2 && (!one.too_many || one.paths.is_empty()))
+        );
+        let changes = Changes::open(&repo.worktree()).unwrap();
+        let two = changes.recent(2, soon()).unwrap();
+        assert_eq!((two.commits.len(), two.cuts.has(Cut::Matches)), (2, true));
+        assert!(changes.recent(9, Instant::now()).unwrap().cuts.has(Cut::Time));
+    }
+
+    #[test]
+    fn the_end_of_a_shallow_clone_is_not_compared() {
+        let origin = repository();
+        let url = format!("file://{}", origin.root().display());
+        let repo = Fixture::with(&[]);
+        repo.git(&["clone", "-q", "--depth=1", "-b", "side", &url, "shallow"]);
+        let (changed, cuts) = all(&Worktree::discover(&repo.path("shallow")).unwrap(), 10);
+        assert_eq!(changed, [None]);
+        assert!(cuts.has(Cut::Shallow));
+    }
+}
