@@ -64,7 +64,7 @@ pub struct Engine {
     vectors: Option<Vectors>,
     /// Empty until [`Engine::watch`]; `None` in it where the system tells of nothing.
     watcher: OnceLock<Option<Arc<Watcher>>>,
-    /// What the last look at all of the worktree took.
+    /// What the last walk over all of the worktree took, without reading what had changed.
     walk_micros: AtomicU64,
     state: RwLock<State>,
     /// Settings are read again while the engine runs; the rest of them holds for its life.
@@ -143,6 +143,8 @@ impl Engine {
             Some(memories) if memories.is_current(&self.worktree) => memories,
             _ => Arc::new(Memories::load(&self.worktree)),
         };
+        let walk = u64::try_from(refreshed.walk.as_micros()).unwrap_or(u64::MAX);
+        self.walk_micros.store(walk, Ordering::Relaxed);
         let mut notes = refreshed.notes;
         notes.extend(memories.notes().iter().cloned());
         self.publish(refreshed.snapshot);
@@ -152,8 +154,6 @@ impl Engine {
             Arc::clone(state.snapshot.get_or_insert_default())
         });
         let took = started.elapsed();
-        self.walk_micros
-            .store(u64::try_from(took.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
         Ok(IndexReport {
             files: snapshot.len(),
             chunks: snapshot.chunks(),
@@ -180,7 +180,9 @@ impl Engine {
         });
     }
 
-    fn last_walk(&self) -> Duration {
+    /// How long it took last to find out what had changed, without reading that: what a look at a worktree costs in which
+    /// nothing does.
+    pub fn last_walk(&self) -> Duration {
         Duration::from_micros(self.walk_micros.load(Ordering::Relaxed))
     }
 

@@ -64,7 +64,11 @@ pub fn block(items: &[Item]) -> String {
 pub fn markdown(items: &[Item]) -> String {
     let mut text = String::new();
     for item in items {
-        let _ = writeln!(text, "### `{}`", item.source.replace('`', "'"));
+        let _ = writeln!(
+            text,
+            "### `{}`",
+            item.source.replace('`', "'").replace(['\n', '\r'], " ")
+        );
         let mut facts: Vec<String> = Vec::new();
         facts.extend(item.date.iter().cloned());
         facts.extend(item.confidence.map(|confidence| format!("confidence {confidence:.2}")));

@@ -1,27 +1,32 @@
 //! The derived cache: what was computed from a blob, kept so that it need not be computed again.
 //!
 //! SQLite in one file, keyed by the blob's id, so that branches and linked worktrees share what they have in common. It
-//! is disposable in the strict sense: a cache that is damaged, or of another version, is removed and begun anew, and a
-//! caller who gets an error goes on without one.
+//! is disposable in the strict sense: a cache that is damaged, or of another version, is emptied and begun anew, and a
+//! caller who gets an error goes on without one. SQLite notices damage to its own structure only, so each value carries
+//! a checksum, and one that does not fit is as good as not there.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use muninn_repo_tools::BlobId;
 use muninn_repo_tools::history::CommitId;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// Raised whenever a table or the meaning of a value changes; an older file is thrown away.
-const SCHEMA_VERSION: i64 = 3;
+const SCHEMA_VERSION: i64 = 4;
 const FILE: &str = "index.db";
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+const BUSY_PAUSE: Duration = Duration::from_millis(10);
 /// Blobs that no worktree has any more are kept for a return to their branch, up to so many.
 const MAX_ORPHANS: i64 = 20_000;
 /// So many values of commits are kept; more come from branches that were left long ago.
 const MAX_COMMITS: i64 = 50_000;
+/// Bytes of a checksum. It guards against chance, not against malice.
+const CHECKSUM: usize = 8;
 
 const SCHEMA: &str = "
     CREATE TABLE blobs (id BLOB NOT NULL, form TEXT NOT NULL, value BLOB NOT NULL, PRIMARY KEY (id, form)) WITHOUT ROWID;
@@ -32,6 +37,7 @@ const SCHEMA: &str = "
 
 /// An open cache. One connection: writers of other processes are waited for, readers never.
 pub struct Cache {
+    path: PathBuf,
     connection: Connection,
     rebuilt: bool,
 }
@@ -63,11 +69,16 @@ impl Cache {
     /// # Errors
     /// If the directory cannot be made or written, or another process holds the file for longer than five seconds.
     pub fn open(dir: &Path) -> Result<Self, CacheError> {
-        let Disposable { connection, rebuilt } = Disposable::open(&dir.join(FILE), SCHEMA, SCHEMA_VERSION)?;
-        Ok(Self { connection, rebuilt })
+        let path = dir.join(FILE);
+        let Disposable { connection, rebuilt } = Disposable::open(&path, SCHEMA, SCHEMA_VERSION)?;
+        Ok(Self {
+            path,
+            connection,
+            rebuilt,
+        })
     }
 
-    /// Whether opening found a damaged cache, or one of another version, and began a new one.
+    /// Whether opening or writing found a damaged cache, or opening one of another version, and began a new one.
     pub fn was_rebuilt(&self) -> bool {
         self.rebuilt
     }
@@ -85,7 +96,7 @@ impl Cache {
             .optional()
             .ok()
             .flatten()?;
-        postcard::from_bytes(&bytes).ok()
+        decoded(&bytes)
     }
 
     /// The blobs that any worktree has. Empty on any trouble.
@@ -116,22 +127,24 @@ impl Cache {
     }
 
     /// Notes which blobs a worktree has now, in place of those noted before, and forgets what no worktree has had for
-    /// long. A worktree that is no longer there has none.
+    /// long. A worktree that is no longer there has none; returns the roots of those that were noted until now.
     ///
     /// # Errors
     /// If the file cannot be written; the cache is then as it was.
-    pub fn in_use(&mut self, root: &Path, blobs: impl Iterator<Item = BlobId>) -> Result<(), CacheError> {
+    pub fn in_use(&mut self, root: &Path, blobs: &[BlobId]) -> Result<Vec<PathBuf>, CacheError> {
         self.within_transaction(|transaction| {
             let roots: Vec<String> = transaction
                 .prepare("SELECT DISTINCT root FROM uses")?
                 .query_map([], |row| row.get(0))?
                 .collect::<rusqlite::Result<_>>()?;
             let root = root.to_string_lossy();
-            for gone in roots
-                .iter()
-                .filter(|known| **known == root || !Path::new(known).exists())
-            {
-                transaction.execute("DELETE FROM uses WHERE root = ?1", [gone])?;
+            let gone: Vec<PathBuf> = roots
+                .into_iter()
+                .map(PathBuf::from)
+                .filter(|root| !root.exists())
+                .collect();
+            for left in gone.iter().map(|gone| gone.to_string_lossy()).chain([root.clone()]) {
+                transaction.execute("DELETE FROM uses WHERE root = ?1", [left])?;
             }
             let mut insert = transaction.prepare_cached("INSERT OR IGNORE INTO uses (root, blob) VALUES (?1, ?2)")?;
             for blob in blobs {
@@ -142,23 +155,29 @@ impl Cache {
             if orphans > MAX_ORPHANS {
                 transaction.execute(&format!("DELETE {orphaned}"), [])?;
             }
-            Ok(())
+            Ok(gone)
         })
     }
 
-    fn within_transaction(
+    /// Damage that shows only now costs what was in the cache, and not this write.
+    fn within_transaction<T>(
         &mut self,
-        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<()>,
-    ) -> Result<(), CacheError> {
-        let path = self.connection.path().map(PathBuf::from).unwrap_or_default();
-        let write = || {
-            let transaction = self
-                .connection
-                .transaction_with_behavior(TransactionBehavior::Immediate)?;
-            work(&transaction)?;
-            transaction.commit()
+        work: impl Fn(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, CacheError> {
+        let failed = |source| CacheError::Database {
+            path: self.path.clone(),
+            source,
         };
-        write().map_err(|source| CacheError::Database { path, source })
+        match transact(&mut self.connection, &work) {
+            Err(error) if is_damage(&error) => {
+                // Closed first: what it does on closing must not hit the new one.
+                self.connection = Connection::open_in_memory().map_err(failed)?;
+                self.connection = Disposable::reset(&self.path, SCHEMA, SCHEMA_VERSION)?.connection;
+                self.rebuilt = true;
+                transact(&mut self.connection, &work).map_err(failed)
+            }
+            done => done.map_err(failed),
+        }
     }
 
     /// What was stored for commits in this form, in their order; `None` as in [`Self::get`].
@@ -169,7 +188,7 @@ impl Cache {
         };
         let mut get = |id: &CommitId| -> Option<T> {
             let found = query.query_row(params![id.as_bytes(), form], |row| {
-                Ok(postcard::from_bytes(row.get_ref(0)?.as_blob().unwrap_or_default()).ok())
+                Ok(decoded(row.get_ref(0)?.as_blob().unwrap_or_default()))
             });
             found.optional().ok().flatten().flatten()
         };
@@ -185,6 +204,7 @@ impl Cache {
         form: &str,
         commits: impl Iterator<Item = (CommitId, &'a T)>,
     ) -> Result<(), CacheError> {
+        let commits: Vec<_> = commits.map(|(id, value)| (id, encoded(value))).collect();
         self.within_transaction(|transaction| {
             let kept: i64 = transaction.query_row("SELECT count(*) FROM commits", [], |row| row.get(0))?;
             if kept > MAX_COMMITS {
@@ -192,17 +212,54 @@ impl Cache {
             }
             let insert = "INSERT OR REPLACE INTO commits (id, form, value) VALUES (?1, ?2, ?3)";
             let mut insert = transaction.prepare_cached(insert)?;
-            for (id, value) in commits {
-                insert.execute(params![id.as_bytes(), form, encoded(value)])?;
+            for (id, value) in &commits {
+                insert.execute(params![id.as_bytes(), form, value])?;
             }
             Ok(())
         })
     }
 }
 
+impl CacheError {
+    /// Whether another process was at it for too long, so that it may well go better the next time.
+    pub(crate) fn is_busy(&self) -> bool {
+        use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked};
+        let Self::Database { source, .. } = self else {
+            return false;
+        };
+        matches!(source.sqlite_error_code(), Some(DatabaseBusy | DatabaseLocked))
+    }
+}
+
+fn transact<T>(
+    connection: &mut Connection,
+    work: impl Fn(&Transaction<'_>) -> rusqlite::Result<T>,
+) -> rusqlite::Result<T> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let result = work(&transaction)?;
+    transaction.commit()?;
+    Ok(result)
+}
+
 /// A value as [`Cache::store`] takes it. Empty, which no value is read back from, for one that cannot be encoded.
 pub fn encoded<T: Serialize>(value: &T) -> Vec<u8> {
-    postcard::to_allocvec(value).unwrap_or_default()
+    let Ok(mut bytes) = postcard::to_extend(value, vec![0; CHECKSUM]) else {
+        return Vec::new();
+    };
+    let sum = checksum(&bytes[CHECKSUM..]);
+    bytes[..CHECKSUM].copy_from_slice(&sum);
+    bytes
+}
+
+fn decoded<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
+    let (sum, value) = bytes.split_at_checked(CHECKSUM)?;
+    (sum == checksum(value)).then(|| postcard::from_bytes(value).ok())?
+}
+
+fn checksum(value: &[u8]) -> [u8; CHECKSUM] {
+    let mut sum = [0; CHECKSUM];
+    sum.copy_from_slice(&blake3::hash(value).as_bytes()[..CHECKSUM]);
+    sum
 }
 
 /// Nanoseconds since 1970, as the cache keeps times.
@@ -214,7 +271,7 @@ pub fn nanos(time: SystemTime) -> i64 {
     }
 }
 
-/// A database that may be thrown away: one that is damaged, or of another version, is removed and begun anew.
+/// A database that may be thrown away: one that is damaged, or of another version, is emptied and begun anew.
 pub(crate) struct Disposable {
     pub(crate) connection: Connection,
     /// Whether there was one that had to go.
@@ -230,61 +287,99 @@ impl Disposable {
             source,
         })?;
         match connect(path, schema, version) {
-            Ok(Some(connection)) => Ok(Self {
-                connection,
-                rebuilt: false,
-            }),
-            Ok(None) => Self::rebuild(path, schema, version),
-            Err(error) if is_damage(&error) => Self::rebuild(path, schema, version),
-            Err(source) => Err(CacheError::Database {
+            Err(error) if is_damage(&error) => Self::reset(path, schema, version),
+            opened => opened.map_err(|source| CacheError::Database {
                 path: path.to_owned(),
                 source,
             }),
         }
     }
 
-    /// Removes the file and what SQLite keeps beside it. A process that still has the old one open keeps working on
-    /// what it holds, and its writes are lost with it: they were only ever a saving of time.
-    pub(crate) fn rebuild(path: &Path, schema: &str, version: i64) -> Result<Self, CacheError> {
-        for suffix in ["", "-wal", "-shm", "-journal"] {
-            let mut name = path.as_os_str().to_owned();
-            name.push(suffix);
-            let _ = std::fs::remove_file(PathBuf::from(name));
-        }
-        let error = |source| CacheError::Database {
+    /// Empties a damaged file where it is, under SQLite's own locks: another process that has it open goes on with the
+    /// empty one, whereas one whose file was removed would on closing remove the new one's log. What is not even
+    /// recognised as a database is removed.
+    pub(crate) fn reset(path: &Path, schema: &str, version: i64) -> Result<Self, CacheError> {
+        let failed = |source| CacheError::Database {
             path: path.to_owned(),
             source,
         };
-        match connect(path, schema, version).map_err(error)? {
-            Some(connection) => Ok(Self {
-                connection,
-                rebuilt: true,
-            }),
-            None => Err(error(rusqlite::Error::InvalidQuery)),
+        match empty(path) {
+            Err(error) if is_damage(&error) => {
+                for suffix in ["", "-wal", "-shm", "-journal"] {
+                    let mut name = path.as_os_str().to_owned();
+                    name.push(suffix);
+                    let _ = std::fs::remove_file(PathBuf::from(name));
+                }
+            }
+            emptied => emptied.map_err(failed)?,
         }
+        let opened = connect(path, schema, version).map_err(failed)?;
+        Ok(Self {
+            rebuilt: true,
+            ..opened
+        })
     }
 }
 
-/// Opens the file and makes the tables if it is new; `None` if it is of another version.
-fn connect(path: &Path, schema: &str, schema_version: i64) -> rusqlite::Result<Option<Connection>> {
+/// As <https://sqlite.org/c3ref/c_dbconfig_defensive.html> has it for `SQLITE_DBCONFIG_RESET_DATABASE`.
+fn empty(path: &Path) -> rusqlite::Result<()> {
+    let connection = Connection::open(path)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_RESET_DATABASE, true)?;
+    connection.execute_batch("VACUUM")
+}
+
+/// Opens the file and makes the tables if it is new or of another version.
+fn connect(path: &Path, schema: &str, schema_version: i64) -> rusqlite::Result<Disposable> {
     let mut connection = Connection::open(path)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
-    connection.pragma_update(None, "journal_mode", "WAL")?;
+    write_ahead(&connection)?;
     // A cache may lose its last seconds in a power cut; it may not cost a disk flush a write.
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let version: i64 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     let tables: i64 = transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-    match version {
-        0 if tables == 0 => {
-            transaction.execute_batch(schema)?;
-            transaction.pragma_update(None, "user_version", schema_version)?;
-            transaction.commit()?;
-        }
-        version if version == schema_version => transaction.commit()?,
-        _ => return Ok(None),
+    let rebuilt = version != schema_version && (version, tables) != (0, 0);
+    if rebuilt {
+        // Within the transaction, so that of two processes one does it and the other finds it done.
+        drop_tables(&transaction)?;
     }
-    Ok(Some(connection))
+    if version != schema_version {
+        transaction.execute_batch(schema)?;
+        transaction.pragma_update(None, "user_version", schema_version)?;
+    }
+    transaction.commit()?;
+    Ok(Disposable { connection, rebuilt })
+}
+
+/// Two processes that make the same file at once are in each other's way here, and this is the one step at which SQLite
+/// says so at once instead of waiting.
+fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
+    let deadline = Instant::now() + BUSY_TIMEOUT;
+    loop {
+        match connection.pragma_update(None, "journal_mode", "WAL") {
+            Err(error) if is_busy(&error) && Instant::now() < deadline => std::thread::sleep(BUSY_PAUSE),
+            done => return done,
+        }
+    }
+}
+
+/// Virtual tables first: the tables in which they keep what they hold go with them.
+fn drop_tables(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+    let names = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!'
+                 ORDER BY sql LIKE 'CREATE VIRTUAL%' DESC";
+    let names: Vec<String> = transaction
+        .prepare(names)?
+        .query_map([], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    names.iter().try_for_each(|name| {
+        transaction.execute_batch(&format!("DROP TABLE IF EXISTS \"{}\"", name.replace('"', "\"\"")))
+    })
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked};
+    matches!(error.sqlite_error_code(), Some(DatabaseBusy | DatabaseLocked))
 }
 
 /// Whether an error says that the file is no good, rather than busy or out of reach.
@@ -359,6 +454,78 @@ mod tests {
         assert_eq!(get(&cache, "x"), None);
     }
 
+    /// Overwrites all pages but those that say what the tables are.
+    fn damage_pages(path: &Path) {
+        let mut bytes = std::fs::read(path).unwrap();
+        assert!(bytes.len() > 10 * 4096, "there is something to damage");
+        bytes[5 * 4096..].fill(0xde);
+        std::fs::write(path, bytes).unwrap();
+    }
+
+    fn store_many(cache: &mut Cache) {
+        let values: Vec<_> = (0..400)
+            .map(|n| (FORM, blob(&n.to_string()), encoded(&"x".repeat(500))))
+            .collect();
+        cache.store(&values).unwrap();
+    }
+
+    #[test]
+    fn damage_that_shows_when_writing_is_mended_then() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut cache = Cache::open(dir.path()).unwrap();
+        store_many(&mut cache);
+        drop(cache);
+        damage_pages(&dir.path().join(FILE));
+        let mut cache = Cache::open(dir.path()).unwrap();
+        assert!(!cache.was_rebuilt(), "it does not show yet");
+        store_many(&mut cache);
+        assert!(cache.was_rebuilt());
+        assert!(get(&cache, "7").is_some());
+        drop(cache);
+        let cache = Cache::open(dir.path()).unwrap();
+        assert!(!cache.was_rebuilt() && get(&cache, "7").is_some());
+    }
+
+    #[test]
+    fn who_has_it_open_while_it_is_begun_anew_goes_on_with_the_new_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut other = Cache::open(dir.path()).unwrap();
+        store_many(&mut other);
+        Disposable::reset(&dir.path().join(FILE), SCHEMA, SCHEMA_VERSION).unwrap();
+        assert_eq!(get(&other, "7"), None);
+        store(&mut other, "x", "value");
+        drop(other);
+        assert_eq!(get(&Cache::open(dir.path()).unwrap(), "x").as_deref(), Some("value"));
+    }
+
+    #[test]
+    fn a_value_with_a_flipped_bit_is_not_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut cache = Cache::open(dir.path()).unwrap();
+        let whole = encoded(&"value");
+        for at in 0..whole.len() {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 1;
+            cache.store(&[(FORM, blob("x"), bytes)]).unwrap();
+            assert_eq!(get(&cache, "x"), None, "byte {at}");
+        }
+        cache.store(&[(FORM, blob("x"), whole)]).unwrap();
+        assert_eq!(get(&cache, "x").as_deref(), Some("value"));
+    }
+
+    #[test]
+    fn says_which_worktrees_are_gone() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("worktree");
+        std::fs::create_dir(&root).unwrap();
+        let mut cache = Cache::open(&dir.path().join("cache")).unwrap();
+        assert_eq!(cache.in_use(&root, &[blob("x")]).unwrap(), [] as [PathBuf; 0]);
+        std::fs::remove_dir(&root).unwrap();
+        assert_eq!(cache.in_use(dir.path(), &[blob("y")]).unwrap(), [root]);
+        assert_eq!(cache.blobs(), HashSet::from([blob("y")]));
+        assert_eq!(cache.in_use(dir.path(), &[]).unwrap(), [] as [PathBuf; 0]);
+    }
+
     #[test]
     fn a_directory_that_cannot_be_made_is_an_error() {
         let dir = tempfile::tempdir().unwrap();
@@ -367,6 +534,21 @@ mod tests {
             Cache::open(&dir.path().join("file/cache")),
             Err(CacheError::Directory { .. })
         ));
+    }
+
+    #[test]
+    fn who_comes_while_another_makes_it_waits() {
+        let dir = tempfile::tempdir().unwrap();
+        let maker = Connection::open(dir.path().join(FILE)).unwrap();
+        maker.execute_batch("BEGIN EXCLUSIVE; CREATE TABLE made (it)").unwrap();
+        std::thread::scope(|scope| {
+            let (sender, opened) = std::sync::mpsc::channel();
+            let dir = dir.path();
+            scope.spawn(move || sender.send(Cache::open(dir).is_ok()).unwrap());
+            assert!(opened.recv_timeout(Duration::from_millis(200)).is_err(), "did not wait");
+            maker.execute_batch("ROLLBACK").unwrap();
+            assert!(opened.recv().unwrap());
+        });
     }
 
     #[test]

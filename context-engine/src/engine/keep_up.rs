@@ -126,4 +126,7 @@ fn keep_up(engine: &Weak<Engine>, watcher: &Watcher) {
         let filled = engine.embed(&|| true);
         filled.notes.iter().for_each(|note| tracing::warn!("{note}"));
     }
+    if let Some(error) = watcher.failure() {
+        tracing::warn!(%error, "the worktree is looked through before each question instead of being watched");
+    }
 }

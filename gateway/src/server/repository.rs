@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 
 use crate::config::{Config, ConfigError, ContextConfig, MemoryWrite, paths, repository as repository_config};
 
-/// An index is not looked at again sooner than this after the last time, and never for more than a twentieth of the time.
+/// An index is not looked at again sooner than this after the last time, and nothing is walked for more than a twentieth
+/// of the time. What has to be read does not count: a first indexing of a minute must not hide edits for twenty.
 const RECHECK: Duration = Duration::from_secs(1);
 const RECHECK_SHARE: u32 = 20;
 /// Nor sooner than this where the system tells of changes: it is then only to make sure.
@@ -136,10 +137,9 @@ impl Repository {
         if self.refreshing.swap(true, Ordering::AcqRel) {
             return Ok(None);
         }
-        let started = Instant::now();
         let refreshed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| engine.refresh(progress)));
         let pause = if engine.is_watching() { RECHECK_WATCHED } else { RECHECK };
-        let pause = pause.max(started.elapsed() * RECHECK_SHARE);
+        let pause = pause.max(engine.last_walk() * RECHECK_SHARE);
         let next = u64::try_from((self.opened.elapsed() + pause).as_millis()).unwrap_or(u64::MAX);
         self.next_refresh_ms.store(next, Ordering::Release);
         self.refreshing.store(false, Ordering::Release);

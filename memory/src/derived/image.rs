@@ -6,12 +6,17 @@
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use super::segment::Segment;
 
 /// Named in each file; raised whenever the shape of a segment or the meaning of what is in it changes.
 const MAGIC: &[u8] = b"muninn worktree index 1\n";
 const CHECKSUM: usize = 32;
+/// The ending of one that is being written.
+const PART: &str = ".part";
+/// Nobody writes for so long: what is older was left by a process that was ended.
+const ABANDONED: Duration = Duration::from_secs(3600);
 
 /// What is to be known of an image beside what it holds.
 #[derive(Debug, thiserror::Error)]
@@ -54,26 +59,45 @@ pub(super) fn read(dir: &Path, root: &Path) -> Result<Option<Segment>, ImageErro
     postcard::from_bytes(body).map(Some).map_err(|_| unusable())
 }
 
-/// Writes it.
+/// Writes it, and clears away what others began to write and never will finish.
 pub(super) fn write(dir: &Path, root: &Path, segment: &Segment) -> Result<(), ImageError> {
     let path = path(dir, root);
     let written = || -> io::Result<()> {
         let body = postcard::to_allocvec(segment).map_err(io::Error::other)?;
         // Another process may be at it too, and each needs a name of its own.
-        let beside = path.with_extension(format!("{}.part", std::process::id()));
-        let mut file = File::create(&beside)?;
-        let put = [MAGIC, blake3::hash(&body).as_bytes(), &body]
-            .iter()
-            .try_for_each(|part| file.write_all(part))
-            .and_then(|()| fs::rename(&beside, &path));
-        put.inspect_err(|_| {
-            let _ = fs::remove_file(&beside);
-        })
+        let mut beside = tempfile::Builder::new()
+            .prefix("worktree-")
+            .suffix(PART)
+            .tempfile_in(dir)?;
+        for part in [MAGIC, blake3::hash(&body).as_bytes(), &body] {
+            beside.write_all(part)?;
+        }
+        beside.persist(&path)?;
+        Ok(())
     };
+    sweep(dir, SystemTime::now());
     written().map_err(|source| ImageError::Io {
         path: path.clone(),
         source,
     })
+}
+
+/// Removes the image of a worktree that is gone.
+pub(super) fn remove(dir: &Path, root: &Path) {
+    // Whatever is left costs space alone.
+    let _ = fs::remove_file(path(dir, root));
+}
+
+fn sweep(dir: &Path, now: SystemTime) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let age = entry.metadata().and_then(|metadata| metadata.modified());
+        let age = age.map(|modified| now.duration_since(modified).unwrap_or_default());
+        if name.starts_with("worktree-") && name.ends_with(PART) && age.is_ok_and(|age| age > ABANDONED) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }
 
 fn path(dir: &Path, root: &Path) -> PathBuf {
@@ -106,6 +130,21 @@ mod tests {
             fs::write(&path, damaged).unwrap();
             assert!(matches!(read(dir.path(), root), Err(ImageError::Unusable { .. })));
         }
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_cleared_away() {
+        let dir = tempfile::tempdir().unwrap();
+        let left = ["worktree-0123.77.part", "worktree-x.part.idx", "else.part"];
+        for name in left {
+            fs::write(dir.path().join(name), "half").unwrap();
+        }
+        let there = || left.map(|name| dir.path().join(name).exists());
+        write(dir.path(), Path::new("/some/worktree"), &Segment::default()).unwrap();
+        assert_eq!(there(), [true; 3], "somebody may be at it");
+        sweep(dir.path(), SystemTime::now() + 2 * ABANDONED);
+        assert_eq!(there(), [false, true, true]);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 3);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use muninn_repo_tools::{FileEntry, RelPath, SkipCounts, Walk, WalkLimits, Worktree, walk, walk_at};
 
@@ -10,7 +11,7 @@ use super::image::{self, ImageError};
 use super::reader::{Block, Reader};
 use super::segment::{FileFacts, Segment};
 use super::snapshot::{Changes, Snapshot};
-use crate::cache::{Cache, nanos};
+use crate::cache::{Cache, CacheError, nanos};
 
 /// Told how far an indexing is. Called from the threads that index.
 pub trait Progress: Sync {
@@ -33,6 +34,8 @@ pub struct Indexer {
     limits: WalkLimits,
     cache: Option<Mutex<Cache>>,
     opened: bool,
+    /// Whether it was said that the cache was begun anew.
+    said: bool,
     /// Binary files with their size and time, so that they are not opened at every refresh.
     binaries: HashMap<RelPath, (u64, i64)>,
     /// Files that changed since the image was written.
@@ -48,6 +51,9 @@ pub struct Refreshed {
     pub reused: usize,
     /// Files that were left out, by reason.
     pub skipped: SkipCounts,
+    /// What it took to find out what changed, without reading that: what the next will take at least. Zero for a look at
+    /// some paths only.
+    pub walk: Duration,
     /// What went wrong without stopping it.
     pub notes: Vec<String>,
 }
@@ -63,6 +69,7 @@ impl Indexer {
             },
             cache: None,
             opened: false,
+            said: false,
             binaries: HashMap::new(),
             unkept: 0,
         }
@@ -76,6 +83,7 @@ impl Indexer {
         let kept = last.is_none().then(|| self.kept(worktree, &mut notes)).flatten();
         let none = Snapshot::default();
         let base = last.or(kept.as_ref()).unwrap_or(&none);
+        let started = Instant::now();
         let walked = walk(worktree, &self.limits);
         if walked.cut {
             notes.push(format!(
@@ -84,7 +92,8 @@ impl Indexer {
             ));
         }
         let gone = vanished(base, &walked);
-        let mut refreshed = self.take_in(worktree, base, walked, gone, progress);
+        let walk = started.elapsed();
+        let mut refreshed = self.take_in(worktree, base, walked, gone, &as_known, progress);
         let changed = refreshed.snapshot.take().or_else(|| kept.clone());
         // Only here, and not after each edit: this costs what the repository does.
         let compacted = changed.as_ref().or(last).and_then(Snapshot::compacted);
@@ -93,15 +102,21 @@ impl Indexer {
         if let Some(snapshot) = &refreshed.snapshot {
             self.keep(worktree, snapshot, &mut refreshed.notes);
         }
+        self.say_rebuilt(&mut refreshed.notes);
+        refreshed.walk = walk;
         refreshed
     }
 
-    /// Looks again at some paths only.
+    /// Looks again at some paths only. A file that is named itself is read whatever its size and time say: a tool that
+    /// restores times may have put another content of the same length there.
     pub fn refresh_at(&mut self, worktree: &Worktree, last: &Snapshot, paths: &BTreeSet<RelPath>) -> Refreshed {
         let walked = walk_at(worktree, &self.limits, paths);
         let is_there = |path: &RelPath| walked.files.binary_search_by(|entry| entry.path.cmp(path)).is_ok();
         let gone = last.at(paths).into_iter().filter(|path| !is_there(path)).collect();
-        self.take_in(worktree, last, walked, gone, &())
+        let as_known = |known: &FileFacts, entry: &FileEntry| !paths.contains(&entry.path) && as_known(known, entry);
+        let mut refreshed = self.take_in(worktree, last, walked, gone, &as_known, &());
+        self.say_rebuilt(&mut refreshed.notes);
+        refreshed
     }
 
     /// The snapshot with what a walk found in place of what it knew of the same files.
@@ -111,16 +126,19 @@ impl Indexer {
         base: &Snapshot,
         walked: Walk,
         mut gone: Vec<RelPath>,
+        as_known: &dyn Fn(&FileFacts, &FileEntry) -> bool,
         progress: &dyn Progress,
     ) -> Refreshed {
         let mut skipped = walked.skipped;
         let unchanged = |entry: &FileEntry| {
             let known = base.find(&entry.path);
-            known.is_some_and(|(_, file)| is_as_known(&file.facts, entry))
+            known.is_some_and(|(_, file)| as_known(&file.facts, entry))
         };
         let (same, changed): (Vec<_>, Vec<_>) = walked.files.into_iter().partition(unchanged);
         let (binary, changed): (Vec<_>, Vec<_>) = changed.into_iter().partition(|entry| self.is_known_binary(entry));
         skipped.binary += binary.len();
+        // It may have been a text in between.
+        gone.extend(binary.into_iter().map(|entry| entry.path));
         let reader = Reader {
             worktree,
             base,
@@ -134,8 +152,10 @@ impl Indexer {
             snapshot: None,
             reused: same.len(),
             skipped,
+            walk: Duration::ZERO,
             notes: Vec::new(),
         };
+        let mut unwritten = None;
         let mut touched = Vec::new();
         let mut segments = Vec::new();
         for block in blocks {
@@ -151,13 +171,12 @@ impl Indexer {
             gone.extend(segment.files.iter().map(|file| file.facts.path.clone()));
             gone.extend(unreadable.paths);
             self.binaries.extend(unreadable.binaries);
-            refreshed.notes.extend(trouble);
+            unwritten = unwritten.or(trouble);
             touched.extend(same_content);
             segments.push(segment);
         }
-        if refreshed.notes.iter().any(|note| note.starts_with(UNWRITTEN)) {
-            self.cache = None;
-            refreshed.notes.dedup();
+        if let Some(error) = unwritten {
+            self.not_written(&error, &mut refreshed.notes);
         }
         gone.retain(|path| base.find(path).is_some());
         touched.retain(|facts| base.find(&facts.path).is_some_and(|(_, file)| file.facts != *facts));
@@ -180,13 +199,24 @@ impl Indexer {
         };
         self.opened = true;
         match Cache::open(dir) {
-            Ok(cache) => {
-                if cache.was_rebuilt() {
-                    notes.push("the cache was damaged or of another version, and was begun anew".to_owned());
-                }
-                self.cache = Some(Mutex::new(cache));
-            }
+            Ok(cache) => self.cache = Some(Mutex::new(cache)),
             Err(error) => notes.push(format!("indexing without a cache: {}", chain(&error))),
+        }
+    }
+
+    fn say_rebuilt(&mut self, notes: &mut Vec<String>) {
+        let rebuilt = self.cache.as_ref().is_some_and(|cache| lock(cache).was_rebuilt());
+        if rebuilt && !std::mem::replace(&mut self.said, true) {
+            notes.push("the cache was damaged or of another version, and was begun anew".to_owned());
+        }
+    }
+
+    /// A cache that cannot be written is given up, so that not every refresh tries in vain; unless it was only another
+    /// process that was at it for too long.
+    fn not_written(&mut self, error: &CacheError, notes: &mut Vec<String>) {
+        notes.push(format!("the cache is not written: {}", chain(error)));
+        if !error.is_busy() {
+            self.cache = None;
         }
     }
 
@@ -206,7 +236,7 @@ impl Indexer {
         }
     }
 
-    /// Leaves the snapshot for the next process, if enough of it is new. A cache that cannot be written is given up.
+    /// Leaves the snapshot for the next process, if enough of it is new.
     fn keep(&mut self, worktree: &Worktree, snapshot: &Snapshot, notes: &mut Vec<String>) {
         let enough = WORTH_KEEPING
             .max(snapshot.len() / WORTH_KEEPING_SHARE)
@@ -217,24 +247,23 @@ impl Indexer {
         if self.unkept < enough {
             return;
         }
-        let blobs = snapshot.files().map(|(_, file)| file.facts.blob);
-        let used = lock(cache)
-            .in_use(worktree.root(), blobs)
-            .map_err(|error| chain(&error));
-        let written = image::write(dir, worktree.root(), &snapshot.whole()).map_err(|error| chain(&error));
-        match used.and(written) {
+        let blobs: Vec<_> = snapshot.files().map(|(_, file)| file.facts.blob).collect();
+        let gone = lock(cache).in_use(worktree.root(), &blobs);
+        match gone {
+            Ok(gone) => gone.iter().for_each(|root| image::remove(dir, root)),
+            Err(error) => return self.not_written(&error, notes),
+        }
+        match image::write(dir, worktree.root(), &snapshot.whole()) {
             Ok(()) => self.unkept = 0,
             Err(error) => {
-                notes.push(format!("{UNWRITTEN}: {error}"));
+                notes.push(format!("the cache is not written: {}", chain(&error)));
                 self.cache = None;
             }
         }
     }
 }
 
-pub(super) const UNWRITTEN: &str = "the cache is not written";
-
-fn is_as_known(known: &FileFacts, entry: &FileEntry) -> bool {
+fn as_known(known: &FileFacts, entry: &FileEntry) -> bool {
     known.size == entry.size && known.modified == nanos(entry.modified)
 }
 
@@ -255,3 +284,6 @@ pub(super) fn chain(error: &dyn std::error::Error) -> String {
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests;

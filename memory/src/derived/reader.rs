@@ -10,10 +10,10 @@ use std::time::{Duration, SystemTime};
 use muninn_repo_tools::{BlobId, FileEntry, ReadError, RelPath, SkipCounts, Worktree, read_text};
 
 use super::digest::{Digest, digest};
-use super::indexer::{UNWRITTEN, chain, lock};
+use super::indexer::lock;
 use super::segment::{FileFacts, RACY, Segment, SegmentBuilder};
 use super::snapshot::Snapshot;
-use crate::cache::{Cache, encoded, nanos};
+use crate::cache::{Cache, CacheError, encoded, nanos};
 use crate::lexical::Tokenizer;
 use crate::redact;
 
@@ -45,7 +45,7 @@ pub(super) struct Block {
     /// How many were not in the cache.
     pub(super) computed: usize,
     /// What went wrong with the cache.
-    pub(super) trouble: Option<String>,
+    pub(super) trouble: Option<CacheError>,
 }
 
 #[derive(Default)]
@@ -107,8 +107,7 @@ impl Reader<'_> {
         block.segment = builder.finish();
         block.computed = computed.len();
         if let Some(cache) = self.cache.filter(|_| !computed.is_empty()) {
-            let stored = lock(cache).store(&computed);
-            block.trouble = stored.err().map(|error| format!("{UNWRITTEN}: {}", chain(&error)));
+            block.trouble = lock(cache).store(&computed).err();
         }
         block
     }

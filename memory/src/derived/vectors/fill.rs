@@ -6,6 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use muninn_repo_tools::{Worktree, read_text};
@@ -15,6 +16,7 @@ use super::lane::Vectors;
 use super::store::{BlockKey, Rows, VectorStore};
 use super::{small, text};
 use crate::cache::{Cache, CacheError};
+use crate::derived::indexer::chain;
 use crate::derived::{Digest, Place, Snapshot};
 use crate::redact;
 
@@ -46,6 +48,8 @@ pub(super) struct Filling<'a> {
     snapshot: &'a Snapshot,
     max_file_bytes: u64,
     store: Option<VectorStore>,
+    /// Whether it was damaged, and was begun anew.
+    emptied: bool,
     filled: Filled,
 }
 
@@ -62,6 +66,7 @@ impl<'a> Filling<'a> {
             snapshot,
             max_file_bytes,
             store: None,
+            emptied: false,
             filled: Filled::default(),
         }
     }
@@ -103,7 +108,10 @@ impl<'a> Filling<'a> {
     }
 
     fn open(&mut self) {
-        let Some(dir) = &self.vectors.dir else { return };
+        let unkept = self.vectors.unkept.load(Ordering::Relaxed);
+        let Some(dir) = self.vectors.dir.as_ref().filter(|_| !unkept) else {
+            return;
+        };
         let embedder = &self.vectors.embedder;
         match VectorStore::open(dir, embedder.id(), embedder.dimensions()) {
             Ok(store) => {
@@ -112,7 +120,7 @@ impl<'a> Filling<'a> {
                 }
                 self.store = Some(store);
             }
-            Err(error) => self.note(format!("vectors are not kept: {error}")),
+            Err(error) => self.give_up(&error),
         }
     }
 
@@ -254,15 +262,21 @@ impl<'a> Filling<'a> {
         }
     }
 
-    /// A store that fails is not used again in this filling. If it is damaged it goes, and the next begins anew.
+    /// A store that is damaged is begun anew, once. Any other that fails is not used again by this process, so that not
+    /// every filling tries in vain; unless it was only another process that was at it for too long.
     fn give_up(&mut self, error: &CacheError) {
-        let removed = self.store.take().is_some_and(|store| store.remove_if_damaged(error));
-        let fate = if removed {
-            "were damaged and are made anew"
-        } else {
-            "are not kept"
-        };
-        self.note(format!("vectors {fate}: {error}"));
+        let emptied = self.store.take().is_some_and(|store| store.empty_if_damaged(error));
+        if emptied && !std::mem::replace(&mut self.emptied, true) {
+            self.note(format!(
+                "the stored vectors were damaged and are made anew: {}",
+                chain(error)
+            ));
+            return self.open();
+        }
+        self.note(format!("vectors are not kept: {}", chain(error)));
+        if !error.is_busy() {
+            self.vectors.unkept.store(true, Ordering::Relaxed);
+        }
     }
 
     fn held(&self, change: impl FnOnce(&mut super::held::Held)) {

@@ -1,6 +1,7 @@
 //! The vectors of a worktree's chunks: made after the index, kept by blob, searched by a question's.
 
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
 
 use muninn_repo_tools::{BlobId, Worktree};
@@ -19,6 +20,8 @@ const WIDE: usize = 1_000;
 pub struct Vectors {
     pub(super) embedder: Arc<dyn Embedder>,
     pub(super) dir: Option<PathBuf>,
+    /// Whether the directory turned out not to be for writing.
+    pub(super) unkept: AtomicBool,
     pub(super) held: RwLock<Held>,
     /// One filling at a time.
     filling: Mutex<()>,
@@ -47,6 +50,7 @@ impl Vectors {
         Self {
             embedder,
             dir,
+            unkept: AtomicBool::new(false),
             held: RwLock::new(Held::new(index)),
             filling: Mutex::default(),
             reader: Mutex::default(),

@@ -8,19 +8,20 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use muninn_repo_tools::BlobId;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::{extension, small};
-use crate::cache::{CacheError, Disposable, is_damage};
+use crate::cache::{CacheError, Disposable, is_damage, nanos};
 
 const FILE: &str = "vectors.db";
 /// Raised whenever a table or the meaning of a value changes; an older file is thrown away.
 const SCHEMA_VERSION: i64 = 1;
 const SCHEMA: &str = "
     CREATE TABLE embedders (number INTEGER PRIMARY KEY, id TEXT NOT NULL, dimensions INTEGER NOT NULL,
-                            next INTEGER NOT NULL DEFAULT 1, UNIQUE (id, dimensions));
+                            next INTEGER NOT NULL, UNIQUE (id, dimensions));
     CREATE TABLE blocks (embedder INTEGER NOT NULL, blob BLOB NOT NULL, form TEXT NOT NULL, first INTEGER NOT NULL,
                          count INTEGER NOT NULL, PRIMARY KEY (embedder, blob, form)) WITHOUT ROWID;
 ";
@@ -82,7 +83,16 @@ impl VectorStore {
             dimensions,
             rebuilt: opened.rebuilt,
         };
-        store.embedder = store.enroll(embedder).map_err(failed)?;
+        store.embedder = match store.enroll(embedder) {
+            Err(error) if is_damage(&error) => {
+                store.connection = Connection::open_in_memory().map_err(failed)?;
+                store.connection = Disposable::reset(&path, SCHEMA, SCHEMA_VERSION)?.connection;
+                store.rebuilt = true;
+                store.enroll(embedder)
+            }
+            enrolled => enrolled,
+        }
+        .map_err(failed)?;
         Ok(store)
     }
 
@@ -104,8 +114,9 @@ impl VectorStore {
         let number = match known {
             Some(number) => number,
             None => {
-                let insert = "INSERT INTO embedders (id, dimensions) VALUES (?1, ?2)";
-                transaction.execute(insert, params![id, dimensions])?;
+                // Not from 1: whoever still has rows of a file that had to go must not find others under their numbers.
+                let insert = "INSERT INTO embedders (id, dimensions, next) VALUES (?1, ?2, ?3)";
+                transaction.execute(insert, params![id, dimensions, nanos(SystemTime::now()) / 1_000])?;
                 let number = transaction.last_insert_rowid();
                 transaction.execute_batch(&format!(
                     "CREATE VIRTUAL TABLE {} USING vec0(vector int8[{dimensions}] distance_metric=cosine)",
@@ -135,7 +146,7 @@ impl VectorStore {
         while let Some(row) = rows.next()? {
             let (blob, first, count): (Vec<u8>, i64, i64) = (row.get(0)?, row.get(2)?, row.get(3)?);
             if let Some(blob) = BlobId::from_bytes(&blob) {
-                blocks.insert((blob, row.get(1)?), Rows(first..first + count));
+                blocks.insert((blob, row.get(1)?), Rows(first..first.saturating_add(count)));
             }
         }
         Ok(blocks)
@@ -315,11 +326,11 @@ impl VectorStore {
         Ok(gone.len())
     }
 
-    /// Removes the file if that is what an error calls for, so that the next to open it begins anew. Returns whether.
-    pub fn remove_if_damaged(self, error: &CacheError) -> bool {
+    /// Empties the file if that is what an error calls for, so that the next to open it begins anew. Returns whether.
+    pub fn empty_if_damaged(self, error: &CacheError) -> bool {
         let damaged = matches!(error, CacheError::Database { source, .. } if is_damage(source));
         drop(self.connection);
-        damaged && Disposable::rebuild(&self.path, SCHEMA, SCHEMA_VERSION).is_ok()
+        damaged && Disposable::reset(&self.path, SCHEMA, SCHEMA_VERSION).is_ok()
     }
 
     fn told<T>(&self, result: rusqlite::Result<T>) -> Result<T, CacheError> {
@@ -339,7 +350,7 @@ fn find(connection: &Connection, embedder: i64, key: &BlockKey) -> rusqlite::Res
         connection.prepare_cached("SELECT first, count FROM blocks WHERE embedder = ?1 AND blob = ?2 AND form = ?3")?;
     let found = query.query_row(params![embedder, key.0.as_bytes(), key.1], |row| {
         let (first, count): (i64, i64) = (row.get(0)?, row.get(1)?);
-        Ok(Rows(first..first + count))
+        Ok(Rows(first..first.saturating_add(count)))
     });
     found.optional()
 }

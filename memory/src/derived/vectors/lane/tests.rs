@@ -170,11 +170,36 @@ fn a_file_that_changed_meanwhile_waits_for_the_next_snapshot() {
 
 #[test]
 fn without_a_directory_that_can_be_written_vectors_are_in_memory() {
-    let stage = Stage::new(&FRUIT);
+    let mut stage = Stage::new(&FRUIT);
     let file = stage.dir().join("file");
     std::fs::write(&file, "").unwrap();
     let vectors = Vectors::new(Arc::new(Words::default()), Some(file));
     let filled = stage.fill(&vectors);
     assert_eq!(filled.notes.len(), 1, "{:?}", filled.notes);
     assert_eq!(stage.found(&vectors, "pear"), ["a.md:4"]);
+
+    stage.repo.write("c.md", b"# Plums\nplum\n");
+    stage.refresh();
+    let filled = stage.fill(&vectors);
+    assert_eq!((filled.embedded, filled.notes.len()), (1, 0), "it is not tried again");
+}
+
+#[test]
+fn damage_found_while_filling_is_mended_then() {
+    let stage = Stage::new(&FRUIT);
+    let path = stage.dir().join("vectors.db");
+    let many: Vec<_> = (0..400)
+        .map(|n: i32| ((BlobId::of(&n.to_le_bytes()).unwrap(), "form".to_owned()), vec![1; 300]))
+        .collect();
+    let mut store = VectorStore::open(stage.dir(), "words-1", 3).unwrap();
+    store.put(&many).unwrap();
+    drop(store);
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes.iter_mut().skip(3 * 4096).for_each(|byte| *byte = 0x5a);
+    std::fs::write(&path, bytes).unwrap();
+
+    let filled = stage.fill(&stage.vectors().1);
+    assert_eq!(filled.notes.len(), 1, "{:?}", filled.notes);
+    let filled = stage.fill(&stage.vectors().1);
+    assert_eq!((filled.embedded, filled.loaded), (0, 3), "{:?}", filled.notes);
 }

@@ -38,8 +38,9 @@ fn gives_back_what_was_stored_and_to_nobody_else() {
         "another form"
     );
     let mut seen = Vec::new();
-    store.scan(|row, bytes| seen.push((row, bytes[0]))).unwrap();
-    assert_eq!(seen, [(1, 7), (2, 7), (3, 9), (4, 9)]);
+    let first = rows[0].row(0);
+    store.scan(|row, bytes| seen.push((row - first, bytes[0]))).unwrap();
+    assert_eq!(seen, [(0, 7), (1, 7), (2, 9), (3, 9)]);
 
     for (id, dimensions) in [("test-2", DIMENSIONS), ("test-1", 8)] {
         let other = VectorStore::open(dir.path(), id, dimensions).unwrap();
@@ -52,10 +53,13 @@ fn gives_back_what_was_stored_and_to_nobody_else() {
 fn sqlite_vec_finds_the_most_alike() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = open(dir.path());
-    store
+    let rows = store
         .put(&[(key("a"), vec![127, 0, 0, 0, 0, 127, 0, 0, 90, 90, 0, 0])])
         .unwrap();
-    assert_eq!(store.nearest(&[0.1, 1.0, 0.0, 0.0], 2).unwrap(), [2, 3]);
+    assert_eq!(
+        store.nearest(&[0.1, 1.0, 0.0, 0.0], 2).unwrap(),
+        [rows[0].row(1), rows[0].row(2)]
+    );
 }
 
 #[test]
@@ -108,23 +112,48 @@ fn damage_is_begun_anew() {
     store.put(&many).unwrap();
     drop(store);
 
-    // Everything but the first pages becomes noise: it opens, and is found out when it is read.
-    let mut bytes = std::fs::read(&path).unwrap();
-    bytes.iter_mut().skip(3 * 4096).for_each(|byte| *byte = 0x5a);
-    std::fs::write(&path, bytes).unwrap();
+    // Everything but the first page becomes noise: that is found out when the embedder is looked for.
+    let whole = std::fs::read(&path).unwrap();
+    damage(&path, &whole, 1);
+    let store = open(dir.path());
+    assert!(store.was_rebuilt() && store.blocks().unwrap().is_empty());
+    drop(store);
+
+    // Everything but the first pages: it opens, and is found out when it is read.
+    damage(&path, &whole, 3);
     let error = match VectorStore::open(dir.path(), "test-1", DIMENSIONS) {
         Err(error) => error,
         Ok(store) => {
             let error = store.blocks().and_then(|_| store.scan(|_, _| {})).unwrap_err();
-            assert!(store.remove_if_damaged(&error), "{error:?}");
+            assert!(store.empty_if_damaged(&error), "{error:?}");
             return assert!(open(dir.path()).blocks().unwrap().is_empty());
         }
     };
     panic!("a damaged file is no reason to go without: {error:?}");
 }
 
+fn damage(path: &Path, whole: &[u8], healthy_pages: usize) {
+    let mut bytes = whole.to_vec();
+    bytes
+        .iter_mut()
+        .skip(healthy_pages * 4096)
+        .for_each(|byte| *byte = 0x5a);
+    std::fs::write(path, bytes).unwrap();
+}
+
 #[test]
-fn a_healthy_store_is_not_removed() {
+fn rows_of_an_emptied_store_are_not_taken_for_those_of_the_next() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut before = open(dir.path());
+    let rows = before.put(&[(key("a"), vectors(1))]).unwrap();
+    Disposable::reset(&dir.path().join(FILE), SCHEMA, SCHEMA_VERSION).unwrap();
+    let mut after = open(dir.path());
+    after.put(&[(key("b"), vectors(2))]).unwrap();
+    assert!(!after.row(rows[0].row(0), &mut Vec::new()).unwrap());
+}
+
+#[test]
+fn a_healthy_store_is_not_emptied() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = open(dir.path());
     store.put(&[(key("a"), vectors(1))]).unwrap();
@@ -132,7 +161,7 @@ fn a_healthy_store_is_not_removed() {
         path: dir.path().join(FILE),
         source: rusqlite::Error::InvalidQuery,
     };
-    assert!(!store.remove_if_damaged(&busy));
+    assert!(!store.empty_if_damaged(&busy));
     assert_eq!(open(dir.path()).get(&key("a")).unwrap(), Some(vectors(1)));
 }
 
@@ -141,7 +170,7 @@ fn what_no_worktree_has_is_swept_once_it_is_much() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = open(dir.path());
     let blocks: Vec<_> = (0..6).map(|n| (key(&n.to_string()), vectors(n))).collect();
-    store.put(&blocks).unwrap();
+    let before = store.put(&blocks).unwrap();
     let live = || HashSet::from([key("0").0, key("1").0]);
     assert_eq!(
         store.sweep_beyond(4, || panic!("there is no need to know"), 2).unwrap(),
@@ -152,5 +181,9 @@ fn what_no_worktree_has_is_swept_once_it_is_much() {
     assert_eq!(store.get(&key("5")).unwrap(), None);
     assert_eq!(store.get(&key("1")).unwrap(), Some(vectors(1)));
     let rows = store.put(&[(key("new"), vectors(8))]).unwrap();
-    assert_eq!(rows[0].row(0), 13, "a row's number is never given to another");
+    assert_eq!(
+        rows[0].row(0),
+        before[5].row(1) + 1,
+        "a row's number is never given to another"
+    );
 }
