@@ -32,7 +32,7 @@ class ClaudeCode:
 
     def tool(self, root):
         """The tool call that reads a file of the repository: (name, arguments)."""
-        return "Read", {"file_path": str(root / "desk" / "alarm.py")}
+        return "Read", {"file_path": str(root / "desk" / "curve.py")}
 
     @staticmethod
     def is_side(request):

@@ -26,7 +26,7 @@ class Codex:
 
     def tool(self, root):
         """The tool call that reads a file of the repository: (name, arguments)."""
-        return "exec_command", {"cmd": "cat desk/alarm.py"}
+        return "exec_command", {"cmd": "cat desk/curve.py"}
 
     @staticmethod
     def is_side(request):

@@ -22,7 +22,7 @@ class OpenCode:
 
     def tool(self, root):
         """The tool call that reads a file of the repository: (name, arguments)."""
-        return "read", {"filePath": str(root / "desk" / "alarm.py")}
+        return "read", {"filePath": str(root / "desk" / "curve.py")}
 
     @staticmethod
     def is_side(request):

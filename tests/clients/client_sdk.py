@@ -28,7 +28,7 @@ class Sdk:
 
     def tool(self, root):
         """The tool call that reads a file of the repository: (name, arguments)."""
-        return "read_file", {"path": str(root / "desk" / "alarm.py")}
+        return "read_file", {"path": str(root / "desk" / "curve.py")}
 
     @staticmethod
     def is_side(_request):
