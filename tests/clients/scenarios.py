@@ -12,6 +12,8 @@ from scripted import Call, Drop, Fail, Say, Silence
 ANSWERS = ["The first answer of the scripted model.", "The second answer of the scripted model.",
            "The third answer of the scripted model."]
 LONG_WORDS = "This answer is going to break off somewhere in the middle of a word."
+# A part of the file that every client's tool reads (desk/curve.py), spelled alike in JSON.
+TOOL_RESULT = b"math.cos(math.pi * phase)"
 RETRY_AFTER = 2
 # The head is held for ten seconds, and what keeps a stream alive comes after ten more at the latest.
 SILENT_SECONDS = 22
@@ -57,9 +59,9 @@ def overflow(wording):
 
 
 def judge_tool(checks, label, seen):
-    """The file's text reached the model as the tool's result."""
-    last = seen.reached[-1].body
-    checks.check(f"{label}: the tool's result reached the model", b"SURGE_CENTIMETRES = 45" in last, len(last))
+    """The file's text reached the model as the tool's result: it stands in the last request, and not in the first."""
+    first, last = (seen.reached[place].body.count(TOOL_RESULT) for place in (0, -1))
+    checks.check(f"{label}: the tool's result reached the model", first < last, (first, last))
     checks.check(f"{label}: a request for the call and one for the result", len(seen.reached) >= 2, len(seen.reached))
 
 
