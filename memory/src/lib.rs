@@ -23,6 +23,7 @@ pub mod embed;
 pub mod knowledge;
 pub mod lexical;
 pub mod markdown;
+pub mod model;
 pub mod recall;
 pub mod records;
 pub mod redact;

@@ -31,6 +31,7 @@ mod read;
 mod secret;
 pub mod syntax;
 mod tree;
+mod until;
 mod walk;
 mod worktree;
 
@@ -48,5 +49,6 @@ pub use path::{PathError, RelPath};
 pub use read::{FileText, ReadError, read_text, stat};
 pub use secret::is_secret;
 pub use tree::{Tree, TreeLimits, TreeLine, tree};
+pub use until::{Abandoned, Until};
 pub use walk::{Directories, FileEntry, SkipCounts, Walk, WalkLimits, walk, walk_at, walk_until, walked_directories};
 pub use worktree::{DiscoverError, Worktree};

@@ -1,0 +1,103 @@
+//! When work is to end.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// When work is to end: at a time, or before it, as soon as nobody waits for the result any more.
+///
+/// Whatever may take long looks at it every few milliseconds, and returns what it has by then.
+#[derive(Debug, Clone)]
+pub struct Until {
+    at: Instant,
+    abandoned: Option<Abandoned>,
+}
+
+/// Says that nobody waits any more, to all who were given an [`Until`] with it. Clones share one word.
+#[derive(Debug, Clone, Default)]
+pub struct Abandoned(Arc<AtomicBool>);
+
+impl Abandoned {
+    /// Says so, for good.
+    pub fn say(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    /// Whether it was said.
+    pub fn is_said(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+impl Until {
+    /// At a time.
+    pub fn at(at: Instant) -> Self {
+        Self { at, abandoned: None }
+    }
+
+    /// So long from now.
+    pub fn within(time: Duration) -> Self {
+        Self::at(Instant::now() + time)
+    }
+
+    /// At the same time, or when `abandoned` says so.
+    pub fn or(self, abandoned: Abandoned) -> Self {
+        Self {
+            abandoned: Some(abandoned),
+            ..self
+        }
+    }
+
+    /// The same, and no later than this.
+    pub fn no_later_than(&self, at: Instant) -> Self {
+        Self {
+            at: self.at.min(at),
+            abandoned: self.abandoned.clone(),
+        }
+    }
+
+    /// Whether to stop now.
+    pub fn is_over(&self) -> bool {
+        self.is_abandoned() || Instant::now() >= self.at
+    }
+
+    /// Whether nobody waits any more.
+    pub fn is_abandoned(&self) -> bool {
+        self.abandoned.as_ref().is_some_and(Abandoned::is_said)
+    }
+
+    /// The time that is left; none where nobody waits any more.
+    pub fn left(&self) -> Duration {
+        if self.is_abandoned() {
+            return Duration::ZERO;
+        }
+        self.at.saturating_duration_since(Instant::now())
+    }
+
+    /// The time at which it is over at the latest.
+    pub fn instant(&self) -> Instant {
+        self.at
+    }
+}
+
+impl From<Instant> for Until {
+    fn from(at: Instant) -> Self {
+        Self::at(at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn over_when_the_time_is_or_when_nobody_waits() {
+        let (abandoned, hour) = (Abandoned::default(), Duration::from_secs(3_600));
+        let until = Until::within(hour).or(abandoned.clone());
+        let sooner = until.no_later_than(Instant::now());
+        assert!(!until.is_over() && until.left() > hour / 2);
+        assert!(sooner.is_over() && !sooner.is_abandoned());
+        abandoned.say();
+        assert!(until.is_over() && until.left().is_zero() && sooner.is_abandoned());
+    }
+}
