@@ -1,5 +1,6 @@
 //! The engine: one index over one worktree, shared by all requests.
 
+mod deep;
 mod keep_up;
 
 use std::fmt;
@@ -12,8 +13,8 @@ use muninn_memory::Memories;
 use muninn_repo_tools::Worktree;
 
 use crate::already::Already;
-use crate::explore::{Sources, explore, ranking};
 use crate::item::{Exploration, IndexError, IndexReport, IndexStatus, Limits};
+use crate::lexical::{Sources, explore, ranking};
 use crate::rank::Index;
 use crate::tuning::{Ranking, Tuning};
 use crate::turnstile::{Turn, Turnstile};
@@ -273,13 +274,18 @@ impl Engine {
     }
 
     fn answer(&self, question: &str, limits: &Limits, tuning: Tuning, already: &Already) -> Exploration {
-        self.catch_up(limits.deadline);
+        self.with_sources(already, limits.deadline, |sources| {
+            let sources = Sources { tuning, ..*sources };
+            explore(&sources, question, limits)
+        })
+    }
+
+    /// Does something with what the engine knows once it has caught up with the disk, or `deadline` is near.
+    fn with_sources<T>(&self, already: &Already, deadline: Instant, work: impl FnOnce(&Sources<'_>) -> T) -> T {
+        self.catch_up(deadline);
         let state = self.state();
-        let memories = match &state.memories {
-            Some(memories) if memories.is_current(&self.worktree) => Arc::clone(memories),
-            _ => self.reload_memories(),
-        };
-        let sources = Sources {
+        let memories = self.memories(&state);
+        work(&Sources {
             worktree: &self.worktree,
             snapshot: state.snapshot.as_deref(),
             companions: &state.companions,
@@ -287,10 +293,16 @@ impl Engine {
             already,
             threshold: *self.threshold.read().unwrap_or_else(PoisonError::into_inner),
             max_file_bytes: self.settings.max_file_bytes,
-            tuning,
+            tuning: Tuning::default(),
             vectors: self.vector_list(&state),
-        };
-        explore(&sources, question, limits)
+        })
+    }
+
+    fn memories(&self, state: &State) -> Arc<Memories> {
+        match &state.memories {
+            Some(memories) if memories.is_current(&self.worktree) => Arc::clone(memories),
+            _ => self.reload_memories(),
+        }
     }
 
     fn vector_list<'a>(&'a self, state: &'a State) -> Option<VectorList<'a>> {

@@ -27,9 +27,10 @@
 
 mod already;
 mod engine;
-mod explore;
+pub mod explore;
 mod follow_up;
 mod item;
+mod lexical;
 mod likeness;
 mod pack;
 mod partial;

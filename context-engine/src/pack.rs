@@ -6,6 +6,8 @@
 //! changed since it was indexed is taken apart again, and one that is gone is left out. So are chunks that the
 //! conversation holds already, as they are now; a file that has no others leaves its share to the next one.
 
+mod cited;
+
 use std::time::Instant;
 
 use muninn_memory::lexical::Tokenizer;
@@ -30,6 +32,8 @@ const NAMED: f32 = 0.3;
 /// A chunk whose score is a smaller part of its file's best is not packed.
 const GOOD_CHUNK: f32 = 0.4;
 const CHUNKS_PER_FILE: usize = 6;
+/// So many files are told to an explorer.
+const MOST_TITLES: usize = 15;
 /// The part of the budget that memory and knowledge may take.
 const MEMORY_SHARE: f32 = 0.35;
 const MAX_MEMORIES: usize = 4;
@@ -108,6 +112,36 @@ impl<'a> File<'a> {
         };
         picks.retain(|pick| pick.score >= GOOD_CHUNK * best && !held(&pick.span));
         picks
+    }
+
+    /// A span of it, still without score and reason.
+    fn item(&self, span: &Span) -> Option<Item> {
+        let (text, lines) = (self.text, &self.lines);
+        let body = self.body(span)?;
+        if body.iter().any(|line| line.len() > MAX_LINE_BYTES) {
+            return None;
+        }
+        let title = lines
+            .get(span.title.saturating_sub(1) as usize)
+            .map_or("", |line| line.trim());
+        Some(Item {
+            kind: ItemKind::Code,
+            source: format!("{}:{}-{}", text.path, span.first, span.last),
+            blob: Some(text.blob.clone()),
+            date: None,
+            confidence: None,
+            title: title[..title.floor_char_boundary(200)].to_owned(),
+            text: body
+                .iter()
+                .map(|line| line.trim_end_matches('\r'))
+                .collect::<Vec<_>>()
+                .join("\n"),
+            first_line: span.first,
+            language: language(&text.path).0,
+            tokens: 0,
+            score: 0.0,
+            why: String::new(),
+        })
     }
 
     fn holds(&self, item: &Item) -> bool {
@@ -329,31 +363,10 @@ impl Packer<'_> {
     }
 
     fn item(&self, candidate: &Candidate, file: &File<'_>, pick: &Pick) -> Option<Item> {
-        let (text, lines, span) = (file.text, &file.lines, &pick.span);
-        let body = file.body(span)?;
-        if body.iter().any(|line| line.len() > MAX_LINE_BYTES) {
-            return None;
-        }
-        let title = lines
-            .get(span.title.saturating_sub(1) as usize)
-            .map_or("", |line| line.trim());
         Some(Item {
-            kind: ItemKind::Code,
-            source: format!("{}:{}-{}", text.path, span.first, span.last),
-            blob: Some(text.blob.clone()),
-            date: None,
-            confidence: None,
-            title: title[..title.floor_char_boundary(200)].to_owned(),
-            text: body
-                .iter()
-                .map(|line| line.trim_end_matches('\r'))
-                .collect::<Vec<_>>()
-                .join("\n"),
-            first_line: span.first,
-            language: language(&text.path).0,
-            tokens: 0,
             score: candidate.score,
             why: self.why(pick.concepts, pick.defines, candidate.path_concepts, candidate.named),
+            ..file.item(&pick.span)?
         })
     }
 
@@ -365,6 +378,17 @@ impl Packer<'_> {
         item.why = format!("runner-up; {}", item.why);
         measure(&mut item);
         Some(item)
+    }
+
+    /// A line for each of the best files: where its best chunk is, and what it begins with.
+    pub(crate) fn titles(&self, snapshot: &Snapshot, candidates: &[Candidate]) -> Vec<String> {
+        let line = |candidate: &Candidate| {
+            let (text, picks) = self.current(snapshot, candidate)?;
+            let span = picks.first()?.span;
+            let item = self.one_line(candidate, &File::of(&text, self.already), &picks)?;
+            Some(format!("{}:{}-{}  {}", text.path, span.first, span.last, item.title))
+        };
+        candidates.iter().take(MOST_TITLES).filter_map(line).collect()
     }
 
     /// An item cut to its first lines, so that it fits; `None` if not even two lines do.

@@ -162,7 +162,7 @@ fn search(
             max_matches: MAX_MATCHES,
             max_matches_per_file: MAX_MATCHES_PER_FILE,
             max_file_bytes,
-            deadline,
+            until: deadline.into(),
             ..GrepLimits::default()
         },
         ..GrepQuery::new(GrepPattern::Literals(words))

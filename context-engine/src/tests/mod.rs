@@ -2,6 +2,7 @@
 
 mod already;
 mod calibration;
+mod exploring;
 mod freshness;
 mod history;
 mod hostile;

@@ -1,13 +1,14 @@
-//! From a question to a pack, step by step, with a look at the clock between steps.
+//! The lexical lane: from a question to a pack without a model, step by step, with a look at the clock between steps.
 
 use std::time::Instant;
 
 use muninn_memory::Memories;
 use muninn_memory::derived::{Companions, Field, Place, Snapshot};
 use muninn_memory::lexical::{DocId, Tokenizer};
-use muninn_repo_tools::Worktree;
+use muninn_repo_tools::{RelPath, Worktree};
 
 use crate::already::Already;
+use crate::explore::Citation;
 use crate::follow_up::is_follow_up;
 use crate::item::{Completeness, Exploration, Item, Limits};
 use crate::pack::{Late, Packed, Packer};
@@ -40,6 +41,22 @@ pub(crate) struct Sources<'a> {
     pub(crate) max_file_bytes: u64,
     pub(crate) tuning: Tuning,
     pub(crate) vectors: Option<VectorList<'a>>,
+}
+
+impl<'a> Sources<'a> {
+    fn packer<'p>(&self, question: &'p Question, query: &'p Query, deadline: Instant) -> Packer<'p>
+    where
+        'a: 'p,
+    {
+        Packer {
+            worktree: self.worktree,
+            max_file_bytes: self.max_file_bytes,
+            question,
+            query,
+            already: self.already,
+            deadline,
+        }
+    }
 }
 
 /// Answers a question.
@@ -113,6 +130,50 @@ fn near(
 ) -> Vec<(DocId, f32)> {
     let vectors = vectors.filter(|_| lists.has(Lists::VECTORS));
     vectors.map_or_else(Vec::new, |vectors| vectors.near(snapshot, question, text))
+}
+
+/// The files that fit a question best, and a line on what is in the best of them: for an explorer to begin with.
+pub(crate) fn candidates(sources: &Sources<'_>, text: &str, deadline: Instant) -> (Vec<RelPath>, Vec<String>) {
+    let Some(snapshot) = sources.snapshot else {
+        return (Vec::new(), Vec::new());
+    };
+    let index = Index {
+        snapshot,
+        companions: sources.companions,
+    };
+    let question = question::analyse(&mut Tokenizer::new(), text);
+    let mut query = Query::new(&question, snapshot);
+    let lists = sources.tuning.lists;
+    query.near = near(sources.vectors, snapshot, &question, text, lists);
+    let candidates = rank(index, &question, &query, lists, MAX_FILES);
+    let packer = sources.packer(&question, &query, deadline);
+    let path = |file: usize| snapshot.file(file).facts.path.clone();
+    let files = candidates.iter().map(|candidate| path(candidate.file)).collect();
+    (files, packer.titles(snapshot, &candidates))
+}
+
+/// What was cited, packed beside other items; those are not returned again.
+pub(crate) fn pack_cited(
+    sources: &Sources<'_>,
+    text: &str,
+    citations: &[Citation],
+    beside: &[Item],
+    limits: &Limits,
+) -> Vec<Item> {
+    let question = question::analyse(&mut Tokenizer::new(), text);
+    let query = match sources.snapshot {
+        Some(snapshot) => Query::new(&question, snapshot),
+        None => Query::new(&question, sources.memories),
+    };
+    let mut packed = Packed {
+        items: beside.to_vec(),
+        held: false,
+    };
+    let budget = limits.tokens.saturating_sub(FENCE_TOKENS);
+    sources
+        .packer(&question, &query, limits.deadline)
+        .cited(citations, budget, &mut packed);
+    packed.items.split_off(beside.len())
 }
 
 const LATE: &str = "deadline passed";
@@ -214,14 +275,7 @@ fn gather(
             candidates = rank(index, question, &query, lists, MAX_FILES);
         }
     }
-    let packer = Packer {
-        worktree: sources.worktree,
-        max_file_bytes: sources.max_file_bytes,
-        question,
-        query: &query,
-        already: sources.already,
-        deadline: limits.deadline,
-    };
+    let packer = sources.packer(question, &query, limits.deadline);
     let budget = limits.tokens.saturating_sub(FENCE_TOKENS);
     let remembered = recalled(sources.memories, question, threshold);
     let mut packed = Packed::default();

@@ -1,0 +1,69 @@
+//! What an explorer is told.
+
+use super::tools;
+
+/// Of the candidates, so many are told.
+pub(super) const CANDIDATES: usize = 15;
+
+const ROLE: &str = "\
+You explore a git repository to find the places in its code that answer a question. You do not change anything and you do
+not solve the task: you find the few places that somebody who does has to read.
+
+How to work:
+- The candidates come from a search by words. They are often right, and sometimes miss what matters.
+- Make several independent calls in one turn: up to 8 run at the same time. Never make a call a second time.
+- Search for names and words that the code would use, not for the words of the question alone. Follow definitions and
+  callers instead of guessing paths. Read the lines that you need, not whole files.
+- Look until you know, not longer: two or three turns are enough for most questions.
+- Commit. When you have seen the places, call `final` with their paths and line numbers, the most important first. Cite
+  only lines that you have seen in results.
+";
+
+const RECURSION: &str = "\
+- `explore` opens an exploration of its own for a part of the question. Use it only where a part needs many calls, with a
+  complete question and a scope; several of them run at the same time.
+";
+
+/// The instructions. They are the same for all turns, so that a backend's prompt cache holds them.
+pub(super) fn system(turns: u32, deeper: bool, native: bool) -> String {
+    let mut text = ROLE.to_owned();
+    if deeper {
+        text.push_str(RECURSION);
+    }
+    text.push_str(&format!("- You have {turns} turns in all.\n"));
+    if !native {
+        text.push_str("\nTools:\n");
+        text.push_str(&tools::described(deeper));
+        text.push_str(
+            "\nWrite each call on lines of its own, like this, and nothing after the last one:\n<tool_call>{\"name\": \
+             \"grep\", \"arguments\": {\"pattern\": \"fn refill\"}}</tool_call>\n",
+        );
+    }
+    text
+}
+
+/// The first message: the question, where to look, and what is known before anything was called.
+pub(super) fn opening(question: &str, scope: Option<&str>, candidates: &[String], tree: &str) -> String {
+    let mut text = format!("Question:\n{}\n", question.trim());
+    if let Some(scope) = scope {
+        text.push_str(&format!("\nLook in {scope} only.\n"));
+    }
+    if !candidates.is_empty() {
+        text.push_str("\nCandidates, best first:\n");
+        for candidate in candidates {
+            text.push_str(&format!("- {candidate}\n"));
+        }
+    }
+    if !tree.is_empty() {
+        text.push_str(&format!("\nThe repository:\n{tree}"));
+    }
+    text
+}
+
+/// What is said before the last turn.
+pub(super) const LAST_TURN: &str =
+    "This is your last turn. Call `final` now with the best places that you have seen, as `path:first-last`.";
+
+/// What is said when a turn was all repeats.
+pub(super) const REPEATED: &str =
+    "All of these calls were made before, and their results stand above. Make other calls, or call `final`.";

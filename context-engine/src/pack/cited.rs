@@ -1,0 +1,148 @@
+//! Packing what an explorer cited, beside what was found by words.
+
+use muninn_memory::derived::Span;
+use muninn_memory::redact;
+use muninn_repo_tools::{RelPath, read_text};
+
+use super::{File, Packed, Packer, Text, measure};
+use crate::explore::Citation;
+use crate::item::Item;
+
+/// The part of what is left that one citation may take, so that the first does not take it all.
+const SHARE: f64 = 0.5;
+/// Less than this is not kept back for those that follow.
+const SMALLEST: u32 = 300;
+const WHY: &str = "found by exploring";
+
+impl Packer<'_> {
+    /// Adds the cited spans, in their order, for at most `budget` tokens. Left out is what the pack has by now, what the
+    /// conversation holds, and what stands in a file that is no longer as it was when it was cited.
+    pub(crate) fn cited(&self, citations: &[Citation], mut budget: u32, packed: &mut Packed) {
+        for citation in citations {
+            let Some(text) = self.text_of(citation) else { continue };
+            let file = File::of(&text, self.already);
+            for span in self.spans(citation, &text) {
+                let Some(span) = uncovered(&text.path, span, &packed.items) else {
+                    continue;
+                };
+                let Some(mut item) = file.item(&span) else { continue };
+                WHY.clone_into(&mut item.why);
+                let allowed = ((f64::from(budget) * SHARE) as u32).max(SMALLEST).min(budget);
+                if measure(&mut item) > allowed {
+                    let Some(shortened) = self.shortened(item, allowed) else {
+                        continue;
+                    };
+                    item = shortened;
+                }
+                if file.holds(&item) {
+                    packed.held = true;
+                    continue;
+                }
+                budget = budget.saturating_sub(item.tokens);
+                packed.items.push(item);
+            }
+        }
+    }
+
+    fn text_of(&self, citation: &Citation) -> Option<Text> {
+        let path = RelPath::new(&citation.path).ok()?;
+        let file = read_text(self.worktree, &path, self.max_file_bytes).ok()?;
+        let blob = file.blob.to_string();
+        (blob == citation.blob).then(|| Text {
+            path,
+            blob,
+            text: redact(&file.text).into_owned(),
+        })
+    }
+
+    /// The lines that are cited; of a file as a whole, the chunk that has most of the question.
+    fn spans(&self, citation: &Citation, text: &Text) -> Vec<Span> {
+        match citation.lines {
+            Some((first, last)) => vec![Span {
+                first,
+                last,
+                title: first,
+                test: false,
+            }],
+            None => self
+                .taken_apart(text)
+                .first()
+                .map(|pick| pick.span)
+                .into_iter()
+                .collect(),
+        }
+    }
+}
+
+/// The longest run of a span's lines that no item shows.
+fn uncovered(path: &RelPath, span: Span, items: &[Item]) -> Option<Span> {
+    let shown: Vec<(u32, u32)> = items
+        .iter()
+        .filter(|item| item.source.rsplit_once(':').is_some_and(|(of, _)| of == path.as_str()))
+        .map(|item| {
+            let lines = u32::try_from(item.text.lines().count()).unwrap_or(u32::MAX);
+            (item.first_line, item.first_line.saturating_add(lines.saturating_sub(1)))
+        })
+        .collect();
+    let is_shown = |line: u32| shown.iter().any(|(first, last)| (*first..=*last).contains(&line));
+    let (mut best, mut run) = (None::<(u32, u32)>, None::<u32>);
+    for line in span.first..=span.last.saturating_add(1) {
+        let is_free = line <= span.last && !is_shown(line);
+        match (run, is_free) {
+            (None, true) => run = Some(line),
+            (Some(first), false) => {
+                if best.is_none_or(|(start, end)| line - first > end - start + 1) {
+                    best = Some((first, line - 1));
+                }
+                run = None;
+            }
+            _ => {}
+        }
+    }
+    best.map(|(first, last)| Span {
+        first,
+        last,
+        title: first,
+        test: false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::item::ItemKind;
+
+    #[test]
+    fn what_is_shown_already_is_cut_out_of_a_span() {
+        let path = RelPath::new("src/a.rs").unwrap();
+        let item = |source: &str, first: u32, lines: usize| Item {
+            kind: ItemKind::Code,
+            source: source.to_owned(),
+            blob: None,
+            date: None,
+            confidence: None,
+            title: String::new(),
+            text: vec!["x"; lines].join("\n"),
+            first_line: first,
+            language: "rust",
+            tokens: 0,
+            score: 0.0,
+            why: String::new(),
+        };
+        let left = |items: &[Item], first, last| {
+            let span = Span {
+                first,
+                last,
+                title: first,
+                test: false,
+            };
+            uncovered(&path, span, items).map(|span| (span.first, span.last))
+        };
+        let items = [item("src/a.rs:10-19", 10, 10), item("src/b.rs:1-99", 1, 99)];
+        assert_eq!(left(&items, 1, 9), Some((1, 9)));
+        assert_eq!(left(&items, 12, 15), None);
+        assert_eq!(left(&items, 15, 30), Some((20, 30)));
+        assert_eq!(left(&items, 1, 40), Some((20, 40)), "the longer of two");
+        assert_eq!(left(&[], 7, 7), Some((7, 7)));
+    }
+}

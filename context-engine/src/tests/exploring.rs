@@ -1,0 +1,439 @@
+//! Explorations with a model that says what a script says: good ones, confused ones and hostile ones.
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use muninn_memory::model::{Ask, Call, Choice, Message, Model, ModelError, Reply, Usage};
+use muninn_repo_tools::{Abandoned, Until};
+
+use super::{Repo, limits};
+use crate::explore::{DeepLimits, Ended, Found};
+use crate::{Already, Engine};
+
+/// Says one thing after the other, and the last one again and again.
+struct Script {
+    replies: Mutex<VecDeque<Result<Reply, u16>>>,
+    /// What it heard, rendered.
+    heard: Mutex<Vec<String>>,
+}
+
+impl Script {
+    fn new(replies: impl IntoIterator<Item = Result<Reply, u16>>) -> Self {
+        Self {
+            replies: Mutex::new(replies.into_iter().collect()),
+            heard: Mutex::new(Vec::new()),
+        }
+    }
+
+    fn says(replies: impl IntoIterator<Item = Reply>) -> Self {
+        Self::new(replies.into_iter().map(Ok))
+    }
+
+    fn heard(&self, turn: usize) -> String {
+        self.heard.lock().unwrap()[turn].clone()
+    }
+}
+
+impl Model for Script {
+    fn id(&self) -> &str {
+        "test/script"
+    }
+
+    fn ask(&self, ask: &Ask<'_>, _: &Until) -> Result<Reply, ModelError> {
+        check(ask);
+        let heard = format!(
+            "{}\n{:?}\n{:?}\n{:?}",
+            ask.system,
+            ask.messages,
+            ask.tools.len(),
+            ask.choice
+        );
+        self.heard.lock().unwrap().push(heard);
+        let mut replies = self.replies.lock().unwrap();
+        let reply = match replies.len() {
+            1 => replies[0].clone(),
+            _ => replies.pop_front().unwrap(),
+        };
+        reply.map_err(|status| ModelError::Refused {
+            model: "test/script".to_owned(),
+            status,
+            message: "no".to_owned(),
+        })
+    }
+}
+
+/// What every server demands of a conversation: sides in turn, and one result for each call, right after it.
+fn check(ask: &Ask<'_>) {
+    assert!(!matches!(ask.messages.last(), Some(Message::Assistant { .. }) | None));
+    assert!(matches!(ask.messages.first(), Some(Message::User(_))));
+    for pair in ask.messages.windows(2) {
+        match pair {
+            [Message::Assistant { calls, .. }, next] if !calls.is_empty() => {
+                let Message::Results(results) = next else {
+                    panic!("calls without results: {next:?}")
+                };
+                let ids = |ids: Vec<&String>| ids.into_iter().cloned().collect::<Vec<_>>();
+                let asked = ids(calls.iter().map(|call| &call.id).collect());
+                assert_eq!(asked, ids(results.iter().map(|result| &result.id).collect()));
+                let mut once = asked.clone();
+                once.sort_unstable();
+                once.dedup();
+                assert_eq!(once.len(), asked.len(), "each id once");
+                for call in calls {
+                    assert!(
+                        serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(&call.arguments).is_ok()
+                    );
+                }
+            }
+            [Message::Results(_) | Message::User(_), Message::Results(_)] => panic!("results of nothing"),
+            _ => {}
+        }
+    }
+}
+
+fn calls(made: &[(&str, &str)]) -> Reply {
+    let call = |(at, (name, arguments)): (usize, &(&str, &str))| Call {
+        id: format!("call_{at}"),
+        name: (*name).to_owned(),
+        arguments: (*arguments).to_owned(),
+    };
+    Reply {
+        calls: made.iter().enumerate().map(call).collect(),
+        ..Reply::default()
+    }
+}
+
+fn words(text: &str) -> Reply {
+    Reply {
+        text: text.to_owned(),
+        ..Reply::default()
+    }
+}
+
+fn deep() -> DeepLimits {
+    DeepLimits {
+        until: Until::within(Duration::from_secs(600)),
+        ..DeepLimits::default()
+    }
+}
+
+const QUESTION: &str = "How long does a retry wait before it asks the backend again?";
+
+fn explore(engine: &Engine, script: &Script) -> Found {
+    engine.explore_deep(QUESTION, &deep(), script, &())
+}
+
+#[test]
+fn finds_reads_and_cites() {
+    let repo = Repo::service();
+    let engine = repo.ready();
+    let script = Script::says([
+        calls(&[
+            ("grep", r#"{"pattern": "fn \\w*backoff", "glob": "*.rs"}"#),
+            ("symbols", r#"{"path": "src/http"}"#),
+            ("tree", "{}"),
+        ]),
+        calls(&[("read", r#"{"path": "src/http/retry.rs", "first": "1", "last": 20}"#)]),
+        calls(&[(
+            "final",
+            r#"{"citations": ["src/http/retry.rs:1-12"], "answer": "It doubles."}"#,
+        )]),
+    ]);
+    let found = explore(&engine, &script);
+    assert_eq!(found.trace.ended, Ended::Final, "{}", found.trace.text());
+    assert_eq!(found.trace.citations, ["src/http/retry.rs:1-12"]);
+    assert_eq!(found.files[0].as_str(), "src/http/retry.rs");
+    assert_eq!(found.trace.answer.as_deref(), Some("It doubles."));
+    let totals = found.trace.totals();
+    assert_eq!((totals.turns, totals.calls, totals.failed), (3, 4, 0));
+    assert!(
+        script.heard(0).contains("src/http/retry.rs:"),
+        "the candidates are told"
+    );
+    assert!(script.heard(1).contains("src/http/retry.rs:") && script.heard(2).contains("retry.rs, lines 1-20"));
+    let packed = engine.pack_cited(QUESTION, &found.citations, &Already::default(), &[], &limits(2_000));
+    assert_eq!(packed.len(), 1);
+    assert_eq!(
+        (packed[0].source.as_str(), packed[0].why.as_str()),
+        ("src/http/retry.rs:1-12", "found by exploring")
+    );
+}
+
+#[test]
+fn a_citation_counts_only_if_it_is_on_disk_inside_the_worktree() {
+    let repo = Repo::service();
+    let engine = repo.ready();
+    let script = Script::says([calls(&[(
+        "final",
+        r#"{"citations": ["src/made_up.rs:1-9", "../../etc/passwd:1-3", "/etc/passwd:1-2", "src/session.rs:9000-9001",
+            ".git/config:1-2", "src/session.rs:3-4", "src/session.rs:5-6"]}"#,
+    )])]);
+    let found = explore(&engine, &script);
+    assert_eq!(found.trace.citations, ["src/session.rs:3-6"], "neighbours are one");
+    assert_eq!(found.trace.invented, 5);
+}
+
+#[test]
+fn what_a_citation_means_is_packed_only_while_the_file_is_as_it_was() {
+    let repo = Repo::service();
+    let engine = repo.ready();
+    let script = Script::says([words("It is in `src/session.rs:3-6`, see also src/ledger.rs:1-5.")]);
+    let found = explore(&engine, &script);
+    assert_eq!(found.trace.ended, Ended::Words);
+    assert_eq!(found.trace.citations.len(), 2);
+    repo.write("src/session.rs", "// all new\n".repeat(20));
+    let packed = engine.pack_cited(QUESTION, &found.citations, &Already::default(), &[], &limits(2_000));
+    let sources: Vec<_> = packed.iter().map(|item| item.source.as_str()).collect();
+    assert_eq!(sources, ["src/ledger.rs:1-5"]);
+}
+
+#[test]
+fn endless_repeats_end_and_cost_one_call() {
+    let repo = Repo::service();
+    let script = Script::says([calls(&[("grep", r#"{"pattern": "retry"}"#), ("list", "{}")])]);
+    let found = explore(&repo.ready(), &script);
+    assert_eq!(found.trace.ended, Ended::Repeats);
+    let totals = found.trace.totals();
+    assert_eq!((totals.turns, totals.calls, totals.repeated), (3, 6, 4));
+    assert!(script.heard(2).contains("were made before"));
+}
+
+#[test]
+fn a_thousand_calls_in_one_turn_are_sixteen() {
+    let repo = Repo::service();
+    let many: Vec<String> = (0..1_000).map(|n| format!(r#"{{"pattern": "x{n}"}}"#)).collect();
+    let many: Vec<(&str, &str)> = many.iter().map(|arguments| ("grep", arguments.as_str())).collect();
+    let script = Script::says([calls(&many), calls(&[("final", r#"{"citations": []}"#)])]);
+    let found = explore(&repo.ready(), &script);
+    assert_eq!(
+        (found.trace.turns[0].calls.len(), found.trace.turns[0].left_out),
+        (16, 984)
+    );
+    assert!(script.heard(1).contains("984 more were left out"));
+    assert_eq!(found.trace.ended, Ended::Final);
+}
+
+#[test]
+fn recursion_ends_at_the_depth_that_was_given() {
+    let repo = Repo::service();
+    let script = Script::says([calls(&[("explore", r#"{"question": "deeper", "scope": "src"}"#)])]);
+    let limits = DeepLimits { depth: 3, ..deep() };
+    let found = repo.ready().explore_deep(QUESTION, &limits, &script, &());
+    let totals = found.trace.totals();
+    assert!(totals.depth == 4, "{}", found.trace.text());
+    assert!(totals.calls <= 64 && totals.input + totals.output <= 60_000 + 4_000);
+    assert_eq!(found.trace.turns[0].calls[0].child.as_ref().unwrap().scope, "src");
+}
+
+#[test]
+fn a_child_sees_its_scope_only() {
+    let repo = Repo::service();
+    let script = Script::says([
+        calls(&[("explore", r#"{"question": "orders", "scope": "./tools/"}"#)]),
+        calls(&[
+            ("read", r#"{"path": "src/session.rs"}"#),
+            ("grep", r#"{"pattern": "def |fn "}"#),
+            ("list", r#"{"path": "src"}"#),
+            ("explore", r#"{"question": "up", "scope": "src"}"#),
+        ]),
+        calls(&[(
+            "final",
+            r#"{"citations": ["tools/import_orders.py:1-3", "src/session.rs:1-2"], "answer": "here"}"#,
+        )]),
+        calls(&[("final", r#"{"citations": ["tools/import_orders.py:1-3"]}"#)]),
+    ]);
+    let found = explore(&repo.ready(), &script);
+    let child = found.trace.turns[0].calls[0].child.as_ref().unwrap();
+    let failed: Vec<bool> = child.turns[0].calls.iter().map(|call| call.failed).collect();
+    assert_eq!(failed, [true, false, true, true], "{}", found.trace.text());
+    assert!(script.heard(2).contains("import_orders.py:") && !script.heard(2).contains("retry.rs:"));
+    assert_eq!((child.citations.len(), child.invented), (1, 1));
+    assert!(
+        script.heard(3).contains("tools/import_orders.py:1-3"),
+        "what a child cites is told"
+    );
+    assert_eq!(found.trace.citations, ["tools/import_orders.py:1-3"]);
+}
+
+#[test]
+fn a_model_that_fails_leaves_what_words_found() {
+    let repo = Repo::service();
+    let engine = repo.ready();
+    let by_words = engine.rank(QUESTION, crate::Tuning::default(), 20).files;
+    for status in [401, 429, 500, 503] {
+        let script = Script::new([Err(status)]);
+        let found = explore(&engine, &script);
+        assert_eq!(found.trace.ended, Ended::Model, "{status}");
+        assert!(found.trace.problem.is_some() && found.citations.is_empty());
+        let files: Vec<_> = by_words.iter().map(|file| file.path.clone()).collect();
+        assert_eq!(found.files, files);
+    }
+}
+
+#[test]
+fn a_backend_without_tools_is_asked_in_words() {
+    let repo = Repo::service();
+    let script = Script::new([
+        Err(400),
+        Ok(words(
+            "<tool_call>{\"name\": \"grep\", \"arguments\": {\"pattern\": \"retry\"}}</tool_call>",
+        )),
+        Ok(words("src/http/retry.rs:1-10")),
+    ]);
+    let found = explore(&repo.ready(), &script);
+    assert_eq!(found.trace.ended, Ended::Words, "{}", found.trace.text());
+    assert_eq!(
+        (found.trace.turns.len(), found.trace.turns[0].dialect.as_str()),
+        (2, "xml")
+    );
+    assert!(script.heard(1).contains("<tool_call>") && script.heard(1).contains("- grep: "));
+    assert!(script.heard(2).contains("Result of call 1 (grep)"));
+    assert_eq!(found.trace.citations, ["src/http/retry.rs:1-10"]);
+}
+
+#[test]
+fn malformed_calls_are_answered_with_what_is_wrong() {
+    let repo = Repo::service();
+    let script = Script::says([
+        calls(&[
+            ("grep", r#"{"pattern": "#),
+            ("no_such_tool", "{}"),
+            ("read", r#"{"path": "src/session.rs", "first": 9, "last": 3}"#),
+            ("read", "{}"),
+            ("grep", r#"{"pattern": "fn (", "context": 99}"#),
+            ("read", r#"{"path": "../../etc/passwd"}"#),
+            ("read", r#"{"path": "src"}"#),
+        ]),
+        calls(&[("final", r#"{"citations": []}"#)]),
+    ]);
+    let found = explore(&repo.ready(), &script);
+    assert_eq!(found.trace.ended, Ended::Final, "{}", found.trace.text());
+    let heard = script.heard(1);
+    for told in [
+        "is before `first`",
+        "`path` is missing",
+        "no path inside the repository",
+        "no line matches",
+    ] {
+        assert!(heard.contains(told), "{told}: {heard}");
+    }
+}
+
+#[test]
+fn every_bound_ends_it_with_what_it_has() {
+    let repo = Repo::service();
+    let engine = repo.ready();
+    let ended = |limits: DeepLimits, replies: Vec<Reply>| {
+        let script = Script::says(replies);
+        let found = engine.explore_deep(QUESTION, &limits, &script, &());
+        (found.trace.ended, found)
+    };
+    let mut number = 0;
+    let mut read = || {
+        number += 1;
+        calls(&[(
+            "read",
+            &format!(r#"{{"path": "src/http/retry.rs", "first": {number}, "last": 30}}"#),
+        )])
+    };
+    let reads: Vec<Reply> = (0..20).map(|_| read()).collect();
+    let (why, found) = ended(DeepLimits { turns: 3, ..deep() }, reads.clone());
+    assert_eq!((why, found.trace.turns.len()), (Ended::Turns, 3));
+    assert!(
+        found.trace.citations[0].starts_with("src/http/retry.rs:"),
+        "what was read of a candidate counts"
+    );
+    let (why, _) = ended(
+        DeepLimits {
+            calls: 2,
+            turns: 20,
+            ..deep()
+        },
+        reads.clone(),
+    );
+    assert_eq!(why, Ended::Calls);
+    let dear = |mut reply: Reply| {
+        reply.usage = Usage {
+            input: Some(30_000),
+            cached: None,
+            output: Some(1_000),
+        };
+        reply
+    };
+    let (why, found) = ended(
+        DeepLimits { turns: 20, ..deep() },
+        reads.iter().cloned().map(dear).collect(),
+    );
+    assert_eq!((why, found.trace.turns.len()), (Ended::Tokens, 2));
+    let over = Until::at(Instant::now());
+    assert_eq!(
+        ended(DeepLimits { until: over, ..deep() }, reads.clone()).0,
+        Ended::Deadline
+    );
+    let abandoned = Abandoned::default();
+    abandoned.say();
+    let until = Until::within(Duration::from_secs(600)).or(abandoned);
+    assert_eq!(ended(DeepLimits { until, ..deep() }, reads).0, Ended::Abandoned);
+}
+
+#[test]
+fn the_last_turn_is_told_to_be_the_last_and_must_be_final() {
+    let repo = Repo::service();
+    let number = |n: usize| calls(&[("read", &format!(r#"{{"path": "src/ledger.rs", "first": {}}}"#, n + 1))]);
+    let script = Script::says((0..9).map(number));
+    let limits = DeepLimits {
+        turns: 3,
+        tool_required: true,
+        ..deep()
+    };
+    repo.ready().explore_deep(QUESTION, &limits, &script, &());
+    assert!(script.heard(0).ends_with(&format!("{:?}", Choice::Required)));
+    assert!(script.heard(2).ends_with(&format!("{:?}", Choice::Named("final"))));
+    assert!(script.heard(2).contains("This is your last turn") && !script.heard(1).contains("This is your last turn"));
+}
+
+#[test]
+fn secrets_are_neither_read_nor_told() {
+    let repo = Repo::service();
+    repo.write(".env", "API_KEY=abc");
+    repo.write(
+        "src/key.rs",
+        "const KEY: &str = \"sk-ant-api03-0123456789abcdefghijklmnopqrstuvwxyzABCDEF\";\n",
+    );
+    let script = Script::says([
+        calls(&[
+            ("read", r#"{"path": ".env"}"#),
+            ("grep", r#"{"pattern": "API_KEY|sk-ant"}"#),
+            ("read", r#"{"path": "src/key.rs"}"#),
+        ]),
+        calls(&[("final", r#"{"citations": [".env:1-1", "src/key.rs:1-1"]}"#)]),
+    ]);
+    let found = explore(&repo.ready(), &script);
+    assert!(!script.heard(1).contains("0123456789abcdef") && !script.heard(1).contains("API_KEY=abc"));
+    assert_eq!(
+        (found.trace.citations.len(), found.trace.invented),
+        (1, 1),
+        "{}",
+        found.trace.text()
+    );
+}
+
+#[test]
+fn it_works_before_there_is_an_index() {
+    let repo = Repo::service();
+    let script = Script::says([
+        calls(&[
+            ("definition", r#"{"name": "backoff"}"#),
+            ("callers", r#"{"name": "replay"}"#),
+        ]),
+        calls(&[("final", r#"{"citations": ["src/http/retry.rs:2-3"]}"#)]),
+    ]);
+    let found = explore(&repo.engine(), &script);
+    assert_eq!(found.trace.citations, ["src/http/retry.rs:2-3"]);
+    assert!(
+        found.trace.turns[0].calls.iter().all(|call| !call.failed),
+        "{}",
+        found.trace.text()
+    );
+}
