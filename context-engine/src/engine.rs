@@ -5,8 +5,8 @@ mod keep_up;
 
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
 
 use muninn_memory::Memories;
@@ -65,6 +65,10 @@ pub struct Engine {
     vectors: Option<Vectors>,
     /// Empty until [`Engine::watch`]; `None` in it where the system tells of nothing.
     watcher: OnceLock<Option<Arc<Watcher>>>,
+    /// For threads that may outlive a question; empty until [`Engine::watch`].
+    itself: OnceLock<Weak<Engine>>,
+    /// A thread is about to look through the worktree.
+    looking: AtomicBool,
     /// What the last walk over all of the worktree took, without reading what had changed.
     walk_micros: AtomicU64,
     state: RwLock<State>,
@@ -94,6 +98,8 @@ impl Engine {
             worktree,
             vectors: vectors.map(|embedder| Vectors::new(embedder, settings.cache_dir.clone())),
             watcher: OnceLock::new(),
+            itself: OnceLock::new(),
+            looking: AtomicBool::new(false),
             walk_micros: AtomicU64::new(0),
             threshold: RwLock::new(settings.threshold),
             settings,
@@ -185,6 +191,12 @@ impl Engine {
     /// nothing does.
     pub fn last_walk(&self) -> Duration {
         Duration::from_micros(self.walk_micros.load(Ordering::Relaxed))
+    }
+
+    /// As if the last walk had taken this long.
+    #[cfg(test)]
+    pub(crate) fn pretend_walk(&self, micros: u64) {
+        self.walk_micros.store(micros, Ordering::Relaxed);
     }
 
     /// Makes the vectors that the index still lacks; to be called after [`Self::refresh`], on a thread that may take its

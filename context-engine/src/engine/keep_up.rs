@@ -4,7 +4,10 @@
 //! edited file. What takes longer, a checkout of a thousand files or a walk over a large worktree, is done by a thread of
 //! its own as soon as it happens, and a question waits for it as long as it can. One that cannot is answered from the
 //! index that there is: packing reads everything anew, so that it may miss what is new, and never shows what is old.
+//! Where nothing is watched, each question has the worktree walked, by itself or by a thread of its own in the same way.
 
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -25,6 +28,7 @@ impl Engine {
     /// Begins to watch the worktree, and to keep the index up to date in the background for as long as the engine is in
     /// use. Does nothing the second time. Without it, the index is as it was at the last [`Engine::refresh`].
     pub fn watch(self: &Arc<Self>) {
+        self.itself.get_or_init(|| Arc::downgrade(self));
         let mut first = None;
         self.watcher.get_or_init(|| {
             let home = self.settings.cache_dir.as_deref();
@@ -90,14 +94,46 @@ impl Engine {
             Changes::Paths(_) | Changes::Everything => {
                 if Instant::now() + self.last_walk() <= until {
                     let _looked = self.look_through(&mut turn, &());
-                } else if let Some(watcher) = watcher {
+                } else if let Some(watcher) = watcher.as_ref().filter(|watcher| watcher.failure().is_none()) {
                     watcher.put_back();
                     drop(turn);
                     // The thread that keeps up takes it with the indexer in hand.
                     if watcher.wait_taken(until) {
                         let _done = self.indexer.take_until(until);
                     }
+                } else {
+                    drop(turn);
+                    self.look_beside(until);
                 }
+            }
+        }
+    }
+
+    /// Has the worktree looked through by another thread, where no one is told of changes, and waits for that as long as
+    /// there is time. What is found later serves the next question.
+    fn look_beside(&self, until: Instant) {
+        let Some(engine) = self.itself.get().and_then(Weak::upgrade) else {
+            return;
+        };
+        if self.looking.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let (done, wait) = sync_channel(1);
+        let spawned = std::thread::Builder::new().name("muninn-look".into()).spawn(move || {
+            let mut turn = engine.indexer.take();
+            // From here on a question finds the indexer taken, and what is changed for it is looked for anew.
+            engine.looking.store(false, Ordering::Release);
+            let _looked = engine.look_through(&mut turn, &());
+            drop(turn);
+            let _nobody_waits = done.send(());
+        });
+        match spawned {
+            Ok(_) => {
+                let _in_time = wait.recv_timeout(until.saturating_duration_since(Instant::now()));
+            }
+            Err(error) => {
+                self.looking.store(false, Ordering::Release);
+                tracing::warn!(%error, "the worktree is not looked through");
             }
         }
     }

@@ -1,5 +1,6 @@
 //! What is packed is what the disk holds, and an index is kept without reading everything again.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{Repo, ask, assert_spans_are_on_disk, files};
@@ -48,6 +49,29 @@ fn a_corrected_memory_counts_at_once() {
     );
     let found = ask(&engine, "which colours has the dashboard");
     assert_eq!(found.items[0].source, ".muninn/knowledge/errors.md:1-2");
+}
+
+#[test]
+fn where_nothing_is_watched_a_question_sees_edits_also_if_a_walk_takes_long() {
+    let repo = Repo::service();
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("file"), "").unwrap();
+    // Nowhere to leave marks, so nothing is watched.
+    let engine = Arc::new(repo.engine_with(EngineSettings {
+        cache_dir: Some(dir.path().join("file/cache")),
+        ..EngineSettings::default()
+    }));
+    engine.refresh(&()).unwrap();
+    engine.watch();
+    assert!(!engine.is_watching());
+    // The second takes longer than a question has, by what the engine knows.
+    for (walk, animal) in [(0, "zebra"), (1 << 40, "okapi"), (1 << 40, "quagga")] {
+        let name = format!("src/{animal}.rs");
+        repo.write(&name, format!("/// Paints the {animal}.\nfn paint_{animal}() {{}}\n"));
+        engine.pretend_walk(walk);
+        let found = ask(&engine, &format!("paint the {animal}"));
+        assert_eq!(files(&found).first(), Some(&name.as_str()));
+    }
 }
 
 #[test]
