@@ -6,6 +6,7 @@
 
 mod answer;
 pub mod bootstrap;
+mod remembered;
 pub mod report;
 pub mod scores;
 pub mod spans;
@@ -21,6 +22,7 @@ use muninn_context_engine::{Lists, Tuning};
 use muninn_memory::embed::{Embedder, LoadError, MiniLm, StaticVectors};
 
 use self::answer::{Answer, Subject};
+use self::remembered::Remembered;
 use self::report::{Ablation, Accuracy, Percentiles, Report};
 use self::scores::Scores;
 use crate::command_line;
@@ -79,7 +81,10 @@ impl Options {
         Ok(match self.embedder {
             EmbedderName::None => None,
             EmbedderName::Static => Some(Arc::new(StaticVectors::shipped()?)),
-            EmbedderName::Minilm => Some(Arc::new(MiniLm::open(self.model.as_deref().unwrap_or(Path::new(".")))?)),
+            EmbedderName::Minilm => {
+                let model = MiniLm::open(self.model.as_deref().unwrap_or(Path::new(".")))?;
+                Some(Arc::new(Remembered::of(Arc::new(model))))
+            }
         })
     }
 }
