@@ -41,6 +41,7 @@ fn every_example_configuration_loads() {
     }
     for name in [
         "anthropic",
+        "explore",
         "litellm",
         "llamacpp",
         "ollama",

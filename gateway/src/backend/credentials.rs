@@ -7,6 +7,7 @@
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
 use super::Backend;
+use crate::access::remove_keys;
 use crate::config::Secret;
 use crate::wire::{Dialect, WireFormat};
 
@@ -23,6 +24,9 @@ const CREDENTIAL_HEADERS: [&str; 7] = [
     "openai-organization",
     "openai-project",
 ];
+
+/// Names features of the messages API that a client wants to use before they are settled.
+const BETA: HeaderName = HeaderName::from_static("anthropic-beta");
 
 /// The vendor whose credential the client brought, by the shape of the key.
 #[must_use]
@@ -54,6 +58,35 @@ pub fn apply_credentials(headers: &mut HeaderMap, backend: &Backend, format: Wir
     } else if format != WireFormat::Messages {
         bear(headers);
     }
+}
+
+/// The headers of a request of our own, made for a client: the credential that this backend may know, out of those that
+/// the client brought, and nothing else of the client's.
+pub(super) fn on_behalf_of(client: &HeaderMap, backend: &Backend, format: WireFormat) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    for name in CREDENTIAL_HEADERS {
+        if let Some(value) = client.get(name) {
+            headers.insert(name, value.clone());
+        }
+    }
+    remove_keys(&mut headers);
+    apply_credentials(&mut headers, backend, format);
+    let bearer = headers.get(header::AUTHORIZATION);
+    if format == WireFormat::Messages && bearer.is_some() && bearer == client.get(header::AUTHORIZATION) {
+        for beta in betas_of_login(client) {
+            headers.append(BETA, beta);
+        }
+    }
+    headers
+}
+
+/// The betas without which the vendor takes no token of a login (`oauth-2025-04-20`): they belong to the credential.
+fn betas_of_login(client: &HeaderMap) -> impl Iterator<Item = HeaderValue> {
+    let lists = client.get_all(BETA).iter().filter_map(|value| value.to_str().ok());
+    let betas = lists.flat_map(|list| list.split(',')).map(str::trim);
+    betas
+        .filter(|beta| beta.starts_with("oauth-"))
+        .filter_map(|beta| HeaderValue::from_str(beta).ok())
 }
 
 /// A messages client names its key in `x-api-key`; a server of the other formats looks for a bearer token.
@@ -215,6 +248,39 @@ mod tests {
             sent(&backend, WireFormat::Messages, &[("x-api-key", "clients")]),
             ["x-api-key: clients"]
         );
+    }
+
+    #[test]
+    fn a_request_of_our_own_carries_the_clients_credential_and_nothing_else_of_it() {
+        let bearer = format!("Bearer {ANTHROPIC_KEY}");
+        let muninn = format!("muninn-{}", "0123456789abcdef".repeat(4));
+        let mut client = HeaderMap::new();
+        for (name, value) in [
+            ("authorization", bearer.as_str()),
+            ("x-api-key", &muninn),
+            ("x-muninn-key", &muninn),
+            ("anthropic-beta", "context-management-2025-06-27, oauth-2025-04-20"),
+            ("user-agent", "claude-cli"),
+        ] {
+            client.insert(HeaderName::from_static(name), value.parse().unwrap());
+        }
+        let sent = |backend: &Backend, format| {
+            let headers = on_behalf_of(&client, backend, format);
+            let pairs = headers
+                .iter()
+                .map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()));
+            pairs.collect::<Vec<_>>().join("; ")
+        };
+        let login = format!("authorization: {bearer}; anthropic-beta: oauth-2025-04-20");
+        assert_eq!(sent(&vendor(Dialect::Anthropic), WireFormat::Messages), login);
+        assert_eq!(sent(&vendor(Dialect::OpenAi), WireFormat::Chat), "");
+        assert_eq!(sent(&local(Origin::Discovered, |_| {}), WireFormat::Messages), "");
+        let own = local(Origin::Configured, |config| {
+            config.key = Some(Secret::new("own".into()))
+        });
+        assert_eq!(sent(&own, WireFormat::Chat), "authorization: Bearer own");
+        let named = local(Origin::Configured, |config| config.client_credentials = true);
+        assert_eq!(sent(&named, WireFormat::Chat), format!("authorization: {bearer}"));
     }
 
     #[test]

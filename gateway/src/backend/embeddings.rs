@@ -1,10 +1,9 @@
 //! A backend's `/v1/embeddings` as an embedder.
 //!
-//! The trait blocks, because what embeds runs on blocking threads, and the transport is asynchronous. Between them stands
-//! one thread with a runtime of its own: a caller hands its texts over and waits, so that it does not matter where it is
-//! called from, and connections are kept. Never on the path of a request: a model call costs what it costs.
+//! Carried by a [`Courier`], so that it may be called from anywhere. Never on the path of a request: a model call costs
+//! what it costs.
 
-use std::sync::mpsc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -13,7 +12,7 @@ use muninn_memory::embed::{EmbedError, Embedder, normalise};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Backend, Outgoing, Transport, apply_credentials};
+use super::{Backend, Courier, Outgoing, Transport, apply_credentials};
 use crate::wire::{WireFormat, failure};
 
 const PATH: &str = "/v1/embeddings";
@@ -27,15 +26,9 @@ const LARGEST_ANSWER: usize = 64 << 20;
 
 /// Embeds by asking a backend. Texts are sent to that backend and nowhere else.
 pub struct RemoteEmbedder {
-    id: String,
+    asker: Arc<Asker>,
     dimensions: usize,
-    jobs: mpsc::Sender<Job>,
-}
-
-/// Texts that somebody waits for.
-struct Job {
-    texts: Vec<String>,
-    answer: mpsc::SyncSender<Result<Vec<Vec<f32>>, EmbedError>>,
+    courier: Courier,
 }
 
 #[derive(Deserialize)]
@@ -60,40 +53,38 @@ impl RemoteEmbedder {
     /// [`EmbedError`] where it does not answer, or not with a vector.
     pub fn connect(backend: Backend, model: &str) -> Result<RemoteEmbedder, EmbedError> {
         let id = id_of(&backend.url, model);
-        let (jobs, queue) = mpsc::channel();
+        let courier = Courier::start("embeddings", CONNECT).map_err(|error| failed(&id, error))?;
         let asker = Asker {
-            id: id.clone(),
+            id,
             model: model.to_owned(),
             backend,
         };
-        std::thread::Builder::new()
-            .name("embeddings".to_owned())
-            .spawn(move || asker.serve(&queue))
-            .map_err(|error| failed(&id, error))?;
         let mut made = RemoteEmbedder {
-            id,
+            asker: Arc::new(asker),
             dimensions: 0,
-            jobs,
+            courier,
         };
         made.dimensions = made.ask(vec!["dimensions".to_owned()])?.first().map_or(0, Vec::len);
         if made.dimensions == 0 {
-            return Err(failed(&made.id, "its vectors are empty"));
+            return Err(failed(made.id(), "its vectors are empty"));
         }
         Ok(made)
     }
 
     fn ask(&self, texts: Vec<String>) -> Result<Vec<Vec<f32>>, EmbedError> {
-        let (answer, answered) = mpsc::sync_channel(1);
-        let stopped = |_| failed(&self.id, "its thread has stopped");
-        let handed = self.jobs.send(Job { texts, answer });
-        handed.map_err(|_| failed(&self.id, "its thread has stopped"))?;
-        answered.recv().map_err(stopped)?
+        let (asker, transport) = (Arc::clone(&self.asker), self.courier.transport());
+        let asked = self.courier.run(async move {
+            let late = || failed(&asker.id, format!("no answer within {} s", PATIENCE.as_secs()));
+            let asked = tokio::time::timeout(PATIENCE, asker.ask(&transport, &texts)).await;
+            asked.unwrap_or_else(|_| Err(late()))
+        });
+        asked.unwrap_or_else(|| Err(failed(self.id(), "its thread has stopped")))
     }
 }
 
 impl Embedder for RemoteEmbedder {
     fn id(&self) -> &str {
-        &self.id
+        &self.asker.id
     }
 
     fn dimensions(&self) -> usize {
@@ -109,7 +100,7 @@ impl Embedder for RemoteEmbedder {
             for (at, row) in batch.iter().zip(rows) {
                 if row.len() != self.dimensions {
                     return Err(EmbedError::Shape {
-                        embedder: self.id.clone(),
+                        embedder: self.id().to_owned(),
                         expected: format!("{} numbers", self.dimensions),
                         found: format!("{} numbers", row.len()),
                     });
@@ -121,7 +112,7 @@ impl Embedder for RemoteEmbedder {
     }
 }
 
-/// What lives on the thread.
+/// What an errand of texts takes along.
 struct Asker {
     id: String,
     model: String,
@@ -129,25 +120,6 @@ struct Asker {
 }
 
 impl Asker {
-    /// Answers jobs until the last embedder that could send one is gone.
-    fn serve(&self, queue: &mpsc::Receiver<Job>) {
-        let ready = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let ready = ready
-            .map_err(|error| error.to_string())
-            .and_then(|runtime| Ok((Transport::new(CONNECT).map_err(|error| error.to_string())?, runtime)));
-        for Job { texts, answer } in queue {
-            let result = match &ready {
-                Ok((transport, runtime)) => runtime.block_on(async {
-                    let asked = tokio::time::timeout(PATIENCE, self.ask(transport, &texts)).await;
-                    asked
-                        .unwrap_or_else(|_| Err(failed(&self.id, format!("no answer within {} s", PATIENCE.as_secs()))))
-                }),
-                Err(error) => Err(failed(&self.id, error)),
-            };
-            let _caller_left = answer.send(result);
-        }
-    }
-
     async fn ask(&self, transport: &Transport, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
         let mut headers = HeaderMap::new();
         headers.insert("content-type", HeaderValue::from_static("application/json"));

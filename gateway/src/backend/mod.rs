@@ -1,15 +1,18 @@
 //! Where requests go, what credentials they carry there, and how the bytes travel.
 //!
 //! `routing` names the candidates for a request, `attempt` tries them until one answers, and `circuit` remembers which of
-//! them are not worth trying now. `transport` carries the bytes, over `direct` or over reqwest.
+//! them are not worth trying now. `transport` carries the bytes, over `direct` or over reqwest; `courier` for callers
+//! that block, which are `embeddings` and `model`.
 
 mod attempt;
 mod circuit;
 mod circuits;
+mod courier;
 mod credentials;
 mod direct;
 mod discovery;
 mod embeddings;
+mod model;
 mod models;
 mod pattern;
 mod probe;
@@ -28,9 +31,11 @@ use crate::wire::{Dialect, WireFormat};
 pub use attempt::{Answered, Attempted, Happened, Try, Unanswered, attempt};
 pub use circuit::{Circuit, CircuitState, Permit, Refused};
 pub use circuits::{CircuitReport, Circuits};
+pub use courier::{Courier, CourierError};
 pub use credentials::{apply_credentials, client_credential_vendor};
 pub use discovery::Discovery;
 pub use embeddings::RemoteEmbedder;
+pub use model::RemoteModel;
 pub use models::{list_models, render_models};
 pub(crate) use pattern::captures;
 pub use probe::{Probe, Spoken, probe_formats};

@@ -7,7 +7,7 @@ use http::StatusCode;
 use serde::Serialize;
 
 use super::transport::{innermost, is_loopback};
-use crate::wire::WireFormat;
+use crate::wire::{ANTHROPIC_VERSION, WireFormat};
 
 /// Enough of an answer to recognise an error in it.
 const LOOKED_AT: usize = 4 << 10;
@@ -102,7 +102,7 @@ async fn ask(client: &reqwest::Client, url: &str, format: WireFormat) -> Spoken 
     let request = client
         .post(format!("{url}{}", format.path()))
         .header("content-type", "application/json")
-        .header("anthropic-version", "2023-06-01")
+        .header("anthropic-version", ANTHROPIC_VERSION)
         .body("{}");
     let mut answer = match request.send().await {
         Ok(answer) => answer,

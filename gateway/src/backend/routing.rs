@@ -8,7 +8,7 @@ use http::HeaderMap;
 use super::pattern::{captures, filled};
 use super::target::{Candidate, NoRoute, Target};
 use super::{Backend, CONTEXT_MODEL, CircuitReport, Circuits, Discovery, Origin, client_credential_vendor};
-use crate::config::{Config, FallbackConfig, LimitsConfig, RouteConfig};
+use crate::config::{Config, ExploreConfig, FallbackConfig, LimitsConfig, RouteConfig};
 use crate::wire::WireFormat;
 
 /// Which backends a caller may use, by name.
@@ -178,6 +178,15 @@ impl Router {
         &self.backends
     }
 
+    /// The backend and model that the configuration names for exploring; absent where it names none. Whether a caller may
+    /// use that backend is for whoever asks on the caller's behalf to see.
+    #[must_use]
+    pub fn explorer(&self, config: &ExploreConfig) -> Option<Candidate> {
+        let explorer = config.explorer.as_ref()?;
+        let backend = self.backends.get(explorer.backend)?;
+        Some(candidate(backend, WireFormat::Chat, Some(explorer.model.clone())))
+    }
+
     /// The servers that answer on loopback, where looking for them is allowed.
     pub async fn discovered(&self) -> Vec<Arc<Backend>> {
         match &self.discovery {
@@ -237,7 +246,7 @@ fn best<'b, R: Ord>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Overrides, load};
+    use crate::config::{ExplorerConfig, Overrides, load};
 
     /// `a` speaks the OpenAI formats, `b` messages, `c` chat alone.
     fn router(more: &str) -> Router {
@@ -283,6 +292,24 @@ mod tests {
     }
 
     const CHAT: &str = "/v1/chat/completions";
+
+    #[test]
+    fn the_explorer_is_whom_the_configuration_names() {
+        let router = router("");
+        let explorer = |backend, model: &str| {
+            let model = model.to_owned();
+            let explorer = Some(ExplorerConfig { backend, model });
+            let candidate = router.explorer(&ExploreConfig {
+                explorer,
+                ..config("").explore
+            })?;
+            Some((candidate.backend.name.clone(), candidate.format, candidate.rename?))
+        };
+        let told = |name: &str, format| Some((name.to_owned(), format, "m".to_owned()));
+        assert_eq!(explorer(0, "m"), told("a", WireFormat::Chat));
+        assert_eq!(explorer(1, "m"), told("b", WireFormat::Messages));
+        assert!(router.explorer(&config("").explore).is_none());
+    }
 
     #[test]
     fn without_a_route_the_model_decides_and_then_the_format() {

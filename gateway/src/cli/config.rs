@@ -3,10 +3,11 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use serde_json::json;
+use muninn_memory::model::Choice;
+use serde_json::{Value, json};
 
 use super::{CliError, Common, output};
-use crate::config::{paths, repository};
+use crate::config::{Config, ExploreMode, paths, repository};
 use muninn_repo_tools::Worktree;
 
 /// Look at the configuration.
@@ -42,7 +43,7 @@ impl ConfigCommand {
             let backends: Vec<_> = config.backends.iter().map(|backend| backend.name.as_str()).collect();
             let keys: Vec<_> = config.keys.iter().map(|key| key.name.as_str()).collect();
             output::json(
-                &json!({"ok": true, "file": config.file, "listen": config.listen, "backends": backends, "routes": config.routes.len(), "keys": keys}),
+                &json!({"ok": true, "file": config.file, "listen": config.listen, "backends": backends, "routes": config.routes.len(), "keys": keys, "explore": exploring(&config)}),
             );
             return Ok(ExitCode::SUCCESS);
         }
@@ -66,6 +67,9 @@ impl ConfigCommand {
                 "route:         {} -> {}{rename}",
                 route.model, config.backends[route.backend].name
             ));
+        }
+        if config.explore.mode != ExploreMode::Off {
+            output::line(&format!("explore:       {}", explored(&config)));
         }
         for key in &config.keys {
             let restricted = [
@@ -95,4 +99,46 @@ impl ConfigCommand {
         output::line("all is well");
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Who explores, by backend and model; absent where it is the request's own.
+fn explorer(config: &Config) -> Option<(&str, &str)> {
+    let explorer = config.explore.explorer.as_ref()?;
+    Some((&config.backends[explorer.backend].name, &explorer.model))
+}
+
+/// `auto by local/small, within 30000 ms, 60000 tokens, 64 calls, 6 turns, 2 deep`.
+fn explored(config: &Config) -> String {
+    let explore = &config.explore;
+    let by = explorer(config).map_or_else(
+        || "the request's own model".to_owned(),
+        |(backend, model)| format!("{backend}/{model}"),
+    );
+    format!(
+        "{} by {by}, within {} ms, {} tokens, {} calls, {} turns, {} deep",
+        explore.mode,
+        explore.deadline.as_millis(),
+        explore.tokens,
+        explore.calls,
+        explore.turns,
+        explore.depth
+    )
+}
+
+fn exploring(config: &Config) -> Value {
+    let explore = &config.explore;
+    let (backend, model) = explorer(config).unzip();
+    json!({
+        "mode": explore.mode.name(),
+        "backend": backend,
+        "model": model,
+        "deadline_ms": explore.deadline.as_millis() as u64,
+        "tokens": explore.tokens,
+        "calls": explore.calls,
+        "depth": explore.depth,
+        "turns": explore.turns,
+        "pack_tokens": explore.pack_tokens,
+        "max_answer_tokens": explore.max_answer_tokens,
+        "tool_choice": if explore.tool_choice == Choice::Required { "required" } else { "auto" },
+    })
 }

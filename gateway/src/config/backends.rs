@@ -58,7 +58,7 @@ pub(super) fn routes(
     written: &[raw::Route],
     backends: &[BackendConfig],
 ) -> Result<Vec<RouteConfig>, ConfigError> {
-    let names = Names(backends.iter().map(|backend| backend.name.as_str()).collect());
+    let names = Names::of_settled(backends);
     let settle = |(index, raw): (usize, &raw::Route)| {
         let key = |name: &str| format!("routes[{index}].{name}");
         let backend = names
@@ -78,14 +78,21 @@ pub(super) fn routes(
 }
 
 /// The backends' names, in the order of the file.
-struct Names<'a>(Vec<&'a str>);
+pub(super) struct Names<'a>(Vec<&'a str>);
+
+impl<'a> Names<'a> {
+    pub(super) fn of_settled(backends: &'a [BackendConfig]) -> Names<'a> {
+        Names(backends.iter().map(|backend| backend.name.as_str()).collect())
+    }
+}
 
 impl Names<'_> {
     fn of(written: &[raw::Backend]) -> Names<'_> {
         Names(written.iter().map(|backend| backend.name.as_str()).collect())
     }
 
-    fn find(&self, name: &str) -> Result<usize, String> {
+    /// The place of a backend; a sentence that names those there are, where it is none of them.
+    pub(super) fn find(&self, name: &str) -> Result<usize, String> {
         let place = self.0.iter().position(|known| *known == name);
         place.ok_or_else(|| format!("there is no backend `{name}`; there is: {}", self.0.join(", ")))
     }

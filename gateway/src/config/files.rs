@@ -41,7 +41,7 @@ pub enum ConfigError {
         message: String,
     },
     /// A repository's file asks for what only its user may decide.
-    #[error("{}: `{key}` may not be set by a repository: it decides where requests and credentials go. Set it in your own muninn.toml if you want it", path.display())]
+    #[error("{}: `{key}` may not be set by a repository: it decides where requests and credentials go, or what they cost. Set it in your own muninn.toml if you want it", path.display())]
     NotForRepositories {
         /// The repository's file.
         path: PathBuf,

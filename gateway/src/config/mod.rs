@@ -7,6 +7,7 @@
 
 mod backends;
 pub mod env_vars;
+mod explore;
 mod files;
 mod keys;
 pub mod paths;
@@ -18,6 +19,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use explore::{ExploreConfig, ExploreMode, ExplorerConfig};
 pub use files::ConfigError;
 pub use keys::check_name;
 pub use resolve::{Overrides, load, repository};
@@ -47,6 +49,8 @@ pub struct Config {
     pub context: ContextConfig,
     /// Where memory is written.
     pub memory: MemoryWrite,
+    /// When a model explores, and what it may spend.
+    pub explore: ExploreConfig,
     /// Sizes and times.
     pub limits: LimitsConfig,
     /// Switches for tests.

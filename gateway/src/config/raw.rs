@@ -22,6 +22,8 @@ pub(crate) struct UserFile {
     #[serde(default)]
     pub(crate) memory: Memory,
     #[serde(default)]
+    pub(crate) explore: Explore,
+    #[serde(default)]
     pub(crate) limits: Limits,
     #[serde(default)]
     pub(crate) test: Test,
@@ -117,6 +119,23 @@ pub(crate) struct Context {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Memory {
     pub(crate) write: Option<String>,
+}
+
+/// Exploring with a model. Not a repository's to say: it sends requests, and they cost money.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Explore {
+    pub(crate) mode: Option<String>,
+    pub(crate) backend: Option<String>,
+    pub(crate) model: Option<String>,
+    pub(crate) deadline_ms: Option<u64>,
+    pub(crate) tokens: Option<u32>,
+    pub(crate) calls: Option<u32>,
+    pub(crate) depth: Option<u32>,
+    pub(crate) turns: Option<u32>,
+    pub(crate) pack_tokens: Option<u32>,
+    pub(crate) max_answer_tokens: Option<u32>,
+    pub(crate) tool_choice: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::backends::{backends, routes};
+use super::explore::explore;
 use super::keys::keys;
 use super::raw::{self, RepositoryFile, UserFile};
 use super::{
@@ -50,6 +51,7 @@ pub fn load(overrides: &Overrides) -> Result<Config, ConfigError> {
         roots: roots(&origin, file.roots.as_deref().unwrap_or_default())?,
         discover: discover(&file),
         routes: routes(&origin, &file.routes, &backends)?,
+        explore: explore(&origin, &file.explore, &backends)?,
         backends,
         context: context(&origin, &file.context)?,
         memory: memory(&origin, &file.memory)?,
@@ -102,8 +104,8 @@ fn refuse_foreign_keys(path: &Path, text: &str) -> Result<(), ConfigError> {
     let Ok(table) = text.parse::<toml::Table>() else {
         return Ok(());
     };
-    const USERS_ONLY: [&str; 8] = [
-        "backends", "routes", "keys", "listen", "roots", "discover", "limits", "test",
+    const USERS_ONLY: [&str; 9] = [
+        "backends", "routes", "keys", "explore", "listen", "roots", "discover", "limits", "test",
     ];
     match table.keys().find(|key| USERS_ONLY.contains(&key.as_str())) {
         Some(key) => Err(ConfigError::NotForRepositories {
@@ -225,10 +227,10 @@ impl Default for LimitsConfig {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn load_text(text: &str) -> Result<Config, ConfigError> {
+    pub(in super::super) fn load_text(text: &str) -> Result<Config, ConfigError> {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("muninn.toml");
         std::fs::write(&file, text).unwrap();
@@ -283,6 +285,7 @@ mod tests {
             ),
             ("routes", "[[routes]]\nmodel = \"*\"\nbackend = \"evil\"\n"),
             ("keys", "keys = [\"x\"]\n"),
+            ("explore", "[explore]\nmode = \"off\"\n"),
             ("listen", "listen = \"0.0.0.0:80\"\n"),
             ("roots", "roots = [\"/\"]\n"),
         ] {

@@ -3,12 +3,10 @@
 use http::HeaderValue;
 use http::header::{self, HeaderMap, HeaderName};
 
-use crate::wire::WireFormat;
+use crate::wire::{ANTHROPIC_VERSION, WireFormat};
 
 /// Headers of one vendor's API, which mean nothing, or something else, to another.
 const API_PREFIXES: [&str; 2] = ["anthropic-", "openai-"];
-/// The version of the messages API that a converted request is written for.
-const ANTHROPIC_VERSION: &str = "2023-06-01";
 
 use crate::access::remove_keys;
 

@@ -29,6 +29,9 @@ pub use scan::{Element, Members, Text};
 pub use tools::{ToolPart, result_text};
 pub use usage::UsageWatch;
 
+/// The version of the messages API that requests are written for, in the header `anthropic-version`.
+pub(crate) const ANTHROPIC_VERSION: &str = "2023-06-01";
+
 /// Which of the three APIs a request speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]

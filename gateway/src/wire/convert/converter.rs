@@ -100,14 +100,14 @@ impl AnswerConverter {
     /// # Errors
     /// [`Failure`] where the backend's body tells of one, or is no answer.
     pub fn whole(&mut self, body: &str) -> Result<String, Failure> {
-        let answer = Answer::collect(self.read_whole(body))?;
+        let answer = Answer::collect(read_whole(&mut *self.reader, &self.names, body))?;
         self.usage = answer.usage;
         Ok(self.writer.whole(&answer))
     }
 
     /// Converts a whole answer for a client that asked for a stream, from a backend that does not stream.
     pub fn whole_as_stream(&mut self, body: &str) -> String {
-        for event in self.read_whole(body) {
+        for event in read_whole(&mut *self.reader, &self.names, body) {
             self.pass(event);
         }
         self.finish(None)
@@ -123,21 +123,6 @@ impl AnswerConverter {
     #[must_use]
     pub fn ended(&self) -> bool {
         self.ended
-    }
-
-    fn read_whole(&mut self, body: &str) -> Vec<Event> {
-        let mut events = Vec::new();
-        self.reader.whole(body, &mut events);
-        let ended = events
-            .iter()
-            .any(|event| matches!(event, Event::End | Event::Failed(_)));
-        if !ended {
-            events.push(broken("the backend's answer is not one of its format".to_owned()));
-        }
-        for event in &mut events {
-            client_names(&self.names, event);
-        }
-        events
     }
 
     /// Lets one event through to the client.
@@ -169,6 +154,22 @@ impl AnswerConverter {
             }
         });
     }
+}
+
+/// Reads a whole answer. The last event is [`Event::End`] or [`Event::Failed`].
+pub(super) fn read_whole(reader: &mut dyn ReadAnswer, names: &ToolNames, body: &str) -> Vec<Event> {
+    let mut events = Vec::new();
+    reader.whole(body, &mut events);
+    let ended = events
+        .iter()
+        .any(|event| matches!(event, Event::End | Event::Failed(_)));
+    if !ended {
+        events.push(broken("the backend's answer is not one of its format".to_owned()));
+    }
+    for event in &mut events {
+        client_names(names, event);
+    }
+    events
 }
 
 fn client_names(names: &ToolNames, event: &mut Event) {

@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::*;
 use crate::wire::WireFormat;
 
-pub(super) const FORMATS: [(WireFormat, &str); 3] = [
+pub(crate) const FORMATS: [(WireFormat, &str); 3] = [
     (WireFormat::Chat, "chat"),
     (WireFormat::Messages, "messages"),
     (WireFormat::Responses, "responses"),
@@ -57,7 +57,7 @@ fn run(kind: &str, convert: impl Fn(WireFormat, WireFormat, &str) -> String) {
 }
 
 /// With `UPDATE_GOLDEN=1` the file is written anew instead; the difference is then for people to read.
-fn check_kept(path: &Path, converted: &str) {
+pub(crate) fn check_kept(path: &Path, converted: &str) {
     let converted = format!("{}\n", converted.trim_end());
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -133,7 +133,7 @@ fn stream(from: WireFormat, to: WireFormat, pieces: &[&[u8]]) -> String {
 }
 
 /// Indented, in the order in which it was written: only layout is added.
-fn pretty(json: &str) -> String {
+pub(crate) fn pretty(json: &str) -> String {
     let (mut out, mut depth, mut in_string, mut escaped) = (String::new(), 0, false, false);
     let mut characters = json.chars().peekable();
     while let Some(character) = characters.next() {
@@ -175,7 +175,7 @@ fn pretty(json: &str) -> String {
 }
 
 /// A request reads as one of its own format, by our reader and by async-openai's types.
-fn check_request(format: WireFormat, body: &str) {
+pub(crate) fn check_request(format: WireFormat, body: &str) {
     let read = super::read_body(format, body).unwrap();
     let (mut dropped, mut context) = (Dropped::default(), AnswerContext::default());
     match format {

@@ -15,7 +15,7 @@ mod estimate;
 #[cfg(test)]
 mod fuzz;
 #[cfg(test)]
-mod golden;
+pub(crate) mod golden;
 mod ids;
 mod messages;
 mod order;
@@ -29,7 +29,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use thiserror::Error;
 
-use self::answer::{Answer, Event};
+use self::answer::{Answer, Event, Failure};
 use self::request::{Dropped, Request};
 use super::scan::Body;
 use super::{ParseError, WireFormat};
@@ -144,6 +144,29 @@ pub fn request(from: WireFormat, to: WireFormat, body: &str) -> Result<Converted
     context.stream_usage = request.stream_usage;
     let body = write_request(to, &request, &mut dropped, &mut context);
     Ok(Converted { body, dropped, context })
+}
+
+/// Writes a request that no client sent: a question of our own. Names that a conversation keeps are in the context, for
+/// [`answered`].
+///
+/// What the format cannot say is left out, and not counted: who makes a request in no format knows what all of them have.
+#[must_use]
+pub fn ask(format: WireFormat, request: &Request<'_>) -> (String, AnswerContext) {
+    let mut context = AnswerContext {
+        model: request.model.clone().into_owned(),
+        ..AnswerContext::default()
+    };
+    let body = write_request(format, request, &mut Dropped::default(), &mut context);
+    (body, context)
+}
+
+/// Reads the whole answer to such a question, a status of success and no stream. Calls have the names that the request
+/// gave the tools, whatever the format made of these.
+///
+/// # Errors
+/// [`Failure`] where the body tells of one, or is no answer of its format.
+pub fn answered(format: WireFormat, context: &AnswerContext, body: &str) -> Result<Answer, Failure> {
+    Answer::collect(converter::read_whole(&mut *reader(format), &context.names, body))
 }
 
 fn read_body(format: WireFormat, body: &str) -> Result<Body<'_>, ParseError> {

@@ -1,0 +1,83 @@
+//! A thread that carries requests to backends for callers that block.
+//!
+//! What embeds or explores runs on blocking threads, and the transport is asynchronous. Between them stands one thread
+//! with a runtime of its own: a caller hands its errand over and waits, so that it does not matter where it is called
+//! from, any number of errands are under way at once, and connections are kept. Only bytes are moved here; writing
+//! requests and reading answers is the callers' work, so that no errand waits for another's.
+
+use std::future::Future;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use thiserror::Error;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use super::Transport;
+
+/// Why there is no courier.
+#[derive(Debug, Error)]
+pub enum CourierError {
+    /// The transport cannot be prepared, for instance without any system certificate.
+    #[error("TLS cannot be set up: {0}")]
+    Transport(#[from] reqwest::Error),
+    /// The system gave no thread, or nothing to wait on sockets with.
+    #[error("no thread for requests to backends: {0}")]
+    Thread(#[from] std::io::Error),
+}
+
+/// Runs errands on its thread. Clones share the thread and its connections; it ends with the last of them.
+#[derive(Clone)]
+pub struct Courier {
+    transport: Transport,
+    errands: UnboundedSender<BoxFuture<'static, ()>>,
+}
+
+impl Courier {
+    /// Starts the thread, under this name. Connecting to a backend may take as long as `connect_timeout`.
+    ///
+    /// # Errors
+    /// [`CourierError`] where the system will not have it.
+    pub fn start(name: &str, connect_timeout: Duration) -> Result<Courier, CourierError> {
+        let transport = Transport::new(connect_timeout)?;
+        let (errands, queue) = unbounded_channel();
+        let (ready, started) = mpsc::sync_channel(1);
+        std::thread::Builder::new()
+            .name(name.to_owned())
+            .spawn(move || serve(queue, &ready))?;
+        started.recv().map_err(std::io::Error::other)??;
+        Ok(Courier { transport, errands })
+    }
+
+    /// What carries the bytes.
+    pub(super) fn transport(&self) -> Transport {
+        self.transport.clone()
+    }
+
+    /// Runs an errand to its end, beside all others, and blocks until then; `None` where it panicked.
+    pub(super) fn run<T: Send + 'static>(&self, errand: impl Future<Output = T> + Send + 'static) -> Option<T> {
+        let (answer, answered) = mpsc::sync_channel(1);
+        let errand = async move {
+            let _the_caller_waits = answer.send(errand.await);
+        };
+        self.errands.send(Box::pin(errand)).ok()?;
+        answered.recv().ok()
+    }
+}
+
+/// Starts errands as they come, until the last courier that could send one is gone.
+fn serve(mut queue: UnboundedReceiver<BoxFuture<'static, ()>>, ready: &mpsc::SyncSender<std::io::Result<()>>) {
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            let _told = ready.send(Err(error));
+            return;
+        }
+    };
+    let _told = ready.send(Ok(()));
+    runtime.block_on(async {
+        while let Some(errand) = queue.recv().await {
+            tokio::spawn(errand);
+        }
+    });
+}

@@ -1,0 +1,152 @@
+//! A question in the neutral form, and the answer out of it.
+
+use std::borrow::Cow;
+
+use muninn_memory::model::{Ask, Call, Choice, Message, Reply, Tool, Usage};
+use serde_json::value::RawValue;
+
+use crate::wire::WireFormat;
+use crate::wire::convert::answer::{Answer, BlockKind, Stop};
+use crate::wire::convert::{self, AnswerContext, request as neutral};
+use crate::wire::error::Failure;
+
+/// Some models think aloud, in their words, where their server does not take the thinking out.
+const THINKING: (&str, &str) = ("<think>", "</think>");
+
+/// The body of a request, and what reading its answer needs. The reason, where a tool has no schema that is JSON.
+pub(super) fn write(format: WireFormat, model: &str, ask: &Ask<'_>) -> Result<(String, AnswerContext), String> {
+    let limit = RawValue::from_string(ask.max_tokens.to_string()).map_err(|error| error.to_string())?;
+    let request = neutral::Request {
+        model: model.into(),
+        messages: messages(ask),
+        tools: ask.tools.iter().map(tool).collect::<Result<_, _>>()?,
+        tool_choice: choice(ask),
+        sampling: neutral::Sampling {
+            max_tokens: Some(&limit),
+            ..neutral::Sampling::default()
+        },
+        // In messages that only sets the markers by which the conversation so far is cached; each turn repeats it. The
+        // other formats cache by themselves, and some of their servers refuse a field that they do not know.
+        cache_key: (format == WireFormat::Messages).then_some(Cow::Borrowed("muninn")),
+        bytes: length(ask),
+        ..neutral::Request::default()
+    };
+    Ok(convert::ask(format, &request))
+}
+
+/// The reply out of a body.
+pub(super) fn read(format: WireFormat, context: &AnswerContext, body: &str) -> Result<Reply, Failure> {
+    convert::answered(format, context, body).map(reply)
+}
+
+fn messages<'a>(ask: &Ask<'a>) -> Vec<neutral::Message<'a>> {
+    let system = neutral::Message {
+        speaker: neutral::Speaker::System,
+        parts: vec![neutral::Part::text(ask.system)],
+    };
+    let system = (!ask.system.is_empty()).then_some(system);
+    system.into_iter().chain(ask.messages.iter().map(message)).collect()
+}
+
+fn message(message: &Message) -> neutral::Message<'_> {
+    let (speaker, parts) = match message {
+        Message::User(text) => (neutral::Speaker::User, vec![neutral::Part::text(text.as_str())]),
+        Message::Assistant { text, calls } => {
+            let words = (!text.is_empty()).then(|| neutral::Part::text(text.as_str()));
+            let calls = calls.iter().map(|call| {
+                neutral::Part::ToolCall(neutral::ToolCall {
+                    id: call.id.as_str().into(),
+                    name: call.name.as_str().into(),
+                    arguments: call.arguments.as_str().into(),
+                })
+            });
+            (neutral::Speaker::Assistant, words.into_iter().chain(calls).collect())
+        }
+        Message::Results(results) => {
+            let results = results.iter().map(|result| {
+                neutral::Part::ToolResult(neutral::ToolResult {
+                    call: result.id.as_str().into(),
+                    parts: vec![neutral::Part::text(result.text.as_str())],
+                    is_error: result.is_error,
+                })
+            });
+            (neutral::Speaker::User, results.collect())
+        }
+    };
+    neutral::Message { speaker, parts }
+}
+
+fn tool(tool: &Tool) -> Result<neutral::Tool<'_>, String> {
+    let schema: &RawValue = serde_json::from_str(&tool.schema).map_err(|error| {
+        format!(
+            "nothing was sent: the schema of the tool `{}` is not JSON: {error}",
+            tool.name
+        )
+    })?;
+    Ok(neutral::Tool {
+        name: tool.name.into(),
+        description: Some(tool.description.as_str().into()),
+        schema: Some(Cow::Borrowed(schema)),
+        strict: None,
+        cache_control: None,
+    })
+}
+
+/// What is the rule anyway is not said: servers that know no choice refuse the word.
+fn choice(ask: &Ask<'_>) -> Option<neutral::ToolChoice<'static>> {
+    match ask.choice {
+        _ if ask.tools.is_empty() => None,
+        Choice::Auto => None,
+        Choice::Required => Some(neutral::ToolChoice::Required),
+        Choice::Named(name) => Some(neutral::ToolChoice::Tool(name.into())),
+    }
+}
+
+/// About how long the body will be.
+fn length(ask: &Ask<'_>) -> usize {
+    let of_message = |message: &Message| match message {
+        Message::User(text) => text.len(),
+        Message::Assistant { text, calls } => {
+            text.len() + calls.iter().map(|call| call.arguments.len() + 128).sum::<usize>()
+        }
+        Message::Results(results) => results.iter().map(|result| result.text.len() + 128).sum(),
+    };
+    let tools = ask.tools.iter().map(|tool| tool.schema.len() + tool.description.len());
+    ask.system.len() + ask.messages.iter().map(of_message).sum::<usize>() + tools.sum::<usize>()
+}
+
+fn reply(answer: Answer) -> Reply {
+    let mut reply = Reply {
+        usage: Usage {
+            input: answer.usage.input,
+            cached: answer.usage.cached,
+            output: answer.usage.output,
+        },
+        truncated: answer.stop == Some(Stop::Length),
+        ..Reply::default()
+    };
+    let mut texts = Vec::new();
+    for block in answer.blocks {
+        match block.kind {
+            BlockKind::Text | BlockKind::Refusal => texts.push(block.text),
+            BlockKind::ToolCall { id, name } => reply.calls.push(Call {
+                id,
+                name,
+                arguments: block.text,
+            }),
+            BlockKind::Thinking | BlockKind::SealedThinking => {}
+        }
+    }
+    reply.text = without_thinking(&texts.join("\n")).to_owned();
+    reply
+}
+
+/// The words behind thinking that they begin with; none where it does not end.
+fn without_thinking(text: &str) -> &str {
+    match text.trim_start().strip_prefix(THINKING.0) {
+        Some(thinking) => thinking
+            .split_once(THINKING.1)
+            .map_or("", |(_, words)| words.trim_start()),
+        None => text,
+    }
+}

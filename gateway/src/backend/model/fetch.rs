@@ -1,0 +1,102 @@
+//! The way to the backend and back, until the answer is there as text.
+
+use std::convert::Infallible;
+use std::slice;
+
+use axum::body::Body;
+use futures_util::StreamExt;
+use http::StatusCode;
+use muninn_memory::model::ModelError;
+
+use super::super::{Attempted, Candidate, Outgoing, Transport, Unanswered, attempt};
+use super::{unreachable, unusable};
+use crate::wire::error::{ErrorKind, Failure};
+use crate::wire::failure;
+
+/// An answer, or an error, is read this far. What is asked for is a few thousand tokens long at most.
+pub(super) const LONGEST: usize = 1 << 20;
+
+/// Sends a question and reads the answer whole. Dropping the future cancels it at the backend.
+pub(super) async fn fetch(
+    id: &str,
+    transport: &Transport,
+    candidate: Candidate,
+    outgoing: Outgoing,
+) -> Result<String, ModelError> {
+    let request = |_: &Candidate| Ok::<_, Infallible>(outgoing.clone());
+    let Attempted { outcome, .. } = attempt(transport, slice::from_ref(&candidate), request).await;
+    let answered = match outcome {
+        Ok(answered) => answered,
+        Err(Unanswered::Backend(error)) => return Err(unreachable(id, error)),
+        Err(Unanswered::Request(never)) => match never {},
+    };
+    let (head, body) = answered.response.into_parts();
+    let read = read(body).await;
+    if !head.status.is_success() {
+        // As much as there is of it: an error that breaks off is one still.
+        return Err(refused(id, head.status, &String::from_utf8_lossy(&read.bytes)));
+    }
+    match read.end {
+        End::Whole => String::from_utf8(read.bytes).map_err(|_| unusable(id, "it is not UTF-8")),
+        End::TooLong => Err(unusable(id, format!("it is longer than {} KiB", LONGEST >> 10))),
+        End::Broken(error) => Err(unreachable(id, error)),
+    }
+}
+
+/// What a failure means that a status of success came with. A backend that only says that it failed has given no answer.
+pub(super) fn told(id: &str, failure: Failure) -> ModelError {
+    match failure.kind {
+        ErrorKind::Server => unusable(id, failure.message),
+        kind => ModelError::Refused {
+            model: id.to_owned(),
+            status: kind.status().as_u16(),
+            message: failure.message,
+        },
+    }
+}
+
+fn refused(id: &str, status: StatusCode, body: &str) -> ModelError {
+    ModelError::Refused {
+        model: id.to_owned(),
+        status: status.as_u16(),
+        message: failure::read(status, body).message,
+    }
+}
+
+/// A body, as far as it was read.
+struct Read {
+    bytes: Vec<u8>,
+    end: End,
+}
+
+/// How reading it ended.
+enum End {
+    Whole,
+    TooLong,
+    Broken(axum::Error),
+}
+
+async fn read(body: Body) -> Read {
+    let mut chunks = body.into_data_stream();
+    let mut bytes = Vec::new();
+    while let Some(chunk) = chunks.next().await {
+        let chunk = match chunk {
+            Ok(chunk) => chunk,
+            Err(error) => {
+                return Read {
+                    bytes,
+                    end: End::Broken(error),
+                };
+            }
+        };
+        let room = LONGEST - bytes.len();
+        bytes.extend_from_slice(&chunk[..chunk.len().min(room)]);
+        if chunk.len() > room {
+            return Read {
+                bytes,
+                end: End::TooLong,
+            };
+        }
+    }
+    Read { bytes, end: End::Whole }
+}

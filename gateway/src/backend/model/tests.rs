@@ -1,0 +1,81 @@
+//! Against a server on a real socket that answers in the documented shapes, and in others.
+
+mod answers;
+mod ending;
+mod requests;
+
+use std::sync::Arc;
+
+use muninn_memory::model::{Call, Choice, Message, Tool};
+use muninn_tests::Upstream;
+
+use super::*;
+use crate::backend::{Backend, Circuits, Origin};
+use crate::config::{BackendConfig, LimitsConfig};
+
+const HOUR: Duration = Duration::from_secs(3_600);
+const FORMATS: [WireFormat; 3] = [WireFormat::Chat, WireFormat::Messages, WireFormat::Responses];
+
+fn courier() -> Courier {
+    let _already_installed = rustls::crypto::ring::default_provider().install_default();
+    Courier::start("test", Duration::from_secs(10)).unwrap()
+}
+
+/// A backend that is asked once, unless `adjust` says otherwise.
+fn candidate(url: &str, format: WireFormat, adjust: impl FnOnce(&mut BackendConfig)) -> Candidate {
+    let limits = LimitsConfig::default();
+    let mut config = BackendConfig::new("local".to_owned(), url.to_owned(), vec![format], &limits);
+    config.retries = 0;
+    adjust(&mut config);
+    let backend = Backend::new(config, Origin::Configured, &Circuits::new(limits.circuit));
+    Candidate {
+        backend: Arc::new(backend),
+        format,
+        rename: None,
+    }
+}
+
+fn model(url: &str, format: WireFormat) -> RemoteModel {
+    RemoteModel::new(&courier(), candidate(url, format, |_| {}), "small", &HeaderMap::new())
+}
+
+fn tools() -> Vec<Tool> {
+    let tool = |name, description: &str, schema: &str| Tool {
+        name,
+        description: description.to_owned(),
+        schema: schema.to_owned(),
+    };
+    vec![
+        tool(
+            "grep",
+            "Search by a regular expression.",
+            r#"{"type":"object","properties":{"pattern":{"type":"string"},"most":{"type":"integer","maximum":1e3}},"required":["pattern"]}"#,
+        ),
+        tool("final", "Answer.", r#"{"type":"object","properties":{}}"#),
+    ]
+}
+
+fn call(id: &str, name: &str, arguments: &str) -> Call {
+    Call {
+        id: id.to_owned(),
+        name: name.to_owned(),
+        arguments: arguments.to_owned(),
+    }
+}
+
+/// A question without tools.
+fn question() -> Ask<'static> {
+    static MESSAGES: std::sync::LazyLock<[Message; 1]> =
+        std::sync::LazyLock::new(|| [Message::User("Where is it?".to_owned())]);
+    Ask {
+        system: "Be brief.",
+        messages: &*MESSAGES,
+        tools: &[],
+        choice: Choice::Auto,
+        max_tokens: 512,
+    }
+}
+
+fn ask(model: &RemoteModel) -> Result<Reply, ModelError> {
+    model.ask(&question(), &Until::within(HOUR))
+}

@@ -1,0 +1,187 @@
+//! What is sent. The bodies are kept in `golden/`, where people have read them.
+
+use std::path::Path;
+
+use muninn_memory::model::CallResult;
+
+use super::*;
+use crate::config::Secret;
+use crate::wire::convert::golden::{check_kept, check_request, pretty};
+
+/// Two calls, one of them with arguments that are no JSON, and what came of them.
+fn conversation() -> Vec<Message> {
+    let result = |id: &str, text: &str, is_error| CallResult {
+        id: id.to_owned(),
+        text: text.to_owned(),
+        is_error,
+    };
+    vec![
+        Message::User("How does a cancelled stream release its permit?\n\nsrc/stream.rs \"ünïcode\"".to_owned()),
+        Message::Assistant {
+            text: "I look for it.".to_owned(),
+            calls: vec![
+                call("call_1", "grep", r#"{"pattern":"Permit","most":1.50}"#),
+                call("call_2", "grep", r#"{"pattern":"#),
+            ],
+        },
+        Message::Results(vec![
+            result("call_1", "src/stream.rs:7: struct Permit;", false),
+            result("call_2", "the arguments are not JSON", true),
+        ]),
+        Message::Assistant {
+            text: String::new(),
+            calls: vec![call("call_3", "final", "{}")],
+        },
+        Message::Results(vec![result("call_3", "", false)]),
+        Message::User("Go on.".to_owned()),
+    ]
+}
+
+#[test]
+fn bodies_are_what_people_read() {
+    let (conversation, tools) = (conversation(), tools());
+    let said = [
+        Message::User("Sum it up.".to_owned()),
+        Message::Assistant {
+            text: "Of what?".to_owned(),
+            calls: Vec::new(),
+        },
+    ];
+    let plain = [&said[..], &conversation[..1]].concat();
+    let asked = |messages, tools, choice| Ask {
+        system: "Explore.\nBe brief.",
+        messages,
+        tools,
+        choice,
+        max_tokens: 1_024,
+    };
+    let cases = [
+        ("required", asked(&conversation, &tools, Choice::Required)),
+        ("named", asked(&conversation[..1], &tools, Choice::Named("final"))),
+        ("auto", asked(&conversation[..3], &tools, Choice::Auto)),
+        (
+            "plain",
+            Ask {
+                system: "",
+                ..asked(&plain, &[], Choice::Required)
+            },
+        ),
+    ];
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/backend/model/golden");
+    for (name, asked) in &cases {
+        for format in FORMATS {
+            let (body, _) = ask::write(format, "small", asked).unwrap();
+            check_request(format, &body);
+            let file = format!(
+                "{name}-{}.json",
+                serde_json::to_value(format).unwrap().as_str().unwrap()
+            );
+            check_kept(&folder.join(file), &pretty(&body));
+        }
+    }
+}
+
+/// What was said stays as it was written, so that the backend's cache of it keeps hitting.
+#[test]
+fn a_longer_conversation_begins_as_the_shorter_one() {
+    let (conversation, tools) = (conversation(), tools());
+    for format in FORMATS {
+        let written = |count| {
+            let asked = Ask {
+                system: "S",
+                messages: &conversation[..count],
+                tools: &tools,
+                choice: Choice::Auto,
+                max_tokens: 9,
+            };
+            let (body, _) = ask::write(format, "small", &asked).unwrap();
+            let body: serde_json::Value = serde_json::from_str(&body).unwrap();
+            let turns = body[format.conversation()].as_array().unwrap().clone();
+            // Where the cache is marked moves, and is no part of what is cached.
+            let plain = turns
+                .iter()
+                .map(|turn| turn.to_string().replace(r#""cache_control":{"type":"ephemeral"},"#, ""));
+            plain.collect::<Vec<_>>()
+        };
+        for (shorter, longer) in [(1, 3), (3, 5)] {
+            let (shorter, longer) = (written(shorter), written(longer));
+            assert!(
+                longer.len() > shorter.len() && longer.starts_with(&shorter),
+                "{format:?}: {longer:#?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn it_goes_where_the_format_says_with_what_the_backend_may_know() {
+    let mut client = HeaderMap::new();
+    client.insert("authorization", HeaderValue::from_static("Bearer clients"));
+    client.insert("user-agent", HeaderValue::from_static("a-client"));
+    for (format, own_key, passed_on, expected) in [
+        (WireFormat::Chat, Some("hush"), false, Some("Bearer hush")),
+        (WireFormat::Responses, None, true, Some("Bearer clients")),
+        (WireFormat::Messages, None, false, None),
+    ] {
+        let upstream = Upstream::start();
+        let candidate = candidate(&upstream.url(), format, |config| {
+            config.key = own_key.map(|key| Secret::new(key.to_owned()));
+            config.client_credentials = passed_on;
+        });
+        let model = RemoteModel::new(&courier(), candidate, "small", &client);
+        assert_eq!(model.id(), "local/small");
+        assert_eq!(ask(&model).unwrap().text, "ok");
+        let request = upstream.last();
+        assert_eq!(
+            (request.method.as_str(), request.target.as_str()),
+            ("POST", format.path())
+        );
+        assert_eq!(request.headers.get("authorization"), expected, "{format:?}");
+        assert_eq!(request.headers.get("user-agent"), None, "nothing else of the client's");
+        assert_eq!(request.headers.get("content-type"), Some("application/json"));
+        let version = (format == WireFormat::Messages).then_some("2023-06-01");
+        assert_eq!(request.headers.get("anthropic-version"), version, "{format:?}");
+        assert_eq!(request.text(), ask::write(format, "small", &question()).unwrap().0);
+    }
+}
+
+#[test]
+fn a_route_names_the_model_and_the_vendor_gets_its_newer_format() {
+    let renamed = Candidate {
+        rename: Some("theirs".to_owned()),
+        ..candidate("http://127.0.0.1:1", WireFormat::Chat, |_| {})
+    };
+    let model = RemoteModel::new(&courier(), renamed, "ours", &HeaderMap::new());
+    assert_eq!((model.id(), model.candidate.format), ("local/theirs", WireFormat::Chat));
+    let vendor = Backend::vendor(
+        crate::wire::Dialect::OpenAi,
+        &LimitsConfig::default(),
+        &Circuits::new(LimitsConfig::default().circuit),
+    );
+    let vendor = Candidate {
+        backend: Arc::new(vendor),
+        format: WireFormat::Chat,
+        rename: None,
+    };
+    let model = RemoteModel::new(&courier(), vendor, "gpt", &HeaderMap::new());
+    assert_eq!(model.candidate.format, WireFormat::Responses);
+}
+
+#[test]
+fn a_tool_without_a_schema_that_is_json_is_not_sent() {
+    let upstream = Upstream::start();
+    let mut tools = tools();
+    tools[0].schema = "{".to_owned();
+    let asked = Ask {
+        tools: &tools,
+        ..question()
+    };
+    let error = model(&upstream.url(), WireFormat::Chat)
+        .ask(&asked, &Until::within(HOUR))
+        .unwrap_err();
+    assert!(
+        error.to_string().contains("the schema of the tool `grep` is not JSON"),
+        "{error}"
+    );
+    assert_eq!(upstream.connections(), 0);
+}
