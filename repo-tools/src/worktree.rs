@@ -180,8 +180,8 @@ impl fmt::Debug for Worktree {
 /// Why there is no repository at `start` or above it. git says the same of a directory that was never in one, and of one
 /// whose repository is damaged; the nearest `.git` tells them apart.
 fn nothing_found(start: &Path) -> DiscoverError {
-    let dot_gits = start.ancestors().map(|above| above.join(".git"));
-    let Some(path) = dot_gits.into_iter().find(|path| path.exists()) else {
+    let mut dot_gits = start.ancestors().map(|above| above.join(".git"));
+    let Some(path) = dot_gits.find(|path| path.exists()) else {
         return DiscoverError::NotARepository { path: start.to_owned() };
     };
     let named = std::fs::read_to_string(&path).ok();
