@@ -30,7 +30,7 @@ pub enum PathError {
         path: RelPath,
     },
     /// A symlink on the way leads out of the worktree, or into another repository.
-    #[error("{path} leads out of the worktree")]
+    #[error("{path} leads out of the worktree, or into another repository")]
     Outside {
         /// The path as it was given.
         path: RelPath,

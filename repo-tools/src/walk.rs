@@ -85,6 +85,20 @@ impl SkipCounts {
         self.unreadable += other.unreadable;
         self.nested_repositories += other.nested_repositories;
     }
+
+    /// What somebody might miss, in words: `too large: 2, not readable: 1`; empty where that is nothing. Secrets, binary
+    /// files and what is no file are left out everywhere, and so not named.
+    pub fn words(&self) -> String {
+        let named = [
+            (self.too_large, "too large"),
+            (self.unreadable, "not readable"),
+            (self.not_utf8, "named with other bytes than UTF-8"),
+            (self.nested_repositories, "repositories of their own"),
+        ];
+        let words = named.iter().filter(|(count, _)| *count > 0);
+        let words: Vec<_> = words.map(|(count, why)| format!("{why}: {count}")).collect();
+        words.join(", ")
+    }
 }
 
 /// Lists the files of a worktree: what git does not ignore, hidden files included, and without `.git`, `.muninn`,
@@ -369,6 +383,19 @@ mod tests {
         assert_eq!(found(Some("a"), 4), ("a a/deep".to_owned(), false));
         assert_eq!(found(Some("target/debug"), 4), (String::new(), false));
         assert!(found(None, 3).1);
+    }
+
+    #[test]
+    fn says_what_somebody_might_miss() {
+        let mut counts = SkipCounts {
+            secret: 1,
+            binary: 2,
+            not_regular: 3,
+            ..SkipCounts::default()
+        };
+        assert_eq!(counts.words(), "");
+        (counts.too_large, counts.unreadable) = (4, 5);
+        assert_eq!(counts.words(), "too large: 4, not readable: 5");
     }
 
     #[cfg(target_os = "linux")]

@@ -39,6 +39,20 @@ pub enum DiscoverError {
         /// The directory, made absolute.
         path: PathBuf,
     },
+    /// There is a `.git`, which is no repository: a part of it is missing, or may not be read.
+    #[error("{} is there and is no git repository: a part of it is missing or cannot be read", path.display())]
+    Incomplete {
+        /// The `.git` directory.
+        path: PathBuf,
+    },
+    /// A linked worktree or a submodule whose repository was moved, removed, or cannot be read.
+    #[error("{} leads to {}, where there is no git repository", path.display(), to.display())]
+    LeadsNowhere {
+        /// The `.git` file.
+        path: PathBuf,
+        /// What it names.
+        to: PathBuf,
+    },
     /// A repository without a worktree.
     #[error("{} is a bare repository: it has no files to read", path.display())]
     Bare {
@@ -66,8 +80,7 @@ impl Worktree {
             source,
         };
         let start = dir.canonicalize().map_err(not_found)?;
-        let (found, _trust) =
-            gix::discover::upwards(&start).map_err(|_| DiscoverError::NotARepository { path: start.clone() })?;
+        let (found, _trust) = gix::discover::upwards(&start).map_err(|_| nothing_found(&start))?;
         let at = found.as_ref().to_owned();
         let repository = open(&at).map_err(|source| DiscoverError::Broken {
             path: at.clone(),
@@ -164,6 +177,23 @@ impl fmt::Debug for Worktree {
     }
 }
 
+/// Why there is no repository at `start` or above it. git says the same of a directory that was never in one, and of one
+/// whose repository is damaged; the nearest `.git` tells them apart.
+fn nothing_found(start: &Path) -> DiscoverError {
+    let mut dot_gits = start.ancestors().map(|above| above.join(".git"));
+    let Some(path) = dot_gits.find(|path| path.exists()) else {
+        return DiscoverError::NotARepository { path: start.to_owned() };
+    };
+    let named = std::fs::read_to_string(&path).ok();
+    match named
+        .as_deref()
+        .and_then(|text| text.trim_end().strip_prefix("gitdir: "))
+    {
+        Some(to) => DiscoverError::LeadsNowhere { to: to.into(), path },
+        None => DiscoverError::Incomplete { path },
+    }
+}
+
 fn open(path: &Path) -> Result<gix::Repository, gix::Error> {
     gix::open_opts(path, gix::open::Options::isolated())
 }
@@ -224,6 +254,26 @@ mod tests {
             Worktree::discover(&repo.path("bare.git")),
             Err(DiscoverError::Bare { .. })
         ));
+    }
+
+    #[test]
+    fn a_damaged_repository_is_not_taken_for_none() {
+        let repo = Fixture::with(&[("src/a.txt", "x")]);
+        repo.commit();
+        repo.git(&["worktree", "add", "-q", "-b", "side", "nested/side"]);
+        let why = |path: &str| Worktree::discover(&repo.path(path)).unwrap_err().to_string();
+        std::fs::remove_dir_all(repo.path(".git/worktrees")).unwrap();
+        let told = why("nested/side");
+        assert!(told.contains("nested/side/.git leads to "), "{told}");
+        assert!(told.contains(".git/worktrees/side, where there is no git"), "{told}");
+        std::fs::write(repo.path(".git/config"), "[[broken").unwrap();
+        assert!(matches!(
+            Worktree::discover(&repo.path("src")),
+            Err(DiscoverError::Broken { .. })
+        ));
+        std::fs::remove_file(repo.path(".git/HEAD")).unwrap();
+        let told = why("src");
+        assert!(told.contains(".git is there and is no git repository"), "{told}");
     }
 
     #[test]

@@ -104,6 +104,10 @@ pub(crate) fn summary(report: &IndexReport) -> String {
         plural(report.memories, "memory item"),
         report.millis
     );
+    let skipped = report.skipped.words();
+    if !skipped.is_empty() {
+        text.push_str(&format!("\nnote: left out: {skipped}"));
+    }
     for note in &report.notes {
         text.push_str(&format!("\nnote: {note}"));
     }

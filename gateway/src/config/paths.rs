@@ -123,15 +123,8 @@ pub fn repository_cache_dir(root: &Path, common_dir: &Path, state_dir: &Path) ->
         source,
     })?;
     if std::fs::read_to_string(&stamp).ok().as_deref() != Some(&expected) {
-        let started_over = std::fs::remove_dir_all(&directory)
-            .or_else(|error| {
-                if error.kind() == std::io::ErrorKind::NotFound {
-                    Ok(())
-                } else {
-                    Err(error)
-                }
-            })
-            .and_then(|()| std::fs::create_dir_all(&directory))
+        let started_over = std::fs::create_dir_all(&directory)
+            .and_then(|()| empty(&directory))
             .and_then(|()| std::fs::write(&stamp, &expected));
         started_over.map_err(|source| ConfigError::Read {
             path: directory.clone(),
@@ -141,10 +134,43 @@ pub fn repository_cache_dir(root: &Path, common_dir: &Path, state_dir: &Path) ->
     Ok(directory)
 }
 
+/// Removes what is in a directory and leaves the directory, which may be a volume that is mounted there.
+fn empty(directory: &Path) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(directory)? {
+        let entry = entry?;
+        // Of the entry itself: a link is removed and not followed.
+        if entry.file_type()?.is_dir() {
+            std::fs::remove_dir_all(entry.path())?;
+        } else {
+            std::fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
 fn stamp_of(directory: &Path, state_dir: &Path) -> std::io::Result<String> {
     let secret = crate::store::machine_secret(state_dir)?;
     let name = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
     Ok(blake3::keyed_hash(&secret, name.as_os_str().as_encoded_bytes())
         .to_hex()
         .to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cache_that_starts_over_is_emptied_and_its_directory_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = folder.path().join("cache");
+        std::fs::create_dir_all(cache.join("vectors/deep")).unwrap();
+        std::fs::write(cache.join("index.db"), "from elsewhere").unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(folder.path(), cache.join("link")).unwrap();
+        std::fs::write(folder.path().join("kept"), "x").unwrap();
+        empty(&cache).unwrap();
+        assert_eq!(std::fs::read_dir(&cache).unwrap().count(), 0);
+        assert!(folder.path().join("kept").exists(), "what a link leads to is not ours");
+    }
 }

@@ -83,7 +83,7 @@ impl Repository {
                 };
                 (Some(Arc::new(Engine::open(worktree, settings))), None)
             }
-            Err(error) => (None, Some(error.to_string())),
+            Err(error) => (None, Some(with_causes(&error))),
         };
         Repository {
             root,
@@ -176,4 +176,10 @@ impl Repository {
         let contains = |engine: &Arc<Engine>| engine.worktree().contains(real);
         real == self.root || self.engine.as_ref().is_some_and(contains)
     }
+}
+
+/// An error with its causes, in one line.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |error| error.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }

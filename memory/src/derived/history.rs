@@ -109,7 +109,9 @@ impl History {
             self.head = head;
         }
         if compared.missing > 0 || recent.cuts.has(Cut::Shallow) {
-            notes.push(format!("history: {read} commits, since the clone is shallow"));
+            notes.push(format!(
+                "history: {read} commits, since the clone is shallow or partial"
+            ));
         }
         if self.known.len() > 2 * MAX_COMMITS {
             let current: HashSet<&CommitId> = ids.iter().collect();

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use muninn_repo_tools::{Detail, GrepLimits, GrepPattern, GrepQuery, grep};
+use muninn_repo_tools::{Detail, GrepLimits, GrepPattern, GrepQuery, SkipCounts, grep};
 
 use super::{Choice, Common, Paint, Place, finish, output, wrong_usage};
 use crate::cli::CliError;
@@ -69,6 +69,7 @@ impl Grep {
         let result = grep(&place.worktree, &self.query(&place)?, None).map_err(|error| wrong_usage(&error))?;
         if self.json {
             output::json(&result);
+            note_skipped(&result.skipped);
             return Ok(finish(&result.cuts, result.counts.is_empty()));
         }
         let paint = Paint::new();
@@ -97,6 +98,7 @@ impl Grep {
             }
         }
         output::print(&text);
+        note_skipped(&result.skipped);
         Ok(finish(&result.cuts, result.counts.is_empty()))
     }
 
@@ -132,5 +134,13 @@ impl Grep {
             },
             ..GrepQuery::new(pattern)
         })
+    }
+}
+
+/// What was not searched though somebody may have meant it: a pattern that is found nowhere may be there.
+fn note_skipped(skipped: &SkipCounts) {
+    let words = skipped.words();
+    if !words.is_empty() {
+        output::note(&format!("not searched: {words}"));
     }
 }

@@ -16,7 +16,7 @@ const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Holds one empty file, whose name is the number of the newest mark.
 pub(super) struct Marks {
-    /// Where its directory is made; `None` for the system's temporary directory.
+    /// Where its directory is made, if it can be; `None` for the system's temporary directory.
     home: Option<PathBuf>,
     place: Mutex<Place>,
 }
@@ -30,8 +30,9 @@ struct Place {
 impl Marks {
     /// Also returns the directory that has to be watched.
     pub(super) fn new(home: Option<&Path>) -> io::Result<(Self, PathBuf)> {
-        if let Some(home) = home {
-            std::fs::create_dir_all(home)?;
+        if let Some(home) = home
+            && std::fs::create_dir_all(home).is_ok()
+        {
             sweep(home, SystemTime::now());
         }
         let (place, directory) = make(home, 0)?;
@@ -71,17 +72,24 @@ impl Marks {
     }
 }
 
+/// A home that cannot be written (it is read-only, or its disk is full) is no reason not to watch: a mark may be anywhere.
 fn make(home: Option<&Path>, newest: u64) -> io::Result<(Place, PathBuf)> {
-    let mut builder = tempfile::Builder::new();
-    let directory = match home {
-        Some(home) => builder.prefix(PREFIX).tempdir_in(home)?,
-        None => builder.prefix("muninn-watch-").tempdir()?,
+    let at_home = home.and_then(|home| begun(tempfile::Builder::new().prefix(PREFIX).tempdir_in(home), newest).ok());
+    let directory = match at_home {
+        Some(directory) => directory,
+        None => begun(tempfile::Builder::new().prefix("muninn-watch-").tempdir(), newest)?,
     };
-    File::create(name(directory.path(), newest))?;
     // Events carry the path without symlinks, and a system's temporary directory may be behind one.
     let real = directory.path().canonicalize()?;
     let directory = Some(directory);
     Ok((Place { directory, newest }, real))
+}
+
+/// The directory with its first mark in it.
+fn begun(directory: io::Result<TempDir>, newest: u64) -> io::Result<TempDir> {
+    let directory = directory?;
+    File::create(name(directory.path(), newest))?;
+    Ok(directory)
 }
 
 /// Removes what killed processes left.
@@ -121,5 +129,20 @@ mod tests {
         marks.remove();
         assert!(!renewed.exists());
         assert!(marks.set().is_err());
+    }
+
+    #[test]
+    fn a_home_that_cannot_be_written_is_done_without() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().join("a file");
+        File::create(&home).unwrap();
+        let (marks, directory) = Marks::new(Some(&home)).unwrap();
+        assert_eq!(marks.set().unwrap(), 1);
+        assert!(directory.join("1").exists());
+        let renewed = marks.renew().unwrap();
+        assert_ne!(renewed, directory);
+        assert_eq!(marks.set().unwrap(), 2);
+        marks.remove();
+        assert!(!renewed.exists());
     }
 }
