@@ -1,15 +1,16 @@
 //! What all requests of one gateway share.
 
 use std::path::Path;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use tokio_util::task::TaskTracker;
 
 use crate::access::Access;
-use crate::backend::{Router, Transport};
+use crate::backend::{Courier, Router, Transport};
 use crate::config::{Config, ConfigError, paths};
 use crate::metrics::{Finished, Forwarded, Metrics};
 use crate::server::{Repositories, Repository};
+use super::deep::Explorations;
 use crate::store::{SqliteStore, Store, UsageSum};
 use crate::wire::convert::answer::Usage;
 
@@ -66,6 +67,10 @@ pub struct Shared {
     pub store: Option<Arc<dyn Store>>,
     /// Why there is no store.
     pub store_problem: Option<String>,
+    /// What models explore beside the conversations.
+    pub(super) explorations: Explorations,
+    /// Carries the requests of our own; started by the first.
+    courier: OnceLock<Option<Courier>>,
 }
 
 impl Shared {
@@ -93,6 +98,8 @@ impl Shared {
             metrics,
             store,
             store_problem,
+            explorations: Explorations::default(),
+            courier: OnceLock::new(),
         })
     }
 
@@ -130,6 +137,17 @@ impl Shared {
         let settings = Arc::new(Settings::reloaded(config, &previous));
         *self.settings.write().unwrap_or_else(PoisonError::into_inner) = settings;
         Ok(kept)
+    }
+
+    /// What carries the requests of our own; absent where the system will not have it.
+    pub(super) fn courier(&self) -> Option<&Courier> {
+        let start = || {
+            let started = Courier::start("muninn-models", self.settings().config.limits.connect_timeout);
+            started
+                .inspect_err(|error| tracing::error!(%error, "no model is asked"))
+                .ok()
+        };
+        self.courier.get_or_init(start).as_ref()
     }
 
     /// Looks at a worktree again, if it is time to, once the request that worked in it is on its way: for the next one.

@@ -197,17 +197,21 @@ async fn prepare(
         message: error.to_string(),
     })?;
     let model = prompt.model().map(Text::decode).unwrap_or_default();
-    caller.check_model(&model, &prompt.members)?;
-    let receipt = new_receipt(shared, caller, format, &model);
+    caller.check_model(deep::meant(settings, &model).0, &prompt.members)?;
+    let receipt = new_receipt(shared, caller, format, id, &model);
     let streamed = prompt.stream();
+    let (plain, asked) = deep::meant(settings, &model);
     let allowed = |backend: &str| caller.may_use_backend(backend);
-    let candidates = match settings.router.route_for(format, &model, client, &allowed).await? {
+    let mut candidates = match settings.router.route_for(format, plain, client, &allowed).await? {
         Target::Context => {
             let (answer, receipt) = context_model::answer(shared, settings, caller, client, &prompt, receipt).await;
             return Ok((Route::Context(Box::new(answer), streamed), receipt));
         }
         Target::Candidates(candidates) => candidates,
     };
+    if asked {
+        deep::rename(&mut candidates, plain);
+    }
     // What is added must fit whoever answers in the end.
     let window = candidates
         .iter()
@@ -219,11 +223,15 @@ async fn prepare(
         ..
     } = plan(
         shared,
-        settings.config.test.replay,
-        caller,
-        client,
-        &prompt,
-        window,
+        Asked {
+            put_back: settings.config.test.replay,
+            caller,
+            headers: client,
+            prompt: &prompt,
+            window,
+            deep: deep::choose(shared, settings, caller, client, asked, (&candidates, plain)),
+            progress,
+        },
         receipt,
     )
     .await;

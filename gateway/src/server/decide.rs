@@ -4,15 +4,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
-use muninn_context_engine::{Already, Exploration, Limits, render, tokens};
+use muninn_context_engine::explore::{Found, Trace};
+use muninn_context_engine::{Already, Engine, Exploration, Item, ItemKind, Limits, render, tokens};
+use muninn_repo_tools::Abandoned;
 
 use super::Repository;
+use super::deep::{Explorer, Late, Progress};
 use super::turn::{millis, now_ms};
 use crate::inject::TurnKey;
 use crate::store::{Entry, NewEntry, Store, StoreError, Use};
 
 /// How long after the deadline an exploration may still be on its way back.
 const GRACE: Duration = Duration::from_millis(20);
+
+/// What packing what a model found may take.
+const PACKING: Duration = Duration::from_millis(250);
 
 /// Where in the ledger a turn's row goes.
 pub(super) struct Slot {
@@ -40,6 +46,29 @@ impl Slot {
     }
 }
 
+/// A question, and what it may be answered with.
+pub(super) struct Asking {
+    pub(super) question: String,
+    /// What the conversation holds already.
+    pub(super) already: Already,
+    /// The tokens of what is found by words.
+    pub(super) budget: u32,
+    /// The tokens of what a model found.
+    pub(super) extra: u32,
+    /// What was explored for earlier turns.
+    pub(super) late: Vec<Late>,
+    /// Who explores for this one, and where it says what it does.
+    pub(super) deep: Option<(Explorer, Progress)>,
+}
+
+impl Asking {
+    /// How long it may take.
+    fn patience(&self, of_words: Duration) -> Duration {
+        let deep = self.deep.as_ref().map(|(explorer, _)| explorer.limits().until.left() + PACKING);
+        of_words + deep.unwrap_or_default()
+    }
+}
+
 /// What exploring came to.
 pub(super) enum Decision {
     /// The ledger holds a row for the turn; what it says is injected.
@@ -48,11 +77,45 @@ pub(super) enum Decision {
         exploration: Box<Exploration>,
         explore_ms: f64,
         ledger_ms: f64,
+        /// What a model did for it.
+        trace: Option<Box<Trace>>,
+        /// The receipts of the explorations whose results came in.
+        entered: Vec<String>,
     },
     /// Nothing can be injected.
     Faulty { reason: String },
     /// The deadline passed.
     Late,
+}
+
+impl Decision {
+    /// Whether a model may find more: it is a question about this repository, and, where it matters, words leave it in
+    /// doubt, having found nothing, or a best file that is hardly better than the next.
+    pub(super) fn is_worth_exploring(&self, only_in_doubt: bool) -> bool {
+        let Decision::Recorded { exploration, .. } = self else {
+            return matches!(self, Decision::Late);
+        };
+        let file = |item: &Item| item.source.rsplit_once(':').map(|(file, _)| file.to_owned());
+        let code = || exploration.items.iter().filter(|item| item.kind == ItemKind::Code);
+        let is_in_doubt = || {
+            let Some(best) = code().next() else { return true };
+            let next = code().find(|item| file(item) != file(best));
+            next.is_some_and(|next| next.score >= CLOSE * best.score)
+        };
+        !exploration.question_terms.is_empty() && (!only_in_doubt || is_in_doubt())
+    }
+}
+
+/// A file whose score is this part of the best one's is as likely to be meant.
+const CLOSE: f32 = 0.8;
+
+/// Says that nobody waits any more once this is dropped.
+struct Waiting(Abandoned);
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.say();
+    }
 }
 
 const UNDECIDED: u8 = 0;
@@ -64,11 +127,12 @@ const ABANDONED: u8 = 2;
 pub(super) async fn decide(
     repository: &Arc<Repository>,
     store: &Arc<dyn Store>,
-    (question, already): (String, Already),
-    budget: u32,
+    asking: Asking,
     slot: Slot,
 ) -> Decision {
-    let deadline = Instant::now() + repository.settings().context.deadline;
+    let words_until = Instant::now() + repository.settings().context.deadline;
+    let deadline = Instant::now() + asking.patience(repository.settings().context.deadline);
+    let waiting = Waiting(Abandoned::default());
     let state = Arc::new(AtomicU8::new(UNDECIDED));
     let slot = Arc::new(slot);
     let mut work = tokio::task::spawn_blocking({
@@ -78,19 +142,8 @@ pub(super) async fn decide(
             Arc::clone(&state),
             Arc::clone(&slot),
         );
-        move || {
-            explore_and_record(
-                &repository,
-                &*store,
-                (&question, &already),
-                Limits {
-                    tokens: budget,
-                    deadline,
-                },
-                &state,
-                &slot,
-            )
-        }
+        let abandoned = waiting.0.clone();
+        move || explore_and_record(&repository, &*store, &asking, (words_until, abandoned), &state, &slot)
     });
     let until = tokio::time::Instant::from_std(deadline + GRACE);
     let finished = match tokio::time::timeout_at(until, &mut work).await {
@@ -118,8 +171,8 @@ pub(super) async fn decide(
 fn explore_and_record(
     repository: &Repository,
     store: &dyn Store,
-    (question, already): (&str, &Already),
-    limits: Limits,
+    asking: &Asking,
+    (words_until, abandoned): (Instant, Abandoned),
     state: &AtomicU8,
     slot: &Slot,
 ) -> Decision {
@@ -130,17 +183,21 @@ fn explore_and_record(
     };
     let started = Instant::now();
     let explored = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        let exploration = engine.explore_beside(already, question, &limits);
+        let (exploration, trace, entered) = explore(engine, asking, words_until, &abandoned);
         let block = (!exploration.items.is_empty()).then(|| render::block(&exploration.items));
         let cost = block.as_deref().map_or(0, tokens::count);
-        (exploration, block, cost)
+        (exploration, block, cost, trace, entered)
     }));
-    let Ok((exploration, block, cost)) = explored else {
+    let Ok((exploration, block, cost, trace, entered)) = explored else {
         return Decision::Faulty {
             reason: "exploring panicked".to_owned(),
         };
     };
     let explore_ms = millis(started.elapsed());
+    // Nobody was told anything, so the next try is a first one.
+    if abandoned.is_said() && trace.is_some() {
+        return Decision::Late;
+    }
     if state
         .compare_exchange(UNDECIDED, RECORDING, Ordering::AcqRel, Ordering::Acquire)
         .is_err()
@@ -154,6 +211,8 @@ fn explore_and_record(
             exploration: Box::new(exploration),
             explore_ms,
             ledger_ms: millis(started.elapsed()),
+            trace,
+            entered,
         },
         Err(error @ (StoreError::Database { .. } | StoreError::Directory { .. } | StoreError::Receipt { .. })) => {
             Decision::Faulty {
@@ -161,4 +220,49 @@ fn explore_and_record(
             }
         }
     }
+}
+
+/// What words find, what a model finds where one is asked, and what was found for earlier turns.
+fn explore(
+    engine: &Engine,
+    asking: &Asking,
+    words_until: Instant,
+    abandoned: &Abandoned,
+) -> (Exploration, Option<Box<Trace>>, Vec<String>) {
+    let limits = Limits {
+        tokens: asking.budget,
+        deadline: words_until,
+    };
+    let mut exploration = engine.explore_beside(&asking.already, &asking.question, &limits);
+    let mut extra = asking.extra;
+    let mut pack = |exploration: &Exploration, question: &str, found: &Found, tokens: u32| {
+        let limits = Limits {
+            tokens: tokens.min(extra),
+            deadline: Instant::now() + PACKING,
+        };
+        let items = engine.pack_cited(question, &found.citations, &asking.already, &exploration.items, &limits);
+        extra = extra.saturating_sub(items.iter().map(|item| item.tokens).sum());
+        items
+    };
+    let trace = asking.deep.as_ref().map(|(explorer, progress)| {
+        let mut bounds = explorer.limits();
+        bounds.until = bounds.until.or(abandoned.clone());
+        let found = engine.explore_deep(&asking.question, &bounds, &*explorer.model, progress);
+        let mut items = pack(&exploration, &asking.question, &found, explorer.pack_tokens());
+        items.append(&mut exploration.items);
+        exploration.items = items;
+        Box::new(found.trace)
+    });
+    let mut entered = Vec::new();
+    for late in &asking.late {
+        let items = pack(&exploration, &late.question, &late.found, late.tokens);
+        if !items.is_empty() {
+            exploration.items.extend(items);
+            entered.push(late.receipt.clone());
+        }
+    }
+    if !exploration.items.is_empty() {
+        exploration.reason = None;
+    }
+    (exploration, trace, entered)
 }

@@ -13,6 +13,7 @@ mod context_model;
 mod converse;
 mod count;
 mod decide;
+mod deep;
 mod door;
 mod exchange;
 mod guard;

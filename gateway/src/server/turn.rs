@@ -10,7 +10,8 @@ use http::HeaderMap;
 use muninn_context_engine::{Already, Completeness};
 use muninn_memory::redact;
 
-use super::decide::{Decision, Slot, decide};
+use super::decide::{Asking, Decision, Slot, decide};
+use super::deep::{Deep, Progress, Question, begin};
 use super::place::{enter, locate, seed};
 use super::{Repository, Shared};
 use crate::access::Caller;
@@ -29,6 +30,8 @@ const FIRST_WORDS: usize = 12;
 pub(super) enum Mode {
     /// Put back and add.
     Normal,
+    /// The same, and have a model explore before the request goes on.
+    Deep,
     /// Put back only.
     Off,
     /// Leave it alone.
@@ -42,6 +45,7 @@ impl Mode {
         match headers.get(super::reply::CONTEXT).and_then(|value| value.to_str().ok()) {
             Some("off") => Mode::Off,
             Some("bypass") => Mode::Bypass,
+            Some("deep") => Mode::Deep,
             _ => Mode::Normal,
         }
     }
@@ -58,9 +62,9 @@ pub(super) struct Plan {
 
 /// An empty receipt for a request that came now.
 #[must_use]
-pub(super) fn new_receipt(shared: &Shared, caller: &Caller, format: WireFormat, model: &str) -> Receipt {
+pub(super) fn new_receipt(shared: &Shared, caller: &Caller, format: WireFormat, id: &str, model: &str) -> Receipt {
     Receipt {
-        id: ulid::Ulid::generate().to_string(),
+        id: id.to_owned(),
         at: jiff::Timestamp::now()
             .round(jiff::Unit::Millisecond)
             .unwrap_or_else(|_| jiff::Timestamp::now())
@@ -81,6 +85,8 @@ pub(super) fn new_receipt(shared: &Shared, caller: &Caller, format: WireFormat, 
         outcome: Outcome::None,
         reason: None,
         side_request: None,
+        exploration: None,
+        entered: Vec::new(),
         items: Vec::new(),
         tokens: 0,
         replayed: Replays::default(),
@@ -90,16 +96,32 @@ pub(super) fn new_receipt(shared: &Shared, caller: &Caller, format: WireFormat, 
     }
 }
 
-/// Decides what goes into a prompt. `window` is the backend's context window in tokens, where known.
-pub(super) async fn plan(
-    shared: &Arc<Shared>,
-    put_back: bool,
-    caller: &Caller,
-    headers: &HeaderMap,
-    prompt: &Prompt<'_>,
-    window: Option<u32>,
-    receipt: Receipt,
-) -> Plan {
+/// A request, as far as planning goes by it.
+pub(super) struct Asked<'a, 'p> {
+    /// Whether earlier blocks are put back, as they always are but in tests.
+    pub(super) put_back: bool,
+    pub(super) caller: &'a Caller,
+    pub(super) headers: &'a HeaderMap,
+    pub(super) prompt: &'a Prompt<'p>,
+    /// The backend's context window in tokens, where known.
+    pub(super) window: Option<u32>,
+    /// Whether a model explores for it.
+    pub(super) deep: Deep,
+    /// Where that says what it does.
+    pub(super) progress: Progress,
+}
+
+/// Decides what goes into a prompt.
+pub(super) async fn plan(shared: &Arc<Shared>, asked: Asked<'_, '_>, receipt: Receipt) -> Plan {
+    let Asked {
+        put_back,
+        caller,
+        headers,
+        prompt,
+        window,
+        deep,
+        progress,
+    } = asked;
     let mode = Mode::of(headers);
     let mut plan = Plan {
         insertions: Vec::new(),
@@ -173,7 +195,7 @@ pub(super) async fn plan(
             .map_err(|reason| (Outcome::None, reason))
             .and_then(|repository| within(&repository, prompt, window, &replayed).map(|budget| (repository, budget)))
     };
-    let (repository, budget) = match entered {
+    let (repository, (budget, extra)) = match entered {
         Ok(entered) => entered,
         Err((outcome, reason)) => {
             store.note_went_without(slot.key, slot.without());
@@ -187,8 +209,32 @@ pub(super) async fn plan(
     for (paths, text) in reads(prompt, &repository.root, &identity.workplace.now) {
         already.add_read(paths, text);
     }
-    let asked = (turn.question.clone(), already);
-    let decision = decide(&repository, &store, asked, budget, slot).await;
+    let beside = Question {
+        text: turn.question.clone(),
+        key: slot.key,
+        session: slot.session.clone(),
+        receipt: plan.receipt.clone(),
+    };
+    let late = shared.explorations.take(&chain, slot.session.as_deref());
+    let (deep, background) = match deep {
+        Deep::No => (None, None),
+        Deep::Inline(explorer) => (Some(explorer), None),
+        Deep::Background { explorer, only_in_doubt } => (None, Some((explorer, only_in_doubt))),
+    };
+    let asking = Asking {
+        question: turn.question.clone(),
+        already,
+        budget,
+        extra,
+        late,
+        deep: deep.map(|explorer| (explorer, progress)),
+    };
+    let decision = decide(&repository, &store, asking, slot).await;
+    if let Some((explorer, only_in_doubt)) = background
+        && decision.is_worth_exploring(only_in_doubt)
+    {
+        begin(shared, &repository, explorer, beside);
+    }
     plan.add(prompt, &turn, decision)
 }
 
@@ -227,13 +273,14 @@ fn chain(shared: &Shared, caller: &Caller, prompt: &Prompt<'_>, identity: &Ident
     Chain::of(prompt, seed)
 }
 
-/// The tokens that this turn may cost, or why it is not explored at all.
+/// The tokens that this turn may cost, and those that what a model found may cost besides; or why it is not explored at
+/// all.
 fn within(
     repository: &Repository,
     prompt: &Prompt<'_>,
     window: Option<u32>,
     replayed: &Replay,
-) -> Result<u32, (Outcome, String)> {
+) -> Result<(u32, u32), (Outcome, String)> {
     let settings = repository.settings();
     if !settings.context.enabled {
         return Err((Outcome::Off, "context.enabled is false".to_owned()));
@@ -242,7 +289,9 @@ fn within(
     if budget < SMALLEST_BUDGET {
         return Err((Outcome::None, "the conversation's token budget is used up".to_owned()));
     }
-    Ok(budget)
+    let left = settings.context.tokens_per_conversation.saturating_sub(replayed.tokens());
+    let of_window = window.map_or(u32::MAX, |window| window / 5);
+    Ok((budget, left.min(of_window).saturating_sub(budget)))
 }
 
 /// The tokens that this turn may cost.
@@ -334,9 +383,13 @@ impl Plan {
                 exploration,
                 explore_ms,
                 ledger_ms,
+                trace,
+                entered,
             } => {
                 self.receipt.explore_ms = explore_ms;
                 self.receipt.ledger_ms = ledger_ms;
+                self.receipt.exploration = trace;
+                self.receipt.entered = entered;
                 (entry, exploration)
             }
             Decision::Faulty { reason } => return self.failed(reason),

@@ -1,5 +1,6 @@
 //! A receipt: what was added to one request, from where, why, and at what cost.
 
+use muninn_context_engine::explore::Trace;
 use muninn_context_engine::{Item, ItemKind};
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +25,8 @@ pub enum Outcome {
     Bypass,
     /// Something of ours broke; the request went on without.
     Failed,
+    /// No request: a model explored for an earlier turn, or from the command line.
+    Explored,
 }
 
 impl Outcome {
@@ -38,6 +41,7 @@ impl Outcome {
             Outcome::Off => "off",
             Outcome::Bypass => "bypass",
             Outcome::Failed => "failed",
+            Outcome::Explored => "explored",
         }
     }
 }
@@ -150,6 +154,12 @@ pub struct Receipt {
     /// The rule, where this was a request on the client's own behalf.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub side_request: Option<String>,
+    /// What a model did for it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub exploration: Option<Box<Trace>>,
+    /// The receipts of the explorations of earlier turns whose results came in here.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub entered: Vec<String>,
     /// What was added.
     pub items: Vec<ReceiptItem>,
     /// Tokens of what was added, fence included.

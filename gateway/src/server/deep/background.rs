@@ -1,0 +1,188 @@
+//! Explorations beside a conversation, and what they found, until its next turn comes for it.
+//!
+//! What is found is kept in memory only: after a restart the next turn goes without it. It belongs to the turn that it was
+//! explored for, told by the turn's key; a conversation that does not hold that turn never sees it.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use muninn_context_engine::explore::Found;
+use muninn_memory::redact;
+use muninn_repo_tools::Abandoned;
+
+use super::super::turn::millis;
+use super::super::{Repository, Shared};
+use super::Explorer;
+use crate::inject::{Chain, TurnKey};
+use crate::store::{Outcome, Receipt};
+
+/// Explorations under way at a time; while there are as many, no other begins.
+const AT_ONCE: usize = 4;
+/// Results that wait for their turn; the oldest goes first.
+const KEPT: usize = 64;
+
+/// All explorations of a gateway that nobody waits for.
+#[derive(Default)]
+pub(in crate::server) struct Explorations {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    running: Vec<(Slot, Abandoned)>,
+    /// Oldest first.
+    late: VecDeque<(Slot, Late)>,
+    /// The gateway is stopping.
+    closed: bool,
+}
+
+/// The turn that something is explored for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Slot {
+    key: TurnKey,
+    session: Option<String>,
+}
+
+/// What an exploration found for a turn that went on without waiting.
+#[derive(Debug, Clone)]
+pub(in crate::server) struct Late {
+    /// The question that was explored.
+    pub(in crate::server) question: String,
+    /// What was found.
+    pub(in crate::server) found: Found,
+    /// What of it may be packed, in tokens.
+    pub(in crate::server) tokens: u32,
+    /// The receipt of the exploration.
+    pub(in crate::server) receipt: String,
+}
+
+/// A question that is to be explored.
+pub(in crate::server) struct Question {
+    pub(in crate::server) text: String,
+    pub(in crate::server) key: TurnKey,
+    pub(in crate::server) session: Option<String>,
+    /// The request's receipt, from which the exploration's own is made.
+    pub(in crate::server) receipt: Receipt,
+}
+
+impl Explorations {
+    /// What was found for an earlier turn of this conversation, each once.
+    pub(in crate::server) fn take(&self, chain: &Chain, session: Option<&str>) -> Vec<Late> {
+        let mut inner = self.lock();
+        let (mut taken, mut left) = (Vec::new(), VecDeque::new());
+        for (slot, late) in inner.late.drain(..) {
+            let is_here = slot.session.as_deref() == session
+                && chain.boundaries.iter().any(|boundary| boundary.answered && boundary.key == slot.key);
+            if is_here {
+                taken.push(late);
+            } else {
+                left.push_back((slot, late));
+            }
+        }
+        inner.late = left;
+        taken
+    }
+
+    /// Ends all that is under way and lets none begin.
+    pub(in crate::server) fn close(&self) {
+        let mut inner = self.lock();
+        inner.closed = true;
+        inner.running.iter().for_each(|(_, abandoned)| abandoned.say());
+    }
+
+    /// How many are under way.
+    pub(in crate::server) fn running(&self) -> usize {
+        self.lock().running.len()
+    }
+
+    /// Lets one begin, unless the turn has one, or there are too many.
+    fn enter(&self, slot: &Slot) -> Option<Abandoned> {
+        let mut inner = self.lock();
+        let known = inner.running.iter().any(|(other, _)| other == slot) || inner.late.iter().any(|(other, _)| other == slot);
+        if known || inner.closed || inner.running.len() >= AT_ONCE {
+            return None;
+        }
+        let abandoned = Abandoned::default();
+        inner.running.push((slot.clone(), abandoned.clone()));
+        Some(abandoned)
+    }
+
+    fn leave(&self, slot: &Slot, late: Option<Late>) {
+        let mut inner = self.lock();
+        inner.running.retain(|(other, _)| other != slot);
+        if let Some(late) = late {
+            inner.late.push_back((slot.clone(), late));
+            while inner.late.len() > KEPT {
+                inner.late.pop_front();
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Begins to explore a question beside its request.
+pub(in crate::server) fn begin(shared: &Arc<Shared>, repository: &Arc<Repository>, explorer: Explorer, question: Question) {
+    let slot = Slot {
+        key: question.key,
+        session: question.session.clone(),
+    };
+    let Some(abandoned) = shared.explorations.enter(&slot) else {
+        tracing::debug!("not explored: the turn is being explored, or too many are");
+        return;
+    };
+    let (shared, repository) = (Arc::clone(shared), Arc::clone(repository));
+    tokio::task::spawn_blocking(move || {
+        let explore = || explore(&shared, &repository, &explorer, &question, abandoned);
+        let late = std::panic::catch_unwind(std::panic::AssertUnwindSafe(explore)).unwrap_or_else(|_| {
+            tracing::error!("exploring panicked");
+            None
+        });
+        shared.explorations.leave(&slot, late);
+    });
+}
+
+/// Explores, and keeps a receipt of it.
+fn explore(
+    shared: &Shared,
+    repository: &Repository,
+    explorer: &Explorer,
+    question: &Question,
+    abandoned: Abandoned,
+) -> Option<Late> {
+    let engine = repository.engine.as_ref()?;
+    let mut limits = explorer.limits();
+    limits.until = limits.until.or(abandoned);
+    let started = std::time::Instant::now();
+    let found = engine.explore_deep(&question.text, &limits, &*explorer.model, &());
+    let took = millis(started.elapsed());
+    let receipt = Receipt {
+        id: ulid::Ulid::generate().to_string(),
+        at: jiff::Timestamp::now().to_string(),
+        backend: found.trace.model.clone(),
+        outcome: Outcome::Explored,
+        reason: Some(redact(&format!("explored for {}", question.receipt.id)).into_owned()),
+        ms: took,
+        explore_ms: took,
+        exploration: Some(Box::new(found.trace.clone())),
+        ..question.receipt.clone()
+    };
+    let totals = found.trace.totals();
+    tracing::info!(
+        id = %receipt.id, ended = found.trace.ended.words(), turns = totals.turns, calls = totals.calls,
+        citations = found.citations.len(), ms = took, "explored"
+    );
+    let id = receipt.id.clone();
+    if let Some(store) = &shared.store {
+        store.note_receipt(receipt);
+    }
+    let late = Late {
+        question: question.text.clone(),
+        tokens: explorer.pack_tokens(),
+        receipt: id,
+        found,
+    };
+    (!late.found.citations.is_empty()).then_some(late)
+}
