@@ -12,8 +12,8 @@ use muninn_memory::Memories;
 use muninn_repo_tools::Worktree;
 
 use crate::already::Already;
-use crate::explore::{Sources, explore, ranking};
 use crate::item::{Exploration, IndexError, IndexReport, IndexStatus, Limits};
+use crate::lexical::{Sources, explore, ranking};
 use crate::rank::Index;
 use crate::tuning::{Ranking, Tuning};
 use crate::turnstile::{Turn, Turnstile};

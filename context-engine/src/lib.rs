@@ -30,6 +30,7 @@ mod engine;
 mod explore;
 mod follow_up;
 mod item;
+mod lexical;
 mod likeness;
 mod pack;
 mod partial;

@@ -1,4 +1,4 @@
-//! From a question to a pack, step by step, with a look at the clock between steps.
+//! The lexical lane: from a question to a pack, step by step, with a look at the clock between steps.
 
 use std::time::Instant;
 
