@@ -172,6 +172,13 @@ impl Router {
         fallbacks.iter().filter_map(settle).collect()
     }
 
+    /// Whether the configuration names a model as it is written here: by a route without `*`, or as a backend's own.
+    #[must_use]
+    pub fn names(&self, model: &str) -> bool {
+        self.routes.iter().any(|route| route.model == model)
+            || self.backends.iter().any(|backend| backend.default_model.as_deref() == Some(model))
+    }
+
     /// The backends that the configuration names.
     #[must_use]
     pub fn backends(&self) -> &[Arc<Backend>] {

@@ -127,7 +127,8 @@ impl Account {
         Response::from_parts(exchanged.head, body)
     }
 
-    fn ended(&self, end: End) {
+    /// Writes down the numbers of an answer that is over.
+    pub(super) fn ended(&self, end: End) {
         // A client that leaves before anybody answered has been given nothing that could be counted.
         let Some(answered) = self.answered.get() else { return };
         self.app.shared.finished(&Finished {

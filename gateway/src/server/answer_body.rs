@@ -12,6 +12,8 @@ use futures_util::future::BoxFuture;
 use http_body::{Body as _, Frame, SizeHint};
 use tokio::time::Sleep;
 
+use super::deep::{self, Watching};
+
 use crate::wire::convert::answer::Usage;
 use crate::wire::convert::{AnswerContext, AnswerConverter};
 use crate::wire::error::{ErrorKind, Failure};
@@ -24,6 +26,17 @@ const AFTER_THE_END: Duration = Duration::from_secs(1);
 pub(super) enum Source {
     /// The backend has not answered yet, and the client has its head already.
     Waiting(BoxFuture<'static, Source>),
+    /// A model explores for it; the client sees what it does.
+    Exploring {
+        /// A line of it that is to be shown.
+        line: String,
+        /// Where the next come from.
+        watching: Watching,
+        /// The request's id.
+        id: String,
+        /// The answer.
+        next: BoxFuture<'static, Source>,
+    },
     /// A whole answer, or a stream that cannot be looked into: passed on as it is.
     Untouched {
         /// The backend's body.
@@ -117,6 +130,24 @@ impl AnswerBody {
     fn poll_source(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, axum::Error>>> {
         let (bytes, next) = match &mut self.source {
             Source::Waiting(answer) => (Bytes::new(), Some(ready!(answer.as_mut().poll(context)))),
+            Source::Exploring {
+                line,
+                watching,
+                id,
+                next,
+            } => {
+                if !line.is_empty() {
+                    let event = deep::event(self.format, id, "", &std::mem::take(line));
+                    return Poll::Ready(Some(Ok(Bytes::from(event))));
+                }
+                match watching.poll(context) {
+                    Poll::Ready(Some(more)) => {
+                        *line = more;
+                        (Bytes::new(), None)
+                    }
+                    Poll::Ready(None) | Poll::Pending => (Bytes::new(), Some(ready!(next.as_mut().poll(context)))),
+                }
+            }
             Source::Ready { text, usage } => (Bytes::from(std::mem::take(text)), Some(Source::Ended(*usage))),
             Source::Ended(_) => return Poll::Ready(None),
             Source::Untouched { body, watch } => match ready!(poll_data(body, context)) {
@@ -276,7 +307,7 @@ impl Drop for AnswerBody {
             Source::Untouched { watch, .. } | Source::Events { watch, .. } => watch.usage(),
             Source::Converted { converter, .. } => converter.usage(),
             Source::Ready { usage, .. } | Source::Ended(usage) => *usage,
-            Source::Waiting(_) => Usage::default(),
+            Source::Waiting(_) | Source::Exploring { .. } => Usage::default(),
         };
         if let Some(ended) = self.ended.take() {
             ended(End {

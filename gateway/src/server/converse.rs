@@ -1,24 +1,28 @@
 //! The three conversation endpoints: read, plan, send, stream back.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use axum::body::Body;
 use bytes::Bytes;
-use futures_util::future::FutureExt;
+use futures_util::future::{BoxFuture, FutureExt};
 use http::request::Parts;
-use http::{HeaderMap, Response, header};
+use http::{Response, header};
 
 use super::account::Account;
-use super::answer_body::Source;
+use super::answer_body::{AnswerBody, Source, failure_event};
+use super::deep::{self, Progress, Watching};
 use super::exchange::{Exchange, Exchanged};
-use super::turn::{Plan, new_receipt, plan};
-use super::{App, Settings, Shared, body, context_model, reply};
+use super::turn::{Asked, Plan, new_receipt, plan};
+use super::{App, Settings, body, context_model, reply};
 use crate::access::{Caller, Forbidden};
 use crate::backend::{Candidate, NoRoute, Target};
 use crate::store::Receipt;
 use crate::wire::answer::Answer;
-use crate::wire::error::ErrorKind;
+use crate::metrics::Active;
+use crate::wire::convert::AnswerContext;
+use crate::wire::convert::answer::Usage;
+use crate::wire::error::{ErrorKind, Failure};
 use crate::wire::{Insertion, Prompt, Text, WireFormat};
 
 /// Bodies above this are looked into on a thread of their own, so that other streams of this worker go on.
@@ -33,48 +37,142 @@ pub(super) async fn converse(app: App, format: WireFormat, parts: Parts, body: B
         Ok(body) => body,
         Err(error) => return reply::error(format, error.kind, &error.message),
     };
-    let started = Instant::now();
-    let (route, receipt) = match prepare_anywhere(&app, &settings, &caller, format, &parts.headers, body).await {
-        Ok(prepared) => prepared,
-        Err(refusal) => return refusal.response(&app, &caller, format),
+    let incoming = Incoming {
+        app,
+        settings,
+        caller,
+        format,
+        parts,
+        id: ulid::Ulid::generate().to_string(),
+        started: Instant::now(),
     };
-    let (id, outcome) = (receipt.id.clone(), receipt.outcome);
-    let account = Account::open(&app, caller, active, format, started, receipt);
-    let mut response = match route {
-        Route::Context(answer, streamed) => {
-            let exchanged = Exchanged::of_ourselves(reply::answer(format, &answer, streamed), format);
-            account.answered(&exchanged);
-            account.response(exchanged, settings.config.limits.keep_alive)
+    let (progress, mut watching) = Progress::new();
+    let mut preparing = {
+        let (incoming, body) = (incoming.clone(), body.clone());
+        async move { prepare_anywhere(&incoming, body, progress).await }.boxed()
+    };
+    // Only a model that explores has something to say meanwhile, and then it takes its time.
+    let explores = tokio::select! {
+        biased;
+        prepared = &mut preparing => return incoming.answer(prepared, active).await,
+        line = watching.next() => line,
+    };
+    match explores {
+        Some(line) if incoming.wants_stream(&body) => incoming.stream_meanwhile(preparing, active, (line, watching)),
+        _ => {
+            let prepared = preparing.await;
+            incoming.answer(prepared, active).await
         }
-        Route::Backend(Ready {
-            body,
-            insertions,
-            model,
-            streamed,
-            candidates,
-        }) => {
-            let silence = settings.config.limits.keep_alive;
-            let id = id.clone();
-            let exchange = Exchange {
-                app,
-                parts,
-                format,
-                body,
-                insertions,
-                model,
-                streamed,
-                id,
-                candidates,
-            };
-            if streamed {
-                stream(exchange, account, silence).await
-            } else {
-                whole(exchange, account, silence).await
+    }
+}
+
+/// A request that came in, with what it is answered by.
+#[derive(Clone)]
+struct Incoming {
+    app: App,
+    settings: Arc<Settings>,
+    caller: Caller,
+    format: WireFormat,
+    parts: Parts,
+    id: String,
+    started: Instant,
+}
+
+type Prepared = Result<(Route, Receipt), Refusal>;
+
+impl Incoming {
+    fn wants_stream(&self, body: &Bytes) -> bool {
+        Prompt::parse(self.format, body).is_ok_and(|prompt| prompt.stream())
+    }
+
+    fn open(&self, receipt: Receipt, active: Active) -> Arc<Account> {
+        Account::open(&self.app, self.caller.clone(), active, self.format, self.started, receipt)
+    }
+
+    fn exchange(&self, ready: Ready) -> Exchange {
+        Exchange {
+            app: self.app.clone(),
+            parts: self.parts.clone(),
+            format: self.format,
+            body: ready.body,
+            insertions: ready.insertions,
+            model: ready.model,
+            streamed: ready.streamed,
+            id: self.id.clone(),
+            candidates: ready.candidates,
+        }
+    }
+
+    /// Answers a request that is prepared.
+    async fn answer(self, prepared: Prepared, active: Active) -> Response<Body> {
+        let (route, receipt) = match prepared {
+            Ok(prepared) => prepared,
+            Err(refusal) => return refusal.response(&self.app, &self.caller, self.format),
+        };
+        let outcome = receipt.outcome;
+        let silence = self.settings.config.limits.keep_alive;
+        let account = self.open(receipt, active);
+        let mut response = match route {
+            Route::Context(answer, streamed) => {
+                let exchanged = Exchanged::of_ourselves(reply::answer(self.format, &answer, streamed), self.format);
+                account.answered(&exchanged);
+                account.response(exchanged, silence)
             }
-        }
-    };
-    reply::label(&mut response, &id, outcome);
-    response
+            Route::Backend(ready) if ready.streamed => stream(self.exchange(ready), account, silence).await,
+            Route::Backend(ready) => whole(self.exchange(ready), account, silence).await,
+        };
+        reply::label(&mut response, &self.id, outcome.name());
+        response
+    }
+
+    /// Begins a stream while a model explores, and shows what it does. What goes wrong from here on is said in the stream.
+    fn stream_meanwhile(
+        self,
+        preparing: BoxFuture<'static, Prepared>,
+        active: Active,
+        (line, watching): (String, Watching),
+    ) -> Response<Body> {
+        let (format, id, silence) = (self.format, self.id.clone(), self.settings.config.limits.keep_alive);
+        let (started, known) = (self.started, Arc::new(OnceLock::<Arc<Account>>::new()));
+        let account = Arc::clone(&known);
+        let answer = async move {
+            let (route, receipt) = match preparing.await {
+                Ok(prepared) => prepared,
+                Err(refusal) => return refusal.events(&self.app, &self.caller, format),
+            };
+            let opened = self.open(receipt, active);
+            let opened = account.get_or_init(|| opened);
+            let (exchanged, context) = match route {
+                Route::Context(answer, _) => {
+                    let answer = reply::answer(format, &answer, true);
+                    (Exchanged::of_ourselves(answer, format), AnswerContext::default())
+                }
+                Route::Backend(ready) => {
+                    let exchange = self.exchange(ready);
+                    let context = exchange.answer_context();
+                    (exchange.run().await, context)
+                }
+            };
+            opened.answered(&exchanged);
+            exchanged.into_events(format, context)
+        };
+        let source = Source::Exploring {
+            line,
+            watching,
+            id: id.clone(),
+            next: answer.boxed(),
+        };
+        let body = AnswerBody::new(source, format, Some(silence), started, move |end| {
+            if let Some(account) = known.get() {
+                account.ended(end);
+            }
+        });
+        let mut response = Response::new(Body::new(body));
+        response.headers_mut().insert(header::CONTENT_TYPE, reply::EVENT_STREAM);
+        response.headers_mut().insert(header::CACHE_CONTROL, reply::NO_CACHE);
+        reply::label(&mut response, &id, "exploring");
+        response
+    }
 }
 
 /// Waits for a whole answer for as long as the backend takes.
@@ -135,6 +233,19 @@ impl Refusal {
         }
         reply::error(format, self.kind, &self.message)
     }
+
+    /// The same for a client whose stream has begun.
+    fn events(self, app: &App, caller: &Caller, format: WireFormat) -> Source {
+        drop(self.response(app, caller, format));
+        let failure = Failure {
+            kind: self.kind,
+            message: self.message,
+        };
+        Source::Ready {
+            text: failure_event(format, failure),
+            usage: Usage::default(),
+        }
+    }
 }
 
 impl From<NoRoute> for Refusal {
@@ -156,25 +267,12 @@ impl From<Forbidden> for Refusal {
 }
 
 /// Prepares a request here, or on another thread where its body is large.
-async fn prepare_anywhere(
-    app: &App,
-    settings: &Arc<Settings>,
-    caller: &Caller,
-    format: WireFormat,
-    client: &HeaderMap,
-    body: Bytes,
-) -> Result<(Route, Receipt), Refusal> {
+async fn prepare_anywhere(incoming: &Incoming, body: Bytes, progress: Progress) -> Prepared {
     if body.len() <= LARGE {
-        return prepare(&app.shared, settings, caller, format, client, body).await;
+        return prepare(incoming, body, progress).await;
     }
-    let (shared, settings, caller, client, runtime) = (
-        Arc::clone(&app.shared),
-        Arc::clone(settings),
-        caller.clone(),
-        client.clone(),
-        tokio::runtime::Handle::current(),
-    );
-    let work = move || runtime.block_on(prepare(&shared, &settings, &caller, format, &client, body));
+    let (incoming, runtime) = (incoming.clone(), tokio::runtime::Handle::current());
+    let work = move || runtime.block_on(prepare(&incoming, body, progress));
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| {
         Err(Refusal {
             kind: ErrorKind::Server,
@@ -184,14 +282,17 @@ async fn prepare_anywhere(
 }
 
 /// From the client's body to what is sent for it.
-async fn prepare(
-    shared: &Arc<Shared>,
-    settings: &Settings,
-    caller: &Caller,
-    format: WireFormat,
-    client: &HeaderMap,
-    body: Bytes,
-) -> Result<(Route, Receipt), Refusal> {
+async fn prepare(incoming: &Incoming, body: Bytes, progress: Progress) -> Prepared {
+    let Incoming {
+        app,
+        settings,
+        caller,
+        format,
+        parts,
+        id,
+        ..
+    } = incoming;
+    let (shared, format, client) = (&app.shared, *format, &parts.headers);
     let prompt = Prompt::parse(format, &body).map_err(|error| Refusal {
         kind: ErrorKind::InvalidRequest,
         message: error.to_string(),

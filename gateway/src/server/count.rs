@@ -11,7 +11,7 @@ use serde_json::json;
 use super::door::forbid;
 use super::exchange::Exchange;
 use super::turn::put_back_only;
-use super::{App, body, reply};
+use super::{App, body, deep, reply};
 use crate::access::Caller;
 use crate::backend::Target;
 use crate::inject::splice;
@@ -32,12 +32,18 @@ pub(super) async fn count_tokens(app: App, format: WireFormat, request: Request)
         Err(error) => return reply::error(format, ErrorKind::InvalidRequest, &error.to_string()),
     };
     let name = prompt.model().map(Text::decode).unwrap_or_default();
-    if let Err(forbidden) = caller.check_model(&name, &prompt.members) {
+    let (plain, deep) = deep::meant(&settings, &name);
+    if let Err(forbidden) = caller.check_model(plain, &prompt.members) {
         return forbid(&app, format, &caller, &forbidden);
     }
     let allowed = |backend: &str| caller.may_use_backend(backend);
-    let candidates = match settings.router.route_for(format, &name, &parts.headers, &allowed).await {
-        Ok(Target::Candidates(candidates)) => candidates,
+    let candidates = match settings.router.route_for(format, plain, &parts.headers, &allowed).await {
+        Ok(Target::Candidates(mut candidates)) => {
+            if deep {
+                deep::rename(&mut candidates, plain);
+            }
+            candidates
+        }
         Ok(Target::Context) => Vec::new(),
         Err(error) => return reply::error(format, error.kind(), &error.to_string()),
     };

@@ -5,7 +5,6 @@ use bytes::Bytes;
 use futures_util::stream;
 use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 
-use crate::store::Outcome;
 use crate::wire::WireFormat;
 use crate::wire::answer::Answer;
 use crate::wire::error::{self, ErrorKind};
@@ -61,10 +60,10 @@ pub(super) fn answer(format: WireFormat, answer: &Answer, streamed: bool) -> Res
 }
 
 /// Names the request and says what became of its context.
-pub(super) fn label(response: &mut Response<Body>, id: &str, outcome: Outcome) {
+pub(super) fn label(response: &mut Response<Body>, id: &str, outcome: &'static str) {
     let headers = response.headers_mut();
     if let Ok(id) = HeaderValue::from_str(id) {
         headers.insert(REQUEST_ID, id);
     }
-    headers.insert(CONTEXT, HeaderValue::from_static(outcome.name()));
+    headers.insert(CONTEXT, HeaderValue::from_static(outcome));
 }

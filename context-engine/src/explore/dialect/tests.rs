@@ -1,0 +1,753 @@
+//! One row for each shape that models write, and everything else for them to break.
+
+use muninn_memory::model::{Call, Reply};
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+use super::citations::citations;
+use super::*;
+
+const TOOLS: &[KnownTool<'_>] = &[
+    KnownTool {
+        name: "grep",
+        parameters: &["pattern", "path", "depth"],
+    },
+    KnownTool {
+        name: "read",
+        parameters: &["path", "first", "last"],
+    },
+    KnownTool {
+        name: "list",
+        parameters: &["path"],
+    },
+];
+
+fn said(text: &str) -> Said {
+    let reply = Reply {
+        text: text.to_owned(),
+        ..Reply::default()
+    };
+    parse(&reply, TOOLS)
+}
+
+fn native(name: &str, arguments: &str) -> Said {
+    let call = Call {
+        id: "call_1".to_owned(),
+        name: name.to_owned(),
+        arguments: arguments.to_owned(),
+    };
+    let reply = Reply {
+        text: "I will look. {\"name\": \"list\", \"arguments\": {}}".to_owned(),
+        calls: vec![call],
+        ..Reply::default()
+    };
+    parse(&reply, TOOLS)
+}
+
+fn calls(said: Said) -> (Vec<(String, Value)>, Vec<String>) {
+    match said {
+        Said::Calls { calls, malformed } => (
+            calls
+                .into_iter()
+                .map(|call| (call.name, Value::Object(call.arguments)))
+                .collect(),
+            malformed.into_iter().map(|malformed| malformed.error).collect(),
+        ),
+        Said::Final(_) => (Vec::new(), Vec::new()),
+    }
+}
+
+fn grep_x() -> Vec<(String, Value)> {
+    vec![("grep".to_owned(), json!({"pattern": "x"}))]
+}
+
+#[test]
+fn native_arguments_as_servers_hand_them_over() {
+    let rows = [
+        (r#"{"pattern": "x"}"#, json!({"pattern": "x"})),
+        (r#""{\"pattern\": \"x\"}""#, json!({"pattern": "x"})),
+        (r#""\"{\\\"pattern\\\": \\\"x\\\"}\"""#, json!({"pattern": "x"})),
+        ("", json!({})),
+        ("  ", json!({})),
+        ("null", json!({})),
+        ("{}", json!({})),
+        ("[]", json!({})),
+        (r#"[{"pattern": "x"}]"#, json!({"pattern": "x"})),
+        (r#"{"pattern": "x",}"#, json!({"pattern": "x"})),
+        (r#"{"pattern": "x""#, json!({"pattern": "x"})),
+        (r#"{"pattern": "x"}}"#, json!({"pattern": "x"})),
+        ("{'pattern': 'x', 'deep': True}", json!({"pattern": "x", "deep": true})),
+        ("{\"pattern\": \"a\nb\"}", json!({"pattern": "a\nb"})),
+        (r#"{"pattern": "\d+\.rs"}"#, json!({"pattern": "\\d+\\.rs"})),
+        (
+            r#"{"pattern": "\ud83d\ude00\u00e9\ud800!"}"#,
+            json!({"pattern": "\u{1f600}\u{e9}\u{fffd}!"}),
+        ),
+    ];
+    for (arguments, expected) in rows {
+        let (calls, malformed) = calls(native("grep", arguments));
+        assert_eq!(calls, [("grep".to_owned(), expected)], "{arguments} {malformed:?}");
+    }
+}
+
+#[test]
+fn broken_native_arguments_are_told_with_their_id() {
+    let rows = [
+        r#"{"pattern": "x"#,
+        r#"{"depth": 1"#,
+        r#"{"pattern" "x"}"#,
+        r#"["x", "y"]"#,
+        r#""x""#,
+        "7",
+        "pattern=x",
+        r#"{"pattern": "x"} {"pattern": "y"}"#,
+    ];
+    for arguments in rows {
+        let Said::Calls { calls, malformed } = native("grep", arguments) else {
+            panic!("{arguments}");
+        };
+        assert!(calls.is_empty(), "{arguments}: {calls:?}");
+        assert_eq!(malformed[0].id.as_deref(), Some("call_1"), "{arguments}");
+        assert!(
+            malformed[0].error.contains("grep") && malformed[0].error.contains("pattern"),
+            "{malformed:?}"
+        );
+    }
+    let Said::Calls { malformed, .. } = native("rm", "{}") else {
+        panic!("an unknown tool is a call");
+    };
+    assert_eq!(
+        malformed[0].error,
+        "There is no tool \"rm\". The tools are: grep, read, list."
+    );
+}
+
+#[test]
+fn names_are_known_however_they_are_written() {
+    for name in [
+        "grep",
+        "Grep",
+        "GREP",
+        "functions.grep",
+        "default_api:grep",
+        "functions.grep:0",
+        "mcp__fs__grep",
+        " grep ",
+        "tools/grep",
+    ] {
+        let (calls, _) = calls(native(name, r#"{"pattern":"x"}"#));
+        assert_eq!(calls, grep_x(), "{name}");
+    }
+    for name in ["", "gre", "grepp", "grep.x", ":", "egrep"] {
+        assert!(calls(native(name, "{}")).0.is_empty(), "{name}");
+    }
+}
+
+/// What models write for `grep(pattern = "x")`, by who writes it so.
+const SHAPES: &[(&str, Dialect, &str)] = &[
+    (
+        "Qwen 2.5, Hermes",
+        Dialect::Xml,
+        "<tool_call>\n{\"name\": \"grep\", \"arguments\": {\"pattern\": \"x\"}}\n</tool_call>",
+    ),
+    (
+        "Hermes, no end",
+        Dialect::Xml,
+        "Let me see.\n<tool_call>\n{\"name\": \"grep\", \"arguments\": {\"pattern\": \"x\"}}",
+    ),
+    (
+        "Hermes, a brace short",
+        Dialect::Xml,
+        "<tool_call>{\"name\": \"grep\", \"arguments\": {\"pattern\": \"x\"}</tool_call>",
+    ),
+    (
+        "Qwen 2.5, arguments first",
+        Dialect::Xml,
+        "<tool_call>{\"arguments\": {\"pattern\": \"x\"}, \"name\": \"grep\"}</tool_call>",
+    ),
+    (
+        "Hermes, single quotes",
+        Dialect::Xml,
+        "<tool_call>{'name': 'grep', 'arguments': {'pattern': 'x'}}</tool_call>",
+    ),
+    (
+        "SmolLM2",
+        Dialect::Xml,
+        "<tool_call>[{\"name\": \"grep\", \"arguments\": {\"pattern\": \"x\"}}]</tool_call>",
+    ),
+    (
+        "SmolLM3, thinking",
+        Dialect::Xml,
+        "<think>\n<tool_call>{\"name\":\"list\"}</tool_call>\n</think>\n<tool_call>{\"name\": \"grep\", \"arguments\": {\"pattern\": \"x\"}}</tool_call>",
+    ),
+    (
+        "QwQ, thinking opened by the template",
+        Dialect::Json,
+        "maybe {\"name\":\"list\",\"arguments\":{}}\n</think>\n\n{\"name\": \"grep\", \"arguments\": {\"pattern\": \"x\"}}",
+    ),
+    (
+        "Qwen3-Coder",
+        Dialect::Xml,
+        "<tool_call>\n<function=grep>\n<parameter=pattern>\nx\n</parameter>\n</function>\n</tool_call>",
+    ),
+    (
+        "Qwen3-Coder, outer tag left out",
+        Dialect::Xml,
+        "<function=grep>\n<parameter=pattern>\nx\n</parameter>\n</function>\n</tool_call>",
+    ),
+    (
+        "Qwen3-Coder, no end",
+        Dialect::Xml,
+        "<tool_call>\n<function=grep>\n<parameter=pattern>\nx",
+    ),
+    (
+        "Llama 3.1, custom",
+        Dialect::Xml,
+        "<function=grep>{\"pattern\": \"x\"}</function>",
+    ),
+    (
+        "GLM 4.5",
+        Dialect::Xml,
+        "<tool_call>grep\n<arg_key>pattern</arg_key>\n<arg_value>x</arg_value>\n</tool_call>",
+    ),
+    (
+        "Claude",
+        Dialect::Xml,
+        "I'll look.\n\n<function_calls>\n<invoke name=\"grep\">\n<parameter name=\"pattern\">x</parameter>\n</invoke>\n</function_calls>",
+    ),
+    (
+        "Claude, with a namespace",
+        Dialect::Xml,
+        "<ns:function_calls><ns:invoke name=\"grep\"><ns:parameter name=\"pattern\">x</ns:parameter></ns:invoke></ns:function_calls>",
+    ),
+    ("Cline", Dialect::Xml, "<grep>\n<pattern>x</pattern>\n</grep>"),
+    (
+        "Cline, no end",
+        Dialect::Xml,
+        "I'll use <grep> now.\n<grep>\n<pattern>x</pattern>",
+    ),
+    (
+        "Llama 3.2, JSON",
+        Dialect::Json,
+        "{\"name\": \"grep\", \"parameters\": {\"pattern\": \"x\"}}",
+    ),
+    (
+        "Llama 3.1, tagged",
+        Dialect::Marked,
+        "<|python_tag|>{\"name\": \"grep\", \"parameters\": {\"pattern\": \"x\"}}<|eom_id|>",
+    ),
+    (
+        "Llama 3.1, built in",
+        Dialect::Marked,
+        "<|python_tag|>grep.call(pattern=\"x\")",
+    ),
+    ("Llama 3.2, Python", Dialect::Json, "[grep(pattern=\"x\")]"),
+    ("Llama 4, Python", Dialect::Json, "[grep(pattern='x',)]"),
+    (
+        "Mistral 7B",
+        Dialect::Marked,
+        "[TOOL_CALLS][{\"name\": \"grep\", \"arguments\": {\"pattern\": \"x\"}, \"id\": \"VvvODy9mT\"}]</s>",
+    ),
+    (
+        "Mistral Small 3",
+        Dialect::Marked,
+        "[TOOL_CALLS]grep[ARGS]{\"pattern\": \"x\"}",
+    ),
+    (
+        "Magistral",
+        Dialect::Marked,
+        "[TOOL_CALLS]grep[CALL_ID]81296[ARGS]{\"pattern\": \"x\"}",
+    ),
+    ("Ministral", Dialect::Marked, "[TOOL_CALLS]grep{\"pattern\": \"x\"}"),
+    (
+        "DeepSeek V3, R1",
+        Dialect::Marked,
+        "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>grep\n```json\n{\"pattern\": \"x\"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+    ),
+    (
+        "DeepSeek V3.1",
+        Dialect::Marked,
+        "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>grep<｜tool▁sep｜>{\"pattern\": \"x\"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+    ),
+    (
+        "Kimi K2",
+        Dialect::Marked,
+        "<|tool_calls_section_begin|><|tool_call_begin|>functions.grep:0<|tool_call_argument_begin|>{\"pattern\": \"x\"}<|tool_call_end|><|tool_calls_section_end|>",
+    ),
+    (
+        "GPT-OSS",
+        Dialect::Marked,
+        "<|channel|>analysis<|message|>Need a search.<|end|><|start|>assistant<|channel|>commentary to=functions.grep <|constrain|>json<|message|>{\"pattern\": \"x\"}<|call|>",
+    ),
+    (
+        "GPT-OSS, addressee first",
+        Dialect::Marked,
+        "<|start|>assistant to=functions.grep<|channel|>commentary json<|message|>{\"pattern\": \"x\"}<|call|>",
+    ),
+    (
+        "Granite",
+        Dialect::Marked,
+        "<|tool_call|>[{\"name\": \"grep\", \"arguments\": {\"pattern\": \"x\"}}]",
+    ),
+    (
+        "LFM2",
+        Dialect::Marked,
+        "<|tool_call_start|>[grep(pattern=\"x\")]<|tool_call_end|>",
+    ),
+    (
+        "OpenAI, a call",
+        Dialect::Json,
+        "{\"id\": \"c\", \"type\": \"function\", \"function\": {\"name\": \"grep\", \"arguments\": \"{\\\"pattern\\\": \\\"x\\\"}\"}}",
+    ),
+    (
+        "OpenAI, a message",
+        Dialect::Json,
+        "{\"role\": \"assistant\", \"tool_calls\": [{\"id\": \"c\", \"type\": \"function\", \"function\": {\"name\": \"grep\", \"arguments\": \"{\\\"pattern\\\": \\\"x\\\"}\"}}]}",
+    ),
+    (
+        "OpenAI, functions",
+        Dialect::Json,
+        "{\"function_call\": {\"name\": \"grep\", \"arguments\": {\"pattern\": \"x\"}}}",
+    ),
+    (
+        "Anthropic, a block",
+        Dialect::Json,
+        "{\"type\": \"tool_use\", \"id\": \"t\", \"name\": \"grep\", \"input\": {\"pattern\": \"x\"}}",
+    ),
+    (
+        "keys: tool, args",
+        Dialect::Json,
+        "Sure! {\"tool\": \"grep\", \"args\": {\"pattern\": \"x\"}} Let me know.",
+    ),
+    (
+        "keys: tool_name, input",
+        Dialect::Json,
+        "{\"tool_name\": \"Grep\", \"input\": {\"pattern\": \"x\"}}",
+    ),
+    (
+        "keys: function, parameters",
+        Dialect::Json,
+        "{\"function\": \"functions.grep\", \"parameters\": {\"pattern\": \"x\"}}",
+    ),
+    ("keys: flat", Dialect::Json, "{\"tool\": \"grep\", \"pattern\": \"x\"}"),
+    (
+        "keys: the name is the key",
+        Dialect::Json,
+        "{\"grep\": {\"pattern\": \"x\"}}",
+    ),
+    (
+        "ReAct",
+        Dialect::Json,
+        "Thought: search.\nAction:\n{\"action\": \"grep\", \"action_input\": {\"pattern\": \"x\"}}",
+    ),
+    (
+        "a brace short at the end",
+        Dialect::Json,
+        "I call {\"name\": \"grep\", \"arguments\": {\"pattern\": \"x\"}",
+    ),
+    (
+        "a list among words",
+        Dialect::Json,
+        "First: [ {\"name\": \"grep\", \"arguments\": {\"pattern\": \"x\"}}, ] then more",
+    ),
+    (
+        "fenced json",
+        Dialect::Fenced,
+        "I will search:\n```json\n{\"name\": \"grep\", \"arguments\": {\"pattern\": \"x\"}}\n```\nand wait.",
+    ),
+    (
+        "fenced, comma behind the last",
+        Dialect::Fenced,
+        "```json\n{\"name\": \"grep\", \"arguments\": {\"pattern\": \"x\",},}\n```",
+    ),
+    (
+        "fenced without a name",
+        Dialect::Fenced,
+        "```\n{\"name\": \"grep\", \"arguments\": {\"pattern\": \"x\"}}\n```",
+    ),
+    (
+        "fenced tool_call",
+        Dialect::Fenced,
+        "```tool_call\n{\"name\": \"grep\", \"arguments\": {\"pattern\": \"x\"}}\n```",
+    ),
+    (
+        "Gemma",
+        Dialect::Fenced,
+        "```tool_code\nprint(default_api.grep(pattern=\"x\"))\n```",
+    ),
+    (
+        "Gemma, by position",
+        Dialect::Fenced,
+        "```tool_code\n# look for it\nhits = grep(\"x\")\n```",
+    ),
+    (
+        "fenced, by position, no end",
+        Dialect::Fenced,
+        "```tool_code\ngrep(r'x')",
+    ),
+    (
+        "fenced, all as one",
+        Dialect::Fenced,
+        "```\ngrep({\"pattern\": \"x\"})\n```",
+    ),
+    (
+        "inline",
+        Dialect::Json,
+        "Run `{\"name\": \"grep\", \"arguments\": {\"pattern\": \"x\"}}`",
+    ),
+];
+
+#[test]
+fn every_shape_is_the_same_call() {
+    for (who, dialect, text) in SHAPES {
+        let Said::Calls { calls, malformed } = said(text) else {
+            panic!("{who}: no call");
+        };
+        assert!(malformed.is_empty(), "{who}: {malformed:?}");
+        let [call] = calls.as_slice() else {
+            panic!("{who}: {calls:?}");
+        };
+        assert_eq!(
+            (call.name.as_str(), &call.arguments, call.dialect),
+            ("grep", &Map::from_iter([("pattern".to_owned(), json!("x"))]), *dialect),
+            "{who}"
+        );
+    }
+}
+
+#[test]
+fn several_calls_stay_in_order() {
+    let rows = [
+        "<tool_call>{\"name\":\"grep\",\"arguments\":{\"pattern\":\"a\"}}</tool_call>\n<tool_call>{\"name\":\"read\",\"arguments\":{\"path\":\"b\"}}</tool_call>",
+        "<tool_call>{\"name\":\"grep\",\"arguments\":{\"pattern\":\"a\"}}\n<tool_call>{\"name\":\"read\",\"arguments\":{\"path\":\"b\"}}",
+        "<tool_call>{\"name\":\"grep\",\"arguments\":{\"pattern\":\"a\"}}\n{\"name\":\"read\",\"arguments\":{\"path\":\"b\"}}</tool_call>",
+        "<function=grep><parameter=pattern>a</parameter></function><function=read><parameter=path>b</parameter></function>",
+        "<function_calls><invoke name=\"grep\"><parameter name=\"pattern\">a</parameter></invoke><invoke name=\"read\"><parameter name=\"path\">b</parameter></invoke></function_calls>",
+        "<grep><pattern>a</pattern></grep> and then <read><path>b</path></read>",
+        "{\"name\":\"grep\",\"arguments\":{\"pattern\":\"a\"}}\n{\"name\":\"read\",\"arguments\":{\"path\":\"b\"}}",
+        "[{\"name\":\"grep\",\"arguments\":{\"pattern\":\"a\"}},{\"name\":\"read\",\"arguments\":{\"path\":\"b\"}}]",
+        "<|python_tag|>{\"name\":\"grep\",\"parameters\":{\"pattern\":\"a\"}}; {\"name\":\"read\",\"parameters\":{\"path\":\"b\"}}",
+        "[grep(pattern=\"a\"), read(path=\"b\")]",
+        "```json\n{\"name\":\"grep\",\"arguments\":{\"pattern\":\"a\"}}\n```\ntext\n```json\n{\"name\":\"read\",\"arguments\":{\"path\":\"b\"}}\n```",
+        "```tool_code\ngrep(\"a\")\nread(\"b\")\n```",
+        "[TOOL_CALLS]grep[ARGS]{\"pattern\":\"a\"}[TOOL_CALLS]read[ARGS]{\"path\":\"b\"}",
+    ];
+    let both = [
+        ("grep".to_owned(), json!({"pattern": "a"})),
+        ("read".to_owned(), json!({"path": "b"})),
+    ];
+    for text in rows {
+        let (calls, malformed) = calls(said(text));
+        assert_eq!((calls.as_slice(), malformed.as_slice()), (&both[..], &[][..]), "{text}");
+    }
+}
+
+#[test]
+fn values_may_look_like_what_is_around_them() {
+    let rows = [
+        (
+            "<tool_call>{\"name\":\"grep\",\"arguments\":{\"pattern\":\"</tool_call>\"}}</tool_call>",
+            "</tool_call>",
+        ),
+        (
+            "{\"name\":\"grep\",\"arguments\":{\"pattern\":\"fn f() { } ``` <grep>\"}}",
+            "fn f() { } ``` <grep>",
+        ),
+        (
+            "<function=grep><parameter=pattern>Vec<u8> && {</parameter></function>",
+            "Vec<u8> && {",
+        ),
+        ("<grep><pattern>  if a < b</pattern></grep>", "  if a < b"),
+        ("```tool_code\ngrep(\"\"\"say \"hi\" \"\"\")\n```", "say \"hi\" "),
+        ("```tool_code\ngrep(r\"\\d+\\\"\")\n```", "\\d+\\\""),
+    ];
+    for (text, pattern) in rows {
+        let (calls, malformed) = calls(said(text));
+        assert_eq!(
+            calls,
+            [("grep".to_owned(), json!({"pattern": pattern}))],
+            "{text} {malformed:?}"
+        );
+    }
+    let repeated = said("<function=read><parameter=path>a</parameter><parameter=path>b</parameter></function>");
+    assert_eq!(calls(repeated).0, [("read".to_owned(), json!({"path": ["a", "b"]}))]);
+}
+
+#[test]
+fn what_was_meant_and_is_wrong_is_answered_in_words() {
+    let rows = [
+        (
+            "<tool_call>{\"name\": \"grep\", \"arguments\": {\"pattern\": x}}</tool_call>",
+            "expected a value in quotes",
+        ),
+        (
+            "<tool_call>{\"name\": \"find_all\", \"arguments\": {}}</tool_call>",
+            "no tool \"find_all\"",
+        ),
+        ("<tool_call>please search</tool_call>", "is no call"),
+        ("<tool_call></tool_call>", "is no call"),
+        (
+            "<function=find_all><parameter=x>y</parameter></function>",
+            "no tool \"find_all\"",
+        ),
+        ("<function=grep>{\"pattern\": </function>", "expected a value"),
+        (
+            "<invoke name=\"grep\"><parameter name=\"pattern\">x</parameter> and </invoke>",
+            "text is between tags",
+        ),
+        (
+            "I do {\"name\": \"grep\", \"arguments\": {\"pattern\": \"x\"} and wait",
+            "expected ',' or '}'",
+        ),
+        (
+            "{\"name\": \"find_all\", \"arguments\": {\"pattern\": \"x\"}}",
+            "no tool \"find_all\"",
+        ),
+        ("```tool_code\nsearch everything\n```", "is no call"),
+        ("[TOOL_CALLS]grep[ARGS]{\"pattern", "The arguments of grep"),
+        (
+            "<tool_call>{\"name\": \"grep\", \"arguments\": {\"type\": \"object\", \"properties\": {}}}</tool_call>",
+            "description of the tool",
+        ),
+        ("<tool_call>[1, 2]</tool_call>", "1 is no call"),
+    ];
+    for (text, error) in rows {
+        let (calls, malformed) = calls(said(text));
+        assert!(calls.is_empty(), "{text}: {calls:?}");
+        assert!(
+            malformed.iter().any(|said| said.contains(error)),
+            "{text}: {malformed:?}"
+        );
+    }
+    let (calls, malformed) = calls(said(
+        "<tool_call>{</tool_call><tool_call>{\"name\":\"grep\",\"arguments\":{\"pattern\":\"x\"}}</tool_call>",
+    ));
+    assert_eq!((calls, malformed.len()), (grep_x(), 1));
+}
+
+#[test]
+fn an_answer_is_no_call() {
+    let rows = [
+        "",
+        "The function grep() is in src/grep/mod.rs; read it, or list its callers.",
+        "Use `grep(\"x\")` to search.",
+        "grep x src/",
+        "The `<list>` element holds `<read>` elements.",
+        "<list><item>1</item></list>",
+        "<grep>x</grep>",
+        "```rust\nfn main() { read(\"a\"); }\n```",
+        "```python\nlist(\"a\")\n```",
+        "```\nread(fd, buffer)\n```",
+        "```\nn = read(\"a\") + 1\n```",
+        "```json\n{\"name\": \"muninn\", \"version\": \"1\"}\n```",
+        "{\"name\": \"list\", \"version\": \"1\"}",
+        "{\"citations\": [\"src/a.rs:1-2\"], \"answer\": \"here\"}",
+        "package.json has {\"name\": \"left-pad\", \"arguments\": {\"x\": 1}} in it",
+        "{\"name\": \"grep\", \"parameters\": {\"type\": \"object\", \"properties\": {\"pattern\": {}}}}",
+        "let x = {a: 1}; if (a < b) { [1, 2] }",
+        "{\"name\": 1} {\"name\": null} {} [] [[]] {\"tool\": {}}",
+        "<tool name=\"hammer\">heavy</tool>",
+        "<|channel|>final<|message|>It is in src/a.rs.<|return|>",
+    ];
+    for text in rows {
+        let said = said(text);
+        assert!(matches!(said, Said::Final(_)), "{text}: {said:?}");
+    }
+    assert_eq!(said("<think>grep?</think>\nDone. "), Said::Final("Done.".to_owned()));
+    let harmony = "<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>Here.<|return|>";
+    assert_eq!(said(harmony), Said::Final("Here.".to_owned()));
+}
+
+/// Reading may take a small multiple of the length, which shows only where it is not so: then these take minutes. Built
+/// with optimisations, five megabytes of each take less than a second.
+#[test]
+fn much_of_anything_ends() {
+    const LEN: usize = 1 << 16;
+    let pieces = [
+        "{",
+        "[",
+        "<",
+        "`",
+        "``` ",
+        "{\"",
+        "{\"a\":",
+        "[{",
+        "{'a':'",
+        "<tool_call>",
+        "<tool_call>{\"a",
+        "<function=grep>",
+        "<grep>",
+        "<grep><pattern>",
+        "<parameter=a>",
+        "<invoke name=\"grep\"><parameter name=\"pattern\">",
+        "```json\n{",
+        "```tool_code\ngrep(",
+        "[TOOL_CALLS]",
+        "<|channel|>",
+        "<|start|>a to=grep<|message|>",
+        "<｜tool▁call▁begin｜>",
+        "{\"name\":\"grep\",\"arguments\":{",
+        "{\"name\":\"grep\",\"arguments\":{}} ",
+        "grep(\"x\")\n",
+        "<think>",
+        "\\",
+        "src/a.rs:1-",
+        "a lines ",
+        "a/",
+        "[a]",
+        " ",
+        "<a>",
+        "</a>",
+        "\u{1f600}",
+        "<tool_call>[",
+        "{\"tool_calls\":[",
+        "\"",
+        "grep([[",
+        "a.rs:1, ",
+    ];
+    for piece in pieces {
+        let text = piece.repeat(LEN / piece.len());
+        if let Said::Calls { calls, malformed } = said(&text) {
+            assert!(calls.len() <= MAX_CALLS && malformed.len() <= MAX_MALFORMED);
+        }
+        citations(&text);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn nothing_breaks_it(pieces in proptest::collection::vec(prop_oneof![
+        3 => (0..SHAPES.len(), 0..200usize, 0..200usize).prop_map(|(shape, from, to)| {
+            let chars: Vec<char> = SHAPES[shape].2.chars().collect();
+            chars.iter().skip(from.min(chars.len())).take(to).collect::<String>()
+        }),
+        1 => "\\PC{0,12}",
+        1 => prop_oneof!["\\{", "\"", "'", "\\\\", "<", ">", "```", "\n", "\\)", "/", ":"],
+    ], 0..8)) {
+        let text = pieces.concat();
+        if let Said::Calls { calls, malformed } = said(&text) {
+            prop_assert!(calls.len() + malformed.len() > 0);
+            prop_assert!(calls.iter().all(|call| TOOLS.iter().any(|tool| tool.name == call.name)));
+        }
+        native("grep", &text);
+        for place in citations(&text) {
+            prop_assert!(!place.path.is_empty() && place.lines.is_none_or(|(first, last)| 1 <= first && first <= last));
+        }
+    }
+
+    #[test]
+    fn json_is_read_as_json(value in any_json()) {
+        for text in [value.to_string(), serde_json::to_string_pretty(&value).unwrap()] {
+            prop_assert_eq!(json::whole(&text).unwrap(), value.clone());
+        }
+    }
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        any::<f32>()
+            .prop_filter("JSON has no others", |number| number.is_finite())
+            .prop_map(|number| Value::from(f64::from(number))),
+        any::<String>().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 32, 6, |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+            proptest::collection::btree_map(any::<String>(), inner, 0..6)
+                .prop_map(|map| Value::Object(Map::from_iter(map))),
+        ]
+    })
+}
+
+#[test]
+fn places_as_models_cite_them() {
+    let rows: &[(&str, &[(&str, Option<(u32, u32)>)])] = &[
+        ("See src/a.rs:10-20.", &[("src/a.rs", Some((10, 20)))]),
+        ("See src/a.rs:10, which", &[("src/a.rs", Some((10, 10)))]),
+        ("src/a.rs:10:5: error", &[("src/a.rs", Some((10, 10)))]),
+        ("src/a.rs lines 10 to 20", &[("src/a.rs", Some((10, 20)))]),
+        ("src/a.rs, lines 10–20, does", &[("src/a.rs", Some((10, 20)))]),
+        ("src/a.rs (lines 10-20)", &[("src/a.rs", Some((10, 20)))]),
+        ("`src/a.rs` (line 7)", &[("src/a.rs", Some((7, 7)))]),
+        ("**src/a.rs** L10-L20", &[("src/a.rs", Some((10, 20)))]),
+        ("src/a.rs#L10-L20", &[("src/a.rs", Some((10, 20)))]),
+        ("src/a.rs:L10-L20", &[("src/a.rs", Some((10, 20)))]),
+        ("`src/a.rs:20-10`", &[("src/a.rs", Some((10, 20)))]),
+        ("[src/a.rs:1-2]", &[("src/a.rs", Some((1, 2)))]),
+        ("[the loop](src/a.rs#L10)", &[("src/a.rs", Some((10, 10)))]),
+        ("[a.rs](./src/a.rs)", &[("a.rs", None), ("src/a.rs", None)]),
+        (
+            "src/a.rs:10-20, 30-40 and b/c.py:1-2",
+            &[
+                ("src/a.rs", Some((10, 20))),
+                ("src/a.rs", Some((30, 40))),
+                ("b/c.py", Some((1, 2))),
+            ],
+        ),
+        (
+            "- src/a.rs:1-2\n- src/b.rs\n- `Makefile:3`",
+            &[
+                ("src/a.rs", Some((1, 2))),
+                ("src/b.rs", None),
+                ("Makefile", Some((3, 3))),
+            ],
+        ),
+        (
+            "app/[id]/page.tsx:3 and `docs/guide`",
+            &[("app/[id]/page.tsx", Some((3, 3))), ("docs/guide", None)],
+        ),
+        (
+            "[\"src/a.rs:1-2\", \"src/b.rs\"]",
+            &[("src/a.rs", Some((1, 2))), ("src/b.rs", None)],
+        ),
+        (
+            "[[\"src/a.rs\", 1, 2], [\"b.py\", 7]]",
+            &[("src/a.rs", Some((1, 2))), ("b.py", Some((7, 7)))],
+        ),
+        (
+            "{\"path\": \"src/a.rs\", \"start_line\": 1, \"end_line\": 2}",
+            &[("src/a.rs", Some((1, 2)))],
+        ),
+        (
+            "{\"lines\": \"10-20\", \"path\": \"src/a.rs\"}",
+            &[("src/a.rs", Some((10, 20)))],
+        ),
+        (
+            "{\"file\": \"my docs/a b.md\", \"lines\": [1, 2]}",
+            &[("my docs/a b.md", Some((1, 2)))],
+        ),
+        (
+            "{\"file\": \"Makefile\", \"line\": \"L4\"}",
+            &[("Makefile", Some((4, 4)))],
+        ),
+        (
+            "Found: {\"citations\": [{\"path\": \"src/a.rs\", \"lines\": [[1, 2]]}, \"b.rs#L3\"], \"answer\": \"in src/c.rs:9\"} done, d.rs",
+            &[
+                ("src/c.rs", Some((9, 9))),
+                ("src/a.rs", Some((1, 2))),
+                ("b.rs", Some((3, 3))),
+                ("d.rs", None),
+            ],
+        ),
+        ("src/a.rs:1-2 again src/a.rs:1-2", &[("src/a.rs", Some((1, 2)))]),
+        (
+            "e.g. std::io and/or self.tokens, i.e. https://a.b/c.rs:8 or foo.bar() at 10:20",
+            &[],
+        ),
+        ("src/a.rs:99999999999", &[("src/a.rs", None)]),
+    ];
+    for (text, expected) in rows {
+        let found = citations(text);
+        let found: Vec<_> = found.iter().map(|place| (place.path.as_str(), place.lines)).collect();
+        let mut sorted = (found.clone(), expected.to_vec());
+        sorted.0.sort_unstable();
+        sorted.1.sort_unstable();
+        assert_eq!(sorted.0, sorted.1, "{text}");
+    }
+}
