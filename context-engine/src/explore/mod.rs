@@ -11,7 +11,7 @@
 mod batch;
 mod budget;
 mod citation;
-pub(crate) mod dialect;
+mod dialect;
 mod fuse;
 mod memo;
 mod prompt;
@@ -32,6 +32,7 @@ use serde::Serialize;
 
 use budget::Budget;
 pub use citation::Citation;
+use dialect::citations::Cited;
 use memo::Memo;
 use tools::{Arguments, Toolbox};
 pub use trace::{CallTrace, Ended, Totals, Trace, TurnTrace};
@@ -251,8 +252,8 @@ struct Seen {
 
 impl Seen {
     /// What its children found, or what it looked at in files that the words of the question point to as well.
-    fn best(self, likely: &[RelPath]) -> Vec<dialect::Cited> {
-        let of = |path: String, lines| dialect::Cited { path, lines };
+    fn best(self, likely: &[RelPath]) -> Vec<Cited> {
+        let of = |path: String, lines| Cited { path, lines };
         if !self.cited.is_empty() {
             return self.cited.into_iter().map(|one| of(one.path, one.lines)).collect();
         }

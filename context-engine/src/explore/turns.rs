@@ -8,7 +8,8 @@ use muninn_memory::redact;
 use serde_json::Value;
 
 use super::budget::Budget;
-use super::dialect::{self, Cited, KnownTool, ParsedCall, Said};
+use super::dialect::citations::{Cited, citations, citations_in};
+use super::dialect::{self, KnownTool, ParsedCall, Said};
 use super::prompt::{self, LAST_TURN, REPEATED};
 use super::talk::Talk;
 use super::tools::{self, FINAL};
@@ -94,7 +95,7 @@ impl Explorer<'_> {
                     trace.turns.push(turn);
                     return Answer {
                         ended: Ended::Words,
-                        cited: dialect::citations(&words),
+                        cited: citations(&words),
                         answer: Some(words),
                     };
                 }
@@ -230,9 +231,9 @@ fn final_answer(call: &ParsedCall) -> Answer {
     let cited = ["citations", "spans", "places", "files", "locations"];
     let cited = cited.iter().find_map(|name| call.arguments.get(*name));
     let answer = call.arguments.get("answer").and_then(Value::as_str);
-    let mut places = cited.map(dialect::citations_in).unwrap_or_default();
+    let mut places = cited.map(citations_in).unwrap_or_default();
     if places.is_empty() {
-        places = answer.map(dialect::citations).unwrap_or_default();
+        places = answer.map(citations).unwrap_or_default();
     }
     Answer {
         ended: Ended::Final,

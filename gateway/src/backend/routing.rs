@@ -176,7 +176,10 @@ impl Router {
     #[must_use]
     pub fn names(&self, model: &str) -> bool {
         self.routes.iter().any(|route| route.model == model)
-            || self.backends.iter().any(|backend| backend.default_model.as_deref() == Some(model))
+            || self
+                .backends
+                .iter()
+                .any(|backend| backend.default_model.as_deref() == Some(model))
     }
 
     /// The backends that the configuration names.

@@ -13,6 +13,7 @@ mod key;
 mod model;
 mod output;
 mod progress;
+mod repo;
 mod run;
 mod serve;
 mod status;
@@ -64,17 +65,19 @@ enum Command {
     Run(run::Run),
     /// Ask one question about this repository, through a gateway of its own
     Ask(ask::Ask),
+    /// Have a model explore this repository for a question, and print the places that answer it
+    Explore(explore::Explore),
     /// Bring the index up to date
     Index(index::Index),
     // What these do is said at their own types.
-    Grep(explore::Grep),
-    Read(explore::Read),
-    Tree(explore::Tree),
-    Symbols(explore::Symbols),
-    Outline(explore::Outline),
-    Definition(explore::Definition),
-    References(explore::References),
-    Callers(explore::Callers),
+    Grep(repo::Grep),
+    Read(repo::Read),
+    Tree(repo::Tree),
+    Symbols(repo::Symbols),
+    Outline(repo::Outline),
+    Definition(repo::Definition),
+    References(repo::References),
+    Callers(repo::Callers),
     /// What was added to a request, from where, why, and at what cost
     Why(why::Why),
     /// Where everything is, and how it is doing
@@ -107,6 +110,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Serve(command) => command.run(&common),
         Command::Run(command) => command.run(&common),
         Command::Ask(command) => command.run(&common),
+        Command::Explore(command) => command.run(&common),
         Command::Index(command) => command.run(&common),
         Command::Grep(command) => command.run(&common),
         Command::Read(command) => command.run(&common),

@@ -151,6 +151,7 @@ fn full(receipt: &Receipt) -> String {
         || receipt.format.clone(),
         |spoken| format!("{} as {spoken}", receipt.format),
     );
+    field("entered", &receipt.entered.join(", "));
     field(
         "model",
         &format!("{} at {} ({formats})", receipt.model, receipt.backend),
@@ -177,5 +178,9 @@ fn full(receipt: &Receipt) -> String {
             receipt.ms, receipt.explore_ms, receipt.ledger_ms
         ),
     );
+    if let Some(exploration) = &receipt.exploration {
+        text.push('\n');
+        text.push_str(&exploration.text());
+    }
     text
 }

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
+use muninn_context_engine::explore::DeepLimits;
 use muninn_memory::model::Choice;
+use muninn_repo_tools::Until;
 
 use super::backends::Names;
 use super::raw;
@@ -33,6 +35,22 @@ pub struct ExploreConfig {
     pub max_answer_tokens: u32,
     /// Whether the model must call tools; a server may refuse either.
     pub tool_choice: Choice,
+}
+
+impl ExploreConfig {
+    /// Bounds for an exploration that begins now.
+    #[must_use]
+    pub fn limits(&self) -> DeepLimits {
+        DeepLimits {
+            tokens: u64::from(self.tokens),
+            calls: self.calls,
+            depth: self.depth,
+            turns: self.turns,
+            max_answer_tokens: self.max_answer_tokens,
+            tool_required: self.tool_choice == Choice::Required,
+            until: Until::within(self.deadline),
+        }
+    }
 }
 
 /// The model that explores.

@@ -1,7 +1,7 @@
 //! The counters themselves: their names, their labels, and writing a request down.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Mutex, PoisonError, RwLock};
 
 use prometheus_client::encoding::text;
 use prometheus_client::metrics::counter::Counter;
@@ -43,6 +43,7 @@ pub struct Metrics {
     backends: RwLock<HashSet<String>>,
     fields: Mutex<HashSet<String>>,
     active: Gauge,
+    explorations: Gauge,
     requests: Family<RequestLabels, Counter>,
     forwarded: Family<ForwardLabels, Counter>,
     refused: Family<RefusalLabels, Counter>,
@@ -65,6 +66,7 @@ impl Default for Metrics {
             backends: RwLock::default(),
             fields: Mutex::default(),
             active: Gauge::default(),
+            explorations: Gauge::default(),
             requests: Family::default(),
             forwarded: Family::default(),
             refused: Family::default(),
@@ -94,6 +96,11 @@ impl Metrics {
             "active_requests",
             "Conversation requests in progress",
             self.active.clone(),
+        );
+        registry.register(
+            "explorations",
+            "Explorations by a model under way",
+            self.explorations.clone(),
         );
         registry.register("requests", "Conversation requests that are over", self.requests.clone());
         registry.register(
@@ -162,9 +169,14 @@ impl Metrics {
 
     /// Counts a request as active until what is returned is dropped.
     #[must_use]
-    pub fn started(self: &Arc<Self>) -> Active {
-        self.active.inc();
-        Active(Arc::clone(self))
+    pub fn started(&self) -> Active {
+        Active::count(&self.active)
+    }
+
+    /// Counts an exploration as under way until what is returned is dropped.
+    #[must_use]
+    pub fn exploring(&self) -> Active {
+        Active::count(&self.explorations)
     }
 
     /// Writes a request down once it is over.
@@ -317,12 +329,19 @@ impl Metrics {
     }
 }
 
-/// A request in progress; see [`Metrics::started`].
-pub struct Active(Arc<Metrics>);
+/// Something in progress; see [`Metrics::started`] and [`Metrics::exploring`].
+pub struct Active(Gauge);
+
+impl Active {
+    fn count(gauge: &Gauge) -> Active {
+        gauge.inc();
+        Active(gauge.clone())
+    }
+}
 
 impl Drop for Active {
     fn drop(&mut self) {
-        self.0.active.dec();
+        self.0.dec();
     }
 }
 

@@ -5,12 +5,12 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use tokio_util::task::TaskTracker;
 
+use super::deep::Explorations;
 use crate::access::Access;
 use crate::backend::{Courier, Router, Transport};
 use crate::config::{Config, ConfigError, paths};
 use crate::metrics::{Finished, Forwarded, Metrics};
 use crate::server::{Repositories, Repository};
-use super::deep::Explorations;
 use crate::store::{SqliteStore, Store, UsageSum};
 use crate::wire::convert::answer::Usage;
 

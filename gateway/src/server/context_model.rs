@@ -7,7 +7,7 @@ use http::HeaderMap;
 use muninn_context_engine::{Completeness, Limits, render, tokens};
 
 use super::place::{enter, locate};
-use super::turn::{first_words, millis};
+use super::turn::millis;
 use super::{Settings, Shared, notice};
 use crate::access::Caller;
 use crate::backend::CONTEXT_MODEL;
@@ -32,7 +32,7 @@ pub(super) async fn answer(
     CONTEXT_MODEL.clone_into(&mut receipt.backend);
     let question = newest_human_turn(prompt).map(|turn| turn.question).unwrap_or_default();
     let input_tokens = u32::try_from(question.len() / 4).unwrap_or(u32::MAX);
-    receipt.first_words = first_words(&question);
+    receipt.first_words = Receipt::first_words_of(&question);
     let workplace = workplace(headers, prompt);
     let place = locate(shared, caller, &workplace);
     if let Some(root) = place.root() {

@@ -17,9 +17,9 @@ use super::turn::{Asked, Plan, new_receipt, plan};
 use super::{App, Settings, body, context_model, reply};
 use crate::access::{Caller, Forbidden};
 use crate::backend::{Candidate, NoRoute, Target};
+use crate::metrics::Active;
 use crate::store::Receipt;
 use crate::wire::answer::Answer;
-use crate::metrics::Active;
 use crate::wire::convert::AnswerContext;
 use crate::wire::convert::answer::Usage;
 use crate::wire::error::{ErrorKind, Failure};
@@ -86,7 +86,14 @@ impl Incoming {
     }
 
     fn open(&self, receipt: Receipt, active: Active) -> Arc<Account> {
-        Account::open(&self.app, self.caller.clone(), active, self.format, self.started, receipt)
+        Account::open(
+            &self.app,
+            self.caller.clone(),
+            active,
+            self.format,
+            self.started,
+            receipt,
+        )
     }
 
     fn exchange(&self, ready: Ready) -> Exchange {

@@ -64,7 +64,7 @@ pub(super) struct Asking {
 impl Asking {
     /// How long it may take.
     fn patience(&self, of_words: Duration) -> Duration {
-        let deep = self.deep.as_ref().map(|(explorer, _)| explorer.limits().until.left() + PACKING);
+        let deep = self.deep.as_ref().map(|(explorer, _)| explorer.patience() + PACKING);
         of_words + deep.unwrap_or_default()
     }
 }
@@ -245,9 +245,7 @@ fn explore(
         items
     };
     let trace = asking.deep.as_ref().map(|(explorer, progress)| {
-        let mut bounds = explorer.limits();
-        bounds.until = bounds.until.or(abandoned.clone());
-        let found = engine.explore_deep(&asking.question, &bounds, &*explorer.model, progress);
+        let found = explorer.explore(engine, &asking.question, abandoned.clone(), progress);
         let mut items = pack(&exploration, &asking.question, &found, explorer.pack_tokens());
         items.append(&mut exploration.items);
         exploration.items = items;

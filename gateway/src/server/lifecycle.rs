@@ -179,7 +179,7 @@ async fn accept(listener: TcpListener, queues: Vec<UnboundedSender<StdStream>>, 
 
 async fn work(app: App, mut connections: UnboundedReceiver<StdStream>, stop: CancellationToken) {
     let limits = app.shared.settings().config.limits.clone();
-    let bookkeeping = app.bookkeeping.clone();
+    let (bookkeeping, shared) = (app.bookkeeping.clone(), Arc::clone(&app.shared));
     let service = routes::service(app);
     let graceful = GracefulShutdown::new();
     loop {
@@ -207,6 +207,8 @@ async fn work(app: App, mut connections: UnboundedReceiver<StdStream>, stop: Can
             }
         });
     }
+    // Nobody waits for what is explored beside the conversations.
+    shared.explorations.close();
     let drained = tokio::time::timeout(limits.drain_timeout, graceful.shutdown()).await;
     if drained.is_err() {
         tracing::warn!("open requests were cut off after {} s", limits.drain_timeout.as_secs());

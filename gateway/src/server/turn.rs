@@ -23,7 +23,6 @@ use crate::wire::{Insertion, Prompt, WireFormat};
 
 /// Less room than this in a conversation's budget is not worth a search.
 const SMALLEST_BUDGET: u32 = 200;
-const FIRST_WORDS: usize = 12;
 
 /// What the client asked us to do with its prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,35 +63,10 @@ pub(super) struct Plan {
 #[must_use]
 pub(super) fn new_receipt(shared: &Shared, caller: &Caller, format: WireFormat, id: &str, model: &str) -> Receipt {
     Receipt {
-        id: id.to_owned(),
-        at: jiff::Timestamp::now()
-            .round(jiff::Unit::Millisecond)
-            .unwrap_or_else(|_| jiff::Timestamp::now())
-            .to_string(),
         format: Receipt::format_name(format).to_owned(),
         key: Some(caller.name().to_owned()).filter(|name| !name.is_empty()),
-        session: None,
-        derived: None,
-        agent: None,
-        turn: None,
-        worktree: shared.repository.root.display().to_string(),
-        first_words: String::new(),
         model: model.to_owned(),
-        backend: String::new(),
-        spoken: None,
-        dropped: Vec::new(),
-        tries: Vec::new(),
-        outcome: Outcome::None,
-        reason: None,
-        side_request: None,
-        exploration: None,
-        entered: Vec::new(),
-        items: Vec::new(),
-        tokens: 0,
-        replayed: Replays::default(),
-        ms: 0.0,
-        explore_ms: 0.0,
-        ledger_ms: 0.0,
+        ..Receipt::of(id.to_owned(), &shared.repository.root, "")
     }
 }
 
@@ -158,7 +132,7 @@ pub(super) async fn plan(shared: &Arc<Shared>, asked: Asked<'_, '_>, receipt: Re
     plan.receipt.side_request = side.map(|side| side.name().to_owned());
     let turn = newest_human_turn(prompt);
     if let Some(turn) = &turn {
-        plan.receipt.first_words = first_words(&turn.question);
+        plan.receipt.first_words = Receipt::first_words_of(&turn.question);
     }
     let Some(turn) = turn.filter(|_| side.is_none()) else {
         note_absent(&*store, session.as_deref(), absent(prompt, &chain, &replayed));
@@ -219,7 +193,10 @@ pub(super) async fn plan(shared: &Arc<Shared>, asked: Asked<'_, '_>, receipt: Re
     let (deep, background) = match deep {
         Deep::No => (None, None),
         Deep::Inline(explorer) => (Some(explorer), None),
-        Deep::Background { explorer, only_in_doubt } => (None, Some((explorer, only_in_doubt))),
+        Deep::Background {
+            explorer,
+            only_in_doubt,
+        } => (None, Some((explorer, only_in_doubt))),
     };
     let asking = Asking {
         question: turn.question.clone(),
@@ -289,7 +266,10 @@ fn within(
     if budget < SMALLEST_BUDGET {
         return Err((Outcome::None, "the conversation's token budget is used up".to_owned()));
     }
-    let left = settings.context.tokens_per_conversation.saturating_sub(replayed.tokens());
+    let left = settings
+        .context
+        .tokens_per_conversation
+        .saturating_sub(replayed.tokens());
     let of_window = window.map_or(u32::MAX, |window| window / 5);
     Ok((budget, left.min(of_window).saturating_sub(budget)))
 }
@@ -414,11 +394,6 @@ impl Plan {
         };
         self
     }
-}
-
-pub(super) fn first_words(question: &str) -> String {
-    let words: Vec<_> = question.split_whitespace().take(FIRST_WORDS).collect();
-    redact(&words.join(" ")).chars().take(120).collect()
 }
 
 pub(super) fn now_ms() -> i64 {

@@ -1,11 +1,17 @@
 //! A receipt: what was added to one request, from where, why, and at what cost.
 
+use std::path::Path;
+
 use muninn_context_engine::explore::Trace;
 use muninn_context_engine::{Item, ItemKind};
+use muninn_memory::redact;
 use serde::{Deserialize, Serialize};
 
 use crate::backend::Try;
 use crate::wire::WireFormat;
+
+/// Of a question, a receipt shows this many words.
+const FIRST_WORDS: usize = 12;
 
 /// What became of a request's context; also the value of the `x-muninn-context` response header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -175,6 +181,49 @@ pub struct Receipt {
 }
 
 impl Receipt {
+    /// An empty receipt of what happens now, about a question.
+    #[must_use]
+    pub fn of(id: String, worktree: &Path, question: &str) -> Receipt {
+        Receipt {
+            id,
+            at: jiff::Timestamp::now()
+                .round(jiff::Unit::Millisecond)
+                .unwrap_or_else(|_| jiff::Timestamp::now())
+                .to_string(),
+            format: String::new(),
+            key: None,
+            session: None,
+            derived: None,
+            agent: None,
+            turn: None,
+            worktree: worktree.display().to_string(),
+            first_words: Receipt::first_words_of(question),
+            model: String::new(),
+            backend: String::new(),
+            spoken: None,
+            dropped: Vec::new(),
+            tries: Vec::new(),
+            outcome: Outcome::None,
+            reason: None,
+            side_request: None,
+            exploration: None,
+            entered: Vec::new(),
+            items: Vec::new(),
+            tokens: 0,
+            replayed: Replays::default(),
+            ms: 0.0,
+            explore_ms: 0.0,
+            ledger_ms: 0.0,
+        }
+    }
+
+    /// What a receipt shows of a question, redacted.
+    #[must_use]
+    pub fn first_words_of(question: &str) -> String {
+        let words: Vec<_> = question.split_whitespace().take(FIRST_WORDS).collect();
+        redact(&words.join(" ")).chars().take(120).collect()
+    }
+
     /// The name of a wire format in receipts.
     #[must_use]
     pub fn format_name(format: WireFormat) -> &'static str {

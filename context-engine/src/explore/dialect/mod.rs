@@ -88,6 +88,19 @@ pub(crate) enum Dialect {
     Marked,
 }
 
+impl Dialect {
+    /// As a receipt shows it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::Json => "json",
+            Self::Xml => "xml",
+            Self::Fenced => "fenced",
+            Self::Marked => "marked",
+        }
+    }
+}
+
 /// Reads an answer. Where it has native calls, its text is what the model says beside them and is not looked through.
 pub(crate) fn parse(reply: &Reply, tools: &[KnownTool<'_>]) -> Said {
     let tools = tools::Tools(tools);

@@ -72,7 +72,10 @@ impl Explorations {
         let (mut taken, mut left) = (Vec::new(), VecDeque::new());
         for (slot, late) in inner.late.drain(..) {
             let is_here = slot.session.as_deref() == session
-                && chain.boundaries.iter().any(|boundary| boundary.answered && boundary.key == slot.key);
+                && chain
+                    .boundaries
+                    .iter()
+                    .any(|boundary| boundary.answered && boundary.key == slot.key);
             if is_here {
                 taken.push(late);
             } else {
@@ -90,15 +93,11 @@ impl Explorations {
         inner.running.iter().for_each(|(_, abandoned)| abandoned.say());
     }
 
-    /// How many are under way.
-    pub(in crate::server) fn running(&self) -> usize {
-        self.lock().running.len()
-    }
-
     /// Lets one begin, unless the turn has one, or there are too many.
     fn enter(&self, slot: &Slot) -> Option<Abandoned> {
         let mut inner = self.lock();
-        let known = inner.running.iter().any(|(other, _)| other == slot) || inner.late.iter().any(|(other, _)| other == slot);
+        let known =
+            inner.running.iter().any(|(other, _)| other == slot) || inner.late.iter().any(|(other, _)| other == slot);
         if known || inner.closed || inner.running.len() >= AT_ONCE {
             return None;
         }
@@ -124,7 +123,12 @@ impl Explorations {
 }
 
 /// Begins to explore a question beside its request.
-pub(in crate::server) fn begin(shared: &Arc<Shared>, repository: &Arc<Repository>, explorer: Explorer, question: Question) {
+pub(in crate::server) fn begin(
+    shared: &Arc<Shared>,
+    repository: &Arc<Repository>,
+    explorer: Explorer,
+    question: Question,
+) {
     let slot = Slot {
         key: question.key,
         session: question.session.clone(),
@@ -153,10 +157,8 @@ fn explore(
     abandoned: Abandoned,
 ) -> Option<Late> {
     let engine = repository.engine.as_ref()?;
-    let mut limits = explorer.limits();
-    limits.until = limits.until.or(abandoned);
     let started = std::time::Instant::now();
-    let found = engine.explore_deep(&question.text, &limits, &*explorer.model, &());
+    let found = explorer.explore(engine, &question.text, abandoned, &());
     let took = millis(started.elapsed());
     let receipt = Receipt {
         id: ulid::Ulid::generate().to_string(),

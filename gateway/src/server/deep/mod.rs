@@ -8,17 +8,20 @@ mod background;
 mod progress;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::HeaderMap;
-use muninn_context_engine::explore::DeepLimits;
-use muninn_memory::model::{Choice, Model};
-use muninn_repo_tools::Until;
+use muninn_context_engine::Engine;
+use muninn_context_engine::explore::{Found, Observer};
+use muninn_memory::model::Model;
+use muninn_repo_tools::Abandoned;
 
 use super::turn::Mode;
 use super::{Settings, Shared};
 use crate::access::Caller;
 use crate::backend::{Candidate, RemoteModel};
 use crate::config::{ExploreConfig, ExploreMode};
+use crate::metrics::Metrics;
 
 pub(super) use background::{Explorations, Late, Question, begin};
 pub(super) use progress::{Progress, Watching, event};
@@ -42,24 +45,30 @@ pub(super) enum Deep {
 }
 
 /// Who explores, and how far.
-#[derive(Clone)]
 pub(super) struct Explorer {
-    pub(super) model: Arc<dyn Model>,
-    config: Arc<ExploreConfig>,
+    model: Arc<dyn Model>,
+    config: ExploreConfig,
+    metrics: Arc<Metrics>,
 }
 
 impl Explorer {
-    /// Bounds for an exploration that begins now.
-    pub(super) fn limits(&self) -> DeepLimits {
-        DeepLimits {
-            tokens: u64::from(self.config.tokens),
-            calls: self.config.calls,
-            depth: self.config.depth,
-            turns: self.config.turns,
-            max_answer_tokens: self.config.max_answer_tokens,
-            tool_required: self.config.tool_choice == Choice::Required,
-            until: Until::within(self.config.deadline),
-        }
+    /// How long it may take.
+    pub(super) fn patience(&self) -> Duration {
+        self.config.deadline
+    }
+
+    /// Explores, no longer than somebody waits.
+    pub(super) fn explore(
+        &self,
+        engine: &Engine,
+        question: &str,
+        waiting: Abandoned,
+        observer: &dyn Observer,
+    ) -> Found {
+        let _counted = self.metrics.exploring();
+        let mut limits = self.config.limits();
+        limits.until = limits.until.or(waiting);
+        engine.explore_deep(question, &limits, &*self.model, observer)
     }
 
     /// What of its findings may be packed, in tokens.
@@ -112,7 +121,8 @@ pub(super) fn choose(
     };
     let explorer = Explorer {
         model: Arc::new(RemoteModel::new(courier, candidate, model, headers)),
-        config: Arc::new(config.clone()),
+        config: config.clone(),
+        metrics: Arc::clone(&shared.metrics),
     };
     match mode {
         ExploreMode::Inline => Deep::Inline(explorer),

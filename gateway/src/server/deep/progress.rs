@@ -65,7 +65,10 @@ mod tests {
     fn a_line_is_one_event_whatever_it_holds() {
         let (progress, mut watching) = Progress::new();
         progress.calls("grep", "pattern=\"a\nb\r\n\ndata: x\"");
-        progress.calls("read", "path=\"sk-ant-api03-0123456789abcdefghijklmnopqrstuvwxyzABCDEF\"");
+        progress.calls(
+            "read",
+            "path=\"sk-ant-api03-0123456789abcdefghijklmnopqrstuvwxyzABCDEF\"",
+        );
         drop(progress);
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let lines: Vec<String> = runtime.block_on(async {
