@@ -5,7 +5,9 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use muninn_repo_tools::{Detail, FindQuery, GrepLimits, GrepPattern, GrepQuery, Worktree, find, grep};
+use muninn_repo_tools::{
+    Detail, FindQuery, GrepLimits, GrepPattern, GrepQuery, Until, Worktree, find, grep, grep_many,
+};
 use serde::Serialize;
 
 use crate::stand::{BenchError, progress};
@@ -35,7 +37,12 @@ pub struct Options {
     /// Rounds over all patterns.
     #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: u32,
+    /// Also measure so many of the patterns at once, from the first on and over again, beside each alone.
+    #[arg(long, default_value_t = 0)]
+    pub many: usize,
 }
+
+type Failed = Box<dyn std::error::Error + Send + Sync>;
 
 /// What was measured.
 #[derive(Debug, Serialize)]
@@ -50,6 +57,24 @@ pub struct Report {
     /// The median over patterns of our time as a share of ripgrep's.
     ratio: Option<f64>,
     patterns: Vec<PatternReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    many: Option<ManyReport>,
+}
+
+/// Several patterns at once.
+#[derive(Debug, Serialize)]
+struct ManyReport {
+    patterns: usize,
+    /// Each pattern found as many lines as alone.
+    same: bool,
+    /// All at once.
+    together_ms: f64,
+    /// The slowest round.
+    together_max_ms: f64,
+    /// One after the other.
+    alone_ms: f64,
+    /// How many processes wanted a processor, a minute's mean, as the system tells it; nothing else should run.
+    load: Option<f64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -94,6 +119,7 @@ pub fn run(options: &Options) -> Result<Report, BenchError> {
         same: true,
         ratio: None,
         patterns: Vec::new(),
+        many: None,
     };
     let mut starts = Vec::new();
     for _ in 0..options.rounds {
@@ -137,6 +163,14 @@ pub fn run(options: &Options) -> Result<Report, BenchError> {
         report.same &= found.same;
         report.patterns.push(found);
     }
+    if options.many > 0 {
+        let many = measure_many(&worktree, options).map_err(other)?;
+        progress(&format!(
+            "{} at once: {:.1} ms, one after the other {:.1} ms",
+            many.patterns, many.together_ms, many.alone_ms
+        ));
+        report.many = Some(many);
+    }
     report.ratio = stats::median(
         report
             .patterns
@@ -147,17 +181,17 @@ pub fn run(options: &Options) -> Result<Report, BenchError> {
     Ok(report)
 }
 
-fn search(
-    worktree: &Worktree,
-    literal: bool,
-    pattern: &str,
-) -> Result<usize, Box<dyn std::error::Error + Send + Sync>> {
+fn search(worktree: &Worktree, literal: bool, pattern: &str) -> Result<usize, Failed> {
+    Ok(grep(worktree, &query(literal, pattern), None)?.matches.len())
+}
+
+fn query(literal: bool, pattern: &str) -> GrepQuery {
     let pattern = if literal {
         GrepPattern::Literals(vec![pattern.to_owned()])
     } else {
         GrepPattern::Regex(pattern.to_owned())
     };
-    let query = GrepQuery {
+    GrepQuery {
         detail: Detail::Lines,
         limits: GrepLimits {
             max_files: usize::MAX,
@@ -165,11 +199,47 @@ fn search(
             max_matches_per_file: usize::MAX,
             max_file_bytes: u64::MAX,
             max_bytes: usize::MAX,
-            deadline: Instant::now() + Duration::from_secs(600),
+            until: Until::within(Duration::from_secs(600)),
         },
         ..GrepQuery::new(pattern)
-    };
-    Ok(grep(worktree, &query, None)?.matches.len())
+    }
+}
+
+/// As a model asks: so many searches in one turn, with the usual bounds of a search.
+fn measure_many(worktree: &Worktree, options: &Options) -> Result<ManyReport, Failed> {
+    let patterns = PATTERNS.iter().cycle().take(options.many);
+    let queries: Vec<GrepQuery> = patterns
+        .map(|(_, literal, pattern)| GrepQuery {
+            limits: GrepLimits {
+                max_files: usize::MAX,
+                until: Until::within(Duration::from_secs(600)),
+                ..GrepLimits::default()
+            },
+            ..query(*literal, pattern)
+        })
+        .collect();
+    let (mut together, mut alone, mut same) = (Vec::new(), Vec::new(), true);
+    for round in 0..=options.rounds {
+        let start = Instant::now();
+        let found = grep_many(worktree, &queries, None, &Until::within(Duration::from_secs(600)));
+        let between = Instant::now();
+        for (query, found) in queries.iter().zip(found) {
+            same &= grep(worktree, query, None)?.matches.len() == found?.matches.len();
+        }
+        if round > 0 {
+            together.push(stats::millis(between - start));
+            alone.push(stats::millis(between.elapsed()));
+        }
+    }
+    let load = std::fs::read_to_string("/proc/loadavg").ok();
+    Ok(ManyReport {
+        patterns: queries.len(),
+        same,
+        together_max_ms: together.iter().copied().fold(0.0, f64::max),
+        together_ms: stats::median(together).unwrap_or(0.0),
+        alone_ms: stats::median(alone).unwrap_or(0.0),
+        load: load.and_then(|load| load.split(' ').next()?.parse().ok()),
+    })
 }
 
 /// With the rules of our walk, and the same work: numbered lines.

@@ -7,7 +7,7 @@ use muninn_memory::cache::nanos;
 use muninn_memory::lexical::Tokenizer;
 use muninn_memory::redact;
 use muninn_repo_tools::{
-    FileEntry, GrepLimits, GrepPattern, GrepQuery, RelPath, WalkLimits, Worktree, grep, read_text, walk_until,
+    FileEntry, GrepLimits, GrepPattern, GrepQuery, RelPath, Until, WalkLimits, Worktree, grep, read_text, walk_until,
 };
 
 use crate::question::Question;
@@ -53,7 +53,7 @@ pub(crate) fn sample(worktree: &Worktree, question: &Question, max_file_bytes: u
         max_file_bytes,
         ..WalkLimits::default()
     };
-    let walked = walk_until(worktree, &limits, Some(Instant::now() + left.mul_f32(0.3)));
+    let walked = walk_until(worktree, &limits, Some(&Until::within(left.mul_f32(0.3))));
     let mut files = walked.files;
     // Where the time does not suffice for all, sources that the question may name come first.
     files.sort_by_cached_key(|entry| {

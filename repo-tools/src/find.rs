@@ -1,12 +1,13 @@
 //! Files by name.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::Serialize;
 
 use crate::cut::{Cut, Cuts};
 use crate::files::{FileFilter, FilterError, files};
 use crate::path::RelPath;
+use crate::until::Until;
 use crate::walk::WalkLimits;
 use crate::worktree::Worktree;
 
@@ -20,7 +21,7 @@ pub struct FindQuery {
     /// So many files at most.
     pub max_files: usize,
     /// When to give up.
-    pub deadline: Instant,
+    pub until: Until,
 }
 
 impl FindQuery {
@@ -30,7 +31,7 @@ impl FindQuery {
             name: name.to_owned(),
             filter: FileFilter::default(),
             max_files: 1_000,
-            deadline: Instant::now() + Duration::from_secs(10),
+            until: Until::within(Duration::from_secs(10)),
         }
     }
 }
@@ -79,7 +80,7 @@ pub fn find(worktree: &Worktree, query: &FindQuery) -> Result<FindResult, Filter
 }
 
 fn all(worktree: &Worktree, filter: &FileFilter, query: &FindQuery) -> Result<(Vec<RelPath>, Cuts), FilterError> {
-    let listed = files(worktree, filter, WalkLimits::default().max_files, query.deadline)?;
+    let listed = files(worktree, filter, WalkLimits::default().max_files, &query.until)?;
     let mut cuts = Cuts::default();
     if listed.late {
         cuts.add(Cut::Time);

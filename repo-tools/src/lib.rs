@@ -37,12 +37,16 @@ mod worktree;
 
 #[cfg(test)]
 mod fixture;
+#[cfg(test)]
+mod over;
 
 pub use blob::BlobId;
 pub use cut::{Cut, Cuts};
 pub use files::{FileFilter, FilterError};
 pub use find::{FindQuery, FindResult, find};
-pub use grep::{Detail, FileCount, GrepError, GrepLimits, GrepPattern, GrepQuery, GrepResult, Match, grep, grep_paths};
+pub use grep::{
+    Detail, FileCount, GrepError, GrepLimits, GrepPattern, GrepQuery, GrepResult, Match, grep, grep_many, grep_paths,
+};
 pub use lines::{Excerpt, Line, LineRange, read_lines};
 pub use list::{EntryKind, ListEntry, ListError, Listing, list};
 pub use path::{PathError, RelPath};

@@ -9,6 +9,7 @@ use crate::cut::{Cut, Cuts};
 use crate::files::FileFilter;
 use crate::path::{PathError, RelPath};
 use crate::secret::is_secret;
+use crate::until::Until;
 use crate::walk::builder;
 use crate::worktree::Worktree;
 
@@ -62,7 +63,12 @@ pub enum ListError {
 ///
 /// # Errors
 /// [`ListError`] where there is no such directory.
-pub fn list(worktree: &Worktree, directory: Option<&RelPath>, max_entries: usize) -> Result<Listing, ListError> {
+pub fn list(
+    worktree: &Worktree,
+    directory: Option<&RelPath>,
+    max_entries: usize,
+    until: &Until,
+) -> Result<Listing, ListError> {
     if let Some(path) = directory
         && !worktree.resolve(path)?.is_dir()
     {
@@ -90,12 +96,14 @@ pub fn list(worktree: &Worktree, directory: Option<&RelPath>, max_entries: usize
         entries: Vec::new(),
         cuts: Cuts::default(),
     };
-    for entry in walk
-        .max_depth(Some(depth))
-        .build()
-        .flatten()
-        .filter(|entry| entry.depth() == depth)
-    {
+    for entry in walk.max_depth(Some(depth)).build().flatten() {
+        if until.is_over() {
+            listing.cuts.add(Cut::Time);
+            break;
+        }
+        if entry.depth() != depth {
+            continue;
+        }
         let path = entry.path().strip_prefix(worktree.root()).ok();
         let Some(path) = path.and_then(RelPath::from_relative).filter(|path| !is_secret(path)) else {
             continue;
@@ -129,6 +137,10 @@ mod tests {
     use super::*;
     use crate::fixture::Fixture;
 
+    fn soon() -> Until {
+        Until::within(std::time::Duration::from_secs(600))
+    }
+
     #[test]
     fn lists_one_directory() {
         let repo = Fixture::with(&[
@@ -141,7 +153,7 @@ mod tests {
         ]);
         let shown = |directory: Option<&str>| -> Vec<String> {
             let path = directory.map(|path| RelPath::new(path).unwrap());
-            let listing = list(&repo.worktree(), path.as_ref(), 10).unwrap();
+            let listing = list(&repo.worktree(), path.as_ref(), 10, &soon()).unwrap();
             let line = |entry: &ListEntry| format!("{} {:?} {:?}", entry.path, entry.kind, entry.size);
             listing.entries.iter().map(line).collect()
         };
@@ -150,10 +162,10 @@ mod tests {
             ["a Directory None", ".gitignore File Some(6)", "b.txt File Some(1)"]
         );
         assert_eq!(shown(Some("a")), ["a/b Directory None", "a/z.rs File Some(4)"]);
-        let fails = |path: &str| list(&repo.worktree(), Some(&RelPath::new(path).unwrap()), 10);
+        let fails = |path: &str| list(&repo.worktree(), Some(&RelPath::new(path).unwrap()), 10, &soon());
         assert!(matches!(fails("b.txt"), Err(ListError::NotADirectory { .. })));
         assert!(matches!(fails("gone"), Err(ListError::Path(_))));
-        assert!(list(&repo.worktree(), None, 1).unwrap().cuts.has(Cut::Matches));
+        assert!(list(&repo.worktree(), None, 1, &soon()).unwrap().cuts.has(Cut::Matches));
     }
 
     #[cfg(unix)]
@@ -163,9 +175,9 @@ mod tests {
         std::fs::write(outside.path().join("x.txt"), "x").unwrap();
         let repo = Fixture::with(&[("a.txt", "x")]);
         std::os::unix::fs::symlink(outside.path(), repo.path("out")).unwrap();
-        let out = list(&repo.worktree(), Some(&RelPath::new("out").unwrap()), 10);
+        let out = list(&repo.worktree(), Some(&RelPath::new("out").unwrap()), 10, &soon());
         assert!(matches!(out, Err(ListError::Path(PathError::Outside { .. }))));
-        let top = list(&repo.worktree(), None, 10).unwrap();
+        let top = list(&repo.worktree(), None, 10, &soon()).unwrap();
         assert_eq!(top.entries[1].kind, EntryKind::Symlink);
     }
 }

@@ -1,12 +1,13 @@
 //! The directories of a worktree, as many of them as fit a budget.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::Serialize;
 
 use crate::cut::{Cut, Cuts};
 use crate::files::{FileFilter, FilterError, files};
+use crate::until::Until;
 use crate::walk::WalkLimits;
 use crate::worktree::Worktree;
 
@@ -25,7 +26,7 @@ pub struct TreeLimits {
     /// What the text may cost, estimated.
     pub max_tokens: usize,
     /// When to give up.
-    pub deadline: Instant,
+    pub until: Until,
 }
 
 impl Default for TreeLimits {
@@ -34,7 +35,7 @@ impl Default for TreeLimits {
             filter: FileFilter::default(),
             max_depth: usize::MAX,
             max_tokens: 4_000,
-            deadline: Instant::now() + Duration::from_secs(10),
+            until: Until::within(Duration::from_secs(10)),
         }
     }
 }
@@ -87,12 +88,7 @@ impl Tree {
 /// # Errors
 /// [`FilterError`] for a malformed glob.
 pub fn tree(worktree: &Worktree, limits: &TreeLimits) -> Result<Tree, FilterError> {
-    let listed = files(
-        worktree,
-        &limits.filter,
-        WalkLimits::default().max_files,
-        limits.deadline,
-    )?;
+    let listed = files(worktree, &limits.filter, WalkLimits::default().max_files, &limits.until)?;
     let mut nodes = vec![Node::default()];
     for path in &listed.paths {
         let mut at = 0;

@@ -4,12 +4,13 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use ignore::{DirEntry, WalkBuilder, WalkState};
 
 use crate::path::RelPath;
 use crate::secret::is_secret;
+use crate::until::Until;
 use crate::worktree::Worktree;
 
 /// How far a walk goes.
@@ -40,7 +41,7 @@ pub struct Walk {
     pub files: Vec<FileEntry>,
     /// What was left out, counted.
     pub skipped: SkipCounts,
-    /// Whether a limit or the deadline ended the walk early.
+    /// Whether a limit or the time ended the walk early.
     pub cut: bool,
 }
 
@@ -110,9 +111,9 @@ pub fn walk(worktree: &Worktree, limits: &WalkLimits) -> Walk {
     walk_until(worktree, limits, None)
 }
 
-/// Like [`walk`], and gives up at `deadline` with what it has by then.
-pub fn walk_until(worktree: &Worktree, limits: &WalkLimits, deadline: Option<Instant>) -> Walk {
-    collect(worktree, limits, deadline, |_, _| true)
+/// Like [`walk`], and gives up when `until` is over, with what it has by then.
+pub fn walk_until(worktree: &Worktree, limits: &WalkLimits, until: Option<&Until>) -> Walk {
+    collect(worktree, limits, until, |_, _| true)
 }
 
 /// Like [`walk`], for what is now at some paths: the files that are there and, where one is a directory, all files below
@@ -165,7 +166,7 @@ fn under(paths: &BTreeSet<RelPath>) -> impl Fn(&Path, bool) -> bool + Send + Syn
 fn collect(
     worktree: &Worktree,
     limits: &WalkLimits,
-    deadline: Option<Instant>,
+    until: Option<&Until>,
     wanted: impl Fn(&Path, bool) -> bool + Send + Sync + 'static,
 ) -> Walk {
     let nested = Arc::new(AtomicUsize::new(0));
@@ -182,8 +183,7 @@ fn collect(
             };
             let (count, cut) = (&count, &cut);
             Box::new(move |entry| {
-                if count.load(Ordering::Relaxed) >= limits.max_files || deadline.is_some_and(|at| Instant::now() >= at)
-                {
+                if count.load(Ordering::Relaxed) >= limits.max_files || until.is_some_and(Until::is_over) {
                     cut.store(true, Ordering::Relaxed);
                     return WalkState::Quit;
                 }
@@ -227,6 +227,18 @@ pub(crate) fn builder(
     nested: Arc<AtomicUsize>,
     wanted: impl Fn(&Path, bool) -> bool + Send + Sync + 'static,
 ) -> WalkBuilder {
+    let count = move |_: &Path| {
+        nested.fetch_add(1, Ordering::Relaxed);
+    };
+    builder_telling(root, count, wanted)
+}
+
+/// [`builder`]; `nested` is told of each repository in the repository.
+pub(crate) fn builder_telling(
+    root: &Path,
+    nested: impl Fn(&Path) + Send + Sync + 'static,
+    wanted: impl Fn(&Path, bool) -> bool + Send + Sync + 'static,
+) -> WalkBuilder {
     let mut builder = WalkBuilder::new(root);
     let base = root.to_owned();
     builder
@@ -244,16 +256,17 @@ pub(crate) fn builder(
                 return false;
             }
             let directory = entry.file_type().is_some_and(|kind| kind.is_dir());
-            if !entry
+            let Some(path) = entry
                 .path()
                 .strip_prefix(&base)
-                .is_ok_and(|path| wanted(path, directory))
-            {
+                .ok()
+                .filter(|path| wanted(path, directory))
+            else {
                 return false;
-            }
+            };
             let own_repository = directory && entry.path().join(".git").symlink_metadata().is_ok();
             if own_repository {
-                nested.fetch_add(1, Ordering::Relaxed);
+                nested(path);
             }
             !own_repository
         });
@@ -356,7 +369,11 @@ mod tests {
         let found = walk(&repo.worktree(), &limits);
         assert!(found.cut);
         assert_eq!(found.files.len(), 2);
-        let late = walk_until(&repo.worktree(), &WalkLimits::default(), Some(Instant::now()));
+        let late = walk_until(
+            &repo.worktree(),
+            &WalkLimits::default(),
+            Some(&Until::within(std::time::Duration::ZERO)),
+        );
         assert!(late.cut && late.files.is_empty());
     }
 

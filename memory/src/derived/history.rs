@@ -96,7 +96,7 @@ impl History {
         if head == self.head {
             return Ok(None);
         }
-        let recent = changes.recent(MAX_COMMITS, deadline)?;
+        let recent = changes.recent(MAX_COMMITS, &deadline.into())?;
         let ids = &recent.commits;
         self.recall(ids, notes);
         let compared = self.compare(&mut changes, ids, deadline, notes);

@@ -15,7 +15,7 @@ mod symbols;
 #[cfg(test)]
 mod tests;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 pub use answer::{Basis, Caller, Callers, Definitions, Found, References, Symbol, Usage, UsageKind};
 pub use definition::definition;
@@ -26,6 +26,7 @@ pub use symbols::{NameMatch, SymbolQuery, Symbols, symbols};
 use crate::files::{FileFilter, FilterError};
 use crate::grep::GrepError;
 use crate::path::RelPath;
+use crate::until::Until;
 
 /// Which files may hold a name.
 #[derive(Debug, Clone, Copy, Default)]
@@ -78,7 +79,7 @@ impl NameQuery<'_> {
 }
 
 /// The bounds of a question about code.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct CodeLimits {
     /// Files that are parsed.
     pub max_files: usize,
@@ -87,7 +88,7 @@ pub struct CodeLimits {
     /// Larger files are skipped, in bytes.
     pub max_file_bytes: u64,
     /// When to give up.
-    pub deadline: Instant,
+    pub until: Until,
 }
 
 impl Default for CodeLimits {
@@ -96,7 +97,7 @@ impl Default for CodeLimits {
             max_files: 2_000,
             max_results: 200,
             max_file_bytes: 1 << 20,
-            deadline: Instant::now() + Duration::from_secs(10),
+            until: Until::within(Duration::from_secs(10)),
         }
     }
 }

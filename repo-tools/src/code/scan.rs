@@ -1,7 +1,6 @@
 //! Reading and parsing the files that a question is about.
 
 use std::ops::ControlFlow;
-use std::time::{Duration, Instant};
 
 use super::{Candidates, CodeError, CodeLimits, NameQuery};
 use crate::cut::{Cut, Cuts};
@@ -11,6 +10,7 @@ use crate::ordered::ordered;
 use crate::path::RelPath;
 use crate::read::read_text;
 use crate::syntax::{Language, ParseLimits, Parsed, parse};
+use crate::until::Until;
 use crate::walk::WalkLimits;
 use crate::worktree::Worktree;
 
@@ -39,11 +39,10 @@ pub(super) fn scan(
         within,
         || (),
         |(), path| {
-            let left = limits.deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            if limits.until.is_over() {
                 return None;
             }
-            Some(look(worktree, path, limits, parse_limits, left))
+            Some(look(worktree, path, limits, parse_limits))
         },
         |path, scanned| match scanned {
             None => {
@@ -57,18 +56,12 @@ pub(super) fn scan(
     cuts
 }
 
-fn look(
-    worktree: &Worktree,
-    path: &RelPath,
-    limits: &CodeLimits,
-    parse_limits: &ParseLimits<'_>,
-    left: Duration,
-) -> Option<Scanned> {
+fn look(worktree: &Worktree, path: &RelPath, limits: &CodeLimits, parse_limits: &ParseLimits<'_>) -> Option<Scanned> {
     let source = read_text(worktree, path, limits.max_file_bytes).ok()?.text;
     let language = Language::of(path, &source);
     let bounds = ParseLimits {
         max_bytes: usize::try_from(limits.max_file_bytes).unwrap_or(usize::MAX),
-        max_time: parse_limits.max_time.min(left),
+        until: Some(&limits.until),
         ..*parse_limits
     };
     let parsed = language.and_then(|language| parse(language, &source, &bounds).ok());
@@ -99,7 +92,7 @@ pub(super) fn candidates(worktree: &Worktree, query: &NameQuery<'_>) -> Result<(
             // As many as may be parsed, and one to know that there are more.
             max_matches: query.limits.max_files.saturating_add(1),
             max_file_bytes: query.limits.max_file_bytes,
-            deadline: query.limits.deadline,
+            until: query.limits.until.clone(),
             ..GrepLimits::default()
         },
         ..GrepQuery::new(GrepPattern::Literals(vec![name.to_owned()]))
@@ -112,9 +105,9 @@ pub(super) fn candidates(worktree: &Worktree, query: &NameQuery<'_>) -> Result<(
 pub(super) fn sources(
     worktree: &Worktree,
     filter: &FileFilter,
-    deadline: Instant,
+    until: &Until,
 ) -> Result<(Vec<RelPath>, Cuts), CodeError> {
-    let listed = files(worktree, filter, WalkLimits::default().max_files, deadline)?;
+    let listed = files(worktree, filter, WalkLimits::default().max_files, until)?;
     let mut cuts = Cuts::default();
     if listed.late {
         cuts.add(Cut::Time);

@@ -69,13 +69,13 @@ pub fn symbols(worktree: &Worktree, query: &SymbolQuery<'_>) -> Result<Symbols, 
             let search = NameQuery {
                 candidates: query.candidates,
                 filter: query.filter.clone(),
-                limits: query.limits,
+                limits: query.limits.clone(),
                 ..NameQuery::new(name)
             };
             candidates(worktree, &search)?
         }
         (_, Candidates::Paths(paths)) => (paths.to_vec(), Cuts::default()),
-        _ => sources(worktree, &query.filter, query.limits.deadline)?,
+        _ => sources(worktree, &query.filter, &query.limits.until)?,
     };
     let mut found = Symbols::default();
     let parse_limits = ParseLimits {

@@ -13,17 +13,17 @@ use crate::fixture::Fixture;
 const PATTERNS: usize = 200;
 
 /// A small generator of its own, so that a failure comes again.
-struct Dice(u64);
+pub(super) struct Dice(pub(super) u64);
 
 impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
+    pub(super) fn roll(&mut self, sides: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         usize::try_from(self.0 % sides as u64).unwrap()
     }
 
-    fn pick<'a, T: ?Sized>(&mut self, from: &[&'a T]) -> &'a T {
+    pub(super) fn pick<'a, T: ?Sized>(&mut self, from: &[&'a T]) -> &'a T {
         from[self.roll(from.len())]
     }
 }
@@ -68,7 +68,7 @@ fn text(dice: &mut Dice, ending: &str) -> String {
 }
 
 /// Every kind of file that a walk may meet, secrets and nested repositories left out: ripgrep reads these.
-fn awkward_tree(dice: &mut Dice) -> Fixture {
+pub(super) fn awkward_tree(dice: &mut Dice) -> Fixture {
     let repo = Fixture::with(&[
         (".gitignore", "ignored/\n*.log\n"),
         ("src/.gitignore", "gen_*\n!gen_keep.rs\n"),
@@ -166,7 +166,7 @@ fn regex_escape(text: &str) -> String {
         .collect()
 }
 
-fn query(dice: &mut Dice) -> GrepQuery {
+pub(super) fn query(dice: &mut Dice) -> GrepQuery {
     let globs: &[&[&str]] = &[
         &[],
         &[],
@@ -196,7 +196,7 @@ fn query(dice: &mut Dice) -> GrepQuery {
         max_matches_per_file: usize::MAX,
         max_bytes: usize::MAX,
         max_file_bytes: u64::MAX,
-        deadline: Instant::now() + Duration::from_secs(300),
+        until: Until::within(Duration::from_secs(300)),
         ..GrepLimits::default()
     };
     query

@@ -4,15 +4,18 @@
 //! bound leaves out is then the same each time. Files are opened as the walk named them, which follows no symlink; only
 //! before something of a file is told is it proved again that it lies in the worktree.
 
+mod many;
 mod search;
 
 #[cfg(test)]
 mod differential;
 #[cfg(test)]
+mod many_tests;
+#[cfg(test)]
 mod tests;
 
 use std::ops::ControlFlow;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use serde::Serialize;
@@ -21,8 +24,12 @@ use crate::cut::{Cut, Cuts};
 use crate::files::{FileFilter, FilterError, files};
 use crate::ordered::ordered;
 use crate::path::RelPath;
+use crate::until::Until;
 use crate::walk::{FileEntry, SkipCounts, WalkLimits};
 use crate::worktree::Worktree;
+
+pub use many::grep_many;
+use search::Left;
 
 /// Longer lines are cut in a [`Match`]: what is searched for in a minified file is not worth its megabyte.
 const MAX_LINE_BYTES: usize = 400;
@@ -72,7 +79,7 @@ pub enum Detail {
 }
 
 /// The bounds of a search; whichever is reached first ends it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct GrepLimits {
     /// Files that are opened.
     pub max_files: usize,
@@ -85,7 +92,7 @@ pub struct GrepLimits {
     /// The text of all lines together, in bytes.
     pub max_bytes: usize,
     /// When to give up.
-    pub deadline: Instant,
+    pub until: Until,
 }
 
 impl Default for GrepLimits {
@@ -97,7 +104,7 @@ impl Default for GrepLimits {
             max_matches_per_file: 200,
             max_file_bytes: 16 << 20,
             max_bytes: 1 << 20,
-            deadline: Instant::now() + Duration::from_secs(10),
+            until: Until::within(Duration::from_secs(10)),
         }
     }
 }
@@ -196,12 +203,7 @@ pub fn grep(worktree: &Worktree, query: &GrepQuery, within: Option<&[FileEntry]>
         None => {
             let matcher = compile(query)?;
             let limits = &query.limits;
-            let listed = files(
-                worktree,
-                &query.filter,
-                WalkLimits::default().max_files,
-                limits.deadline,
-            )?;
+            let listed = files(worktree, &query.filter, WalkLimits::default().max_files, &limits.until)?;
             let mut result = run(worktree, &matcher, query, &listed.paths, true);
             result.skipped.merge(&listed.skipped);
             if listed.late {
@@ -245,34 +247,28 @@ fn compile(query: &GrepQuery) -> Result<RegexMatcher, GrepError> {
 fn run(worktree: &Worktree, matcher: &RegexMatcher, query: &GrepQuery, paths: &[RelPath], walked: bool) -> GrepResult {
     let limits = &query.limits;
     let mut result = GrepResult::default();
-    let (mut lines, mut bytes) = (0, 0);
+    let mut sums = Sums::default();
     let within = &paths[..paths.len().min(limits.max_files)];
     ordered(
         within,
-        || search::FileSearch::new(matcher, query),
-        |search, path| (Instant::now() < limits.deadline).then(|| search.file(worktree, path, walked)),
+        || search::FileSearch::new(matcher, query, &limits.until),
+        |search, path| match limits.until.is_over() {
+            true => Err(Left::Late),
+            false => search.file(worktree, path, walked),
+        },
         |path, found| {
-            let Some(found) = found else {
-                result.stop(Cut::Time);
-                return ControlFlow::Break(());
-            };
             let found = match found {
                 Ok(found) => found,
+                Err(Left::Late) => {
+                    result.stop(Cut::Time);
+                    return ControlFlow::Break(());
+                }
                 Err(left) => {
                     left.count(&mut result.skipped);
                     return ControlFlow::Continue(());
                 }
             };
-            result.searched += 1;
-            if found.lines == 0 {
-                return ControlFlow::Continue(());
-            }
-            if found.more {
-                result.stop(Cut::MatchesPerFile);
-            }
-            let full = result.take(path, found, query, &mut lines, &mut bytes);
-            // One more is looked for, so that exactly as many as asked for are not called cut.
-            if full {
+            if result.add(path, found, query, &mut sums) {
                 ControlFlow::Break(())
             } else {
                 ControlFlow::Continue(())
@@ -285,22 +281,36 @@ fn run(worktree: &Worktree, matcher: &RegexMatcher, query: &GrepQuery, paths: &[
     result
 }
 
+/// What counts against the bounds over all files.
+#[derive(Debug, Default)]
+struct Sums {
+    lines: usize,
+    bytes: usize,
+}
+
 impl GrepResult {
     fn stop(&mut self, cut: Cut) {
         self.cut = true;
         self.cuts.add(cut);
     }
 
+    /// Adds a file that was searched; whether that was the end. One match more than allowed is looked for, so that
+    /// exactly as many as asked for are not called cut.
+    fn add(&mut self, path: &RelPath, found: search::Found, query: &GrepQuery, sums: &mut Sums) -> bool {
+        self.searched += 1;
+        if found.lines == 0 {
+            return false;
+        }
+        if found.more {
+            self.stop(Cut::MatchesPerFile);
+        }
+        self.take(path, found, query, sums)
+    }
+
     /// Adds a file's matches as far as the bounds allow; whether that was the end.
-    fn take(
-        &mut self,
-        path: &RelPath,
-        found: search::Found,
-        query: &GrepQuery,
-        lines: &mut usize,
-        bytes: &mut usize,
-    ) -> bool {
+    fn take(&mut self, path: &RelPath, found: search::Found, query: &GrepQuery, sums: &mut Sums) -> bool {
         let limits = &query.limits;
+        let Sums { lines, bytes } = sums;
         if *lines >= limits.max_matches {
             self.stop(Cut::Matches);
             return true;

@@ -1,9 +1,10 @@
 //! Searching one file.
 
-use std::fs::File;
-use std::io;
+use std::fs::{File, Metadata};
+use std::io::{self, Read};
+use std::path::PathBuf;
 
-use grep_matcher::Matcher;
+use grep_matcher::{LineTerminator, Matcher};
 use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkFinish, SinkMatch};
 
@@ -12,16 +13,21 @@ use crate::cut::shorten;
 use crate::path::RelPath;
 use crate::read::same_file;
 use crate::secret::is_secret;
+use crate::until::Until;
 use crate::walk::SkipCounts;
 use crate::worktree::Worktree;
 
 /// What of a long line stands before its match.
 const LEAD_BYTES: usize = 100;
 
+/// A line of this length may have made the searcher's buffer larger, in bytes.
+const LONG_LINE_BYTES: usize = 4 << 10;
+
 /// A searcher with its buffers, which a thread keeps from file to file.
 pub(super) struct FileSearch<'q> {
     matcher: &'q RegexMatcher,
     query: &'q GrepQuery,
+    until: &'q Until,
     searcher: Searcher,
 }
 
@@ -38,11 +44,14 @@ pub(super) struct Found {
 }
 
 /// Why a file was not searched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Left {
     Secret,
     TooLarge,
     NotRegular,
     Unreadable,
+    /// The time was over before its end.
+    Late,
 }
 
 impl Left {
@@ -52,31 +61,98 @@ impl Left {
             Self::TooLarge => skipped.too_large += 1,
             Self::NotRegular => skipped.not_regular += 1,
             Self::Unreadable => skipped.unreadable += 1,
+            Self::Late => {}
         }
     }
 }
 
 impl<'q> FileSearch<'q> {
-    pub(super) fn new(matcher: &'q RegexMatcher, query: &'q GrepQuery) -> Self {
-        let mut builder = SearcherBuilder::new();
-        // As ripgrep treats files that it finds by itself: text up to the first NUL byte, UTF-16 with its mark decoded,
-        // and everything else searched as bytes.
-        builder
-            .line_number(query.detail == Detail::Lines)
-            .binary_detection(BinaryDetection::quit(0))
-            .invert_match(query.invert);
-        if query.detail == Detail::Lines {
-            builder.before_context(query.context.0).after_context(query.context.1);
-        }
+    pub(super) fn new(matcher: &'q RegexMatcher, query: &'q GrepQuery, until: &'q Until) -> Self {
         Self {
             matcher,
             query,
-            searcher: builder.build(),
+            until,
+            searcher: searcher(query),
         }
     }
 
     /// Searches a file that a walk has just found, or one that somebody named.
     pub(super) fn file(&mut self, worktree: &Worktree, path: &RelPath, walked: bool) -> Result<Found, Left> {
+        let opened = Opened::open(worktree, path, walked)?;
+        if opened.size() > self.query.limits.max_file_bytes {
+            return Err(Left::TooLarge);
+        }
+        let found = self.text(&opened.file, path)?;
+        if found.lines > 0 {
+            opened.proved(worktree, path)?;
+        }
+        Ok(found)
+    }
+
+    /// Searches what a file holds.
+    pub(super) fn text(&mut self, text: impl Read, path: &RelPath) -> Result<Found, Left> {
+        let mut sink = Lines {
+            matcher: self.matcher,
+            path,
+            detail: self.query.detail,
+            limits: &self.query.limits,
+            found: Found::default(),
+        };
+        let mut ending = Ending::new(text, self.until);
+        let searched = self.searcher.search_reader(self.matcher, &mut ending, &mut sink);
+        if ending.longest > LONG_LINE_BYTES {
+            // How far a file with a NUL byte is searched hangs on the size of the buffer, which must not hang on which
+            // files a thread has seen before.
+            self.searcher = searcher(self.query);
+        }
+        if ending.over {
+            return Err(Left::Late);
+        }
+        searched.map_err(|_| Left::Unreadable)?;
+        let mut found = sink.found;
+        if found.binary && self.query.detail == Detail::Counts {
+            // What was counted up to the NUL byte says nothing about the file. ripgrep does the same.
+            found.lines = 0;
+        }
+        Ok(found)
+    }
+
+    /// Whether any line of a text may match; `false` is certain.
+    pub(super) fn may_match(&self, text: &[u8]) -> bool {
+        let marked = [&b"\xef\xbb\xbf"[..], b"\xff\xfe", b"\xfe\xff"];
+        // Without a line's end of its own a pattern is about one line at a time, an anchored one for instance.
+        let by_line = self.matcher.line_terminator() == Some(LineTerminator::byte(b'\n'));
+        if self.query.invert || !by_line || marked.iter().any(|mark| text.starts_with(mark)) {
+            return true;
+        }
+        !matches!(self.matcher.find_candidate_line(text), Ok(None))
+    }
+}
+
+fn searcher(query: &GrepQuery) -> Searcher {
+    let mut builder = SearcherBuilder::new();
+    // As ripgrep treats files that it finds by itself: text up to the first NUL byte, UTF-16 with its mark decoded, and
+    // everything else searched as bytes.
+    builder
+        .line_number(query.detail == Detail::Lines)
+        .binary_detection(BinaryDetection::quit(0))
+        .invert_match(query.invert);
+    if query.detail == Detail::Lines {
+        builder.before_context(query.context.0).after_context(query.context.1);
+    }
+    builder.build()
+}
+
+/// An open file of the worktree.
+pub(super) struct Opened {
+    at: PathBuf,
+    pub(super) file: File,
+    metadata: Metadata,
+}
+
+impl Opened {
+    /// Opens a file that a walk has just found, or one that somebody named.
+    pub(super) fn open(worktree: &Worktree, path: &RelPath, walked: bool) -> Result<Self, Left> {
         let at = worktree.root().join(path.as_str());
         if !walked {
             if is_secret(path) {
@@ -88,36 +164,69 @@ impl<'q> FileSearch<'q> {
             }
         }
         let file = File::open(&at).map_err(|_| Left::Unreadable)?;
-        let opened = file.metadata().map_err(|_| Left::Unreadable)?;
-        if !opened.is_file() {
+        let metadata = file.metadata().map_err(|_| Left::Unreadable)?;
+        if !metadata.is_file() {
             return Err(Left::NotRegular);
         }
-        if opened.len() > self.query.limits.max_file_bytes {
-            return Err(Left::TooLarge);
+        Ok(Self { at, file, metadata })
+    }
+
+    /// Its size in bytes when it was opened.
+    pub(super) fn size(&self) -> u64 {
+        self.metadata.len()
+    }
+
+    /// That it is, now, the file of this name in the worktree, with no symlink on the way.
+    pub(super) fn proved(&self, worktree: &Worktree, path: &RelPath) -> Result<(), Left> {
+        let real = worktree.resolve(path).map_err(|_| Left::Unreadable)?;
+        let now = self.at.symlink_metadata().map_err(|_| Left::Unreadable)?;
+        if real == self.at && same_file(&self.metadata, &now) {
+            Ok(())
+        } else {
+            Err(Left::Unreadable)
         }
-        let mut sink = Lines {
-            matcher: self.matcher,
-            path,
-            detail: self.query.detail,
-            limits: &self.query.limits,
-            found: Found::default(),
+    }
+}
+
+/// A reader that breaks off when the time is over. The searcher reads some ten kilobytes at a time.
+pub(super) struct Ending<'u, R> {
+    reader: R,
+    until: &'u Until,
+    /// It has broken off.
+    pub(super) over: bool,
+    /// Of the lines that were read, the longest that is not in one piece, in bytes.
+    longest: usize,
+    /// What was read of the last line.
+    open: usize,
+}
+
+impl<'u, R> Ending<'u, R> {
+    pub(super) fn new(reader: R, until: &'u Until) -> Self {
+        Self {
+            reader,
+            until,
+            over: false,
+            longest: 0,
+            open: 0,
+        }
+    }
+}
+
+impl<R: Read> Read for Ending<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.until.is_over() {
+            self.over = true;
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        let read = self.reader.read(buffer)?;
+        let bytes = &buffer[..read];
+        let first = memchr::memchr(b'\n', bytes);
+        self.longest = self.longest.max(self.open + first.unwrap_or(read));
+        self.open = match memchr::memrchr(b'\n', bytes) {
+            Some(last) => read - last - 1,
+            None => self.open + read,
         };
-        self.searcher
-            .search_file(self.matcher, &file, &mut sink)
-            .map_err(|_| Left::Unreadable)?;
-        let mut found = sink.found;
-        if found.binary && self.query.detail == Detail::Counts {
-            // What was counted up to the NUL byte says nothing about the file. ripgrep does the same.
-            found.lines = 0;
-        }
-        if found.lines > 0 {
-            let real = worktree.resolve(path).map_err(|_| Left::Unreadable)?;
-            let now = at.symlink_metadata().map_err(|_| Left::Unreadable)?;
-            if real != at || !same_file(&opened, &now) {
-                return Err(Left::Unreadable);
-            }
-        }
-        Ok(found)
+        Ok(read)
     }
 }
 

@@ -12,7 +12,7 @@ fn limits() -> GrepLimits {
         max_matches_per_file: 50,
         max_file_bytes: 1 << 20,
         max_bytes: 1 << 20,
-        deadline: Instant::now() + Duration::from_secs(60),
+        until: Until::within(Duration::from_secs(60)),
     }
 }
 
@@ -70,7 +70,7 @@ fn every_bound_holds_and_is_told() {
         1
     );
     let late = run(GrepLimits {
-        deadline: Instant::now(),
+        until: Until::within(Duration::ZERO),
         ..limits()
     });
     assert!(late.cut && late.matches.is_empty());

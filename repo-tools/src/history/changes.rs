@@ -5,7 +5,6 @@
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
-use std::time::Instant;
 
 use gix::bstr::BStr;
 use gix::diff::tree::recorder::Change;
@@ -16,6 +15,7 @@ use super::compare::shown;
 use super::{HistoryError, commit, open};
 use crate::cut::{Cut, Cuts, shorten};
 use crate::path::RelPath;
+use crate::until::Until;
 use crate::walk::SkipCounts;
 use crate::worktree::Worktree;
 
@@ -95,11 +95,11 @@ impl Changes {
         Ok(head.and_then(|commit| CommitId::from_bytes(commit.id.as_slice())))
     }
 
-    /// The last `max` commits before HEAD that are no merges, by time, until the deadline.
+    /// The last `max` commits before HEAD that are no merges, by time, as far as the time allows.
     ///
     /// # Errors
     /// [`HistoryError`] if HEAD cannot be read. A commit that is missing ends the list, and is a cut.
-    pub fn recent(&self, max: usize, deadline: Instant) -> Result<Recent, HistoryError> {
+    pub fn recent(&self, max: usize, until: &Until) -> Result<Recent, HistoryError> {
         let mut recent = Recent::default();
         let Some(start) = commit(&self.repository, None)? else {
             return Ok(recent);
@@ -119,7 +119,7 @@ impl Changes {
             if info.parent_ids.len() < 2 {
                 recent.commits.extend(CommitId::from_bytes(info.id.as_slice()));
             }
-            if Instant::now() >= deadline {
+            if until.is_over() {
                 recent.cuts.add(Cut::Time);
                 return Ok(recent);
             }
@@ -243,14 +243,14 @@ mod tests {
     use super::*;
     use crate::fixture::Fixture;
 
-    fn soon() -> Instant {
-        Instant::now() + Duration::from_secs(600)
+    fn soon() -> Until {
+        Until::within(Duration::from_secs(600))
     }
 
     /// What the commits before HEAD changed, the newest first; `None` for those that cannot be compared.
     fn all(worktree: &Worktree, max: usize) -> (Vec<Option<Changed>>, Cuts) {
         let mut changes = Changes::open(worktree).unwrap();
-        let recent = changes.recent(100, soon()).unwrap();
+        let recent = changes.recent(100, &soon()).unwrap();
         let changed = recent.commits.iter().map(|id| changes.of(*id, max)).collect();
         (changed, recent.cuts)
     }
@@ -318,9 +318,15 @@ mod tests {
                 .all(|one| one.paths.len() <= 2 && (!one.too_many || one.paths.is_empty()))
         );
         let changes = Changes::open(&repo.worktree()).unwrap();
-        let two = changes.recent(2, soon()).unwrap();
+        let two = changes.recent(2, &soon()).unwrap();
         assert_eq!((two.commits.len(), two.cuts.has(Cut::Matches)), (2, true));
-        assert!(changes.recent(9, Instant::now()).unwrap().cuts.has(Cut::Time));
+        assert!(
+            changes
+                .recent(9, &Until::within(Duration::ZERO))
+                .unwrap()
+                .cuts
+                .has(Cut::Time)
+        );
     }
 
     #[test]

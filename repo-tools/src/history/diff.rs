@@ -1,7 +1,7 @@
 //! What differs between two commits, or between a commit and the worktree.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use gix::bstr::ByteSlice;
 use gix::index::entry::Mode;
@@ -14,6 +14,7 @@ use super::{HistoryError, commit, open};
 use crate::cut::{Cut, Cuts, shorten};
 use crate::files::FileFilter;
 use crate::path::RelPath;
+use crate::until::Until;
 use crate::walk::SkipCounts;
 use crate::worktree::Worktree;
 
@@ -35,7 +36,7 @@ pub struct DiffQuery {
     /// The text of all together, in bytes.
     pub max_bytes: usize,
     /// When to give up.
-    pub deadline: Instant,
+    pub until: Until,
 }
 
 impl Default for DiffQuery {
@@ -48,7 +49,7 @@ impl Default for DiffQuery {
             max_files: 200,
             max_file_bytes: 1 << 20,
             max_bytes: 1 << 18,
-            deadline: Instant::now() + Duration::from_secs(10),
+            until: Until::within(Duration::from_secs(10)),
         }
     }
 }
@@ -138,7 +139,7 @@ pub fn diff(worktree: &Worktree, query: &DiffQuery) -> Result<Diff, HistoryError
         }
         let stop = if answer.files.len() >= query.max_files {
             Some(Cut::Files)
-        } else if Instant::now() >= query.deadline {
+        } else if query.until.is_over() {
             Some(Cut::Time)
         } else {
             None
@@ -202,7 +203,7 @@ fn on_disk(
     }
     let disk = Disk::new(worktree, repository, index);
     for entry in index.entries() {
-        if Instant::now() >= query.deadline {
+        if query.until.is_over() {
             answer.cuts.add(Cut::Time);
             break;
         }

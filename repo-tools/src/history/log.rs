@@ -1,12 +1,13 @@
 //! The commits before HEAD.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::Serialize;
 
 use super::{HistoryError, commit, open};
 use crate::cut::{Cut, Cuts, shorten};
 use crate::path::RelPath;
+use crate::until::Until;
 use crate::worktree::Worktree;
 
 /// Messages are shown up to here, in bytes.
@@ -22,7 +23,7 @@ pub struct LogQuery {
     /// So many commits at most.
     pub max_commits: usize,
     /// When to give up.
-    pub deadline: Instant,
+    pub until: Until,
 }
 
 impl Default for LogQuery {
@@ -31,7 +32,7 @@ impl Default for LogQuery {
             from: None,
             path: None,
             max_commits: 50,
-            deadline: Instant::now() + Duration::from_secs(10),
+            until: Until::within(Duration::from_secs(10)),
         }
     }
 }
@@ -81,7 +82,7 @@ pub fn log(worktree: &Worktree, query: &LogQuery) -> Result<Log, HistoryError> {
         .all()
         .map_err(HistoryError::git)?;
     for info in walk {
-        if Instant::now() >= query.deadline {
+        if query.until.is_over() {
             log.cuts.add(Cut::Time);
             return Ok(log);
         }

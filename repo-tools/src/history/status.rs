@@ -1,7 +1,7 @@
 //! What has changed since HEAD.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use gix::index::entry::{Flags, Mode, Stage};
 use serde::Serialize;
@@ -11,6 +11,7 @@ use super::{HistoryError, commit, open};
 use crate::cut::{Cut, Cuts};
 use crate::files::{FileFilter, files};
 use crate::path::RelPath;
+use crate::until::Until;
 use crate::walk::{SkipCounts, WalkLimits};
 use crate::worktree::Worktree;
 
@@ -27,7 +28,7 @@ pub struct StatusQuery {
     /// So many files at most.
     pub max_entries: usize,
     /// When to give up.
-    pub deadline: Instant,
+    pub until: Until,
 }
 
 impl Default for StatusQuery {
@@ -36,7 +37,7 @@ impl Default for StatusQuery {
             filter: FileFilter::default(),
             untracked: true,
             max_entries: 1_000,
-            deadline: Instant::now() + Duration::from_secs(10),
+            until: Until::within(Duration::from_secs(10)),
         }
     }
 }
@@ -148,7 +149,7 @@ pub fn status(worktree: &Worktree, query: &StatusQuery) -> Result<Status, Histor
     }
     let disk = Disk::new(worktree, &repository, &index);
     for (number, entry) in index.entries().iter().enumerate() {
-        if number.is_multiple_of(ENTRIES_PER_LOOK) && Instant::now() >= query.deadline {
+        if number.is_multiple_of(ENTRIES_PER_LOOK) && query.until.is_over() {
             status.cuts.add(Cut::Time);
             break;
         }
@@ -171,7 +172,7 @@ pub fn status(worktree: &Worktree, query: &StatusQuery) -> Result<Status, Histor
         }
     }
     if query.untracked {
-        let listed = files(worktree, &query.filter, WalkLimits::default().max_files, query.deadline)?;
+        let listed = files(worktree, &query.filter, WalkLimits::default().max_files, &query.until)?;
         if listed.late {
             status.cuts.add(Cut::Time);
         }

@@ -8,7 +8,7 @@
 mod head;
 
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::Serialize;
 
@@ -16,6 +16,7 @@ use crate::cut::{Cut, Cuts};
 use crate::files::{FileFilter, files};
 use crate::path::RelPath;
 use crate::read::{ReadError, read_text};
+use crate::until::Until;
 use crate::walk::WalkLimits;
 use crate::worktree::Worktree;
 use head::Head;
@@ -26,14 +27,14 @@ const FOLDER: &str = ".metis";
 const MAX_BYTES: u64 = 1 << 20;
 
 /// Which documents to list.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct MetisLimits {
     /// Also what was archived.
     pub archived: bool,
     /// So many documents at most.
     pub max_documents: usize,
     /// When to give up.
-    pub deadline: Instant,
+    pub until: Until,
 }
 
 impl Default for MetisLimits {
@@ -41,7 +42,7 @@ impl Default for MetisLimits {
         Self {
             archived: false,
             max_documents: 2_000,
-            deadline: Instant::now() + Duration::from_secs(10),
+            until: Until::within(Duration::from_secs(10)),
         }
     }
 }
@@ -110,14 +111,14 @@ pub fn documents(worktree: &Worktree, limits: &MetisLimits) -> MetisDocuments {
         globs: vec!["*.md".to_owned()],
         under: RelPath::new(FOLDER).into_iter().collect(),
     };
-    let Ok(listed) = files(worktree, &filter, WalkLimits::default().max_files, limits.deadline) else {
+    let Ok(listed) = files(worktree, &filter, WalkLimits::default().max_files, &limits.until) else {
         return found;
     };
     if listed.late {
         found.cuts.add(Cut::Time);
     }
     for path in listed.paths {
-        if Instant::now() >= limits.deadline {
+        if limits.until.is_over() {
             found.cuts.add(Cut::Time);
             break;
         }
@@ -140,9 +141,10 @@ pub fn documents(worktree: &Worktree, limits: &MetisLimits) -> MetisDocuments {
 ///
 /// # Errors
 /// [`MetisError`] where there is none, or it cannot be read any more.
-pub fn document_by_id(worktree: &Worktree, id: &str) -> Result<MetisText, MetisError> {
+pub fn document_by_id(worktree: &Worktree, id: &str, until: Until) -> Result<MetisText, MetisError> {
     let limits = MetisLimits {
         archived: true,
+        until,
         ..MetisLimits::default()
     };
     let found = documents(worktree, &limits);
@@ -243,6 +245,10 @@ mod tests {
         ])
     }
 
+    fn soon() -> Until {
+        Until::within(Duration::from_secs(600))
+    }
+
     #[test]
     fn lists_what_the_heads_say() {
         let repo = repository();
@@ -289,18 +295,18 @@ mod tests {
         let repo = repository();
         for id in ["PROJ-V-0001", "the-vision", "proj-v-0001"] {
             assert_eq!(
-                document_by_id(&repo.worktree(), id).unwrap().text.trim(),
+                document_by_id(&repo.worktree(), id, soon()).unwrap().text.trim(),
                 "# The vision\n\nText."
             );
         }
         assert!(
-            document_by_id(&repo.worktree(), "PROJ-T-0001")
+            document_by_id(&repo.worktree(), "PROJ-T-0001", soon())
                 .unwrap()
                 .document
                 .archived
         );
         assert!(matches!(
-            document_by_id(&repo.worktree(), "x"),
+            document_by_id(&repo.worktree(), "x", soon()),
             Err(MetisError::NotFound { .. })
         ));
     }

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use super::language::Language;
 
+use crate::until::Until;
+
 /// How far parsing one text goes.
 #[derive(Debug, Clone, Copy)]
 pub struct ParseLimits<'a> {
@@ -11,6 +13,8 @@ pub struct ParseLimits<'a> {
     pub max_bytes: usize,
     /// Parsing and extraction together.
     pub max_time: Duration,
+    /// Also an end to it, where it comes sooner.
+    pub until: Option<&'a Until>,
     /// Definitions and references that are kept, each.
     pub max_items: usize,
     /// Also keep plain uses of identifiers ([`super::ReferenceKind::Other`]); several times as many as all others.
@@ -24,6 +28,7 @@ impl Default for ParseLimits<'_> {
         Self {
             max_bytes: 1 << 20,
             max_time: Duration::from_millis(500),
+            until: None,
             max_items: 50_000,
             identifiers: false,
             only: None,

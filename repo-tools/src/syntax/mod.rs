@@ -34,6 +34,8 @@ use std::time::Instant;
 
 use tree_sitter::{ParseOptions, Parser, Tree};
 
+use crate::until::Until;
+
 pub use language::Language;
 pub use limits::{ParseLimits, Unparsed};
 pub use parsed::{Definition, DefinitionKind, Import, Imported, Lines, Parsed, Reference, ReferenceKind};
@@ -50,23 +52,29 @@ thread_local! {
 /// # Errors
 /// [`Unparsed`] where a limit was reached before there was a tree.
 pub fn parse(language: Language, source: &str, limits: &ParseLimits) -> Result<Parsed, Unparsed> {
+    if limits.until.is_some_and(Until::is_over) {
+        return Err(Unparsed::Slow);
+    }
     limits.admit(source)?;
-    let deadline = Instant::now() + limits.max_time;
+    let latest = Instant::now() + limits.max_time;
+    let until = limits
+        .until
+        .map_or(Until::at(latest), |until| until.no_later_than(latest));
     let tree = PARSER.with(|parser| match parser.try_borrow_mut() {
-        Ok(mut parser) => tree_of(&mut parser, language, source, deadline),
+        Ok(mut parser) => tree_of(&mut parser, language, source, &until),
         // Never so today: nothing that runs while parsing parses.
-        Err(_) => tree_of(&mut Parser::new(), language, source, deadline),
+        Err(_) => tree_of(&mut Parser::new(), language, source, &until),
     })?;
-    Ok(walk::walk(table::of(language), &tree, source, limits, deadline))
+    Ok(walk::walk(table::of(language), &tree, source, limits, &until))
 }
 
-fn tree_of(parser: &mut Parser, language: Language, source: &str, deadline: Instant) -> Result<Tree, Unparsed> {
+fn tree_of(parser: &mut Parser, language: Language, source: &str, until: &Until) -> Result<Tree, Unparsed> {
     parser
         .set_language(&language.grammar())
         .map_err(|_| Unparsed::Grammar { language })?;
     let bytes = source.as_bytes();
     let mut in_time = |_: &tree_sitter::ParseState| {
-        if Instant::now() >= deadline {
+        if until.is_over() {
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(())

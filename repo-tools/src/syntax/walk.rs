@@ -2,8 +2,6 @@
 //!
 //! It goes by a cursor and keeps its own stacks, so a file of a million nested brackets costs memory and no stack.
 
-use std::time::Instant;
-
 use tree_sitter::{Node, Tree, TreeCursor};
 
 use super::imports::{self, ImportForm};
@@ -13,6 +11,8 @@ use super::resolve::Resolved;
 use super::spec::When;
 use super::table::{Child, DefRule, Entry, Table, field_flag, flag};
 
+use crate::until::Until;
+
 /// Longer names are no names.
 const MAX_NAME: usize = 200;
 /// Nodes between two looks at the clock.
@@ -20,7 +20,7 @@ const NODES_PER_LOOK: u32 = 4096;
 /// Words that stand for something else each time.
 const PRONOUNS: &[&str] = &["self", "Self", "this", "super", "static", "parent", "base", "_"];
 
-pub(super) fn walk(table: &Table, tree: &Tree, source: &str, limits: &ParseLimits<'_>, deadline: Instant) -> Parsed {
+pub(super) fn walk(table: &Table, tree: &Tree, source: &str, limits: &ParseLimits<'_>, until: &Until) -> Parsed {
     let mut walker = Walker {
         table,
         source,
@@ -37,7 +37,7 @@ pub(super) fn walk(table: &Table, tree: &Tree, source: &str, limits: &ParseLimit
     let mut nodes = 0u32;
     loop {
         nodes = nodes.wrapping_add(1);
-        if nodes.is_multiple_of(NODES_PER_LOOK) && Instant::now() >= deadline || walker.is_full() {
+        if nodes.is_multiple_of(NODES_PER_LOOK) && until.is_over() || walker.is_full() {
             walker.out.cut = true;
             break;
         }

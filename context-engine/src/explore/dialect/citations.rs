@@ -306,3 +306,95 @@ fn each_once(mut cited: Vec<Cited>) -> Vec<Cited> {
     cited.retain(|place| seen.insert((place.path.clone(), place.lines)));
     cited
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_as_models_cite_them() {
+        let rows: &[(&str, &[(&str, Option<(u32, u32)>)])] = &[
+            ("See src/a.rs:10-20.", &[("src/a.rs", Some((10, 20)))]),
+            ("See src/a.rs:10, which", &[("src/a.rs", Some((10, 10)))]),
+            ("src/a.rs:10:5: error", &[("src/a.rs", Some((10, 10)))]),
+            ("src/a.rs lines 10 to 20", &[("src/a.rs", Some((10, 20)))]),
+            ("src/a.rs, lines 10–20, does", &[("src/a.rs", Some((10, 20)))]),
+            ("src/a.rs (lines 10-20)", &[("src/a.rs", Some((10, 20)))]),
+            ("`src/a.rs` (line 7)", &[("src/a.rs", Some((7, 7)))]),
+            ("**src/a.rs** L10-L20", &[("src/a.rs", Some((10, 20)))]),
+            ("src/a.rs#L10-L20", &[("src/a.rs", Some((10, 20)))]),
+            ("src/a.rs:L10-L20", &[("src/a.rs", Some((10, 20)))]),
+            ("`src/a.rs:20-10`", &[("src/a.rs", Some((10, 20)))]),
+            ("[src/a.rs:1-2]", &[("src/a.rs", Some((1, 2)))]),
+            ("[the loop](src/a.rs#L10)", &[("src/a.rs", Some((10, 10)))]),
+            ("[a.rs](./src/a.rs)", &[("a.rs", None), ("src/a.rs", None)]),
+            (
+                "src/a.rs:10-20, 30-40 and b/c.py:1-2",
+                &[
+                    ("src/a.rs", Some((10, 20))),
+                    ("src/a.rs", Some((30, 40))),
+                    ("b/c.py", Some((1, 2))),
+                ],
+            ),
+            (
+                "- src/a.rs:1-2\n- src/b.rs\n- `Makefile:3`",
+                &[
+                    ("src/a.rs", Some((1, 2))),
+                    ("src/b.rs", None),
+                    ("Makefile", Some((3, 3))),
+                ],
+            ),
+            (
+                "app/[id]/page.tsx:3 and `docs/guide`",
+                &[("app/[id]/page.tsx", Some((3, 3))), ("docs/guide", None)],
+            ),
+            (
+                "[\"src/a.rs:1-2\", \"src/b.rs\"]",
+                &[("src/a.rs", Some((1, 2))), ("src/b.rs", None)],
+            ),
+            (
+                "[[\"src/a.rs\", 1, 2], [\"b.py\", 7]]",
+                &[("src/a.rs", Some((1, 2))), ("b.py", Some((7, 7)))],
+            ),
+            (
+                "{\"path\": \"src/a.rs\", \"start_line\": 1, \"end_line\": 2}",
+                &[("src/a.rs", Some((1, 2)))],
+            ),
+            (
+                "{\"lines\": \"10-20\", \"path\": \"src/a.rs\"}",
+                &[("src/a.rs", Some((10, 20)))],
+            ),
+            (
+                "{\"file\": \"my docs/a b.md\", \"lines\": [1, 2]}",
+                &[("my docs/a b.md", Some((1, 2)))],
+            ),
+            (
+                "{\"file\": \"Makefile\", \"line\": \"L4\"}",
+                &[("Makefile", Some((4, 4)))],
+            ),
+            (
+                "Found: {\"citations\": [{\"path\": \"src/a.rs\", \"lines\": [[1, 2]]}, \"b.rs#L3\"], \"answer\": \"in src/c.rs:9\"} done, d.rs",
+                &[
+                    ("src/c.rs", Some((9, 9))),
+                    ("src/a.rs", Some((1, 2))),
+                    ("b.rs", Some((3, 3))),
+                    ("d.rs", None),
+                ],
+            ),
+            ("src/a.rs:1-2 again src/a.rs:1-2", &[("src/a.rs", Some((1, 2)))]),
+            (
+                "e.g. std::io and/or self.tokens, i.e. https://a.b/c.rs:8 or foo.bar() at 10:20",
+                &[],
+            ),
+            ("src/a.rs:99999999999", &[("src/a.rs", None)]),
+        ];
+        for (text, expected) in rows {
+            let found = citations(text);
+            let found: Vec<_> = found.iter().map(|place| (place.path.as_str(), place.lines)).collect();
+            let mut sorted = (found.clone(), expected.to_vec());
+            sorted.0.sort_unstable();
+            sorted.1.sort_unstable();
+            assert_eq!(sorted.0, sorted.1, "{text}");
+        }
+    }
+}

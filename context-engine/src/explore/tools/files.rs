@@ -145,7 +145,8 @@ fn tree(tools: &Toolbox<'_>, arguments: &Arguments, caller: &Caller<'_>) -> Resu
 
 fn list(tools: &Toolbox<'_>, arguments: &Arguments, caller: &Caller<'_>) -> Result<Output, String> {
     let directory = tools.under(arguments, caller)?;
-    let listing = list_entries(tools.worktree, directory.as_ref(), MAX_ENTRIES).map_err(|error| error.to_string())?;
+    let listing = list_entries(tools.worktree, directory.as_ref(), MAX_ENTRIES, &caller.until);
+    let listing = listing.map_err(|error| error.to_string())?;
     let entry = |entry: &muninn_repo_tools::ListEntry| match (entry.kind, entry.size) {
         (EntryKind::Directory, _) => format!("{}/", entry.path),
         (EntryKind::Symlink, _) => format!("{} (a symlink)", entry.path),

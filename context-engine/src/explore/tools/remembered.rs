@@ -69,7 +69,7 @@ fn recall(tools: &Toolbox<'_>, arguments: &Arguments, _caller: &Caller<'_>) -> R
 
 fn metis(tools: &Toolbox<'_>, arguments: &Arguments, caller: &Caller<'_>) -> Result<Output, String> {
     if let Some(id) = arguments.text(&["id", "document", "code", "name"]) {
-        let found = document_by_id(tools.worktree, &id).map_err(|error| error.to_string())?;
+        let found = document_by_id(tools.worktree, &id, caller.until.clone()).map_err(|error| error.to_string())?;
         let summary = found.document.title.clone();
         return Ok(listed(
             found.text.lines().map(str::to_owned),

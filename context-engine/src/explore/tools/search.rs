@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use muninn_repo_tools::{GrepLimits, GrepPattern, GrepQuery, GrepResult, Until, grep_many};
+use muninn_repo_tools::{GrepLimits, GrepPattern, GrepQuery, GrepResult, grep_many};
 
 use super::{Arguments, Caller, Output, PATIENCE, Spec, Toolbox, listed};
 
@@ -79,13 +79,10 @@ impl Greps {
     }
 
     /// The results in the order in which the searches were added.
-    pub(crate) fn run(mut self, tools: &Toolbox<'_>, caller: &Caller<'_>) -> Vec<Result<Output, String>> {
-        let until: Until = caller.until.no_later_than(Instant::now() + PATIENCE);
-        for query in &mut self.queries {
-            query.limits.until = until.clone();
-        }
+    pub(crate) fn run(self, tools: &Toolbox<'_>, caller: &Caller<'_>) -> Vec<Result<Output, String>> {
+        let until = caller.until.no_later_than(Instant::now() + PATIENCE);
         let paths = tools.paths(caller);
-        let found = grep_many(tools.worktree, &self.queries, paths.as_deref());
+        let found = grep_many(tools.worktree, &self.queries, paths.as_deref(), &until);
         found
             .into_iter()
             .map(|result| result.map(|result| told(&result)).map_err(|error| error.to_string()))

@@ -1,10 +1,10 @@
 //! `muninn grep`: searches the worktree's text.
 
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::Args;
-use muninn_repo_tools::{Detail, GrepLimits, GrepPattern, GrepQuery, SkipCounts, grep};
+use muninn_repo_tools::{Detail, GrepLimits, GrepPattern, GrepQuery, SkipCounts, Until, grep};
 
 use super::{Choice, Common, Paint, Place, finish, output, wrong_usage};
 use crate::cli::CliError;
@@ -129,7 +129,7 @@ impl Grep {
             limits: GrepLimits {
                 max_matches: self.max,
                 max_matches_per_file: self.max_count,
-                deadline: Instant::now() + Duration::from_secs(self.timeout.min(86_400)),
+                until: Until::within(Duration::from_secs(self.timeout.min(86_400))),
                 ..GrepLimits::default()
             },
             ..GrepQuery::new(pattern)
