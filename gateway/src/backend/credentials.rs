@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(sent(&vendor(Dialect::OpenAi), WireFormat::Chat), "");
         assert_eq!(sent(&local(Origin::Discovered, |_| {}), WireFormat::Messages), "");
         let own = local(Origin::Configured, |config| {
-            config.key = Some(Secret::new("own".into()))
+            config.key = Some(Secret::new("own".into()));
         });
         assert_eq!(sent(&own, WireFormat::Chat), "authorization: Bearer own");
         let named = local(Origin::Configured, |config| config.client_credentials = true);

@@ -142,3 +142,35 @@ fn exploring(config: &Config) -> Value {
         "tool_choice": if explore.tool_choice == Choice::Required { "required" } else { "auto" },
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::config::{Overrides, load};
+
+    #[test]
+    fn who_explores_and_for_how_much_is_told() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../configs/explore.toml");
+        let mut config = load(&Overrides {
+            config: Some(file),
+            listen: None,
+        })
+        .unwrap();
+        let model = "Qwen/Qwen3-4B-Instruct-2507";
+        let bounds = "within 30000 ms, 60000 tokens, 64 calls, 6 turns, 2 deep";
+        assert_eq!(explored(&config), format!("auto by local/{model}, {bounds}"));
+        let told = exploring(&config);
+        assert_eq!((&told["backend"], &told["model"]), (&json!("local"), &json!(model)));
+        assert_eq!((&told["mode"], &told["tool_choice"]), (&json!("auto"), &json!("auto")));
+
+        config.explore.explorer = None;
+        config.explore.mode = ExploreMode::Inline;
+        assert_eq!(
+            explored(&config),
+            format!("inline by the request's own model, {bounds}")
+        );
+        assert_eq!(exploring(&config)["backend"], Value::Null);
+    }
+}

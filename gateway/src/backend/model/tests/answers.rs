@@ -212,15 +212,13 @@ fn an_answer_may_be_so_long_and_no_longer() {
 fn an_endless_answer_is_read_no_further() {
     let (upstream, control) = Upstream::start_scripted();
     let model = model(&upstream.url(), WireFormat::Chat);
-    std::thread::scope(|scope| {
-        let asked = scope.spawn(|| ask(&model));
-        control.head_with(200, &[("content-type", "application/json")]);
-        let chunk = " ".repeat(64 << 10);
-        for _ in 0..=fetch::LONGEST / chunk.len() {
-            control.send(chunk.as_str());
-        }
-        let error = asked.join().unwrap().unwrap_err();
-        assert!(matches!(error, ModelError::Unusable { .. }), "{error}");
-        control.wait_for_client_gone();
-    });
+    let asked = std::thread::spawn(move || ask(&model));
+    control.head_with(200, &[("content-type", "application/json")]);
+    let chunk = " ".repeat(64 << 10);
+    for _ in 0..=fetch::LONGEST / chunk.len() {
+        control.send(chunk.as_str());
+    }
+    control.wait_for_client_gone();
+    let error = asked.join().unwrap().unwrap_err();
+    assert!(matches!(error, ModelError::Unusable { .. }), "{error}");
 }
