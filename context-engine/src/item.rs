@@ -32,6 +32,20 @@ pub struct Exploration {
     pub question_terms: Vec<String>,
 }
 
+impl Exploration {
+    /// Of a turn for which nothing was looked for.
+    pub fn nothing() -> Self {
+        Self {
+            completeness: Completeness::Full,
+            items: Vec::new(),
+            tokens: 0,
+            elapsed: Duration::ZERO,
+            reason: None,
+            question_terms: Vec::new(),
+        }
+    }
+}
+
 /// Whether an exploration could use the whole index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]

@@ -4,11 +4,11 @@
 //! block into a string. Each text is hashed on its own with trailing blanks removed, so that what clients change between
 //! turns (cache markers, item ids, the shape of content) changes no key. What has no text (calls, results, thinking,
 //! images) is left out: clients trim old results and drop images, and a turn is told well enough by everything that was
-//! said before it.
+//! said before it. A place behind results of tools has a key of its own beside the chain, by the ids of the calls.
 
 use serde::{Deserialize, Serialize};
 
-use crate::wire::{Block, Prompt, Role, Site};
+use crate::wire::{Block, Message, Prompt, Role, Site, ToolPart};
 
 /// Identifies one point of one conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -73,22 +73,23 @@ impl Chain {
         let mut waiting = 0;
         for (index, message) in prompt.messages.iter().enumerate() {
             for (block_index, block) in message.blocks.iter().enumerate() {
-                let Some(next) = step(state, message.role, block) else {
-                    continue;
-                };
-                state = next;
                 let site = Site {
                     message: index,
                     block: block_index,
                 };
-                if prompt.is_boundary(site) {
-                    boundaries.push(Boundary {
-                        site,
-                        key: state,
-                        answered: index < tail,
-                        continuation: None,
-                    });
-                }
+                let key = match step(state, message.role, block) {
+                    Some(next) => {
+                        state = next;
+                        prompt.is_boundary(site).then_some(state)
+                    }
+                    None => prompt.is_behind_results(site).then(|| behind_results(state, message)),
+                };
+                boundaries.extend(key.map(|key| Boundary {
+                    site,
+                    key,
+                    answered: index < tail,
+                    continuation: None,
+                }));
             }
             let ends_answer = message.role == Role::Assistant
                 && prompt
@@ -123,6 +124,21 @@ fn start(prompt: &Prompt<'_>, seed: Seed<'_>) -> TurnKey {
     // Where the backend keeps the history, the request holds only the newest part of the conversation.
     for stored in ["previous_response_id", "conversation"] {
         part(prompt.members.get(stored).unwrap_or_default());
+    }
+    TurnKey(*hasher.finalize().as_bytes())
+}
+
+/// A key behind a message's results of tools: by whose results they are, since nothing else of them is sure to stay. The
+/// chain itself goes on without them.
+fn behind_results(state: TurnKey, message: &Message<'_>) -> TurnKey {
+    let mut hasher = blake3::Hasher::new_keyed(&state.0);
+    hasher.update(b"results");
+    for part in &message.tools {
+        if let ToolPart::Result { id, .. } = part {
+            let id = id.decode();
+            hasher.update(&(id.len() as u64).to_le_bytes());
+            hasher.update(id.as_bytes());
+        }
     }
     TurnKey(*hasher.finalize().as_bytes())
 }

@@ -51,7 +51,7 @@ pub(super) struct Asking {
     pub(super) question: String,
     /// What the conversation holds already.
     pub(super) already: Already,
-    /// The tokens of what is found by words.
+    /// The tokens of what is found by words; 0 where nothing new is looked for.
     pub(super) budget: u32,
     /// The tokens of what a model found.
     pub(super) extra: u32,
@@ -233,7 +233,10 @@ fn explore(
         tokens: asking.budget,
         deadline: words_until,
     };
-    let mut exploration = engine.explore_beside(&asking.already, &asking.question, &limits);
+    let mut exploration = match asking.budget {
+        0 => Exploration::nothing(),
+        _ => engine.explore_beside(&asking.already, &asking.question, &limits),
+    };
     let mut extra = asking.extra;
     let mut pack = |exploration: &Exploration, question: &str, found: &Found, tokens: u32| {
         let limits = Limits {

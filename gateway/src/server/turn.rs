@@ -19,7 +19,7 @@ use crate::config::ContextConfig;
 use crate::inject::{Boundary, Chain, Replay, Seed, TurnKey, replay};
 use crate::session::{HumanTurn, Identity, human_turn, identify, newest_human_turn, reads, side_request};
 use crate::store::{NewEntry, Outcome, Receipt, ReceiptItem, Replays, Store, Use};
-use crate::wire::{Insertion, Prompt, WireFormat};
+use crate::wire::{Insertion, Prompt, Site, WireFormat};
 
 /// Less room than this in a conversation's budget is not worth a search.
 const SMALLEST_BUDGET: u32 = 200;
@@ -134,18 +134,20 @@ pub(super) async fn plan(shared: &Arc<Shared>, asked: Asked<'_, '_>, receipt: Re
     if let Some(turn) = &turn {
         plan.receipt.first_words = Receipt::first_words_of(&turn.question);
     }
-    let Some(turn) = turn.filter(|_| side.is_none()) else {
+    let explored = side.is_none() && shared.explorations.concern(&chain, session.as_deref());
+    let newest = turn.filter(|_| side.is_none()).map(Newest::from);
+    let Some(newest) = newest.or_else(|| Newest::results(prompt).filter(|_| explored)) else {
         note_absent(&*store, session.as_deref(), absent(prompt, &chain, &replayed));
         let reason = side.map_or("there is no new question".to_owned(), |side| {
             format!("a side request: {}", side.name())
         });
         return plan.nothing_new(reason);
     };
-    let Some(boundary) = chain.at(turn.site) else {
+    let Some(boundary) = chain.at(newest.site) else {
         return plan.nothing_new("there is no new question".to_owned());
     };
-    let has_block = replayed.within(turn.site.message).any(|entry| entry.block.is_some());
-    if replayed.at(turn.site).is_some() {
+    let has_block = replayed.within(newest.site.message).any(|entry| entry.block.is_some());
+    if replayed.at(newest.site).is_some() {
         let how = if has_block { "was asked" } else { "went without" };
         return plan.nothing_new(format!("this turn {how} before"));
     }
@@ -183,13 +185,32 @@ pub(super) async fn plan(shared: &Arc<Shared>, asked: Asked<'_, '_>, receipt: Re
     for (paths, text) in reads(prompt, &repository.root, &identity.workplace.now) {
         already.add_read(paths, text);
     }
+    let late = match explored {
+        true => shared.explorations.take(&chain, slot.session.as_deref()),
+        false => Vec::new(),
+    };
+    let Some(question) = newest.question else {
+        if late.is_empty() {
+            store.note_went_without(slot.key, slot.without());
+            return plan.nothing_new("what is being explored is not found yet".to_owned());
+        }
+        let asking = Asking {
+            question: String::new(),
+            already,
+            budget: 0,
+            extra: budget.saturating_add(extra),
+            late,
+            deep: None,
+        };
+        let decision = decide(&repository, &store, asking, slot).await;
+        return plan.add(prompt, newest.site, decision);
+    };
     let beside = Question {
-        text: turn.question.clone(),
+        text: question.clone(),
         key: slot.key,
         session: slot.session.clone(),
         receipt: plan.receipt.clone(),
     };
-    let late = shared.explorations.take(&chain, slot.session.as_deref());
     let (deep, background) = match deep {
         Deep::No => (None, None),
         Deep::Inline(explorer) => (Some(explorer), None),
@@ -199,7 +220,7 @@ pub(super) async fn plan(shared: &Arc<Shared>, asked: Asked<'_, '_>, receipt: Re
         } => (None, Some((explorer, only_in_doubt))),
     };
     let asking = Asking {
-        question: turn.question.clone(),
+        question,
         already,
         budget,
         extra,
@@ -212,7 +233,30 @@ pub(super) async fn plan(shared: &Arc<Shared>, asked: Asked<'_, '_>, receipt: Re
     {
         begin(shared, &repository, explorer, beside);
     }
-    plan.add(prompt, &turn, decision)
+    plan.add(prompt, newest.site, decision)
+}
+
+/// Where something new may stand, and for which question.
+struct Newest {
+    site: Site,
+    /// None behind results of tools, where only what was explored for an earlier question comes in.
+    question: Option<String>,
+}
+
+impl Newest {
+    fn results(prompt: &Prompt<'_>) -> Option<Newest> {
+        let site = prompt.newest_results()?;
+        Some(Newest { site, question: None })
+    }
+}
+
+impl From<HumanTurn> for Newest {
+    fn from(turn: HumanTurn) -> Newest {
+        Newest {
+            site: turn.site,
+            question: Some(turn.question),
+        }
+    }
 }
 
 /// What a prompt gets back of what was added to it before, for a client that only wants to know how long it is. Nothing
@@ -356,7 +400,7 @@ impl Plan {
         self
     }
 
-    fn add(mut self, prompt: &Prompt<'_>, turn: &HumanTurn, decision: Decision) -> Plan {
+    fn add(mut self, prompt: &Prompt<'_>, site: Site, decision: Decision) -> Plan {
         let (entry, exploration) = match decision {
             Decision::Recorded {
                 entry,
@@ -384,7 +428,7 @@ impl Plan {
                     .unwrap_or_else(|| "nothing relevant was found".to_owned()),
             );
         };
-        self.insertions.extend(prompt.insert(turn.site, block));
+        self.insertions.extend(prompt.insert(site, block));
         self.receipt.tokens = entry.tokens;
         self.receipt.items = exploration.items.iter().map(ReceiptItem::from).collect();
         self.receipt.reason = exploration.reason;

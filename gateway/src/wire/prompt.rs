@@ -231,13 +231,38 @@ impl<'a> Prompt<'a> {
             && block.and_then(|block| block.text).is_some_and(says_something)
     }
 
+    /// Whether a block can be added after these results of tools: the last of a message, in the one format that has text
+    /// beside them. What stands in a result may be cut down later; that it is there, and whose it is, stays.
+    #[must_use]
+    pub fn is_behind_results(&self, site: Site) -> bool {
+        let Some(message) = self.messages.get(site.message) else {
+            return false;
+        };
+        let is_result = |block: &Block<'_>| block.kind == BlockKind::ToolResult;
+        self.format == WireFormat::Messages
+            && message.role == Role::User
+            && message.content == Content::List
+            && message.blocks.iter().rposition(is_result) == Some(site.block)
+    }
+
+    /// Behind the results of tools that the model has not heard yet; `None` where there are none.
+    #[must_use]
+    pub fn newest_results(&self) -> Option<Site> {
+        let sites = (self.tail()..self.messages.len()).rev().flat_map(|message| {
+            let blocks = 0..self.messages[message].blocks.len();
+            blocks.rev().map(move |block| Site { message, block })
+        });
+        sites.into_iter().find(|site| self.is_behind_results(*site))
+    }
+
     /// The insertions that put `block` at `site`, in the format's own way.
     #[must_use]
     pub fn insert(&self, site: Site, block: &str) -> Vec<Insertion> {
         let Some(message) = self.messages.get(site.message) else {
             return Vec::new();
         };
-        let Some(target) = message.blocks.get(site.block).filter(|block| block.text.is_some()) else {
+        let takes = |block: &&Block<'_>| block.text.is_some() || self.is_behind_results(site);
+        let Some(target) = message.blocks.get(site.block).filter(takes) else {
             return Vec::new();
         };
         let literal = serde_json::Value::from(block).to_string();
@@ -356,6 +381,11 @@ mod tests {
                 r#"{"messages":[{"role":"user","content":[{"type":"text","text":"hi\n\nB\"\n"},{"type":"image_url","image_url":{}}]}]}"#,
             ),
             (
+                WireFormat::Messages,
+                r#"{"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":"x"}]}]}]}"#,
+                r#"{"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":"x"}]},{"type":"text","text":"B\"\n"}]}]}"#,
+            ),
+            (
                 WireFormat::Responses,
                 r#"{"input":"hi"}"#,
                 r#"{"input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"hi"},{"type":"input_text","text":"B\"\n"}]}]}"#,
@@ -404,6 +434,21 @@ mod tests {
             "]".repeat(200_000)
         );
         assert!(Prompt::parse(WireFormat::Messages, content.as_bytes()).is_ok());
+    }
+
+    #[test]
+    fn behind_results_is_after_the_last_of_a_message_and_only_in_messages() {
+        let result = |id: &str| format!(r#"{{"type":"tool_result","tool_use_id":"{id}","content":"x"}}"#);
+        let body = format!(
+            r#"{{"messages":[{{"role":"user","content":"a"}},{{"role":"assistant","content":"b"}},{{"role":"user","content":[{},{},{{"type":"text","text":"more"}}]}},{{"role":"system","content":"c"}}]}}"#,
+            result("1"),
+            result("2")
+        );
+        let prompt = Prompt::parse(WireFormat::Messages, body.as_bytes()).unwrap();
+        assert_eq!(prompt.newest_results(), Some(Site { message: 2, block: 1 }));
+        assert!(!prompt.is_behind_results(Site { message: 2, block: 0 }));
+        let chat = Prompt::parse(WireFormat::Chat, body.as_bytes()).unwrap();
+        assert_eq!(chat.newest_results(), None);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use muninn_repo_tools::Abandoned;
 use super::super::turn::millis;
 use super::super::{Repository, Shared};
 use super::Explorer;
-use crate::inject::{Chain, TurnKey};
+use crate::inject::{Boundary, Chain, TurnKey};
 use crate::store::{Outcome, Receipt};
 
 /// Explorations under way at a time; while there are as many, no other begins.
@@ -65,18 +65,29 @@ pub(in crate::server) struct Question {
     pub(in crate::server) receipt: Receipt,
 }
 
+impl Slot {
+    /// Whether it is an earlier turn of this conversation.
+    fn is_in(&self, chain: &Chain, session: Option<&str>) -> bool {
+        let is_this = |boundary: &Boundary| boundary.answered && boundary.key == self.key;
+        self.session.as_deref() == session && chain.boundaries.iter().any(is_this)
+    }
+}
+
 impl Explorations {
+    /// Whether something is or was explored for an earlier turn of this conversation that has not come in yet.
+    pub(in crate::server) fn concern(&self, chain: &Chain, session: Option<&str>) -> bool {
+        let inner = self.lock();
+        let running = inner.running.iter().map(|(slot, _)| slot);
+        let late = inner.late.iter().map(|(slot, _)| slot);
+        running.chain(late).any(|slot| slot.is_in(chain, session))
+    }
+
     /// What was found for an earlier turn of this conversation, each once.
     pub(in crate::server) fn take(&self, chain: &Chain, session: Option<&str>) -> Vec<Late> {
         let mut inner = self.lock();
         let (mut taken, mut left) = (Vec::new(), VecDeque::new());
         for (slot, late) in inner.late.drain(..) {
-            let is_here = slot.session.as_deref() == session
-                && chain
-                    .boundaries
-                    .iter()
-                    .any(|boundary| boundary.answered && boundary.key == slot.key);
-            if is_here {
+            if slot.is_in(chain, session) {
                 taken.push(late);
             } else {
                 left.push_back((slot, late));
