@@ -8,7 +8,7 @@ use muninn_memory::model::{Ask, Call, Choice, Message, Model, ModelError, Reply,
 use muninn_repo_tools::{Abandoned, Until};
 
 use super::{Repo, limits};
-use crate::explore::{DeepLimits, Ended, Found};
+use crate::explore::{DeepLimits, Ended, Found, Recorder, Recording, Trace};
 use crate::{Already, Engine};
 
 /// Says one thing after the other, and the last one again and again.
@@ -436,4 +436,63 @@ fn it_works_before_there_is_an_index() {
         "{}",
         found.trace.text()
     );
+}
+
+#[test]
+fn a_recorded_run_can_be_made_again_without_its_model() {
+    let repo = Repo::service();
+    let engine = repo.ready();
+    // Children that ask at the same time: their replies come in any order.
+    let children = calls(&[
+        ("explore", r#"{"question": "how orders are read", "scope": "tools"}"#),
+        ("explore", r#"{"question": "how sessions end", "scope": "src"}"#),
+    ]);
+    let script = Script::says([
+        children,
+        calls(&[("grep", r#"{"pattern": "def |fn "}"#)]),
+        calls(&[("grep", r#"{"pattern": "def |fn "}"#)]),
+        calls(&[(
+            "final",
+            r#"{"citations": ["tools/import_orders.py:1-3", "src/session.rs:3-4"]}"#,
+        )]),
+    ]);
+    let recorder = Recorder::of(&script);
+    let first = engine.explore_deep(QUESTION, &deep(), &recorder, &());
+    let mut written = Vec::new();
+    recorder.finish().write(&mut written).unwrap();
+    let recording = Recording::read(written.as_slice()).unwrap();
+    let again = engine.explore_deep(QUESTION, &deep(), &recording, &());
+    assert_eq!(outline(&again), outline(&first));
+    assert!(
+        Recording::read(&b"{}"[..])
+            .unwrap_err()
+            .to_string()
+            .starts_with("line 1 ")
+    );
+    let other = engine.explore_deep("What else is there?", &deep(), &recording, &());
+    assert_eq!(other.trace.ended, Ended::Model);
+}
+
+/// What a run did, without times.
+fn outline(found: &Found) -> String {
+    fn add(trace: &Trace, level: usize, text: &mut String) {
+        let indent = "  ".repeat(level);
+        text.push_str(&format!(
+            "{indent}{:?} {:?} {}\n",
+            trace.ended, trace.citations, trace.invented
+        ));
+        for (number, turn) in trace.turns.iter().enumerate() {
+            text.push_str(&format!("{indent}turn {} {}\n", number + 1, turn.dialect));
+            for call in &turn.calls {
+                let (tool, arguments, returned) = (&call.tool, &call.arguments, &call.returned);
+                text.push_str(&format!("{indent}  {tool} {arguments} -> {returned}\n"));
+                if let Some(child) = &call.child {
+                    add(child, level + 2, text);
+                }
+            }
+        }
+    }
+    let mut text = String::new();
+    add(&found.trace, 0, &mut text);
+    text
 }
