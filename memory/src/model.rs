@@ -90,6 +90,9 @@ pub struct Tool {
     pub description: String,
     /// The JSON schema of its arguments.
     pub schema: String,
+    /// Whether the backend is to hold the arguments to the schema to the letter, where it can. The strictest want every
+    /// parameter required then, and what is optional to be allowed to be null.
+    pub strict: bool,
 }
 
 /// Whether a model must call a tool.

@@ -52,7 +52,7 @@ impl Explorer<'_> {
             task,
             budget,
             talk: self.talk(task, budget, deeper, true),
-            tools: tools::tools(deeper),
+            tools: tools::tools(deeper, self.limits.tool_required),
             deeper,
             before: HashSet::new(),
             repeats: 0,
