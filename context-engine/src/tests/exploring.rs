@@ -257,6 +257,21 @@ fn a_child_sees_its_scope_only() {
 }
 
 #[test]
+fn what_was_found_in_one_scope_is_not_told_in_another() {
+    let repo = Repo::service();
+    let grep = || calls(&[("grep", r#"{"pattern": "def |fn "}"#)]);
+    let script = Script::says([
+        grep(),
+        calls(&[("explore", r#"{"question": "orders", "scope": "tools"}"#)]),
+        grep(),
+        calls(&[("final", r#"{"citations": []}"#)]),
+    ]);
+    explore(&repo.ready(), &script);
+    assert!(script.heard(1).contains("retry.rs:"));
+    assert!(script.heard(3).contains("import_orders.py:") && !script.heard(3).contains("retry.rs:"));
+}
+
+#[test]
 fn a_model_that_fails_leaves_what_words_found() {
     let repo = Repo::service();
     let engine = repo.ready();

@@ -48,6 +48,14 @@ pub(crate) struct Caller<'a> {
     pub(crate) until: Until,
 }
 
+impl Caller<'_> {
+    /// What tells a call from others: the same words mean another thing in another scope.
+    pub(crate) fn key(&self, tool: &str, arguments: &Arguments) -> String {
+        let scope = self.scope.map_or("", RelPath::as_str);
+        format!("{scope}: {}", arguments.key(tool))
+    }
+}
+
 /// What a call came to.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Output {
