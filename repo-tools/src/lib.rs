@@ -52,7 +52,7 @@ pub use list::{EntryKind, ListEntry, ListError, Listing, list};
 pub use path::{PathError, RelPath};
 pub use read::{FileText, ReadError, read_text, stat};
 pub use secret::is_secret;
-pub use tree::{Tree, TreeLimits, TreeLine, tree};
+pub use tree::{Tree, TreeLimits, TreeLine, tree, tree_of};
 pub use until::{Abandoned, Until};
 pub use walk::{Directories, FileEntry, SkipCounts, Walk, WalkLimits, walk, walk_at, walk_until, walked_directories};
 pub use worktree::{DiscoverError, Worktree};

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::cut::{Cut, Cuts};
 use crate::files::{FileFilter, FilterError, files};
+use crate::path::RelPath;
 use crate::until::Until;
 use crate::walk::WalkLimits;
 use crate::worktree::Worktree;
@@ -89,8 +90,17 @@ impl Tree {
 /// [`FilterError`] for a malformed glob.
 pub fn tree(worktree: &Worktree, limits: &TreeLimits) -> Result<Tree, FilterError> {
     let listed = files(worktree, &limits.filter, WalkLimits::default().max_files, &limits.until)?;
+    let mut tree = tree_of(&listed.paths, limits);
+    if listed.late {
+        tree.cuts.add(Cut::Time);
+    }
+    Ok(tree)
+}
+
+/// The same for files that somebody knows, in any order; the filter is not looked at.
+pub fn tree_of(paths: &[RelPath], limits: &TreeLimits) -> Tree {
     let mut nodes = vec![Node::default()];
-    for path in &listed.paths {
+    for path in paths {
         let mut at = 0;
         for part in path.as_str().split('/') {
             nodes[at].files += 1;
@@ -105,16 +115,13 @@ pub fn tree(worktree: &Worktree, limits: &TreeLimits) -> Result<Tree, FilterErro
             };
         }
     }
-    let mut cuts = open(&mut nodes, limits);
-    if listed.late {
-        cuts.add(Cut::Time);
-    }
-    Ok(Tree {
+    let cuts = open(&mut nodes, limits);
+    Tree {
         lines: lines(&nodes),
-        files: listed.paths.len(),
+        files: paths.len(),
         directories: nodes.iter().skip(1).filter(|node| node.is_directory()).count(),
         cuts,
-    })
+    }
 }
 
 #[derive(Default)]

@@ -80,6 +80,9 @@ impl Worktree {
             source,
         };
         let start = dir.canonicalize().map_err(not_found)?;
+        if let Some(nowhere) = leads_nowhere(&start) {
+            return Err(nowhere);
+        }
         let (found, _trust) = gix::discover::upwards(&start).map_err(|_| nothing_found(&start))?;
         let at = found.as_ref().to_owned();
         let repository = open(&at).map_err(|source| DiscoverError::Broken {
@@ -180,18 +183,33 @@ impl fmt::Debug for Worktree {
 /// Why there is no repository at `start` or above it. git says the same of a directory that was never in one, and of one
 /// whose repository is damaged; the nearest `.git` tells them apart.
 fn nothing_found(start: &Path) -> DiscoverError {
-    let mut dot_gits = start.ancestors().map(|above| above.join(".git"));
-    let Some(path) = dot_gits.find(|path| path.exists()) else {
-        return DiscoverError::NotARepository { path: start.to_owned() };
-    };
-    let named = std::fs::read_to_string(&path).ok();
-    match named
-        .as_deref()
-        .and_then(|text| text.trim_end().strip_prefix("gitdir: "))
-    {
-        Some(to) => DiscoverError::LeadsNowhere { to: to.into(), path },
-        None => DiscoverError::Incomplete { path },
+    match nearest(start) {
+        None => DiscoverError::NotARepository { path: start.to_owned() },
+        Some(path) => match led_to(&path) {
+            Some(to) => DiscoverError::LeadsNowhere { to, path },
+            None => DiscoverError::Incomplete { path },
+        },
     }
+}
+
+fn nearest(start: &Path) -> Option<PathBuf> {
+    let mut dot_gits = start.ancestors().map(|above| above.join(".git"));
+    dot_gits.find(|path| path.exists())
+}
+
+/// Where a `.git` file leads, as it is written.
+fn led_to(dot_git: &Path) -> Option<PathBuf> {
+    let text = std::fs::read_to_string(dot_git).ok()?;
+    text.trim_end().strip_prefix("gitdir: ").map(PathBuf::from)
+}
+
+/// A linked worktree or submodule whose repository is gone, which git refuses too. It may lie in another repository, and is
+/// not part of that one.
+fn leads_nowhere(start: &Path) -> Option<DiscoverError> {
+    let path = nearest(start)?;
+    let to = led_to(&path)?;
+    let is_there = path.parent()?.join(&to).exists();
+    (!is_there).then_some(DiscoverError::LeadsNowhere { path, to })
 }
 
 fn open(path: &Path) -> Result<gix::Repository, gix::Error> {

@@ -28,7 +28,7 @@ use muninn_memory::Memories;
 use muninn_memory::derived::Snapshot;
 use muninn_memory::model::Model;
 use muninn_memory::redact;
-use muninn_repo_tools::{RelPath, TreeLimits, Until, Worktree, tree};
+use muninn_repo_tools::{RelPath, TreeLimits, Until, Worktree};
 use serde::Serialize;
 
 use budget::Budget;
@@ -237,9 +237,7 @@ impl Explorer<'_> {
             ..TreeLimits::default()
         };
         limits.filter.under.extend(task.scope.cloned());
-        tree(self.tools.worktree, &limits)
-            .map(|tree| tree.text())
-            .unwrap_or_default()
+        self.tools.tree(&limits).map(|tree| tree.text()).unwrap_or_default()
     }
 }
 

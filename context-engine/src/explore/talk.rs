@@ -5,10 +5,14 @@ use std::collections::HashSet;
 use muninn_memory::model::{Call, CallResult, Message, Reply};
 
 use super::dialect::{Malformed, ParsedCall};
-use crate::tokens;
 
 /// What is kept of a model's own words, in bytes: it may say megabytes.
 const LONGEST_WORDS: usize = 8_000;
+
+/// Tokens of a text, rather too many than too few. Counting them would take longer than all else that is done for a turn.
+pub(super) fn estimated(text: &str) -> u64 {
+    (text.len() / 3 + 1) as u64
+}
 
 /// A conversation that grows.
 pub(super) struct Talk {
@@ -30,7 +34,7 @@ pub(super) struct Told {
 impl Talk {
     pub(super) fn new(system: String, opening: String, native: bool) -> Self {
         let mut talk = Self {
-            tokens: u64::from(tokens::count(&system)),
+            tokens: estimated(&system),
             system,
             messages: Vec::new(),
             native,
@@ -41,7 +45,7 @@ impl Talk {
 
     /// Something to the model.
     pub(super) fn say(&mut self, text: String) {
-        self.tokens += u64::from(tokens::count(&text));
+        self.tokens += estimated(&text);
         match self.messages.last_mut() {
             Some(Message::User(words)) => {
                 words.push_str("\n\n");
@@ -55,7 +59,7 @@ impl Talk {
     /// that each call that stays has its result.
     pub(super) fn turn(&mut self, number: usize, reply: &Reply, told: Vec<Told>, malformed: Vec<Malformed>) {
         let words = reply.text[..reply.text.floor_char_boundary(LONGEST_WORDS)].to_owned();
-        self.tokens += u64::from(tokens::count(&words));
+        self.tokens += estimated(&words);
         if self.native && !reply.calls.is_empty() {
             self.native_turn(number, words, told, malformed);
         } else {
@@ -69,7 +73,7 @@ impl Talk {
             let id = id.filter(|id| ids.insert(id.clone()));
             // Nine letters and digits: what the strictest server takes.
             let id = id.unwrap_or_else(|| format!("t{:04}c{:03}", number % 10_000, calls.len() % 1_000));
-            self.tokens += u64::from(tokens::count(&arguments)) + u64::from(tokens::count(&text)) + 16;
+            self.tokens += estimated(&arguments) + estimated(&text) + 16;
             calls.push(Call {
                 id: id.clone(),
                 name,

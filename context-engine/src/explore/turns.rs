@@ -11,11 +11,10 @@ use super::budget::Budget;
 use super::dialect::citations::{Cited, citations, citations_in};
 use super::dialect::{self, KnownTool, Malformed, ParsedCall, Said};
 use super::prompt::{self, LAST_TURN, REPEATED};
-use super::talk::Talk;
+use super::talk::{Talk, estimated};
 use super::tools::{self, FINAL};
 use super::trace::{Ended, Trace, TurnTrace};
 use super::{Explorer, Seen, Task, millis};
-use crate::tokens;
 
 /// Calls of one turn; more are left out.
 const MOST_CALLS: usize = 16;
@@ -77,7 +76,7 @@ impl Explorer<'_> {
         let mut talk = Talk::new(prompt::system(self.limits.turns, deeper, native), opening, native);
         if native {
             // Said to the model with every turn, as the rest is.
-            talk.tokens += u64::from(tokens::count(&tools::described(deeper)));
+            talk.tokens += estimated(&tools::described(deeper));
         }
         talk
     }

@@ -152,10 +152,12 @@ fn full(receipt: &Receipt) -> String {
         |spoken| format!("{} as {spoken}", receipt.format),
     );
     field("entered", &receipt.entered.join(", "));
-    field(
-        "model",
-        &format!("{} at {} ({formats})", receipt.model, receipt.backend),
-    );
+    let asked = if receipt.format.is_empty() {
+        receipt.model.clone()
+    } else {
+        format!("{} at {} ({formats})", receipt.model, receipt.backend)
+    };
+    field("model", &asked);
     let dropped = receipt.dropped.iter().map(|(name, count)| format!("{name} x{count}"));
     field("left out", &dropped.collect::<Vec<_>>().join(", "));
     let tries = receipt

@@ -2,7 +2,6 @@
 
 use muninn_repo_tools::{
     EntryKind, FindQuery, LineRange, RelPath, TreeLimits, find as find_files, list as list_entries, read_lines,
-    tree as tree_of,
 };
 
 use super::{Arguments, Caller, Output, Spec, Toolbox, listed, path_of};
@@ -137,7 +136,7 @@ fn tree(tools: &Toolbox<'_>, arguments: &Arguments, caller: &Caller<'_>) -> Resu
         max_tokens: TREE_TOKENS,
         until: caller.until.clone(),
     };
-    let tree = tree_of(tools.worktree, &limits).map_err(|error| error.to_string())?;
+    let tree = tools.tree(&limits)?;
     let summary = format!("{} files in {} directories", tree.files, tree.directories);
     let text = tree.text();
     Ok(listed(text.lines().map(str::to_owned), &tree.cuts, "no files", summary))

@@ -15,7 +15,7 @@ use muninn_memory::Memories;
 use muninn_memory::derived::Snapshot;
 use muninn_memory::model::Tool;
 use muninn_memory::redact;
-use muninn_repo_tools::{Cuts, FileFilter, RelPath, Until, Worktree};
+use muninn_repo_tools::{Cuts, FileFilter, RelPath, Tree, TreeLimits, Until, Worktree, tree, tree_of};
 use serde_json::{Value, json};
 
 pub(crate) use arguments::{Arguments, path_of};
@@ -255,6 +255,19 @@ impl<'a> Toolbox<'a> {
         let within = |path: &RelPath| caller.scope.is_none_or(|scope| path.is_under(scope));
         let files = self.snapshot?.files().map(|(_, file)| &file.facts.path);
         Some(files.filter(|path| within(path)).cloned().collect())
+    }
+
+    /// The tree below what a filter names, out of the index where there is one.
+    pub(crate) fn tree(&self, limits: &TreeLimits) -> Result<Tree, String> {
+        let Some(snapshot) = self.snapshot.filter(|_| limits.filter.globs.is_empty()) else {
+            return tree(self.worktree, limits).map_err(|error| error.to_string());
+        };
+        let under = &limits.filter.under;
+        let wanted =
+            |path: &RelPath| under.is_empty() || under.iter().any(|under| path == under || path.is_under(under));
+        let files = snapshot.files().map(|(_, file)| &file.facts.path);
+        let paths: Vec<RelPath> = files.filter(|path| wanted(path)).cloned().collect();
+        Ok(tree_of(&paths, limits))
     }
 
     /// The file or directory that an argument names, which must lie in the scope; the scope itself where it names none.
