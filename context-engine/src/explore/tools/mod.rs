@@ -124,6 +124,9 @@ fn pages(text: &str, bytes: usize) -> Vec<Range<usize>> {
     pages
 }
 
+/// What a tool does; an error is told to the model.
+type Run = fn(&Toolbox<'_>, &Arguments, &Caller<'_>) -> Result<Output, String>;
+
 /// One tool: what the model is told of it, and what it does.
 struct Spec {
     name: &'static str,
@@ -131,7 +134,7 @@ struct Spec {
     /// Name, JSON type, meaning; those that must be there come first, up to `required`.
     parameters: &'static [(&'static str, &'static str, &'static str)],
     required: usize,
-    run: Option<fn(&Toolbox<'_>, &Arguments, &Caller<'_>) -> Result<Output, String>>,
+    run: Option<Run>,
 }
 
 const SPECS: &[Spec] = &[
