@@ -3,7 +3,7 @@
 //! A question that no ranking can answer ("how does a cancelled stream release its permit?") is given to a model with the
 //! candidates of the lexical lane, a tree, and tools. It makes many calls in one turn; for a part of the question it may
 //! open an exploration below its own, with a share of what is left to spend. It ends by citing places. Only those that
-//! exist count, and nothing that it says takes anything from what the lexical lane found: see [`fuse`].
+//! exist count, and nothing that it says takes anything from what the lexical lane found: see `fuse`.
 //!
 //! Whatever happens (no turn, no token, no time left, a model that fails, or says nothing of sense), an exploration ends
 //! in the best answer so far, never in an error. After it returns, nothing that it began is still running.
