@@ -23,10 +23,7 @@ pub(crate) struct Heard {
 /// A call that was made, with its result.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Heeded {
-    /// The answer in which it was made, from 0.
-    pub(crate) turn: usize,
     pub(crate) tool: String,
-    pub(crate) arguments: Value,
     pub(crate) text: String,
 }
 
@@ -56,7 +53,7 @@ impl Heard {
             bytes: body.len(),
             ..Self::default()
         };
-        let mut calls: Vec<(String, String, Value)> = Vec::new();
+        let mut calls: Vec<(String, String)> = Vec::new();
         for message in request["messages"].as_array()? {
             let text = text_of(&message["content"]);
             match message["role"].as_str()? {
@@ -67,14 +64,10 @@ impl Heard {
                     calls = made.filter_map(call).collect();
                 }
                 "tool" => {
-                    let Some((_, tool, arguments)) = calls.iter().find(|(id, ..)| message["tool_call_id"] == **id)
-                    else {
-                        continue;
-                    };
+                    let called = calls.iter().find(|(id, _)| message["tool_call_id"] == **id);
+                    let Some((_, tool)) = called else { continue };
                     heard.results.push(Heeded {
-                        turn: heard.turns.saturating_sub(1),
                         tool: tool.clone(),
-                        arguments: arguments.clone(),
                         text,
                     });
                 }
@@ -119,15 +112,10 @@ fn text_of(content: &Value) -> String {
     }
 }
 
-fn call(call: &Value) -> Option<(String, String, Value)> {
+/// The id of a call, and its tool.
+fn call(call: &Value) -> Option<(String, String)> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
-    let function = &call["function"];
-    let arguments = function["arguments"].as_str().unwrap_or_default();
-    Some((
-        text(&call["id"])?,
-        text(&function["name"])?,
-        serde_json::from_str(arguments).unwrap_or_default(),
-    ))
+    Some((text(&call["id"])?, text(&call["function"]["name"])?))
 }
 
 /// The places that a tool's result names, in its order.
@@ -251,8 +239,8 @@ mod tests {
             (heard.question(), heard.turns, heard.is_last),
             ("Where?\n\nHow?", 1, true)
         );
-        assert_eq!(heard.results[0].arguments, json!({"pattern": "x"}));
-        assert_eq!(heard.results[1].turn, 0);
+        let tools: Vec<_> = heard.results.iter().map(|result| result.tool.as_str()).collect();
+        assert_eq!(tools, ["grep", "find"]);
         let seen: Vec<_> = heard.seen().iter().map(Place::to_string).collect();
         assert_eq!(seen, ["src/a.rs:1-9", "src/b.rs:2-2", "src/c.rs"]);
         assert!(Heard::read(b"{").is_none());

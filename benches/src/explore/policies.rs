@@ -268,11 +268,9 @@ mod tests {
         serde_json::from_value(line).unwrap()
     }
 
-    fn result(turn: usize, tool: &str, text: &str) -> Heeded {
+    fn result(tool: &str, text: &str) -> Heeded {
         Heeded {
-            turn,
             tool: tool.to_owned(),
-            arguments: json!({}),
             text: text.to_owned(),
         }
     }
@@ -297,9 +295,9 @@ mod tests {
         assert_eq!(calls.len(), 3);
         heard.turns = 1;
         heard.results = vec![
-            result(0, "find", "src/a.py"),
-            result(0, "find", "b.py\nlib/b.py"),
-            result(0, "find", "no file has such a name"),
+            result("find", "src/a.py"),
+            result("find", "b.py\nlib/b.py"),
+            result("find", "no file has such a name"),
         ];
         let second = policy.answer(&heard);
         let look = [
@@ -308,7 +306,7 @@ mod tests {
         ];
         assert_eq!(second, Said::calls(look.to_vec()));
         heard.turns = 2;
-        heard.results.push(result(1, "grep", "src/a.py:7:    def run(self):"));
+        heard.results.push(result("grep", "src/a.py:7:    def run(self):"));
         assert_eq!(policy.answer(&heard), Said::cites(["src/a.py:7-7", "b.py"]));
     }
 
@@ -322,8 +320,8 @@ mod tests {
         assert_eq!(greedy(&heard), read);
         heard.turns = 1;
         heard.results = vec![
-            result(0, "read", "src/x.py, lines 3-9 of 20\n    3  x"),
-            result(0, "read", "y.py has 0 lines, none of them from 1 on"),
+            result("read", "src/x.py, lines 3-9 of 20\n    3  x"),
+            result("read", "y.py has 0 lines, none of them from 1 on"),
         ];
         assert_eq!(greedy(&heard), Said::cites(["src/x.py:3-9"]));
     }
