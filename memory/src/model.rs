@@ -4,6 +4,7 @@
 //! HTTP and wire formats. Whoever asks brings the whole conversation each time; nothing is kept between two calls.
 
 use muninn_repo_tools::Until;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// A model. May be called from any thread, several at a time; each call blocks until its answer is there.
@@ -59,7 +60,7 @@ pub enum Message {
 }
 
 /// A call that a model made.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Call {
     /// Its id, which its result names.
     pub id: String,
@@ -89,6 +90,9 @@ pub struct Tool {
     pub description: String,
     /// The JSON schema of its arguments.
     pub schema: String,
+    /// Whether the backend is to hold the arguments to the schema to the letter, where it can. The strictest want every
+    /// parameter required then, and what is optional to be allowed to be null.
+    pub strict: bool,
 }
 
 /// Whether a model must call a tool.
@@ -104,7 +108,7 @@ pub enum Choice {
 }
 
 /// A model's answer.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Reply {
     /// Its words, without its thinking; may be empty.
     pub text: String,
@@ -117,7 +121,7 @@ pub struct Reply {
 }
 
 /// Tokens of one call to a model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Usage {
     /// Of the prompt, cached ones included.
     pub input: Option<u64>,

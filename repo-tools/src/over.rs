@@ -56,7 +56,7 @@ fn nothing_works_on_when_its_time_is_over() {
         let last = many.pop().unwrap().unwrap();
         let mut within = grep_many(
             &worktree,
-            &[query.clone()],
+            std::slice::from_ref(&query),
             Some(&[RelPath::new("src/a.rs").unwrap()]),
             &until,
         );

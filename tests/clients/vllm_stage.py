@@ -18,6 +18,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "backend
 
 import vllm_cache
 import vllm_cases
+import vllm_explore
 from checks import Checks
 from children import KNOWN_WINDOW, MODEL, Stand, start_gateway
 from fixture import make_repository, worktree_state
@@ -28,7 +29,7 @@ from wire import Endpoint
 
 # What vLLM itself speaks, in the words of the configuration.
 SPEAKS = {"native": '["openai", "anthropic"]', **{name: f'"{name}"' for name in FORMATS}}
-GROUPS = ["native", *FORMATS, "cache", "cache-converted"]
+GROUPS = ["native", *FORMATS, "cache", "cache-converted", "explore"]
 
 
 class Stage:
@@ -38,12 +39,12 @@ class Stage:
         self.server, self.work, self.root, self.muninn = server, work, root, muninn
 
     @contextlib.contextmanager
-    def stand(self, name, speaks, replay=True):
+    def stand(self, name, speaks, replay=True, more=""):
         """A gateway of its own that speaks only `speaks` to vLLM."""
         directory = self.work / name
         directory.mkdir()
         config = directory / "muninn.toml"
-        config.write_text(configuration(self.server, speaks, replay))
+        config.write_text(configuration(self.server, speaks, replay) + more)
         environment = os.environ | {
             "MUNINN_CONFIG": str(config), "HOME": str(directory),
             **{f"XDG_{kind}_HOME": str(directory / kind.lower()) for kind in ("CONFIG", "STATE", "CACHE", "DATA")},
@@ -84,6 +85,8 @@ def run_stage(checks, stage, groups):
     if "cache-converted" in groups:
         pairs += [("messages", "chat"), ("responses", "chat"), ("chat", "messages"), ("messages", "responses")]
     vllm_cache.prove(checks, stage.server, stage.stand, pairs)
+    if "explore" in groups:
+        vllm_explore.prove(checks, stage.stand)
     vllm_cases.print_table(table)
 
 

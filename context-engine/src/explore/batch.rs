@@ -69,7 +69,7 @@ impl Explorer<'_> {
         let opened = asked.iter().filter(|(call, _)| call.name == tools::EXPLORE).count();
         let siblings = u32::try_from(opened).unwrap_or(u32::MAX);
         for (at, (call, arguments)) in asked.iter().enumerate() {
-            let key = arguments.key(&call.name);
+            let key = caller.key(&call.name, arguments);
             // Another page of a result is no repetition.
             if !before.insert(format!("{key}#{}", arguments.page())) {
                 done[at] = Some(Done::repeated(
@@ -105,7 +105,7 @@ impl Explorer<'_> {
     /// One call, unless it was made before.
     fn one(&self, tool: &str, arguments: &Arguments, caller: &Caller<'_>) -> Done {
         let started = Instant::now();
-        let key = arguments.key(tool);
+        let key = caller.key(tool, arguments);
         let (output, repeated) = self.memo.get(&key, || self.tools.run(tool, arguments, caller));
         Done {
             output,

@@ -15,6 +15,7 @@ mod dialect;
 mod fuse;
 mod memo;
 mod prompt;
+mod recording;
 mod talk;
 mod tools;
 mod trace;
@@ -34,6 +35,7 @@ use budget::Budget;
 pub use citation::Citation;
 use dialect::citations::Cited;
 use memo::Memo;
+pub use recording::{Recorder, Recording, RecordingError};
 use tools::{Arguments, Toolbox};
 pub use trace::{CallTrace, Ended, Totals, Trace, TurnTrace};
 

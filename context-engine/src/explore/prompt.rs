@@ -19,6 +19,9 @@ How to work:
   only lines that you have seen in results.
 ";
 
+const CANDIDATES_HEAD: &str = "\nCandidates, best first:\n";
+const TREE_HEAD: &str = "\nThe repository:\n";
+
 const RECURSION: &str = "\
 - `explore` opens an exploration of its own for a part of the question. Use it only where a part needs many calls, with a
   complete question and a scope; several of them run at the same time.
@@ -49,15 +52,25 @@ pub(super) fn opening(question: &str, scope: Option<&str>, candidates: &[String]
         text.push_str(&format!("\nLook in {scope} only.\n"));
     }
     if !candidates.is_empty() {
-        text.push_str("\nCandidates, best first:\n");
+        text.push_str(CANDIDATES_HEAD);
         for candidate in candidates {
             text.push_str(&format!("- {candidate}\n"));
         }
     }
     if !tree.is_empty() {
-        text.push_str(&format!("\nThe repository:\n{tree}"));
+        text.push_str(TREE_HEAD);
+        text.push_str(tree);
     }
     text
+}
+
+/// What an exploration was asked, out of its first message: the question and where to look, which stay the same when the
+/// repository changes.
+pub(super) fn asked(opening: &str) -> &str {
+    let ends = [CANDIDATES_HEAD, TREE_HEAD]
+        .into_iter()
+        .filter_map(|head| opening.find(head));
+    opening[..ends.min().unwrap_or(opening.len())].trim()
 }
 
 /// What is said before the last turn.

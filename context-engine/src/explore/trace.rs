@@ -184,11 +184,11 @@ impl Trace {
         };
         let totals = self.totals();
         text.push_str(&format!(
-            "{indent}explored by {}{scope}: {}, {} turns, {} calls ({} repeated), {} + {} tokens, {:.0} ms\n",
+            "{indent}explored by {}{scope}: {}; {}, {} ({} repeated), {} + {} tokens, {:.0} ms\n",
             self.model,
             self.ended.words(),
-            totals.turns,
-            totals.calls,
+            counted(totals.turns, "turn"),
+            counted(totals.calls, "call"),
             totals.repeated,
             totals.input,
             totals.output,
@@ -240,9 +240,20 @@ impl Trace {
             text.push_str(&format!("{indent}  {} citations are nowhere on disk\n", self.invented));
         }
         if let Some(answer) = &self.answer {
-            text.push_str(&format!("{indent}  says: {answer}\n"));
+            let words = answer.split_whitespace().collect::<Vec<_>>().join(" ");
+            let end = words.floor_char_boundary(SHOWN_ANSWER);
+            let more = if end < words.len() { " ..." } else { "" };
+            text.push_str(&format!("{indent}  says: {}{more}\n", &words[..end]));
         }
     }
+}
+
+/// Of an answer in words, the tree shows this much, in bytes.
+const SHOWN_ANSWER: usize = 300;
+
+fn counted(number: u32, what: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{plural}")
 }
 
 impl Totals {

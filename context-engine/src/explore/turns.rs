@@ -3,18 +3,19 @@
 use std::collections::HashSet;
 use std::time::Instant;
 
-use muninn_memory::model::{Ask, Choice, ModelError, Reply};
+use muninn_memory::model::{Ask, Choice, ModelError, Reply, Tool};
 use muninn_memory::redact;
 use serde_json::Value;
 
 use super::budget::Budget;
 use super::dialect::citations::{Cited, citations, citations_in};
-use super::dialect::{self, KnownTool, ParsedCall, Said};
+use super::dialect::{self, KnownTool, Malformed, ParsedCall, Said};
 use super::prompt::{self, LAST_TURN, REPEATED};
 use super::talk::Talk;
 use super::tools::{self, FINAL};
 use super::trace::{Ended, Trace, TurnTrace};
 use super::{Explorer, Seen, Task, millis};
+use crate::tokens;
 
 /// Calls of one turn; more are left out.
 const MOST_CALLS: usize = 16;
@@ -46,127 +47,178 @@ impl Explorer<'_> {
     /// Asks the model again and again, until it answers or something is used up.
     pub(super) fn turns(&self, task: &Task<'_>, budget: &Budget, trace: &mut Trace, seen: &mut Seen) -> Answer {
         let deeper = budget.share(1).is_some();
-        let (tools, parameters) = (tools::tools(deeper), tools::parameters());
-        let known: Vec<KnownTool<'_>> = parameters
-            .iter()
-            .map(|(name, parameters)| KnownTool { name, parameters })
-            .collect();
-        let opening = self.opening(task, budget);
-        let mut talk = Talk::new(prompt::system(self.limits.turns, deeper, true), opening.clone(), true);
-        let (mut before, mut repeats) = (HashSet::new(), 0);
-        let mut number = 0;
-        while number < self.limits.turns as usize {
-            number += 1;
-            if let Some(ended) = over(budget, &talk) {
+        let mut turns = Turns {
+            explorer: self,
+            task,
+            budget,
+            talk: self.talk(task, budget, deeper, true),
+            tools: tools::tools(deeper, self.limits.tool_required),
+            deeper,
+            before: HashSet::new(),
+            repeats: 0,
+        };
+        for number in 1..=self.limits.turns {
+            if let Some(ended) = over(budget, &turns.talk) {
                 return Answer::none(ended);
             }
-            let is_last = number == self.limits.turns as usize || is_nearly_over(budget, &talk, trace);
-            if is_last && number > 1 {
-                talk.say(LAST_TURN.to_owned());
-            }
-            let started = Instant::now();
-            let room = budget.tokens().saturating_sub(talk.tokens);
-            let ask = Ask {
-                system: &talk.system,
-                messages: &talk.messages,
-                tools: if talk.native { &tools } else { &[] },
-                choice: match (is_last, self.limits.tool_required) {
-                    (true, _) => Choice::Named(FINAL),
-                    (false, true) => Choice::Required,
-                    (false, false) => Choice::Auto,
-                },
-                max_tokens: u32::try_from(room)
-                    .unwrap_or(u32::MAX)
-                    .min(self.limits.max_answer_tokens),
-            };
-            let reply = match self.model.ask(&ask, budget.until()) {
-                Ok(reply) => reply,
-                // Some servers take no tools, or not this choice of one. Then calls are text.
-                Err(ModelError::Refused { status, .. }) if talk.native && number == 1 && is_about_tools(status) => {
-                    talk = Talk::new(prompt::system(self.limits.turns, deeper, false), opening.clone(), false);
-                    number = 0;
-                    continue;
-                }
-                Err(error) => return failed(&error, budget, trace),
-            };
-            let mut turn = account(&reply, &talk, budget, millis(started.elapsed()));
-            match dialect::parse(&reply, &known) {
-                Said::Final(words) => {
-                    trace.turns.push(turn);
-                    return Answer {
-                        ended: Ended::Words,
-                        cited: citations(&words),
-                        answer: Some(words),
-                    };
-                }
-                Said::Calls { mut calls, malformed } => {
-                    turn.dialect = calls.first().map_or("", |call| call.dialect.name()).to_owned();
-                    if let Some(call) = calls.iter().find(|call| call.name == FINAL) {
-                        let answer = final_answer(call);
-                        trace.turns.push(turn);
-                        return answer;
-                    }
-                    if is_last {
-                        trace.turns.push(turn);
-                        return Answer::none(self.why_last(number, budget));
-                    }
-                    let started = Instant::now();
-                    turn.left_out = calls.len().saturating_sub(MOST_CALLS) as u64;
-                    calls.truncate(MOST_CALLS);
-                    let bytes = self.page_bytes(number, budget, &talk, calls.len());
-                    let made = self.make(task, budget, calls, &mut before, bytes);
-                    turn.tools_ms = millis(started.elapsed());
-                    turn.calls = made.traces;
-                    seen.shown.extend(made.shown);
-                    seen.cited.extend(made.cited);
-                    talk.turn(number, &reply, made.told, malformed);
-                    if turn.left_out > 0 {
-                        let left_out = turn.left_out;
-                        talk.say(format!(
-                            "Only the first {MOST_CALLS} calls were made; {left_out} more were left out."
-                        ));
-                    }
-                    trace.turns.push(turn);
-                    repeats = if made.all_repeated { repeats + 1 } else { 0 };
-                    match repeats {
-                        0 => {}
-                        1 => talk.say(REPEATED.to_owned()),
-                        _ => return Answer::none(Ended::Repeats),
-                    }
-                }
+            if let Some(answer) = turns.turn(number, trace, seen) {
+                return answer;
             }
         }
         Answer::none(Ended::Turns)
     }
 
-    fn opening(&self, task: &Task<'_>, budget: &Budget) -> String {
+    /// A conversation that begins: what the model is told, in the backend's form of tools or in words.
+    fn talk(&self, task: &Task<'_>, budget: &Budget, deeper: bool, native: bool) -> Talk {
         let tree = self.tree(task, budget.until());
         let scope = task.scope.map(ToString::to_string);
         let opening = prompt::opening(task.question, scope.as_deref(), task.candidates, &tree);
-        redact(&opening).into_owned()
+        let opening = redact(&opening).into_owned();
+        let mut talk = Talk::new(prompt::system(self.limits.turns, deeper, native), opening, native);
+        if native {
+            // Said to the model with every turn, as the rest is.
+            talk.tokens += u64::from(tokens::count(&tools::described(deeper)));
+        }
+        talk
+    }
+}
+
+/// An exploration between two of its turns.
+struct Turns<'e> {
+    explorer: &'e Explorer<'e>,
+    task: &'e Task<'e>,
+    budget: &'e Budget,
+    talk: Talk,
+    tools: Vec<Tool>,
+    /// Whether it may open others.
+    deeper: bool,
+    /// The calls that were made.
+    before: HashSet<String>,
+    /// Turns on end that were all repeats.
+    repeats: u32,
+}
+
+impl Turns<'_> {
+    /// One turn: what the model says, and the calls that it makes. Gives its answer where that is the end.
+    fn turn(&mut self, number: u32, trace: &mut Trace, seen: &mut Seen) -> Option<Answer> {
+        let is_last = number == self.explorer.limits.turns || is_nearly_over(self.budget, &self.talk, trace);
+        if is_last && number > 1 {
+            self.talk.say(LAST_TURN.to_owned());
+        }
+        let started = Instant::now();
+        let reply = match self.ask(is_last) {
+            Ok(reply) => reply,
+            // Some servers take no tools, or not this choice of one. Then calls are text.
+            Err(ModelError::Refused { status, .. }) if self.talk.native && number == 1 && is_about_tools(status) => {
+                self.talk = self.explorer.talk(self.task, self.budget, self.deeper, false);
+                match self.ask(is_last) {
+                    Ok(reply) => reply,
+                    Err(error) => return Some(failed(&error, self.budget, trace)),
+                }
+            }
+            Err(error) => return Some(failed(&error, self.budget, trace)),
+        };
+        let mut turn = account(&reply, &self.talk, self.budget, millis(started.elapsed()));
+        let answer = match dialect::parse(&reply, &known(&tools::parameters())) {
+            Said::Final(words) => Some(Answer {
+                ended: Ended::Words,
+                cited: citations(&words),
+                answer: Some(words),
+            }),
+            Said::Calls { calls, malformed } => {
+                turn.dialect = calls.first().map_or("", |call| call.dialect.name()).to_owned();
+                match calls.iter().find(|call| call.name == FINAL) {
+                    Some(call) => Some(final_answer(call)),
+                    None if is_last => Some(Answer::none(self.why_last(number))),
+                    None => self.make(number, &reply, (calls, malformed), &mut turn, seen),
+                }
+            }
+        };
+        trace.turns.push(turn);
+        answer
+    }
+
+    fn ask(&self, is_last: bool) -> Result<Reply, ModelError> {
+        let limits = self.explorer.limits;
+        let room = self.budget.tokens().saturating_sub(self.talk.tokens);
+        let ask = Ask {
+            system: &self.talk.system,
+            messages: &self.talk.messages,
+            tools: if self.talk.native { &self.tools } else { &[] },
+            choice: match (is_last, limits.tool_required) {
+                (true, _) => Choice::Named(FINAL),
+                (false, true) => Choice::Required,
+                (false, false) => Choice::Auto,
+            },
+            max_tokens: u32::try_from(room).unwrap_or(u32::MAX).min(limits.max_answer_tokens),
+        };
+        self.explorer.model.ask(&ask, self.budget.until())
+    }
+
+    /// Makes the calls of a turn and tells the model what came of them. Gives an answer where there is no sense in going
+    /// on.
+    fn make(
+        &mut self,
+        number: u32,
+        reply: &Reply,
+        (mut calls, malformed): (Vec<ParsedCall>, Vec<Malformed>),
+        turn: &mut TurnTrace,
+        seen: &mut Seen,
+    ) -> Option<Answer> {
+        let started = Instant::now();
+        turn.left_out = calls.len().saturating_sub(MOST_CALLS) as u64;
+        calls.truncate(MOST_CALLS);
+        let bytes = self.page_bytes(number, calls.len());
+        let made = self
+            .explorer
+            .make(self.task, self.budget, calls, &mut self.before, bytes);
+        turn.tools_ms = millis(started.elapsed());
+        turn.calls = made.traces;
+        seen.shown.extend(made.shown);
+        seen.cited.extend(made.cited);
+        self.talk.turn(number as usize, reply, made.told, malformed);
+        if turn.left_out > 0 {
+            let left_out = turn.left_out;
+            let told = format!("Only the first {MOST_CALLS} calls were made; {left_out} more were left out.");
+            self.talk.say(told);
+        }
+        self.repeats = if made.all_repeated { self.repeats + 1 } else { 0 };
+        match self.repeats {
+            0 => None,
+            1 => {
+                self.talk.say(REPEATED.to_owned());
+                None
+            }
+            _ => Some(Answer::none(Ended::Repeats)),
+        }
     }
 
     /// How much of each result is shown, so that the turns that are left can be paid: each of them sends everything again.
-    fn page_bytes(&self, number: usize, budget: &Budget, talk: &Talk, calls: usize) -> usize {
-        let left = (self.limits.turns as usize).saturating_sub(number).max(1) as u64;
-        let growth = (budget.tokens() / left).saturating_sub(talk.tokens);
+    fn page_bytes(&self, number: u32, calls: usize) -> usize {
+        let left = u64::from(self.explorer.limits.turns.saturating_sub(number).max(1));
+        let growth = (self.budget.tokens() / left).saturating_sub(self.talk.tokens);
         let bytes = growth * BYTES_PER_TOKEN / (calls.max(1) as u64);
         usize::try_from(bytes)
             .unwrap_or(usize::MAX)
             .clamp(SHORTEST_PAGE, LONGEST_PAGE)
     }
 
-    fn why_last(&self, number: usize, budget: &Budget) -> Ended {
-        if number == self.limits.turns as usize {
+    fn why_last(&self, number: u32) -> Ended {
+        if number == self.explorer.limits.turns {
             Ended::Turns
-        } else if budget.calls() == 0 {
+        } else if self.budget.calls() == 0 {
             Ended::Calls
-        } else if budget.until().is_over() {
+        } else if self.budget.until().is_over() {
             Ended::Deadline
         } else {
             Ended::Tokens
         }
     }
+}
+
+fn known<'p>(parameters: &'p [(&'static str, Vec<&'static str>)]) -> Vec<KnownTool<'p>> {
+    let known = parameters.iter();
+    known.map(|(name, parameters)| KnownTool { name, parameters }).collect()
 }
 
 /// Whether nothing more can be asked.

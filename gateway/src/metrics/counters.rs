@@ -386,7 +386,7 @@ mod tests {
 
     #[test]
     fn a_finished_request_is_on_every_line_that_it_belongs_to() {
-        let metrics = Arc::new(Metrics::default());
+        let metrics = Metrics::default();
         metrics.know_backends(["local"]);
         metrics.finished(&finished("local"));
         metrics.finished(&finished("local"));

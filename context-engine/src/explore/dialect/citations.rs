@@ -311,9 +311,12 @@ fn each_once(mut cited: Vec<Cited>) -> Vec<Cited> {
 mod tests {
     use super::*;
 
+    /// A text, and the places in it.
+    type Row = (&'static str, &'static [(&'static str, Option<(u32, u32)>)]);
+
     #[test]
     fn places_as_models_cite_them() {
-        let rows: &[(&str, &[(&str, Option<(u32, u32)>)])] = &[
+        let rows: &[Row] = &[
             ("See src/a.rs:10-20.", &[("src/a.rs", Some((10, 20)))]),
             ("See src/a.rs:10, which", &[("src/a.rs", Some((10, 10)))]),
             ("src/a.rs:10:5: error", &[("src/a.rs", Some((10, 10)))]),

@@ -48,6 +48,14 @@ pub(crate) struct Caller<'a> {
     pub(crate) until: Until,
 }
 
+impl Caller<'_> {
+    /// What tells a call from others: the same words mean another thing in another scope.
+    pub(crate) fn key(&self, tool: &str, arguments: &Arguments) -> String {
+        let scope = self.scope.map_or("", RelPath::as_str);
+        format!("{scope}: {}", arguments.key(tool))
+    }
+}
+
 /// What a call came to.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Output {
@@ -180,13 +188,15 @@ pub(crate) fn parameters() -> Vec<(&'static str, Vec<&'static str>)> {
     SPECS.iter().map(of).collect()
 }
 
-/// What a model is told of the tools. `deeper`: whether a child may be opened.
-pub(crate) fn tools(deeper: bool) -> Vec<Tool> {
+/// What a model is told of the tools. `deeper`: whether a child may be opened. `strict`: whether its arguments are held to
+/// their schemas by the backend.
+pub(crate) fn tools(deeper: bool, strict: bool) -> Vec<Tool> {
     let told = SPECS.iter().filter(|spec| deeper || spec.name != EXPLORE);
     told.map(|spec| Tool {
         name: spec.name,
         description: spec.description.to_owned(),
-        schema: schema(spec).to_string(),
+        schema: schema(spec, strict).to_string(),
+        strict,
     })
     .collect()
 }
@@ -204,16 +214,21 @@ pub(crate) fn described(deeper: bool) -> String {
     text
 }
 
-fn schema(spec: &Spec) -> Value {
-    let property = |(name, kind, meaning): &(&str, &str, &str)| {
+fn schema(spec: &Spec, strict: bool) -> Value {
+    let told = spec.parameters.iter().enumerate();
+    let property = |(at, (name, kind, meaning)): (usize, &(&str, &str, &str))| {
         let mut property = json!({"type": kind, "description": meaning});
+        if strict && at >= spec.required {
+            property["type"] = json!([kind, "null"]);
+        }
         if *kind == "array" {
             property["items"] = json!({"type": "string"});
         }
         ((*name).to_owned(), property)
     };
-    let properties: serde_json::Map<String, Value> = spec.parameters.iter().map(property).collect();
-    let required: Vec<_> = spec.parameters[..spec.required].iter().map(|(name, ..)| name).collect();
+    let properties: serde_json::Map<String, Value> = told.map(property).collect();
+    let required = if strict { spec.parameters.len() } else { spec.required };
+    let required: Vec<_> = spec.parameters[..required].iter().map(|(name, ..)| name).collect();
     json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
 }
 
@@ -330,8 +345,18 @@ mod tests {
 
     #[test]
     fn every_tool_is_told_with_a_schema() {
-        let told = tools(true);
+        let told = tools(true, false);
         assert_eq!(told.len(), 12);
+        for tool in tools(true, true) {
+            let schema: Value = serde_json::from_str(&tool.schema).unwrap();
+            let properties = schema["properties"].as_object().unwrap();
+            assert_eq!(
+                schema["required"].as_array().unwrap().len(),
+                properties.len(),
+                "{}",
+                tool.name
+            );
+        }
         for tool in &told {
             let schema: Value = serde_json::from_str(&tool.schema).unwrap();
             assert_eq!(schema["type"], "object", "{}", tool.name);
@@ -342,6 +367,6 @@ mod tests {
             );
             assert!(described(true).contains(&format!("- {}: ", tool.name)));
         }
-        assert!(!tools(false).iter().any(|tool| tool.name == EXPLORE));
+        assert!(!tools(false, false).iter().any(|tool| tool.name == EXPLORE));
     }
 }

@@ -87,7 +87,7 @@ fn tool(tool: &Tool) -> Result<neutral::Tool<'_>, String> {
         name: tool.name.into(),
         description: Some(tool.description.as_str().into()),
         schema: Some(Cow::Borrowed(schema)),
-        strict: None,
+        strict: tool.strict.then_some(true),
         cache_control: None,
     })
 }

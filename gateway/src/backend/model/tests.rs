@@ -44,6 +44,7 @@ fn tools() -> Vec<Tool> {
         name,
         description: description.to_owned(),
         schema: schema.to_owned(),
+        strict: false,
     };
     vec![
         tool(
