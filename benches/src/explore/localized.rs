@@ -7,7 +7,7 @@ use std::time::Instant;
 use muninn_context_engine::explore::{DeepLimits, Found, Totals};
 use muninn_context_engine::{Lists, Tuning};
 use muninn_gateway::backend::Courier;
-use muninn_memory::embed::StaticVectors;
+use muninn_memory::embed::Embedder;
 use serde::Serialize;
 
 use super::policies::PolicyName;
@@ -96,6 +96,7 @@ struct Outcome {
 pub(crate) fn run(
     (questions, repos): (&Path, &Path),
     work: Option<&Path>,
+    embedder: Option<Arc<dyn Embedder>>,
     only: Option<&str>,
     policies: &[PolicyName],
 ) -> Result<Report, ExploreError> {
@@ -108,7 +109,6 @@ pub(crate) fn run(
         }
     }
     let trees = Trees::new(work)?;
-    let embedder = Arc::new(StaticVectors::shipped()?);
     let server = ModelServer::start(Vec::new(), false).map_err(|error| ExploreError::Io("the model server", error))?;
     let courier = remote::courier()?;
     let mut outcomes: Vec<Vec<Outcome>> = policies.iter().map(|_| Vec::new()).collect();
@@ -120,7 +120,7 @@ pub(crate) fn run(
         let clone = clone_of(repos, &instance.repo);
         let tree = trees.checkout(&clone, &instance.repo, &instance.base_commit, instance.root.as_deref());
         let tree = tree.map_err(|error| named(error.into()))?;
-        let subject = Subject::index(&tree, Some(embedder.clone())).map_err(named)?;
+        let subject = Subject::index(&tree, embedder.clone()).map_err(named)?;
         for (policy, outcomes) in policies.iter().zip(&mut outcomes) {
             let outcome = explore(&subject, instance, *policy, &server, &courier);
             progress(&format!(
@@ -333,7 +333,14 @@ mod tests {
             "gold_files": ["lib/parser.py", "lib/deep/hidden.py"],
         });
         fs::write(&questions, instance.to_string()).unwrap();
-        let report = run((&questions, &dir.path().join("repos")), None, None, &PolicyName::ALL).unwrap();
+        let report = run(
+            (&questions, &dir.path().join("repos")),
+            None,
+            None,
+            None,
+            &PolicyName::ALL,
+        )
+        .unwrap();
         let [oracle, random, greedy, hopeless] = report.policies.as_slice() else {
             panic!("{report:?}")
         };

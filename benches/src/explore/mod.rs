@@ -30,6 +30,7 @@ use self::policies::PolicyName;
 use crate::command_line;
 use crate::git::GitError;
 use crate::instances::InstanceError;
+use crate::localization::EmbedderName;
 use crate::subject::SubjectError;
 use crate::trees::TreeError;
 
@@ -51,6 +52,12 @@ pub struct Options {
     /// Keep trees and their indexes here from run to run.
     #[arg(long, value_name = "DIR")]
     pub work: Option<PathBuf>,
+    /// The embedder of the lexical lane.
+    #[arg(long, value_name = "NAME", value_enum, default_value_t = EmbedderName::Static)]
+    pub embedder: EmbedderName,
+    /// Where the files of minilm are.
+    #[arg(long, value_name = "DIR", required_if_eq("embedder", "minilm"))]
+    pub model: Option<PathBuf>,
     /// Only instances whose id or repository contains this.
     #[arg(long, value_name = "TEXT")]
     pub only: Option<String>,
@@ -127,17 +134,19 @@ pub fn main() -> ExitCode {
 /// # Errors
 /// When a tree, the server or a file is not to be had. How an exploration ends is no error.
 pub fn run(options: &Options) -> Result<Report, ExploreError> {
+    let work = options.work.as_deref();
+    let embedder = || options.embedder.load(options.model.as_deref());
     match (&options.root, &options.instances, &options.repos) {
         (Some(root), ..) if options.overhead => {
-            overhead::run(root, options.work.as_deref(), options.rounds).map(Report::Overhead)
+            overhead::run(root, work, embedder()?, options.rounds).map(Report::Overhead)
         }
         (_, Some(instances), Some(repos)) => {
             let policies = match options.policy.as_slice() {
                 [] => &PolicyName::ALL,
                 some => some,
             };
-            let (work, only) = (options.work.as_deref(), options.only.as_deref());
-            localized::run((instances, repos), work, only, policies).map(Report::Localized)
+            let questions = (instances.as_path(), repos.as_path());
+            localized::run(questions, work, embedder()?, options.only.as_deref(), policies).map(Report::Localized)
         }
         _ => hostile::run().map(Report::Hostile),
     }

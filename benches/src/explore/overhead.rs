@@ -8,12 +8,11 @@ use fastrand::Rng;
 use muninn_context_engine::IndexStatus;
 use muninn_context_engine::explore::DeepLimits;
 use muninn_gateway::backend::Courier;
-use muninn_memory::embed::StaticVectors;
+use muninn_memory::embed::Embedder;
 use serde::Serialize;
 use serde_json::json;
 
 use super::heard::Heard;
-use super::localized::percentiles;
 use super::said::{Said, Spoken};
 use super::server::ModelServer;
 use super::timing::Timing;
@@ -66,14 +65,19 @@ struct Round {
 }
 
 /// Indexes the tree, and explores it in rounds.
-pub(crate) fn run(root: &Path, work: Option<&Path>, rounds: usize) -> Result<Report, ExploreError> {
+pub(crate) fn run(
+    root: &Path,
+    work: Option<&Path>,
+    embedder: Option<Arc<dyn Embedder>>,
+    rounds: usize,
+) -> Result<Report, ExploreError> {
     let load = procfs::load1();
     let temporary = tempfile::tempdir().map_err(|error| ExploreError::Io("a directory for the index", error))?;
     let tree = Tree {
         root: root.to_owned(),
         cache: work.unwrap_or(temporary.path()).join("explore-overhead"),
     };
-    let subject = Subject::index(&tree, Some(Arc::new(StaticVectors::shipped()?)));
+    let subject = Subject::index(&tree, embedder);
     let subject = subject.map_err(|source: SubjectError| ExploreError::Subject {
         id: "the tree".to_owned(),
         source: Box::new(source),
@@ -281,6 +285,5 @@ mod tests {
         assert_eq!(words, ["buffers", "writing", "reading"]);
         heard.turns = 0;
         assert_eq!(tools(greps(&words, &heard)), ["grep"; 3]);
-        assert_eq!(percentiles(vec![1.0, 2.0]).p95, Some(2.0));
     }
 }

@@ -13,6 +13,7 @@ use muninn_repo_tools::Until;
 use serde::Serialize;
 
 use self::cases::Case;
+use super::said::Said;
 use super::server::ModelServer;
 use super::{ExploreError, remote, row};
 use crate::report::rounded;
@@ -55,7 +56,7 @@ pub struct Row {
     pub tokens: u64,
     /// Citations of places that are not there.
     pub invented: u32,
-    /// Requests in which there was a text of a file outside of the repository, or of `.env`.
+    /// Requests, and the result, in which there was a text of a file outside of the repository, or of `.env`.
     pub escaped: usize,
     /// Threads that were not there before.
     pub threads_left: usize,
@@ -80,12 +81,7 @@ pub(crate) fn run() -> Result<Report, ExploreError> {
     let server = ModelServer::start(forbidden, true).map_err(|error| ExploreError::Io("the model server", error))?;
     let courier = remote::courier()?;
     // A model that fails at once tells what words alone find, and starts what stays: pools of threads.
-    let words = Case {
-        name: "",
-        policy: std::sync::Arc::new(|_: &super::heard::Heard| super::said::Said::Status(403)),
-        depth: 0,
-        deadline: Duration::from_secs(20),
-    };
+    let words = cases::case("", |_| Said::Status(403));
     let lexical = explore(&subject, &words, &server, &courier).1;
     let cases = cases::all();
     row(&Row::head())?;
@@ -108,6 +104,8 @@ fn explore(subject: &Subject, case: &Case, server: &ModelServer, courier: &Couri
     let limits = DeepLimits {
         turns: TURNS,
         depth: case.depth,
+        tokens: case.tokens,
+        calls: case.calls,
         until: Until::within(case.deadline),
         ..DeepLimits::default()
     };
@@ -138,7 +136,7 @@ impl Row {
             calls: totals.calls,
             tokens: totals.input + totals.output,
             invented: totals.invented,
-            escaped: server.log().escaped,
+            escaped: server.log().escaped + usize::from(tells(&found)),
             threads_left: leftover.0,
             connections_left: leftover.1,
             keeps_files: keeps(lexical, &found),
@@ -184,8 +182,32 @@ fn keeps(lexical: &Found, found: &Found) -> bool {
     !lexical.files.is_empty() && all && top(lexical) == top(found)
 }
 
+/// Whether the result holds what it must not, or a citation from which it could be packed.
+fn tells(found: &Found) -> bool {
+    let text = serde_json::to_string(found).unwrap_or_default();
+    let cites = |path: &str| found.citations.iter().any(|one| one.path.contains(path));
+    repository::FORBIDDEN.iter().any(|secret| text.contains(secret)) || ["..", "link", ".env"].into_iter().any(cites)
+}
+
 /// The threads of this process.
 fn threads() -> HashSet<std::ffi::OsString> {
     let tasks = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     tasks.map(|task| task.file_name()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_hostile_gets_out_or_stays() {
+        let report = run().unwrap();
+        let ended = |case: &str| report.cases.iter().find(|row| row.case == case).map(|row| row.ended);
+        assert_eq!(ended("the same call for ever"), Some("only repeats"));
+        assert_eq!(ended("silence"), Some("time over"));
+        assert_eq!(ended("errors of status 500"), Some("model failed"));
+        for row in &report.cases {
+            assert!((row.escaped, row.keeps_files) == (0, true), "{row:?}");
+        }
+    }
 }
