@@ -91,7 +91,7 @@ impl Heard {
             return Vec::new();
         };
         let lines = list.lines().map_while(|line| line.strip_prefix("- "));
-        lines.filter_map(|line| spanned(line)).collect()
+        lines.filter_map(spanned).collect()
     }
 
     /// All places that it was told of: candidates, and what results name.

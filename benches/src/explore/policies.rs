@@ -132,10 +132,10 @@ impl Oracle {
         let seen = heard.seen();
         let shown = |gold: &&Gold| seen.iter().any(|place| place.path == gold.path);
         let cite = |gold: &Gold| {
-            let here = seen
+            let mut here = seen
                 .iter()
                 .filter(|place| place.path == gold.path && place.lines.is_some());
-            here.last().cloned().unwrap_or_else(|| Place {
+            here.next_back().cloned().unwrap_or_else(|| Place {
                 path: gold.path.clone(),
                 lines: None,
             })
