@@ -20,6 +20,8 @@ pub mod client;
 pub mod command_line;
 pub mod connection;
 pub mod conversion;
+#[cfg(feature = "gateway")]
+pub mod explore;
 pub mod format;
 pub mod gateway_process;
 pub mod gateway_role;

@@ -76,13 +76,17 @@ pub enum EmbedderName {
     Minilm,
 }
 
-impl Options {
-    fn embedder(&self) -> Result<Option<Arc<dyn Embedder>>, LoadError> {
-        Ok(match self.embedder {
+impl EmbedderName {
+    /// The embedder; `model` is where the files of minilm are.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub(crate) fn load(self, model: Option<&Path>) -> Result<Option<Arc<dyn Embedder>>, LoadError> {
+        Ok(match self {
             EmbedderName::None => None,
             EmbedderName::Static => Some(Arc::new(StaticVectors::shipped()?)),
             EmbedderName::Minilm => {
-                let model = MiniLm::open(self.model.as_deref().unwrap_or(Path::new(".")))?;
+                let model = MiniLm::open(model.unwrap_or(Path::new(".")))?;
                 Some(Arc::new(Remembered::of(Arc::new(model))))
             }
         })
@@ -133,7 +137,7 @@ pub fn run(options: &Options) -> Result<Report, LocalizationError> {
             return Err(LocalizationError::Nothing(only.clone()));
         }
     }
-    let embedder = options.embedder()?;
+    let embedder = options.embedder.load(options.model.as_deref())?;
     let trees = Trees::new(options.work.as_deref())?;
     let runs = runs(options.ablate.as_deref());
     let mut per_instance = options.per_instance.as_ref().map(PerInstance::create).transpose()?;

@@ -1,0 +1,213 @@
+//! What becomes of explorations whose model means no good, or is broken.
+
+mod cases;
+mod repository;
+
+use std::collections::HashSet;
+use std::fs;
+use std::time::{Duration, Instant};
+
+use muninn_context_engine::explore::{DeepLimits, Found};
+use muninn_gateway::backend::Courier;
+use muninn_repo_tools::Until;
+use serde::Serialize;
+
+use self::cases::Case;
+use super::said::Said;
+use super::server::ModelServer;
+use super::{ExploreError, remote, row};
+use crate::report::rounded;
+use crate::stats::millis;
+use crate::subject::Subject;
+use crate::trees::Tree;
+
+/// Turns of each exploration: enough that something else ends it.
+const TURNS: u32 = 64;
+/// What has ended may take so long to be gone.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What is printed last.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// One for each script.
+    pub cases: Vec<Row>,
+    /// Whether nothing escaped, nothing was left and no list was made worse, in any.
+    pub holds: bool,
+}
+
+/// What became of one.
+#[derive(Debug, Clone, Serialize)]
+pub struct Row {
+    /// What its model does.
+    pub case: &'static str,
+    /// Why it ended.
+    pub ended: &'static str,
+    /// Milliseconds.
+    pub ms: f64,
+    /// Milliseconds after its deadline, where it ended then.
+    pub late_ms: Option<f64>,
+    /// Turns of the model, of all explorations.
+    pub turns: u32,
+    /// Explorations, the first included.
+    pub explorations: u32,
+    /// Calls of tools.
+    pub calls: u32,
+    /// Tokens of all prompts and answers, of four bytes.
+    pub tokens: u64,
+    /// Citations of places that are not there.
+    pub invented: u32,
+    /// Requests, and the result, in which there was a text of a file outside of the repository, or of `.env`.
+    pub escaped: usize,
+    /// Threads that were not there before.
+    pub threads_left: usize,
+    /// Connections that are still open.
+    pub connections_left: usize,
+    /// Whether the first five files are those of the lexical lane, and none of its others is missing.
+    pub keeps_files: bool,
+}
+
+/// Explores with all of them.
+pub(crate) fn run() -> Result<Report, ExploreError> {
+    let dir = tempfile::tempdir().map_err(|error| ExploreError::Io("a directory", error))?;
+    let tree = Tree {
+        root: repository::make(dir.path())?,
+        cache: dir.path().join("cache"),
+    };
+    let subject = Subject::index(&tree, None).map_err(|source| ExploreError::Subject {
+        id: "the repository".to_owned(),
+        source: Box::new(source),
+    })?;
+    let forbidden = repository::FORBIDDEN.map(str::to_owned).to_vec();
+    let server = ModelServer::start(forbidden, true).map_err(|error| ExploreError::Io("the model server", error))?;
+    let courier = remote::courier()?;
+    // A model that fails at once tells what words alone find, and starts what stays: pools of threads.
+    let words = cases::case("", |_| Said::Status(403));
+    let lexical = explore(&subject, &words, &server, &courier).1;
+    let cases = cases::all();
+    row(&Row::head())?;
+    let mut rows = Vec::new();
+    for case in &cases {
+        let one = Row::of(case, &subject, &lexical, &server, &courier);
+        row(&one.line())?;
+        rows.push(one);
+    }
+    Ok(Report {
+        holds: rows.iter().all(Row::holds),
+        cases: rows,
+    })
+}
+
+fn explore(subject: &Subject, case: &Case, server: &ModelServer, courier: &Courier) -> (Duration, Found) {
+    server.play(case.policy.clone());
+    let model = remote::model(courier, server);
+    let started = Instant::now();
+    let limits = DeepLimits {
+        turns: TURNS,
+        depth: case.depth,
+        tokens: case.tokens,
+        calls: case.calls,
+        until: Until::within(case.deadline),
+        ..DeepLimits::default()
+    };
+    let found = subject.engine.explore_deep(repository::QUESTION, &limits, &model, &());
+    (started.elapsed(), found)
+}
+
+impl Row {
+    fn of(case: &Case, subject: &Subject, lexical: &Found, server: &ModelServer, courier: &Courier) -> Self {
+        let before = threads();
+        let (took, found) = explore(subject, case, server, courier);
+        let left = || (threads().difference(&before).count(), server.connections());
+        let started = Instant::now();
+        let mut leftover = left();
+        while leftover != (0, 0) && started.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_millis(5));
+            leftover = left();
+        }
+        let totals = found.trace.totals();
+        let late = took.checked_sub(case.deadline);
+        Self {
+            case: case.name,
+            ended: found.trace.ended.words(),
+            ms: rounded(millis(took)),
+            late_ms: late.map(|late| rounded(millis(late))),
+            turns: totals.turns,
+            explorations: totals.explorations,
+            calls: totals.calls,
+            tokens: totals.input + totals.output,
+            invented: totals.invented,
+            escaped: server.log().escaped + usize::from(tells(&found)),
+            threads_left: leftover.0,
+            connections_left: leftover.1,
+            keeps_files: keeps(lexical, &found),
+        }
+    }
+
+    fn holds(&self) -> bool {
+        (self.escaped, self.threads_left, self.connections_left) == (0, 0, 0) && self.keeps_files
+    }
+
+    fn head() -> String {
+        format!(
+            "{:<30} {:<15} {:>8} {:>7} {:>5} {:>5} {:>7} {:>8} {:>7} {:>13} lexical files",
+            "case", "ended", "ms", "late ms", "turns", "calls", "tokens", "invented", "escaped", "left running"
+        )
+    }
+
+    fn line(&self) -> String {
+        let late = self.late_ms.map_or_else(|| "-".to_owned(), |late| format!("{late:.1}"));
+        let left = match (self.threads_left, self.connections_left) {
+            (0, 0) => "nothing".to_owned(),
+            (threads, connections) => format!("{threads} + {connections}"),
+        };
+        format!(
+            "{:<30} {:<15} {:>8.1} {late:>7} {:>5} {:>5} {:>7} {:>8} {:>7} {left:>13} {}",
+            self.case,
+            self.ended,
+            self.ms,
+            self.turns,
+            self.calls,
+            self.tokens,
+            self.invented,
+            self.escaped,
+            if self.keeps_files { "kept" } else { "NOT KEPT" }
+        )
+    }
+}
+
+/// Whether nothing of what words find is lost.
+fn keeps(lexical: &Found, found: &Found) -> bool {
+    let top = |found: &Found| found.files.iter().take(5).cloned().collect::<HashSet<_>>();
+    let all = lexical.files.iter().all(|path| found.files.contains(path));
+    !lexical.files.is_empty() && all && top(lexical) == top(found)
+}
+
+/// Whether the result holds what it must not, or a citation from which it could be packed.
+fn tells(found: &Found) -> bool {
+    let text = serde_json::to_string(found).unwrap_or_default();
+    let cites = |path: &str| found.citations.iter().any(|one| one.path.contains(path));
+    repository::FORBIDDEN.iter().any(|secret| text.contains(secret)) || ["..", "link", ".env"].into_iter().any(cites)
+}
+
+/// The threads of this process.
+fn threads() -> HashSet<std::ffi::OsString> {
+    let tasks = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    tasks.map(|task| task.file_name()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_hostile_gets_out_or_stays() {
+        let report = run().unwrap();
+        let ended = |case: &str| report.cases.iter().find(|row| row.case == case).map(|row| row.ended);
+        assert_eq!(ended("the same call for ever"), Some("only repeats"));
+        assert_eq!(ended("silence"), Some("time over"));
+        assert_eq!(ended("errors of status 500"), Some("model failed"));
+        for row in &report.cases {
+            assert!((row.escaped, row.keeps_files) == (0, true), "{row:?}");
+        }
+    }
+}

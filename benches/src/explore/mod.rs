@@ -1,0 +1,159 @@
+//! The deep lane with scripted explorers at the socket.
+//!
+//! No model is asked: a server on loopback answers as a script says ([`server`]), and the engine explores with it by the
+//! gateway's own way to a backend. With [`policies`] on instances whose answer is known, that shows what the plumbing can
+//! carry at best, and that no explorer, however bad, takes from what the lexical lane found ([`localized`]). On a large
+//! tree it shows what a turn costs beside the model ([`overhead`]), and with hostile scripts that each ends, that nothing
+//! is told that must not be, and that nothing is left running ([`hostile`]).
+
+mod heard;
+pub mod hostile;
+pub mod localized;
+pub mod overhead;
+pub mod policies;
+mod remote;
+mod said;
+mod server;
+mod timing;
+
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use muninn_gateway::backend::CourierError;
+use muninn_memory::embed::LoadError;
+use muninn_repo_tools::DiscoverError;
+use serde::Serialize;
+
+use self::policies::PolicyName;
+use crate::command_line;
+use crate::git::GitError;
+use crate::instances::InstanceError;
+use crate::localization::EmbedderName;
+use crate::subject::SubjectError;
+use crate::trees::TreeError;
+
+/// Explores with scripted models at the socket.
+///
+/// Progress goes to stderr; on stdout there is a table, and last one JSON object on one line.
+#[derive(Debug, Clone, Parser)]
+#[command(name = "explore")]
+pub struct Options {
+    /// Questions with the files that answer them, one JSON object a line.
+    #[arg(long, value_name = "FILE", required_unless_present_any = ["overhead", "hostile"], requires = "repos")]
+    pub instances: Option<PathBuf>,
+    /// Where the clones are: OWNER+NAME/repo, bare or not.
+    #[arg(long, value_name = "DIR")]
+    pub repos: Option<PathBuf>,
+    /// Explore in these manners only.
+    #[arg(long, value_name = "NAMES", value_enum, value_delimiter = ',')]
+    pub policy: Vec<PolicyName>,
+    /// Keep trees and their indexes here from run to run.
+    #[arg(long, value_name = "DIR")]
+    pub work: Option<PathBuf>,
+    /// The embedder of the lexical lane.
+    #[arg(long, value_name = "NAME", value_enum, default_value_t = EmbedderName::Static)]
+    pub embedder: EmbedderName,
+    /// Where the files of minilm are.
+    #[arg(long, value_name = "DIR", required_if_eq("embedder", "minilm"))]
+    pub model: Option<PathBuf>,
+    /// Only instances whose id or repository contains this.
+    #[arg(long, value_name = "TEXT")]
+    pub only: Option<String>,
+    /// Measure what a turn costs beside its model.
+    #[arg(long, requires = "root", conflicts_with = "instances")]
+    pub overhead: bool,
+    /// The repository for --overhead. Nothing is written into it.
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// Rounds of --overhead, of which medians are taken.
+    #[arg(long, value_name = "NUMBER", default_value_t = 5)]
+    pub rounds: usize,
+    /// Explore with hostile scripts.
+    #[arg(long, conflicts_with_all = ["instances", "overhead"])]
+    pub hostile: bool,
+}
+
+/// What is printed last.
+#[derive(Debug, Clone, Serialize)]
+#[serde(untagged)]
+pub enum Report {
+    /// Of policies on instances.
+    Localized(localized::Report),
+    /// Of `--overhead`.
+    Overhead(overhead::Report),
+    /// Of `--hostile`.
+    Hostile(hostile::Report),
+}
+
+/// Why there is no report.
+#[derive(Debug, thiserror::Error)]
+pub enum ExploreError {
+    /// The questions.
+    #[error("the instances")]
+    Instances(#[from] InstanceError),
+    /// The directory of trees.
+    #[error("the trees")]
+    Trees(#[from] TreeError),
+    /// The embedder.
+    #[error("the embedder")]
+    Embedder(#[from] LoadError),
+    /// One of the questions' trees.
+    #[error("{id}")]
+    Subject {
+        /// Which.
+        id: String,
+        /// What went wrong.
+        source: Box<SubjectError>,
+    },
+    /// What carries requests to the server.
+    #[error("the way to the model")]
+    Courier(#[from] CourierError),
+    /// The tree to measure on.
+    #[error("the tree")]
+    Tree(#[from] DiscoverError),
+    /// The made repository.
+    #[error("the repository")]
+    Repository(#[from] GitError),
+    /// The server, a file or stdout.
+    #[error("{0}")]
+    Io(&'static str, #[source] io::Error),
+    /// `--only` leaves nothing.
+    #[error("no instance is called like {0:?}")]
+    Nothing(String),
+}
+
+/// The `main` of the benchmark.
+pub fn main() -> ExitCode {
+    command_line::main("explore", run)
+}
+
+/// Runs what the options ask for and returns what it is to print last.
+///
+/// # Errors
+/// When a tree, the server or a file is not to be had. How an exploration ends is no error.
+pub fn run(options: &Options) -> Result<Report, ExploreError> {
+    let work = options.work.as_deref();
+    let embedder = || options.embedder.load(options.model.as_deref());
+    match (&options.root, &options.instances, &options.repos) {
+        (Some(root), ..) if options.overhead => {
+            overhead::run(root, work, embedder()?, options.rounds).map(Report::Overhead)
+        }
+        (_, Some(instances), Some(repos)) => {
+            let policies = match options.policy.as_slice() {
+                [] => &PolicyName::ALL,
+                some => some,
+            };
+            let questions = (instances.as_path(), repos.as_path());
+            localized::run(questions, work, embedder()?, options.only.as_deref(), policies).map(Report::Localized)
+        }
+        _ => hostile::run().map(Report::Hostile),
+    }
+}
+
+/// A line of a table.
+fn row(text: &str) -> Result<(), ExploreError> {
+    use io::Write;
+    writeln!(io::stdout(), "{text}").map_err(|error| ExploreError::Io("stdout", error))
+}
