@@ -56,15 +56,24 @@ pub(super) async fn converse(app: App, format: WireFormat, parts: Parts, body: B
     let explores = tokio::select! {
         biased;
         prepared = &mut preparing => return incoming.answer(prepared, active).await,
-        line = watching.next() => line,
+        begun = watching.next() => begun.is_some() && incoming.wants_stream(&body),
     };
-    match explores {
-        Some(line) if incoming.wants_stream(&body) => incoming.stream_meanwhile(preparing, active, (line, watching)),
-        _ => {
-            let prepared = preparing.await;
-            incoming.answer(prepared, active).await
+    let line = if explores {
+        tokio::select! {
+            biased;
+            prepared = &mut preparing => return incoming.answer(prepared, active).await,
+            line = watching.next() => line,
+            // It thinks. That somebody is there is for the stream to say.
+            () = tokio::time::sleep(incoming.settings.config.limits.keep_alive) => Some(String::new()),
         }
+    } else {
+        None
+    };
+    if let Some(line) = line {
+        return incoming.stream_meanwhile(preparing, active, (line, watching));
     }
+    let prepared = preparing.await;
+    incoming.answer(prepared, active).await
 }
 
 /// A request that came in, with what it is answered by.
