@@ -19,6 +19,7 @@ mod commands;
 mod configs;
 mod conversion;
 mod counting;
+mod deep_lane;
 mod doctor;
 mod exploring;
 mod formats;

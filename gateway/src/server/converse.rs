@@ -1,5 +1,6 @@
 //! The three conversation endpoints: read, plan, send, stream back.
 
+use std::convert::Infallible;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
@@ -55,15 +56,24 @@ pub(super) async fn converse(app: App, format: WireFormat, parts: Parts, body: B
     let explores = tokio::select! {
         biased;
         prepared = &mut preparing => return incoming.answer(prepared, active).await,
-        line = watching.next() => line,
+        begun = watching.next() => begun.is_some() && incoming.wants_stream(&body),
     };
-    match explores {
-        Some(line) if incoming.wants_stream(&body) => incoming.stream_meanwhile(preparing, active, (line, watching)),
-        _ => {
-            let prepared = preparing.await;
-            incoming.answer(prepared, active).await
+    let line = if explores {
+        tokio::select! {
+            biased;
+            prepared = &mut preparing => return incoming.answer(prepared, active).await,
+            line = watching.next() => line,
+            // It thinks. That somebody is there is for the stream to say.
+            () = tokio::time::sleep(incoming.settings.config.limits.keep_alive) => Some(String::new()),
         }
+    } else {
+        None
+    };
+    if let Some(line) = line {
+        return incoming.stream_meanwhile(preparing, active, (line, watching));
     }
+    let prepared = preparing.await;
+    incoming.answer(prepared, active).await
 }
 
 /// A request that came in, with what it is answered by.
@@ -273,19 +283,32 @@ impl From<Forbidden> for Refusal {
     }
 }
 
-/// Prepares a request here, or on another thread where its body is large.
+/// Prepares a request here, or on another thread where its body is large. Both end when nobody waits any more.
 async fn prepare_anywhere(incoming: &Incoming, body: Bytes, progress: Progress) -> Prepared {
     if body.len() <= LARGE {
         return prepare(incoming, body, progress).await;
     }
     let (incoming, runtime) = (incoming.clone(), tokio::runtime::Handle::current());
-    let work = move || runtime.block_on(prepare(&incoming, body, progress));
-    tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| {
-        Err(Refusal {
-            kind: ErrorKind::Server,
-            message: format!("Muninn failed: {error}"),
+    // A thread is not told that whoever waits for it is gone; the end of a channel is.
+    let (_waits, gone) = tokio::sync::oneshot::channel::<Infallible>();
+    let work = move || {
+        runtime.block_on(async {
+            tokio::select! {
+                biased;
+                prepared = prepare(&incoming, body, progress) => prepared,
+                _ = gone => Err(failed("nobody waits for the answer")),
+            }
         })
-    })
+    };
+    let prepared = tokio::task::spawn_blocking(work).await;
+    prepared.unwrap_or_else(|error| Err(failed(error)))
+}
+
+fn failed(reason: impl std::fmt::Display) -> Refusal {
+    Refusal {
+        kind: ErrorKind::Server,
+        message: format!("Muninn failed: {reason}"),
+    }
 }
 
 /// From the client's body to what is sent for it.

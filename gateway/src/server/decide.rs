@@ -248,6 +248,7 @@ fn explore(
         items
     };
     let trace = asking.deep.as_ref().map(|(explorer, progress)| {
+        progress.begins();
         let found = explorer.explore(engine, &asking.question, abandoned.clone(), progress);
         let mut items = pack(&exploration, &asking.question, &found, explorer.pack_tokens());
         items.append(&mut exploration.items);

@@ -150,23 +150,27 @@ pub(in crate::server) fn begin(
     };
     let (shared, repository) = (Arc::clone(shared), Arc::clone(repository));
     tokio::task::spawn_blocking(move || {
-        let explore = || explore(&shared, &repository, &explorer, &question, abandoned);
-        let late = std::panic::catch_unwind(std::panic::AssertUnwindSafe(explore)).unwrap_or_else(|_| {
+        let explore = || explore(&repository, &explorer, &question, abandoned);
+        let explored = std::panic::catch_unwind(std::panic::AssertUnwindSafe(explore)).unwrap_or_else(|_| {
             tracing::error!("exploring panicked");
             None
         });
-        shared.explorations.leave(&slot, late);
+        let (late, receipt) = explored.unzip();
+        shared.explorations.leave(&slot, late.flatten());
+        // Last: who sees the receipt knows that the next turn gets what it tells of.
+        if let (Some(receipt), Some(store)) = (receipt, &shared.store) {
+            store.note_receipt(receipt);
+        }
     });
 }
 
-/// Explores, and keeps a receipt of it.
+/// Explores. Returns what the next turn may get of it, and its receipt.
 fn explore(
-    shared: &Shared,
     repository: &Repository,
     explorer: &Explorer,
     question: &Question,
     abandoned: Abandoned,
-) -> Option<Late> {
+) -> Option<(Option<Late>, Receipt)> {
     let engine = repository.engine.as_ref()?;
     let started = std::time::Instant::now();
     let found = explorer.explore(engine, &question.text, abandoned, &());
@@ -187,15 +191,12 @@ fn explore(
         id = %receipt.id, ended = found.trace.ended.words(), turns = totals.turns, calls = totals.calls,
         citations = found.citations.len(), ms = took, "explored"
     );
-    let id = receipt.id.clone();
-    if let Some(store) = &shared.store {
-        store.note_receipt(receipt);
-    }
     let late = Late {
         question: question.text.clone(),
         tokens: explorer.pack_tokens(),
-        receipt: id,
+        receipt: receipt.id.clone(),
         found,
     };
-    (!late.found.citations.is_empty()).then_some(late)
+    let is_of_use = !late.found.citations.is_empty();
+    Some((is_of_use.then_some(late), receipt))
 }

@@ -114,13 +114,19 @@ pub(super) fn choose(
     }
     let named = settings.router.explorer(config);
     let named = named.filter(|candidate| caller.may_use_backend(&candidate.backend.name));
-    // Who asks for it by the request pays for it; what nobody asked for is never the client's to pay.
-    let own = || candidates.first().filter(|_| mode == ExploreMode::Inline).cloned();
-    let (Some(candidate), Some(courier)) = (named.or_else(own), shared.courier()) else {
+    // Who asks for it by the request pays for it; what nobody asked for is never the client's to pay. So the explorer
+    // that is named has its own key, and only a request's own backend gets what its client brought.
+    let nobodys = HeaderMap::new();
+    let named = named.map(|candidate| (candidate, &nobodys));
+    let own = || {
+        let own = candidates.first().filter(|_| mode == ExploreMode::Inline);
+        own.map(|candidate| (candidate.clone(), headers))
+    };
+    let (Some((candidate, credentials)), Some(courier)) = (named.or_else(own), shared.courier()) else {
         return Deep::No;
     };
     let explorer = Explorer {
-        model: Arc::new(RemoteModel::new(courier, candidate, model, headers)),
+        model: Arc::new(RemoteModel::new(courier, candidate, model, credentials)),
         config: config.clone(),
         metrics: Arc::clone(&shared.metrics),
     };

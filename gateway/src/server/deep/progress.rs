@@ -7,7 +7,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::wire::WireFormat;
 
-/// What an exploration says of itself, a line for each call.
+/// What an exploration says of itself: an empty line when it begins, then one for each call.
 pub(in crate::server) struct Watching(UnboundedReceiver<String>);
 
 /// The other end: where an exploration says it. Whether somebody listens makes no difference to it.
@@ -19,6 +19,11 @@ impl Progress {
     pub(in crate::server) fn new() -> (Progress, Watching) {
         let (sender, receiver) = unbounded_channel();
         (Progress(sender), Watching(receiver))
+    }
+
+    /// Says that an exploration begins.
+    pub(in crate::server) fn begins(&self) {
+        let _nobody_listens = self.0.send(String::new());
     }
 }
 

@@ -1,0 +1,150 @@
+//! An exploration beside a conversation: its turn does not wait, the next one gets what was found.
+
+use muninn_tests::{Control, Upstream};
+use serde_json::{Value, json};
+
+use super::stage::{CITED, Deep, MARK, TARGETS, body, citing, give, held, saying, sources};
+use crate::stage::QUESTION;
+
+/// Questions that no exploration of [`super::stage::finds`] finds anything for.
+const SECOND: &str = "And when does the TokenBucket take one of its tokens?";
+const THIRD: &str = "Which capacity does the rate limiter begin with?";
+
+const PATIENT: &str = "mode = \"background\"\ndeadline_ms = 600000";
+
+/// A conversation whose first question is being explored: the explorer says nothing yet.
+fn exploring() -> (Deep, Control) {
+    let (control, answer) = held();
+    (Deep::with(Upstream::start(), saying(vec![answer]), PATIENT), control)
+}
+
+/// Asks the first question of a session.
+fn first(deep: &Deep, target: &str) -> (Vec<String>, Value) {
+    deep.ask(target, &[("x-session-id", "s")], &body(target, "m", &[QUESTION]))
+}
+
+/// The first question's exploration is over; returns its receipt.
+fn found(deep: &Deep, control: &Control) -> Value {
+    let _asked = deep.explorer.wait_for(1);
+    give(control, &citing(&[CITED]));
+    let mut explored = deep.wait_explored(1);
+    assert_eq!(explored[0]["exploration"]["citations"], json!([CITED]));
+    explored.remove(0)
+}
+
+fn entered(receipt: &Value) -> Vec<&str> {
+    let entered = receipt["entered"].as_array().into_iter().flatten();
+    entered.filter_map(Value::as_str).collect()
+}
+
+#[test]
+fn what_was_found_enters_at_the_next_turn_once_and_stays() {
+    for target in TARGETS {
+        let (deep, control) = exploring();
+        let (before, receipt) = first(&deep, target);
+        assert_eq!(receipt["outcome"], "injected", "answered while the explorer thinks");
+        assert!(receipt.get("exploration").is_none(), "{receipt}");
+        assert!(!before[0].contains(MARK), "{before:?}");
+        deep.wait_explorations(1);
+        let explored = found(&deep, &control);
+        let about = explored["reason"].as_str().unwrap();
+        assert!(about.contains(receipt["id"].as_str().unwrap()), "{explored}");
+
+        let session = [("x-session-id", "s")];
+        let (second, receipt) = deep.ask(target, &session, &body(target, "m", &[QUESTION, SECOND]));
+        assert_eq!(second[0], before[0], "{target}: the first turn stays as it was");
+        assert!(second[1].contains(MARK), "{target}: {receipt}");
+        assert_eq!(entered(&receipt), [explored["id"].as_str().unwrap()]);
+        assert!(
+            sources(&receipt)
+                .iter()
+                .any(|source| source.starts_with("src/storage.rs:"))
+        );
+        let told = deep
+            .env
+            .stdout_of(&deep.root, &["why", receipt["id"].as_str().unwrap()]);
+        assert!(told.contains(explored["id"].as_str().unwrap()), "{told}");
+
+        let (third, receipt) = deep.ask(target, &session, &body(target, "m", &[QUESTION, SECOND, THIRD]));
+        assert_eq!(third[..2], second[..], "{target}: byte for byte");
+        assert_eq!(entered(&receipt), [""; 0], "{receipt}");
+        assert!(third[2..].iter().all(|block| !block.contains(MARK)), "{target}");
+    }
+}
+
+#[test]
+fn other_conversations_and_side_requests_never_get_it() {
+    let target = TARGETS[1];
+    let (deep, control) = exploring();
+    let _first = first(&deep, target);
+    let _receipt = found(&deep, &control);
+
+    let other = [("x-session-id", "other")];
+    for questions in [&[SECOND][..], &[SECOND, THIRD], &[SECOND, QUESTION]] {
+        let (blocks, receipt) = deep.ask(target, &other, &body(target, "m", questions));
+        assert!(
+            blocks.iter().all(|block| !block.contains(MARK)),
+            "{questions:?}: {receipt}"
+        );
+        assert_eq!(entered(&receipt), [""; 0], "{questions:?}");
+    }
+    let session = [("x-session-id", "s")];
+    let text = |words: &str| json!({"type": "text", "text": words});
+    let mut side = body(target, "m", &[QUESTION, SECOND]);
+    side["messages"][2]["content"] = json!([
+        text(SECOND),
+        text("CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.")
+    ]);
+    let (blocks, receipt) = deep.ask(target, &session, &side);
+    assert!(receipt["side_request"].is_string(), "{receipt}");
+    assert_eq!(blocks.len(), 1, "put back, and nothing else");
+    let off = [("x-session-id", "s"), ("x-muninn-context", "off")];
+    let (blocks, _) = deep.ask(target, &off, &body(target, "m", &[QUESTION, THIRD]));
+    assert_eq!(blocks.len(), 1, "who wants nothing new gets nothing new");
+
+    // It was kept for the turn that it is for.
+    let (blocks, receipt) = deep.ask(target, &session, &body(target, "m", &[QUESTION, SECOND]));
+    assert!(blocks[1].contains(MARK), "{receipt}");
+}
+
+#[test]
+fn what_was_edited_meanwhile_does_not_enter() {
+    let target = TARGETS[1];
+    let (deep, control) = exploring();
+    let _first = first(&deep, target);
+    let _receipt = found(&deep, &control);
+    let file = deep.root.join("src/storage.rs");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, format!("// Rewritten.\n{text}")).unwrap();
+    let session = [("x-session-id", "s")];
+    let (blocks, receipt) = deep.ask(target, &session, &body(target, "m", &[QUESTION, SECOND]));
+    assert_eq!(entered(&receipt), [""; 0], "{receipt}");
+    assert!(blocks.iter().all(|block| !block.contains(MARK)), "{receipt}");
+}
+
+#[test]
+fn a_turn_that_is_asked_again_is_not_explored_again() {
+    let target = TARGETS[0];
+    let (deep, control) = exploring();
+    let (blocks, _) = first(&deep, target);
+    let _asked = deep.explorer.wait_for(1);
+    let (again, _) = first(&deep, target);
+    assert_eq!(again, blocks);
+    give(&control, &citing(&[CITED]));
+    let _receipt = deep.wait_explored(1);
+    let (again, _) = first(&deep, target);
+    assert_eq!(again, blocks, "the turn went without, and stays without");
+    assert_eq!(deep.explorer.requests().len(), 1);
+}
+
+#[test]
+fn a_gateway_that_is_told_to_stop_does_not_wait_for_it() {
+    let (deep, control) = exploring();
+    let _first = first(&deep, TARGETS[0]);
+    let _asked = deep.explorer.wait_for(1);
+    deep.wait_explorations(1);
+    let stopped = deep.gateway.stop();
+    assert!(stopped.status.success(), "{stopped:?}");
+    control.wait_for_client_gone();
+    assert!(!stopped.stderr.contains("panicked"), "{}", stopped.stderr);
+}

@@ -1,0 +1,100 @@
+//! An explorer that fails: the request is answered with what words found, and the receipt says why.
+
+use std::net::TcpListener;
+
+use muninn_tests::{Reply, TestEnv, Upstream};
+use serde_json::{Value, json};
+
+use super::stage::{DEEP, Deep, TARGETS, body, held, named, saying};
+use crate::MUNINN;
+use crate::stage::QUESTION;
+
+/// Asks through the deep lane and without it: both get the same block. Returns what the exploration came to.
+fn explored(deep: &Deep) -> Value {
+    let headers = [DEEP, ("x-session-id", "deep")];
+    let (blocks, receipt) = deep.ask(TARGETS[0], &headers, &body(TARGETS[0], "m", &[QUESTION]));
+    assert_eq!(receipt["outcome"], "injected", "{receipt}");
+    assert_eq!(blocks, deep.by_words(QUESTION), "{receipt}");
+    receipt["exploration"].clone()
+}
+
+/// The same with an explorer that says these things.
+fn after(replies: Vec<Reply>, explore: &str) -> Value {
+    explored(&Deep::with(Upstream::start(), saying(replies), explore))
+}
+
+fn assert_failed(trace: &Value, words: &str) {
+    assert_eq!(trace["ended"], "model", "{trace}");
+    assert_eq!(trace["citations"], json!([]), "{trace}");
+    let problem = trace["problem"].as_str().unwrap_or_default();
+    assert!(
+        problem.contains(words) && problem.contains("scout"),
+        "no `{words}`: {trace}"
+    );
+}
+
+#[test]
+fn an_explorer_that_is_not_there() {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start());
+    env.connect_with(&upstream, &named(&format!("http://{port}"), ""));
+    let deep = Deep::on(env, upstream, Upstream::start());
+    assert_failed(&explored(&deep), "connect");
+}
+
+#[test]
+fn an_explorer_that_answers_with_an_error() {
+    let broken = || Reply::json(500, r#"{"error":{"message":"out of memory","type":"server_error"}}"#);
+    assert_failed(&after(vec![broken(), broken(), broken()], ""), "out of memory");
+}
+
+#[test]
+fn an_explorer_that_refuses_tools_is_asked_in_words() {
+    let refusal = Reply::json(400, r#"{"error":{"message":"no tools here","type":"x"}}"#);
+    let explorer = saying(vec![refusal]);
+    let deep = Deep::with(Upstream::start(), explorer, "");
+    let headers = [DEEP, ("x-session-id", "deep")];
+    let (_, receipt) = deep.ask(TARGETS[0], &headers, &body(TARGETS[0], "m", &[QUESTION]));
+    let asked = deep.explorer.requests();
+    let tools = |at: usize| serde_json::from_slice::<Value>(&asked[at].body).unwrap()["tools"].is_array();
+    assert!(tools(0) && !tools(1), "{receipt}");
+}
+
+#[test]
+fn an_explorer_that_says_nothing_until_the_deadline() {
+    let (control, silence) = held();
+    let deep = Deep::with(Upstream::start(), saying(vec![silence]), "deadline_ms = 300");
+    let trace = explored(&deep);
+    assert_eq!(trace["ended"], "deadline", "{trace}");
+    assert!(trace["problem"].as_str().unwrap().contains("scout"), "{trace}");
+    control.wait_for_client_gone();
+}
+
+#[test]
+fn an_explorer_that_talks_nonsense() {
+    for answer in [
+        r#"{"id":"x","object":"chat.completion","choices":[{"mess"#,
+        "<html>Bad gateway</html>",
+        "",
+    ] {
+        assert_failed(&after(vec![Reply::json(200, answer)], ""), "not one of its format");
+    }
+}
+
+#[test]
+fn an_explorer_that_says_megabytes() {
+    let content = "src/storage.rs:9-13 ".repeat(5 << 16);
+    let message = json!({"role": "assistant", "content": content});
+    let answer = json!({"object": "chat.completion", "choices": [{"index": 0, "message": message}]}).to_string();
+    assert!(answer.len() > 5 << 20);
+    assert_failed(&after(vec![Reply::json(200, answer)], ""), "longer than");
+}
+
+#[test]
+fn an_explorer_that_breaks_off() {
+    let (control, broken) = held();
+    control.head_with(200, &[("content-type", "application/json")]);
+    control.send("{\"choices\":");
+    control.abort();
+    assert_failed(&after(vec![broken], ""), "");
+}

@@ -1,0 +1,83 @@
+//! A client that leaves while a model explores for it.
+
+use muninn_tests::http::{Connection, stream};
+use muninn_tests::{Control, Reply, Upstream};
+use serde_json::{Value, json};
+
+use super::stage::{DEEP, Deep, MARK, TARGETS, body, held, looking, saying, streamed};
+use crate::stage::QUESTION;
+
+const PATIENT: &str = "deadline_ms = 600000";
+
+/// Everything ends at the explorer; the next try of the same turn is a first one.
+fn assert_forgotten(deep: &Deep, control: &Control, target: &str, body: &Value) {
+    control.wait_for_client_gone();
+    deep.wait_explorations(0);
+    assert!(
+        deep.upstream.requests().is_empty(),
+        "{target}: nobody is there to be answered"
+    );
+    let before = deep.explorer.requests().len();
+    let (blocks, receipt) = deep.ask(target, &[DEEP, ("x-session-id", "s")], body);
+    assert!(blocks[0].contains(MARK), "{target}: {receipt}");
+    assert_eq!(receipt["exploration"]["ended"], "final", "{target}: {receipt}");
+    assert_eq!(deep.explorer.requests().len() - before, 2, "{target}: explored anew");
+}
+
+#[test]
+fn before_anything_was_said() {
+    for target in TARGETS {
+        let (control, answer) = held();
+        let deep = Deep::with(Upstream::start(), saying(vec![answer]), PATIENT);
+        let body = body(target, "m", &[QUESTION]);
+        let mut client = Connection::open(deep.gateway.address);
+        client.send(
+            "POST",
+            target,
+            &[DEEP, ("x-session-id", "s")],
+            body.to_string().as_bytes(),
+        );
+        let _asked = deep.explorer.wait_for(1);
+        deep.wait_explorations(1);
+        client.close();
+        assert_forgotten(&deep, &control, target, &body);
+    }
+}
+
+#[test]
+fn in_the_middle_of_a_stream() {
+    for target in TARGETS {
+        let (control, answer) = held();
+        let explorer = saying(vec![Reply::json(200, looking()), answer]);
+        let deep = Deep::with(Upstream::start(), explorer, PATIENT);
+        let asked = streamed(target, "m", &[QUESTION]);
+        let headers = [DEEP, ("x-session-id", "s")];
+        let mut client = stream(deep.gateway.address, "POST", target, &headers, asked.as_bytes());
+        let _begun = client.read_until("archive_invoice");
+        let _asked = deep.explorer.wait_for(2);
+        deep.wait_explorations(1);
+        client.leave();
+        let mut again = body(target, "m", &[QUESTION]);
+        again["stream"] = true.into();
+        assert_forgotten(&deep, &control, target, &again);
+    }
+}
+
+/// A body so large that it is looked into on a thread of its own.
+#[test]
+fn with_a_large_body() {
+    let (control, answer) = held();
+    let deep = Deep::with(Upstream::start(), saying(vec![answer]), PATIENT);
+    let mut body = body(TARGETS[0], "m", &[QUESTION]);
+    body["metadata"] = json!({"padding": "x".repeat(2 << 20)});
+    let mut client = Connection::open(deep.gateway.address);
+    client.send(
+        "POST",
+        TARGETS[0],
+        &[DEEP, ("x-session-id", "s")],
+        body.to_string().as_bytes(),
+    );
+    let _asked = deep.explorer.wait_for(1);
+    client.close();
+    assert_forgotten(&deep, &control, TARGETS[0], &body);
+}
