@@ -100,7 +100,7 @@ fn an_exploration_below_another_is_a_tree() {
         "{told}"
     );
     assert!(
-        told.contains("explored by scout/scout-1: final answer, 3 turns"),
+        told.contains("explored by scout/scout-1: final answer; 3 turns"),
         "{told}"
     );
 }

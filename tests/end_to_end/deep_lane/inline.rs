@@ -77,7 +77,7 @@ fn the_configuration_asks_for_it() {
     };
     let told = deep.env.stdout_of(&deep.root, &["why", &id]);
     for words in [
-        "explored by scout/scout-1: final answer, 2 turns, 1 calls",
+        "explored by scout/scout-1: final answer; 2 turns, 1 call (0 repeated)",
         "turn 1: 10 + 5 tokens",
         "grep pattern=\"archive_invoice\" -> 1 lines in 1 files",
         &format!("cites {CITED}"),
