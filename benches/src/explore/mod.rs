@@ -1,6 +1,6 @@
 //! The deep lane with scripted explorers at the socket.
 //!
-//! No model is asked: a server on loopback answers as a script says ([`server`]), and the engine explores with it by the
+//! No model is asked: a server on loopback answers as a script says (`server`), and the engine explores with it by the
 //! gateway's own way to a backend. With [`policies`] on instances whose answer is known, that shows what the plumbing can
 //! carry at best, and that no explorer, however bad, takes from what the lexical lane found ([`localized`]). On a large
 //! tree it shows what a turn costs beside the model ([`overhead`]), and with hostile scripts that each ends, that nothing
