@@ -9,7 +9,7 @@ use muninn_context_engine::{Already, Engine, Exploration, Item, ItemKind, Limits
 use muninn_repo_tools::Abandoned;
 
 use super::Repository;
-use super::deep::{Explorer, Late, Progress};
+use super::deep::{Explorer, Late, Progress, Taken};
 use super::turn::{millis, now_ms};
 use crate::inject::TurnKey;
 use crate::store::{Entry, NewEntry, Store, StoreError, Use};
@@ -92,8 +92,9 @@ impl Decision {
     /// Whether a model may find more: it is a question about this repository, and, where it matters, words leave it in
     /// doubt, having found nothing, or a best file that is hardly better than the next.
     pub(super) fn is_worth_exploring(&self, only_in_doubt: bool) -> bool {
+        // Of a turn that was late it is not even known whether it is a question.
         let Decision::Recorded { exploration, .. } = self else {
-            return matches!(self, Decision::Late);
+            return false;
         };
         let file = |item: &Item| item.source.rsplit_once(':').map(|(file, _)| file.to_owned());
         let code = || exploration.items.iter().filter(|item| item.kind == ItemKind::Code);
@@ -103,6 +104,15 @@ impl Decision {
             next.is_some_and(|next| next.score >= CLOSE * best.score)
         };
         !exploration.question_terms.is_empty() && (!only_in_doubt || is_in_doubt())
+    }
+}
+
+impl Decision {
+    /// Lets go of what was found for earlier turns, where the ledger has this turn.
+    pub(super) fn settle(&self, taken: Taken) {
+        if matches!(self, Decision::Recorded { .. }) {
+            taken.settle();
+        }
     }
 }
 

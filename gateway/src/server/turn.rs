@@ -11,7 +11,7 @@ use muninn_context_engine::{Already, Completeness};
 use muninn_memory::redact;
 
 use super::decide::{Asking, Decision, Slot, decide};
-use super::deep::{Deep, Progress, Question, begin};
+use super::deep::{Deep, Progress, Question, Taken, begin};
 use super::place::{enter, locate, seed};
 use super::{Repository, Shared};
 use crate::access::Caller;
@@ -185,10 +185,8 @@ pub(super) async fn plan(shared: &Arc<Shared>, asked: Asked<'_, '_>, receipt: Re
     for (paths, text) in reads(prompt, &repository.root, &identity.workplace.now) {
         already.add_read(paths, text);
     }
-    let late = match explored {
-        true => shared.explorations.take(&chain, slot.session.as_deref()),
-        false => Vec::new(),
-    };
+    let taken = Taken::of(shared, &chain, slot.session.as_deref());
+    let late = taken.results();
     let Some(question) = newest.question else {
         if late.is_empty() {
             store.note_went_without(slot.key, slot.without());
@@ -203,6 +201,7 @@ pub(super) async fn plan(shared: &Arc<Shared>, asked: Asked<'_, '_>, receipt: Re
             deep: None,
         };
         let decision = decide(&repository, &store, asking, slot).await;
+        decision.settle(taken);
         return plan.add(prompt, newest.site, decision);
     };
     let beside = Question {
@@ -228,6 +227,7 @@ pub(super) async fn plan(shared: &Arc<Shared>, asked: Asked<'_, '_>, receipt: Re
         deep: deep.map(|explorer| (explorer, progress)),
     };
     let decision = decide(&repository, &store, asking, slot).await;
+    decision.settle(taken);
     if let Some((explorer, only_in_doubt)) = background
         && decision.is_worth_exploring(only_in_doubt)
     {

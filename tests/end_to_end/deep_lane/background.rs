@@ -72,6 +72,52 @@ fn what_was_found_enters_at_the_next_turn_once_and_stays() {
     }
 }
 
+/// The conversation went on with calls of a tool, of which these many have been answered.
+fn with_results(count: usize) -> Value {
+    let mut turns = vec![json!({"role": "user", "content": QUESTION})];
+    for at in 0..count {
+        let id = format!("toolu_{at}");
+        turns.push(
+            json!({"role": "assistant", "content": [{"type": "tool_use", "id": id, "name": "Bash", "input": {}}]}),
+        );
+        turns.push(json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": "done"}]}));
+    }
+    json!({"model": "m", "max_tokens": 100, "messages": turns})
+}
+
+#[test]
+fn in_messages_it_also_enters_behind_the_results_of_tools() {
+    let (deep, control) = exploring();
+    let (before, _) = first(&deep, "/v1/messages");
+    let session = [("x-session-id", "s")];
+    let ask = |body: &Value| deep.ask("/v1/messages", &session, body);
+    let (early, receipt) = ask(&with_results(1));
+    assert_eq!(early, before, "nothing is found yet: {receipt}");
+    let explored = found(&deep, &control);
+
+    let (again, _) = ask(&with_results(1));
+    assert_eq!(again, before, "a turn that went without stays without");
+    let (second, receipt) = ask(&with_results(2));
+    assert_eq!(second[0], before[0]);
+    assert!(second[1].contains(MARK), "{receipt}");
+    assert_eq!(entered(&receipt), [explored["id"].as_str().unwrap()]);
+    let sent: Value = serde_json::from_slice(&deep.upstream.last().body).unwrap();
+    let behind = sent["messages"][4]["content"].as_array().unwrap();
+    let kinds: Vec<_> = behind.iter().map(|block| block["type"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["tool_result", "text"], "{sent}");
+
+    let (third, receipt) = ask(&with_results(3));
+    assert_eq!(third, second, "byte for byte, and nothing new: {receipt}");
+    let mut asked = with_results(3);
+    // As clients do, who clear old results.
+    asked["messages"][4]["content"][0]["content"] = "[cleared]".into();
+    let turns = asked["messages"].as_array_mut().unwrap();
+    turns.push(json!({"role": "assistant", "content": "ok"}));
+    turns.push(json!({"role": "user", "content": SECOND}));
+    let (fourth, receipt) = ask(&asked);
+    assert_eq!(fourth[..2], second[..], "{receipt}");
+}
+
 #[test]
 fn other_conversations_and_side_requests_never_get_it() {
     let target = TARGETS[1];

@@ -82,19 +82,17 @@ impl Explorations {
         running.chain(late).any(|slot| slot.is_in(chain, session))
     }
 
-    /// What was found for an earlier turn of this conversation, each once.
-    pub(in crate::server) fn take(&self, chain: &Chain, session: Option<&str>) -> Vec<Late> {
+    /// What was found for earlier turns of this conversation. Nobody else gets it, unless it is handed back.
+    fn take(&self, chain: &Chain, session: Option<&str>) -> Vec<(Slot, Late)> {
         let mut inner = self.lock();
-        let (mut taken, mut left) = (Vec::new(), VecDeque::new());
-        for (slot, late) in inner.late.drain(..) {
-            if slot.is_in(chain, session) {
-                taken.push(late);
-            } else {
-                left.push_back((slot, late));
-            }
-        }
-        inner.late = left;
+        let late = std::mem::take(&mut inner.late);
+        let (taken, left): (Vec<_>, Vec<_>) = late.into_iter().partition(|(slot, _)| slot.is_in(chain, session));
+        inner.late = left.into();
         taken
+    }
+
+    fn hand_back(&self, taken: Vec<(Slot, Late)>) {
+        self.lock().late.extend(taken);
     }
 
     /// Ends all that is under way and lets none begin.
@@ -130,6 +128,37 @@ impl Explorations {
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What was found for earlier turns of a conversation, in the hands of the turn that is to have it. If that comes to
+/// nothing, being late or left by its client, the next one gets it.
+pub(in crate::server) struct Taken {
+    shared: Arc<Shared>,
+    late: Vec<(Slot, Late)>,
+}
+
+impl Taken {
+    pub(in crate::server) fn of(shared: &Arc<Shared>, chain: &Chain, session: Option<&str>) -> Taken {
+        Taken {
+            shared: Arc::clone(shared),
+            late: shared.explorations.take(chain, session),
+        }
+    }
+
+    pub(in crate::server) fn results(&self) -> Vec<Late> {
+        self.late.iter().map(|(_, late)| late.clone()).collect()
+    }
+
+    /// It is in the ledger, as far as it was worth it.
+    pub(in crate::server) fn settle(mut self) {
+        self.late.clear();
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        self.shared.explorations.hand_back(std::mem::take(&mut self.late));
     }
 }
 

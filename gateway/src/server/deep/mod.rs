@@ -23,7 +23,7 @@ use crate::backend::{Candidate, RemoteModel};
 use crate::config::{ExploreConfig, ExploreMode};
 use crate::metrics::Metrics;
 
-pub(super) use background::{Explorations, Late, Question, begin};
+pub(super) use background::{Explorations, Late, Question, Taken, begin};
 pub(super) use progress::{Progress, Watching, event};
 
 /// What a model's name ends in where its user wants the deep lane.
