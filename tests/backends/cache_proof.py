@@ -7,6 +7,7 @@ the proof, and the same conversation with replay switched off shows that the cou
 """
 
 from children import KNOWN_WINDOW, MODEL, stand, wait_for
+from explorer import exploring, wait_explored
 from fixture import QUESTIONS
 from wire import chat_text, chat_usage, messages_text, messages_usage
 
@@ -64,8 +65,15 @@ class Messages:
 DIALECTS = [Chat(), Messages()]
 
 
-def converse(place, dialect):
-    """Holds the four turns; a list of rows as in the table, with the receipt."""
+# What a model found for the first question, in a file that no question is about.
+FOUND = "desk/export.py:6-11"
+
+
+def converse(place, dialect, explored=False):
+    """Holds the four turns; a list of rows as in the table, with the receipt.
+
+    `explored`: after the first turn, what is explored beside it is waited for.
+    """
     turns, rows, previous = [], [], None
     for number, (question, right_file) in enumerate(QUESTIONS, 1):
         body = {"model": MODEL, "temperature": 0, dialect.limit: ANSWER_TOKENS, "stream": True}
@@ -78,7 +86,10 @@ def converse(place, dialect):
             "turn": number, "prompt": prompt, "injected": receipt["tokens"], "cached": cached,
             "share": cached / previous if previous else None, "outcome": reply.headers.get("x-muninn-context"),
             "sources": [item["source"] for item in receipt["items"]], "right_file": right_file,
+            "entered": receipt.get("entered", []),
         })
+        if explored and number == 1:
+            wait_explored(place, receipt["id"])
         turns.append((question, dialect.text(reply)))
         previous = prompt
     return rows
@@ -121,6 +132,26 @@ def prove(checks, **place):
                 rows = converse(running, dialect)
                 print_table(title, rows)
                 (judge_replay if replay else judge_without)(checks, label, rows)
+
+
+        with exploring(QUESTIONS[0][0], FOUND) as explorer:
+            name, title = f"proof-{label.split()[0]}-background", f"{label}, exploring in the background"
+            more = explorer.settings()
+            with stand(name, slots=1, more=more, **place) as running, checks.group(f"cache proof: {title}", running.log):
+                warm_up(running)
+                rows = converse(running, dialect, explored=True)
+                print_table(title, rows)
+                judge_replay(checks, title, rows)
+                judge_entered(checks, title, rows)
+
+
+def judge_entered(checks, label, rows):
+    """What was found for the first turn came in at the second, once, where the ledger has it from then on."""
+    entered = [row["turn"] for row in rows if row["entered"]]
+    print(f"      entered at turn {entered}", flush=True)
+    checks.equal(f"{label}: entered at the second turn", entered, [2])
+    with_it = [row["turn"] for row in rows if any(source.startswith("desk/export.py:") for source in row["sources"])]
+    checks.equal(f"{label}: packed there, and not again", with_it, [2])
 
 
 def judge_replay(checks, label, rows):

@@ -86,14 +86,14 @@ class Stand:
 
 
 @contextlib.contextmanager
-def stand(name, *, work, root, muninn, slots=1, replay=True):
+def stand(name, *, work, root, muninn, slots=1, replay=True, more=""):
     """Starts a server and a gateway over `root` in a directory of their own, and ends both however the block ends."""
     directory = work / name
     directory.mkdir()
     with contextlib.ExitStack() as children:
         direct = start_llama(children, directory, slots)
         config = directory / "muninn.toml"
-        config.write_text(configuration(direct, replay))
+        config.write_text(configuration(direct, replay) + more)
         environment = os.environ | {
             "MUNINN_CONFIG": str(config),
             "HOME": str(directory),

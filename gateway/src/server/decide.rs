@@ -53,8 +53,8 @@ pub(super) struct Asking {
     pub(super) already: Already,
     /// The tokens of what is found by words; 0 where nothing new is looked for.
     pub(super) budget: u32,
-    /// The tokens of what a model found.
-    pub(super) extra: u32,
+    /// The tokens of all that is added, with what a model found.
+    pub(super) whole: u32,
     /// What was explored for earlier turns.
     pub(super) late: Vec<Late>,
     /// Who explores for this one, and where it says what it does.
@@ -247,7 +247,8 @@ fn explore(
         0 => Exploration::nothing(),
         _ => engine.explore_beside(&asking.already, &asking.question, &limits),
     };
-    let mut extra = asking.extra;
+    // What words leave of it; they rarely use up theirs.
+    let mut extra = asking.whole.saturating_sub(exploration.tokens);
     let mut pack = |exploration: &Exploration, question: &str, found: &Found, tokens: u32| {
         let limits = Limits {
             tokens: tokens.min(extra),

@@ -171,7 +171,7 @@ pub(super) async fn plan(shared: &Arc<Shared>, asked: Asked<'_, '_>, receipt: Re
             .map_err(|reason| (Outcome::None, reason))
             .and_then(|repository| within(&repository, prompt, window, &replayed).map(|budget| (repository, budget)))
     };
-    let (repository, (budget, extra)) = match entered {
+    let (repository, (budget, whole)) = match entered {
         Ok(entered) => entered,
         Err((outcome, reason)) => {
             store.note_went_without(slot.key, slot.without());
@@ -196,7 +196,7 @@ pub(super) async fn plan(shared: &Arc<Shared>, asked: Asked<'_, '_>, receipt: Re
             question: String::new(),
             already,
             budget: 0,
-            extra: budget.saturating_add(extra),
+            whole,
             late,
             deep: None,
         };
@@ -222,7 +222,7 @@ pub(super) async fn plan(shared: &Arc<Shared>, asked: Asked<'_, '_>, receipt: Re
         question,
         already,
         budget,
-        extra,
+        whole,
         late,
         deep: deep.map(|explorer| (explorer, progress)),
     };
@@ -294,8 +294,8 @@ fn chain(shared: &Shared, caller: &Caller, prompt: &Prompt<'_>, identity: &Ident
     Chain::of(prompt, seed)
 }
 
-/// The tokens that this turn may cost, and those that what a model found may cost besides; or why it is not explored at
-/// all.
+/// The tokens that what is found by words may cost, and what all that is added may, with what a model found; or why it is
+/// not explored at all.
 fn within(
     repository: &Repository,
     prompt: &Prompt<'_>,
@@ -315,7 +315,7 @@ fn within(
         .tokens_per_conversation
         .saturating_sub(replayed.tokens());
     let of_window = window.map_or(u32::MAX, |window| window / 5);
-    Ok((budget, left.min(of_window).saturating_sub(budget)))
+    Ok((budget, left.min(of_window)))
 }
 
 /// The tokens that this turn may cost.
