@@ -16,7 +16,8 @@ const MOST_CITED: usize = 12;
 const MOST_CALLS: usize = 16;
 /// What the greedy reader reads at once.
 const READ_AT_ONCE: usize = 4;
-const TOOLS: [&str; 10] = [
+/// Every tool but those that open an exploration or end one.
+pub(super) const TOOLS: [&str; 10] = [
     "grep",
     "read",
     "tree",

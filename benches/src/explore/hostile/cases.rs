@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::explore::heard::Heard;
+use crate::explore::policies::TOOLS;
 use crate::explore::said::{Policy, Said, Spoken};
 
 /// A script, and how far its exploration may go.
@@ -144,17 +145,5 @@ fn escaping(heard: &Heard) -> Said {
             _ => json!({"path": path}),
         }
     };
-    let tools = [
-        "grep",
-        "read",
-        "tree",
-        "list",
-        "find",
-        "symbols",
-        "definition",
-        "callers",
-        "metis",
-        "recall",
-    ];
-    Said::calls(tools.iter().map(|tool| Spoken::new(tool, &arguments(tool))).collect())
+    Said::calls(TOOLS.iter().map(|tool| Spoken::new(tool, &arguments(tool))).collect())
 }
