@@ -1,12 +1,13 @@
 //! What a turn costs beside its model, on a large tree.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
 use fastrand::Rng;
 use muninn_context_engine::IndexStatus;
-use muninn_context_engine::explore::DeepLimits;
+use muninn_context_engine::explore::{DeepLimits, Trace};
 use muninn_gateway::backend::Courier;
 use muninn_memory::embed::Embedder;
 use serde::Serialize;
@@ -44,6 +45,8 @@ pub struct Report {
     pub overhead_ms: Percentiles,
     /// Of a turn with five cheap calls, what the model did not take.
     pub cheap_turn_ms: Percentiles,
+    /// Of each tool in these turns, a call. They run beside each other.
+    pub cheap_call_ms: BTreeMap<String, Percentiles>,
     /// Before the first request: lexical lane, tree, first message.
     pub opening_ms: Percentiles,
     /// Eight searches of one turn, of words that the tree holds.
@@ -59,6 +62,7 @@ pub struct Report {
 struct Round {
     overhead: Vec<f64>,
     cheap: Vec<f64>,
+    calls: BTreeMap<String, Vec<f64>>,
     opening: Vec<f64>,
     greps: Vec<f64>,
     for_nothing: Vec<f64>,
@@ -115,18 +119,26 @@ impl Round {
         for (at, question) in questions.iter().enumerate() {
             let seed = seed * QUESTIONS as u64 + at as u64;
             let cheap = move |heard: &Heard| cheap(seed, heard);
-            if let Some((timing, _)) = explore(subject, question, Arc::new(cheap), server, courier) {
+            if let Some((timing, trace)) = explore(subject, question, Arc::new(cheap), server, courier) {
                 let turns = timing.with_tools.len().saturating_sub(1);
                 round.overhead.extend(&timing.beside[..turns]);
                 round.cheap.extend(&timing.with_tools[..turns]);
+                for call in trace
+                    .turns
+                    .iter()
+                    .flat_map(|turn| &turn.calls)
+                    .filter(|call| !call.repeated)
+                {
+                    round.calls.entry(call.tool.clone()).or_default().push(call.ms);
+                }
                 round.opening.push(timing.opening);
             }
             let held: Vec<String> = words(questions, at);
             let absent = held.iter().map(|word| format!("{word}zqxj{seed}")).collect();
             for (words, times) in [(held, &mut round.greps), (absent, &mut round.for_nothing)] {
                 let greps = move |heard: &Heard| greps(&words, heard);
-                if let Some((_, tools)) = explore(subject, question, Arc::new(greps), server, courier) {
-                    times.extend(tools.first());
+                if let Some((_, trace)) = explore(subject, question, Arc::new(greps), server, courier) {
+                    times.extend(trace.turns.first().map(|turn| turn.tools_ms));
                 }
             }
         }
@@ -134,14 +146,14 @@ impl Round {
     }
 }
 
-/// Explores, and tells the times, with those of each turn's tools.
+/// Explores, and tells the times and what was done.
 fn explore(
     subject: &Subject,
     question: &str,
     policy: Arc<dyn super::said::Policy>,
     server: &ModelServer,
     courier: &Courier,
-) -> Option<(Timing, Vec<f64>)> {
+) -> Option<(Timing, Trace)> {
     server.play(policy);
     let model = remote::model(courier, server);
     let started = Instant::now();
@@ -149,7 +161,7 @@ fn explore(
         .engine
         .explore_deep(question, &DeepLimits::default(), &model, &());
     let timing = Timing::of(started, Instant::now(), &server.log().exchanges, &found.trace)?;
-    Some((timing, found.trace.turns.iter().map(|turn| turn.tools_ms).collect()))
+    Some((timing, found.trace))
 }
 
 /// Five calls a turn that look at little: files of the candidates, and names that results hold.
@@ -213,27 +225,36 @@ fn words(questions: &[String], from: usize) -> Vec<String> {
 }
 
 fn report(files: usize, rounds: &[Round], load1: [Option<f64>; 2]) -> Report {
-    let medians = |times: &dyn Fn(&Round) -> &Vec<f64>| {
-        let of = |q: f64| {
-            let each = rounds
-                .iter()
-                .filter_map(|round| percentile(&mut times(round).clone(), q));
-            median(each.collect()).map(rounded)
-        };
-        Percentiles {
-            p50: of(0.5),
-            p95: of(0.95),
-        }
-    };
+    let mut calls: BTreeMap<&String, Vec<&Vec<f64>>> = BTreeMap::new();
+    for (tool, times) in rounds.iter().flat_map(|round| &round.calls) {
+        calls.entry(tool).or_default().push(times);
+    }
+    let of = |times: &dyn Fn(&Round) -> &Vec<f64>| medians(rounds.iter().map(times));
     Report {
         rounds: rounds.len(),
         files,
-        overhead_ms: medians(&|round| &round.overhead),
-        cheap_turn_ms: medians(&|round| &round.cheap),
-        opening_ms: medians(&|round| &round.opening),
-        greps_ms: medians(&|round| &round.greps),
-        greps_for_nothing_ms: medians(&|round| &round.for_nothing),
+        overhead_ms: of(&|round| &round.overhead),
+        cheap_turn_ms: of(&|round| &round.cheap),
+        cheap_call_ms: calls
+            .into_iter()
+            .map(|(tool, times)| (tool.clone(), medians(times.into_iter())))
+            .collect(),
+        opening_ms: of(&|round| &round.opening),
+        greps_ms: of(&|round| &round.greps),
+        greps_for_nothing_ms: of(&|round| &round.for_nothing),
         load1,
+    }
+}
+
+/// The medians over rounds of what each round has.
+fn medians<'a>(rounds: impl Iterator<Item = &'a Vec<f64>> + Clone) -> Percentiles {
+    let of = |q: f64| {
+        let each = rounds.clone().filter_map(|times| percentile(&mut times.clone(), q));
+        median(each.collect()).map(rounded)
+    };
+    Percentiles {
+        p50: of(0.5),
+        p95: of(0.95),
     }
 }
 
@@ -247,13 +268,20 @@ impl Report {
                 number(times.p95)
             )
         };
-        let lines = [
+        let mut lines = vec![
             line("a turn beside model and tools", self.overhead_ms),
             line("a turn of five cheap calls beside the model", self.cheap_turn_ms),
+        ];
+        lines.extend(
+            self.cheap_call_ms
+                .iter()
+                .map(|(tool, ms)| line(&format!("  {tool}"), *ms)),
+        );
+        lines.extend([
             line("before the first request", self.opening_ms),
             line("eight searches in one turn", self.greps_ms),
             line("eight searches for what is not there", self.greps_for_nothing_ms),
-        ];
+        ]);
         lines.join("\n")
     }
 }

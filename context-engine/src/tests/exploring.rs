@@ -12,7 +12,7 @@ use crate::explore::{DeepLimits, Ended, Found, Recorder, Recording, Trace};
 use crate::{Already, Engine};
 
 /// Says one thing after the other, and the last one again and again.
-struct Script {
+pub(super) struct Script {
     replies: Mutex<VecDeque<Result<Reply, u16>>>,
     /// What it heard, rendered.
     heard: Mutex<Vec<String>>,
@@ -26,11 +26,11 @@ impl Script {
         }
     }
 
-    fn says(replies: impl IntoIterator<Item = Reply>) -> Self {
+    pub(super) fn says(replies: impl IntoIterator<Item = Reply>) -> Self {
         Self::new(replies.into_iter().map(Ok))
     }
 
-    fn heard(&self, turn: usize) -> String {
+    pub(super) fn heard(&self, turn: usize) -> String {
         self.heard.lock().unwrap()[turn].clone()
     }
 }
@@ -92,7 +92,7 @@ fn check(ask: &Ask<'_>) {
     }
 }
 
-fn calls(made: &[(&str, &str)]) -> Reply {
+pub(super) fn calls(made: &[(&str, &str)]) -> Reply {
     let call = |(at, (name, arguments)): (usize, &(&str, &str))| Call {
         id: format!("call_{at}"),
         name: (*name).to_owned(),
@@ -120,7 +120,7 @@ fn deep() -> DeepLimits {
 
 const QUESTION: &str = "How long does a retry wait before it asks the backend again?";
 
-fn explore(engine: &Engine, script: &Script) -> Found {
+pub(super) fn explore(engine: &Engine, script: &Script) -> Found {
     engine.explore_deep(QUESTION, &deep(), script, &())
 }
 

@@ -7,6 +7,7 @@ mod freshness;
 mod history;
 mod hostile;
 mod packing;
+mod tools;
 mod vectors;
 
 use std::path::{Path, PathBuf};

@@ -93,7 +93,7 @@ impl Indexer {
         }
         let gone = vanished(base, &walked);
         let walk = started.elapsed();
-        let mut refreshed = self.take_in(worktree, base, walked, gone, &as_known, progress);
+        let mut refreshed = self.take_in(worktree, base, walked, gone, &fits, progress);
         let changed = refreshed.snapshot.take().or_else(|| kept.clone());
         // Only here, and not after each edit: this costs what the repository does.
         let compacted = changed.as_ref().or(last).and_then(Snapshot::compacted);
@@ -113,8 +113,8 @@ impl Indexer {
         let walked = walk_at(worktree, &self.limits, paths);
         let is_there = |path: &RelPath| walked.files.binary_search_by(|entry| entry.path.cmp(path)).is_ok();
         let gone = last.at(paths).into_iter().filter(|path| !is_there(path)).collect();
-        let as_known = |known: &FileFacts, entry: &FileEntry| !paths.contains(&entry.path) && as_known(known, entry);
-        let mut refreshed = self.take_in(worktree, last, walked, gone, &as_known, &());
+        let fits = |known: &FileFacts, entry: &FileEntry| !paths.contains(&entry.path) && fits(known, entry);
+        let mut refreshed = self.take_in(worktree, last, walked, gone, &fits, &());
         self.say_rebuilt(&mut refreshed.notes);
         refreshed
     }
@@ -126,13 +126,13 @@ impl Indexer {
         base: &Snapshot,
         walked: Walk,
         mut gone: Vec<RelPath>,
-        as_known: &dyn Fn(&FileFacts, &FileEntry) -> bool,
+        fits: &dyn Fn(&FileFacts, &FileEntry) -> bool,
         progress: &dyn Progress,
     ) -> Refreshed {
         let mut skipped = walked.skipped;
         let unchanged = |entry: &FileEntry| {
             let known = base.find(&entry.path);
-            known.is_some_and(|(_, file)| as_known(&file.facts, entry))
+            known.is_some_and(|(_, file)| fits(&file.facts, entry))
         };
         let (same, changed): (Vec<_>, Vec<_>) = walked.files.into_iter().partition(unchanged);
         let (binary, changed): (Vec<_>, Vec<_>) = changed.into_iter().partition(|entry| self.is_known_binary(entry));
@@ -263,8 +263,8 @@ impl Indexer {
     }
 }
 
-fn as_known(known: &FileFacts, entry: &FileEntry) -> bool {
-    known.size == entry.size && known.modified == nanos(entry.modified)
+fn fits(known: &FileFacts, entry: &FileEntry) -> bool {
+    known.fits(entry.size, entry.modified)
 }
 
 /// The files of a snapshot that a walk over everything did not meet.

@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use muninn_repo_tools::{BlobId, RelPath};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -12,6 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::digest::{Digest, Span};
 use super::language::{Place, place};
 use super::syntax::Syntax;
+use crate::cache::nanos;
 use crate::lexical::{Bm25, Bm25Builder, Inverted, InvertedBuilder, Keep, Tokenizer, counted};
 
 /// Files, their chunks, and the words of both. Cheap to clone: what is large is shared.
@@ -64,6 +66,13 @@ pub struct FileFacts {
     pub modified: i64,
     /// What it held.
     pub blob: BlobId,
+}
+
+impl FileFacts {
+    /// Whether a file of this size and time is, as far as they tell, what was read.
+    pub fn fits(&self, size: u64, modified: SystemTime) -> bool {
+        self.size == size && self.modified == nanos(modified)
+    }
 }
 
 /// No file has this time, so that a file that carries it is read again.

@@ -271,6 +271,15 @@ impl Snapshot {
         })
     }
 
+    /// The numbers of the files that call something of this name, whatever it is.
+    pub fn calling(&self, name: &str) -> impl Iterator<Item = usize> {
+        self.parts.iter().flat_map(move |part| {
+            let calls = move |number: &usize| part.segment.words.syntax[*number].calls(name);
+            let numbers = part.live().map(|(number, _)| number).filter(calls);
+            numbers.map(|number| part.first_file + number)
+        })
+    }
+
     /// What is defined in the lines of a chunk.
     pub fn symbols_of(&self, chunk: DocId) -> impl Iterator<Item = Symbol<'_>> {
         let (file, span) = (self.file_of(chunk), self.span(chunk));

@@ -66,7 +66,7 @@ impl NameQuery<'_> {
     }
 
     /// The name itself, and the name of what it belongs to.
-    fn parts(&self) -> (&str, Option<&str>) {
+    pub fn parts(&self) -> (&str, Option<&str>) {
         let name = self.name.trim().trim_end_matches("()");
         match name.rsplit_once("::").or_else(|| name.rsplit_once(['.', '#', '\\'])) {
             Some((before, last)) if !last.is_empty() => {

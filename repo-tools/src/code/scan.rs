@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use super::{Candidates, CodeError, CodeLimits, NameQuery};
 use crate::cut::{Cut, Cuts};
-use crate::files::{FileFilter, files};
+use crate::files::{FileFilter, FilterError, files};
 use crate::grep::{Detail, GrepLimits, GrepPattern, GrepQuery, grep};
 use crate::ordered::ordered;
 use crate::path::RelPath;
@@ -81,9 +81,7 @@ pub(super) fn candidates(worktree: &Worktree, query: &NameQuery<'_>) -> Result<(
         });
     }
     if let Candidates::Paths(paths) = query.candidates {
-        let chosen = query.filter.compile(worktree.root())?;
-        let wanted = paths.iter().filter(|path| chosen.wants(&path.to_path_buf(), false));
-        return Ok((wanted.cloned().collect(), Cuts::default()));
+        return Ok((wanted(worktree, paths, &query.filter)?, Cuts::default()));
     }
     let search = GrepQuery {
         detail: Detail::Files,
@@ -99,6 +97,13 @@ pub(super) fn candidates(worktree: &Worktree, query: &NameQuery<'_>) -> Result<(
     };
     let found = grep(worktree, &search, None)?;
     Ok((found.counts.into_iter().map(|file| file.path).collect(), found.cuts))
+}
+
+/// What a filter leaves of paths.
+pub(super) fn wanted(worktree: &Worktree, paths: &[RelPath], filter: &FileFilter) -> Result<Vec<RelPath>, FilterError> {
+    let chosen = filter.compile(worktree.root())?;
+    let wanted = paths.iter().filter(|path| chosen.wants(&path.to_path_buf(), false));
+    Ok(wanted.cloned().collect())
 }
 
 /// All files with a grammar, told by their names.

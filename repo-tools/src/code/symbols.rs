@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use serde::Serialize;
 
 use super::answer::Symbol;
-use super::scan::{candidates, scan, sources};
+use super::scan::{candidates, scan, sources, wanted};
 use super::{Candidates, CodeError, CodeLimits, NameQuery};
 use crate::cut::{Cut, Cuts};
 use crate::files::FileFilter;
@@ -74,7 +74,7 @@ pub fn symbols(worktree: &Worktree, query: &SymbolQuery<'_>) -> Result<Symbols, 
             };
             candidates(worktree, &search)?
         }
-        (_, Candidates::Paths(paths)) => (paths.to_vec(), Cuts::default()),
+        (_, Candidates::Paths(paths)) => (wanted(worktree, paths, &query.filter)?, Cuts::default()),
         _ => sources(worktree, &query.filter, &query.limits.until)?,
     };
     let mut found = Symbols::default();
@@ -89,9 +89,9 @@ pub fn symbols(worktree: &Worktree, query: &SymbolQuery<'_>) -> Result<Symbols, 
             return ControlFlow::Continue(());
         };
         found.parsed += 1;
-        let wanted = |kind| query.kinds.is_empty() || query.kinds.contains(&kind);
+        let of_kind = |kind| query.kinds.is_empty() || query.kinds.contains(&kind);
         for definition in &parsed.definitions {
-            if wanted(definition.kind) && query.name.fits(&definition.name) {
+            if of_kind(definition.kind) && query.name.fits(&definition.name) {
                 if found.symbols.len() >= query.limits.max_results {
                     full = true;
                     return ControlFlow::Break(());

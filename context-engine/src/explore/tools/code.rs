@@ -1,5 +1,5 @@
-//! `symbols`, `definition` and `callers`. The graph of the index says which files may hold a name; what is told is what
-//! these files hold now.
+//! `symbols`, `definition` and `callers`. The index says which files they are asked of; what is told is what these files
+//! hold now.
 
 use muninn_repo_tools::RelPath;
 use muninn_repo_tools::code::{
@@ -7,11 +7,13 @@ use muninn_repo_tools::code::{
     definition as definition_of, symbols as symbols_of,
 };
 
-use super::{Arguments, Caller, Output, Spec, Toolbox, listed};
+use super::{Arguments, Caller, Output, Spec, Toolbox, listed, named};
 
 const MAX_RESULTS: usize = 100;
-/// Files that are parsed for one question by name.
+/// Files that are parsed for a directory's symbols, and without an index for a name.
 const MAX_PARSED: usize = 200;
+/// Files that are parsed for a name, out of those that the index names.
+const MAX_LIKELY: usize = 24;
 
 pub(super) const SYMBOLS: Spec = Spec {
     name: "symbols",
@@ -51,9 +53,9 @@ pub(super) const CALLERS: Spec = Spec {
 
 const NAME: &[&str] = &["name", "symbol", "query", "identifier", "function"];
 
-fn limits(tools: &Toolbox<'_>, caller: &Caller<'_>) -> CodeLimits {
+fn limits(tools: &Toolbox<'_>, caller: &Caller<'_>, max_files: usize) -> CodeLimits {
     CodeLimits {
-        max_files: MAX_PARSED,
+        max_files,
         max_results: MAX_RESULTS,
         max_file_bytes: tools.max_file_bytes,
         until: caller.until.clone(),
@@ -62,20 +64,17 @@ fn limits(tools: &Toolbox<'_>, caller: &Caller<'_>) -> CodeLimits {
 
 fn symbols(tools: &Toolbox<'_>, arguments: &Arguments, caller: &Caller<'_>) -> Result<Output, String> {
     let (filter, name) = (tools.filter(arguments, caller)?, arguments.text(NAME));
-    if filter.under.is_empty() && name.is_none() {
-        return Err("say which file or directory, or a part of the name".to_owned());
-    }
-    let paths = tools.paths(caller);
+    let (paths, max_files) = match (&name, filter.under.is_empty()) {
+        (None, true) => return Err("say which file or directory, or a part of the name".to_owned()),
+        (Some(name), true) => (named::defining_like(tools, name), MAX_LIKELY),
+        (_, false) => (tools.paths(caller), MAX_PARSED),
+    };
     let query = SymbolQuery {
         name: name.map_or(NameMatch::Any, NameMatch::Part),
         kinds: Vec::new(),
-        candidates: match (&paths, filter.under.is_empty()) {
-            // A part of a name is looked for in the text first, which is far less than parsing all files.
-            (_, true) | (None, _) => Candidates::Grep,
-            (Some(paths), false) => Candidates::Paths(paths),
-        },
+        candidates: paths.as_deref().map_or(Candidates::Grep, Candidates::Paths),
         filter,
-        limits: limits(tools, caller),
+        limits: limits(tools, caller, max_files),
     };
     let found = symbols_of(tools.worktree, &query).map_err(|error| error.to_string())?;
     let summary = format!("{} symbols", found.symbols.len());
@@ -90,34 +89,28 @@ fn symbols(tools: &Toolbox<'_>, arguments: &Arguments, caller: &Caller<'_>) -> R
 }
 
 fn definition(tools: &Toolbox<'_>, arguments: &Arguments, caller: &Caller<'_>) -> Result<Output, String> {
-    let name = arguments.needed(NAME)?;
-    let paths = about(tools, caller, &name, |tools, last| {
-        let graph = tools.snapshot?.graph();
-        Some(graph.definitions(last).map(|defined| defined.file).collect())
-    });
-    let found = definition_of(
-        tools.worktree,
-        &query(tools, arguments, caller, &name, paths.as_deref())?,
-    );
-    let found = found.map_err(|error| error.to_string())?;
+    let mut query = query(tools, arguments, caller)?;
+    let paths = named::defining(tools, &query);
+    if let Some(paths) = &paths {
+        query.candidates = Candidates::Paths(paths);
+    }
+    let found = definition_of(tools.worktree, &query).map_err(|error| error.to_string())?;
     let told = found.definitions.iter();
     let told = told.map(|one| format!("{}  [{:.0}% sure]", line(&one.symbol), one.confidence * 100.0));
     let summary = format!("{} definitions", found.definitions.len());
-    let mut output = listed(told, &found.cuts, &format!("nothing here defines {name}"), summary);
+    let nothing = format!("nothing here defines {}", query.name);
+    let mut output = listed(told, &found.cuts, &nothing, summary);
     output.shown = shown(found.definitions.iter().map(|one| &one.symbol));
     Ok(output)
 }
 
 fn callers(tools: &Toolbox<'_>, arguments: &Arguments, caller: &Caller<'_>) -> Result<Output, String> {
-    let name = arguments.needed(NAME)?;
-    let paths = about(tools, caller, &name, |tools, last| {
-        Some(tools.snapshot?.graph().files_about(last))
-    });
-    let found = callers_of(
-        tools.worktree,
-        &query(tools, arguments, caller, &name, paths.as_deref())?,
-    );
-    let found = found.map_err(|error| error.to_string())?;
+    let mut query = query(tools, arguments, caller)?;
+    let paths = named::calling(tools, &query);
+    if let Some(paths) = &paths {
+        query.candidates = Candidates::Paths(paths);
+    }
+    let found = callers_of(tools.worktree, &query).map_err(|error| error.to_string())?;
     let told = found.callers.iter().map(|one| {
         let inside = one
             .symbol
@@ -128,51 +121,22 @@ fn callers(tools: &Toolbox<'_>, arguments: &Arguments, caller: &Caller<'_>) -> R
         format!("{path}:{} in {inside}  [{sure:.0}% sure]", lines.join(","))
     });
     let summary = format!("{} callers", found.callers.len());
-    let mut output = listed(told, &found.cuts, &format!("nothing here calls {name}"), summary);
+    let nothing = format!("nothing here calls {}", query.name);
+    let mut output = listed(told, &found.cuts, &nothing, summary);
     let calls = found.callers.iter();
     let calls = calls.flat_map(|one| one.calls.iter().map(|at| (one.path.clone(), *at, *at)));
     output.shown = calls.collect();
     Ok(output)
 }
 
-/// The files that the graph names for a name; `None` where it knows none, since it may lag behind the disk.
-fn about(
-    tools: &Toolbox<'_>,
-    caller: &Caller<'_>,
-    name: &str,
-    files: impl Fn(&Toolbox<'_>, &str) -> Option<Vec<u32>>,
-) -> Option<Vec<RelPath>> {
-    let snapshot = tools.snapshot?;
-    let last = name
-        .rsplit([':', '.', '#', '\\'])
-        .next()
-        .unwrap_or(name)
-        .trim_end_matches("()");
-    let mut files = files(tools, last)?;
-    files.sort_unstable();
-    files.dedup();
-    let paths = files
-        .iter()
-        .map(|file| snapshot.file(*file as usize).facts.path.clone());
-    let within = |path: &RelPath| caller.scope.is_none_or(|scope| path.is_under(scope));
-    let paths: Vec<RelPath> = paths.filter(|path| within(path)).collect();
-    (!paths.is_empty()).then_some(paths)
-}
-
-fn query<'p>(
-    tools: &Toolbox<'_>,
-    arguments: &Arguments,
-    caller: &Caller<'_>,
-    name: &str,
-    paths: Option<&'p [RelPath]>,
-) -> Result<NameQuery<'p>, String> {
-    let mut query = NameQuery::new(name);
-    query.filter = tools.filter(arguments, caller)?;
-    query.limits = limits(tools, caller);
-    if let Some(paths) = paths {
-        query.candidates = Candidates::Paths(paths);
-    }
-    Ok(query)
+/// The question that a call asks of a name.
+fn query<'p>(tools: &Toolbox<'_>, arguments: &Arguments, caller: &Caller<'_>) -> Result<NameQuery<'p>, String> {
+    let max_files = tools.snapshot.map_or(MAX_PARSED, |_| MAX_LIKELY);
+    Ok(NameQuery {
+        filter: tools.filter(arguments, caller)?,
+        limits: limits(tools, caller, max_files),
+        ..NameQuery::new(&arguments.needed(NAME)?)
+    })
 }
 
 fn line(symbol: &code::Symbol) -> String {

@@ -4,6 +4,7 @@
 mod arguments;
 mod code;
 mod files;
+mod named;
 mod remembered;
 mod search;
 
@@ -320,6 +321,7 @@ fn listed(lines: impl IntoIterator<Item = String>, cuts: &Cuts, nothing: &str, s
     }
     if text.is_empty() {
         text.push_str(nothing);
+        text.push('\n');
     }
     if more > 0 {
         text.push_str(&format!("[{more} more lines were left out]\n"));

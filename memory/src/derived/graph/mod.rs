@@ -117,6 +117,15 @@ impl Graph {
         found.iter().filter_map(|id| self.definition(DefinitionId(*id)))
     }
 
+    /// All definitions whose names have a part in them, in upper or lower case.
+    pub fn definitions_with(&self, part: &str) -> impl Iterator<Item = Defined<'_>> {
+        let part = part.to_lowercase();
+        let ids = (0..self.names.len()).filter_map(|id| u32::try_from(id).ok());
+        let fitting = ids.filter(move |id| self.names.get(*id).to_lowercase().contains(&part));
+        let found = fitting.flat_map(|id| self.by_name.of(id));
+        found.filter_map(|id| self.definition(DefinitionId(*id)))
+    }
+
     /// One definition.
     pub fn definition(&self, id: DefinitionId) -> Option<Defined<'_>> {
         let entry = self.definitions.get(id.0 as usize)?;
@@ -168,23 +177,6 @@ impl Graph {
             Some(file) => Site::File(u32::try_from(file).unwrap_or(u32::MAX)),
             None => Site::Definition(DefinitionId(to)),
         }
-    }
-
-    /// The files that define a name, and those that import or call what they define: where a question about the name is
-    /// answered.
-    pub fn files_about(&self, name: &str) -> Vec<u32> {
-        let mut files = Vec::new();
-        for defined in self.definitions(name) {
-            files.push(defined.file);
-            files.extend(self.imported_by(defined.file));
-            files.extend(self.callers(defined.id).filter_map(|call| match call.other {
-                Site::File(file) => Some(file),
-                Site::Definition(id) => Some(self.definition(id)?.file),
-            }));
-        }
-        files.sort_unstable();
-        files.dedup();
-        files
     }
 
     /// How many definitions, import edges and call edges there are.

@@ -6,6 +6,7 @@
 mod make;
 mod manifest;
 
+use memchr::memmem;
 use muninn_repo_tools::syntax::{DefinitionKind, Language};
 use serde::{Deserialize, Serialize};
 
@@ -87,6 +88,12 @@ impl Syntax {
             line: symbol.line,
             container: Some(self.name(symbol.container)).filter(|name| !name.is_empty()),
         })
+    }
+
+    /// Whether anything in it calls something of this name.
+    pub(super) fn calls(&self, name: &str) -> bool {
+        let named = |call: &CallEntry| self.name(call.name) == name;
+        memmem::find(self.text.as_bytes(), name.as_bytes()).is_some() && self.calls.iter().any(named)
     }
 
     /// What it takes in memory besides itself, in bytes.
