@@ -55,7 +55,7 @@ fn the_likeliest_definitions_are_looked_at_and_the_others_said_to_be_left_out() 
         "{meant}"
     );
     let any = answer(&engine, "definition", r#"{"name": "refill"}"#);
-    assert_eq!(any.matches("pub fn refill").count(), 24);
+    assert_eq!(any.matches("pub fn refill").count(), 16);
     assert!(any.contains("cut by: files"), "{any}");
     let within = answer(&engine, "definition", r#"{"name": "refill", "path": "src/b28.rs"}"#);
     assert_eq!(within.matches("pub fn refill").count(), 1);

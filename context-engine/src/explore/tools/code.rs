@@ -13,7 +13,7 @@ const MAX_RESULTS: usize = 100;
 /// Files that are parsed for a directory's symbols, and without an index for a name.
 const MAX_PARSED: usize = 200;
 /// Files that are parsed for a name, out of those that the index names.
-const MAX_LIKELY: usize = 24;
+const MAX_LIKELY: usize = 16;
 
 pub(super) const SYMBOLS: Spec = Spec {
     name: "symbols",

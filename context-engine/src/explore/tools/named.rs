@@ -6,12 +6,12 @@ use std::collections::{HashMap, HashSet};
 use muninn_memory::derived::{Defined, Graph, Place, Site, Snapshot};
 use muninn_repo_tools::code::NameQuery;
 use muninn_repo_tools::syntax::DefinitionKind;
-use muninn_repo_tools::{Detail, GrepLimits, GrepPattern, GrepQuery, RelPath, grep, stat};
+use muninn_repo_tools::{Detail, GrepLimits, GrepPattern, GrepQuery, RelPath, WalkLimits, grep_paths, walk_until};
 
 use super::Toolbox;
 
 /// How sure it is what a call means depends on what may be meant; more definitions than this make it no less sure.
-const MAX_RIVALS: usize = 8;
+const MAX_RIVALS: usize = 4;
 
 /// The files that define the name; `None` without an index.
 pub(super) fn defining(tools: &Toolbox<'_>, query: &NameQuery<'_>) -> Option<Vec<RelPath>> {
@@ -102,9 +102,18 @@ fn distinct(snapshot: &Snapshot, numbers: impl Iterator<Item = usize>) -> Vec<Re
 
 /// A search that fails finds nothing: what is wrong with the name or the filter is told by the question itself.
 fn changed(tools: &Toolbox<'_>, snapshot: &Snapshot, query: &NameQuery<'_>) -> Vec<RelPath> {
+    let limits = WalkLimits {
+        max_file_bytes: query.limits.max_file_bytes,
+        ..WalkLimits::default()
+    };
+    let walked = walk_until(tools.worktree, &limits, Some(&query.limits.until));
+    let changed = walked.files.into_iter().filter(|now| {
+        let known = snapshot.find(&now.path).map(|(_, file)| &file.facts);
+        known.is_none_or(|known| !known.fits(now.size, now.modified))
+    });
+    let changed: Vec<RelPath> = changed.map(|now| now.path).collect();
     let search = GrepQuery {
         detail: Detail::Files,
-        filter: query.filter.clone(),
         limits: GrepLimits {
             max_matches: usize::MAX,
             max_file_bytes: query.limits.max_file_bytes,
@@ -113,12 +122,6 @@ fn changed(tools: &Toolbox<'_>, snapshot: &Snapshot, query: &NameQuery<'_>) -> V
         },
         ..GrepQuery::new(GrepPattern::Literals(vec![query.parts().0.to_owned()]))
     };
-    let as_indexed = |path: &RelPath| {
-        let known = snapshot.find(path).map(|(_, file)| &file.facts);
-        let now = stat(tools.worktree, path);
-        now.is_ok_and(|(size, modified)| known.is_some_and(|known| known.fits(size, modified)))
-    };
-    let found = grep(tools.worktree, &search, None).unwrap_or_default();
-    let holding = found.counts.into_iter().map(|file| file.path);
-    holding.filter(|path| !as_indexed(path)).collect()
+    let found = grep_paths(tools.worktree, &search, &changed).unwrap_or_default();
+    found.counts.into_iter().map(|file| file.path).collect()
 }
