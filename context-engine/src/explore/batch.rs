@@ -27,7 +27,7 @@ pub(super) struct Made {
     pub(super) shown: Vec<(RelPath, u32, u32)>,
     /// What children cite.
     pub(super) cited: Vec<super::Citation>,
-    /// Whether all of them had been made before.
+    /// Whether all of them had been made before; also where there were none.
     pub(super) all_repeated: bool,
 }
 
@@ -219,7 +219,7 @@ fn run(jobs: VecDeque<Job<'_>>) -> Vec<(usize, Done)> {
 
 fn told(asked: Vec<(ParsedCall, Arguments)>, done: Vec<Option<Done>>, bytes: usize) -> Made {
     let mut made = Made {
-        all_repeated: !asked.is_empty(),
+        all_repeated: true,
         ..Made::default()
     };
     for ((call, arguments), done) in asked.into_iter().zip(done) {

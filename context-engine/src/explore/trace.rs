@@ -45,7 +45,7 @@ pub enum Ended {
     Tokens,
     /// The calls were spent.
     Calls,
-    /// It only repeated itself.
+    /// It only repeated itself, or made no call that could be read.
     Repeats,
     /// The time was over.
     Deadline,
@@ -64,7 +64,7 @@ impl Ended {
             Self::Turns => "no turn left",
             Self::Tokens => "tokens spent",
             Self::Calls => "calls spent",
-            Self::Repeats => "only repeats",
+            Self::Repeats => "nothing new",
             Self::Deadline => "time over",
             Self::Abandoned => "nobody waits",
             Self::Model => "model failed",

@@ -54,7 +54,7 @@ impl Explorer<'_> {
             tools: tools::tools(deeper, self.limits.tool_required),
             deeper,
             before: HashSet::new(),
-            repeats: 0,
+            idle: 0,
         };
         for number in 1..=self.limits.turns {
             if let Some(ended) = over(budget, &turns.talk) {
@@ -93,8 +93,8 @@ struct Turns<'e> {
     deeper: bool,
     /// The calls that were made.
     before: HashSet<String>,
-    /// Turns on end that were all repeats.
-    repeats: u32,
+    /// Turns on end that brought nothing new: all of their calls had been made before, or none could be read.
+    idle: u32,
 }
 
 impl Turns<'_> {
@@ -181,15 +181,15 @@ impl Turns<'_> {
             let told = format!("Only the first {MOST_CALLS} calls were made; {left_out} more were left out.");
             self.talk.say(told);
         }
-        self.repeats = if made.all_repeated { self.repeats + 1 } else { 0 };
-        match self.repeats {
-            0 => None,
-            1 => {
-                self.talk.say(REPEATED.to_owned());
-                None
-            }
-            _ => Some(Answer::none(Ended::Repeats)),
+        self.idle = if made.all_repeated { self.idle + 1 } else { 0 };
+        if self.idle > 1 {
+            return Some(Answer::none(Ended::Repeats));
         }
+        // What is wrong with calls that cannot be read has been told already.
+        if self.idle == 1 && !turn.calls.is_empty() {
+            self.talk.say(REPEATED.to_owned());
+        }
+        None
     }
 
     /// How much of each result is shown, so that the turns that are left can be paid: each of them sends everything again.

@@ -200,6 +200,20 @@ fn endless_repeats_end_and_cost_one_call() {
 }
 
 #[test]
+fn calls_that_nobody_can_read_are_explained_once() {
+    let repo = Repo::service();
+    let script = Script::says([words("<tool_call>{\"name\": \"grep\", \"arguments\": </tool_call>")]);
+    let found = explore(&repo.ready(), &script);
+    assert_eq!(found.trace.ended, Ended::Repeats, "{}", found.trace.text());
+    assert_eq!((found.trace.turns.len(), found.trace.totals().calls), (2, 0));
+    let heard = script.heard(1);
+    assert!(
+        heard.contains("<tool_call>") && !heard.contains("were made before"),
+        "{heard}"
+    );
+}
+
+#[test]
 fn a_thousand_calls_in_one_turn_are_sixteen() {
     let repo = Repo::service();
     let many: Vec<String> = (0..1_000).map(|n| format!(r#"{{"pattern": "x{n}"}}"#)).collect();
