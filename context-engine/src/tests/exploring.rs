@@ -1,128 +1,14 @@
 //! Explorations with a model that says what a script says: good ones, confused ones and hostile ones.
 
-use std::collections::VecDeque;
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use muninn_memory::model::{Ask, Call, Choice, Message, Model, ModelError, Reply, Usage};
+use muninn_memory::model::{Choice, Reply, Usage};
 use muninn_repo_tools::{Abandoned, Until};
 
+use super::script::{QUESTION, Script, calls, deep, explore, words};
 use super::{Repo, limits};
+use crate::Already;
 use crate::explore::{DeepLimits, Ended, Found, Recorder, Recording, Trace};
-use crate::{Already, Engine};
-
-/// Says one thing after the other, and the last one again and again.
-pub(super) struct Script {
-    replies: Mutex<VecDeque<Result<Reply, u16>>>,
-    /// What it heard, rendered.
-    heard: Mutex<Vec<String>>,
-}
-
-impl Script {
-    fn new(replies: impl IntoIterator<Item = Result<Reply, u16>>) -> Self {
-        Self {
-            replies: Mutex::new(replies.into_iter().collect()),
-            heard: Mutex::new(Vec::new()),
-        }
-    }
-
-    pub(super) fn says(replies: impl IntoIterator<Item = Reply>) -> Self {
-        Self::new(replies.into_iter().map(Ok))
-    }
-
-    pub(super) fn heard(&self, turn: usize) -> String {
-        self.heard.lock().unwrap()[turn].clone()
-    }
-}
-
-impl Model for Script {
-    fn id(&self) -> &str {
-        "test/script"
-    }
-
-    fn ask(&self, ask: &Ask<'_>, _: &Until) -> Result<Reply, ModelError> {
-        check(ask);
-        let heard = format!(
-            "{}\n{:?}\n{:?}\n{:?}",
-            ask.system,
-            ask.messages,
-            ask.tools.len(),
-            ask.choice
-        );
-        self.heard.lock().unwrap().push(heard);
-        let mut replies = self.replies.lock().unwrap();
-        let reply = match replies.len() {
-            1 => replies[0].clone(),
-            _ => replies.pop_front().unwrap(),
-        };
-        reply.map_err(|status| ModelError::Refused {
-            model: "test/script".to_owned(),
-            status,
-            message: "no".to_owned(),
-        })
-    }
-}
-
-/// What every server demands of a conversation: sides in turn, and one result for each call, right after it.
-fn check(ask: &Ask<'_>) {
-    assert!(!matches!(ask.messages.last(), Some(Message::Assistant { .. }) | None));
-    assert!(matches!(ask.messages.first(), Some(Message::User(_))));
-    for pair in ask.messages.windows(2) {
-        match pair {
-            [Message::Assistant { calls, .. }, next] if !calls.is_empty() => {
-                let Message::Results(results) = next else {
-                    panic!("calls without results: {next:?}")
-                };
-                let ids = |ids: Vec<&String>| ids.into_iter().cloned().collect::<Vec<_>>();
-                let asked = ids(calls.iter().map(|call| &call.id).collect());
-                assert_eq!(asked, ids(results.iter().map(|result| &result.id).collect()));
-                let mut once = asked.clone();
-                once.sort_unstable();
-                once.dedup();
-                assert_eq!(once.len(), asked.len(), "each id once");
-                for call in calls {
-                    assert!(
-                        serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(&call.arguments).is_ok()
-                    );
-                }
-            }
-            [Message::Results(_) | Message::User(_), Message::Results(_)] => panic!("results of nothing"),
-            _ => {}
-        }
-    }
-}
-
-pub(super) fn calls(made: &[(&str, &str)]) -> Reply {
-    let call = |(at, (name, arguments)): (usize, &(&str, &str))| Call {
-        id: format!("call_{at}"),
-        name: (*name).to_owned(),
-        arguments: (*arguments).to_owned(),
-    };
-    Reply {
-        calls: made.iter().enumerate().map(call).collect(),
-        ..Reply::default()
-    }
-}
-
-fn words(text: &str) -> Reply {
-    Reply {
-        text: text.to_owned(),
-        ..Reply::default()
-    }
-}
-
-fn deep() -> DeepLimits {
-    DeepLimits {
-        until: Until::within(Duration::from_secs(600)),
-        ..DeepLimits::default()
-    }
-}
-
-const QUESTION: &str = "How long does a retry wait before it asks the backend again?";
-
-pub(super) fn explore(engine: &Engine, script: &Script) -> Found {
-    engine.explore_deep(QUESTION, &deep(), script, &())
-}
 
 #[test]
 fn finds_reads_and_cites() {

@@ -7,6 +7,7 @@ mod freshness;
 mod history;
 mod hostile;
 mod packing;
+mod script;
 mod tools;
 mod vectors;
 

@@ -1,7 +1,7 @@
 //! What an explorer's tools tell of names, with an index and beside it.
 
 use super::Repo;
-use super::exploring::{Script, calls, explore};
+use super::script::{Script, calls, explore};
 use crate::Engine;
 
 /// What one call is answered with, up to what comes after it.
