@@ -1,4 +1,4 @@
-//! Policies on questions of which the answer is known.
+//! Explorers on questions of which the answer is known.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -29,22 +29,45 @@ const KEEP: usize = 200;
 /// The part of the lexical list that explorers must leave as good as it was.
 const TOP: usize = 5;
 
+/// Who explores.
+#[derive(Debug, Clone)]
+pub(crate) enum Explorer {
+    /// A script at the socket.
+    Script(PolicyName),
+    /// A model behind a server that speaks chat completions.
+    Real {
+        url: String,
+        model: String,
+        /// The longest answer.
+        answer_tokens: u32,
+    },
+}
+
+impl Explorer {
+    fn name(&self) -> &str {
+        match self {
+            Self::Script(policy) => policy.name(),
+            Self::Real { model, .. } => model,
+        }
+    }
+}
+
 /// What is printed last.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
     /// Instances.
     pub n: usize,
-    /// One for each policy.
+    /// One for each explorer.
     pub policies: Vec<Row>,
     /// The machine's load average over a minute, at the start and at the end.
     pub load1: [Option<f64>; 2],
 }
 
-/// A policy over all instances. Shares are percent; calls, turns and tokens are means over instances.
+/// An explorer over all instances. Shares are percent; calls, turns and tokens are means over instances.
 #[derive(Debug, Clone, Serialize)]
 pub struct Row {
     /// Which.
-    pub policy: &'static str,
+    pub policy: String,
     /// Of an instance's gold files, those in the list of files that comes out.
     pub recall_files: Option<f64>,
     /// Of these, those that are cited.
@@ -98,7 +121,7 @@ pub(crate) fn run(
     work: Option<&Path>,
     embedder: Option<Arc<dyn Embedder>>,
     only: Option<&str>,
-    policies: &[PolicyName],
+    explorers: &[Explorer],
 ) -> Result<Report, ExploreError> {
     let load = procfs::load1();
     let mut instances = instances::read(questions)?;
@@ -111,7 +134,7 @@ pub(crate) fn run(
     let trees = Trees::new(work)?;
     let server = ModelServer::start(Vec::new(), false).map_err(|error| ExploreError::Io("the model server", error))?;
     let courier = remote::courier()?;
-    let mut outcomes: Vec<Vec<Outcome>> = policies.iter().map(|_| Vec::new()).collect();
+    let mut outcomes: Vec<Vec<Outcome>> = explorers.iter().map(|_| Vec::new()).collect();
     for (at, instance) in instances.iter().enumerate() {
         let named = |source| ExploreError::Subject {
             id: instance.instance_id.clone(),
@@ -121,24 +144,21 @@ pub(crate) fn run(
         let tree = trees.checkout(&clone, &instance.repo, &instance.base_commit, instance.root.as_deref());
         let tree = tree.map_err(|error| named(error.into()))?;
         let subject = Subject::index(&tree, embedder.clone()).map_err(named)?;
-        for (policy, outcomes) in policies.iter().zip(&mut outcomes) {
-            let outcome = explore(&subject, instance, *policy, &server, &courier);
+        for (explorer, outcomes) in explorers.iter().zip(&mut outcomes) {
+            let outcome = explore(&subject, instance, explorer, &server, &courier);
             progress(&format!(
                 "{:>3}/{} {:<28} {:<8} {}",
                 at + 1,
                 instances.len(),
                 instance.instance_id,
-                policy.name(),
+                explorer.name(),
                 outcome.line()
             ));
             outcomes.push(outcome);
         }
     }
-    let rows = policies
-        .iter()
-        .zip(&outcomes)
-        .map(|(policy, outcomes)| Row::of(*policy, outcomes));
-    let rows: Vec<Row> = rows.collect();
+    let rows = explorers.iter().zip(&outcomes);
+    let rows: Vec<Row> = rows.map(|(explorer, outcomes)| Row::of(explorer, outcomes)).collect();
     row(&Row::head())?;
     rows.iter().try_for_each(|one| row(&one.line()))?;
     Ok(Report {
@@ -151,7 +171,7 @@ pub(crate) fn run(
 fn explore(
     subject: &Subject,
     instance: &Instance,
-    policy: PolicyName,
+    explorer: &Explorer,
     server: &ModelServer,
     courier: &Courier,
 ) -> Outcome {
@@ -161,14 +181,29 @@ fn explore(
     };
     let lexical = subject.engine.rank(&instance.query, tuning, KEEP).files;
     let lexical: Vec<&str> = lexical.iter().map(|file| file.path.as_str()).collect();
-    server.play(policy.of(instance));
-    let model = remote::model(courier, server);
+    let mut limits = DeepLimits::default();
+    let model = match explorer {
+        Explorer::Script(policy) => {
+            server.play(policy.of(instance));
+            remote::model(courier, server.url(), "scripted")
+        }
+        Explorer::Real {
+            url,
+            model,
+            answer_tokens,
+        } => {
+            limits.max_answer_tokens = *answer_tokens;
+            remote::model(courier, url.clone(), model)
+        }
+    };
     let started = Instant::now();
-    let found = subject
-        .engine
-        .explore_deep(&instance.query, &DeepLimits::default(), &model, &());
+    let found = subject.engine.explore_deep(&instance.query, &limits, &model, &());
     let ended = Instant::now();
-    let timing = Timing::of(started, ended, &server.log().exchanges, &found.trace);
+    // Of a real model it is not known when it had answered.
+    let timing = match explorer {
+        Explorer::Script(_) => Timing::of(started, ended, &server.log().exchanges, &found.trace),
+        Explorer::Real { .. } => None,
+    };
     Outcome::of(instance, &lexical, &found, millis(ended - started), timing)
 }
 
@@ -211,7 +246,7 @@ impl Outcome {
 }
 
 impl Row {
-    fn of(policy: PolicyName, outcomes: &[Outcome]) -> Self {
+    fn of(explorer: &Explorer, outcomes: &[Outcome]) -> Self {
         let share = |value: &dyn Fn(&Outcome) -> f64| mean(outcomes.iter().map(|one| Some(value(one)))).map(percent);
         let each = |value: &dyn Fn(&Totals) -> f64| {
             mean(outcomes.iter().map(|one| Some(value(&one.totals)))).map(|mean| (mean * 10.0).round() / 10.0)
@@ -219,7 +254,7 @@ impl Row {
         let sum = |value: &dyn Fn(&Totals) -> u32| outcomes.iter().map(|one| value(&one.totals)).sum();
         let timings = || outcomes.iter().filter_map(|one| one.timing.as_ref());
         Self {
-            policy: policy.name(),
+            policy: explorer.name().to_owned(),
             recall_files: share(&|one| one.recall_files),
             recall_cited: share(&|one| one.recall_cited),
             strict5: [0, 1].map(|at| share(&|one| one.strict5[at])),
@@ -338,7 +373,7 @@ mod tests {
             None,
             None,
             None,
-            &PolicyName::ALL,
+            &PolicyName::ALL.map(Explorer::Script),
         )
         .unwrap();
         let [oracle, random, greedy, hopeless] = report.policies.as_slice() else {

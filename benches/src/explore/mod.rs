@@ -1,7 +1,7 @@
-//! The deep lane with scripted explorers at the socket.
+//! The deep lane with scripted explorers at the socket, or with a model that is given.
 //!
-//! No model is asked: a server on loopback answers as a script says (`server`), and the engine explores with it by the
-//! gateway's own way to a backend. With [`policies`] on instances whose answer is known, that shows what the plumbing can
+//! With scripts no model is asked: a server on loopback answers as a script says (`server`), and the engine explores with
+//! it by the gateway's own way to a backend. With [`policies`] on instances whose answer is known, that shows what the plumbing can
 //! carry at best, and that no explorer, however bad, takes from what the lexical lane found ([`localized`]). On a large
 //! tree it shows what a turn costs beside the model ([`overhead`]), and with hostile scripts that each ends, that nothing
 //! is told that must not be, and that nothing is left running ([`hostile`]).
@@ -26,6 +26,7 @@ use muninn_memory::embed::LoadError;
 use muninn_repo_tools::DiscoverError;
 use serde::Serialize;
 
+use self::localized::Explorer;
 use self::policies::PolicyName;
 use crate::command_line;
 use crate::git::GitError;
@@ -34,7 +35,7 @@ use crate::localization::EmbedderName;
 use crate::subject::SubjectError;
 use crate::trees::TreeError;
 
-/// Explores with scripted models at the socket.
+/// Explores with scripted models at the socket, or with a real one.
 ///
 /// Progress goes to stderr; on stdout there is a table, and last one JSON object on one line.
 #[derive(Debug, Clone, Parser)]
@@ -49,6 +50,15 @@ pub struct Options {
     /// Explore in these manners only.
     #[arg(long, value_name = "NAMES", value_enum, value_delimiter = ',')]
     pub policy: Vec<PolicyName>,
+    /// Explore with the model of this server, which speaks chat completions, instead of scripts.
+    #[arg(long, value_name = "URL", requires = "instances", conflicts_with = "policy")]
+    pub backend: Option<String>,
+    /// What --backend calls its model.
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    pub backend_model: String,
+    /// The longest answer of --backend, in tokens.
+    #[arg(long, value_name = "NUMBER", default_value_t = 256)]
+    pub answer_tokens: u32,
     /// Keep trees and their indexes here from run to run.
     #[arg(long, value_name = "DIR")]
     pub work: Option<PathBuf>,
@@ -141,14 +151,27 @@ pub fn run(options: &Options) -> Result<Report, ExploreError> {
             overhead::run(root, work, embedder()?, options.rounds).map(Report::Overhead)
         }
         (_, Some(instances), Some(repos)) => {
-            let policies = match options.policy.as_slice() {
-                [] => &PolicyName::ALL,
-                some => some,
-            };
             let questions = (instances.as_path(), repos.as_path());
-            localized::run(questions, work, embedder()?, options.only.as_deref(), policies).map(Report::Localized)
+            let only = options.only.as_deref();
+            localized::run(questions, work, embedder()?, only, &explorers(options)).map(Report::Localized)
         }
         _ => hostile::run().map(Report::Hostile),
+    }
+}
+
+/// Who explores: what the options name, or every script.
+fn explorers(options: &Options) -> Vec<Explorer> {
+    let scripts = match options.policy.as_slice() {
+        [] => &PolicyName::ALL,
+        some => some,
+    };
+    match &options.backend {
+        Some(url) => vec![Explorer::Real {
+            url: url.clone(),
+            model: options.backend_model.clone(),
+            answer_tokens: options.answer_tokens,
+        }],
+        None => scripts.iter().copied().map(Explorer::Script).collect(),
     }
 }
 

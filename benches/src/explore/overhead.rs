@@ -155,7 +155,7 @@ fn explore(
     courier: &Courier,
 ) -> Option<(Timing, Trace)> {
     server.play(policy);
-    let model = remote::model(courier, server);
+    let model = remote::model(courier, server.url(), "scripted");
     let started = Instant::now();
     let found = subject
         .engine

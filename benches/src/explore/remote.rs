@@ -1,4 +1,4 @@
-//! The gateway's own way to a model, to a scripted server.
+//! The gateway's own way to a model: to a scripted server's, or to a real one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,23 +8,21 @@ use muninn_gateway::backend::{Backend, Candidate, Circuits, Courier, CourierErro
 use muninn_gateway::config::{BackendConfig, LimitsConfig};
 use muninn_gateway::wire::WireFormat;
 
-use super::server::ModelServer;
-
 /// Starts what carries requests.
 pub(crate) fn courier() -> Result<Courier, CourierError> {
     let _already_installed = rustls::crypto::ring::default_provider().install_default();
     Courier::start("explore-bench", Duration::from_secs(5))
 }
 
-/// The model of a server, with a circuit of its own.
-pub(crate) fn model(courier: &Courier, server: &ModelServer) -> RemoteModel {
+/// A model of the server at a URL, which speaks chat completions; with a circuit of its own.
+pub(crate) fn model(courier: &Courier, url: String, name: &str) -> RemoteModel {
     let limits = LimitsConfig::default();
-    let config = BackendConfig::new("scripted".to_owned(), server.url(), vec![WireFormat::Chat], &limits);
+    let config = BackendConfig::new("explorer".to_owned(), url, vec![WireFormat::Chat], &limits);
     let backend = Backend::new(config, Origin::Configured, &Circuits::new(limits.circuit));
     let candidate = Candidate {
         backend: Arc::new(backend),
         format: WireFormat::Chat,
         rename: None,
     };
-    RemoteModel::new(courier, candidate, "scripted", &HeaderMap::new())
+    RemoteModel::new(courier, candidate, name, &HeaderMap::new())
 }

@@ -99,7 +99,7 @@ pub(crate) fn run() -> Result<Report, ExploreError> {
 
 fn explore(subject: &Subject, case: &Case, server: &ModelServer, courier: &Courier) -> (Duration, Found) {
     server.play(case.policy.clone());
-    let model = remote::model(courier, server);
+    let model = remote::model(courier, server.url(), "scripted");
     let started = Instant::now();
     let limits = DeepLimits {
         turns: TURNS,
