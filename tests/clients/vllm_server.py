@@ -27,6 +27,8 @@ def command(model, port):
         "--host", "127.0.0.1", "--port", str(port), "--max-model-len", str(WINDOW), "--max-num-seqs", "8",
         "--enforce-eager", "--dtype", "bfloat16", "--enable-prompt-tokens-details", "--block-size", str(BLOCK),
         "--enable-auto-tool-choice", "--tool-call-parser", "hermes",
+        # What names no temperature, as an exploration does, says the same each time.
+        "--override-generation-config", '{"temperature": 0}',
         "--chat-template", str(HERE / "vllm_template.jinja"),
     ]
 

@@ -91,6 +91,9 @@ pub struct TurnTrace {
     pub dialect: String,
     /// The calls.
     pub calls: Vec<CallTrace>,
+    /// The answer was cut at its bound.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub truncated: bool,
     /// Calls that were left out, being too many for one turn.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out: u64,
@@ -207,8 +210,9 @@ impl Trace {
             } else {
                 format!(", calls as {}", turn.dialect)
             };
+            let cut = if turn.truncated { " (cut)" } else { "" };
             text.push_str(&format!(
-                "{indent}  turn {}: {}{cached} + {} tokens, model {:.0} ms, tools {:.1} ms{dialect}\n",
+                "{indent}  turn {}: {}{cached} + {} tokens{cut}, model {:.0} ms, tools {:.1} ms{dialect}\n",
                 number + 1,
                 turn.input,
                 turn.output,

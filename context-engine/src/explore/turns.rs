@@ -274,6 +274,7 @@ fn account(reply: &Reply, talk: &Talk, budget: &Budget, model_ms: f64) -> TurnTr
         cached: reply.usage.cached.unwrap_or(0),
         output,
         model_ms,
+        truncated: reply.truncated,
         ..TurnTrace::default()
     }
 }
