@@ -8,6 +8,7 @@ use muninn_memory::lexical::{DocId, Tokenizer};
 use muninn_repo_tools::{RelPath, Worktree};
 
 use crate::already::Already;
+use crate::cost;
 use crate::explore::Citation;
 use crate::follow_up::is_follow_up;
 use crate::item::{Completeness, Exploration, Item, Limits};
@@ -18,7 +19,6 @@ use crate::rank::{Index, MAX_FILES, Query, Statistics, place_of, rank};
 use crate::threshold::{self, Fit};
 use crate::tuning::{Lists, RankedFile, Ranking, Tuning};
 use crate::vector_list::VectorList;
-use crate::{render, tokens};
 
 /// The budget under which nothing useful can be said.
 const MIN_TOKENS: u32 = 120;
@@ -344,11 +344,10 @@ fn known_terms(question: &Question, query: &Query) -> Vec<String> {
     known.into_iter().take(16).map(|(_, word)| word.to_owned()).collect()
 }
 
-/// Drops items from the end until the rendered block keeps to the budget: the sum of the parts is only nearly what the
-/// whole costs, and the budget is a promise.
+/// Drops items from the end until the rendered block keeps to the budget.
 fn fill(exploration: &mut Exploration, mut items: Vec<Item>, limits: &Limits) {
     while !items.is_empty() {
-        exploration.tokens = tokens::count(&render::block(&items));
+        exploration.tokens = cost::of_block(&items);
         if exploration.tokens <= limits.tokens {
             exploration.items = items;
             return;

@@ -26,6 +26,7 @@
 //! ```
 
 mod already;
+mod cost;
 mod engine;
 pub mod explore;
 mod follow_up;
@@ -38,7 +39,6 @@ pub mod question;
 mod rank;
 pub mod render;
 mod threshold;
-pub use muninn_memory::tokens;
 mod tuning;
 mod turnstile;
 mod vector_list;
@@ -48,6 +48,7 @@ pub use engine::{Engine, EngineSettings};
 pub use item::{Completeness, Exploration, IndexError, IndexReport, IndexStatus, Item, ItemKind, Limits};
 pub use muninn_memory::derived::Progress;
 pub use muninn_memory::derived::vectors::Filled;
+pub use muninn_memory::tokens;
 pub use tuning::{Lists, RankedFile, Ranking, Tuning};
 
 #[cfg(test)]

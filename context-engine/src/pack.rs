@@ -15,10 +15,11 @@ use muninn_memory::{Memories, MemoryKind, redact};
 use muninn_repo_tools::{RelPath, Worktree, read_text};
 
 use crate::already::{Already, Held};
+use crate::cost::measure;
 use crate::item::{Item, ItemKind};
 use crate::question::Question;
 use crate::rank::{Candidate, Query};
-use crate::{render, tokens};
+use crate::render;
 use muninn_memory::derived::language;
 use muninn_memory::derived::{Snapshot, Span, digest};
 
@@ -327,7 +328,7 @@ impl Packer<'_> {
     /// Adds a file's chunks, best first as long as they fit, then in the order of their lines with neighbours joined.
     fn file(&self, candidate: &Candidate, file: &File<'_>, picks: Vec<Pick>, budget: u32, packed: &mut Packed) {
         let mut left = budget;
-        let mut chosen: Vec<Pick> = Vec::new();
+        let mut chosen: Vec<(Pick, Item)> = Vec::new();
         for pick in picks.into_iter().take(CHUNKS_PER_FILE) {
             let Some(mut item) = self.item(candidate, file, &pick) else {
                 continue;
@@ -335,7 +336,7 @@ impl Packer<'_> {
             let cost = measure(&mut item);
             if cost <= left {
                 left -= cost;
-                chosen.push(pick);
+                chosen.push((pick, item));
             } else if chosen.is_empty() {
                 // What fits of it may be all that was shown before.
                 let shortened = self.shortened(item, budget);
@@ -344,22 +345,24 @@ impl Packer<'_> {
                 return;
             }
         }
-        chosen.sort_by_key(|pick| pick.span.first);
-        let joined = chosen.into_iter().fold(Vec::<Pick>::new(), |mut joined, pick| {
+        chosen.sort_by_key(|(pick, _)| pick.span.first);
+        let mut joined: Vec<(Pick, Option<Item>)> = Vec::new();
+        for (pick, item) in chosen {
             match joined.last_mut() {
-                Some(before) if pick.span.first <= before.span.last + GAP => join(before, &pick),
-                _ => joined.push(pick),
+                Some((before, whole)) if pick.span.first <= before.span.last + GAP => {
+                    join(before, &pick);
+                    *whole = None;
+                }
+                _ => joined.push((pick, Some(item))),
             }
-            joined
-        });
-        let mut items: Vec<Item> = joined
-            .iter()
-            .filter_map(|pick| self.item(candidate, file, pick))
-            .collect();
-        items.iter_mut().for_each(|item| {
-            measure(item);
-        });
-        packed.items.append(&mut items);
+        }
+        packed.items.extend(joined.into_iter().filter_map(|(pick, whole)| {
+            whole.or_else(|| {
+                let mut item = self.item(candidate, file, &pick)?;
+                measure(&mut item);
+                Some(item)
+            })
+        }));
     }
 
     fn item(&self, candidate: &Candidate, file: &File<'_>, pick: &Pick) -> Option<Item> {
@@ -440,12 +443,6 @@ impl Packer<'_> {
         }
         redact(&reasons.join("; ")).into_owned()
     }
-}
-
-/// Sets an item's cost and returns it.
-fn measure(item: &mut Item) -> u32 {
-    item.tokens = tokens::count(&render::entry(item)).saturating_add(1);
-    item.tokens
 }
 
 fn join(before: &mut Pick, pick: &Pick) {

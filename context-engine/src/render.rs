@@ -50,14 +50,21 @@ pub fn block(items: &[Item]) -> String {
     if items.is_empty() {
         return String::new();
     }
-    let mut block = format!("{OPEN}\n{PREAMBLE}");
-    for item in items {
-        block.push('\n');
+    let mut block = opening();
+    for (at, item) in items.iter().enumerate() {
+        if at > 0 {
+            block.push('\n');
+        }
         block.push_str(&entry(item));
     }
     block.push_str(CLOSE);
     block.push('\n');
     block
+}
+
+/// What stands before the first entry.
+pub(crate) fn opening() -> String {
+    format!("{OPEN}\n{PREAMBLE}\n")
 }
 
 /// The same for a person: a heading with the citation, what it is and why it is there.
@@ -109,9 +116,14 @@ pub(crate) fn entry(item: &Item) -> String {
 
 /// A fenced code block that its content cannot end: the fence is longer than any run of backticks in it.
 fn fenced(text: &str, language: &str) -> String {
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    let fence = "`".repeat(longest.max(2) + 1);
+    let fence = fence(text);
     format!("{fence}{language}\n{}\n{fence}\n", text.trim_end_matches(['\r', '\n']))
+}
+
+/// The last line of an entry with this text.
+pub(crate) fn fence(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    "`".repeat(longest.max(2) + 1)
 }
 
 /// The text with every mark of ours, or of a client's, made into plain text.

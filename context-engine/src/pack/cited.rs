@@ -4,7 +4,8 @@ use muninn_memory::derived::Span;
 use muninn_memory::redact;
 use muninn_repo_tools::{RelPath, read_text};
 
-use super::{File, Packed, Packer, Text, measure};
+use super::{File, Packed, Packer, Text};
+use crate::cost::measure;
 use crate::explore::Citation;
 use crate::item::Item;
 
