@@ -6,7 +6,7 @@ mod keep_up;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, TryLockError, Weak};
 use std::time::{Duration, Instant};
 
 use muninn_memory::Memories;
@@ -69,6 +69,12 @@ pub struct Engine {
     itself: OnceLock<Weak<Engine>>,
     /// A thread is about to look through the worktree.
     looking: AtomicBool,
+    /// There may be chunks without vectors.
+    to_embed: AtomicBool,
+    /// One thread at a time makes them.
+    embedding: Mutex<()>,
+    /// Whether they were made, which comes last, for a first time.
+    settled: AtomicBool,
     /// What the last walk over all of the worktree took, without reading what had changed.
     walk_micros: AtomicU64,
     state: RwLock<State>,
@@ -100,6 +106,9 @@ impl Engine {
             watcher: OnceLock::new(),
             itself: OnceLock::new(),
             looking: AtomicBool::new(false),
+            to_embed: AtomicBool::new(false),
+            embedding: Mutex::default(),
+            settled: AtomicBool::new(false),
             walk_micros: AtomicU64::new(0),
             threshold: RwLock::new(settings.threshold),
             settings,
@@ -201,8 +210,29 @@ impl Engine {
 
     /// Makes the vectors that the index still lacks; to be called after [`Self::refresh`], on a thread that may take its
     /// time. Questions are answered meanwhile, by words and by what vectors there are. Stops between two batches when
-    /// `go_on` says so.
+    /// `go_on` says so. While another thread is at it this does nothing: that one sees to the newest index as well.
     pub fn embed(&self, go_on: &dyn Fn() -> bool) -> Filled {
+        let mut all = Filled::default();
+        self.to_embed.store(true, Ordering::Release);
+        while self.to_embed.load(Ordering::Acquire) {
+            let _one = match self.embedding.try_lock() {
+                Ok(one) => one,
+                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+                Err(TryLockError::WouldBlock) => return all,
+            };
+            while self.to_embed.swap(false, Ordering::AcqRel) {
+                let filled = self.embed_newest(go_on);
+                all.embedded += filled.embedded;
+                all.loaded += filled.loaded;
+                all.left = filled.left;
+                all.notes.extend(filled.notes);
+            }
+            self.settled.store(true, Ordering::Release);
+        }
+        all
+    }
+
+    fn embed_newest(&self, go_on: &dyn Fn() -> bool) -> Filled {
         match (&self.vectors, self.state().snapshot) {
             (Some(vectors), Some(snapshot)) => {
                 vectors.fill(&self.worktree, &snapshot, self.settings.max_file_bytes, go_on)
@@ -243,6 +273,7 @@ impl Engine {
                 files: snapshot.len(),
                 chunks: snapshot.chunks(),
                 memories: state.memories.map_or(0, |memories| memories.items().len()),
+                settled: self.settled.load(Ordering::Acquire),
             },
             (None, Some((done, total))) => IndexStatus::Indexing { done, total },
             (None, None) => IndexStatus::Empty,

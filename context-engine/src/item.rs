@@ -118,6 +118,8 @@ pub enum IndexStatus {
         chunks: usize,
         /// Memories and sections of knowledge in it.
         memories: usize,
+        /// Whether history and vectors, which come after it, have taken part for a first time.
+        settled: bool,
     },
 }
 

@@ -112,13 +112,13 @@ impl Gateway {
         self.request("GET", "/healthz", &[], b"").json()
     }
 
-    /// Waits until the repository is indexed.
+    /// Waits until the repository is indexed, with its history and vectors: later the same question may find more.
     ///
     /// # Panics
     /// Where that takes too long.
     pub fn wait_ready(&self) {
         wait_until("a ready index", || {
-            (self.health()["index"]["state"] == "ready").then_some(())
+            (self.health()["index"]["settled"] == true).then_some(())
         });
     }
 

@@ -125,11 +125,14 @@ fn the_status_follows_the_index() {
     assert_eq!(engine.status(), IndexStatus::Empty);
     assert_eq!(ask(&engine, QUESTIONS[0]).completeness, Completeness::Partial);
     let report = engine.refresh(&()).unwrap();
-    let ready = IndexStatus::Ready {
+    let ready = |settled| IndexStatus::Ready {
         files: report.files,
         chunks: report.chunks,
         memories: report.memories,
+        settled,
     };
-    assert_eq!(engine.status(), ready);
+    assert_eq!(engine.status(), ready(false));
+    engine.embed(&|| true);
+    assert_eq!(engine.status(), ready(true));
     assert_eq!((report.files, report.memories), (8, 3));
 }

@@ -122,7 +122,10 @@ impl Repository {
                 files,
                 chunks,
                 memories,
-            }) => json!({"state": "ready", "files": files, "chunks": chunks, "memories": memories}),
+                settled,
+            }) => {
+                json!({"state": "ready", "files": files, "chunks": chunks, "memories": memories, "settled": settled})
+            }
         }
     }
 

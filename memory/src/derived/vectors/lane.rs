@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use muninn_repo_tools::{BlobId, Worktree};
 
@@ -59,7 +59,7 @@ impl Vectors {
 
     /// Reads, or makes, the vectors of a snapshot's chunks that are not held yet, and forgets those that it has not.
     /// Stops between two files when `go_on` says so: what was made until then counts, and the next call goes on.
-    /// While another thread is at it, this does nothing.
+    /// While another thread is at it, this waits for it.
     pub fn fill(
         &self,
         worktree: &Worktree,
@@ -67,11 +67,7 @@ impl Vectors {
         max_file_bytes: u64,
         go_on: &dyn Fn() -> bool,
     ) -> Filled {
-        let _one = match self.filling.try_lock() {
-            Ok(one) => one,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return Filled::default(),
-        };
+        let _one = lock(&self.filling);
         Filling::new(self, worktree, snapshot, max_file_bytes).run(go_on)
     }
 
