@@ -40,6 +40,7 @@ def prove(checks: Checks, stand):
                 checks.check("calls were read in the backend's own form", "native" in whole, trace["turns"])
                 checks.check("in no other form", set(whole) <= {"native", ""}, whole)
                 checks.check("each call was answered", calls and all(call["bytes"] > 0 for call in calls), calls)
+                checks.check("a tool answered", any(not call.get("failed") for call in calls), calls)
                 checks.check("tokens are the backend's count", all(turn["input"] > 500 for turn in trace["turns"]), trace)
                 packed = [item["source"].rsplit(":", 1)[0] for item in receipt["items"]]
                 checks.check("what words found is packed all the same", right_file in packed, packed)
