@@ -43,6 +43,14 @@ pub(crate) struct Concept {
     pub(crate) identifier: bool,
 }
 
+impl Question {
+    /// Whether one of these concepts is written as a name of several parts; a single word in backticks may be anyone's.
+    pub(crate) fn writes_out(&self, concepts: u64) -> bool {
+        let mut named = self.concepts.iter().enumerate();
+        named.any(|(bit, concept)| concepts >> bit & 1 == 1 && concept.identifier && !concept.parts.is_empty())
+    }
+}
+
 impl Concept {
     /// It is a bare number, which says little without a word beside it.
     pub(crate) fn is_number(&self) -> bool {

@@ -141,7 +141,7 @@ impl Fit {
                 .fold(candidate.path_concepts, |all, chunk| all | chunk.concepts);
             for chunk in chunks {
                 // Who writes out the name of a test means the test.
-                let trust = if names_it(question, chunk.defines) {
+                let trust = if question.writes_out(chunk.defines) {
                     1.0
                 } else {
                     trust(place_of(snapshot, chunk.doc), question)
@@ -155,7 +155,7 @@ impl Fit {
                 fit.lone &= chunk.defines | candidate.path_concepts == 0;
             }
             let defined = candidate.chunks.iter().fold(0, |all, chunk| all | chunk.defines);
-            fit.certain |= candidate.named || names_it(question, defined);
+            fit.certain |= candidate.named || question.writes_out(defined);
         }
         fit
     }
@@ -176,12 +176,6 @@ impl Fit {
         }
         Ok(())
     }
-}
-
-/// Whether one of these concepts is written as a name of several parts; a single word in backticks may be anyone's.
-fn names_it(question: &Question, concepts: u64) -> bool {
-    let mut named = question.concepts.iter().enumerate();
-    named.any(|(bit, concept)| concepts >> bit & 1 == 1 && concept.identifier && !concept.parts.is_empty())
 }
 
 fn trust(place: Place, question: &Question) -> f32 {

@@ -97,9 +97,9 @@ pub enum PhaseError {
     /// A file could not be edited.
     #[error("{0:?}")]
     Edit(PathBuf, #[source] io::Error),
-    /// An edit was never in an answer.
-    #[error("an edit of {0} is not seen")]
-    Unseen(String),
+    /// An edit was never in an answer, and what the last answer had instead.
+    #[error("an edit of {0} is not seen, but: {1}")]
+    Unseen(String, String),
 }
 
 /// Runs a task in a process of its own.
@@ -222,20 +222,24 @@ fn edits(engine: &Arc<Engine>) -> Result<Vec<f64>, PhaseError> {
         open.write_all(added.as_bytes()).map_err(at)?;
         let seen = until_seen(engine, &name, started);
         fs::write(&file, before).map_err(at)?;
-        times.push(rounded(millis(seen.ok_or_else(|| PhaseError::Unseen(path.clone()))?)));
+        let seen = seen.map_err(|instead| PhaseError::Unseen(path.clone(), instead))?;
+        times.push(rounded(millis(seen)));
     }
     Ok(times)
 }
 
-/// Asks until the answer has the name.
-fn until_seen(engine: &Engine, name: &str, started: Instant) -> Option<Duration> {
-    while started.elapsed() < PATIENCE {
+/// Asks until the answer has the name; fails with what the last answer had instead.
+fn until_seen(engine: &Engine, name: &str, started: Instant) -> Result<Duration, String> {
+    loop {
         let found = explore(engine, &format!("what does `{name}` return?"));
         if found.items.iter().any(|item| item.text.contains(name)) {
-            return Some(started.elapsed());
+            return Ok(started.elapsed());
+        }
+        if started.elapsed() >= PATIENCE {
+            let sources = found.items.into_iter().map(|item| item.source);
+            return Err(found.reason.unwrap_or_else(|| sources.collect::<Vec<_>>().join(", ")));
         }
     }
-    None
 }
 
 /// The tree's files of code in the order of their paths.

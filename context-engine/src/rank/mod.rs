@@ -10,6 +10,7 @@
 mod co_change;
 mod messages;
 mod named;
+mod standing;
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -19,7 +20,10 @@ use muninn_memory::lexical::{DocId, idf, saturation};
 use crate::question::Question;
 use crate::tuning::Lists;
 use crate::vector_list;
-use muninn_memory::derived::{Companions, Field, Place, Posting, Snapshot};
+use muninn_memory::derived::{Companions, Field, Posting, Snapshot};
+
+use standing::Standing;
+pub(crate) use standing::place_of;
 
 /// Weight of the words of a path, beside 1 for the file and 1 for its best chunk.
 const PATH_WEIGHT: f32 = 0.5;
@@ -32,13 +36,6 @@ const DEFINES: f32 = 1.0;
 const DEFINES_IDENTIFIER: f32 = 2.0;
 /// What the headline of a long text counts, beside 1 for all of it.
 const HEADLINE_WEIGHT: f32 = 0.55;
-// What is not source has every word, and is seldom what has to be changed. It stands back both where chunks are compared
-// and where files are.
-const DEMOTED_TEST: f32 = 0.35;
-const DEMOTED_DOCS: f32 = 0.4;
-const DEMOTED_SETTINGS: f32 = 0.5;
-const DEMOTED_GENERATED: f32 = 0.2;
-const DEMOTED_TEMPLATE: f32 = 0.05;
 
 /// How many of the best files are looked at closely.
 pub(crate) const MAX_FILES: usize = 24;
@@ -177,18 +174,18 @@ impl Query {
 pub(crate) fn rank(index: Index<'_>, question: &Question, query: &Query, lists: Lists, keep: usize) -> Vec<Candidate> {
     let snapshot = index.snapshot;
     let mut terms = Terms::new(snapshot);
-    let mut chunks = chunk_scores(&mut terms, question, query, lists);
+    let standing = Standing::of(&mut terms, question, lists);
+    let mut chunks = chunk_scores(&mut terms, question, query, (lists, &standing));
     let (fused, path_concepts) = fused_scores(&mut terms, query, &chunks, lists);
-    let headline = headline_scores(&mut terms, question, query, lists);
-    let chunk_demotion = |doc| demotion(place_of(snapshot, doc), question, lists);
-    let meaning = vector_list::file_scores(snapshot, &query.near, chunk_demotion);
+    let headline = headline_scores(&mut terms, question, query, (lists, &standing));
+    let meaning = vector_list::file_scores(snapshot, &query.near, |doc| standing.of_chunk(doc));
     for (chunk, _) in &query.near {
         chunks.consider(*chunk);
     }
     let named_paths = if lists.has(Lists::NAMED) { &*question.paths } else { &[] };
     let named = named::by_path(snapshot, named_paths, &mut chunks);
 
-    let factor = |file: usize| demotion(snapshot.file(file).place, question, lists);
+    let factor = |file: usize| standing.of_file(file);
     let mut scores = vec![0.0f32; snapshot.file_numbers()];
     for (number, _) in snapshot.files() {
         let named_path = if named.contains(&number) { NAMED_PATH } else { 0.0 };
@@ -348,16 +345,26 @@ fn fused_scores(terms: &mut Terms<'_>, query: &Query, chunks: &Chunks, lists: Li
 }
 
 /// What a ranking by the headline alone would go by; `None` where there is none.
-fn headline_scores(terms: &mut Terms<'_>, question: &Question, query: &Query, lists: Lists) -> Option<Vec<f32>> {
+fn headline_scores(
+    terms: &mut Terms<'_>,
+    question: &Question,
+    query: &Query,
+    (lists, standing): (Lists, &Standing<'_>),
+) -> Option<Vec<f32>> {
     let (question, query) = (question.headline.as_deref()?, query.headline.as_deref()?);
     lists.has(Lists::HEADLINE).then(|| {
-        let chunks = chunk_scores(terms, question, query, lists);
+        let chunks = chunk_scores(terms, question, query, (lists, standing));
         fused_scores(terms, query, &chunks, lists).0
     })
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts and lengths are far below 2^24")]
-fn chunk_scores(terms: &mut Terms<'_>, question: &Question, query: &Query, lists: Lists) -> Chunks {
+fn chunk_scores(
+    terms: &mut Terms<'_>,
+    question: &Question,
+    query: &Query,
+    (lists, standing): (Lists, &Standing<'_>),
+) -> Chunks {
     let snapshot = terms.snapshot;
     let (average, lengths) = (snapshot.average_length(), snapshot.lengths());
     let numbers = snapshot.chunk_numbers();
@@ -383,16 +390,11 @@ fn chunk_scores(terms: &mut Terms<'_>, question: &Question, query: &Query, lists
             }
         }
     }
-    for (number, file) in snapshot.files() {
-        let (place, range) = (file.place, snapshot.spans_of(number));
-        let demoted = demotion(place, question, lists);
-        for number in range {
+    for (number, _) in snapshot.files() {
+        for number in snapshot.spans_of(number) {
             let score = &mut chunks.scores[number as usize];
             if *score > 0.0 {
-                *score *= match place {
-                    Place::Source => demotion(place_of(snapshot, DocId(number)), question, lists),
-                    _ => demoted,
-                };
+                *score *= standing.of_chunk(DocId(number));
             }
         }
     }
@@ -442,26 +444,4 @@ fn path_scores(terms: &mut Terms<'_>, query: &Query) -> (Vec<f32>, Vec<u64>) {
         }
     }
     (scores, concepts)
-}
-
-/// What part a chunk plays: a test in a source file is a test.
-pub(crate) fn place_of(snapshot: &Snapshot, doc: DocId) -> Place {
-    match snapshot.file(snapshot.file_of(doc)).place {
-        Place::Source if snapshot.span(doc).test => Place::Test,
-        place => place,
-    }
-}
-
-fn demotion(place: Place, question: &Question, lists: Lists) -> f32 {
-    match place {
-        _ if !lists.has(Lists::PLACES) => 1.0,
-        Place::Source => 1.0,
-        Place::Test if question.about_tests => 1.0,
-        Place::Docs if question.about_docs => 1.0,
-        Place::Test => DEMOTED_TEST,
-        Place::Docs => DEMOTED_DOCS,
-        Place::Settings => DEMOTED_SETTINGS,
-        Place::Generated => DEMOTED_GENERATED,
-        Place::Template => DEMOTED_TEMPLATE,
-    }
 }

@@ -103,6 +103,29 @@ fn tests_stand_behind_sources_unless_they_are_asked_for() {
 }
 
 #[test]
+fn a_name_that_only_a_test_defines_is_found_in_it() {
+    let repo = Repo::with(&[(
+        "tests/hooks.rs",
+        "#[test]\nfn spawned() {}\n\nfn ledger_scale_edit_9() -> usize {\n    9\n}\n",
+    )]);
+    // Its parts are rare, and others have them in their paths and over and over.
+    for number in 0..4 {
+        let text = "pub fn total() {\n    ledger(scale, edit, ledger, scale, edit);\n}\n";
+        repo.write(&format!("src/ledger_scale_edit_{number}.rs"), text);
+    }
+    for number in 0..200 {
+        repo.write(&format!("src/other_{number}.rs"), "pub fn nothing() {}\n");
+    }
+    let engine = repo.ready();
+    let question = "what does `ledger_scale_edit_9` return?";
+    assert_eq!(files(&ask(&engine, question))[0], "tests/hooks.rs");
+    // Where it is defined in the source, a test that defines it too stands behind it.
+    repo.write("src/ledger.rs", "pub fn ledger_scale_edit_9() -> usize {\n    9\n}\n");
+    engine.refresh(&()).unwrap();
+    assert_eq!(files(&ask(&engine, question))[0], "src/ledger.rs");
+}
+
+#[test]
 fn a_deadline_that_passed_gives_nothing_and_says_so() {
     let repo = Repo::service();
     for engine in [repo.ready(), repo.engine()] {
