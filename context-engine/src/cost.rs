@@ -18,8 +18,9 @@ pub(crate) fn measure(item: &mut Item) -> u32 {
     item.tokens
 }
 
-/// What the block of items costs that were measured.
-pub(crate) fn of_block(items: &[Item]) -> u32 {
+/// What the block of these items costs in tokens, out of what each was found to cost when it was packed. It is what
+/// [`tokens::count`] says of [`render::block`], and takes next to no time.
+pub fn of_block(items: &[Item]) -> u32 {
     let Some(last) = items.last() else { return 0 };
     let parts = items.iter().map(|item| item.tokens).fold(*FRAME, u32::saturating_add);
     // No empty line comes behind the last one.

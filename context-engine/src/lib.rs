@@ -44,6 +44,7 @@ mod turnstile;
 mod vector_list;
 
 pub use already::Already;
+pub use cost::of_block as block_tokens;
 pub use engine::{Engine, EngineSettings};
 pub use item::{Completeness, Exploration, IndexError, IndexReport, IndexStatus, Item, ItemKind, Limits};
 pub use muninn_memory::derived::Progress;

@@ -6,9 +6,9 @@ use muninn_memory::model::{Choice, Reply, Usage};
 use muninn_repo_tools::{Abandoned, Until};
 
 use super::script::{QUESTION, Script, calls, deep, explore, words};
-use super::{Repo, limits};
-use crate::Already;
+use super::{Repo, ask, limits};
 use crate::explore::{DeepLimits, Ended, Found, Recorder, Recording, Trace};
+use crate::{Already, block_tokens, render, tokens};
 
 #[test]
 fn finds_reads_and_cites() {
@@ -44,6 +44,9 @@ fn finds_reads_and_cites() {
         (packed[0].source.as_str(), packed[0].why.as_str()),
         ("src/http/retry.rs:1-12", "found by exploring")
     );
+    // Beside what words found, it costs what it was found to cost.
+    let beside = [packed, ask(&engine, QUESTION).items].concat();
+    assert_eq!(block_tokens(&beside), tokens::count(&render::block(&beside)));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
 use muninn_context_engine::explore::{Found, Trace};
-use muninn_context_engine::{Already, Engine, Exploration, Item, ItemKind, Limits, render, tokens};
+use muninn_context_engine::{Already, Engine, Exploration, Item, ItemKind, Limits, block_tokens, render};
 use muninn_repo_tools::Abandoned;
 
 use super::Repository;
@@ -195,7 +195,7 @@ fn explore_and_record(
     let explored = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         let (exploration, trace, entered) = explore(engine, asking, words_until, &abandoned);
         let block = (!exploration.items.is_empty()).then(|| render::block(&exploration.items));
-        let cost = block.as_deref().map_or(0, tokens::count);
+        let cost = block_tokens(&exploration.items);
         (exploration, block, cost, trace, entered)
     }));
     let Ok((exploration, block, cost, trace, entered)) = explored else {
