@@ -21,6 +21,7 @@ pub mod cache;
 pub mod derived;
 pub mod embed;
 pub mod knowledge;
+pub mod learn;
 pub mod lexical;
 pub mod markdown;
 pub mod model;

@@ -33,6 +33,8 @@ pub enum Body {
     ContextHit {
         /// Of the question, so that the same one is known again without its text.
         query_hash: String,
+        /// The question itself, where the user wants it kept.
+        query: Option<String>,
         /// The question's words that the repository itself contains.
         terms: Vec<String>,
         /// Paths, the most important first.
@@ -223,6 +225,7 @@ impl Body {
         match kind.as_str() {
             "context_hit" => Self::ContextHit {
                 query_hash: text(members, "query_hash"),
+                query: members.take("query"),
                 terms: list(members, "terms"),
                 files: list(members, "files"),
                 relevance: members.take("relevance"),
@@ -268,11 +271,13 @@ impl Body {
         match self {
             Self::ContextHit {
                 query_hash,
+                query,
                 terms,
                 files,
                 relevance,
             } => {
                 map.text("query_hash", query_hash)?;
+                map.some("query", query)?;
                 map.list("terms", terms)?;
                 map.list("files", files)?;
                 map.some("relevance", relevance)

@@ -1,0 +1,153 @@
+//! Segments: `.muninn/memory/sessions/session_<id>.<n>.jsonl`, what a session learned, as it travels through git.
+//!
+//! A segment is written as a whole, renamed into place, and never written to again.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+/// Where segments are, below the worktree's root.
+pub const SESSIONS: [&str; 3] = [".muninn", "memory", "sessions"];
+
+/// A worktree's folder of segments.
+#[derive(Debug, Clone)]
+pub struct Segments {
+    dir: PathBuf,
+}
+
+/// What came of writing a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Written {
+    /// It is there, now or since an earlier try.
+    There,
+    /// Another segment has its name.
+    Taken,
+}
+
+/// Why a segment could not be written.
+#[derive(Debug, Error)]
+pub enum SegmentError {
+    /// A link could lead anywhere, and a repository is not trusted.
+    #[error("{} is no directory of its own, so no records are written there", path.display())]
+    NotADirectory {
+        /// What is not.
+        path: PathBuf,
+    },
+    /// The repository was not set up for it.
+    #[error("there is no {}: `muninn init` makes it", path.display())]
+    NotInitialised {
+        /// What is missing.
+        path: PathBuf,
+    },
+    /// The file system.
+    #[error("writing records at {}", path.display())]
+    Io {
+        /// Where.
+        path: PathBuf,
+        /// What happened.
+        source: io::Error,
+    },
+}
+
+impl Segments {
+    /// The folder of a worktree with this root, made if only that is missing.
+    ///
+    /// # Errors
+    /// [`SegmentError`]: without `.muninn` nothing is made.
+    pub fn of(root: &Path) -> Result<Self, SegmentError> {
+        let mut dir = root.to_owned();
+        for (depth, name) in SESSIONS.iter().enumerate() {
+            dir.push(name);
+            match dir.symlink_metadata() {
+                Ok(meta) if meta.is_dir() => {}
+                Ok(_) => return Err(SegmentError::NotADirectory { path: dir }),
+                Err(error) if error.kind() == io::ErrorKind::NotFound && depth == 0 => {
+                    return Err(SegmentError::NotInitialised { path: dir });
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound => make(&dir)?,
+                Err(source) => return Err(SegmentError::Io { path: dir, source }),
+            }
+        }
+        Ok(Self { dir })
+    }
+
+    /// A folder that is the user's own, outside any worktree.
+    ///
+    /// # Errors
+    /// [`SegmentError::Io`].
+    pub fn in_state(dir: PathBuf) -> Result<Self, SegmentError> {
+        match fs::create_dir_all(&dir) {
+            Ok(()) => Ok(Self { dir }),
+            Err(source) => Err(SegmentError::Io { path: dir, source }),
+        }
+    }
+
+    /// What a session's segment of a number is called.
+    #[must_use]
+    pub fn name(session: &str, number: u64) -> String {
+        format!("session_{session}.{number}.jsonl")
+    }
+
+    /// The session and the number in a segment's name.
+    #[must_use]
+    pub fn parse_name(name: &str) -> Option<(&str, u64)> {
+        let (session, number) = name
+            .strip_prefix("session_")?
+            .strip_suffix(".jsonl")?
+            .rsplit_once('.')?;
+        Some((session, number.parse().ok()?))
+    }
+
+    /// Writes a segment and sees it onto the disk. The session must be the caller's alone meanwhile.
+    ///
+    /// # Errors
+    /// [`SegmentError::Io`]; then there is no segment.
+    pub fn write(&self, session: &str, number: u64, text: &str) -> Result<Written, SegmentError> {
+        let name = Self::name(session, number);
+        let path = self.dir.join(&name);
+        match fs::read(&path) {
+            Ok(there) if there == text.as_bytes() => return Ok(Written::There),
+            Ok(_) => return Ok(Written::Taken),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(source) => return Err(SegmentError::Io { path, source }),
+        }
+        let temporary = self.dir.join(format!(".{name}.tmp"));
+        let written = write(&temporary, text)
+            .and_then(|()| fs::rename(&temporary, &path))
+            .and_then(|()| sync(&self.dir));
+        match written {
+            Ok(()) => Ok(Written::There),
+            Err(source) => {
+                let _of_no_use_any_more = fs::remove_file(&temporary);
+                Err(SegmentError::Io { path, source })
+            }
+        }
+    }
+}
+
+fn make(dir: &Path) -> Result<(), SegmentError> {
+    match fs::create_dir(dir) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(SegmentError::Io {
+            path: dir.to_owned(),
+            source: error,
+        }),
+        _ => Ok(()),
+    }
+}
+
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
+}
+
+/// A renamed file is there for good when its directory is on the disk.
+fn sync(dir: &Path) -> io::Result<()> {
+    if cfg!(unix) {
+        File::open(dir)?.sync_all()
+    } else {
+        Ok(())
+    }
+}

@@ -1,0 +1,292 @@
+//! Records as they are written, read and sent on their way.
+
+use std::fs;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::lines::{Reason, SetAside, read};
+use super::*;
+
+fn record(text: &str) -> Record {
+    let body = Body::Learning {
+        text: text.to_owned(),
+        subject: None,
+        confidence: Some(0.5),
+        author: None,
+    };
+    let origin = Origin {
+        session: Some("01S".to_owned()),
+        branch: Some("main".to_owned()),
+        ..Origin::default()
+    };
+    Record::new(body, origin)
+}
+
+fn all(text: &[u8]) -> (Vec<Record>, Vec<SetAside>) {
+    let (mut records, mut aside) = (Vec::new(), Vec::new());
+    read(text, |_, record| records.push(record), |line| aside.push(line)).unwrap();
+    (records, aside)
+}
+
+#[test]
+fn every_type_is_written_as_it_was_read() {
+    for line in [
+        r#"{"id":"1","ts":"2026-01-07T10:00:00Z","type":"context_hit","query_hash":"abc","query":"why?","terms":["ledger"],"files":["a.rs"],"relevance":0.95,"session":"s","branch":"b","commit":"c","sources":[{"path":"a.rs","blob":"d"}],"task":"T-1"}"#,
+        r#"{"id":"2","ts":"t","type":"pattern","pattern":"auth","entities":["a","b"],"confidence":0.8}"#,
+        r#"{"id":"3","ts":"t","type":"session_summary","files_touched":["a"],"learnings":["x"],"task":"T-2"}"#,
+        r#"{"id":"4","ts":"t","type":"learning","text":"x","subject":"y","confidence":1.0,"author":"me"}"#,
+        r#"{"id":"5","ts":"t","type":"failure","attempt":"cargo test","count":3,"outcome":"exit 101"}"#,
+        r#"{"id":"6","ts":"t","type":"decision","conflict":"7","keep":["1"],"drop":["2"],"note":"n"}"#,
+        r#"{"id":"7","ts":"t","type":"supersedes","older":"1","since":"t"}"#,
+        r#"{"id":"8","ts":"t","type":"tombstone","forget":"1"}"#,
+        r#"{"id":"9","ts":"t","type":"of_the_future","text":"x","numbers":[1e400,0.10,12345678901234567890123]}"#,
+        r#"{"id":"A","ts":"t","type":"learning","text":"x","later":{"b":1,"a":[null]},"another":"ü\u0000"}"#,
+    ] {
+        assert_eq!(Record::parse(line).unwrap().line(), line);
+    }
+}
+
+#[test]
+fn members_come_in_their_order_and_what_is_odd_survives() {
+    let odd = r#" {"task":7,"relevance":"high","x":1.50,"type":"context_hit","files":["b"],"ts":"t","id":"1"} "#;
+    let line = Record::parse(odd).unwrap().line();
+    let expected = r#"{"id":"1","ts":"t","type":"context_hit","files":["b"],"task":7,"relevance":"high","x":1.50}"#;
+    assert_eq!(line, expected);
+    assert_eq!(Record::parse(&line).unwrap().line(), line);
+}
+
+#[test]
+fn what_is_no_record_is_set_aside_with_a_reason() {
+    let text = concat!(
+        "{\"id\":\"1\",\"type\":\"learning\",\"text\":\"a\"}\r\n",
+        "<<<<<<< HEAD\n",
+        "{\"id\":\"2\",\"type\":\"learning\",\"text\":\"ours\"}\n",
+        "=======\n",
+        "{\"id\":\"3\",\"type\":\"learning\",\"text\":\"theirs\"}\n",
+        ">>>>>>> branch\n",
+        "\n",
+        "{\"id\":\"2\",\"type\":\"learning\",\"text\":\"ours\"}\n",
+        "{\"id\":\"2\",\"type\":\"learning\",\"text\":\"another\"}\n",
+        "[1]\n",
+        "{\"type\":\"learning\"}\n",
+        "{\"id\":\"4\",\"type\":\"lear",
+    );
+    let (records, aside) = all(text.as_bytes());
+    let ids: Vec<_> = records.iter().map(|record| record.id.as_str()).collect();
+    assert_eq!(ids, ["1", "2", "3"]);
+    let lines: Vec<_> = aside.iter().map(|aside| aside.line).collect();
+    assert_eq!(lines, [2, 4, 6, 9, 10, 11, 12]);
+    assert_eq!(aside[0].reason, Reason::ConflictMarker);
+    assert_eq!(aside[3].reason, Reason::Duplicate("2".to_owned()));
+    assert_eq!(aside[6].reason, Reason::Torn);
+    let long = format!(
+        "{{\"id\":\"1\",\"type\":\"x\",\"t\":\"{}\"}}\n{{\"id\":\"2\",\"type\":\"x\"}}\n",
+        "y".repeat(lines::MAX_LINE_BYTES)
+    );
+    let (records, aside) = all(long.as_bytes());
+    assert_eq!((records.len(), &aside[0].reason), (1, &Reason::TooLong));
+    let (records, aside) = all(b"\xff\xfe\n{\"id\":\"1\",\"type\":\"x\"}\n\xff");
+    assert_eq!((records.len(), aside.len()), (1, 2));
+}
+
+/// JSON that a later version may write.
+fn value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        any::<Option<bool>>().prop_map(|value| json!(value)),
+        any::<i64>().prop_map(|value| json!(value)),
+        ".{0,12}".prop_map(|value| json!(value)),
+    ];
+    leaf.prop_recursive(3, 16, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(|values| json!(values)),
+            prop::collection::btree_map(".{0,6}", inner, 0..4).prop_map(|members| json!(members)),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn nothing_is_lost_in_a_rewrite(
+        members in prop::collection::btree_map("[a-z_]{1,8}|id|ts|task|sources|text|files|relevance|count", value(), 0..8),
+        kind in "context_hit|pattern|session_summary|learning|failure|decision|supersedes|tombstone|new",
+    ) {
+        let mut object = json!(members);
+        object["id"] = json!("1");
+        object["type"] = json!(kind);
+        let written: Value = serde_json::from_str(&Record::parse(&object.to_string()).unwrap().line()).unwrap();
+        // What says nothing may go.
+        let says_something = |value: &Value| *value != json!("") && *value != json!([]) && !value.is_null();
+        for (name, value) in object.as_object().unwrap().iter().filter(|(_, value)| says_something(value)) {
+            prop_assert_eq!(&written[name], value, "{}", name);
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_read_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        all(&bytes);
+    }
+}
+
+struct Place {
+    dir: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("repo/.muninn")).unwrap();
+        Self { dir }
+    }
+
+    fn spool(&self) -> Spool {
+        Spool::at(self.dir.path().join("spool"), Durability::Segment)
+    }
+
+    fn segments(&self) -> Segments {
+        Segments::of(&self.dir.path().join("repo")).unwrap()
+    }
+
+    /// Names and texts of the segments.
+    fn written(&self) -> Vec<(String, String)> {
+        let Ok(entries) = fs::read_dir(self.dir.path().join("repo/.muninn/memory/sessions")) else {
+            return Vec::new();
+        };
+        let read = |entry: fs::DirEntry| {
+            (
+                entry.file_name().into_string().unwrap(),
+                fs::read_to_string(entry.path()).unwrap(),
+            )
+        };
+        let mut written: Vec<_> = entries.map(|entry| read(entry.unwrap())).collect();
+        written.sort();
+        written
+    }
+}
+
+#[test]
+fn a_spool_becomes_segments_that_are_never_written_again() {
+    let place = Place::new();
+    let spool = place.spool();
+    let (one, two, three) = (record("one"), record("two"), record("three"));
+    spool
+        .append("client", Some("main"), &[one.clone(), two.clone()])
+        .unwrap();
+    assert!(place.written().is_empty());
+    assert_eq!(spool.waiting().unwrap()[0].records, 2);
+    let id = spool.session("client").unwrap();
+    let flushed = spool.flush(&place.segments(), |_| true).unwrap();
+    assert_eq!(
+        (flushed.segments, flushed.records),
+        (vec![format!("session_{id}.0.jsonl")], 2)
+    );
+    let first = place.written();
+    assert_eq!(first[0].1, format!("{}\n{}\n", one.line(), two.line()));
+    spool.append("client", Some("main"), &[three.clone()]).unwrap();
+    spool.flush(&place.segments(), |_| true).unwrap();
+    let both = place.written();
+    assert_eq!(both[0], first[0]);
+    assert_eq!(
+        both[1],
+        (format!("session_{id}.1.jsonl"), format!("{}\n", three.line()))
+    );
+    assert!(spool.waiting().unwrap().is_empty());
+    assert!(spool.flush(&place.segments(), |_| true).unwrap().segments.is_empty());
+    assert_eq!(Segments::parse_name(&both[1].0), Some((id.as_str(), 1)));
+}
+
+#[test]
+fn only_what_is_due_is_flushed() {
+    let place = Place::new();
+    let spool = place.spool();
+    spool.append("client", Some("main"), &[record("here")]).unwrap();
+    let mut elsewhere = record("there");
+    elsewhere.origin.branch = Some("feature/x: y".to_owned());
+    elsewhere.origin.commit = Some("abc".to_owned());
+    spool.append("client", Some("feature/x: y"), &[elsewhere]).unwrap();
+    let flushed = spool
+        .flush(&place.segments(), |waiting| waiting.branch.as_deref() == Some("main"))
+        .unwrap();
+    assert_eq!((flushed.records, flushed.waiting.len()), (1, 1));
+    let waiting = &flushed.waiting[0];
+    assert_eq!(
+        (waiting.branch.as_deref(), waiting.commits.as_slice()),
+        (Some("feature/x: y"), &["abc".to_owned()][..])
+    );
+    assert_eq!(spool.flush(&place.segments(), |_| true).unwrap().records, 1);
+    assert_eq!(place.written().len(), 2);
+}
+
+#[test]
+fn a_torn_line_costs_no_other_and_is_kept() {
+    let place = Place::new();
+    let spool = place.spool();
+    spool.append("client", Some("main"), &[record("whole")]).unwrap();
+    let file = spool.waiting().unwrap()[0].file.clone();
+    let mut text = fs::read_to_string(&file).unwrap();
+    text.push_str("{\"id\":\"9\",\"type\":\"lear");
+    fs::write(&file, &text).unwrap();
+    spool.append("client", Some("main"), &[record("after")]).unwrap();
+    assert_eq!(spool.flush(&place.segments(), |_| true).unwrap().records, 2);
+    let aside = spool.set_aside().unwrap();
+    assert!(fs::read_to_string(&aside[0]).unwrap().contains("\"lear\n"), "{aside:?}");
+    assert_eq!((aside.len(), spool.waiting().unwrap().len()), (1, 0));
+    assert!(!place.written()[0].1.contains("lear\n"));
+}
+
+#[test]
+fn a_flush_that_was_cut_short_goes_on_where_it_was() {
+    let place = Place::new();
+    let spool = place.spool();
+    spool.append("client", Some("main"), &[record("one")]).unwrap();
+    let live = spool.waiting().unwrap()[0].file.clone();
+    let text = fs::read_to_string(&live).unwrap();
+    let flushing = live.with_file_name(live.file_name().unwrap().to_str().unwrap().replace("live", "flushing"));
+    // Killed before the segment was written,
+    fs::rename(&live, &flushing).unwrap();
+    spool.append("client", Some("main"), &[record("two")]).unwrap();
+    spool.flush(&place.segments(), |_| true).unwrap();
+    let written = place.written();
+    assert_eq!((written.len(), &written[0].1), (2, &text));
+    // and after it, before the spool knew.
+    let id = spool.session("client").unwrap();
+    let name = live.with_file_name("session.json");
+    fs::write(&flushing, &text).unwrap();
+    fs::write(&name, json!({"id": id, "next": 0}).to_string()).unwrap();
+    assert_eq!(
+        spool.flush(&place.segments(), |_| true).unwrap().segments,
+        [written[0].0.clone()]
+    );
+    assert_eq!(place.written(), written, "the same segment is not written twice");
+    // A name that is taken is not used again.
+    fs::write(&flushing, format!("{}\n", record("three").line())).unwrap();
+    fs::write(&name, json!({"id": id, "next": 0}).to_string()).unwrap();
+    spool.flush(&place.segments(), |_| true).unwrap();
+    assert_eq!((place.written().len(), &place.written()[..2]), (3, &written[..]));
+}
+
+#[test]
+fn two_places_name_their_sessions_differently() {
+    let (one, other) = (Place::new(), Place::new());
+    let id = one.spool().session("the same client id").unwrap();
+    assert_ne!(id, other.spool().session("the same client id").unwrap());
+    assert_ne!(id, one.spool().session("another").unwrap());
+    assert_eq!(id, one.spool().session("the same client id").unwrap());
+    assert_eq!(one.spool().sessions().unwrap().len(), 2);
+}
+
+#[test]
+fn nothing_is_written_through_a_link_or_uninvited() {
+    let place = Place::new();
+    let root = place.dir.path().join("repo");
+    let bare = place.dir.path().join("bare");
+    fs::create_dir_all(&bare).unwrap();
+    assert!(matches!(Segments::of(&bare), Err(SegmentError::NotInitialised { .. })));
+    #[cfg(unix)]
+    {
+        fs::create_dir(place.dir.path().join("outside")).unwrap();
+        std::os::unix::fs::symlink(place.dir.path().join("outside"), root.join(".muninn/memory")).unwrap();
+        assert!(matches!(Segments::of(&root), Err(SegmentError::NotADirectory { .. })));
+    }
+    fs::write(root.join("x"), "x").unwrap();
+}
