@@ -1,5 +1,7 @@
 //! Who asks, from where, and whether a person did: what can be told from a request before anything is done with it.
 
+mod calls;
+mod deeds;
 mod derived;
 mod human;
 mod identity;
@@ -7,6 +9,7 @@ mod reads;
 mod side_request;
 mod workplace;
 
+pub use deeds::{Deeds, deeds};
 pub use derived::DerivedId;
 pub use human::{HumanTurn, human_text, human_turn, newest_human_turn};
 pub use identity::{Identity, identify, session_id};

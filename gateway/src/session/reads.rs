@@ -4,8 +4,6 @@
 //! clients cut results down, and files change. So paths are taken generously (every word of a shell command that could
 //! be one), since one too many is held against a text that does not fit it, and costs a saving at most.
 
-mod named;
-
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
@@ -14,7 +12,7 @@ use muninn_repo_tools::RelPath;
 
 use crate::wire::{Members, Prompt, Text, ToolPart, result_text};
 
-use named::{Named, named};
+use super::calls::{Call, How, Places};
 
 /// The newest results that are looked at, and what they may hold together, in bytes.
 const MOST_RESULTS: usize = 128;
@@ -39,11 +37,14 @@ pub fn reads(prompt: &Prompt<'_>, root: &Path, claimed: &[String]) -> Vec<(Vec<R
         .rev()
         .flat_map(|message| message.tools.iter().rev());
     let read = results.filter_map(|part| match part {
-        ToolPart::Result { id, content } => {
+        ToolPart::Result { id, content, .. } => {
             let (name, arguments) = calls.get(id.literal())?;
-            let named = named(*name, arguments);
             let places = Places { root, claimed };
-            let paths: Vec<RelPath> = named.iter().flat_map(|named| places.resolve(named)).collect();
+            let named = Call::of(*name, arguments)?
+                .files()
+                .into_iter()
+                .filter(|named| named.how == How::Shown);
+            let paths: Vec<RelPath> = named.flat_map(|named| places.resolve(&named)).collect();
             (!paths.is_empty()).then_some((paths, *content))
         }
         ToolPart::Call { .. } => None,
@@ -64,64 +65,10 @@ fn unwrapped(text: String) -> String {
     inner.unwrap_or(text)
 }
 
-/// Where relative paths may count from.
-struct Places<'a> {
-    root: &'a Path,
-    claimed: &'a [String],
-}
-
-impl Places<'_> {
-    /// The files of the worktree that a named path may be: none for one outside, several where it is not said what it
-    /// counts from.
-    fn resolve(&self, named: &Named) -> Vec<RelPath> {
-        let path = Path::new(&named.path);
-        let claimed = self.claimed.iter().map(Path::new);
-        let mut froms = vec![self.root.to_owned()];
-        froms.extend(claimed.map(Path::to_owned));
-        if let Some(directory) = &named.directory {
-            froms = froms.iter().map(|from| from.join(directory)).collect();
-        }
-        let mut resolved: Vec<RelPath> = Vec::new();
-        for from in froms {
-            let relative = self.below(&plain(&from.join(path)));
-            resolved.extend(relative.filter(|path| !resolved.contains(path)));
-        }
-        resolved
-    }
-
-    /// A path relative to the worktree. A client may know it by another name than its real one, as the first directory
-    /// that it claims; then the claim stands for the root.
-    fn below(&self, path: &Path) -> Option<RelPath> {
-        let below_root = path.strip_prefix(self.root).ok();
-        let below_claim = || {
-            self.claimed
-                .iter()
-                .filter(|claim| !Path::new(claim).starts_with(self.root))
-                .find_map(|claim| path.strip_prefix(claim).ok())
-        };
-        RelPath::from_relative(below_root.or_else(below_claim)?)
-    }
-}
-
-/// A path without `.` and `..`, by its words alone.
-fn plain(path: &Path) -> std::path::PathBuf {
-    use std::path::Component;
-    let mut plain = std::path::PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                plain.pop();
-            }
-            part => plain.push(part),
-        }
-    }
-    plain
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::calls::Named;
     use crate::wire::WireFormat;
 
     fn read(format: WireFormat, body: &str) -> Vec<(String, String)> {
@@ -216,6 +163,7 @@ mod tests {
         let named = |path: &str| Named {
             path: path.to_owned(),
             directory: None,
+            how: How::Shown,
         };
         let resolved = |path: &str| places.resolve(&named(path));
         assert_eq!(resolved("/link/a.rs"), [RelPath::new("a.rs").unwrap()]);

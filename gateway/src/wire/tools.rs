@@ -20,6 +20,8 @@ pub enum ToolPart<'a> {
         id: Text<'a>,
         /// A string, or an array of parts.
         content: &'a str,
+        /// The client says that the call failed.
+        failed: bool,
     },
 }
 
@@ -28,7 +30,7 @@ impl<'a> ToolPart<'a> {
     pub(super) fn of_block(kind: &str, members: &Members<'a>) -> Option<ToolPart<'a>> {
         match kind {
             "tool_use" => ToolPart::call(members.text("id"), members.text("name"), members.get("input")),
-            "tool_result" => ToolPart::result(members.text("tool_use_id"), members.get("content")),
+            "tool_result" => ToolPart::result(members, "tool_use_id", "content"),
             _ => None,
         }
     }
@@ -40,7 +42,7 @@ impl<'a> ToolPart<'a> {
             ToolPart::call(call.text("id"), function.text("name"), function.get("arguments"))
         };
         let calls = members.elements("tool_calls").into_iter();
-        let result = ToolPart::result(members.text("tool_call_id"), members.get("content"));
+        let result = ToolPart::result(members, "tool_call_id", "content");
         calls
             .filter_map(|element| element.object().and_then(call))
             .chain(result)
@@ -53,7 +55,10 @@ impl<'a> ToolPart<'a> {
         match &*kind?.decode() {
             "function_call" => ToolPart::call(id, members.text("name"), members.get("arguments")),
             "local_shell_call" => ToolPart::call(id, kind, members.get("action")),
-            "function_call_output" | "local_shell_call_output" => ToolPart::result(id, members.get("output")),
+            "custom_tool_call" => ToolPart::call(id, members.text("name"), members.get("input")),
+            "function_call_output" | "local_shell_call_output" | "custom_tool_call_output" => {
+                ToolPart::result(members, "call_id", "output")
+            }
             _ => None,
         }
     }
@@ -66,10 +71,11 @@ impl<'a> ToolPart<'a> {
         })
     }
 
-    fn result(id: Option<Text<'a>>, content: Option<&'a str>) -> Option<ToolPart<'a>> {
+    fn result(members: &Members<'a>, id: &str, content: &str) -> Option<ToolPart<'a>> {
         Some(ToolPart::Result {
-            id: id?,
-            content: content?,
+            id: members.text(id)?,
+            content: members.get(content)?,
+            failed: members.get("is_error") == Some("true"),
         })
     }
 }

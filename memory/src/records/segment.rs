@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 /// Where segments are, below the worktree's root.
-pub const SESSIONS: [&str; 3] = [".muninn", "memory", "sessions"];
+const SESSIONS: [&str; 3] = [".muninn", "memory", "sessions"];
 
 /// A worktree's folder of segments.
 #[derive(Debug, Clone)]

@@ -1,0 +1,226 @@
+//! Which files a call of a tool names: tables of the tools that show and change files, and of how they are told which.
+
+use std::borrow::Cow;
+
+use super::shell::{Command, commands, files};
+use crate::wire::{Element, Members, Text};
+
+/// Tools that return a file's text, without the case, `_` and `-` of their names.
+const READERS: [&str; 9] = [
+    "read",             // Claude Code, opencode
+    "view",             // Crush, Copilot
+    "readfile",         // Cline, Roo Code, Gemini CLI, Cursor
+    "readfiles",        // Roo Code
+    "readtextfile",     // the filesystem server of MCP
+    "readmanyfiles",    // Gemini CLI
+    "openfile",         // OpenHands
+    "viewfile",         // Windsurf
+    "strreplaceeditor", // SWE-agent, OpenHands: its command `view`
+];
+/// Tools that change files.
+const EDITORS: [&str; 19] = [
+    "edit",                // Claude Code, opencode
+    "multiedit",           // Claude Code
+    "write",               // Claude Code, opencode
+    "notebookedit",        // Claude Code
+    "applypatch",          // Codex
+    "patch",               // opencode
+    "writefile",           // Gemini CLI, the filesystem server of MCP
+    "replace",             // Gemini CLI
+    "editfile",            // Zed, Cursor, the filesystem server of MCP
+    "createfile",          // Copilot
+    "deletefile",          // Cursor
+    "searchreplace",       // Cursor
+    "writetofile",         // Cline, Roo Code
+    "replaceinfile",       // Cline
+    "applydiff",           // Roo Code
+    "insertcontent",       // Roo Code
+    "strreplace",          // Kimi
+    "inserteditintofile",  // Copilot
+    "replacestringinfile", // Copilot
+];
+/// Tools that run a command line.
+const SHELLS: [&str; 10] = [
+    "bash",            // Claude Code, opencode
+    "shell",           // Codex
+    "shellcommand",    // Codex
+    "execcommand",     // Codex
+    "localshellcall",  // Codex, as an item of its own
+    "containerexec",   // Codex
+    "runshellcommand", // Gemini CLI
+    "executecommand",  // Cline, Roo Code
+    "runterminalcmd",  // Cursor
+    "terminal",        // Zed
+];
+/// Members of the arguments that name a file, or several.
+const PATHS: [&str; 8] = [
+    "file_path",
+    "notebook_path",
+    "path",
+    "filePath",
+    "target_file",
+    "absolute_path",
+    "paths",
+    "files",
+];
+/// Members that hold a command line, as a string or as a list of words.
+const COMMANDS: [&str; 2] = ["command", "cmd"];
+/// Members that hold a patch.
+const PATCHES: [&str; 3] = ["input", "patch", "patchText"];
+/// Members that say where a command runs.
+const DIRECTORIES: [&str; 3] = ["workdir", "cwd", "working_directory"];
+const MOST_PATHS: usize = 16;
+
+/// A path as a call names it, and the directory that it counts from where the call says one.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::session) struct Named {
+    pub(in crate::session) path: String,
+    pub(in crate::session) directory: Option<String>,
+    pub(in crate::session) how: How,
+}
+
+/// What a call does with a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::session) enum How {
+    /// Its text is in the result.
+    Shown,
+    /// It is written.
+    Changed,
+    /// It stands in a command line.
+    Mentioned,
+}
+
+/// What a tool is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tool {
+    Reads,
+    Edits,
+    Runs,
+}
+
+/// A call whose tool is known.
+pub(in crate::session) struct Call {
+    tool: Tool,
+    /// The tool's name, without the case, `_` and `-`.
+    name: String,
+    /// The object of its arguments, or the text that it is called with.
+    arguments: String,
+}
+
+impl Call {
+    /// Two of the formats have the object in a string.
+    pub(in crate::session) fn of(name: Text<'_>, arguments: &str) -> Option<Call> {
+        let plain = |c: &char| c.is_ascii_alphanumeric();
+        let name: String = name
+            .decode()
+            .chars()
+            .filter(plain)
+            .collect::<String>()
+            .to_ascii_lowercase();
+        let tool = match &*name {
+            name if READERS.contains(&name) => Tool::Reads,
+            name if EDITORS.contains(&name) => Tool::Edits,
+            name if SHELLS.contains(&name) => Tool::Runs,
+            _ => return None,
+        };
+        let arguments = Text::of(arguments)
+            .map_or(Cow::Borrowed(arguments), Text::decode)
+            .into_owned();
+        Some(Call { tool, name, arguments })
+    }
+
+    /// The files that it may read, change or be about.
+    pub(in crate::session) fn files(&self) -> Vec<Named> {
+        let members = Members::of(self.arguments.trim_start());
+        let mut named: Vec<Named> = match (self.tool, &members) {
+            (Tool::Edits, None) => patched(&self.arguments),
+            (_, None) => Vec::new(),
+            (Tool::Reads, Some(members)) => {
+                let shows = members.said("command").is_none_or(|command| command == "view");
+                paths(members, if shows { How::Shown } else { How::Changed })
+            }
+            (Tool::Edits, Some(members)) => {
+                let patches = PATCHES.iter().filter_map(|key| members.said(key));
+                let patched = patches.flat_map(|patch| patched(&patch));
+                paths(members, How::Changed).into_iter().chain(patched).collect()
+            }
+            (Tool::Runs, Some(members)) => {
+                let line = line(members);
+                match patched(&line) {
+                    patched if patched.is_empty() => commands_of(members, &line).iter().flat_map(files).collect(),
+                    patched => patched,
+                }
+            }
+        };
+        named.truncate(MOST_PATHS);
+        named
+    }
+
+    /// The programs that it runs, each with the first of its words.
+    pub(in crate::session) fn programs(&self) -> Vec<(String, Option<String>)> {
+        let members = Members::of(self.arguments.trim_start()).filter(|_| self.tool == Tool::Runs);
+        let commands = members.map(|members| commands_of(&members, &line(&members)));
+        let named = |command: Command| (command.program, command.words.into_iter().next());
+        commands.unwrap_or_default().into_iter().map(named).collect()
+    }
+
+    /// The tool's name as it is compared.
+    pub(in crate::session) fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+fn paths(members: &Members<'_>, how: How) -> Vec<Named> {
+    let paths = PATHS.iter().flat_map(|key| strings(members, key));
+    paths
+        .map(|path| Named {
+            path,
+            directory: None,
+            how,
+        })
+        .collect()
+}
+
+fn line(members: &Members<'_>) -> String {
+    let mut lines = COMMANDS.iter().map(|key| strings(members, key));
+    lines.find(|words| !words.is_empty()).unwrap_or_default().join(" ")
+}
+
+fn commands_of(members: &Members<'_>, line: &str) -> Vec<Command> {
+    let directory = DIRECTORIES.iter().find_map(|key| members.said(key));
+    commands(line, directory.as_deref())
+}
+
+/// The files of a patch in the form that Codex writes.
+fn patched(patch: &str) -> Vec<Named> {
+    let heads = [
+        "*** Update File: ",
+        "*** Add File: ",
+        "*** Delete File: ",
+        "*** Move to: ",
+    ];
+    let path = |line: &str| {
+        heads
+            .iter()
+            .find_map(|head| line.strip_prefix(head))
+            .map(|path| path.trim().to_owned())
+    };
+    let changed = |path| Named {
+        path,
+        directory: None,
+        how: How::Changed,
+    };
+    patch.lines().filter_map(path).map(changed).collect()
+}
+
+/// A member that is a string, a list of strings, or a list of objects with a `path`.
+fn strings(members: &Members<'_>, key: &str) -> Vec<String> {
+    if let Some(text) = members.said(key) {
+        return vec![text.into_owned()];
+    }
+    let string = |element: Element<'_>| match element.text() {
+        Some(text) => Some(text.decode().into_owned()),
+        None => element.object()?.string("path").map(Cow::into_owned),
+    };
+    members.elements(key).into_iter().filter_map(string).collect()
+}

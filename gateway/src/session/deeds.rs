@@ -1,0 +1,444 @@
+//! What an agent did between two turns of a person: files that it changed, named and read, and what failed.
+//!
+//! Tools say what they did; what they were told in words is not looked at. Of the agent's own words only paths count that
+//! lie in the worktree, and of commands that failed only the names of common programs, so that nothing else gets into
+//! what is learned.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::path::Path;
+
+use muninn_memory::learn::Failure;
+use muninn_repo_tools::RelPath;
+
+use super::calls::{Call, How, Named, Places};
+use crate::wire::{Members, Prompt, Role, ToolPart, result_text};
+
+/// Programs whose failures are worth remembering, and whose names say nothing about anybody.
+const PROGRAMS: [&str; 44] = [
+    "bazel",
+    "bundle",
+    "bun",
+    "cargo",
+    "clang",
+    "cmake",
+    "composer",
+    "ctest",
+    "deno",
+    "docker",
+    "dotnet",
+    "eslint",
+    "gcc",
+    "git",
+    "go",
+    "gradle",
+    "jest",
+    "just",
+    "make",
+    "mix",
+    "mvn",
+    "mypy",
+    "ninja",
+    "node",
+    "npm",
+    "npx",
+    "php",
+    "phpunit",
+    "pip",
+    "pnpm",
+    "poetry",
+    "pre-commit",
+    "pyright",
+    "pytest",
+    "python",
+    "python3",
+    "rake",
+    "ruff",
+    "rustc",
+    "swift",
+    "tox",
+    "tsc",
+    "uv",
+    "yarn",
+];
+/// How much of a result's ends is searched for an exit code, in bytes.
+const ENDS: usize = 400;
+/// So many words of an answer that look like paths are looked at.
+const MOST_WORDS: usize = 400;
+
+/// What was done, each file once, in the order in which it was.
+#[derive(Debug, Default, PartialEq)]
+pub struct Deeds {
+    /// Files that tools changed.
+    pub edited: Vec<RelPath>,
+    /// Files that the agent's words name.
+    pub cited: Vec<RelPath>,
+    /// Files that tools showed, and those that commands were about.
+    pub read: Vec<RelPath>,
+    /// What failed.
+    pub failures: Vec<Failure>,
+}
+
+/// What the agent did in these messages. `claimed` are the directories in which the client says that it works; only files
+/// that `is_there` knows count, but for changed ones, which may be gone.
+#[must_use]
+pub fn deeds(
+    prompt: &Prompt<'_>,
+    messages: Range<usize>,
+    (root, claimed): (&Path, &[String]),
+    is_there: &dyn Fn(&RelPath) -> bool,
+) -> Deeds {
+    let mut deeds = Deeds::default();
+    let places = Places { root, claimed };
+    let messages = &prompt.messages[messages];
+    let ended = results(messages.iter().flat_map(|message| &message.tools));
+    for message in messages {
+        for part in &message.tools {
+            let ToolPart::Call { id, name, arguments } = part else {
+                continue;
+            };
+            let (Some(call), Some(end)) = (Call::of(*name, arguments), ended.get(id.literal())) else {
+                continue;
+            };
+            let files = call.files();
+            let resolved = |named: &Named| {
+                let paths = places.resolve(named);
+                // Where it is not said what a path counts from, the one that exists is meant.
+                let there = paths.iter().find(|path| is_there(path)).cloned();
+                there.or_else(|| paths.into_iter().next().filter(|_| named.how == How::Changed))
+            };
+            match end {
+                End::Failed(outcome) => deeds.failed(&call, &files, outcome, &resolved),
+                End::Well => deeds.done(&files, &resolved),
+            }
+        }
+        if message.role == Role::Assistant {
+            deeds.said(
+                message
+                    .blocks
+                    .iter()
+                    .filter_map(|block| block.text)
+                    .map(|text| text.decode()),
+                &places,
+                is_there,
+            );
+        }
+    }
+    deeds
+}
+
+/// How a call ended.
+enum End {
+    Well,
+    Failed(String),
+}
+
+/// How each call ended, by its id's literal.
+fn results<'a>(parts: impl Iterator<Item = &'a ToolPart<'a>>) -> HashMap<&'a str, End> {
+    let end = |part: &'a ToolPart<'a>| match part {
+        ToolPart::Result { id, content, failed } => Some((id.literal(), end_of(content, *failed))),
+        ToolPart::Call { .. } => None,
+    };
+    parts.filter_map(end).collect()
+}
+
+fn end_of(content: &str, failed: bool) -> End {
+    let text = result_text(content).unwrap_or_default();
+    let members = Members::of(&text);
+    let metadata = members.and_then(|members| members.object("metadata").get("exit_code").map(str::to_owned));
+    match metadata.and_then(|code| code.parse().ok()).or_else(|| exit_code(&text)) {
+        Some(0) if !failed => End::Well,
+        Some(code) if code != 0 => End::Failed(format!("exit code {code}")),
+        _ if failed => End::Failed("error".to_owned()),
+        _ => End::Well,
+    }
+}
+
+/// The exit code that a client writes at the beginning or the end of what a command printed.
+fn exit_code(text: &str) -> Option<i64> {
+    let head = &text[..text.floor_char_boundary(ENDS)];
+    let tail = &text[text.ceil_char_boundary(text.len().saturating_sub(ENDS))..];
+    [head, tail].into_iter().flat_map(str::lines).find_map(|line| {
+        let line = line.to_ascii_lowercase();
+        let (before, rest) = line
+            .split_once("exit code")
+            .or_else(|| line.split_once("exited with code"))?;
+        // A line of the command's own says more than that.
+        let rest = rest.trim_start_matches([':', ' ', '=']);
+        let code = rest.split(|c: char| !c.is_ascii_digit() && c != '-').next()?;
+        (before.len() < 24).then(|| code.parse().ok())?
+    })
+}
+
+impl Deeds {
+    fn done(&mut self, files: &[Named], resolved: &dyn Fn(&Named) -> Option<RelPath>) {
+        for named in files {
+            let Some(path) = resolved(named) else { continue };
+            match named.how {
+                How::Changed => once(&mut self.edited, path),
+                How::Shown | How::Mentioned => once(&mut self.read, path),
+            }
+        }
+    }
+
+    fn failed(&mut self, call: &Call, files: &[Named], outcome: &str, resolved: &dyn Fn(&Named) -> Option<RelPath>) {
+        let known = |(program, word): (String, Option<String>)| {
+            let program = program.rsplit('/').next().unwrap_or_default().to_owned();
+            let is_plain =
+                |word: &String| word.len() <= 20 && word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
+            PROGRAMS
+                .contains(&program.as_str())
+                .then(|| match word.filter(is_plain) {
+                    Some(word) => format!("{program} {word}"),
+                    None => program,
+                })
+        };
+        let programs = call.programs();
+        let ran = !programs.is_empty();
+        // The last of a chain is the one that says how it ended.
+        let name = programs
+            .into_iter()
+            .rev()
+            .find_map(known)
+            .or_else(|| (!ran).then(|| call.name().to_owned()));
+        let Some(name) = name else { return };
+        let files: Vec<String> = files.iter().filter_map(resolved).map(|path| path.to_string()).collect();
+        self.failures.push(Failure {
+            attempt: [&[name][..], &files].concat().join(" "),
+            outcome: outcome.to_owned(),
+        });
+    }
+
+    fn said<'t>(
+        &mut self,
+        texts: impl Iterator<Item = std::borrow::Cow<'t, str>>,
+        places: &Places<'_>,
+        is_there: &dyn Fn(&RelPath) -> bool,
+    ) {
+        for text in texts {
+            let words = text.split(|c: char| c.is_whitespace() || "()[]{}<>\"'`,;*|".contains(c));
+            let like_paths = words.map(bare).filter(|word| word.contains('.') || word.contains('/'));
+            for word in like_paths.take(MOST_WORDS) {
+                let named = Named {
+                    path: word.to_owned(),
+                    directory: None,
+                    how: How::Mentioned,
+                };
+                if let Some(path) = places.resolve(&named).into_iter().find(|path| is_there(path)) {
+                    once(&mut self.cited, path);
+                }
+            }
+        }
+    }
+}
+
+/// A word without the line numbers and punctuation behind it.
+fn bare(word: &str) -> &str {
+    let word = word.trim_end_matches(['.', ':', '!', '?']);
+    let (path, anchor) = word.split_once("#L").unwrap_or((word, ""));
+    let is_number = |text: &str| text.bytes().all(|b| b.is_ascii_digit() || b == b'-' || b == b':');
+    match path.split_once(':') {
+        Some((path, lines)) if is_number(lines) && anchor.is_empty() => path,
+        _ => path,
+    }
+}
+
+fn once(paths: &mut Vec<RelPath>, path: RelPath) {
+    if !paths.contains(&path) {
+        paths.push(path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::WireFormat;
+
+    const THERE: [&str; 6] = [
+        "src/a.rs",
+        "src/b.rs",
+        "src/c.rs",
+        "docs/guide.md",
+        "Cargo.toml",
+        "a b.txt",
+    ];
+
+    fn of(format: WireFormat, body: &str) -> Deeds {
+        let prompt = Prompt::parse(format, body.as_bytes()).unwrap();
+        let is_there = |path: &RelPath| THERE.contains(&path.as_str());
+        let claimed = ["/w".to_owned()];
+        deeds(
+            &prompt,
+            0..prompt.messages.len(),
+            (Path::new("/w"), &claimed),
+            &is_there,
+        )
+    }
+
+    /// A tool's call in the messages format, and its result.
+    fn ran(tool: &str, input: &str, result: &str, failed: bool) -> Deeds {
+        of(
+            WireFormat::Messages,
+            &format!(
+                r#"{{"messages":[{{"role":"assistant","content":[{{"type":"tool_use","id":"t","name":"{tool}","input":{input}}}]}},
+                {{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t","is_error":{failed},"content":"{result}"}}]}}]}}"#
+            ),
+        )
+    }
+
+    fn names(paths: &[RelPath]) -> Vec<&str> {
+        paths.iter().map(RelPath::as_str).collect()
+    }
+
+    #[test]
+    fn each_client_edits_in_its_own_way() {
+        for (tool, input, edited) in [
+            (
+                "Edit",
+                r#"{"file_path":"/w/src/a.rs","old_string":"x","new_string":"y"}"#,
+                vec!["src/a.rs"],
+            ),
+            (
+                "Write",
+                r#"{"file_path":"/w/src/new.rs","content":"src/b.rs"}"#,
+                vec!["src/new.rs"],
+            ),
+            ("edit", r#"{"filePath":"/w/src/a.rs"}"#, vec!["src/a.rs"]),
+            (
+                "str_replace_editor",
+                r#"{"command":"str_replace","path":"/w/src/a.rs"}"#,
+                vec!["src/a.rs"],
+            ),
+            (
+                "apply_patch",
+                r#"{"input":"*** Begin Patch\n*** Update File: src/a.rs\n@@\n*** Add File: src/n.rs\n"}"#,
+                vec!["src/a.rs", "src/n.rs"],
+            ),
+            (
+                "shell",
+                r#"{"command":["bash","-lc","apply_patch <<'EOF'\n*** Begin Patch\n*** Delete File: src/a.rs\nEOF"]}"#,
+                vec!["src/a.rs"],
+            ),
+            (
+                "Bash",
+                r#"{"command":"sed -i 's/x/y/' src/a.rs && cargo fmt"}"#,
+                vec!["src/a.rs"],
+            ),
+            (
+                "Bash",
+                r#"{"command":"cat > src/n.rs <<'EOF'\nsee src/b.rs\nEOF\ncat src/c.rs >> docs/guide.md"}"#,
+                vec!["src/n.rs", "docs/guide.md"],
+            ),
+            (
+                "Bash",
+                r#"{"command":"git mv src/a.rs src/z.rs 2>/dev/null"}"#,
+                vec!["src/a.rs", "src/z.rs"],
+            ),
+            ("Edit", r#"{"file_path":"/elsewhere/a.rs"}"#, vec![]),
+            ("Edit", r#"{"file_path":"/w/../etc/passwd"}"#, vec![]),
+            ("mcp__any__thing", r#"{"file_path":"/w/src/a.rs"}"#, vec![]),
+        ] {
+            let mut found = ran(tool, input, "ok", false).edited;
+            found.retain(|path| !path.as_str().starts_with("dev/"));
+            assert!(
+                edited.iter().all(|path| names(&found).contains(path)),
+                "{tool} {input}: {found:?}"
+            );
+            assert!(found.len() <= edited.len() + 1, "{tool} {input}: {found:?}");
+        }
+        assert_eq!(
+            ran("Edit", r#"{"file_path":"/w/src/a.rs"}"#, "no match", true).edited,
+            []
+        );
+    }
+
+    #[test]
+    fn files_that_commands_are_about_were_read() {
+        let found = ran(
+            "Bash",
+            r#"{"command":"rg -n 'fn main' src/b.rs docs; wc -l src/a.rs | sort -o nothing.rs"}"#,
+            "x",
+            false,
+        );
+        assert_eq!(names(&found.read), ["src/b.rs", "src/a.rs"]);
+        assert_eq!(found.edited, []);
+        let found = ran("Read", r#"{"file_path":"/w/src/a.rs"}"#, "x", false);
+        assert_eq!(names(&found.read), ["src/a.rs"]);
+    }
+
+    #[test]
+    fn formats_say_the_same_in_their_own_ways() {
+        let chat = r#"{"messages":[{"role":"user","content":"look at docs/guide.md"},
+            {"role":"assistant","content":"It is in `src/b.rs:10-12`, see ./src/c.rs. Not in src/none.rs.","tool_calls":[{"id":"c","type":"function","function":{"name":"edit","arguments":"{\"filePath\":\"/w/src/a.rs\"}"}}]},
+            {"role":"tool","tool_call_id":"c","content":"done"}]}"#;
+        let found = of(WireFormat::Chat, chat);
+        assert_eq!(
+            (names(&found.edited), names(&found.cited)),
+            (vec!["src/a.rs"], vec!["src/b.rs", "src/c.rs"])
+        );
+        let responses = r#"{"input":[
+            {"type":"custom_tool_call","call_id":"p","name":"apply_patch","input":"*** Begin Patch\n*** Update File: src/a.rs\n"},
+            {"type":"custom_tool_call_output","call_id":"p","output":"{\"output\":\"Success\",\"metadata\":{\"exit_code\":0}}"},
+            {"type":"function_call","call_id":"c1","name":"shell","arguments":"{\"command\":[\"cargo\",\"test\",\"--\",\"src/b.rs\"],\"workdir\":\"/w\"}"},
+            {"type":"function_call_output","call_id":"c1","output":"{\"output\":\"failed\",\"metadata\":{\"exit_code\":101}}"},
+            {"type":"message","role":"assistant","content":[{"type":"output_text","text":"see [the guide](docs/guide.md#L4)"}]}]}"#;
+        let found = of(WireFormat::Responses, responses);
+        assert_eq!(
+            (names(&found.edited), names(&found.cited)),
+            (vec!["src/a.rs"], vec!["docs/guide.md"])
+        );
+        let failure = Failure {
+            attempt: "cargo test src/b.rs".to_owned(),
+            outcome: "exit code 101".to_owned(),
+        };
+        assert_eq!(found.failures, [failure]);
+    }
+
+    #[test]
+    fn a_failure_is_named_without_anybodys_words() {
+        for (tool, input, result, expected) in [
+            (
+                "Bash",
+                r#"{"command":"cd /w && cargo test -p secret-project"}"#,
+                "Exit code 1\\nhello",
+                Some("cargo test"),
+            ),
+            (
+                "Bash",
+                r#"{"command":"curl -H 'X: my words' http://x"}"#,
+                "Exit code 7",
+                None,
+            ),
+            (
+                "Bash",
+                r#"{"command":"npm MyScript"}"#,
+                "x\\nProcess exited with code 2",
+                Some("npm"),
+            ),
+            (
+                "Bash",
+                r#"{"command":"cargo test"}"#,
+                "the docs on exit codes say that exit code 3 is bad",
+                None,
+            ),
+            ("Bash", r#"{"command":"cargo test"}"#, "Exit code: 0", None),
+        ] {
+            let found = ran(tool, input, result, result.starts_with("Exit code 1"));
+            assert_eq!(
+                found.failures.first().map(|failure| failure.attempt.as_str()),
+                expected,
+                "{input}"
+            );
+        }
+        assert_eq!(
+            ran("Edit", r#"{"file_path":"/w/src/a.rs"}"#, "x", true).failures[0].attempt,
+            "edit src/a.rs"
+        );
+    }
+
+    #[test]
+    fn a_call_without_a_result_was_not_done() {
+        let body = r#"{"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"Edit","input":{"file_path":"/w/src/a.rs"}}]}]}"#;
+        assert_eq!(of(WireFormat::Messages, body), Deeds::default());
+    }
+}
