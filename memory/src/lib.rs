@@ -28,6 +28,7 @@ pub mod model;
 pub mod recall;
 pub mod records;
 pub mod redact;
+pub mod store;
 pub mod tokens;
 
 #[cfg(test)]
@@ -35,3 +36,4 @@ mod fixture;
 
 pub use recall::{Memories, Memory, MemoryKind};
 pub use redact::redact;
+pub use store::Store;

@@ -127,6 +127,17 @@ impl Worktree {
         Some(id.to_string())
     }
 
+    /// Whether a commit, in hexadecimal, is HEAD or one of those that lead to it. Not where it is unknown here.
+    pub fn has_commit(&self, commit: &str) -> bool {
+        let is_ancestor = || {
+            let repository = open(&self.0.root).ok()?;
+            let head = repository.head_id().ok()?.detach();
+            let commit = gix::ObjectId::from_hex(commit.as_bytes()).ok()?;
+            Some(commit == head || repository.merge_base(commit, head).ok()?? == commit)
+        };
+        is_ancestor().unwrap_or(false)
+    }
+
     /// Whether `path` exists and belongs to this worktree, after symlinks are resolved. What lies in a nested
     /// repository, or in a linked worktree kept below the root, belongs to that one and not to this.
     pub fn contains(&self, path: &Path) -> bool {

@@ -73,15 +73,10 @@ impl Segments {
         Ok(Self { dir })
     }
 
-    /// A folder that is the user's own, outside any worktree.
-    ///
-    /// # Errors
-    /// [`SegmentError::Io`].
-    pub fn in_state(dir: PathBuf) -> Result<Self, SegmentError> {
-        match fs::create_dir_all(&dir) {
-            Ok(()) => Ok(Self { dir }),
-            Err(source) => Err(SegmentError::Io { path: dir, source }),
-        }
+    /// A folder that is the user's own, outside any worktree, and there.
+    #[must_use]
+    pub fn at(dir: PathBuf) -> Self {
+        Self { dir }
     }
 
     /// What a session's segment of a number is called.

@@ -7,6 +7,7 @@
 //! <spool>/<hash of the client's session>/
 //!   lock                      taken for each append and each flush; several processes write at once
 //!   session.json              the session's id, and the number of its next segment
+//!   marks                     what was learned from, a line each
 //!   live-<branch>.jsonl       what was learned on a branch; the file is opened for each append, which is one write
 //!   flushing-<branch>.jsonl   the same, while it becomes a segment
 //!   aside-<n>-<branch>.jsonl  what a segment was made of, where some of its lines are no records
@@ -107,13 +108,20 @@ impl Spool {
         Ok(self.folder(client)?.locked()?.named()?.id)
     }
 
-    /// Appends records of a session that were learned on a branch, in one write. They are kept when this returns.
+    /// Appends records of a session that were learned on a branch, in one write. They are kept when this returns. `mark`
+    /// names what they were learned from: where the session has that mark, nothing is appended, and `false` returned.
     ///
     /// # Errors
     /// [`SpoolError::Io`]; then none of them is kept.
-    pub fn append(&self, client: &str, branch: Option<&str>, records: &[Record]) -> Result<(), SpoolError> {
+    pub fn append(
+        &self,
+        client: &str,
+        branch: Option<&str>,
+        mark: Option<&str>,
+        records: &[Record],
+    ) -> Result<bool, SpoolError> {
         if records.is_empty() {
-            return Ok(());
+            return Ok(false);
         }
         let text: String = records
             .iter()
@@ -121,8 +129,19 @@ impl Spool {
             .collect();
         let locked = self.folder(client)?.locked()?;
         locked.named()?;
+        let marks = locked.folder.0.join("marks");
+        if let Some(mark) = mark
+            && has_line(&marks, mark).map_err(at(&marks))?
+        {
+            return Ok(false);
+        }
         let path = locked.folder.live(branch);
-        append(&path, text.as_bytes(), self.durability).map_err(at(&path))
+        append(&path, text.as_bytes(), self.durability).map_err(at(&path))?;
+        // Behind the records: whoever is killed in between has them twice, and not never.
+        if let Some(mark) = mark {
+            append(&marks, format!("{mark}\n").as_bytes(), self.durability).map_err(at(&marks))?;
+        }
+        Ok(true)
     }
 
     /// What waits, in the order of the sessions' ids.
@@ -381,6 +400,15 @@ fn look_at(session: &str, file: PathBuf) -> Result<Option<Waiting>, SpoolError> 
         records: records.len(),
         file,
     }))
+}
+
+/// Whether a file has a line; a file that is not there has none.
+fn has_line(path: &Path, line: &str) -> io::Result<bool> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(text.lines().any(|other| other == line)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// Appends in one write; what a killed or failed writer left of a line is parted from it.

@@ -170,7 +170,7 @@ fn a_spool_becomes_segments_that_are_never_written_again() {
     let spool = place.spool();
     let (one, two, three) = (record("one"), record("two"), record("three"));
     spool
-        .append("client", Some("main"), &[one.clone(), two.clone()])
+        .append("client", Some("main"), None, &[one.clone(), two.clone()])
         .unwrap();
     assert!(place.written().is_empty());
     assert_eq!(spool.waiting().unwrap()[0].records, 2);
@@ -182,7 +182,7 @@ fn a_spool_becomes_segments_that_are_never_written_again() {
     );
     let first = place.written();
     assert_eq!(first[0].1, format!("{}\n{}\n", one.line(), two.line()));
-    spool.append("client", Some("main"), &[three.clone()]).unwrap();
+    spool.append("client", Some("main"), None, &[three.clone()]).unwrap();
     spool.flush(&place.segments(), |_| true).unwrap();
     let both = place.written();
     assert_eq!(both[0], first[0]);
@@ -199,11 +199,13 @@ fn a_spool_becomes_segments_that_are_never_written_again() {
 fn only_what_is_due_is_flushed() {
     let place = Place::new();
     let spool = place.spool();
-    spool.append("client", Some("main"), &[record("here")]).unwrap();
+    spool.append("client", Some("main"), None, &[record("here")]).unwrap();
     let mut elsewhere = record("there");
     elsewhere.origin.branch = Some("feature/x: y".to_owned());
     elsewhere.origin.commit = Some("abc".to_owned());
-    spool.append("client", Some("feature/x: y"), &[elsewhere]).unwrap();
+    spool
+        .append("client", Some("feature/x: y"), None, &[elsewhere])
+        .unwrap();
     let flushed = spool
         .flush(&place.segments(), |waiting| waiting.branch.as_deref() == Some("main"))
         .unwrap();
@@ -221,12 +223,12 @@ fn only_what_is_due_is_flushed() {
 fn a_torn_line_costs_no_other_and_is_kept() {
     let place = Place::new();
     let spool = place.spool();
-    spool.append("client", Some("main"), &[record("whole")]).unwrap();
+    spool.append("client", Some("main"), None, &[record("whole")]).unwrap();
     let file = spool.waiting().unwrap()[0].file.clone();
     let mut text = fs::read_to_string(&file).unwrap();
     text.push_str("{\"id\":\"9\",\"type\":\"lear");
     fs::write(&file, &text).unwrap();
-    spool.append("client", Some("main"), &[record("after")]).unwrap();
+    spool.append("client", Some("main"), None, &[record("after")]).unwrap();
     assert_eq!(spool.flush(&place.segments(), |_| true).unwrap().records, 2);
     let aside = spool.set_aside().unwrap();
     assert!(fs::read_to_string(&aside[0]).unwrap().contains("\"lear\n"), "{aside:?}");
@@ -238,13 +240,13 @@ fn a_torn_line_costs_no_other_and_is_kept() {
 fn a_flush_that_was_cut_short_goes_on_where_it_was() {
     let place = Place::new();
     let spool = place.spool();
-    spool.append("client", Some("main"), &[record("one")]).unwrap();
+    spool.append("client", Some("main"), None, &[record("one")]).unwrap();
     let live = spool.waiting().unwrap()[0].file.clone();
     let text = fs::read_to_string(&live).unwrap();
     let flushing = live.with_file_name(live.file_name().unwrap().to_str().unwrap().replace("live", "flushing"));
     // Killed before the segment was written,
     fs::rename(&live, &flushing).unwrap();
-    spool.append("client", Some("main"), &[record("two")]).unwrap();
+    spool.append("client", Some("main"), None, &[record("two")]).unwrap();
     spool.flush(&place.segments(), |_| true).unwrap();
     let written = place.written();
     assert_eq!((written.len(), &written[0].1), (2, &text));
@@ -263,6 +265,20 @@ fn a_flush_that_was_cut_short_goes_on_where_it_was() {
     fs::write(&name, json!({"id": id, "next": 0}).to_string()).unwrap();
     spool.flush(&place.segments(), |_| true).unwrap();
     assert_eq!((place.written().len(), &place.written()[..2]), (3, &written[..]));
+}
+
+#[test]
+fn nothing_is_learned_twice_from_the_same() {
+    let place = Place::new();
+    let spool = place.spool();
+    let keep = |client, mark| spool.append(client, Some("main"), Some(mark), &[record("x")]).unwrap();
+    assert_eq!(
+        [keep("a", "1"), keep("a", "1"), keep("a", "2"), keep("b", "1")],
+        [true, false, true, true]
+    );
+    spool.flush(&place.segments(), |_| true).unwrap();
+    assert!(!keep("a", "2"), "nor after a flush");
+    assert_eq!(spool.waiting().unwrap(), []);
 }
 
 #[test]

@@ -1,0 +1,130 @@
+//! A worktree's session memory: what is written where, and which files are read.
+//!
+//! What is learned on a branch reaches git on that branch, so that a branch that is thrown away takes it along. Until
+//! then, and for ever where nothing is to reach git, it is kept in the user's state directory.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use muninn_repo_tools::Worktree;
+
+use crate::records::{Durability, Flushed, Record, SegmentError, Segments, Spool, SpoolError, Waiting};
+
+/// Where segments are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Destination {
+    /// Below `.muninn/memory/` of the worktree, for git.
+    Repository,
+    /// In the user's state directory, for nobody else.
+    State,
+}
+
+/// The session memory of one worktree.
+#[derive(Debug, Clone)]
+pub struct Store {
+    worktree: Worktree,
+    dir: PathBuf,
+    spool: Spool,
+}
+
+impl Store {
+    /// The memory of a worktree, whose part outside it is below `state_dir`. Nothing is made or read yet.
+    #[must_use]
+    pub fn of(worktree: Worktree, state_dir: &Path, durability: Durability) -> Self {
+        let name = blake3::hash(worktree.root().as_os_str().as_encoded_bytes()).to_hex();
+        let dir = state_dir.join("memory").join(&name[..16]);
+        Self {
+            spool: Spool::at(dir.join("spool"), durability),
+            worktree,
+            dir,
+        }
+    }
+
+    /// The worktree.
+    #[must_use]
+    pub fn worktree(&self) -> &Worktree {
+        &self.worktree
+    }
+
+    /// The live records.
+    #[must_use]
+    pub fn spool(&self) -> &Spool {
+        &self.spool
+    }
+
+    /// The folder of segments that stay in the state directory.
+    #[must_use]
+    pub fn local_segments(&self) -> PathBuf {
+        self.dir.join("sessions")
+    }
+
+    /// Keeps what a session learned. `mark` names what it was learned from: what has been learned from is not again.
+    /// Returns whether it was new.
+    ///
+    /// # Errors
+    /// [`SpoolError`]; then nothing is kept.
+    pub fn keep(&self, client: &str, mark: Option<&str>, records: &[Record]) -> Result<bool, SpoolError> {
+        let branch = records.iter().find_map(|record| record.origin.branch.as_deref());
+        self.spool.append(client, branch, mark, records)
+    }
+
+    /// Makes segments of what was learned on the branch that is checked out, and of what was learned on others and has
+    /// been merged into it. The rest waits.
+    ///
+    /// # Errors
+    /// [`SpoolError`]; what could not be written waits too.
+    pub fn flush(&self, destination: Destination) -> Result<Flushed, SpoolError> {
+        let segments = match destination {
+            Destination::Repository => Segments::of(self.worktree.root())?,
+            Destination::State => {
+                let dir = self.local_segments();
+                std::fs::create_dir_all(&dir).map_err(|source| SegmentError::Io {
+                    path: dir.clone(),
+                    source,
+                })?;
+                Segments::at(dir)
+            }
+        };
+        let branch = self.worktree.branch();
+        self.spool.flush(&segments, |waiting| match destination {
+            Destination::Repository => self.belongs_here(waiting, branch.as_deref()),
+            Destination::State => true,
+        })
+    }
+
+    /// Whether what was learned is part of what is checked out.
+    fn belongs_here(&self, waiting: &Waiting, branch: Option<&str>) -> bool {
+        let on_this_branch = branch.is_some() && waiting.branch.as_deref() == branch;
+        let merged =
+            || !waiting.commits.is_empty() && waiting.commits.iter().all(|commit| self.worktree.has_commit(commit));
+        // A rebase, too, has its HEAD detached: nothing is written until it is over.
+        on_this_branch || (branch.is_some() && merged())
+    }
+
+    /// Removes nothing and says what is there: files in which lines were set aside.
+    ///
+    /// # Errors
+    /// Those of reading the folders.
+    pub fn set_aside(&self) -> Result<Vec<PathBuf>, SpoolError> {
+        self.spool.set_aside()
+    }
+}
+
+/// The files of a folder that are segments, in the order of their names; none where there is no folder.
+///
+/// # Errors
+/// Those of reading the folder.
+pub fn segments_in(dir: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = match std::fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut paths: Vec<PathBuf> = entries.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
+    paths.retain(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        Segments::parse_name(&name).is_some() && path.symlink_metadata().is_ok_and(|meta| meta.is_file())
+    });
+    paths.sort();
+    Ok(paths)
+}
