@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, TryLockError, Weak};
 use std::time::{Duration, Instant};
 
 use muninn_memory::Memories;
-use muninn_repo_tools::Worktree;
+use muninn_repo_tools::{RelPath, Worktree};
 
 use crate::already::Already;
 use crate::item::{Exploration, IndexError, IndexReport, IndexStatus, Limits};
@@ -239,6 +239,12 @@ impl Engine {
             }
             _ => Filled::default(),
         }
+    }
+
+    /// Whether the index, as it stands, has this file. It has none that git ignores or that looks like a secret.
+    pub fn has_file(&self, path: &RelPath) -> bool {
+        let snapshot = self.state().snapshot;
+        snapshot.is_some_and(|snapshot| snapshot.find(path).is_some())
     }
 
     /// How many definitions, imports between files and calls between definitions the graph of the index has. The first

@@ -25,6 +25,8 @@ pub use keys::check_name;
 pub use resolve::{Overrides, load, repository};
 pub use secret::Secret;
 
+use muninn_memory::records::Durability;
+
 use crate::access::KeyHash;
 use crate::wire::WireFormat;
 
@@ -47,8 +49,8 @@ pub struct Config {
     pub keys: Vec<KeyConfig>,
     /// What is packed.
     pub context: ContextConfig,
-    /// Where memory is written.
-    pub memory: MemoryWrite,
+    /// What is written of sessions, and where.
+    pub memory: MemoryConfig,
     /// When a model explores, and what it may spend.
     pub explore: ExploreConfig,
     /// Sizes and times.
@@ -161,6 +163,17 @@ pub struct ContextConfig {
     pub tokens_per_conversation: u32,
     /// The score under which nothing is packed; the engine's own where absent.
     pub threshold: Option<f32>,
+}
+
+/// What is written of sessions, and where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryConfig {
+    /// Where.
+    pub write: MemoryWrite,
+    /// Whether the words of questions are written down, and not only those that the repository has itself.
+    pub with_text: bool,
+    /// When records are on the disk for good.
+    pub durability: Durability,
 }
 
 /// Where records of sessions are written.

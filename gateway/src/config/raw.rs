@@ -36,7 +36,7 @@ pub(crate) struct RepositoryFile {
     #[serde(default)]
     pub(crate) context: Context,
     #[serde(default)]
-    pub(crate) memory: Memory,
+    pub(crate) memory: RepositoryMemory,
 }
 
 #[derive(Debug, Deserialize)]
@@ -118,6 +118,15 @@ pub(crate) struct Context {
 #[derive(Debug, Default, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Memory {
+    pub(crate) write: Option<String>,
+    pub(crate) record: Option<String>,
+    pub(crate) sync: Option<String>,
+}
+
+/// What a repository may say about memory. Whether the words of prompts are kept is not for it to decide.
+#[derive(Debug, Default, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RepositoryMemory {
     pub(crate) write: Option<String>,
 }
 

@@ -8,8 +8,11 @@ use super::backends::{backends, routes};
 use super::explore::explore;
 use super::keys::keys;
 use super::raw::{self, RepositoryFile, UserFile};
+use muninn_memory::records::Durability;
+
 use super::{
-    CircuitConfig, Config, ConfigError, ContextConfig, LimitsConfig, MemoryWrite, TestConfig, env_vars, files, paths,
+    CircuitConfig, Config, ConfigError, ContextConfig, LimitsConfig, MemoryConfig, MemoryWrite, TestConfig, env_vars,
+    files, paths,
 };
 
 const DEFAULT_LISTEN: &str = "127.0.0.1:4747";
@@ -68,7 +71,7 @@ pub fn load(overrides: &Overrides) -> Result<Config, ConfigError> {
 /// # Errors
 /// [`ConfigError::NotForRepositories`] where it asks for more than context and memory, [`ConfigError::Parse`] where it
 /// is wrong. The caller goes on with the user's own settings: a repository must not be able to stop a gateway.
-pub fn repository(config: &Config, root: &Path) -> Result<(ContextConfig, MemoryWrite), ConfigError> {
+pub fn repository(config: &Config, root: &Path) -> Result<(ContextConfig, MemoryConfig), ConfigError> {
     let path = root.join(".muninn").join("config.toml");
     let Some(text) = files::read(&path)? else {
         return Ok((config.context.clone(), config.memory));
@@ -92,11 +95,18 @@ pub fn repository(config: &Config, root: &Path) -> Result<(ContextConfig, Memory
         .tokens_per_conversation
         .min(asked.tokens_per_conversation.unwrap_or(u32::MAX));
     settled.threshold = asked.threshold.or(user.threshold);
-    let write = match file.memory.write {
-        Some(_) => memory(&origin, &file.memory)?,
-        None => config.memory,
+    let asked = file
+        .memory
+        .write
+        .as_deref()
+        .map(|word| memory_write(&origin, word))
+        .transpose()?;
+    // What a user wants written nowhere is.
+    let write = match config.memory.write {
+        MemoryWrite::Off => MemoryWrite::Off,
+        write => asked.unwrap_or(write),
     };
-    Ok((settled, write))
+    Ok((settled, MemoryConfig { write, ..config.memory }))
 }
 
 /// Names the first key that is not a repository's to set, before types are even looked at.
@@ -185,12 +195,30 @@ fn context(origin: &str, raw: &raw::Context) -> Result<ContextConfig, ConfigErro
     })
 }
 
-fn memory(origin: &str, raw: &raw::Memory) -> Result<MemoryWrite, ConfigError> {
-    match raw.write.as_deref() {
-        None | Some("local") => Ok(MemoryWrite::Local),
-        Some("off") => Ok(MemoryWrite::Off),
-        Some("repo") => Ok(MemoryWrite::Repo),
-        Some(other) => Err(wrong(
+fn memory(origin: &str, raw: &raw::Memory) -> Result<MemoryConfig, ConfigError> {
+    let unknown =
+        |key: &str, word: &str, words: &str| Err(wrong(origin, key, format!("`{word}` is unknown; write {words}")));
+    Ok(MemoryConfig {
+        write: memory_write(origin, raw.write.as_deref().unwrap_or("local"))?,
+        with_text: match raw.record.as_deref() {
+            None | Some("terms") => false,
+            Some("text") => true,
+            Some(other) => return unknown("memory.record", other, "terms or text"),
+        },
+        durability: match raw.sync.as_deref() {
+            None | Some("segment") => Durability::Segment,
+            Some("append") => Durability::Append,
+            Some(other) => return unknown("memory.sync", other, "segment or append"),
+        },
+    })
+}
+
+fn memory_write(origin: &str, word: &str) -> Result<MemoryWrite, ConfigError> {
+    match word {
+        "local" => Ok(MemoryWrite::Local),
+        "off" => Ok(MemoryWrite::Off),
+        "repo" => Ok(MemoryWrite::Repo),
+        other => Err(wrong(
             origin,
             "memory.write",
             format!("`{other}` is unknown; write off, local or repo"),
@@ -270,14 +298,20 @@ pub(super) mod tests {
             std::fs::write(folder.join("config.toml"), text).unwrap();
             repository(&config, root.path())
         };
-        let (context, write) =
+        let (context, memory) =
             set("[context]\ntokens_with_tools = 500\ndeadline_ms = 99999\n[memory]\nwrite = \"repo\"\n").unwrap();
         assert_eq!(context.tokens_with_tools, 500);
         assert_eq!(
             context.deadline, config.context.deadline,
             "a repository cannot ask for more time"
         );
-        assert_eq!(write, MemoryWrite::Repo);
+        assert_eq!(memory.write, MemoryWrite::Repo);
+        let error = set("[memory]\nrecord = \"text\"\n").unwrap_err().to_string();
+        assert!(error.contains("record"), "{error}");
+        set("[memory]\nwrite = \"repo\"\n").unwrap();
+        let off = load_text("[memory]\nwrite = \"off\"\nrecord = \"text\"\nsync = \"append\"\n").unwrap();
+        let (_, memory) = repository(&off, root.path()).unwrap();
+        assert_eq!((memory.write, memory.with_text), (MemoryWrite::Off, true), "off is off");
         for (key, text) in [
             (
                 "backends",

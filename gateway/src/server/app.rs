@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use tokio_util::task::TaskTracker;
 
 use super::deep::Explorations;
+use super::learn::Learner;
 use crate::access::Access;
 use crate::backend::{Courier, Router, Transport};
 use crate::config::{Config, ConfigError, paths};
@@ -69,6 +70,8 @@ pub struct Shared {
     pub store_problem: Option<String>,
     /// What models explore beside the conversations.
     pub(super) explorations: Explorations,
+    /// What learns from the conversations.
+    pub(super) learner: Learner,
     /// Carries the requests of our own; started by the first.
     courier: OnceLock<Option<Courier>>,
 }
@@ -99,6 +102,7 @@ impl Shared {
             store,
             store_problem,
             explorations: Explorations::default(),
+            learner: Learner::start(),
             courier: OnceLock::new(),
         })
     }

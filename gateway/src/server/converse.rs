@@ -1,6 +1,7 @@
 //! The three conversation endpoints: read, plan, send, stream back.
 
 use std::convert::Infallible;
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
@@ -14,12 +15,13 @@ use super::account::Account;
 use super::answer_body::{AnswerBody, Source, failure_event};
 use super::deep::{self, Progress, Watching};
 use super::exchange::{Exchange, Exchanged};
+use super::learn::Observed;
 use super::turn::{Asked, Plan, new_receipt, plan};
 use super::{App, Settings, body, context_model, reply};
 use crate::access::{Caller, Forbidden};
 use crate::backend::{Candidate, NoRoute, Target};
 use crate::metrics::Active;
-use crate::store::Receipt;
+use crate::store::{Outcome, Receipt};
 use crate::wire::answer::Answer;
 use crate::wire::convert::AnswerContext;
 use crate::wire::convert::answer::Usage;
@@ -372,6 +374,15 @@ async fn prepare(incoming: &Incoming, body: Bytes, progress: Progress) -> Prepar
         .unwrap_or_default();
     let model = prompt.model_span();
     drop(prompt);
+    let is_of_a_conversation = receipt.side_request.is_none() && receipt.outcome != Outcome::Bypass;
+    if is_of_a_conversation && let Some(repository) = shared.repositories.opened(Path::new(&receipt.worktree)) {
+        shared.learner.observe(Observed {
+            body: body.clone(),
+            headers: client.clone(),
+            format,
+            repository,
+        });
+    }
     Ok((
         Route::Backend(Ready {
             body,

@@ -137,6 +137,7 @@ impl Server {
                 tracing::error!("a worker panicked");
             }
         }
+        self.shared.learner.close();
         for repository in self.shared.repositories.all() {
             repository.engine.iter().for_each(|engine| engine.stop_watching());
         }

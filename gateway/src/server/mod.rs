@@ -18,6 +18,7 @@ mod door;
 mod exchange;
 mod guard;
 mod headers;
+mod learn;
 mod lifecycle;
 mod notice;
 mod passed_on;

@@ -157,6 +157,12 @@ impl Repositories {
         self.get(root).filter(|repository| repository.is_due())
     }
 
+    /// The worktree of this root, if it is open.
+    #[must_use]
+    pub fn opened(&self, root: &Path) -> Option<Arc<Repository>> {
+        self.get(root)
+    }
+
     /// All that are open, the served one first.
     #[must_use]
     pub fn all(&self) -> Vec<Arc<Repository>> {

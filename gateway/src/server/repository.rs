@@ -6,10 +6,11 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use muninn_context_engine::{Engine, EngineSettings, IndexReport, IndexStatus, Progress};
+use muninn_memory::Store;
 use muninn_repo_tools::Worktree;
 use serde_json::{Value, json};
 
-use crate::config::{Config, ConfigError, ContextConfig, MemoryWrite, paths, repository as repository_config};
+use crate::config::{Config, ConfigError, ContextConfig, MemoryConfig, paths, repository as repository_config};
 
 /// An index is not looked at again sooner than this after the last time, and nothing is walked for more than a twentieth
 /// of the time. What has to be read does not count: a first indexing of a minute must not hide edits for twenty.
@@ -24,6 +25,8 @@ pub struct Repository {
     pub root: PathBuf,
     /// The engine; absent where the directory is no git repository.
     pub engine: Option<Arc<Engine>>,
+    /// What is learned here; absent likewise.
+    pub memory: Option<Store>,
     /// Why there is no engine.
     pub problem: Option<String>,
     settings: RwLock<Arc<RepositorySettings>>,
@@ -37,8 +40,8 @@ pub struct Repository {
 pub struct RepositorySettings {
     /// What is packed here.
     pub context: ContextConfig,
-    /// Where memory is written.
-    pub memory: MemoryWrite,
+    /// What is written of sessions, and where.
+    pub memory: MemoryConfig,
     /// What is wrong with the repository's own configuration, which is then ignored.
     pub problem: Option<ConfigError>,
 }
@@ -71,6 +74,8 @@ impl Repository {
             Err(_) => directory.canonicalize().unwrap_or_else(|_| directory.to_owned()),
         };
         let merged = RepositorySettings::of(config, &root);
+        let store = |worktree: &Worktree| Store::of(worktree.clone(), state_dir, merged.memory.durability);
+        let memory = worktree.as_ref().ok().map(store);
         let (engine, problem) = match worktree {
             Ok(worktree) => {
                 let cache_dir = paths::repository_cache_dir(&root, worktree.common_dir(), state_dir)
@@ -88,6 +93,7 @@ impl Repository {
         Repository {
             root,
             engine,
+            memory,
             problem,
             settings: RwLock::new(Arc::new(merged)),
             opened: Instant::now(),

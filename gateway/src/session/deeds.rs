@@ -80,7 +80,7 @@ pub struct Deeds {
 }
 
 /// What the agent did in these messages. `claimed` are the directories in which the client says that it works; only files
-/// that `is_there` knows count, but for changed ones, which may be gone.
+/// that `is_there` knows count.
 #[must_use]
 pub fn deeds(
     prompt: &Prompt<'_>,
@@ -101,12 +101,8 @@ pub fn deeds(
                 continue;
             };
             let files = call.files();
-            let resolved = |named: &Named| {
-                let paths = places.resolve(named);
-                // Where it is not said what a path counts from, the one that exists is meant.
-                let there = paths.iter().find(|path| is_there(path)).cloned();
-                there.or_else(|| paths.into_iter().next().filter(|_| named.how == How::Changed))
-            };
+            // Where it is not said what a path counts from, the one that exists is meant.
+            let resolved = |named: &Named| places.resolve(named).into_iter().find(|path| is_there(path));
             match end {
                 End::Failed(outcome) => deeds.failed(&call, &files, outcome, &resolved),
                 End::Well => deeds.done(&files, &resolved),
@@ -334,6 +330,7 @@ mod tests {
                 r#"{"command":"git mv src/a.rs src/z.rs 2>/dev/null"}"#,
                 vec!["src/a.rs", "src/z.rs"],
             ),
+            ("Write", r#"{"file_path":"/w/.env","content":"x"}"#, vec![]),
             ("Edit", r#"{"file_path":"/elsewhere/a.rs"}"#, vec![]),
             ("Edit", r#"{"file_path":"/w/../etc/passwd"}"#, vec![]),
             ("mcp__any__thing", r#"{"file_path":"/w/src/a.rs"}"#, vec![]),
