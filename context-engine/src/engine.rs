@@ -14,7 +14,7 @@ use muninn_repo_tools::{RelPath, Worktree};
 
 use crate::already::Already;
 use crate::item::{Exploration, IndexError, IndexReport, IndexStatus, Limits};
-use crate::lexical::{Sources, explore, ranking};
+use crate::lexical::{self, Sources, explore, ranking};
 use crate::rank::Index;
 use crate::tuning::{Ranking, Tuning};
 use crate::turnstile::{Turn, Turnstile};
@@ -239,6 +239,16 @@ impl Engine {
             }
             _ => Filled::default(),
         }
+    }
+
+    /// The words of a question that this repository contains, the most telling first, once the index has caught up with
+    /// the disk or `deadline` is near.
+    pub fn known_terms(&self, question: &str, deadline: Instant) -> Vec<String> {
+        self.catch_up(deadline);
+        let snapshot = self.state().snapshot;
+        snapshot
+            .map(|snapshot| lexical::terms(&snapshot, question))
+            .unwrap_or_default()
     }
 
     /// Whether the index, as it stands, has this file. It has none that git ignores or that looks like a secret.

@@ -331,6 +331,15 @@ impl Statistics for Memories {
     }
 }
 
+/// The words of a turn that the repository knows, the most telling first; none where the turn only carries on.
+pub(crate) fn terms(snapshot: &Snapshot, text: &str) -> Vec<String> {
+    if carries_on(Some(snapshot), text) {
+        return Vec::new();
+    }
+    let question = question::analyse(&mut Tokenizer::new(), text);
+    known_terms(&question, &Query::new(&question, snapshot))
+}
+
 /// The question's words that the repository knows, the most telling first.
 fn known_terms(question: &Question, query: &Query) -> Vec<String> {
     let mut known: Vec<(f32, &str)> = question

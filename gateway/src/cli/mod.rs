@@ -10,6 +10,7 @@ mod explore;
 mod index;
 mod init;
 mod key;
+mod memory;
 mod model;
 mod output;
 mod progress;
@@ -78,6 +79,9 @@ enum Command {
     Definition(repo::Definition),
     References(repo::References),
     Callers(repo::Callers),
+    Remember(memory::Remember),
+    Forget(memory::Forget),
+    Flush(memory::Flush),
     /// What was added to a request, from where, why, and at what cost
     Why(why::Why),
     /// Where everything is, and how it is doing
@@ -120,6 +124,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Definition(command) => command.run(&common),
         Command::References(command) => command.run(&common),
         Command::Callers(command) => command.run(&common),
+        Command::Remember(command) => command.run(&common),
+        Command::Forget(command) => command.run(&common),
+        Command::Flush(command) => command.run(&common),
         Command::Why(command) => command.run(&common),
         Command::Status(command) => command.run(&common),
         Command::Doctor(command) => command.run(&common),

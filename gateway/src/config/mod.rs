@@ -26,6 +26,7 @@ pub use resolve::{Overrides, load, repository};
 pub use secret::Secret;
 
 use muninn_memory::records::Durability;
+use muninn_memory::store::Destination;
 
 use crate::access::KeyHash;
 use crate::wire::WireFormat;
@@ -185,6 +186,18 @@ pub enum MemoryWrite {
     Local,
     /// In the repository, under `.muninn/memory/`.
     Repo,
+}
+
+impl MemoryWrite {
+    /// Where segments go; nowhere where nothing is written.
+    #[must_use]
+    pub fn destination(self) -> Option<Destination> {
+        match self {
+            MemoryWrite::Off => None,
+            MemoryWrite::Local => Some(Destination::State),
+            MemoryWrite::Repo => Some(Destination::Repository),
+        }
+    }
 }
 
 /// Sizes and times that bound every request.

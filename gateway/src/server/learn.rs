@@ -13,10 +13,9 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::HeaderMap;
-use muninn_context_engine::Limits;
 use muninn_memory::learn::{Place, Turn, summary};
 use muninn_memory::records::Record;
-use muninn_memory::store::{Destination, Store};
+use muninn_memory::store::Store;
 
 use super::Repository;
 use crate::config::MemoryWrite;
@@ -223,6 +222,8 @@ impl Observed {
         let end = turns.get(at + 1).map_or(prompt.messages.len(), |(next, _)| *next);
         let places = (self.repository.root.as_path(), identity.workplace.now.as_slice());
         let is_there = |path: &muninn_repo_tools::RelPath| self.may_be_named(path);
+        // First, because the index catches up with the disk for it.
+        let terms = self.terms(question);
         let Deeds {
             edited,
             cited,
@@ -231,7 +232,7 @@ impl Observed {
         } = deeds(prompt, message + 1..end, places, &is_there);
         Turn {
             question: question.clone(),
-            terms: self.terms(question),
+            terms,
             edited,
             cited,
             read,
@@ -249,24 +250,16 @@ impl Observed {
 
     /// The question's words that the repository contains.
     fn terms(&self, question: &str) -> Vec<String> {
-        let limits = Limits {
-            tokens: 0,
-            deadline: Instant::now() + LOOKUP,
-        };
-        let explored = self
-            .repository
-            .engine
-            .as_ref()
-            .map(|engine| engine.explore(question, &limits));
-        explored.map(|explored| explored.question_terms).unwrap_or_default()
+        let engine = self.repository.engine.as_ref();
+        engine
+            .map(|engine| engine.known_terms(question, Instant::now() + LOOKUP))
+            .unwrap_or_default()
     }
 
     fn flush(&self) {
         let Some(store) = &self.repository.memory else { return };
-        let destination = match self.repository.settings().memory.write {
-            MemoryWrite::Off => return,
-            MemoryWrite::Local => Destination::State,
-            MemoryWrite::Repo => Destination::Repository,
+        let Some(destination) = self.repository.settings().memory.write.destination() else {
+            return;
         };
         match store.flush(destination) {
             Ok(flushed) if flushed.records > 0 => {

@@ -1,10 +1,12 @@
 //! What a record says.
 
+use std::sync::{Mutex, PoisonError};
+
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use thiserror::Error;
-use ulid::Ulid;
+use ulid::{Generator, Ulid};
 
 use super::members::Members;
 
@@ -133,6 +135,14 @@ pub struct Source {
     pub blob: Option<String>,
 }
 
+/// An id above all that this process has given, so that records sort as they were learned.
+fn next_id() -> String {
+    static GENERATOR: Mutex<Generator> = Mutex::new(Generator::new());
+    let mut generator = GENERATOR.lock().unwrap_or_else(PoisonError::into_inner);
+    let id = generator.generate().unwrap_or_else(|_| Ulid::generate());
+    id.to_string()
+}
+
 /// Why a line is no record.
 #[derive(Debug, Error)]
 pub enum InvalidRecord {
@@ -154,7 +164,7 @@ impl Record {
         let now = jiff::Timestamp::now();
         let ts = now.round(jiff::Unit::Millisecond).unwrap_or(now).to_string();
         Self {
-            id: Ulid::generate().to_string(),
+            id: next_id(),
             ts,
             body,
             origin,

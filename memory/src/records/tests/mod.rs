@@ -1,5 +1,7 @@
 //! Records as they are written, read and sent on their way.
 
+mod kill;
+
 use std::fs;
 
 use proptest::prelude::*;

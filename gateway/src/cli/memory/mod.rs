@@ -1,0 +1,58 @@
+//! What a person tells the session memory, and has it do.
+
+mod flush;
+mod forget;
+mod remember;
+
+use muninn_memory::Store;
+use muninn_memory::records::Flushed;
+use muninn_memory::store::Destination;
+
+use super::output::plural;
+use super::{CliError, Common, Exit};
+use crate::config::paths;
+use crate::server::Repository;
+
+pub(super) use flush::Flush;
+pub(super) use forget::Forget;
+pub(super) use remember::Remember;
+
+/// By which what people tell it is one session.
+const BY_HAND: &str = "by hand";
+
+/// A worktree's memory, and where it is written.
+struct Memory {
+    store: Store,
+    destination: Destination,
+}
+
+impl Memory {
+    fn of(common: &Common) -> Result<Memory, CliError> {
+        let config = common.configuration(None)?;
+        let repository = Repository::open(&common.directory()?, &config, &paths::state_dir()?);
+        let Some(store) = repository.memory.clone() else {
+            let problem = repository.problem.clone().unwrap_or_default();
+            return Err(CliError::new(Exit::NotFound, problem));
+        };
+        let Some(destination) = repository.settings().memory.write.destination() else {
+            return Err(
+                CliError::new(Exit::Config, "memory.write is off: nothing is written down")
+                    .hint("set it to `local` or `repo` in muninn.toml"),
+            );
+        };
+        Ok(Memory { store, destination })
+    }
+
+    /// Writes what waits, and says what that came to.
+    fn flush(&self) -> Result<Flushed, CliError> {
+        self.store
+            .flush(self.destination)
+            .map_err(|error| CliError::new(Exit::Failure, with_causes(&error)))
+    }
+}
+
+/// An error with its causes, in one line.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |error| error.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}

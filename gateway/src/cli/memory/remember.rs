@@ -1,0 +1,121 @@
+//! `muninn remember`: something that a person knows.
+
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use muninn_memory::learn::Place;
+use muninn_memory::records::Body;
+use muninn_memory::redact;
+use muninn_repo_tools::RelPath;
+use serde_json::json;
+
+use super::{BY_HAND, CliError, Common, Exit, Memory};
+use crate::cli::output;
+
+/// Write down something that the team should know
+#[derive(Args)]
+pub(crate) struct Remember {
+    /// What is so
+    text: String,
+    /// What kind of thing it is
+    #[arg(long = "type", value_enum, default_value_t = Kind::Learning)]
+    kind: Kind,
+    /// A file that it is about; may be given several times
+    #[arg(long = "file", value_name = "PATH")]
+    files: Vec<String>,
+    /// The task that it was learned in
+    #[arg(long, value_name = "ID")]
+    task: Option<String>,
+    /// How sure it is, from 0 to 1
+    #[arg(long, value_name = "NUMBER", default_value_t = 0.9, value_parser = share)]
+    confidence: f64,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Kind {
+    /// Something that is so
+    Learning,
+    /// Things that belong together
+    Pattern,
+    /// Something that does not work
+    Failure,
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let number: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    (0.0..=1.0)
+        .contains(&number)
+        .then_some(number)
+        .ok_or_else(|| "not between 0 and 1".to_owned())
+}
+
+impl Remember {
+    pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
+        output::log_to_stderr("error");
+        let text = self.text.trim();
+        if text.is_empty() {
+            return Err(CliError::new(Exit::Usage, "there is nothing to remember"));
+        }
+        let memory = Memory::of(common)?;
+        let failed = |error: &dyn std::error::Error| CliError::new(Exit::Failure, super::with_causes(error));
+        let files = self
+            .files
+            .iter()
+            .map(|path| file(&memory, path))
+            .collect::<Result<Vec<_>, _>>()?;
+        let said = redact(text).into_owned();
+        if said != text {
+            output::note("what looks like a secret was cut out");
+        }
+        let body = match self.kind {
+            Kind::Learning => Body::Learning {
+                text: said,
+                subject: None,
+                confidence: Some(self.confidence),
+                author: None,
+            },
+            Kind::Pattern => Body::Pattern {
+                pattern: said,
+                entities: files.iter().map(ToString::to_string).collect(),
+                confidence: Some(self.confidence),
+            },
+            Kind::Failure => Body::Failure {
+                attempt: said,
+                count: None,
+                outcome: String::new(),
+            },
+        };
+        let place = Place {
+            worktree: memory.store.worktree(),
+            session: memory.store.spool().session(BY_HAND).map_err(|error| failed(&error))?,
+            task: self.task.map(|task| redact(&task).into_owned()),
+            with_text: true,
+        };
+        let record = place.record(body, &files);
+        memory
+            .store
+            .keep(BY_HAND, None, std::slice::from_ref(&record))
+            .map_err(|error| failed(&error))?;
+        memory.flush()?;
+        match self.json {
+            true => output::json(&json!({"id": record.id})),
+            false => output::line(&format!("remembered as {}", record.id)),
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// A file of the worktree, by its path from the root.
+fn file(memory: &Memory, path: &str) -> Result<RelPath, CliError> {
+    let not_there = |reason: String| CliError::new(Exit::NotFound, reason);
+    let path = RelPath::new(path).map_err(|error| not_there(error.to_string()))?;
+    memory
+        .store
+        .worktree()
+        .resolve(&path)
+        .map_err(|error| not_there(error.to_string()))?;
+    Ok(path)
+}

@@ -1,0 +1,129 @@
+//! Processes that are killed while they append, and while they flush.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io::{BufRead, BufReader, Write as _};
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use super::{Place, all, record};
+use crate::records::{Durability, Segments, Spool};
+
+/// Set for the processes that append: the directory to do it in.
+const WRITER: &str = "MUNINN_TEST_WRITER";
+const WRITERS: usize = 4;
+const KILLS: usize = 200;
+
+/// Appends until it is killed, and says which records were taken. No test by itself.
+#[test]
+fn writer() {
+    let Some(dir) = std::env::var_os(WRITER) else { return };
+    let spool = Spool::at(std::path::Path::new(&dir).join("spool"), Durability::Segment);
+    let segments = Segments::of(&std::path::Path::new(&dir).join("repo")).unwrap();
+    let mut stdout = std::io::stdout();
+    for number in 0.. {
+        let records = [record("one"), record("the other")];
+        // Two sessions, so that writers meet in one and not in the other.
+        let client = ["shared".to_owned(), std::process::id().to_string()][number % 2].clone();
+        spool.append(&client, Some("main"), None, &records).unwrap();
+        for record in &records {
+            writeln!(stdout, "+{}", record.id).unwrap();
+        }
+        if number % 7 == 3 {
+            spool.flush(&segments, |_| true).unwrap();
+        }
+    }
+}
+
+struct Writer {
+    child: Child,
+    said: BufReader<ChildStdout>,
+}
+
+impl Writer {
+    fn start(place: &Place) -> Writer {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "records::tests::kill::writer",
+                "--nocapture",
+                "--test-threads=1",
+            ])
+            .env(WRITER, place.dir.path())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let said = BufReader::new(child.stdout.take().unwrap());
+        Writer { child, said }
+    }
+
+    /// The next records that it says were taken, `None` once it is gone. What is cut off was not said.
+    fn acknowledged(&mut self) -> Option<String> {
+        loop {
+            let mut line = String::new();
+            if self.said.read_line(&mut line).unwrap() == 0 || !line.ends_with('\n') {
+                return None;
+            }
+            // The harness writes before the first on the same line.
+            if let Some((_, id)) = line.trim_end().rsplit_once('+') {
+                return Some(id.to_owned());
+            }
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        let _gone_already = self.child.kill();
+        let _reaped = self.child.wait();
+    }
+}
+
+#[test]
+fn what_was_acknowledged_survives_kills_at_any_point() {
+    let place = Place::new();
+    let mut acknowledged = HashSet::new();
+    let mut random = 0x9E37_79B9_7F4A_7C15_u64;
+    let mut next = |below: u64| {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        random % below
+    };
+    let mut killed = 0;
+    while killed < KILLS {
+        let mut writers: Vec<Writer> = (0..WRITERS).map(|_| Writer::start(&place)).collect();
+        for writer in &mut writers {
+            for _ in 0..=next(12) {
+                acknowledged.insert(writer.acknowledged().unwrap());
+            }
+            // Somewhere between two of its writes, or in one.
+            for _ in 0..next(20_000) {
+                std::hint::spin_loop();
+            }
+            writer.child.kill().unwrap();
+            killed += 1;
+        }
+        for writer in &mut writers {
+            acknowledged.extend(std::iter::from_fn(|| writer.acknowledged()));
+        }
+    }
+    place.spool().flush(&place.segments(), |_| true).unwrap();
+    let mut found = HashSet::new();
+    let mut torn = 0;
+    for (name, text) in place.written().into_iter().filter(|(name, _)| !name.ends_with(".tmp")) {
+        let (records, aside) = all(text.as_bytes());
+        assert!(aside.is_empty(), "{name}: {aside:?}");
+        found.extend(records.into_iter().map(|record| record.id));
+    }
+    for aside in place.spool().set_aside().unwrap() {
+        torn += all(&fs::read(aside).unwrap()).1.len();
+    }
+    let lost: Vec<_> = acknowledged.difference(&found).collect();
+    println!(
+        "{killed} kills, {} records acknowledged, {} found, {torn} torn lines set aside",
+        acknowledged.len(),
+        found.len()
+    );
+    assert!(lost.is_empty(), "{} lost: {lost:?}", lost.len());
+    assert!(place.spool().waiting().unwrap().is_empty());
+}
