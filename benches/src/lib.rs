@@ -29,6 +29,7 @@ pub mod git;
 pub mod grep;
 pub mod http1;
 pub mod instances;
+pub mod learning;
 pub mod limits;
 pub mod localization;
 pub mod matrix;

@@ -314,9 +314,11 @@ impl Engine {
         let Some(snapshot) = &state.snapshot else {
             return Ranking::default();
         };
+        let memories = state.memories.clone().unwrap_or_default();
         let index = Index {
             snapshot,
             companions: &state.companions,
+            hits: memories.hits(),
         };
         ranking(
             &self.worktree,

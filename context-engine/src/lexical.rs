@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use muninn_memory::Memories;
 use muninn_memory::derived::{Companions, Field, Place, Snapshot};
+use muninn_memory::hits::Hits;
 use muninn_memory::lexical::{DocId, Tokenizer};
 use muninn_repo_tools::{RelPath, Worktree};
 
@@ -140,6 +141,7 @@ pub(crate) fn candidates(sources: &Sources<'_>, text: &str, deadline: Instant) -
     let index = Index {
         snapshot,
         companions: sources.companions,
+        hits: sources.memories.hits(),
     };
     let question = question::analyse(&mut Tokenizer::new(), text);
     let mut query = Query::new(&question, snapshot);
@@ -203,6 +205,7 @@ fn find(sources: &Sources<'_>, text: &str, limits: &Limits, terms: &mut Vec<Stri
             let index = Index {
                 snapshot,
                 companions: sources.companions,
+                hits: sources.memories.hits(),
             };
             gather(sources, (index, snapshot), (&question, text), limits, terms)
         }
@@ -213,6 +216,7 @@ fn find(sources: &Sources<'_>, text: &str, limits: &Limits, terms: &mut Vec<Stri
             let index = Index {
                 snapshot,
                 companions: &Companions::default(),
+                hits: &Hits::default(),
             };
             let found = gather(sources, (index, statistics), (&question, text), limits, terms);
             found.map_err(|reason| match reason.as_str() {

@@ -36,8 +36,11 @@ impl Lists {
     /// Files that commits changed whose messages are like the question.
     pub(crate) const MESSAGES: Self = Self(1 << 9);
 
+    /// Files that earlier sessions worked on for questions like this one.
+    pub(crate) const HITS: Self = Self(1 << 10);
+
     /// All of them.
-    pub const ALL: Self = Self((1 << 10) - 1);
+    pub const ALL: Self = Self((1 << 11) - 1);
 
     /// Each list by itself, under the name that a command line gives it.
     pub const EACH: &'static [(&'static str, Self)] = &[
@@ -51,6 +54,7 @@ impl Lists {
         ("vectors", Self::VECTORS),
         ("cochange", Self::CO_CHANGE),
         ("messages", Self::MESSAGES),
+        ("hits", Self::HITS),
     ];
 
     /// These lists but for those of `others`.

@@ -20,6 +20,7 @@
 pub mod cache;
 pub mod derived;
 pub mod embed;
+pub mod hits;
 pub mod knowledge;
 pub mod learn;
 pub mod lexical;

@@ -8,6 +8,7 @@ use std::time::SystemTime;
 
 use muninn_repo_tools::{RelPath, Worktree};
 
+use crate::hits::{Hit, Hits};
 use crate::lexical::{Bm25, Bm25Builder, DocId, Tokenizer, counted};
 use crate::{knowledge, records};
 
@@ -59,13 +60,16 @@ pub struct Memories {
     stamps: Vec<Stamp>,
     notes: Vec<String>,
     index: Bm25,
+    hits: Hits,
 }
 
 impl Memories {
     /// Reads `.muninn/knowledge/**/*.md` and `.muninn/memory/main.jsonl`.
     pub fn load(worktree: &Worktree) -> Self {
         let mut memories = Self::default();
+        let mut hits = Vec::new();
         for part in [knowledge::load(worktree), records::load(worktree)] {
+            hits.extend(part.hits);
             memories.items.extend(part.items);
             memories.stamps.extend(part.stamps);
             memories.notes.extend(part.notes);
@@ -84,6 +88,7 @@ impl Memories {
             index.add(terms.iter().map(|(term, count)| (term.as_str(), *count)));
         }
         memories.index = index.finish();
+        memories.hits = Hits::new(hits);
         memories
     }
 
@@ -109,6 +114,11 @@ impl Memories {
         &self.notes
     }
 
+    /// What earlier sessions worked on for which questions.
+    pub fn hits(&self) -> &Hits {
+        &self.hits
+    }
+
     /// The index over titles and texts.
     pub fn index(&self) -> &Bm25 {
         &self.index
@@ -121,6 +131,7 @@ pub(crate) struct Loaded {
     pub(crate) items: Vec<Memory>,
     pub(crate) stamps: Vec<Stamp>,
     pub(crate) notes: Vec<String>,
+    pub(crate) hits: Vec<Hit>,
 }
 
 #[cfg(test)]

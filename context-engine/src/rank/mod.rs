@@ -4,10 +4,12 @@
 //! words of its path; each divided by the best that any file reached, since their scales have nothing in common. Of a
 //! long text the headline is asked by itself too, and counts about half. Paths and names that the question spells out
 //! count on top, and so does what history knows: the files of commits whose messages are like the question ([`messages`]),
-//! and those that were changed along with the best ([`co_change`]). Sums of scores beat sums of ranks here, because a
+//! those that sessions worked on for questions like it ([`hits`]), and those that were changed along with the best
+//! ([`co_change`]). Sums of scores beat sums of ranks here, because a
 //! rank forgets by how much the first was better.
 
 mod co_change;
+mod hits;
 mod messages;
 mod named;
 mod standing;
@@ -15,6 +17,7 @@ mod standing;
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use muninn_memory::hits::Hits;
 use muninn_memory::lexical::{DocId, idf, saturation};
 
 use crate::question::Question;
@@ -76,6 +79,8 @@ pub(crate) struct Index<'a> {
     pub(crate) snapshot: &'a Snapshot,
     /// In the numbers of the snapshot; none where history is not read.
     pub(crate) companions: &'a Companions,
+    /// None where memory is not read.
+    pub(crate) hits: &'a Hits,
 }
 
 /// A question, with what the index knows of its words.
@@ -197,6 +202,10 @@ pub(crate) fn rank(index: Index<'_>, question: &Question, query: &Query, lists: 
     if lists.has(Lists::MESSAGES) {
         let shares = messages::shares(index, question);
         add(&mut scores, &shares, |file| messages::WEIGHT * best * factor(file));
+    }
+    if lists.has(Lists::HITS) {
+        let shares = hits::shares(index, question);
+        add(&mut scores, &shares, |file| hits::WEIGHT * best * factor(file));
     }
     if lists.has(Lists::CO_CHANGE) {
         let leaders = leading(snapshot, &scores, &chunks, co_change::LEADERS);

@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use muninn_repo_tools::{RelPath, Worktree, read_text, stat};
 use serde_json::{Map, Value};
 
+use crate::hits::Hit;
 use crate::recall::{Loaded, Memory, MemoryKind, Stamp};
 use crate::redact::redact;
 
@@ -26,6 +27,8 @@ const LIST_FIELDS: &[&str] = &["terms", "entities", "files", "files_touched"];
 pub struct Records {
     /// Those that are in force: neither superseded nor forgotten.
     pub items: Vec<Memory>,
+    /// What earlier sessions worked on, likewise.
+    pub hits: Vec<Hit>,
     /// Lines that are no JSON object, are too long, or say nothing.
     pub invalid: usize,
 }
@@ -46,6 +49,7 @@ pub(crate) fn load(worktree: &Worktree) -> Loaded {
                 ));
             }
             loaded.items = records.items;
+            loaded.hits = records.hits;
         }
         Err(error) => loaded.notes.push(format!("memory left out: {error}")),
     }
@@ -64,6 +68,7 @@ pub(crate) fn stamp(worktree: &Worktree) -> Option<Stamp> {
 pub fn parse(path: &RelPath, text: &str) -> Records {
     let mut records = Records::default();
     let mut gone: HashSet<String> = HashSet::new();
+    let mut hits: Vec<(String, Hit)> = Vec::new();
     for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let object = match serde_json::from_str::<Map<String, Value>>(line) {
             Ok(object) if line.len() <= MAX_LINE_BYTES && records.items.len() < MAX_ITEMS => object,
@@ -78,7 +83,10 @@ pub fn parse(path: &RelPath, text: &str) -> Records {
                 .filter_map(|key| string(&object, key)),
         );
         match item(path, number + 1, &object) {
-            Some(item) => records.items.push(item),
+            Some(item) => {
+                hits.extend(hit(&object).map(|hit| (item.source.clone(), hit)));
+                records.items.push(item);
+            }
             None if matches!(
                 object.get("type").and_then(Value::as_str),
                 Some("tombstone" | "supersedes")
@@ -87,7 +95,27 @@ pub fn parse(path: &RelPath, text: &str) -> Records {
         }
     }
     records.items.retain(|item| !gone.contains(&item.source));
+    hits.retain(|(id, _)| !gone.contains(id));
+    records.hits = hits.into_iter().map(|(_, hit)| hit).collect();
     records
+}
+
+/// What a record of the type `context_hit` leads to.
+#[expect(clippy::cast_possible_truncation, reason = "a relevance has two digits")]
+fn hit(object: &Map<String, Value>) -> Option<Hit> {
+    if string(object, "type")? != "context_hit" {
+        return None;
+    }
+    let paths = strings(object.get("files"));
+    Some(Hit {
+        terms: strings(object.get("terms")),
+        files: paths.iter().filter_map(|path| RelPath::new(path).ok()).collect(),
+        relevance: object
+            .get("relevance")
+            .and_then(Value::as_f64)
+            .unwrap_or(0.5)
+            .clamp(0.0, 1.0) as f32,
+    })
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "a confidence has two digits")]

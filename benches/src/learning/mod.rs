@@ -1,0 +1,234 @@
+//! Whether what earlier sessions worked on helps to find the files that a question is about.
+//!
+//! Nobody has recorded the sessions of those repositories, but their history says what was changed for which reason. So
+//! each commit before an instance's is replayed as a session: its message was the question, and the files that it changed
+//! were edited. What a gateway would have written down is written into the tree's memory, and the question is asked with
+//! and without the list that goes by it. The lists of history itself are on both times.
+
+mod history;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use clap::Parser;
+use muninn_context_engine::{Lists, Tuning};
+use serde::Serialize;
+
+use self::history::replay;
+use crate::command_line;
+use crate::git::GitError;
+use crate::instances::{self, Instance, InstanceError};
+use crate::report::rounded;
+use crate::stand::progress;
+use crate::subject::{Subject, SubjectError};
+use crate::trees::{TreeError, Trees, clone_of};
+
+/// Gold files are looked for so far down the list.
+const KEEP: usize = 50;
+/// All gold files among so many.
+const AT: [usize; 4] = [1, 3, 5, 10];
+
+/// Measures what memory of earlier sessions adds to finding the files that questions are about.
+///
+/// Progress goes to stderr; the last line on stdout is one JSON object.
+#[derive(Debug, Clone, Parser)]
+#[command(name = "learning")]
+pub struct Options {
+    /// Questions with the files that answer them, one JSON object a line.
+    #[arg(long, value_name = "FILE")]
+    pub instances: PathBuf,
+    /// Where the clones are: OWNER+NAME/repo, bare or not.
+    #[arg(long, value_name = "DIR")]
+    pub repos: PathBuf,
+    /// Keep trees and their indexes here from run to run; what is learned is written anew each time.
+    #[arg(long, value_name = "DIR")]
+    pub work: Option<PathBuf>,
+    /// So many commits are replayed at most.
+    #[arg(long, value_name = "NUMBER", default_value_t = 500)]
+    pub commits: usize,
+    /// Only instances whose id or repository contains this.
+    #[arg(long, value_name = "TEXT")]
+    pub only: Option<String>,
+}
+
+/// What the benchmark prints last. Percent of instances all of whose gold files are among the first.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// Instances.
+    pub n: usize,
+    /// Without memory.
+    pub without: BTreeMap<usize, f64>,
+    /// With it.
+    pub with: BTreeMap<usize, f64>,
+    /// At the first five: instances that are found with memory only, and without it only.
+    pub gains: Vec<String>,
+    /// The same, the other way round.
+    pub losses: Vec<String>,
+    /// Gains and losses at each depth.
+    pub paired: BTreeMap<usize, [usize; 2]>,
+    /// Gains and losses at the first five, by repository.
+    pub by_repo: BTreeMap<String, [usize; 2]>,
+    /// Records per instance.
+    pub records: f64,
+}
+
+/// Why there is no report.
+#[derive(Debug, thiserror::Error)]
+pub enum LearningError {
+    /// The questions.
+    #[error("the instances")]
+    Instances(#[from] InstanceError),
+    /// The trees.
+    #[error("the trees")]
+    Trees(#[from] TreeError),
+    /// One of them.
+    #[error(transparent)]
+    Subject(#[from] SubjectError),
+    /// Its history.
+    #[error(transparent)]
+    History(#[from] GitError),
+    /// The memory could not be written.
+    #[error("{0:?}")]
+    Io(PathBuf, #[source] io::Error),
+}
+
+/// What came of one instance.
+struct Outcome {
+    id: String,
+    repo: String,
+    records: usize,
+    /// The rank of the last gold file, without memory and with it; `None` beyond [`KEEP`].
+    last: [Option<usize>; 2],
+}
+
+/// Runs the whole benchmark and returns what it is to print.
+///
+/// # Errors
+/// When a tree cannot be cut or indexed.
+pub fn run(options: &Options) -> Result<Report, LearningError> {
+    let mut instances = instances::read(&options.instances)?;
+    if let Some(only) = &options.only {
+        instances.retain(|one| one.instance_id.contains(only) || one.repo.contains(only));
+    }
+    let trees = Trees::new(options.work.as_deref())?;
+    let mut outcomes = Vec::new();
+    for (at, instance) in instances.iter().enumerate() {
+        let outcome = ask(&trees, options, instance)?;
+        let rank = |rank: Option<usize>| rank.map_or_else(|| "-".to_owned(), |rank| rank.to_string());
+        let [before, after] = outcome.last.map(rank);
+        progress(&format!(
+            "{:>3}/{} {:<28} {} records, all gold within {before} -> {after}",
+            at + 1,
+            instances.len(),
+            outcome.id,
+            outcome.records
+        ));
+        outcomes.push(outcome);
+    }
+    Ok(report(&outcomes))
+}
+
+fn ask(trees: &Trees, options: &Options, instance: &Instance) -> Result<Outcome, LearningError> {
+    let clone = clone_of(&options.repos, &instance.repo);
+    let tree = trees.checkout(&clone, &instance.repo, &instance.base_commit, instance.root.as_deref())?;
+    let memory = Memory::at(&tree.root)?;
+    let subject = Subject::index(&tree, None)?;
+    let records = replay(&clone, instance, options.commits, &subject.engine)?;
+    let text: String = records
+        .iter()
+        .flat_map(|record| [record.line(), "\n".to_owned()])
+        .collect();
+    fs::write(&memory.file, text).map_err(|error| LearningError::Io(memory.file.clone(), error))?;
+    subject.engine.refresh(&()).map_err(SubjectError::from)?;
+    let hits = Lists::EACH
+        .iter()
+        .find(|(name, _)| *name == "hits")
+        .map(|(_, list)| *list);
+    let without = hits.map_or(Lists::ALL, |hits| Lists::ALL.without(hits));
+    let last = [without, Lists::ALL].map(|lists| {
+        let tuning = Tuning { lists, decide: false };
+        let ranked = subject.engine.rank(&instance.query, tuning, KEEP).files;
+        let rank = |gold: &String| {
+            ranked
+                .iter()
+                .position(|file| instance.is_gold(gold, file.path.as_str()))
+        };
+        let ranks: Option<Vec<usize>> = instance.gold_files.iter().map(rank).collect();
+        ranks.and_then(|ranks| ranks.into_iter().max()).map(|last| last + 1)
+    });
+    Ok(Outcome {
+        id: instance.instance_id.clone(),
+        repo: instance.repo.clone(),
+        records: records.len(),
+        last,
+    })
+}
+
+/// The tree's file of memory, for as long as an instance is asked.
+struct Memory {
+    file: PathBuf,
+}
+
+impl Memory {
+    fn at(root: &Path) -> Result<Self, LearningError> {
+        let dir = root.join(".muninn/memory");
+        fs::create_dir_all(&dir).map_err(|error| LearningError::Io(dir.clone(), error))?;
+        let memory = Self {
+            file: dir.join("main.jsonl"),
+        };
+        memory.remove();
+        Ok(memory)
+    }
+
+    fn remove(&self) {
+        let _nothing_was_there = fs::remove_file(&self.file);
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
+fn report(outcomes: &[Outcome]) -> Report {
+    let within = |last: Option<usize>, at: usize| last.is_some_and(|last| last <= at);
+    let share = |run: usize, at: usize| {
+        let found = outcomes.iter().filter(|outcome| within(outcome.last[run], at)).count();
+        (at, rounded(100.0 * found as f64 / outcomes.len().max(1) as f64))
+    };
+    let changed = |outcome: &Outcome, at: usize| {
+        let [before, after] = outcome.last.map(|last| within(last, at));
+        [!before && after, before && !after]
+    };
+    let count = |outcomes: &mut dyn Iterator<Item = &Outcome>, at: usize| {
+        outcomes.fold([0, 0], |[gains, losses], outcome| {
+            let [gained, lost] = changed(outcome, at);
+            [gains + usize::from(gained), losses + usize::from(lost)]
+        })
+    };
+    let ids = |which: usize| {
+        let chosen = outcomes.iter().filter(|outcome| changed(outcome, 5)[which]);
+        chosen.map(|outcome| outcome.id.clone()).collect()
+    };
+    let repos: std::collections::BTreeSet<&String> = outcomes.iter().map(|outcome| &outcome.repo).collect();
+    let of_repo = |repo: &String| count(&mut outcomes.iter().filter(|outcome| outcome.repo == *repo), 5);
+    let records: usize = outcomes.iter().map(|outcome| outcome.records).sum();
+    Report {
+        n: outcomes.len(),
+        without: AT.into_iter().map(|at| share(0, at)).collect(),
+        with: AT.into_iter().map(|at| share(1, at)).collect(),
+        gains: ids(0),
+        losses: ids(1),
+        paired: AT.into_iter().map(|at| (at, count(&mut outcomes.iter(), at))).collect(),
+        by_repo: repos.into_iter().map(|repo| (repo.clone(), of_repo(repo))).collect(),
+        records: rounded(records as f64 / outcomes.len().max(1) as f64),
+    }
+}
+
+/// The `main` of the benchmark.
+pub fn main() -> std::process::ExitCode {
+    command_line::main("learning", run)
+}
