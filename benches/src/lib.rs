@@ -36,6 +36,7 @@ pub mod measure;
 pub mod options;
 pub mod overhead;
 pub mod procfs;
+pub mod recall;
 pub mod report;
 pub mod scale;
 pub mod sse;

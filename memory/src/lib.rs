@@ -32,5 +32,5 @@ pub mod tokens;
 #[cfg(test)]
 mod fixture;
 
-pub use recall::{Memories, Memory, MemoryKind};
+pub use recall::{CitedFile, Memories, Memory, MemoryKind, RecallOptions, Recalled};
 pub use redact::redact;
