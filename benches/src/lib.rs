@@ -33,6 +33,7 @@ pub mod limits;
 pub mod localization;
 pub mod matrix;
 pub mod measure;
+pub mod memory_scale;
 pub mod options;
 pub mod overhead;
 pub mod procfs;

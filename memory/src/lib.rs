@@ -20,6 +20,7 @@
 pub mod cache;
 pub mod derived;
 pub mod embed;
+mod image;
 pub mod knowledge;
 pub mod lexical;
 pub mod markdown;

@@ -12,9 +12,9 @@ use crate::recall::{CitedFile, Loaded, Memory, MemoryKind, Stamp};
 use crate::redact::redact;
 
 const MAIN: &str = ".muninn/memory/main.jsonl";
-const MAX_FILE_BYTES: u64 = 16 << 20;
+const MAX_FILE_BYTES: u64 = 2 << 30;
 const MAX_LINE_BYTES: usize = 64 << 10;
-const MAX_ITEMS: usize = 50_000;
+const MAX_ITEMS: usize = 4_000_000;
 
 /// Where a record's words are, in the order in which they are shown.
 const TEXT_FIELDS: &[&str] = &["text", "pattern", "learnings", "attempt", "outcome", "task"];

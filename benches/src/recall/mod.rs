@@ -160,7 +160,7 @@ fn ingest(root: &Path, conversation: &Conversation, embedder: Option<Arc<dyn Emb
     let turns = write(&root.join(MAIN), conversation)?;
     let worktree = Worktree::discover(root).map_err(|error| RecallError::Discover(Box::new(error)))?;
     let files: Vec<RelPath> = RelPath::new(MAIN).into_iter().collect();
-    let memories = Memories::load_from(&worktree, &files, embedder);
+    let memories = Memories::load_from(&worktree, &files, embedder, None);
     if memories.items().len() != conversation.turns.len() {
         return Err(RecallError::Lost {
             turns: conversation.turns.len(),

@@ -4,16 +4,19 @@
 //! ([`rank`]). What cannot be read is left out and reported, never fatal, for these files arrive by `git pull` from
 //! anyone.
 
+mod kept;
 mod memory;
 mod options;
 mod order;
 mod rank;
 mod words;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use muninn_repo_tools::{RelPath, Worktree};
 
+use self::kept::Store;
 pub(crate) use self::memory::Loaded;
 pub use self::memory::{CitedFile, Memory, MemoryKind, Stamp};
 pub use self::options::{BlobOf, RecallOptions};
@@ -34,24 +37,20 @@ const USUAL_CONFIDENCE: f32 = 0.7;
 /// Scores that differ by less than one part in so many are alike, and then the newer memory comes first.
 const STEPS: f32 = 1024.0;
 
+/// So many memories are kept between processes; fewer are loaded in less time than it takes to look for what was kept.
+const WORTH_KEEPING: usize = 2_000;
+
 /// What a worktree remembers.
 #[derive(Clone, Default)]
 pub struct Memories {
-    /// The files of records that were asked for, there or not.
-    files: Vec<RelPath>,
-    items: Vec<Memory>,
-    stamps: Vec<Stamp>,
-    notes: Vec<String>,
-    index: Bm25,
-    runs: Runs,
-    mean_lengths: [f32; 2],
+    store: Arc<Store>,
     vectors: Option<Vectors>,
 }
 
 #[derive(Clone)]
 struct Vectors {
     embedder: Arc<dyn Embedder>,
-    index: VectorIndex,
+    index: Arc<VectorIndex>,
 }
 
 /// A memory that fits a question.
@@ -71,51 +70,50 @@ pub struct Recalled {
 impl Memories {
     /// Reads `.muninn/knowledge/**/*.md` and `.muninn/memory/main.jsonl`, for recall by words alone.
     pub fn load(worktree: &Worktree) -> Self {
-        Self::load_with(worktree, None)
+        Self::load_with(worktree, None, None)
     }
 
-    /// The same, for recall by meaning as well where there is an embedder.
-    pub fn load_with(worktree: &Worktree, embedder: Option<Arc<dyn Embedder>>) -> Self {
+    /// The same, for recall by meaning as well where there is an embedder; see [`Self::load_from`].
+    pub fn load_with(worktree: &Worktree, embedder: Option<Arc<dyn Embedder>>, cache: Option<&Path>) -> Self {
         let main: Vec<RelPath> = records::main().into_iter().collect();
-        Self::load_from(worktree, &main, embedder)
+        Self::load_from(worktree, &main, embedder, cache)
     }
 
     /// Reads `.muninn/knowledge/**/*.md` and these files of records, for recall by words and, with an embedder, by
-    /// meaning. Where it fails recall is by words alone, and a note says so.
-    pub fn load_from(worktree: &Worktree, files: &[RelPath], embedder: Option<Arc<dyn Embedder>>) -> Self {
-        let mut memories = Self {
-            files: files.to_vec(),
-            ..Self::default()
-        };
-        let records = files.iter().map(|file| records::load(worktree, file));
-        for part in std::iter::once(knowledge::load(worktree)).chain(records) {
-            memories.items.extend(part.items);
-            memories.stamps.extend(part.stamps);
-            memories.notes.extend(part.notes);
-        }
-        order::sort(&mut memories.items);
-        memories.runs = Runs::new(&memories.items);
-        memories.index = words::index(&memories.items);
-        memories.mean_lengths = words::mean_lengths(&memories.index, &memories.runs);
-        if let Some(embedder) = embedder {
-            memories.embed(embedder);
-        }
-        memories
-    }
-
-    fn embed(&mut self, embedder: Arc<dyn Embedder>) {
-        let mut index = VectorIndex::new(embedder.dimensions(), usize::MAX);
-        for items in self.items.chunks(BATCH) {
-            let texts: Vec<&str> = items.iter().map(|item| item.text.as_str()).collect();
-            match embedder.embed(&texts) {
-                Ok(vectors) => {
-                    let vectors: Vec<i8> = vectors.iter().flat_map(|vector| bytes(vector)).collect();
-                    index.push(&vectors);
-                }
-                Err(error) => return self.notes.push(format!("memory is recalled by words alone: {error}")),
+    /// meaning. Where it fails recall is by words alone, and a note says so. With a directory, that of the derived cache,
+    /// what was made of the files is kept there for the next time.
+    pub fn load_from(
+        worktree: &Worktree,
+        files: &[RelPath],
+        embedder: Option<Arc<dyn Embedder>>,
+        cache: Option<&Path>,
+    ) -> Self {
+        let id = embedder.as_ref().map_or("", |embedder| embedder.id());
+        let kept = cache.and_then(|dir| kept::read(dir, worktree, files, id));
+        let mut store = kept.unwrap_or_else(|| {
+            let mut store = Store::of(worktree, files);
+            if let Some(embedder) = &embedder {
+                store.embed(&**embedder);
             }
-        }
-        self.vectors = Some(Vectors { embedder, index });
+            let cache = cache.filter(|_| store.items.len() >= WORTH_KEEPING);
+            if let Some(Err(error)) = cache.map(|dir| kept::write(dir, worktree, &store)) {
+                store.notes.push(format!("memory is not kept in the cache: {error}"));
+            }
+            store
+        });
+        let bytes: Vec<i8> = std::mem::take(&mut store.vectors)
+            .into_iter()
+            .map(u8::cast_signed)
+            .collect();
+        let embedder = embedder.filter(|embedder| store.embedder == embedder.id());
+        let vectors = embedder.map(|embedder| {
+            let mut index = VectorIndex::new(embedder.dimensions(), usize::MAX);
+            index.push(&bytes);
+            let index = Arc::new(index);
+            Vectors { embedder, index }
+        });
+        let store = Arc::new(store);
+        Self { store, vectors }
     }
 
     /// The memories that fit a question best, best first. It calls the embedder once, for the question.
@@ -125,10 +123,10 @@ impl Memories {
         let vectors = self.vectors.as_ref();
         let near = vectors.and_then(|vectors| vectors.embedder.embed(&[question]).ok()?.pop());
         let ranker = Ranker {
-            index: &self.index,
-            runs: &self.runs,
-            mean_lengths: self.mean_lengths,
-            vectors: vectors.map(|vectors| &vectors.index),
+            index: &self.store.index,
+            runs: &self.store.runs,
+            mean_lengths: self.store.mean_lengths,
+            vectors: vectors.map(|vectors| &*vectors.index),
         };
         let allowed = |doc: u32| self.get(DocId(doc)).is_some_and(|memory| options.allow(memory));
         let ranked = ranker.rank(&terms, near.as_deref(), &allowed);
@@ -158,9 +156,7 @@ impl Memories {
 
     /// Whether the files are still as they were loaded, judged by their metadata.
     pub fn is_current(&self, worktree: &Worktree) -> bool {
-        let mut now = knowledge::stamps(worktree).0;
-        now.extend(self.files.iter().filter_map(|file| records::stamp(worktree, file)));
-        now == self.stamps
+        self.store.is_current(worktree)
     }
 
     /// Whether recall is by meaning as well.
@@ -170,22 +166,67 @@ impl Memories {
 
     /// The memory of a number that [`Self::index`] or [`Self::recall`] gave.
     pub fn get(&self, doc: DocId) -> Option<&Memory> {
-        self.items.get(doc.0 as usize)
+        self.store.items.get(doc.0 as usize)
     }
 
     /// All of them: sections in the order of their files, then records by session and time.
     pub fn items(&self) -> &[Memory] {
-        &self.items
+        &self.store.items
     }
 
     /// What was left out, in words for a person.
     pub fn notes(&self) -> &[String] {
-        &self.notes
+        &self.store.notes
     }
 
     /// The index over titles and texts, without the words that say nothing.
     pub fn index(&self) -> &Bm25 {
-        &self.index
+        &self.store.index
+    }
+}
+
+impl Store {
+    /// Of files as they are.
+    fn of(worktree: &Worktree, files: &[RelPath]) -> Self {
+        let mut store = Self {
+            files: files.to_vec(),
+            ..Self::default()
+        };
+        let records = files.iter().map(|file| records::load(worktree, file));
+        for part in std::iter::once(knowledge::load(worktree)).chain(records) {
+            store.items.extend(part.items);
+            store.stamps.extend(part.stamps);
+            store.notes.extend(part.notes);
+        }
+        order::sort(&mut store.items);
+        store.runs = Runs::new(&store.items);
+        store.index = words::index(&store.items);
+        store.mean_lengths = words::mean_lengths(&store.index, &store.runs);
+        store
+    }
+
+    fn embed(&mut self, embedder: &dyn Embedder) {
+        for items in self.items.chunks(BATCH) {
+            let texts: Vec<&str> = items.iter().map(|item| item.text.as_str()).collect();
+            match embedder.embed(&texts) {
+                Ok(made) => {
+                    let numbers = made.iter().flat_map(|vector| bytes(vector));
+                    self.vectors.extend(numbers.map(i8::cast_unsigned));
+                }
+                Err(error) => {
+                    self.vectors = Vec::new();
+                    return self.notes.push(format!("memory is recalled by words alone: {error}"));
+                }
+            }
+        }
+        self.embedder = embedder.id().to_owned();
+    }
+
+    /// Whether the files are still as they were.
+    fn is_current(&self, worktree: &Worktree) -> bool {
+        let mut now = knowledge::stamps(worktree).0;
+        now.extend(self.files.iter().filter_map(|file| records::stamp(worktree, file)));
+        now == self.stamps
     }
 }
 

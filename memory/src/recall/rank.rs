@@ -80,16 +80,15 @@ impl Ranker<'_> {
 
     /// The best by words and by vectors with their neighbours, in order of their numbers.
     fn chosen(&self, own: &[f32], near: Option<(&[f32], &VectorIndex)>, allowed: &dyn Fn(u32) -> bool) -> Vec<u32> {
-        let mut best: Vec<u32> = (0u32..)
-            .zip(own)
-            .filter(|(doc, score)| **score > 0.0 && allowed(*doc))
-            .map(|(doc, _)| doc)
+        let mut best: Vec<(u32, f32)> = (0u32..)
+            .zip(own.iter().copied())
+            .filter(|(doc, score)| *score > 0.0 && allowed(*doc))
             .collect();
         if best.len() > WIDE {
-            let by_score = |a: &u32, b: &u32| own[*b as usize].total_cmp(&own[*a as usize]).then(a.cmp(b));
-            best.select_nth_unstable_by(WIDE, by_score);
+            best.select_nth_unstable_by(WIDE, |a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
             best.truncate(WIDE);
         }
+        let mut best: Vec<u32> = best.into_iter().map(|(doc, _)| doc).collect();
         if let Some((query, vectors)) = near {
             best.extend(vectors.nearest(query, WIDE).into_iter().filter(|doc| allowed(*doc)));
         }

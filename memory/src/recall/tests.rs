@@ -73,7 +73,7 @@ fn what_is_alike_is_found_without_a_common_word() {
     let question = "attempts that fail are repeated later";
     assert!(ids(&Memories::load(&repo.worktree()), question, &RecallOptions::default()).is_empty());
     let embedder = Arc::new(StaticVectors::shipped().unwrap());
-    let memories = Memories::load_with(&repo.worktree(), Some(embedder));
+    let memories = Memories::load_with(&repo.worktree(), Some(embedder), None);
     assert!(memories.has_vectors());
     let found = memories.recall(question, &RecallOptions::default());
     assert_eq!(memories.get(found[0].doc).unwrap().source, "1");
@@ -196,4 +196,29 @@ fn a_large_memory_is_ranked_as_a_small_one() {
     let found = ids(&memories, "common zebra crossing", &RecallOptions::default());
     assert_eq!(found[0], "02222");
     assert_eq!(found.len(), 10);
+}
+
+#[test]
+fn what_is_kept_is_read_until_a_file_changes() {
+    let line = |n: usize| format!(r#"{{"id":"{n:05}","type":"learning","text":"word{n} filler","session":"s"}}"#);
+    let lines: Vec<String> = (0..WORTH_KEEPING).map(line).collect();
+    let repo = Fixture::with(&[(MAIN, &lines.join("\n"))]);
+    let cache = tempfile::tempdir().unwrap();
+    let embedder: Arc<dyn Embedder> = Arc::new(StaticVectors::shipped().unwrap());
+    let files = [RelPath::new(MAIN).unwrap()];
+    let load = |embedder| Memories::load_from(&repo.worktree(), &files, embedder, Some(cache.path()));
+    let made = load(Some(Arc::clone(&embedder)));
+    let kept = || kept::read(cache.path(), &repo.worktree(), &files, embedder.id()).is_some();
+    assert!(kept());
+    let read = load(Some(Arc::clone(&embedder)));
+    let found = |memories: &Memories| memories.recall("where is word77", &RecallOptions::default());
+    assert_eq!(found(&read), found(&made));
+    assert_eq!(read.items(), made.items());
+
+    let other = kept::read(cache.path(), &repo.worktree(), &files, "another");
+    assert!(other.is_none(), "vectors of two embedders are not mixed");
+
+    repo.write(MAIN, line(5000).as_bytes());
+    assert!(!kept());
+    assert_eq!(load(Some(Arc::clone(&embedder))).items().len(), 1);
 }
