@@ -1,11 +1,12 @@
 //! What earlier sessions worked on for which questions, from records of the type `context_hit`.
 
 use muninn_repo_tools::RelPath;
+use serde::{Deserialize, Serialize};
 
 use crate::lexical::{Bm25, Bm25Builder, Tokenizer, counted, idf};
 
 /// For a question with these words, these files mattered.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Hit {
     /// The question's words that the repository contains.
     pub terms: Vec<String>,
@@ -16,7 +17,7 @@ pub struct Hit {
 }
 
 /// Hits, to be found by their words.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Hits {
     terms: Bm25,
     hits: Vec<Hit>,

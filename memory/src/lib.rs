@@ -21,6 +21,7 @@ pub mod cache;
 pub mod derived;
 pub mod embed;
 pub mod hits;
+mod image;
 pub mod knowledge;
 pub mod learn;
 pub mod lexical;
@@ -35,6 +36,6 @@ pub mod tokens;
 #[cfg(test)]
 mod fixture;
 
-pub use recall::{Memories, Memory, MemoryKind};
+pub use recall::{CitedFile, Memories, Memory, MemoryKind, RecallOptions, Recalled};
 pub use redact::redact;
 pub use store::Store;

@@ -14,7 +14,7 @@ mod spool;
 mod tests;
 
 pub use loaded::{Records, parse};
-pub(crate) use loaded::{load, stamp};
+pub(crate) use loaded::{load, main, stamp};
 pub use record::{Body, InvalidRecord, Origin, Record, Source};
 pub use segment::{SegmentError, Segments, Written};
 pub use spool::{Durability, Flushed, Spool, SpoolError, Waiting};
