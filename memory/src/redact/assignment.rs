@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
+use super::Secret;
 use super::name::{Claim, claim};
 use super::text::{holds, line_before};
 use super::value::{is_made_by_policy, is_random, is_reference, is_uuid, is_wordy};
@@ -39,10 +40,11 @@ static BETWEEN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(pattern).ok()
 });
 
-/// A secret found by its name.
-pub(super) struct Assigned {
-    pub(super) kind: &'static str,
-    pub(super) secret: Range<usize>,
+/// What came of reading a name and its value.
+pub(super) struct Read {
+    /// How far the value goes, where it has no quotes: names in it are not read again.
+    pub(super) end: usize,
+    pub(super) secret: Option<Secret>,
 }
 
 /// The name around what was found at `at`.
@@ -62,8 +64,8 @@ pub(super) fn name_around(text: &str, at: usize) -> Range<usize> {
     start..end
 }
 
-/// The secret that the name at `name` is given, if it is given one.
-pub(super) fn assigned(text: &str, name: Range<usize>) -> Option<Assigned> {
+/// Reads what the name at `name` is given; `None` where it is given nothing, or is no secret's.
+pub(super) fn assigned(text: &str, name: Range<usize>) -> Option<Read> {
     // Most names in code are followed by something else.
     let next = *text.as_bytes().get(name.end)?;
     if !matches!(
@@ -96,15 +98,15 @@ pub(super) fn assigned(text: &str, name: Range<usize>) -> Option<Assigned> {
     let between = BETWEEN.as_ref()?.captures(&text[name.end..])?;
     let value = value(text, &name, &between)?;
     let secret = &text[value.inside.clone()];
-    let is_secret =
-        !is_reference(secret) && (is_credential(secret, &value, claim) || is_in_connection(text, &name, secret, claim));
-    is_secret.then(|| Assigned {
-        kind: if is_in_connection(text, &name, secret, claim) {
-            "connection-string"
-        } else {
-            claim.kind
-        },
-        secret: value.inside,
+    let in_connection = is_in_connection(text, &name, secret, claim);
+    let is_secret = (in_connection || is_credential(secret, &value, claim)) && !is_reference(secret);
+    let kind = if in_connection { "connection-string" } else { claim.kind };
+    Some(Read {
+        end: if value.is_quoted { name.end } else { value.inside.end },
+        secret: is_secret.then_some(Secret {
+            kind,
+            range: value.inside,
+        }),
     })
 }
 
@@ -141,7 +143,7 @@ struct Value {
 
 fn value(text: &str, name: &Range<usize>, between: &Captures<'_>) -> Option<Value> {
     let before = line_before(text, name.start);
-    let is_flag = text[..name.end].as_bytes()[..name.start + 2].ends_with(b"--") || before.ends_with("--");
+    let is_flag = text[name.clone()].starts_with("--") || before.ends_with("--");
     let start = name.end + between.get(0)?.end();
     let has = |group| between.name(group).is_some();
     let fits = match () {

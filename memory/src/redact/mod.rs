@@ -20,7 +20,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
-use assignment::{Assigned, NAME_PARTS, assigned, name_around};
+use assignment::{NAME_PARTS, assigned, name_around};
 use shapes::Rule;
 
 /// Cutting can bring together what stood apart; so often it is looked again at most.
@@ -191,7 +191,8 @@ impl Scanner {
         }
         let name = name_around(text, at);
         *name_end = name.end;
-        let Assigned { kind, secret: range } = assigned(text, name)?;
-        Some((self.rules.len(), Secret { kind, range }))
+        let read = assigned(text, name)?;
+        *name_end = read.end;
+        read.secret.map(|secret| (self.rules.len(), secret))
     }
 }

@@ -21,7 +21,9 @@ pub(super) const SHAPES: &[Shape] = &[
         "jwt",
         &["eyJ"],
         r"[\w-]{10,1024}\.eyJ[\w-]{10,8192}\.(?:[\w-]{10,2048}(?:\.[\w-]{10,512})?)?",
-    ),
+    )
+    // A run of such characters is looked at once, and not at each place in it.
+    .after(|line| !line.ends_with('-')),
     mixed("bearer-token", &["bearer "], r" {0,3}(?P<secret>[\w.~+/-]{20,4096}=*)")
         .in_any_case()
         .refusing(is_no_bearer),

@@ -139,7 +139,7 @@ impl Rule {
         } else {
             at.start
         };
-        if !shape.anywhere && !starts_fresh(text, start) {
+        if (!shape.anywhere && !starts_fresh(text, start)) || !(shape.context)(line_before(text, start)) {
             return None;
         }
         let from = if is_inner { start } else { at.end };
@@ -164,7 +164,7 @@ impl Rule {
         } else {
             at.end..secret.end
         };
-        let is_secret = !(shape.refused)(&text[drawn]) && (shape.context)(line_before(text, start));
+        let is_secret = !(shape.refused)(&text[drawn]);
         Some(Match {
             end: secret.end.max(from + end),
             secret: is_secret.then_some(secret),
@@ -182,7 +182,7 @@ static SHAPES: [&[Shape]; 5] = [
 
 /// Words and fillers, as against something that was drawn at random.
 fn is_uniform(secret: &str) -> bool {
-    let count = |is: fn(&u8) -> bool| secret.bytes().filter(|byte| is(byte)).count();
+    let count = |is: fn(&u8) -> bool| secret.bytes().filter(is).count();
     let (upper, lower) = (count(u8::is_ascii_uppercase), count(u8::is_ascii_lowercase));
     let has_digit = count(u8::is_ascii_digit) > 0;
     let is_mixed = (has_digit && upper + lower > 0) || (upper > 3 && lower > 3);
