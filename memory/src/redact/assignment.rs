@@ -91,6 +91,9 @@ pub(super) fn assigned(text: &str, name: Range<usize>) -> Option<Read> {
     ) {
         return None;
     }
+    if !may_assign(text, &name) {
+        return None;
+    }
     let claim = claim(spoken(text, &name))?;
     if is_part_of_address(line_before(text, name.start)) {
         return None;
@@ -108,6 +111,26 @@ pub(super) fn assigned(text: &str, name: Range<usize>) -> Option<Read> {
             range: value.inside,
         }),
     })
+}
+
+/// Whether what follows a name and a blank is more than the next word of a sentence.
+fn may_assign(text: &str, name: &Range<usize>) -> bool {
+    let rest = &text.as_bytes()[name.end..];
+    if rest[0] != b' ' {
+        return true;
+    }
+    let near = &rest[..rest.len().min(26)];
+    let is_separator = |byte: &u8| b":=|?!\"'".contains(byte);
+    near.iter().any(is_separator) || near.starts_with(b" {") || near.starts_with(b"  ") || is_listed(text, name)
+}
+
+/// `--token value`, `ENV TOKEN value`: nothing but a blank stands between.
+fn is_listed(text: &str, name: &Range<usize>) -> bool {
+    let before = line_before(text, name.start);
+    text[name.clone()].starts_with("--")
+        || ["--", "ENV ", "#define ", "export "]
+            .iter()
+            .any(|word| before.ends_with(word))
 }
 
 /// `https://x-access-token:...`, `arn:aws:secretsmanager:...:secret:...`: the name is none, and what follows is read by
@@ -143,16 +166,10 @@ struct Value {
 
 fn value(text: &str, name: &Range<usize>, between: &Captures<'_>) -> Option<Value> {
     let before = line_before(text, name.start);
-    let is_flag = text[name.clone()].starts_with("--") || before.ends_with("--");
     let start = name.end + between.get(0)?.end();
     let has = |group| between.name(group).is_some();
     let fits = match () {
-        () if has("blank") => {
-            is_flag
-                || ["ENV ", "#define ", "export "]
-                    .iter()
-                    .any(|word| before.ends_with(word))
-        }
+        () if has("blank") => is_listed(text, name),
         () if has("element") => before.ends_with('<'),
         () if has("call") => text[name.clone()].to_ascii_lowercase().contains("set"),
         () => true,
