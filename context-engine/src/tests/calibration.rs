@@ -195,6 +195,8 @@ fn each_list_has_a_say_in_the_ranking() {
             ("src/queue.rs", "fn grow() {}\n"),
         ],
     );
+    let hit = r#"{"id":"1","type":"context_hit","terms":["ledger","router","book"],"files":["src/session.rs"],"relevance":0.95}"#;
+    repo.write(".muninn/memory/main.jsonl", hit);
     let engine = repo.ready();
     let question = "which test in src/http/retry.rs covers `apply`, and does the ledger router book it\n\n\
         Customers were charged twice yesterday, the dashboard went red, alerts paged somebody at night, and the queue \

@@ -31,7 +31,7 @@ impl Memory {
         let config = common.configuration(None)?;
         let repository = Repository::open(&common.directory()?, &config, &paths::state_dir()?);
         let Some(store) = repository.memory.clone() else {
-            let problem = repository.problem.clone().unwrap_or_default();
+            let problem = repository.problem.unwrap_or_default();
             return Err(CliError::new(Exit::NotFound, problem));
         };
         let Some(destination) = repository.settings().memory.write.destination() else {

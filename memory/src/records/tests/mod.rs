@@ -184,7 +184,9 @@ fn a_spool_becomes_segments_that_are_never_written_again() {
     );
     let first = place.written();
     assert_eq!(first[0].1, format!("{}\n{}\n", one.line(), two.line()));
-    spool.append("client", Some("main"), None, &[three.clone()]).unwrap();
+    spool
+        .append("client", Some("main"), None, std::slice::from_ref(&three))
+        .unwrap();
     spool.flush(&place.segments(), |_| true).unwrap();
     let both = place.written();
     assert_eq!(both[0], first[0]);
