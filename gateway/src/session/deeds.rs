@@ -250,13 +250,14 @@ mod tests {
     use super::*;
     use crate::wire::WireFormat;
 
-    const THERE: [&str; 6] = [
+    const THERE: [&str; 7] = [
         "src/a.rs",
         "src/b.rs",
         "src/c.rs",
+        "src/n.rs",
+        "src/z.rs",
+        "src/new.rs",
         "docs/guide.md",
-        "Cargo.toml",
-        "a b.txt",
     ];
 
     fn of(format: WireFormat, body: &str) -> Deeds {
