@@ -155,9 +155,16 @@ impl Engine {
         let last = state.snapshot.as_deref();
         let refreshed = turn.with(|indexer| indexer.refresh(&self.worktree, last, &watched));
         let refreshed = refreshed.unwrap_or_default();
+        let embedder = self.settings.embedder.clone();
         let memories = match state.memories {
-            Some(memories) if memories.is_current(&self.worktree) => memories,
-            _ => Arc::new(Memories::load(&self.worktree)),
+            Some(memories) if memories.is_current(&self.worktree) && memories.has_vectors() == embedder.is_some() => {
+                memories
+            }
+            _ => Arc::new(Memories::load_with(
+                &self.worktree,
+                embedder,
+                self.settings.cache_dir.as_deref(),
+            )),
         };
         let walk = u64::try_from(refreshed.walk.as_micros()).unwrap_or(u64::MAX);
         self.walk_micros.store(walk, Ordering::Relaxed);
@@ -353,7 +360,8 @@ impl Engine {
         self.vectors.as_ref().map(|vectors| VectorList { vectors, by_blob })
     }
 
-    /// Memory is small and is corrected by hand, so a change counts at once.
+    /// Memory is corrected by hand, so a change counts at once: by its words, for vectors may take longer than a
+    /// question can wait. The next look through the worktree makes them.
     fn reload_memories(&self) -> Arc<Memories> {
         let memories = Arc::new(Memories::load(&self.worktree));
         self.update(|state| state.memories = Some(Arc::clone(&memories)));

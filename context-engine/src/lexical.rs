@@ -1,10 +1,12 @@
 //! The lexical lane: from a question to a pack without a model, step by step, with a look at the clock between steps.
 
+use std::collections::HashMap;
 use std::time::Instant;
 
-use muninn_memory::Memories;
 use muninn_memory::derived::{Companions, Field, Place, Snapshot};
 use muninn_memory::lexical::{DocId, Tokenizer};
+use muninn_memory::recall::BlobOf;
+use muninn_memory::{Memories, RecallOptions, Recalled};
 use muninn_repo_tools::{RelPath, Worktree};
 
 use crate::already::Already;
@@ -12,7 +14,7 @@ use crate::cost;
 use crate::explore::Citation;
 use crate::follow_up::is_follow_up;
 use crate::item::{Completeness, Exploration, Item, Limits};
-use crate::pack::{Late, Packed, Packer};
+use crate::pack::{Late, Packed, Packer, Remembered};
 use crate::partial::{self, Sampled};
 use crate::question::{self, Question};
 use crate::rank::{Index, MAX_FILES, Query, Statistics, place_of, rank};
@@ -26,6 +28,8 @@ const MIN_TOKENS: u32 = 120;
 const FENCE_TOKENS: u32 = 80;
 /// Bounds of a memory's fit, which stands on far less text than a chunk.
 const MEMORY_SHARE: f32 = 0.34;
+/// So many memories are looked at; fewer are packed.
+const RECALLED: usize = 50;
 
 /// What a question is answered from.
 pub(crate) struct Sources<'a> {
@@ -277,7 +281,7 @@ fn gather(
     }
     let packer = sources.packer(question, &query, limits.deadline);
     let budget = limits.tokens.saturating_sub(FENCE_TOKENS);
-    let remembered = recalled(sources.memories, question, threshold);
+    let remembered = recalled(sources, (question, text), threshold);
     let mut packed = Packed::default();
     packer.memories(sources.memories, &remembered, budget, &mut packed);
     let spent = packed.tokens();
@@ -295,29 +299,56 @@ fn gather(
     }
 }
 
-/// Memories that account for enough of the question, best first, with the concepts found in each.
-fn recalled(memories: &Memories, question: &Question, threshold: f32) -> Vec<(usize, f32, u64)> {
-    let index = memories.index();
-    let inverted = index.inverted();
+/// Memories that account for enough of the question, best first.
+///
+/// Recall says in which order they come; whether one is about the question at all is for the words of the question to
+/// say, for something is always the most like it.
+fn recalled(sources: &Sources<'_>, (question, text): (&Question, &str), threshold: f32) -> Vec<Remembered> {
+    let memories = sources.memories;
+    let blob_of = sources
+        .snapshot
+        .map(|snapshot| move |path: &RelPath| snapshot.find(path).map(|(_, file)| file.facts.blob.to_string()));
+    let found = memories.recall(
+        text,
+        &RecallOptions {
+            keep: RECALLED,
+            blob_of: blob_of.as_ref().map(|blob_of| blob_of as BlobOf<'_>),
+            ..RecallOptions::default()
+        },
+    );
     let query = Query::new(question, memories);
+    let concepts = concepts(memories, &query, &found);
     let total: f32 = query.weights.iter().sum();
-    let mut concepts = vec![0u64; index.len()];
-    for probe in query.probes.iter().filter(|probe| probe.covers) {
-        inverted
-            .postings(&probe.term)
-            .for_each(|(doc, _)| concepts[doc.0 as usize] |= 1 << probe.concept);
-    }
-    let ranked = index.search(query.probes.iter().map(|probe| (probe.term.as_str(), probe.weight)));
-    let best = ranked.first().map_or(0.0, |(_, score)| *score);
+    let best = found.first().map_or(0.0, |best| best.rank_score);
     let fits = |mask: u64| {
         let enough = mask.count_ones() >= 2 || question.concepts.len() == 1;
         enough && query.weigh(mask) >= total * MEMORY_SHARE.max(threshold * 0.8)
     };
-    ranked
+    found
         .into_iter()
-        .map(|(doc, score)| (doc.0 as usize, score, concepts[doc.0 as usize]))
-        .filter(|(_, score, mask)| *score >= 0.5 * best && fits(*mask))
+        .filter(|recalled| recalled.rank_score >= 0.5 * best)
+        .map(|recalled| Remembered {
+            doc: recalled.doc,
+            score: recalled.rank_score,
+            concepts: concepts.get(&recalled.doc).copied().unwrap_or(0),
+            stale: recalled.stale,
+        })
+        .filter(|remembered| fits(remembered.concepts))
         .collect()
+}
+
+/// Which of the question's concepts each of some memories has.
+fn concepts(memories: &Memories, query: &Query, found: &[Recalled]) -> HashMap<DocId, u64> {
+    let inverted = memories.index().inverted();
+    let mut concepts: HashMap<DocId, u64> = found.iter().map(|recalled| (recalled.doc, 0)).collect();
+    for probe in query.probes.iter().filter(|probe| probe.covers) {
+        for (doc, _) in inverted.postings(&probe.term) {
+            if let Some(mask) = concepts.get_mut(&doc) {
+                *mask |= 1 << probe.concept;
+            }
+        }
+    }
+    concepts
 }
 
 impl Statistics for Memories {

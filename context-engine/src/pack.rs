@@ -10,7 +10,7 @@ mod cited;
 
 use std::time::Instant;
 
-use muninn_memory::lexical::Tokenizer;
+use muninn_memory::lexical::{DocId, Tokenizer};
 use muninn_memory::{Memories, MemoryKind, redact};
 use muninn_repo_tools::{RelPath, Worktree, read_text};
 
@@ -52,6 +52,19 @@ pub(crate) struct Packer<'a> {
     pub(crate) already: &'a Already,
     pub(crate) deadline: Instant,
 }
+
+/// A memory that fits the question.
+pub(crate) struct Remembered {
+    pub(crate) doc: DocId,
+    pub(crate) score: f32,
+    /// The question's concepts that it has, as bits.
+    pub(crate) concepts: u64,
+    /// A file that it rests on is another by now.
+    pub(crate) stale: bool,
+}
+
+/// Said of a memory that rests on what is another by now.
+const STALE: &str = "; what it rests on has changed since";
 
 /// The deadline passed while packing.
 pub(crate) struct Late;
@@ -221,10 +234,10 @@ impl Packer<'_> {
     }
 
     /// Adds the memories that fit the question by themselves, for at most a third of `budget`.
-    pub(crate) fn memories(&self, memories: &Memories, found: &[(usize, f32, u64)], budget: u32, packed: &mut Packed) {
+    pub(crate) fn memories(&self, memories: &Memories, found: &[Remembered], budget: u32, packed: &mut Packed) {
         let mut left = (f64::from(budget) * f64::from(MEMORY_SHARE)) as u32;
-        for (at, score, concepts) in found.iter().take(MAX_MEMORIES) {
-            let Some(memory) = memories.items().get(*at) else {
+        for remembered in found.iter().take(MAX_MEMORIES) {
+            let Some(memory) = memories.get(remembered.doc) else {
                 continue;
             };
             let mut item = Item {
@@ -241,9 +254,12 @@ impl Packer<'_> {
                 first_line: memory.first_line,
                 language: "markdown",
                 tokens: 0,
-                score: *score,
-                why: self.why(*concepts, 0, 0, false),
+                score: remembered.score,
+                why: self.why(remembered.concepts, 0, 0, false),
             };
+            if remembered.stale {
+                item.why.push_str(STALE);
+            }
             if measure(&mut item) > left && item.kind == ItemKind::Knowledge {
                 item = match self.shortened(item, left) {
                     Some(item) => item,
@@ -282,7 +298,7 @@ impl Packer<'_> {
             if picks.is_empty() {
                 // Found by its path alone: what it begins with says what it is.
                 let first = snapshot.spans_of(candidate.file).start;
-                let chunk = muninn_memory::lexical::DocId(first);
+                let chunk = DocId(first);
                 if !snapshot.spans_of(candidate.file).is_empty() {
                     picks.push(Pick {
                         span: snapshot.span(chunk),

@@ -85,6 +85,11 @@ pub fn items(path: &RelPath, text: &str) -> (Vec<Memory>, bool) {
             first_line: section.first,
             date: None,
             confidence: front.confidence,
+            record_type: None,
+            session: None,
+            branch: None,
+            task: None,
+            cites: Vec::new(),
         }
     };
     (sections(&body, first).into_iter().map(item).collect(), understood)

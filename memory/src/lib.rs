@@ -20,6 +20,7 @@
 pub mod cache;
 pub mod derived;
 pub mod embed;
+mod image;
 pub mod knowledge;
 pub mod lexical;
 pub mod markdown;
@@ -32,5 +33,5 @@ pub mod tokens;
 #[cfg(test)]
 mod fixture;
 
-pub use recall::{Memories, Memory, MemoryKind};
+pub use recall::{CitedFile, Memories, Memory, MemoryKind, RecallOptions, Recalled};
 pub use redact::redact;

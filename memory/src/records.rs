@@ -8,13 +8,13 @@ use std::collections::HashSet;
 use muninn_repo_tools::{RelPath, Worktree, read_text, stat};
 use serde_json::{Map, Value};
 
-use crate::recall::{Loaded, Memory, MemoryKind, Stamp};
+use crate::recall::{CitedFile, Loaded, Memory, MemoryKind, Stamp};
 use crate::redact::redact;
 
 const MAIN: &str = ".muninn/memory/main.jsonl";
-const MAX_FILE_BYTES: u64 = 16 << 20;
+const MAX_FILE_BYTES: u64 = 2 << 30;
 const MAX_LINE_BYTES: usize = 64 << 10;
-const MAX_ITEMS: usize = 50_000;
+const MAX_ITEMS: usize = 4_000_000;
 
 /// Where a record's words are, in the order in which they are shown.
 const TEXT_FIELDS: &[&str] = &["text", "pattern", "learnings", "attempt", "outcome", "task"];
@@ -30,10 +30,10 @@ pub struct Records {
     pub invalid: usize,
 }
 
-/// Reads the file as it is.
-pub(crate) fn load(worktree: &Worktree) -> Loaded {
+/// Reads a file as it is.
+pub(crate) fn load(worktree: &Worktree, file: &RelPath) -> Loaded {
     let mut loaded = Loaded::default();
-    let Some(stamp) = stamp(worktree) else {
+    let Some(stamp) = stamp(worktree, file) else {
         return loaded;
     };
     match read_text(worktree, &stamp.path, MAX_FILE_BYTES) {
@@ -53,10 +53,15 @@ pub(crate) fn load(worktree: &Worktree) -> Loaded {
     loaded
 }
 
-/// The file's metadata; `None` if there is no such file.
-pub(crate) fn stamp(worktree: &Worktree) -> Option<Stamp> {
-    let path = RelPath::new(MAIN).ok()?;
-    let (size, modified) = stat(worktree, &path).ok()?;
+/// What the team agreed on.
+pub(crate) fn main() -> Option<RelPath> {
+    RelPath::new(MAIN).ok()
+}
+
+/// A file's metadata; `None` if there is no such file.
+pub(crate) fn stamp(worktree: &Worktree, file: &RelPath) -> Option<Stamp> {
+    let (size, modified) = stat(worktree, file).ok()?;
+    let path = file.clone();
     Some(Stamp { path, size, modified })
 }
 
@@ -127,7 +132,25 @@ fn item(path: &RelPath, line: usize, object: &Map<String, Value>) -> Option<Memo
             .and_then(Value::as_f64)
             .filter(|value| (0.0..=1.0).contains(value))
             .map(|value| value as f32),
+        record_type: Some(redact(&kind).into_owned()),
+        session: string(object, "session").map(|session| redact(&session).into_owned()),
+        branch: string(object, "branch").map(|branch| redact(&branch).into_owned()),
+        task: string(object, "task").map(|task| redact(&task).into_owned()),
+        cites: cites(object),
     })
+}
+
+/// The files that a record rests on, with their blobs.
+fn cites(object: &Map<String, Value>) -> Vec<CitedFile> {
+    let sources = object.get("sources").and_then(Value::as_array);
+    let cited = |source: &Value| {
+        let source = source.as_object()?;
+        Some(CitedFile {
+            path: RelPath::new(source.get("path")?.as_str()?).ok()?,
+            blob: string(source, "blob")?,
+        })
+    };
+    sources.into_iter().flatten().filter_map(cited).collect()
 }
 
 /// A field that holds a short, single-line text.

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use muninn_repo_tools::{FileEntry, RelPath, SkipCounts, Walk, WalkLimits, Worktree, walk, walk_at};
 
-use super::image::{self, ImageError};
 use super::reader::{Block, Reader};
 use super::segment::{FileFacts, Segment};
 use super::snapshot::{Changes, Snapshot};
 use crate::cache::{Cache, CacheError, nanos};
+use crate::image::{self, Form, ImageError};
 
 /// Told how far an indexing is. Called from the threads that index.
 pub trait Progress: Sync {
@@ -23,6 +23,12 @@ impl Progress for () {
     fn advance(&self, _done: usize, _total: usize) {}
 }
 
+/// The kept index of a worktree. Its number is raised whenever the shape of a segment or the meaning of what is in it
+/// changes.
+const WORKTREE: Form = Form {
+    prefix: "worktree-",
+    magic: b"muninn worktree index 1\n",
+};
 /// The image is written anew after so many changed files, or such a share of all. Until then a start finds the changed
 /// ones by their times, and what is in them by blob.
 const WORTH_KEEPING: usize = 64;
@@ -223,7 +229,7 @@ impl Indexer {
     /// The snapshot that an earlier process left.
     fn kept(&self, worktree: &Worktree, notes: &mut Vec<String>) -> Option<Snapshot> {
         let dir = self.cache_dir.as_ref().filter(|_| self.cache.is_some())?;
-        match image::read(dir, worktree.root()) {
+        match image::read(&WORKTREE, dir, worktree.root()) {
             Ok(segment) => segment.map(Snapshot::of),
             Err(error @ ImageError::Unusable { .. }) => {
                 notes.push(format!("{error}, and was begun anew"));
@@ -250,10 +256,10 @@ impl Indexer {
         let blobs: Vec<_> = snapshot.files().map(|(_, file)| file.facts.blob).collect();
         let gone = lock(cache).in_use(worktree.root(), &blobs);
         match gone {
-            Ok(gone) => gone.iter().for_each(|root| image::remove(dir, root)),
+            Ok(gone) => gone.iter().for_each(|root| image::remove(&WORKTREE, dir, root)),
             Err(error) => return self.not_written(&error, notes),
         }
-        match image::write(dir, worktree.root(), &snapshot.whole()) {
+        match image::write(&WORKTREE, dir, worktree.root(), &snapshot.whole()) {
             Ok(()) => self.unkept = 0,
             Err(error) => {
                 notes.push(format!("the cache is not written: {}", chain(&error)));

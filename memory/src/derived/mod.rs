@@ -12,7 +12,6 @@ mod co_change;
 mod digest;
 mod graph;
 mod history;
-mod image;
 mod indexer;
 mod language;
 mod reader;

@@ -61,7 +61,7 @@ impl Arena {
 }
 
 /// Bytes as one value, and not as a list of numbers: a format then copies them at once.
-pub(super) mod bytes {
+pub(crate) mod bytes {
     use std::fmt;
 
     use serde::de::{Error, SeqAccess, Visitor};

@@ -10,6 +10,7 @@ mod stop;
 mod tokens;
 
 pub use arena::Arena;
+pub(crate) use arena::bytes;
 pub use bm25::{Bm25, Bm25Builder, idf, saturation};
 pub use inverted::{DocId, Inverted, InvertedBuilder, Keep};
 pub use stop::is_stop_word;

@@ -1,6 +1,6 @@
 //! `recall` and `metis`: what the team knows and plans.
 
-use muninn_memory::lexical::{Tokenizer, counted};
+use muninn_memory::RecallOptions;
 use muninn_repo_tools::Cuts;
 use muninn_repo_tools::metis::{MetisLimits, document_by_id, documents};
 
@@ -34,15 +34,15 @@ pub(super) const METIS: Spec = Spec {
 
 fn recall(tools: &Toolbox<'_>, arguments: &Arguments, _caller: &Caller<'_>) -> Result<Output, String> {
     let asked = arguments.needed(&["query", "question", "text", "about"])?;
-    let terms = counted(&mut Tokenizer::new(), &asked);
-    let found = tools
-        .memories
-        .index()
-        .search(terms.iter().map(|(term, _)| (term.as_str(), 1.0)));
+    let options = RecallOptions {
+        keep: MAX_MEMORIES,
+        ..RecallOptions::default()
+    };
+    let found = tools.memories.recall(&asked, &options);
     let found: Vec<_> = found
         .iter()
-        .take(MAX_MEMORIES)
-        .filter_map(|(doc, _)| tools.memories.get(*doc))
+        .filter(|recalled| recalled.score > 0.0)
+        .filter_map(|recalled| tools.memories.get(recalled.doc))
         .collect();
     let told = found.iter().map(|memory| {
         let end = memory.text.floor_char_boundary(MAX_MEMORY_BYTES);

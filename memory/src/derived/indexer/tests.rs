@@ -84,7 +84,7 @@ fn a_walk_is_measured_without_what_had_to_be_read() {
 fn damage_found_while_indexing_is_mended_and_said() {
     let (repo, cache) = (many(), tempfile::tempdir().unwrap());
     indexer(&cache).refresh(&repo.worktree(), None, &());
-    image::remove(cache.path(), repo.worktree().root());
+    image::remove(&WORKTREE, cache.path(), repo.worktree().root());
     let path = cache.path().join("index.db");
     let mut bytes = std::fs::read(&path).unwrap();
     bytes[5 * 4096..].fill(0xde);

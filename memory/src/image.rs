@@ -1,17 +1,24 @@
-//! A worktree's index as one file, so that a start reads it instead of making it from its blobs.
+//! An index as one file, so that a start reads it instead of making it anew.
 //!
 //! It is written beside and put in place at once, so a reader sees the old one or the new one. What it says of files is
-//! checked against the disk like everything else that the index remembers; a checksum guards the rest.
+//! for its reader to check against the disk; a checksum guards the rest.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::segment::Segment;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
-/// Named in each file; raised whenever the shape of a segment or the meaning of what is in it changes.
-const MAGIC: &[u8] = b"muninn worktree index 1\n";
+/// What an image is of.
+pub(crate) struct Form {
+    /// What the names of its files begin with.
+    pub(crate) prefix: &'static str,
+    /// What the files themselves begin with; raised whenever the shape of what is in them or its meaning changes.
+    pub(crate) magic: &'static [u8],
+}
+
 const CHECKSUM: usize = 32;
 /// The ending of one that is being written.
 const PART: &str = ".part";
@@ -20,7 +27,7 @@ const ABANDONED: Duration = Duration::from_secs(3600);
 
 /// What is to be known of an image beside what it holds.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum ImageError {
+pub(crate) enum ImageError {
     /// It is there and cannot be used.
     #[error("{} is damaged or of another version", path.display())]
     Unusable {
@@ -38,8 +45,8 @@ pub(super) enum ImageError {
 }
 
 /// Reads the image of the worktree at `root`; `None` if there is none.
-pub(super) fn read(dir: &Path, root: &Path) -> Result<Option<Segment>, ImageError> {
-    let path = path(dir, root);
+pub(crate) fn read<T: DeserializeOwned>(form: &Form, dir: &Path, root: &Path) -> Result<Option<T>, ImageError> {
+    let path = path(form, dir, root);
     let io = |source| ImageError::Io {
         path: path.clone(),
         source,
@@ -51,7 +58,7 @@ pub(super) fn read(dir: &Path, root: &Path) -> Result<Option<Segment>, ImageErro
         Err(error) => return Err(io(error)),
     };
     let unusable = || ImageError::Unusable { path: path.clone() };
-    let body = bytes.strip_prefix(MAGIC).ok_or_else(unusable)?;
+    let body = bytes.strip_prefix(form.magic).ok_or_else(unusable)?;
     let (checksum, body) = body.split_at_checked(CHECKSUM).ok_or_else(unusable)?;
     if blake3::hash(body).as_bytes() != checksum {
         return Err(unusable());
@@ -60,22 +67,22 @@ pub(super) fn read(dir: &Path, root: &Path) -> Result<Option<Segment>, ImageErro
 }
 
 /// Writes it, and clears away what others began to write and never will finish.
-pub(super) fn write(dir: &Path, root: &Path, segment: &Segment) -> Result<(), ImageError> {
-    let path = path(dir, root);
+pub(crate) fn write(form: &Form, dir: &Path, root: &Path, what: &impl Serialize) -> Result<(), ImageError> {
+    let path = path(form, dir, root);
     let written = || -> io::Result<()> {
-        let body = postcard::to_allocvec(segment).map_err(io::Error::other)?;
+        let body = postcard::to_allocvec(what).map_err(io::Error::other)?;
         // Another process may be at it too, and each needs a name of its own.
         let mut beside = tempfile::Builder::new()
-            .prefix("worktree-")
+            .prefix(form.prefix)
             .suffix(PART)
             .tempfile_in(dir)?;
-        for part in [MAGIC, blake3::hash(&body).as_bytes(), &body] {
+        for part in [form.magic, blake3::hash(&body).as_bytes(), &body] {
             beside.write_all(part)?;
         }
         beside.persist(&path)?;
         Ok(())
     };
-    sweep(dir, SystemTime::now());
+    sweep(form, dir, SystemTime::now());
     written().map_err(|source| ImageError::Io {
         path: path.clone(),
         source,
@@ -83,52 +90,61 @@ pub(super) fn write(dir: &Path, root: &Path, segment: &Segment) -> Result<(), Im
 }
 
 /// Removes the image of a worktree that is gone.
-pub(super) fn remove(dir: &Path, root: &Path) {
+pub(crate) fn remove(form: &Form, dir: &Path, root: &Path) {
     // Whatever is left costs space alone.
-    let _ = fs::remove_file(path(dir, root));
+    let _ = fs::remove_file(path(form, dir, root));
 }
 
-fn sweep(dir: &Path, now: SystemTime) {
+fn sweep(form: &Form, dir: &Path, now: SystemTime) {
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
         let age = entry.metadata().and_then(|metadata| metadata.modified());
         let age = age.map(|modified| now.duration_since(modified).unwrap_or_default());
-        if name.starts_with("worktree-") && name.ends_with(PART) && age.is_ok_and(|age| age > ABANDONED) {
+        if name.starts_with(form.prefix) && name.ends_with(PART) && age.is_ok_and(|age| age > ABANDONED) {
             let _ = fs::remove_file(entry.path());
         }
     }
 }
 
-fn path(dir: &Path, root: &Path) -> PathBuf {
+fn path(form: &Form, dir: &Path, root: &Path) -> PathBuf {
     let name = blake3::hash(root.as_os_str().as_encoded_bytes());
-    dir.join(format!("worktree-{}.idx", &name.to_hex()[..16]))
+    dir.join(format!("{}{}.idx", form.prefix, &name.to_hex()[..16]))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const FORM: Form = Form {
+        prefix: "worktree-",
+        magic: b"muninn worktree index 1\n",
+    };
+
+    fn numbers(dir: &Path, root: &Path) -> Result<Option<Vec<u32>>, ImageError> {
+        read(&FORM, dir, root)
+    }
+
     #[test]
     fn damage_is_told_from_absence() {
         let dir = tempfile::tempdir().unwrap();
         let root = Path::new("/some/worktree");
-        assert!(read(dir.path(), root).unwrap().is_none());
-        write(dir.path(), root, &Segment::default()).unwrap();
-        assert!(read(dir.path(), root).unwrap().is_some());
-        assert!(read(dir.path(), Path::new("/other")).unwrap().is_none());
+        assert!(numbers(dir.path(), root).unwrap().is_none());
+        write(&FORM, dir.path(), root, &vec![7u32]).unwrap();
+        assert_eq!(numbers(dir.path(), root).unwrap(), Some(vec![7]));
+        assert!(numbers(dir.path(), Path::new("/other")).unwrap().is_none());
 
-        let path = path(dir.path(), root);
+        let path = path(&FORM, dir.path(), root);
         let whole = fs::read(&path).unwrap();
         for damaged in [
             whole[..whole.len() - 1].to_vec(),
-            whole[..MAGIC.len() + 3].to_vec(),
+            whole[..FORM.magic.len() + 3].to_vec(),
             Vec::new(),
-            [b"muninn worktree index 0\n", &whole[MAGIC.len()..]].concat(),
+            [b"muninn worktree index 0\n", &whole[FORM.magic.len()..]].concat(),
             [&whole[..whole.len() - 1], &[whole[whole.len() - 1] ^ 1]].concat(),
         ] {
             fs::write(&path, damaged).unwrap();
-            assert!(matches!(read(dir.path(), root), Err(ImageError::Unusable { .. })));
+            assert!(matches!(numbers(dir.path(), root), Err(ImageError::Unusable { .. })));
         }
     }
 
@@ -140,9 +156,9 @@ mod tests {
             fs::write(dir.path().join(name), "half").unwrap();
         }
         let there = || left.map(|name| dir.path().join(name).exists());
-        write(dir.path(), Path::new("/some/worktree"), &Segment::default()).unwrap();
+        write(&FORM, dir.path(), Path::new("/some/worktree"), &vec![7u32]).unwrap();
         assert_eq!(there(), [true; 3], "somebody may be at it");
-        sweep(dir.path(), SystemTime::now() + 2 * ABANDONED);
+        sweep(&FORM, dir.path(), SystemTime::now() + 2 * ABANDONED);
         assert_eq!(there(), [false, true, true]);
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 3);
     }
@@ -151,9 +167,9 @@ mod tests {
     fn a_write_that_fails_leaves_nothing_behind() {
         let dir = tempfile::tempdir().unwrap();
         let root = Path::new("/some/worktree");
-        fs::create_dir(path(dir.path(), root)).unwrap();
+        fs::create_dir(path(&FORM, dir.path(), root)).unwrap();
         assert!(matches!(
-            write(dir.path(), root, &Segment::default()),
+            write(&FORM, dir.path(), root, &vec![7u32]),
             Err(ImageError::Io { .. })
         ));
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);

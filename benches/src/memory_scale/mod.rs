@@ -1,0 +1,254 @@
+//! Recall over many records: what it costs to take them in, to start with them there, and to ask.
+//!
+//! Taking in and starting are processes of their own, so that neither's memory is counted as the other's.
+
+pub mod corpus;
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::Arc;
+use std::time::Instant;
+
+use clap::Parser;
+use muninn_memory::embed::{Embedder, LoadError, StaticVectors};
+use muninn_memory::{Memories, RecallOptions};
+use muninn_repo_tools::{DiscoverError, RelPath, Worktree};
+use serde::{Deserialize, Serialize};
+
+use self::corpus::Corpus;
+use crate::command_line::{chain, line};
+use crate::git::{GitError, git};
+use crate::localization::report::Percentiles;
+use crate::procfs;
+use crate::report::rounded;
+use crate::stand::progress;
+use crate::stats::{millis, percentile};
+
+/// The hidden first argument.
+const ROLE: &str = "__memory-phase";
+const MAIN: &str = ".muninn/memory/main.jsonl";
+const QUESTIONS: usize = 200;
+
+/// Measures recall over many records.
+///
+/// Progress goes to stderr; stdout has one JSON object a size, and one for all of them last.
+#[derive(Debug, Clone, Parser)]
+#[command(name = "memory-scale")]
+pub struct Options {
+    /// The tree of which records are made.
+    #[arg(long, value_name = "DIR", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/.."))]
+    pub text: PathBuf,
+    /// How many records there are.
+    #[arg(long, value_delimiter = ',', default_values_t = [1_000, 10_000, 100_000, 1_000_000])]
+    pub sizes: Vec<usize>,
+    /// Words alone, without static vectors.
+    #[arg(long)]
+    pub words: bool,
+}
+
+/// What was measured with so many records. Memory is MB of 10^6 bytes.
+#[derive(Debug, Clone, Serialize)]
+pub struct Size {
+    /// How many.
+    pub records: usize,
+    /// Seconds from the start of a process until all can be recalled that nobody has read yet.
+    pub ingest_s: f64,
+    /// Milliseconds from the start of another until they can be.
+    pub start_ms: f64,
+    /// A question.
+    pub query_ms: Percentiles,
+    /// Resident memory of the second process, the questions asked.
+    pub rss_mb: Option<f64>,
+    /// Of the first, at its highest.
+    pub ingest_peak_mb: Option<f64>,
+    /// The file of records.
+    pub records_bytes: u64,
+    /// What is kept in the cache.
+    pub cache_bytes: u64,
+    /// Load average over the last minute.
+    pub load1: Option<f64>,
+}
+
+/// All sizes.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// In the order in which they were asked for.
+    pub sizes: Vec<Size>,
+}
+
+/// Why there is no report.
+#[derive(Debug, thiserror::Error)]
+pub enum ScaleError {
+    /// A file.
+    #[error("{0:?}")]
+    Io(PathBuf, #[source] io::Error),
+    /// The repository.
+    #[error(transparent)]
+    Git(#[from] GitError),
+    /// It did not become one.
+    #[error(transparent)]
+    Discover(Box<DiscoverError>),
+    /// The embedder.
+    #[error("the embedder")]
+    Embedder(#[from] LoadError),
+    /// A process for a phase failed, and said why on stderr.
+    #[error("the phase failed")]
+    Phase,
+    /// What was passed between processes.
+    #[error("what was passed between the processes")]
+    Json(#[from] serde_json::Error),
+    /// Not all records came back.
+    #[error("of {written} records {read} were read: {notes}")]
+    Lost {
+        /// How many there are.
+        written: usize,
+        /// How many came back.
+        read: usize,
+        /// What the store says about it.
+        notes: String,
+    },
+}
+
+/// What a phase is given.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Task {
+    root: PathBuf,
+    cache: PathBuf,
+    records: usize,
+    words: bool,
+    questions: Vec<String>,
+}
+
+/// What it found out.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Outcome {
+    ready_ms: f64,
+    query_ms: Vec<f64>,
+    rss_mb: Option<f64>,
+    peak_mb: Option<f64>,
+}
+
+/// Runs the whole benchmark and returns what it is to print last.
+///
+/// # Errors
+/// When a file cannot be read or written, or a process fails.
+pub fn run(options: &Options) -> Result<Report, ScaleError> {
+    let corpus = Corpus::read(&options.text).map_err(at(&options.text))?;
+    let questions = corpus.questions(QUESTIONS);
+    let mut sizes = Vec::new();
+    for records in &options.sizes {
+        let size = measure(&corpus, &questions, *records, options.words)?;
+        line(&size).map_err(at(Path::new("stdout")))?;
+        sizes.push(size);
+    }
+    Ok(Report { sizes })
+}
+
+fn measure(corpus: &Corpus, questions: &[String], records: usize, words: bool) -> Result<Size, ScaleError> {
+    let dir = tempfile::tempdir().map_err(at(&std::env::temp_dir()))?;
+    let root = dir.path().join("tree");
+    let main = root.join(MAIN);
+    let made = main.parent().map_or(Ok(()), fs::create_dir_all);
+    made.and_then(|()| corpus.write(&main, records)).map_err(at(&main))?;
+    git(&root, &["init", "--quiet", "--template="])?;
+    let mut task = Task {
+        cache: dir.path().join("cache"),
+        root,
+        records,
+        words,
+        questions: Vec::new(),
+    };
+    fs::create_dir_all(&task.cache).map_err(at(&task.cache))?;
+    let taken_in = in_process(&task)?;
+    task.questions = questions.to_vec();
+    let mut started = in_process(&task)?;
+    let cached = fs::read_dir(&task.cache).map_err(at(&task.cache))?.flatten();
+    let cached = cached.filter_map(|entry| Some(entry.metadata().ok()?.len()));
+    Ok(Size {
+        records,
+        ingest_s: rounded(taken_in.ready_ms / 1e3),
+        start_ms: rounded(started.ready_ms),
+        query_ms: Percentiles {
+            p50: percentile(&mut started.query_ms, 0.5).map(rounded),
+            p95: percentile(&mut started.query_ms, 0.95).map(rounded),
+        },
+        rss_mb: started.rss_mb.map(rounded),
+        ingest_peak_mb: taken_in.peak_mb.map(rounded),
+        records_bytes: fs::metadata(&main).map_err(at(&main))?.len(),
+        cache_bytes: cached.sum(),
+        load1: procfs::load1(),
+    })
+}
+
+fn in_process(task: &Task) -> Result<Outcome, ScaleError> {
+    let file = task.cache.with_extension("task.json");
+    fs::write(&file, serde_json::to_vec(task)?).map_err(at(&file))?;
+    let program = std::env::current_exe().map_err(at(Path::new("the program")))?;
+    let mut command = Command::new(&program);
+    command.arg(ROLE).arg(&file).stderr(Stdio::inherit());
+    let output = command.output().map_err(at(&program))?;
+    if !output.status.success() {
+        return Err(ScaleError::Phase);
+    }
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+/// If this process is a phase: does it, and says how it went.
+pub fn requested(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
+    let started = Instant::now();
+    let mut args = args.into_iter().skip(1);
+    if args.next()? != ROLE {
+        return None;
+    }
+    let file = PathBuf::from(args.next().unwrap_or_default());
+    let task = fs::read(&file).map_err(at(&file));
+    let outcome = task
+        .and_then(|task| Ok(serde_json::from_slice::<Task>(&task)?))
+        .and_then(|task| task.perform(started));
+    Some(match outcome {
+        Ok(outcome) => ExitCode::from(u8::from(line(&outcome).is_err())),
+        Err(error) => {
+            progress(&format!("memory-scale: {}", chain(&error)));
+            ExitCode::FAILURE
+        }
+    })
+}
+
+impl Task {
+    fn perform(&self, started: Instant) -> Result<Outcome, ScaleError> {
+        let worktree = Worktree::discover(&self.root).map_err(|error| ScaleError::Discover(Box::new(error)))?;
+        let embedder: Option<Arc<dyn Embedder>> = match self.words {
+            true => None,
+            false => Some(Arc::new(StaticVectors::shipped()?)),
+        };
+        let files: Vec<RelPath> = RelPath::new(MAIN).into_iter().collect();
+        let memories = Memories::load_from(&worktree, &files, embedder, Some(&self.cache));
+        let ready_ms = millis(started.elapsed());
+        if memories.items().len() != self.records {
+            return Err(ScaleError::Lost {
+                written: self.records,
+                read: memories.items().len(),
+                notes: memories.notes().join("; "),
+            });
+        }
+        let ask = |question: &String| {
+            let asked = Instant::now();
+            memories.recall(question, &RecallOptions::default());
+            millis(asked.elapsed())
+        };
+        Ok(Outcome {
+            ready_ms,
+            query_ms: self.questions.iter().map(ask).collect(),
+            rss_mb: procfs::resident_mb(std::process::id()),
+            peak_mb: procfs::peak_mb(std::process::id()),
+        })
+    }
+}
+
+fn at(path: &Path) -> impl FnOnce(io::Error) -> ScaleError {
+    let path = path.to_owned();
+    move |error| ScaleError::Io(path, error)
+}

@@ -1,0 +1,53 @@
+//! What was loaded, as a file of the cache, so that a start neither reads records nor embeds them again.
+//!
+//! It follows the files that it was made of: their names, sizes and times stand in it, and where any of these is another,
+//! by whoever's hand, all of it is made anew. Knowledge and records are in it as they were redacted.
+
+use std::path::Path;
+
+use muninn_repo_tools::{RelPath, Worktree};
+use serde::{Deserialize, Serialize};
+
+use super::memory::{Memory, Stamp};
+use super::order::Runs;
+use crate::image::{self, Form};
+use crate::lexical::Bm25;
+
+/// Raised whenever the shape of what is kept or the meaning of what is in it changes.
+const FORM: Form = Form {
+    prefix: "memory-",
+    magic: b"muninn memory index 1\n",
+};
+
+/// All that is made of the files.
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub(super) struct Store {
+    /// The files of records that were asked for, there or not.
+    pub(super) files: Vec<RelPath>,
+    pub(super) stamps: Vec<Stamp>,
+    pub(super) notes: Vec<String>,
+    pub(super) items: Vec<Memory>,
+    pub(super) index: Bm25,
+    pub(super) runs: Runs,
+    pub(super) mean_lengths: [f32; 2],
+    /// Vectors by the embedder of this id, as many bytes each as it has dimensions; empty without one.
+    pub(super) embedder: String,
+    #[serde(with = "crate::lexical::bytes")]
+    pub(super) vectors: Vec<u8>,
+}
+
+/// What an earlier process left, if it is of these files and this embedder and they are as they were.
+pub(super) fn read(dir: &Path, worktree: &Worktree, files: &[RelPath], embedder: &str) -> Option<Store> {
+    // One that is damaged, or of another version, is as good as none: it is written again.
+    let store: Store = image::read(&FORM, dir, worktree.root()).ok().flatten()?;
+    let fits = store.files == files && store.embedder == embedder && store.is_current(worktree);
+    fits.then_some(store)
+}
+
+/// Leaves it for the next process.
+///
+/// # Errors
+/// What went wrong, for a note: nothing but time is lost.
+pub(super) fn write(dir: &Path, worktree: &Worktree, store: &Store) -> Result<(), image::ImageError> {
+    image::write(&FORM, dir, worktree.root(), store)
+}

@@ -1,0 +1,74 @@
+//! What is remembered, one by one, and where it was read.
+
+use std::time::SystemTime;
+
+use muninn_repo_tools::RelPath;
+use serde::{Deserialize, Serialize};
+
+/// What kind of memory it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum MemoryKind {
+    /// A section of a knowledge file.
+    Knowledge,
+    /// A record of `memory/`.
+    Record,
+}
+
+/// A file that a memory is about, as it was then.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CitedFile {
+    /// The file.
+    pub path: RelPath,
+    /// Its blob id in hexadecimal digits.
+    pub blob: String,
+}
+
+/// One thing that is remembered, already redacted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Memory {
+    /// What kind it is.
+    pub kind: MemoryKind,
+    /// `path:first-last` of a section, or the record's id.
+    pub source: String,
+    /// The file that it comes from.
+    pub path: RelPath,
+    /// The heading, or the record's type and subject.
+    pub title: String,
+    /// What is remembered.
+    pub text: String,
+    /// Where a section begins, counted from 1; 0 for a record.
+    pub first_line: u32,
+    /// When a record was written, as it says itself.
+    pub date: Option<String>,
+    /// How sure it is, from 0 to 1.
+    pub confidence: Option<f32>,
+    /// A record's type, such as `learning`.
+    pub record_type: Option<String>,
+    /// The session that a record is from.
+    pub session: Option<String>,
+    /// The branch on which it was written.
+    pub branch: Option<String>,
+    /// The task that it was learned at.
+    pub task: Option<String>,
+    /// What it rests on; it is stale once one of these is another.
+    pub cites: Vec<CitedFile>,
+}
+
+/// A file of `.muninn/` as it was when it was loaded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stamp {
+    /// The file.
+    pub path: RelPath,
+    /// Its size in bytes.
+    pub size: u64,
+    /// When it was last modified.
+    pub modified: SystemTime,
+}
+
+/// What one of the two readers found.
+#[derive(Default)]
+pub(crate) struct Loaded {
+    pub(crate) items: Vec<Memory>,
+    pub(crate) stamps: Vec<Stamp>,
+    pub(crate) notes: Vec<String>,
+}

@@ -1,0 +1,245 @@
+//! All that a worktree's `.muninn/` remembers, loaded and searchable.
+//!
+//! Recall is hybrid: the words of a memory, the words of it and its neighbours together, and what is like it in meaning
+//! ([`rank`]). What cannot be read is left out and reported, never fatal, for these files arrive by `git pull` from
+//! anyone.
+
+mod kept;
+mod memory;
+mod options;
+mod order;
+mod rank;
+mod words;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use muninn_repo_tools::{RelPath, Worktree};
+
+use self::kept::Store;
+pub(crate) use self::memory::Loaded;
+pub use self::memory::{CitedFile, Memory, MemoryKind, Stamp};
+pub use self::options::{BlobOf, RecallOptions};
+use self::order::Runs;
+use self::rank::Ranker;
+use crate::derived::vectors::{VectorIndex, bytes};
+use crate::embed::Embedder;
+use crate::lexical::{Bm25, DocId, Tokenizer};
+use crate::{knowledge, records};
+
+/// Texts that are embedded at once.
+const BATCH: usize = 256;
+/// What a memory keeps of its score when nothing speaks for it: it says that it is a guess, or its files have changed.
+/// So doubt decides between memories that fit alike, and does not hide one that alone fits.
+const DOUBTED: f32 = 0.7;
+/// How sure a memory is that does not say.
+const USUAL_CONFIDENCE: f32 = 0.7;
+/// Scores that differ by less than one part in so many are alike, and then the newer memory comes first.
+const STEPS: f32 = 1024.0;
+
+/// So many memories are kept between processes; fewer are loaded in less time than it takes to look for what was kept.
+const WORTH_KEEPING: usize = 2_000;
+
+/// What a worktree remembers.
+#[derive(Clone, Default)]
+pub struct Memories {
+    store: Arc<Store>,
+    vectors: Option<Vectors>,
+}
+
+#[derive(Clone)]
+struct Vectors {
+    embedder: Arc<dyn Embedder>,
+    index: Arc<VectorIndex>,
+}
+
+/// A memory that fits a question.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recalled {
+    /// Which.
+    pub doc: DocId,
+    /// How much speaks for it, from 0 to 1: the share of what the question says that the memory says too, its rarer
+    /// words counting for more, times what it lost for doubt. Comparable between questions.
+    pub score: f32,
+    /// What the order rests on. Comparable within one question only.
+    pub rank_score: f32,
+    /// A file that it rests on is another by now.
+    pub stale: bool,
+}
+
+impl Memories {
+    /// Reads `.muninn/knowledge/**/*.md` and `.muninn/memory/main.jsonl`, for recall by words alone.
+    pub fn load(worktree: &Worktree) -> Self {
+        Self::load_with(worktree, None, None)
+    }
+
+    /// The same, for recall by meaning as well where there is an embedder; see [`Self::load_from`].
+    pub fn load_with(worktree: &Worktree, embedder: Option<Arc<dyn Embedder>>, cache: Option<&Path>) -> Self {
+        let main: Vec<RelPath> = records::main().into_iter().collect();
+        Self::load_from(worktree, &main, embedder, cache)
+    }
+
+    /// Reads `.muninn/knowledge/**/*.md` and these files of records, for recall by words and, with an embedder, by
+    /// meaning. Where it fails recall is by words alone, and a note says so. With a directory, that of the derived cache,
+    /// what was made of the files is kept there for the next time.
+    pub fn load_from(
+        worktree: &Worktree,
+        files: &[RelPath],
+        embedder: Option<Arc<dyn Embedder>>,
+        cache: Option<&Path>,
+    ) -> Self {
+        let id = embedder.as_ref().map_or("", |embedder| embedder.id());
+        let kept = cache.and_then(|dir| kept::read(dir, worktree, files, id));
+        let mut store = kept.unwrap_or_else(|| {
+            let mut store = Store::of(worktree, files);
+            if let Some(embedder) = &embedder {
+                store.embed(&**embedder);
+            }
+            let cache = cache.filter(|_| store.items.len() >= WORTH_KEEPING);
+            if let Some(Err(error)) = cache.map(|dir| kept::write(dir, worktree, &store)) {
+                store.notes.push(format!("memory is not kept in the cache: {error}"));
+            }
+            store
+        });
+        let bytes: Vec<i8> = std::mem::take(&mut store.vectors)
+            .into_iter()
+            .map(u8::cast_signed)
+            .collect();
+        let embedder = embedder.filter(|embedder| store.embedder == embedder.id());
+        let vectors = embedder.map(|embedder| {
+            let mut index = VectorIndex::new(embedder.dimensions(), usize::MAX);
+            index.push(&bytes);
+            let index = Arc::new(index);
+            Vectors { embedder, index }
+        });
+        let store = Arc::new(store);
+        Self { store, vectors }
+    }
+
+    /// The memories that fit a question best, best first. It calls the embedder once, for the question.
+    pub fn recall(&self, question: &str, options: &RecallOptions<'_>) -> Vec<Recalled> {
+        let terms = words::terms(&mut Tokenizer::new(), question);
+        let terms: Vec<String> = terms.into_iter().map(|(term, _)| term).collect();
+        let vectors = self.vectors.as_ref();
+        let near = vectors.and_then(|vectors| vectors.embedder.embed(&[question]).ok()?.pop());
+        let ranker = Ranker {
+            index: &self.store.index,
+            runs: &self.store.runs,
+            mean_lengths: self.store.mean_lengths,
+            vectors: vectors.map(|vectors| &*vectors.index),
+        };
+        let allowed = |doc: u32| self.get(DocId(doc)).is_some_and(|memory| options.allow(memory));
+        let ranked = ranker.rank(&terms, near.as_deref(), &allowed);
+        let mut recalled: Vec<(Recalled, &Memory)> = ranked
+            .into_iter()
+            .filter_map(|ranked| Some((ranked, self.get(ranked.doc)?)))
+            .map(|(ranked, memory)| {
+                let stale = options.stale(memory);
+                let trust = trust(memory, stale);
+                let recalled = Recalled {
+                    doc: ranked.doc,
+                    score: ranked.coverage * trust,
+                    rank_score: ranked.score * trust,
+                    stale,
+                };
+                (recalled, memory)
+            })
+            .collect();
+        recalled.sort_by(|(a, of_a), (b, of_b)| {
+            let step = |recalled: &Recalled| (recalled.rank_score * STEPS).round();
+            let by_score = step(b).total_cmp(&step(a));
+            by_score.then_with(|| of_b.date.cmp(&of_a.date)).then(a.doc.cmp(&b.doc))
+        });
+        recalled.truncate(options.keep);
+        recalled.into_iter().map(|(recalled, _)| recalled).collect()
+    }
+
+    /// Whether the files are still as they were loaded, judged by their metadata.
+    pub fn is_current(&self, worktree: &Worktree) -> bool {
+        self.store.is_current(worktree)
+    }
+
+    /// Whether recall is by meaning as well.
+    pub fn has_vectors(&self) -> bool {
+        self.vectors.is_some()
+    }
+
+    /// The memory of a number that [`Self::index`] or [`Self::recall`] gave.
+    pub fn get(&self, doc: DocId) -> Option<&Memory> {
+        self.store.items.get(doc.0 as usize)
+    }
+
+    /// All of them: sections in the order of their files, then records by session and time.
+    pub fn items(&self) -> &[Memory] {
+        &self.store.items
+    }
+
+    /// What was left out, in words for a person.
+    pub fn notes(&self) -> &[String] {
+        &self.store.notes
+    }
+
+    /// The index over titles and texts, without the words that say nothing.
+    pub fn index(&self) -> &Bm25 {
+        &self.store.index
+    }
+}
+
+impl Store {
+    /// Of files as they are.
+    fn of(worktree: &Worktree, files: &[RelPath]) -> Self {
+        let mut store = Self {
+            files: files.to_vec(),
+            ..Self::default()
+        };
+        let records = files.iter().map(|file| records::load(worktree, file));
+        for part in std::iter::once(knowledge::load(worktree)).chain(records) {
+            store.items.extend(part.items);
+            store.stamps.extend(part.stamps);
+            store.notes.extend(part.notes);
+        }
+        order::sort(&mut store.items);
+        store.runs = Runs::new(&store.items);
+        store.index = words::index(&store.items);
+        store.mean_lengths = words::mean_lengths(&store.index, &store.runs);
+        store
+    }
+
+    fn embed(&mut self, embedder: &dyn Embedder) {
+        for items in self.items.chunks(BATCH) {
+            let texts: Vec<&str> = items.iter().map(|item| item.text.as_str()).collect();
+            match embedder.embed(&texts) {
+                Ok(made) => {
+                    let numbers = made.iter().flat_map(|vector| bytes(vector));
+                    self.vectors.extend(numbers.map(i8::cast_unsigned));
+                }
+                Err(error) => {
+                    self.vectors = Vec::new();
+                    return self.notes.push(format!("memory is recalled by words alone: {error}"));
+                }
+            }
+        }
+        self.embedder = embedder.id().to_owned();
+    }
+
+    /// Whether the files are still as they were.
+    fn is_current(&self, worktree: &Worktree) -> bool {
+        let mut now = knowledge::stamps(worktree).0;
+        now.extend(self.files.iter().filter_map(|file| records::stamp(worktree, file)));
+        now == self.stamps
+    }
+}
+
+/// What a memory keeps of its score.
+fn trust(memory: &Memory, stale: bool) -> f32 {
+    let confidence = memory.confidence.unwrap_or(USUAL_CONFIDENCE);
+    let for_confidence = DOUBTED + (1.0 - DOUBTED) * confidence;
+    if stale {
+        for_confidence * DOUBTED
+    } else {
+        for_confidence
+    }
+}
+
+#[cfg(test)]
+mod tests;
