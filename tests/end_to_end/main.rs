@@ -32,6 +32,7 @@ mod liveness;
 mod reload;
 mod replay_property;
 mod resilience;
+mod scan;
 mod security;
 mod side_requests;
 mod spans;

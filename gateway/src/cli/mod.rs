@@ -15,6 +15,7 @@ mod output;
 mod progress;
 mod repo;
 mod run;
+mod scan;
 mod serve;
 mod status;
 mod why;
@@ -84,6 +85,8 @@ enum Command {
     Status(status::Status),
     /// Check backends, repository, port and state, and say what to do
     Doctor(doctor::Doctor),
+    // Said at its own type.
+    Scan(scan::Scan),
     /// Look at the configuration
     Config(config::ConfigCommand),
     /// Fetch the better embedding model, and look at what is there
@@ -123,6 +126,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Why(command) => command.run(&common),
         Command::Status(command) => command.run(&common),
         Command::Doctor(command) => command.run(&common),
+        Command::Scan(command) => command.run(&common),
         Command::Config(command) => command.run(&common),
         Command::Model(command) => command.run(&common),
         Command::Key(command) => command.run(&common),

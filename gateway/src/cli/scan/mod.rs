@@ -1,0 +1,152 @@
+//! `muninn scan`: looks for secrets in what is already stored.
+//!
+//! Redaction comes before every write, but files are edited and merged by hand too, and older ones were written under
+//! fewer rules. A secret itself is never printed, only where it is and what it is.
+
+mod files;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Args;
+use muninn_memory::redact::secrets;
+use muninn_repo_tools::Worktree;
+use serde::Serialize;
+
+use super::output::{self, plural};
+use super::{CliError, Common, Exit};
+use crate::config::{Config, paths};
+use crate::store::{SqliteStore, Store};
+use files::{Place, each_file};
+
+/// What of the worktree is stored memory, and the endings of the files in it.
+const STORED: [(&str, &str); 4] = [
+    (".muninn/memory", ".jsonl"),
+    (".muninn/knowledge", ".md"),
+    (".metis", ".md"),
+    (".muninn/config.toml", ""),
+];
+
+/// Look for secrets in what is stored; exits with 1 where one is found
+#[derive(Args)]
+#[command(
+    after_help = "Looked at are memory, knowledge and configuration in .muninn/, .metis/, and the state directory's journals and receipts."
+)]
+pub(crate) struct Scan {
+    /// Print JSON: files, findings with path, line and kind, and what was not read
+    #[arg(long)]
+    json: bool,
+}
+
+impl Scan {
+    pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
+        output::log_to_stderr("error");
+        let config = common.configuration(None)?;
+        let worktree = Worktree::discover(&common.directory()?).map_err(|error| {
+            CliError::new(Exit::NotFound, error.to_string())
+                .hint("run it inside a git repository, or name one with --root DIR")
+        })?;
+        let mut report = Report::default();
+        for (name, ending) in STORED {
+            let below = worktree.root().join(name);
+            report.read_files(&Place::in_worktree(worktree.root()), &below, ending);
+        }
+        let state_dir = paths::state_dir()?;
+        report.read_files(&Place::elsewhere(&state_dir), &state_dir, ".jsonl");
+        report.read_receipts(&state_dir, &config);
+        if self.json {
+            output::json(&report);
+        } else {
+            report.print();
+        }
+        let clean = report.findings.is_empty();
+        Ok(ExitCode::from(if clean { Exit::Success } else { Exit::Failure } as u8))
+    }
+}
+
+#[derive(Serialize)]
+struct Finding {
+    path: String,
+    /// Counted from one; in a receipt, of its JSON written out.
+    line: usize,
+    kind: &'static str,
+}
+
+#[derive(Serialize)]
+struct Unread {
+    path: String,
+    why: String,
+}
+
+#[derive(Default, Serialize)]
+struct Report {
+    files: usize,
+    receipts: usize,
+    findings: Vec<Finding>,
+    unread: Vec<Unread>,
+}
+
+impl Report {
+    fn read_files(&mut self, place: &Place, below: &Path, ending: &str) {
+        each_file(place, below, ending, &mut |path, read| match read {
+            Ok(text) => {
+                self.files += 1;
+                self.look(&path, &text);
+            }
+            Err(why) => self.unread.push(Unread { path, why }),
+        });
+    }
+
+    fn read_receipts(&mut self, state_dir: &Path, config: &Config) {
+        let database = state_dir.join("state.db");
+        if !database.exists() {
+            return;
+        }
+        let read = SqliteStore::open(state_dir, &config.limits).and_then(|(store, _)| store.receipts(usize::MAX));
+        match read {
+            Ok(receipts) => {
+                for receipt in receipts {
+                    self.receipts += 1;
+                    let text = serde_json::to_string_pretty(&receipt).unwrap_or_default();
+                    self.look(&format!("{} receipt {}", database.display(), receipt.id), &text);
+                }
+            }
+            Err(error) => self.unread.push(Unread {
+                path: database.display().to_string(),
+                why: error.to_string(),
+            }),
+        }
+    }
+
+    fn look(&mut self, path: &str, text: &str) {
+        let (mut line, mut counted) = (1, 0);
+        for secret in secrets(text) {
+            line += text[counted..secret.range.start].matches('\n').count();
+            counted = secret.range.start;
+            self.findings.push(Finding {
+                path: path.to_owned(),
+                line,
+                kind: secret.kind,
+            });
+        }
+    }
+
+    fn print(&self) {
+        for Finding { path, line, kind } in &self.findings {
+            output::line(&format!("{path}:{line}: {kind}"));
+        }
+        for Unread { path, why } in &self.unread {
+            output::note(&format!("not read: {path}: {why}"));
+        }
+        let mut sum = format!(
+            "{} in {} and {}",
+            plural(self.findings.len(), "secret"),
+            plural(self.files, "file"),
+            plural(self.receipts, "receipt")
+        );
+        if !self.unread.is_empty() {
+            sum.push_str(&format!("; {} not read", self.unread.len()));
+        }
+        output::line(&sum);
+    }
+}
