@@ -1,7 +1,7 @@
 //! All that a worktree's `.muninn/` remembers, loaded and searchable.
 //!
 //! Recall is hybrid: the words of a memory, the words of it and its neighbours together, and what is like it in meaning
-//! ([`rank`]). What cannot be read is left out and reported, never fatal, for these files arrive by `git pull` from
+//! (`rank.rs`). What cannot be read is left out and reported, never fatal, for these files arrive by `git pull` from
 //! anyone.
 
 mod kept;
