@@ -8,6 +8,8 @@ use crate::lexical::{Bm25, Bm25Builder, Tokenizer, counted, idf};
 /// For a question with these words, these files mattered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Hit {
+    /// The record's id.
+    pub id: String,
     /// The question's words that the repository contains.
     pub terms: Vec<String>,
     /// Paths.

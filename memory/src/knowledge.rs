@@ -51,8 +51,9 @@ pub(crate) fn load(worktree: &Worktree) -> Loaded {
         ..Loaded::default()
     };
     for stamp in &loaded.stamps {
-        match read_text(worktree, &stamp.path, MAX_FILE_BYTES) {
-            Ok(file) => match items(&stamp.path, &redact(&file.text)) {
+        let Ok(path) = RelPath::new(&stamp.path) else { continue };
+        match read_text(worktree, &path, MAX_FILE_BYTES) {
+            Ok(file) => match items(&path, &redact(&file.text)) {
                 (items, true) => loaded.items.extend(items),
                 (items, false) => {
                     loaded.notes.push(format!(
@@ -79,7 +80,7 @@ pub fn items(path: &RelPath, text: &str) -> (Vec<Memory>, bool) {
         Memory {
             kind: MemoryKind::Knowledge,
             source: format!("{path}:{}-{}", section.first, section.last),
-            path: path.clone(),
+            path: path.to_string(),
             title: title(&section.title, &front, path),
             text: lines.get(span).unwrap_or_default().join("\n"),
             first_line: section.first,
@@ -196,7 +197,7 @@ impl Listing {
         self.bytes += metadata.len();
         let modified = metadata.modified().unwrap_or(UNIX_EPOCH);
         self.stamps.push(Stamp {
-            path: relative,
+            path: relative.to_string(),
             size: metadata.len(),
             modified,
         });

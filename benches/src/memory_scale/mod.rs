@@ -14,8 +14,9 @@ use std::time::Instant;
 
 use clap::Parser;
 use muninn_memory::embed::{Embedder, LoadError, StaticVectors};
+use muninn_memory::records::{MAIN, RecordFile};
 use muninn_memory::{Memories, RecallOptions};
-use muninn_repo_tools::{DiscoverError, RelPath, Worktree};
+use muninn_repo_tools::{DiscoverError, Worktree};
 use serde::{Deserialize, Serialize};
 
 use self::corpus::Corpus;
@@ -29,7 +30,6 @@ use crate::stats::{millis, percentile};
 
 /// The hidden first argument.
 const ROLE: &str = "__memory-phase";
-const MAIN: &str = ".muninn/memory/main.jsonl";
 const QUESTIONS: usize = 200;
 
 /// Measures recall over many records.
@@ -224,7 +224,7 @@ impl Task {
             true => None,
             false => Some(Arc::new(StaticVectors::shipped()?)),
         };
-        let files: Vec<RelPath> = RelPath::new(MAIN).into_iter().collect();
+        let files: Vec<RecordFile> = RecordFile::main().into_iter().collect();
         let memories = Memories::load_from(&worktree, &files, embedder, Some(&self.cache));
         let ready_ms = millis(started.elapsed());
         if memories.items().len() != self.records {

@@ -15,8 +15,9 @@ use std::time::Instant;
 
 use clap::Parser;
 use muninn_memory::embed::{Embedder, LoadError};
+use muninn_memory::records::{MAIN, RecordFile};
 use muninn_memory::{Memories, RecallOptions};
-use muninn_repo_tools::{DiscoverError, RelPath, Worktree};
+use muninn_repo_tools::{DiscoverError, Worktree};
 use serde_json::json;
 
 use self::locomo::{Conversation, LocomoError};
@@ -27,8 +28,6 @@ use crate::localization::report::Percentiles;
 use crate::report::rounded;
 use crate::stand::progress;
 use crate::stats::{millis, percentile};
-
-const MAIN: &str = ".muninn/memory/main.jsonl";
 
 /// Measures whether what was said long ago is found again.
 ///
@@ -159,7 +158,7 @@ fn ingest(root: &Path, conversation: &Conversation, embedder: Option<Arc<dyn Emb
     git(root, &["init", "--quiet", "--template="])?;
     let turns = write(&root.join(MAIN), conversation)?;
     let worktree = Worktree::discover(root).map_err(|error| RecallError::Discover(Box::new(error)))?;
-    let files: Vec<RelPath> = RelPath::new(MAIN).into_iter().collect();
+    let files: Vec<RecordFile> = RecordFile::main().into_iter().collect();
     let memories = Memories::load_from(&worktree, &files, embedder, None);
     if memories.items().len() != conversation.turns.len() {
         return Err(RecallError::Lost {

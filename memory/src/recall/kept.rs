@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use muninn_repo_tools::{RelPath, Worktree};
+use muninn_repo_tools::Worktree;
 use serde::{Deserialize, Serialize};
 
 use super::memory::{Memory, Stamp};
@@ -13,6 +13,7 @@ use super::order::Runs;
 use crate::hits::Hits;
 use crate::image::{self, Form};
 use crate::lexical::Bm25;
+use crate::records::RecordFile;
 
 /// Raised whenever the shape of what is kept or the meaning of what is in it changes.
 const FORM: Form = Form {
@@ -24,7 +25,7 @@ const FORM: Form = Form {
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(super) struct Store {
     /// The files of records that were asked for, there or not.
-    pub(super) files: Vec<RelPath>,
+    pub(super) files: Vec<RecordFile>,
     pub(super) stamps: Vec<Stamp>,
     pub(super) notes: Vec<String>,
     pub(super) items: Vec<Memory>,
@@ -39,7 +40,7 @@ pub(super) struct Store {
 }
 
 /// What an earlier process left, if it is of these files and this embedder and they are as they were.
-pub(super) fn read(dir: &Path, worktree: &Worktree, files: &[RelPath], embedder: &str) -> Option<Store> {
+pub(super) fn read(dir: &Path, worktree: &Worktree, files: &[RecordFile], embedder: &str) -> Option<Store> {
     // One that is damaged, or of another version, is as good as none: it is written again.
     let store: Store = image::read(&FORM, dir, worktree.root()).ok().flatten()?;
     let fits = store.files == files && store.embedder == embedder && store.is_current(worktree);

@@ -32,8 +32,8 @@ pub struct Memory {
     pub kind: MemoryKind,
     /// `path:first-last` of a section, or the record's id.
     pub source: String,
-    /// The file that it comes from.
-    pub path: RelPath,
+    /// The file that it comes from, as it is shown.
+    pub path: String,
     /// The heading, or the record's type and subject.
     pub title: String,
     /// What is remembered.
@@ -59,8 +59,8 @@ pub struct Memory {
 /// A file of `.muninn/` as it was when it was loaded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamp {
-    /// The file.
-    pub path: RelPath,
+    /// The file, as it is shown.
+    pub path: String,
     /// Its size in bytes.
     pub size: u64,
     /// When it was last modified.
@@ -74,4 +74,6 @@ pub(crate) struct Loaded {
     pub(crate) stamps: Vec<Stamp>,
     pub(crate) notes: Vec<String>,
     pub(crate) hits: Vec<Hit>,
+    /// Ids of records that are superseded or forgotten, in whatever file they are.
+    pub(crate) gone: Vec<String>,
 }

@@ -11,10 +11,11 @@ mod order;
 mod rank;
 mod words;
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use muninn_repo_tools::{RelPath, Worktree};
+use muninn_repo_tools::Worktree;
 
 use self::kept::Store;
 pub(crate) use self::memory::Loaded;
@@ -24,9 +25,10 @@ use self::order::Runs;
 use self::rank::Ranker;
 use crate::derived::vectors::{VectorIndex, bytes};
 use crate::embed::Embedder;
-use crate::hits::Hits;
+use crate::hits::{Hit, Hits};
+use crate::knowledge;
 use crate::lexical::{Bm25, DocId, Tokenizer};
-use crate::{knowledge, records};
+use crate::records::RecordFile;
 
 /// Texts that are embedded at once.
 const BATCH: usize = 256;
@@ -76,7 +78,7 @@ impl Memories {
 
     /// The same, for recall by meaning as well where there is an embedder; see [`Self::load_from`].
     pub fn load_with(worktree: &Worktree, embedder: Option<Arc<dyn Embedder>>, cache: Option<&Path>) -> Self {
-        let main: Vec<RelPath> = records::main().into_iter().collect();
+        let main: Vec<RecordFile> = RecordFile::main().into_iter().collect();
         Self::load_from(worktree, &main, embedder, cache)
     }
 
@@ -85,7 +87,7 @@ impl Memories {
     /// what was made of the files is kept there for the next time.
     pub fn load_from(
         worktree: &Worktree,
-        files: &[RelPath],
+        files: &[RecordFile],
         embedder: Option<Arc<dyn Embedder>>,
         cache: Option<&Path>,
     ) -> Self {
@@ -193,19 +195,30 @@ impl Memories {
 
 impl Store {
     /// Of files as they are.
-    fn of(worktree: &Worktree, files: &[RelPath]) -> Self {
+    fn of(worktree: &Worktree, files: &[RecordFile]) -> Self {
         let mut store = Self {
             files: files.to_vec(),
             ..Self::default()
         };
-        let records = files.iter().map(|file| records::load(worktree, file));
+        let records = files.iter().map(|file| file.load(worktree));
         let mut hits = Vec::new();
+        let mut gone = HashSet::new();
         for part in std::iter::once(knowledge::load(worktree)).chain(records) {
             hits.extend(part.hits);
+            gone.extend(part.gone);
             store.items.extend(part.items);
             store.stamps.extend(part.stamps);
             store.notes.extend(part.notes);
         }
+        // What one file forgets may be in another, before it or behind.
+        store.items.retain(|item| !gone.contains(&item.source));
+        hits.retain(|hit: &Hit| !gone.contains(&hit.id));
+        // Of a record that is in two files, as after a merge, one counts.
+        let mut seen = HashSet::new();
+        store
+            .items
+            .retain(|item| item.kind != MemoryKind::Record || seen.insert(item.source.clone()));
+        hits.retain(|hit| hit.id.is_empty() || seen.remove(&hit.id));
         order::sort(&mut store.items);
         store.runs = Runs::new(&store.items);
         store.index = words::index(&store.items);
@@ -234,7 +247,7 @@ impl Store {
     /// Whether the files are still as they were.
     fn is_current(&self, worktree: &Worktree) -> bool {
         let mut now = knowledge::stamps(worktree).0;
-        now.extend(self.files.iter().filter_map(|file| records::stamp(worktree, file)));
+        now.extend(self.files.iter().filter_map(|file| file.stamp(worktree)));
         now == self.stamps
     }
 }

@@ -1,8 +1,9 @@
+use muninn_repo_tools::RelPath;
+
 use super::*;
 use crate::embed::StaticVectors;
 use crate::fixture::Fixture;
-
-const MAIN: &str = ".muninn/memory/main.jsonl";
+use crate::records::MAIN;
 
 /// A worktree that remembers these lines.
 fn remembering(lines: &[&str]) -> (Fixture, Memories) {
@@ -205,7 +206,7 @@ fn what_is_kept_is_read_until_a_file_changes() {
     let repo = Fixture::with(&[(MAIN, &lines.join("\n"))]);
     let cache = tempfile::tempdir().unwrap();
     let embedder: Arc<dyn Embedder> = Arc::new(StaticVectors::shipped().unwrap());
-    let files = [RelPath::new(MAIN).unwrap()];
+    let files = [RecordFile::main().unwrap()];
     let load = |embedder| Memories::load_from(&repo.worktree(), &files, embedder, Some(cache.path()));
     let made = load(Some(Arc::clone(&embedder)));
     let kept = || kept::read(cache.path(), &repo.worktree(), &files, embedder.id()).is_some();

@@ -26,7 +26,7 @@ pub enum Reason {
     ConflictMarker,
     /// The last line has no end: it is being written, or its writer died.
     Torn,
-    /// It is not UTF-8, not a JSON object, or has no id or no type.
+    /// It is not UTF-8, or no JSON object that says anything.
     Invalid(String),
     /// An earlier line has the same id and says something else.
     Duplicate(String),
@@ -89,6 +89,8 @@ pub fn read(
             continue;
         }
         match Record::parse(text) {
+            // One without an id is one of its own.
+            Ok(record) if record.id.is_empty() => take(line, record),
             Ok(record) => match seen.entry(digest(&record.id)) {
                 Entry::Vacant(free) => {
                     free.insert(digest(text));

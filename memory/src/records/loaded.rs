@@ -1,220 +1,312 @@
-//! The records of `.muninn/memory/main.jsonl`, as recall goes by them.
+//! Records as recall goes by them.
 //!
-//! Types that a later version writes are read for whatever text they hold. A line that is no record is counted and
-//! passed over: a merge that tore a line must not cost the others.
+//! Types that a later version writes are read for whatever text they hold. A line that is no record is told of and passed
+//! over: a merge that tore a line must not cost the others.
 
-use std::collections::HashSet;
+use std::fmt;
+use std::fs::{File, Metadata};
+use std::io::{self, BufReader};
+use std::path::PathBuf;
 
-use muninn_repo_tools::{RelPath, Worktree, read_text, stat};
-use serde_json::{Map, Value};
+use muninn_repo_tools::{RelPath, Worktree};
+use serde::{Deserialize, Serialize};
 
+use super::lines::{self, SetAside};
+use super::record::{Body, Record};
 use crate::hits::Hit;
 use crate::recall::{CitedFile, Loaded, Memory, MemoryKind, Stamp};
 use crate::redact::redact;
 
-const MAIN: &str = ".muninn/memory/main.jsonl";
-const MAX_FILE_BYTES: u64 = 2 << 30;
-const MAX_LINE_BYTES: usize = 64 << 10;
+/// The file of what the team agreed on.
+pub const MAIN: &str = ".muninn/memory/main.jsonl";
+/// So many records of a file are read.
 const MAX_ITEMS: usize = 4_000_000;
+/// Of lines that were set aside, so many are told of one by one.
+const TOLD: usize = 3;
+/// Where else the words of a record may be, in the order in which they are shown.
+const TEXTS: [&str; 6] = ["text", "pattern", "learnings", "attempt", "outcome", "note"];
+/// A longer name of a subject is cut, in bytes.
+const LONGEST_NAME: usize = 200;
 
-/// Where a record's words are, in the order in which they are shown.
-const TEXT_FIELDS: &[&str] = &["text", "pattern", "learnings", "attempt", "outcome", "task"];
-/// What a record is about; shown under its name.
-const LIST_FIELDS: &[&str] = &["terms", "entities", "files", "files_touched"];
-
-/// What a file of records holds.
-#[derive(Debug, Default)]
-pub struct Records {
-    /// Those that are in force: neither superseded nor forgotten.
-    pub items: Vec<Memory>,
-    /// What earlier sessions worked on, likewise.
-    pub hits: Vec<Hit>,
-    /// Lines that are no JSON object, are too long, or say nothing.
-    pub invalid: usize,
+/// A file of records, and whose it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RecordFile {
+    /// Of the worktree, so that nothing outside of it is read by its name.
+    Worktree(RelPath),
+    /// Of the user's state directory.
+    State(PathBuf),
 }
 
-/// Reads a file as it is.
-pub(crate) fn load(worktree: &Worktree, file: &RelPath) -> Loaded {
-    let mut loaded = Loaded::default();
-    let Some(stamp) = stamp(worktree, file) else {
-        return loaded;
-    };
-    match read_text(worktree, &stamp.path, MAX_FILE_BYTES) {
-        Ok(file) => {
-            let records = parse(&stamp.path, &file.text);
-            if records.invalid > 0 {
-                loaded.notes.push(format!(
-                    "{}: {} lines are not records, passed over",
-                    stamp.path, records.invalid
-                ));
-            }
-            loaded.items = records.items;
-            loaded.hits = records.hits;
-        }
-        Err(error) => loaded.notes.push(format!("memory left out: {error}")),
+impl RecordFile {
+    /// What the team agreed on.
+    #[must_use]
+    pub fn main() -> Option<Self> {
+        RelPath::new(MAIN).ok().map(Self::Worktree)
     }
-    loaded.stamps.push(stamp);
-    loaded
-}
 
-/// What the team agreed on.
-pub(crate) fn main() -> Option<RelPath> {
-    RelPath::new(MAIN).ok()
-}
+    fn open(&self, worktree: &Worktree) -> io::Result<File> {
+        match self {
+            Self::Worktree(path) => File::open(worktree.resolve(path).map_err(io::Error::other)?),
+            Self::State(path) => File::open(path),
+        }
+    }
 
-/// A file's metadata; `None` if there is no such file.
-pub(crate) fn stamp(worktree: &Worktree, file: &RelPath) -> Option<Stamp> {
-    let (size, modified) = stat(worktree, file).ok()?;
-    let path = file.clone();
-    Some(Stamp { path, size, modified })
-}
+    fn metadata(&self, worktree: &Worktree) -> io::Result<Metadata> {
+        match self {
+            Self::Worktree(path) => worktree.resolve(path).map_err(io::Error::other)?.metadata(),
+            Self::State(path) => path.metadata(),
+        }
+    }
 
-/// Reads records out of lines, leaving out those that a later line supersedes or forgets.
-pub fn parse(path: &RelPath, text: &str) -> Records {
-    let mut records = Records::default();
-    let mut gone: HashSet<String> = HashSet::new();
-    let mut hits: Vec<(String, Hit)> = Vec::new();
-    for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let object = match serde_json::from_str::<Map<String, Value>>(line) {
-            Ok(object) if line.len() <= MAX_LINE_BYTES && records.items.len() < MAX_ITEMS => object,
-            _ => {
-                records.invalid += 1;
-                continue;
-            }
+    /// The file's metadata; `None` if there is no such file.
+    pub(crate) fn stamp(&self, worktree: &Worktree) -> Option<Stamp> {
+        let metadata = self.metadata(worktree).ok()?;
+        Some(Stamp {
+            path: self.to_string(),
+            size: metadata.len(),
+            modified: metadata.modified().ok()?,
+        })
+    }
+
+    /// Reads what it holds.
+    pub(crate) fn load(&self, worktree: &Worktree) -> Loaded {
+        let mut loaded = Loaded::default();
+        let Some(stamp) = self.stamp(worktree) else {
+            return loaded;
         };
-        gone.extend(
+        let mut aside = Vec::new();
+        let read = self.open(worktree).and_then(|file| {
+            let take = |line, record| {
+                if loaded.items.len() < MAX_ITEMS {
+                    loaded.take(self, line, &record);
+                }
+            };
+            lines::read(BufReader::new(file), take, |line| aside.push(line))
+        });
+        if let Err(error) = read {
+            loaded.notes.push(format!("{self}: not read to its end: {error}"));
+        }
+        loaded.notes.extend(told(self, &aside));
+        loaded.stamps.push(stamp);
+        loaded
+    }
+}
+
+impl fmt::Display for RecordFile {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Worktree(path) => path.fmt(formatter),
+            Self::State(path) => path.display().fmt(formatter),
+        }
+    }
+}
+
+/// The lines that were set aside, in words.
+fn told(file: &RecordFile, aside: &[SetAside]) -> Vec<String> {
+    let mut told: Vec<String> = aside
+        .iter()
+        .take(TOLD)
+        .map(|aside| format!("{file}:{}: {}, set aside", aside.line, aside.reason))
+        .collect();
+    if aside.len() > TOLD {
+        told.push(format!("{file}: {} in all are set aside", aside.len()));
+    }
+    told
+}
+
+impl Loaded {
+    fn take(&mut self, file: &RecordFile, line: usize, record: &Record) {
+        match &record.body {
+            Body::Tombstone { forget } => self.gone.push(forget.clone()),
+            Body::Supersedes { older, .. } => self.gone.push(older.clone()),
+            Body::ContextHit { .. } => self.hits.extend(hit(record)),
+            _ => {}
+        }
+        // A later version may say the same in types of its own.
+        self.gone.extend(
             ["forget", "supersedes", "older"]
                 .iter()
-                .filter_map(|key| string(&object, key)),
+                .flat_map(|name| record.unknown_texts(name)),
         );
-        match item(path, number + 1, &object) {
-            Some(item) => {
-                hits.extend(hit(&object).map(|hit| (item.source.clone(), hit)));
-                records.items.push(item);
-            }
-            None if matches!(
-                object.get("type").and_then(Value::as_str),
-                Some("tombstone" | "supersedes")
-            ) => {}
-            None => records.invalid += 1,
-        }
+        self.items.extend(item(file, line, record));
     }
-    records.items.retain(|item| !gone.contains(&item.source));
-    hits.retain(|(id, _)| !gone.contains(id));
-    records.hits = hits.into_iter().map(|(_, hit)| hit).collect();
-    records
 }
 
 /// What a record of the type `context_hit` leads to.
 #[expect(clippy::cast_possible_truncation, reason = "a relevance has two digits")]
-fn hit(object: &Map<String, Value>) -> Option<Hit> {
-    if string(object, "type")? != "context_hit" {
+fn hit(record: &Record) -> Option<Hit> {
+    let Body::ContextHit {
+        terms,
+        files,
+        relevance,
+        ..
+    } = &record.body
+    else {
         return None;
-    }
-    let paths = strings(object.get("files"));
+    };
     Some(Hit {
-        terms: strings(object.get("terms")),
-        files: paths.iter().filter_map(|path| RelPath::new(path).ok()).collect(),
-        relevance: object
-            .get("relevance")
-            .and_then(Value::as_f64)
-            .unwrap_or(0.5)
-            .clamp(0.0, 1.0) as f32,
+        id: record.id.clone(),
+        terms: terms.clone(),
+        files: files.iter().filter_map(|path| RelPath::new(path).ok()).collect(),
+        relevance: relevance.unwrap_or(0.5).clamp(0.0, 1.0) as f32,
     })
 }
 
+/// A record as it is recalled; `None` where it says nothing by itself.
 #[expect(clippy::cast_possible_truncation, reason = "a confidence has two digits")]
-fn item(path: &RelPath, line: usize, object: &Map<String, Value>) -> Option<Memory> {
-    let kind = string(object, "type").unwrap_or_else(|| "record".to_owned());
-    if kind == "tombstone" {
-        return None;
-    }
-    let mut text: Vec<String> = TEXT_FIELDS.iter().flat_map(|key| strings(object.get(*key))).collect();
-    for key in LIST_FIELDS {
-        let values = strings(object.get(*key));
-        if !values.is_empty() {
-            text.push(format!("{}: {}", key.replace('_', " "), values.join(", ")));
-        }
-    }
+fn item(file: &RecordFile, line: usize, record: &Record) -> Option<Memory> {
+    let Said {
+        subject,
+        texts,
+        about,
+        confidence,
+    } = said(record);
+    let mut text: Vec<String> = texts.into_iter().filter(|text| !text.trim().is_empty()).collect();
+    let listed = about.into_iter().filter(|(_, names)| !names.is_empty());
+    text.extend(listed.map(|(name, names)| format!("{name}: {}", names.join(", "))));
+    let origin = &record.origin;
     if text.is_empty() {
         return None;
     }
-    let subject = ["subject", "pattern", "task"]
-        .iter()
-        .find_map(|key| string(object, key));
-    let title = match subject {
-        Some(subject) => format!("{}: {subject}", kind.replace('_', " ")),
-        None => kind.replace('_', " "),
+    text.extend(origin.task.clone());
+    let kind = match record.body.kind() {
+        "" => "record",
+        kind => kind,
     };
+    let shown = kind.replace('_', " ");
+    let title = match subject.or_else(|| origin.task.clone()) {
+        Some(subject) => format!("{shown}: {}", name(&subject)),
+        None => shown,
+    };
+    let source = match record.id.as_str() {
+        "" => format!("{file}:{line}-{line}"),
+        id => id.to_owned(),
+    };
+    let kept = |text: &Option<String>| text.as_ref().map(|text| redact(name(text)).into_owned());
+    let cites = origin.sources.iter().filter_map(|source| {
+        Some(CitedFile {
+            path: RelPath::new(&source.path).ok()?,
+            blob: source.blob.clone()?,
+        })
+    });
     Some(Memory {
         kind: MemoryKind::Record,
-        source: redact(&string(object, "id").unwrap_or_else(|| format!("{path}:{line}-{line}"))).into_owned(),
-        path: path.clone(),
+        source: redact(&source).into_owned(),
+        path: file.to_string(),
         title: redact(&title).into_owned(),
         text: redact(&text.join("\n")).into_owned(),
         first_line: 0,
-        date: string(object, "ts").map(|ts| redact(&ts).into_owned()),
-        confidence: object
-            .get("confidence")
-            .or_else(|| object.get("relevance"))
-            .and_then(Value::as_f64)
+        date: Some(record.ts.clone())
+            .filter(|ts| !ts.is_empty())
+            .map(|ts| redact(&ts).into_owned()),
+        confidence: confidence
             .filter(|value| (0.0..=1.0).contains(value))
             .map(|value| value as f32),
-        record_type: Some(redact(&kind).into_owned()),
-        session: string(object, "session").map(|session| redact(&session).into_owned()),
-        branch: string(object, "branch").map(|branch| redact(&branch).into_owned()),
-        task: string(object, "task").map(|task| redact(&task).into_owned()),
-        cites: cites(object),
+        record_type: Some(redact(kind).into_owned()),
+        session: kept(&origin.session),
+        branch: kept(&origin.branch),
+        task: kept(&origin.task),
+        cites: cites.collect(),
     })
 }
 
-/// The files that a record rests on, with their blobs.
-fn cites(object: &Map<String, Value>) -> Vec<CitedFile> {
-    let sources = object.get("sources").and_then(Value::as_array);
-    let cited = |source: &Value| {
-        let source = source.as_object()?;
-        Some(CitedFile {
-            path: RelPath::new(source.get("path")?.as_str()?).ok()?,
-            blob: string(source, "blob")?,
-        })
+/// The words of a record.
+#[derive(Default)]
+struct Said {
+    subject: Option<String>,
+    texts: Vec<String>,
+    about: Vec<(&'static str, Vec<String>)>,
+    confidence: Option<f64>,
+}
+
+fn said(record: &Record) -> Said {
+    let one = |text: &String| vec![text.clone()];
+    let mut said = match record.body.clone() {
+        Body::ContextHit {
+            terms,
+            files,
+            relevance,
+            ..
+        } => Said {
+            about: vec![("terms", terms), ("files", files)],
+            confidence: relevance,
+            ..Said::default()
+        },
+        Body::Pattern {
+            pattern,
+            entities,
+            confidence,
+        } => Said {
+            texts: one(&pattern),
+            subject: Some(pattern),
+            about: vec![("entities", entities)],
+            confidence,
+        },
+        Body::SessionSummary {
+            files_touched,
+            learnings,
+        } => Said {
+            texts: learnings,
+            about: vec![("files touched", files_touched)],
+            ..Said::default()
+        },
+        Body::Learning {
+            text,
+            subject,
+            confidence,
+            ..
+        } => Said {
+            subject,
+            texts: vec![text],
+            confidence,
+            ..Said::default()
+        },
+        Body::Failure { attempt, outcome, .. } => Said {
+            texts: vec![attempt, outcome],
+            ..Said::default()
+        },
+        Body::Decision { note, .. } => Said {
+            texts: note.into_iter().collect(),
+            ..Said::default()
+        },
+        Body::Supersedes { .. } | Body::Other { .. } => Said {
+            subject: record.unknown_texts("subject").into_iter().next(),
+            ..Said::default()
+        },
+        Body::Tombstone { .. } => return Said::default(),
     };
-    sources.into_iter().flatten().filter_map(cited).collect()
+    said.texts
+        .extend(TEXTS.iter().flat_map(|name| record.unknown_texts(name)));
+    said
 }
 
-/// A field that holds a short, single-line text.
-fn string(object: &Map<String, Value>, key: &str) -> Option<String> {
-    let text = object.get(key)?.as_str()?.trim();
-    let line = text.lines().next()?;
-    Some(line[..line.floor_char_boundary(200)].to_owned())
-}
-
-/// The texts of a field that holds one or a list of them.
-fn strings(value: Option<&Value>) -> Vec<String> {
-    match value {
-        Some(Value::String(text)) if !text.trim().is_empty() => vec![text.trim().to_owned()],
-        Some(Value::Array(values)) => values.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
-        _ => Vec::new(),
-    }
+/// The first line of a text, and not too much of it.
+fn name(text: &str) -> &str {
+    let line = text.trim().lines().next().unwrap_or_default();
+    &line[..line.floor_char_boundary(LONGEST_NAME)]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fixture::Fixture;
 
-    fn records(lines: &[&str]) -> Records {
-        parse(&RelPath::new(MAIN).unwrap(), &lines.join("\n"))
+    fn loaded(lines: &[&str]) -> Loaded {
+        let repo = Fixture::with(&[(MAIN, &lines.join("\n"))]);
+        RecordFile::main().unwrap().load(&repo.worktree())
     }
 
     #[test]
     fn reads_every_type_for_what_it_says() {
-        let records = records(&[
+        let records = loaded(&[
             r#"{"id":"1","ts":"2026-01-07T10:00:00Z","type":"context_hit","query_hash":"abc","files":["src/auth.py"],"relevance":0.95}"#,
             r#"{"id":"2","type":"pattern","pattern":"auth_flow","entities":["src/auth.py","src/m.py"],"confidence":0.8}"#,
             r#"{"id":"3","type":"session_summary","task":"T-42","learnings":["API uses injection","and more"]}"#,
             r#"{"id":"4","type":"of_the_future","text":"hello","unknown":{"x":[1]}}"#,
             r#"{"type":"learning","text":"no id"}"#,
+            r#"{"id":"6","text":"no type"}"#,
         ]);
-        assert_eq!(records.invalid, 0);
+        assert_eq!(records.notes, Vec::<String>::new());
         let texts: Vec<_> = records.items.iter().map(|item| item.text.as_str()).collect();
         let expected = [
             "files: src/auth.py",
@@ -222,46 +314,50 @@ mod tests {
             "API uses injection\nand more\nT-42",
             "hello",
             "no id",
+            "no type",
         ];
         assert_eq!(texts, expected);
         assert_eq!(records.items[1].title, "pattern: auth_flow");
         assert_eq!(records.items[1].confidence, Some(0.8));
         assert_eq!(records.items[0].date.as_deref(), Some("2026-01-07T10:00:00Z"));
+        assert_eq!(records.items[2].title, "session summary: T-42");
         assert_eq!(records.items[4].source, ".muninn/memory/main.jsonl:5-5");
+        assert_eq!(records.hits.len(), 1);
     }
 
     #[test]
-    fn torn_lines_are_counted_and_cost_no_other() {
-        let long = format!(r#"{{"id":"9","text":"{}"}}"#, "x".repeat(MAX_LINE_BYTES));
+    fn lines_that_are_no_records_are_told_of_and_cost_no_other() {
         let deep = format!(r#"{{"text":{}{}}}"#, "[".repeat(5000), "]".repeat(5000));
-        let records = records(&[
+        let records = loaded(&[
             "{\"id\":\"1\",\"te",
             "[1,2]",
-            "null",
             "{}",
-            &long,
+            "<<<<<<< HEAD",
             &deep,
             "",
             r#"{"id":"2","text":"ok"}"#,
         ]);
-        assert_eq!((records.items.len(), records.invalid), (1, 6));
-    }
-
-    #[test]
-    fn what_was_forgotten_or_superseded_is_not_recalled() {
-        let records = records(&[
-            r#"{"id":"1","type":"learning","text":"old"}"#,
-            r#"{"id":"2","type":"learning","text":"wrong"}"#,
-            r#"{"id":"3","type":"supersedes","supersedes":"1","text":"new"}"#,
-            r#"{"id":"4","type":"tombstone","forget":"2"}"#,
-        ]);
-        let ids: Vec<_> = records.items.iter().map(|item| item.source.as_str()).collect();
-        assert_eq!((ids, records.invalid), (vec!["3"], 0));
+        assert_eq!(
+            (records.items.len(), records.notes.len()),
+            (1, 4),
+            "{:?}",
+            records.notes
+        );
+        assert!(
+            records.notes[0].starts_with(".muninn/memory/main.jsonl:1: no record"),
+            "{:?}",
+            records.notes
+        );
+        assert!(
+            records.notes[3].ends_with(": 4 in all are set aside"),
+            "{:?}",
+            records.notes
+        );
     }
 
     #[test]
     fn secrets_in_records_are_redacted() {
-        let records = records(&[r#"{"id":"1","text":"key is ghp_0123456789abcdefghijABCDEFGHIJ012345"}"#]);
+        let records = loaded(&[r#"{"id":"1","text":"key is ghp_0123456789abcdefghijABCDEFGHIJ012345"}"#]);
         assert_eq!(records.items[0].text, "key is [redacted:github-token]");
     }
 }

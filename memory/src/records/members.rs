@@ -21,6 +21,10 @@ impl Members {
         Some(value)
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// What was not taken.
     pub(super) fn rest(self) -> Vec<(String, Box<RawValue>)> {
         self.0

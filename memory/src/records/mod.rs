@@ -13,8 +13,7 @@ mod spool;
 #[cfg(test)]
 mod tests;
 
-pub use loaded::{Records, parse};
-pub(crate) use loaded::{load, main, stamp};
+pub use loaded::{MAIN, RecordFile};
 pub use record::{Body, InvalidRecord, Origin, Record, Source};
 pub use segment::{SegmentError, Segments, Written};
 pub use spool::{Durability, Flushed, Spool, SpoolError, Waiting};

@@ -16,7 +16,7 @@ use super::members::Members;
 /// `sources`, `task`, and then those that this version does not know, as they were written.
 #[derive(Debug, Clone)]
 pub struct Record {
-    /// By which others refer to it: a ULID, unless somebody else wrote it.
+    /// By which others refer to it: a ULID, unless somebody else wrote it; empty where the line has none.
     pub id: String,
     /// When it was written, RFC 3339.
     pub ts: String,
@@ -105,7 +105,7 @@ pub enum Body {
     },
     /// A type that a later version knows, with all its members among the unknown.
     Other {
-        /// Its name.
+        /// Its name; empty where the line has none.
         kind: String,
     },
 }
@@ -149,12 +149,9 @@ pub enum InvalidRecord {
     /// No JSON object: torn, or something else.
     #[error("not a JSON object: {0}")]
     Json(#[from] serde_json::Error),
-    /// Without an id nobody can refer to it.
-    #[error("it has no id")]
-    Id,
-    /// Without a type nobody knows what it says.
-    #[error("it has no type")]
-    Type,
+    /// It has no members.
+    #[error("it says nothing")]
+    Nothing,
 }
 
 impl Record {
@@ -179,10 +176,12 @@ impl Record {
     /// absent.
     pub fn parse(line: &str) -> Result<Self, InvalidRecord> {
         let mut members: Members = serde_json::from_str(line)?;
-        let id: Option<String> = members.take("id");
-        let id = id.filter(|id| !id.trim().is_empty()).ok_or(InvalidRecord::Id)?;
+        if members.is_empty() {
+            return Err(InvalidRecord::Nothing);
+        }
+        let id = members.take("id").unwrap_or_default();
         let ts = members.take("ts").unwrap_or_default();
-        let kind: String = members.take("type").ok_or(InvalidRecord::Type)?;
+        let kind = members.take("type").unwrap_or_default();
         let body = Body::take(kind, &mut members);
         let origin = Origin {
             session: members.take("session"),
@@ -206,9 +205,18 @@ impl Record {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// The names of the members that are not known.
-    pub fn unknown(&self) -> impl Iterator<Item = &str> {
-        self.unknown.iter().map(|(name, _)| name.as_str())
+    /// What a member says that is not known: its text, or its texts; nothing where it holds neither.
+    pub(super) fn unknown_texts(&self, name: &str) -> Vec<String> {
+        let value = self
+            .unknown
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.get());
+        let one = |value: &str| serde_json::from_str(value).ok().map(|text: String| vec![text]);
+        let all = |value: &str| serde_json::from_str(value).ok();
+        value
+            .and_then(|value| one(value).or_else(|| all(value)))
+            .unwrap_or_default()
     }
 }
 
