@@ -56,7 +56,7 @@ pub(super) fn replay(clone: &Path, instance: &Instance, most: usize, engine: &En
             query: None,
             terms: engine.known_terms(message, deadline),
             files,
-            relevance: Some(EDITED),
+            relevance: serde_json::Number::from_f64(EDITED),
         };
         let origin = Origin {
             session: Some(commit.to_owned()),

@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 
 use muninn_repo_tools::{RelPath, Worktree, read_text};
+use serde_json::Number;
 
 use crate::records::{Body, Origin, Record, Source};
 use crate::redact::redact;
@@ -96,7 +97,7 @@ impl Turn {
             let body = Body::Pattern {
                 pattern: "edited together".to_owned(),
                 entities,
-                confidence: Some(ONE_SESSION),
+                confidence: Number::from_f64(ONE_SESSION),
             };
             records.push(place.record(body, edited));
         }
@@ -111,7 +112,7 @@ impl Turn {
             query: with_text.then(|| redact(&question).into_owned()),
             terms: self.terms.iter().map(|term| redact(term).into_owned()).collect(),
             files: names(files),
-            relevance: Some(relevance),
+            relevance: Number::from_f64(relevance),
         }
     }
 

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 
 use muninn_repo_tools::{RelPath, Worktree};
 use serde::{Deserialize, Serialize};
+use serde_json::Number;
 
 use super::lines::{self, SetAside};
 use super::record::{Body, Record};
@@ -148,7 +149,11 @@ fn hit(record: &Record) -> Option<Hit> {
         id: record.id.clone(),
         terms: terms.clone(),
         files: files.iter().filter_map(|path| RelPath::new(path).ok()).collect(),
-        relevance: relevance.unwrap_or(0.5).clamp(0.0, 1.0) as f32,
+        relevance: relevance
+            .as_ref()
+            .and_then(Number::as_f64)
+            .unwrap_or(0.5)
+            .clamp(0.0, 1.0) as f32,
     })
 }
 
@@ -200,6 +205,7 @@ fn item(file: &RecordFile, line: usize, record: &Record) -> Option<Memory> {
             .filter(|ts| !ts.is_empty())
             .map(|ts| redact(&ts).into_owned()),
         confidence: confidence
+            .and_then(|value| value.as_f64())
             .filter(|value| (0.0..=1.0).contains(value))
             .map(|value| value as f32),
         record_type: Some(redact(kind).into_owned()),
@@ -216,7 +222,7 @@ struct Said {
     subject: Option<String>,
     texts: Vec<String>,
     about: Vec<(&'static str, Vec<String>)>,
-    confidence: Option<f64>,
+    confidence: Option<Number>,
 }
 
 fn said(record: &Record) -> Said {

@@ -4,6 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
+use serde_json::Number;
 use serde_json::value::RawValue;
 use thiserror::Error;
 use ulid::{Generator, Ulid};
@@ -28,7 +29,7 @@ pub struct Record {
     unknown: Vec<(String, Box<RawValue>)>,
 }
 
-/// What a record says, by its type.
+/// What a record says, by its type. Numbers are kept as they are written.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Body {
     /// For a question, these files mattered.
@@ -42,7 +43,7 @@ pub enum Body {
         /// Paths, the most important first.
         files: Vec<String>,
         /// From 0 to 1.
-        relevance: Option<f64>,
+        relevance: Option<Number>,
     },
     /// These belong together.
     Pattern {
@@ -51,7 +52,7 @@ pub enum Body {
         /// Paths or symbols.
         entities: Vec<String>,
         /// From 0 to 1.
-        confidence: Option<f64>,
+        confidence: Option<Number>,
     },
     /// What a session came to.
     SessionSummary {
@@ -67,7 +68,7 @@ pub enum Body {
         /// What it is about.
         subject: Option<String>,
         /// From 0 to 1.
-        confidence: Option<f64>,
+        confidence: Option<Number>,
         /// Who says so.
         author: Option<String>,
     },

@@ -7,7 +7,7 @@ use muninn_memory::learn::Place;
 use muninn_memory::records::Body;
 use muninn_memory::redact;
 use muninn_repo_tools::RelPath;
-use serde_json::json;
+use serde_json::{Number, json};
 
 use super::{BY_HAND, CliError, Common, Exit, Memory};
 use crate::cli::output;
@@ -74,13 +74,13 @@ impl Remember {
             Kind::Learning => Body::Learning {
                 text: said,
                 subject: None,
-                confidence: Some(self.confidence),
+                confidence: Number::from_f64(self.confidence),
                 author: None,
             },
             Kind::Pattern => Body::Pattern {
                 pattern: said,
                 entities: files.iter().map(ToString::to_string).collect(),
-                confidence: Some(self.confidence),
+                confidence: Number::from_f64(self.confidence),
             },
             Kind::Failure => Body::Failure {
                 attempt: said,

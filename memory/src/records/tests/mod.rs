@@ -14,7 +14,7 @@ fn record(text: &str) -> Record {
     let body = Body::Learning {
         text: text.to_owned(),
         subject: None,
-        confidence: Some(0.5),
+        confidence: serde_json::Number::from_f64(0.5),
         author: None,
     };
     let origin = Origin {
