@@ -1,7 +1,8 @@
 //! How far what is not source stands back.
 //!
 //! Tests and documentation have every word, and are seldom what has to be changed. So they stand back both where chunks
-//! are compared and where files are; unless the question is about them, or writes out a name that only they define.
+//! are compared and where files are; unless the question is about them, or writes out a name that is defined in tests
+//! or generated code alone.
 
 use std::collections::HashSet;
 

@@ -119,10 +119,14 @@ fn a_name_that_only_a_test_defines_is_found_in_it() {
     let engine = repo.ready();
     let question = "what does `ledger_scale_edit_9` return?";
     assert_eq!(files(&ask(&engine, question))[0], "tests/hooks.rs");
-    // Where it is defined in the source, a test that defines it too stands behind it.
-    repo.write("src/ledger.rs", "pub fn ledger_scale_edit_9() -> usize {\n    9\n}\n");
+    // Where it is defined in the source, a test that defines it too stands behind it, though more of it is about that.
+    let body = "    nothing();\n".repeat(20);
+    repo.write(
+        "src/z.rs",
+        format!("pub fn ledger_scale_edit_9() -> usize {{\n{body}    9\n}}\n"),
+    );
     engine.refresh(&()).unwrap();
-    assert_eq!(files(&ask(&engine, question))[0], "src/ledger.rs");
+    assert_eq!(files(&ask(&engine, question))[0], "src/z.rs");
 }
 
 #[test]
