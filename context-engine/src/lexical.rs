@@ -12,7 +12,7 @@ use crate::cost;
 use crate::explore::Citation;
 use crate::follow_up::is_follow_up;
 use crate::item::{Completeness, Exploration, Item, Limits};
-use crate::pack::{Late, Packed, Packer};
+use crate::pack::{Fitting, Late, Packed, Packer};
 use crate::partial::{self, Sampled};
 use crate::question::{self, Question};
 use crate::rank::{Index, MAX_FILES, Query, Statistics, place_of, rank};
@@ -26,6 +26,10 @@ const MIN_TOKENS: u32 = 120;
 const FENCE_TOKENS: u32 = 80;
 /// Bounds of a memory's fit, which stands on far less text than a chunk.
 const MEMORY_SHARE: f32 = 0.34;
+/// What is left of these for a section about one of the best files: that it is about them speaks for it as well.
+const LIFTED: f32 = 0.5;
+/// So many of the best files count for that.
+const LIFTING_FILES: usize = 3;
 
 /// What a question is answered from.
 pub(crate) struct Sources<'a> {
@@ -277,9 +281,18 @@ fn gather(
     }
     let packer = sources.packer(question, &query, limits.deadline);
     let budget = limits.tokens.saturating_sub(FENCE_TOKENS);
-    let remembered = recalled(sources.memories, question, threshold);
+    // Files that are not about the question say nothing on what is.
+    let lifting = if verdict.is_ok() { LIFTING_FILES } else { 0 };
+    let best: Vec<&RelPath> = candidates
+        .iter()
+        .take(lifting)
+        .map(|candidate| &snapshot.file(candidate.file).facts.path)
+        .collect();
+    let remembered = recalled(sources.memories, question, threshold, &best);
     let mut packed = Packed::default();
     packer.memories(sources.memories, &remembered, budget, &mut packed);
+    let shown = packer.shown(sources.memories, &packed);
+    candidates.retain(|candidate| !shown.contains(&&snapshot.file(candidate.file).facts.path));
     let spent = packed.tokens();
     match verdict {
         Ok(()) => packer
@@ -295,8 +308,9 @@ fn gather(
     }
 }
 
-/// Memories that account for enough of the question, best first, with the concepts found in each.
-fn recalled(memories: &Memories, question: &Question, threshold: f32) -> Vec<(usize, f32, u64)> {
+/// Memories that account for enough of the question, best first, with the concepts found in each. Of a section that is
+/// about one of the `best` files less is asked.
+fn recalled<'a>(memories: &Memories, question: &Question, threshold: f32, best: &[&'a RelPath]) -> Vec<Fitting<'a>> {
     let index = memories.index();
     let inverted = index.inverted();
     let query = Query::new(question, memories);
@@ -308,16 +322,30 @@ fn recalled(memories: &Memories, question: &Question, threshold: f32) -> Vec<(us
             .for_each(|(doc, _)| concepts[doc.0 as usize] |= 1 << probe.concept);
     }
     let ranked = index.search(query.probes.iter().map(|probe| (probe.term.as_str(), probe.weight)));
-    let best = ranked.first().map_or(0.0, |(_, score)| *score);
-    let fits = |mask: u64| {
+    let highest = ranked.first().map_or(0.0, |(_, score)| *score);
+    let share = total * MEMORY_SHARE.max(threshold * 0.8);
+    let fits = |score: f32, mask: u64| {
         let enough = mask.count_ones() >= 2 || question.concepts.len() == 1;
-        enough && query.weigh(mask) >= total * MEMORY_SHARE.max(threshold * 0.8)
+        score >= 0.5 * highest && enough && query.weigh(mask) >= share
     };
-    ranked
-        .into_iter()
-        .map(|(doc, score)| (doc.0 as usize, score, concepts[doc.0 as usize]))
-        .filter(|(_, score, mask)| *score >= 0.5 * best && fits(*mask))
-        .collect()
+    let about = |doc: DocId| {
+        let memory = memories.get(doc)?;
+        best.iter().copied().find(|path| memories.applies_to(memory, path))
+    };
+    let fitting = ranked.into_iter().filter_map(|(doc, score)| {
+        let at = doc.0 as usize;
+        let mut fitting = Fitting {
+            at,
+            score,
+            concepts: concepts[at],
+            about: None,
+        };
+        if !fits(score, fitting.concepts) {
+            fitting.about = Some(about(doc).filter(|_| query.weigh(fitting.concepts) >= LIFTED * share)?);
+        }
+        Some(fitting)
+    });
+    fitting.collect()
 }
 
 impl Statistics for Memories {

@@ -7,19 +7,20 @@
 //! conversation holds already, as they are now; a file that has no others leaves its share to the next one.
 
 mod cited;
+mod remembered;
 
 use std::time::Instant;
 
 use muninn_memory::lexical::Tokenizer;
-use muninn_memory::{Memories, MemoryKind, redact};
+use muninn_memory::redact;
 use muninn_repo_tools::{RelPath, Worktree, read_text};
 
+pub(crate) use self::remembered::Fitting;
 use crate::already::{Already, Held};
 use crate::cost::measure;
 use crate::item::{Item, ItemKind};
 use crate::question::Question;
 use crate::rank::{Candidate, Query};
-use crate::render;
 use muninn_memory::derived::language;
 use muninn_memory::derived::{Snapshot, Span, digest};
 
@@ -35,9 +36,6 @@ const GOOD_CHUNK: f32 = 0.4;
 const CHUNKS_PER_FILE: usize = 6;
 /// So many files are told to an explorer.
 const MOST_TITLES: usize = 15;
-/// The part of the budget that memory and knowledge may take.
-const MEMORY_SHARE: f32 = 0.35;
-const MAX_MEMORIES: usize = 4;
 /// Chunks with so few lines between them are packed as one.
 const GAP: u32 = 3;
 /// Longer lines are data; a span that holds one is not packed.
@@ -218,45 +216,6 @@ impl Packer<'_> {
             }
         }
         Ok(())
-    }
-
-    /// Adds the memories that fit the question by themselves, for at most a third of `budget`.
-    pub(crate) fn memories(&self, memories: &Memories, found: &[(usize, f32, u64)], budget: u32, packed: &mut Packed) {
-        let mut left = (f64::from(budget) * f64::from(MEMORY_SHARE)) as u32;
-        for (at, score, concepts) in found.iter().take(MAX_MEMORIES) {
-            let Some(memory) = memories.items().get(*at) else {
-                continue;
-            };
-            let mut item = Item {
-                kind: match memory.kind {
-                    MemoryKind::Knowledge => ItemKind::Knowledge,
-                    MemoryKind::Record => ItemKind::Memory,
-                },
-                source: memory.source.clone(),
-                blob: None,
-                date: memory.date.clone(),
-                confidence: memory.confidence,
-                title: memory.title.clone(),
-                text: memory.text.clone(),
-                first_line: memory.first_line,
-                language: "markdown",
-                tokens: 0,
-                score: *score,
-                why: self.why(*concepts, 0, 0, false),
-            };
-            if measure(&mut item) > left && item.kind == ItemKind::Knowledge {
-                item = match self.shortened(item, left) {
-                    Some(item) => item,
-                    None => continue,
-                };
-            }
-            if self.already.holds_entry(&render::entry(&item)) {
-                packed.held = true;
-            } else if item.tokens <= left {
-                left -= item.tokens;
-                packed.items.push(item);
-            }
-        }
     }
 
     /// A file's text and its good chunks, best first, both as the disk has them now. `None` if it cannot be shown.

@@ -132,6 +132,7 @@ fn item(path: &RelPath, line: usize, object: &Map<String, Value>) -> Option<Memo
             .and_then(Value::as_f64)
             .filter(|value| (0.0..=1.0).contains(value))
             .map(|value| value as f32),
+        applies_to: Vec::new(),
         record_type: Some(redact(&kind).into_owned()),
         session: string(object, "session").map(|session| redact(&session).into_owned()),
         branch: string(object, "branch").map(|branch| redact(&branch).into_owned()),

@@ -10,9 +10,10 @@ mod order;
 mod rank;
 mod words;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use muninn_repo_tools::{RelPath, Worktree};
+use muninn_repo_tools::{Globs, RelPath, Worktree};
 
 pub(crate) use self::memory::Loaded;
 pub use self::memory::{CitedFile, Memory, MemoryKind, Stamp};
@@ -46,6 +47,8 @@ pub struct Memories {
     runs: Runs,
     mean_lengths: [f32; 2],
     vectors: Option<Vectors>,
+    /// What the sections of a file are about.
+    globs: HashMap<RelPath, Globs>,
 }
 
 #[derive(Clone)]
@@ -69,7 +72,7 @@ pub struct Recalled {
 }
 
 impl Memories {
-    /// Reads `.muninn/knowledge/**/*.md` and `.muninn/memory/main.jsonl`, for recall by words alone.
+    /// Reads knowledge (`.muninn/knowledge/**/*.md` and Metis documents) and `.muninn/memory/main.jsonl`, for recall by words alone.
     pub fn load(worktree: &Worktree) -> Self {
         Self::load_with(worktree, None)
     }
@@ -80,7 +83,7 @@ impl Memories {
         Self::load_from(worktree, &main, embedder)
     }
 
-    /// Reads `.muninn/knowledge/**/*.md` and these files of records, for recall by words and, with an embedder, by
+    /// Reads knowledge and these files of records, for recall by words and, with an embedder, by
     /// meaning. Where it fails recall is by words alone, and a note says so.
     pub fn load_from(worktree: &Worktree, files: &[RelPath], embedder: Option<Arc<dyn Embedder>>) -> Self {
         let mut memories = Self {
@@ -93,6 +96,7 @@ impl Memories {
             memories.stamps.extend(part.stamps);
             memories.notes.extend(part.notes);
         }
+        memories.globs = globs(&memories.items);
         order::sort(&mut memories.items);
         memories.runs = Runs::new(&memories.items);
         memories.index = words::index(&memories.items);
@@ -130,7 +134,10 @@ impl Memories {
             mean_lengths: self.mean_lengths,
             vectors: vectors.map(|vectors| &vectors.index),
         };
-        let allowed = |doc: u32| self.get(DocId(doc)).is_some_and(|memory| options.allow(memory));
+        let allowed = |doc: u32| {
+            let memory = self.get(DocId(doc));
+            memory.is_some_and(|memory| options.allow(memory, &|path| self.applies_to(memory, path)))
+        };
         let ranked = ranker.rank(&terms, near.as_deref(), &allowed);
         let mut recalled: Vec<(Recalled, &Memory)> = ranked
             .into_iter()
@@ -158,7 +165,7 @@ impl Memories {
 
     /// Whether the files are still as they were loaded, judged by their metadata.
     pub fn is_current(&self, worktree: &Worktree) -> bool {
-        let mut now = knowledge::stamps(worktree).0;
+        let mut now = knowledge::stamps(worktree);
         now.extend(self.files.iter().filter_map(|file| records::stamp(worktree, file)));
         now == self.stamps
     }
@@ -166,6 +173,12 @@ impl Memories {
     /// Whether recall is by meaning as well.
     pub fn has_vectors(&self) -> bool {
         self.vectors.is_some()
+    }
+
+    /// Whether a section is about a file, as its `applies_to` says.
+    pub fn applies_to(&self, memory: &Memory, path: &RelPath) -> bool {
+        let globs = self.globs.get(&memory.path);
+        globs.is_some_and(|globs| globs.matches(path))
     }
 
     /// The memory of a number that [`Self::index`] or [`Self::recall`] gave.
@@ -187,6 +200,19 @@ impl Memories {
     pub fn index(&self) -> &Bm25 {
         &self.index
     }
+}
+
+/// The globs of each file that has any. All sections of a file have the same.
+fn globs(items: &[Memory]) -> HashMap<RelPath, Globs> {
+    let mut globs = HashMap::new();
+    for item in items.iter().filter(|item| !item.applies_to.is_empty()) {
+        if !globs.contains_key(&item.path)
+            && let Ok(compiled) = Globs::new(item.applies_to.iter().map(String::as_str))
+        {
+            globs.insert(item.path.clone(), compiled);
+        }
+    }
+    globs
 }
 
 /// What a memory keeps of its score.

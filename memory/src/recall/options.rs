@@ -46,13 +46,13 @@ impl Default for RecallOptions<'_> {
 }
 
 impl RecallOptions<'_> {
-    /// Whether a memory may be recalled at all.
-    pub(super) fn allow(&self, memory: &Memory) -> bool {
+    /// Whether a memory may be recalled at all. Knowledge is about the files that `applies_to` tells.
+    pub(super) fn allow(&self, memory: &Memory, applies_to: &dyn Fn(&RelPath) -> bool) -> bool {
         let among = |list: &[&str], value: &Option<String>| {
             list.is_empty() || value.as_deref().is_some_and(|value| list.contains(&value))
         };
         let is = |wanted: Option<&str>, value: &Option<String>| wanted.is_none() || wanted == value.as_deref();
-        let about = |path: &RelPath| memory.cites.iter().any(|cited| cited.path.is_under(path));
+        let about = |path: &RelPath| applies_to(path) || memory.cites.iter().any(|cited| cited.path.is_under(path));
         let late_enough = |since: &str| memory.date.as_deref().is_some_and(|date| date >= since);
         among(self.types, &memory.record_type)
             && among(self.sessions, &memory.session)
