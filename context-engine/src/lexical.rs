@@ -171,7 +171,7 @@ pub(crate) fn pack_cited(
     };
     let mut packed = Packed {
         items: beside.to_vec(),
-        held: false,
+        ..Packed::default()
     };
     let budget = limits.tokens.saturating_sub(FENCE_TOKENS);
     sources
@@ -291,8 +291,7 @@ fn gather(
     let remembered = recalled(sources.memories, question, threshold, &best);
     let mut packed = Packed::default();
     packer.memories(sources.memories, &remembered, budget, &mut packed);
-    let shown = packer.shown(sources.memories, &packed);
-    candidates.retain(|candidate| !shown.contains(&&snapshot.file(candidate.file).facts.path));
+    candidates.retain(|candidate| !packed.remembered.contains(&snapshot.file(candidate.file).facts.path));
     let spent = packed.tokens();
     match verdict {
         Ok(()) => packer

@@ -60,6 +60,8 @@ pub(crate) struct Packed {
     pub(crate) items: Vec<Item>,
     /// Whether something was left out because the conversation holds it already.
     pub(crate) held: bool,
+    /// The files of what is remembered. The index knows some of them too, and they are not to be packed twice.
+    pub(crate) remembered: Vec<RelPath>,
 }
 
 impl Packed {

@@ -59,22 +59,16 @@ impl Packer<'_> {
                     None => continue,
                 };
             }
-            if self.already.holds_entry(&render::entry(&item)) {
-                packed.held = true;
-            } else if item.tokens <= left {
+            let held = self.already.holds_entry(&render::entry(&item));
+            if !held && item.tokens > left {
+                continue;
+            }
+            packed.held |= held;
+            packed.remembered.push(memory.path.clone());
+            if !held {
                 left -= item.tokens;
                 packed.items.push(item);
             }
         }
-    }
-
-    /// The files of the worktree that a packed section is from: a Metis document is known to the index as well.
-    pub(crate) fn shown<'m>(&self, memories: &'m Memories, packed: &Packed) -> Vec<&'m RelPath> {
-        let sections = packed.items.iter().filter(|item| item.kind == ItemKind::Knowledge);
-        let of = |item: &Item| {
-            let mut all = memories.items().iter();
-            all.find(|memory| memory.source == item.source)
-        };
-        sections.filter_map(of).map(|memory| &memory.path).collect()
     }
 }

@@ -6,7 +6,7 @@ use thiserror::Error;
 use unicode_normalization::UnicodeNormalization as _;
 
 use super::ROOT;
-use super::front::confidence;
+use super::front::{ProblemKind, confidence};
 use super::write::{Folder, WriteError};
 use crate::redact::redact;
 
@@ -36,18 +36,9 @@ pub enum NewError {
     /// It says nothing.
     #[error("a title has to have letters or digits")]
     NoTitle,
-    /// No confidence.
-    #[error("confidence is high, medium, low or a number from 0 to 1, not `{value}`")]
-    Confidence {
-        /// What was given.
-        value: String,
-    },
-    /// A malformed glob.
-    #[error("`{glob}` is no glob")]
-    Glob {
-        /// The glob.
-        glob: String,
-    },
+    /// Front matter that would not be understood.
+    #[error(transparent)]
+    Value(#[from] ProblemKind),
     /// It would put a secret into git.
     #[error("it holds a secret")]
     Secret,
@@ -85,10 +76,10 @@ pub fn create(worktree: &Worktree, draft: &Draft) -> Result<RelPath, NewError> {
 impl Draft {
     fn text(&self) -> Result<String, NewError> {
         if let Some(value) = self.confidence.as_ref().filter(|value| confidence(value).is_none()) {
-            return Err(NewError::Confidence { value: value.clone() });
+            return Err(ProblemKind::Confidence { value: value.clone() }.into());
         }
         if let Some(glob) = self.applies_to.iter().find(|glob| Globs::new([glob.as_str()]).is_err()) {
-            return Err(NewError::Glob { glob: glob.clone() });
+            return Err(ProblemKind::Glob { glob: glob.clone() }.into());
         }
         let globs: Vec<String> = self.applies_to.iter().map(|glob| quoted(glob)).collect();
         let said = [
@@ -203,10 +194,7 @@ mod tests {
                 applies_to: glob.map(str::to_owned).into_iter().collect(),
                 ..draft("A")
             };
-            assert!(matches!(
-                made(&wrong),
-                Err(NewError::Confidence { .. } | NewError::Glob { .. })
-            ));
+            assert!(matches!(made(&wrong), Err(NewError::Value(_))));
         }
         assert!(!repo.path(".muninn/knowledge").exists());
     }

@@ -53,9 +53,7 @@ impl From<NewError> for CliError {
         let message = error.to_string();
         match error {
             NewError::Write(error) => error.into(),
-            NewError::NoTitle | NewError::Confidence { .. } | NewError::Glob { .. } => {
-                CliError::new(Exit::Usage, message)
-            }
+            NewError::NoTitle | NewError::Value(_) => CliError::new(Exit::Usage, message),
             NewError::Secret => CliError::new(Exit::Failure, message).hint("git would keep it for good; leave it out"),
             NewError::Exists { .. } => CliError::new(Exit::Failure, message).hint("edit it, or choose another title"),
         }
