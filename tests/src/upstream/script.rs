@@ -51,9 +51,11 @@ impl Control {
         self.head_with(status, &[("content-type", "text/event-stream")]);
     }
 
-    /// Sends a status and these headers; the body comes in chunks.
+    /// Sends a status and these headers, among them that the connection closes behind the answer; the body comes in chunks.
     pub fn head_with(&self, status: u16, headers: &[(&str, &str)]) {
-        let headers = headers.iter().chain(&[("transfer-encoding", "chunked")]);
+        let headers = headers
+            .iter()
+            .chain(&[("transfer-encoding", "chunked"), ("connection", "close")]);
         let owned = headers.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         self.step(Step::Head(status, owned.collect()));
     }
