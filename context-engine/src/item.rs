@@ -93,7 +93,7 @@ pub enum ItemKind {
     Code,
     /// A record of `.muninn/memory/`.
     Memory,
-    /// A section of `.muninn/knowledge/`.
+    /// A section of `.muninn/knowledge/`, or of a Metis document.
     Knowledge,
 }
 

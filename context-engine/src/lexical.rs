@@ -1,13 +1,11 @@
 //! The lexical lane: from a question to a pack without a model, step by step, with a look at the clock between steps.
 
-use std::collections::HashMap;
 use std::time::Instant;
 
+use muninn_memory::Memories;
 use muninn_memory::derived::{Companions, Field, Place, Snapshot};
 use muninn_memory::hits::Hits;
 use muninn_memory::lexical::{DocId, Tokenizer};
-use muninn_memory::recall::BlobOf;
-use muninn_memory::{Memories, RecallOptions, Recalled};
 use muninn_repo_tools::{RelPath, Worktree};
 
 use crate::already::Already;
@@ -15,10 +13,11 @@ use crate::cost;
 use crate::explore::Citation;
 use crate::follow_up::is_follow_up;
 use crate::item::{Completeness, Exploration, Item, Limits};
-use crate::pack::{Late, Packed, Packer, Remembered};
+use crate::pack::{Late, Packed, Packer};
 use crate::partial::{self, Sampled};
 use crate::question::{self, Question};
 use crate::rank::{Index, MAX_FILES, Query, Statistics, place_of, rank};
+use crate::recalled::recalled;
 use crate::threshold::{self, Fit};
 use crate::tuning::{Lists, RankedFile, Ranking, Tuning};
 use crate::vector_list::VectorList;
@@ -27,10 +26,8 @@ use crate::vector_list::VectorList;
 const MIN_TOKENS: u32 = 120;
 /// What the fence and its preamble cost.
 const FENCE_TOKENS: u32 = 80;
-/// Bounds of a memory's fit, which stands on far less text than a chunk.
-const MEMORY_SHARE: f32 = 0.34;
-/// So many memories are looked at; fewer are packed.
-const RECALLED: usize = 50;
+/// What is known about so many of the best files is told though the question says little of it.
+const LIFTING_FILES: usize = 3;
 
 /// What a question is answered from.
 pub(crate) struct Sources<'a> {
@@ -173,7 +170,7 @@ pub(crate) fn pack_cited(
     };
     let mut packed = Packed {
         items: beside.to_vec(),
-        held: false,
+        ..Packed::default()
     };
     let budget = limits.tokens.saturating_sub(FENCE_TOKENS);
     sources
@@ -285,9 +282,20 @@ fn gather(
     }
     let packer = sources.packer(question, &query, limits.deadline);
     let budget = limits.tokens.saturating_sub(FENCE_TOKENS);
-    let remembered = recalled(sources, (question, text), threshold);
+    // Files that are not about the question say nothing on what is.
+    let lifting = if verdict.is_ok() { LIFTING_FILES } else { 0 };
+    let best: Vec<&RelPath> = candidates
+        .iter()
+        .take(lifting)
+        .map(|candidate| &snapshot.file(candidate.file).facts.path)
+        .collect();
+    let remembered = recalled(sources, (question, text), threshold, &best);
     let mut packed = Packed::default();
     packer.memories(sources.memories, &remembered, budget, &mut packed);
+    candidates.retain(|candidate| {
+        let path = snapshot.file(candidate.file).facts.path.as_str();
+        !packed.remembered.iter().any(|remembered| remembered == path)
+    });
     let spent = packed.tokens();
     match verdict {
         Ok(()) => packer
@@ -300,69 +308,6 @@ fn gather(
         Packed { items, .. } if !items.is_empty() => Ok(items),
         Packed { held: true, .. } => Err(HELD.to_owned()),
         _ => Err("what was found is no longer there, or does not fit the budget".to_owned()),
-    }
-}
-
-/// Memories that account for enough of the question, best first.
-///
-/// Recall says in which order they come; whether one is about the question at all is for the words of the question to
-/// say, for something is always the most like it.
-fn recalled(sources: &Sources<'_>, (question, text): (&Question, &str), threshold: f32) -> Vec<Remembered> {
-    let memories = sources.memories;
-    let blob_of = sources
-        .snapshot
-        .map(|snapshot| move |path: &RelPath| snapshot.find(path).map(|(_, file)| file.facts.blob.to_string()));
-    let found = memories.recall(
-        text,
-        &RecallOptions {
-            keep: RECALLED,
-            blob_of: blob_of.as_ref().map(|blob_of| blob_of as BlobOf<'_>),
-            ..RecallOptions::default()
-        },
-    );
-    let query = Query::new(question, memories);
-    let concepts = concepts(memories, &query, &found);
-    let total: f32 = query.weights.iter().sum();
-    let best = found.first().map_or(0.0, |best| best.rank_score);
-    let fits = |mask: u64| {
-        let enough = mask.count_ones() >= 2 || question.concepts.len() == 1;
-        enough && query.weigh(mask) >= total * MEMORY_SHARE.max(threshold * 0.8)
-    };
-    found
-        .into_iter()
-        .filter(|recalled| recalled.rank_score >= 0.5 * best)
-        .map(|recalled| Remembered {
-            doc: recalled.doc,
-            score: recalled.rank_score,
-            concepts: concepts.get(&recalled.doc).copied().unwrap_or(0),
-            stale: recalled.stale,
-        })
-        .filter(|remembered| fits(remembered.concepts))
-        .collect()
-}
-
-/// Which of the question's concepts each of some memories has.
-fn concepts(memories: &Memories, query: &Query, found: &[Recalled]) -> HashMap<DocId, u64> {
-    let inverted = memories.index().inverted();
-    let mut concepts: HashMap<DocId, u64> = found.iter().map(|recalled| (recalled.doc, 0)).collect();
-    for probe in query.probes.iter().filter(|probe| probe.covers) {
-        for (doc, _) in inverted.postings(&probe.term) {
-            if let Some(mask) = concepts.get_mut(&doc) {
-                *mask |= 1 << probe.concept;
-            }
-        }
-    }
-    concepts
-}
-
-impl Statistics for Memories {
-    fn frequency(&self, term: &str) -> u32 {
-        self.index().inverted().frequency(term)
-    }
-
-    /// A handful of memories says nothing about how common a word is.
-    fn documents(&self) -> usize {
-        self.index().len().max(20)
     }
 }
 

@@ -37,6 +37,7 @@ mod pack;
 mod partial;
 pub mod question;
 mod rank;
+mod recalled;
 pub mod render;
 mod threshold;
 mod tuning;

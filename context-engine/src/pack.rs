@@ -7,19 +7,20 @@
 //! conversation holds already, as they are now; a file that has no others leaves its share to the next one.
 
 mod cited;
+mod remembered;
 
 use std::time::Instant;
 
 use muninn_memory::lexical::{DocId, Tokenizer};
-use muninn_memory::{Memories, MemoryKind, redact};
+use muninn_memory::redact;
 use muninn_repo_tools::{RelPath, Worktree, read_text};
 
+pub(crate) use self::remembered::Remembered;
 use crate::already::{Already, Held};
 use crate::cost::measure;
 use crate::item::{Item, ItemKind};
 use crate::question::Question;
 use crate::rank::{Candidate, Query};
-use crate::render;
 use muninn_memory::derived::language;
 use muninn_memory::derived::{Snapshot, Span, digest};
 
@@ -35,9 +36,6 @@ const GOOD_CHUNK: f32 = 0.4;
 const CHUNKS_PER_FILE: usize = 6;
 /// So many files are told to an explorer.
 const MOST_TITLES: usize = 15;
-/// The part of the budget that memory and knowledge may take.
-const MEMORY_SHARE: f32 = 0.35;
-const MAX_MEMORIES: usize = 4;
 /// Chunks with so few lines between them are packed as one.
 const GAP: u32 = 3;
 /// Longer lines are data; a span that holds one is not packed.
@@ -53,19 +51,6 @@ pub(crate) struct Packer<'a> {
     pub(crate) deadline: Instant,
 }
 
-/// A memory that fits the question.
-pub(crate) struct Remembered {
-    pub(crate) doc: DocId,
-    pub(crate) score: f32,
-    /// The question's concepts that it has, as bits.
-    pub(crate) concepts: u64,
-    /// A file that it rests on is another by now.
-    pub(crate) stale: bool,
-}
-
-/// Said of a memory that rests on what is another by now.
-const STALE: &str = "; what it rests on has changed since";
-
 /// The deadline passed while packing.
 pub(crate) struct Late;
 
@@ -75,6 +60,8 @@ pub(crate) struct Packed {
     pub(crate) items: Vec<Item>,
     /// Whether something was left out because the conversation holds it already.
     pub(crate) held: bool,
+    /// The files of what is remembered. The index knows some of them too, and they are not to be packed twice.
+    pub(crate) remembered: Vec<String>,
 }
 
 impl Packed {
@@ -231,48 +218,6 @@ impl Packer<'_> {
             }
         }
         Ok(())
-    }
-
-    /// Adds the memories that fit the question by themselves, for at most a third of `budget`.
-    pub(crate) fn memories(&self, memories: &Memories, found: &[Remembered], budget: u32, packed: &mut Packed) {
-        let mut left = (f64::from(budget) * f64::from(MEMORY_SHARE)) as u32;
-        for remembered in found.iter().take(MAX_MEMORIES) {
-            let Some(memory) = memories.get(remembered.doc) else {
-                continue;
-            };
-            let mut item = Item {
-                kind: match memory.kind {
-                    MemoryKind::Knowledge => ItemKind::Knowledge,
-                    MemoryKind::Record => ItemKind::Memory,
-                },
-                source: memory.source.clone(),
-                blob: None,
-                date: memory.date.clone(),
-                confidence: memory.confidence,
-                title: memory.title.clone(),
-                text: memory.text.clone(),
-                first_line: memory.first_line,
-                language: "markdown",
-                tokens: 0,
-                score: remembered.score,
-                why: self.why(remembered.concepts, 0, 0, false),
-            };
-            if remembered.stale {
-                item.why.push_str(STALE);
-            }
-            if measure(&mut item) > left && item.kind == ItemKind::Knowledge {
-                item = match self.shortened(item, left) {
-                    Some(item) => item,
-                    None => continue,
-                };
-            }
-            if self.already.holds_entry(&render::entry(&item)) {
-                packed.held = true;
-            } else if item.tokens <= left {
-                left -= item.tokens;
-                packed.items.push(item);
-            }
-        }
     }
 
     /// A file's text and its good chunks, best first, both as the disk has them now. `None` if it cannot be shown.

@@ -77,6 +77,7 @@ pub fn markdown(items: &[Item]) -> String {
             item.source.replace('`', "'").replace(['\n', '\r'], " ")
         );
         let mut facts: Vec<String> = Vec::new();
+        facts.extend(document(item).map(str::to_owned));
         facts.extend(item.date.iter().cloned());
         facts.extend(item.confidence.map(|confidence| format!("confidence {confidence:.2}")));
         if !item.why.is_empty() {
@@ -109,9 +110,18 @@ pub(crate) fn entry(item: &Item) -> String {
     if let Some(confidence) = item.confidence {
         let _ = write!(head, ", confidence {confidence:.2}");
     }
+    if let Some(name) = document(item) {
+        let _ = write!(head, ", {name}");
+    }
     // Memories are fenced as well, or a heading in one could pass for the next item.
     let body = fenced(&item.text, item.language);
     escape(&format!("{}\n{body}", head.replace('\n', " ")))
+}
+
+/// The name of a Metis document, by which people speak of it. Other sections begin with their own titles.
+fn document(item: &Item) -> Option<&str> {
+    let is_metis = item.kind == ItemKind::Knowledge && item.source.starts_with(".metis/");
+    is_metis.then_some(item.title.as_str())
 }
 
 /// A fenced code block that its content cannot end: the fence is longer than any run of backticks in it.

@@ -1,8 +1,8 @@
 //! What a team knows, and recall over it.
 //!
-//! Three layers, of which this crate holds the reading side: curated [`knowledge`] (Markdown that people wrote),
-//! [`records`] (one JSON object a line, learned from sessions), and the derived [`cache`] that only saves time. Recall
-//! is [`lexical`]; whatever leaves for a prompt, a record or a log goes through [`redact()`] first.
+//! Three layers: curated [`knowledge`] (Markdown that people wrote, Metis documents), [`records`] (one JSON object a
+//! line, learned from sessions), and the derived [`cache`] that only saves time. Recall is by words and by meaning;
+//! whatever leaves for a prompt, a record or a log goes through [`redact()`] first.
 //!
 //! ```
 //! use muninn_memory::lexical::{Bm25Builder, Tokenizer, counted};

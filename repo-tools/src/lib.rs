@@ -20,6 +20,8 @@ pub mod code;
 mod cut;
 mod files;
 mod find;
+pub mod front_matter;
+mod globs;
 mod grep;
 pub mod history;
 mod lines;
@@ -44,6 +46,7 @@ pub use blob::BlobId;
 pub use cut::{Cut, Cuts};
 pub use files::{FileFilter, FilterError};
 pub use find::{FindQuery, FindResult, find};
+pub use globs::Globs;
 pub use grep::{
     Detail, FileCount, GrepError, GrepLimits, GrepPattern, GrepQuery, GrepResult, Match, grep, grep_many, grep_paths,
 };

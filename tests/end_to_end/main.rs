@@ -27,6 +27,7 @@ mod forwarding;
 mod freshness;
 mod hostile;
 mod http2;
+mod knowledge;
 mod learning;
 mod ledger_faults;
 mod liveness;

@@ -6,6 +6,7 @@ mod exploring;
 mod freshness;
 mod history;
 mod hostile;
+mod knowledge;
 mod packing;
 mod script;
 mod tools;

@@ -10,6 +10,7 @@ mod explore;
 mod index;
 mod init;
 mod key;
+mod knowledge;
 mod memory;
 mod model;
 mod output;
@@ -95,6 +96,8 @@ enum Command {
     Config(config::ConfigCommand),
     /// Fetch the better embedding model, and look at what is there
     Model(model::ModelCommand),
+    /// Write, look over and import what the team knows
+    Knowledge(knowledge::KnowledgeCommand),
     /// Make access keys, for a gateway that others use too
     Key(key::KeyCommand),
 }
@@ -136,6 +139,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Scan(command) => command.run(&common),
         Command::Config(command) => command.run(&common),
         Command::Model(command) => command.run(&common),
+        Command::Knowledge(command) => command.run(&common),
         Command::Key(command) => command.run(&common),
     };
     match done {

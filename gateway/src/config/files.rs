@@ -92,14 +92,17 @@ fn explain(text: &str, error: &toml::de::Error) -> String {
 fn suggest(message: &str) -> Option<String> {
     let (unknown, expected) = message.strip_prefix("unknown field ")?.split_once(',')?;
     let unknown = unknown.trim_matches('`');
-    expected
-        .split('`')
-        .skip(1)
-        .step_by(2)
+    nearest(unknown, expected.split('`').skip(1).step_by(2)).map(str::to_owned)
+}
+
+/// The known word that an unknown one was meant to be, if there is one.
+pub(crate) fn nearest<'k>(unknown: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+    known
+        .into_iter()
         .map(|known| (strsim::jaro_winkler(unknown, known), known))
         .filter(|(likeness, _)| *likeness > 0.7)
         .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, known)| known.to_owned())
+        .map(|(_, known)| known)
 }
 
 #[cfg(test)]

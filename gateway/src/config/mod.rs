@@ -21,6 +21,7 @@ use std::time::Duration;
 
 pub use explore::{ExploreConfig, ExploreMode, ExplorerConfig};
 pub use files::ConfigError;
+pub(crate) use files::nearest;
 pub use keys::check_name;
 pub use resolve::{Overrides, load, repository};
 pub use secret::Secret;

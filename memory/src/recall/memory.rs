@@ -44,6 +44,11 @@ pub struct Memory {
     pub date: Option<String>,
     /// How sure it is, from 0 to 1.
     pub confidence: Option<f32>,
+    /// Globs of the files that a section is about, as its front matter has them; see [`Memories::applies_to`].
+    ///
+    /// [`Memories::applies_to`]: crate::Memories::applies_to
+    #[serde(default)]
+    pub applies_to: Vec<String>,
     /// A record's type, such as `learning`.
     pub record_type: Option<String>,
     /// The session that a record is from.

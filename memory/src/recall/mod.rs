@@ -11,11 +11,11 @@ mod order;
 mod rank;
 mod words;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use muninn_repo_tools::Worktree;
+use muninn_repo_tools::{Globs, RelPath, Worktree};
 
 use self::kept::Store;
 pub(crate) use self::memory::Loaded;
@@ -48,6 +48,8 @@ const WORTH_KEEPING: usize = 2_000;
 pub struct Memories {
     store: Arc<Store>,
     vectors: Option<Vectors>,
+    /// What the sections of a file are about.
+    globs: Arc<HashMap<String, Globs>>,
 }
 
 #[derive(Clone)]
@@ -71,7 +73,7 @@ pub struct Recalled {
 }
 
 impl Memories {
-    /// Reads `.muninn/knowledge/**/*.md` and `.muninn/memory/main.jsonl`, for recall by words alone.
+    /// Reads knowledge (`.muninn/knowledge/**/*.md` and Metis documents) and `.muninn/memory/main.jsonl`, for recall by words alone.
     pub fn load(worktree: &Worktree) -> Self {
         Self::load_with(worktree, None, None)
     }
@@ -82,7 +84,7 @@ impl Memories {
         Self::load_from(worktree, &main, embedder, cache)
     }
 
-    /// Reads `.muninn/knowledge/**/*.md` and these files of records, for recall by words and, with an embedder, by
+    /// Reads knowledge and these files of records, for recall by words and, with an embedder, by
     /// meaning. Where it fails recall is by words alone, and a note says so. With a directory, that of the derived cache,
     /// what was made of the files is kept there for the next time.
     pub fn load_from(
@@ -115,8 +117,11 @@ impl Memories {
             let index = Arc::new(index);
             Vectors { embedder, index }
         });
-        let store = Arc::new(store);
-        Self { store, vectors }
+        Self {
+            globs: Arc::new(globs(&store.items)),
+            store: Arc::new(store),
+            vectors,
+        }
     }
 
     /// The memories that fit a question best, best first. It calls the embedder once, for the question.
@@ -131,7 +136,10 @@ impl Memories {
             mean_lengths: self.store.mean_lengths,
             vectors: vectors.map(|vectors| &*vectors.index),
         };
-        let allowed = |doc: u32| self.get(DocId(doc)).is_some_and(|memory| options.allow(memory));
+        let allowed = |doc: u32| {
+            let memory = self.get(DocId(doc));
+            memory.is_some_and(|memory| options.allow(memory, &|path| self.applies_to(memory, path)))
+        };
         let ranked = ranker.rank(&terms, near.as_deref(), &allowed);
         let mut recalled: Vec<(Recalled, &Memory)> = ranked
             .into_iter()
@@ -165,6 +173,12 @@ impl Memories {
     /// Whether recall is by meaning as well.
     pub fn has_vectors(&self) -> bool {
         self.vectors.is_some()
+    }
+
+    /// Whether a section is about a file, as its `applies_to` says.
+    pub fn applies_to(&self, memory: &Memory, path: &RelPath) -> bool {
+        let globs = self.globs.get(&memory.path);
+        globs.is_some_and(|globs| globs.matches(path))
     }
 
     /// The memory of a number that [`Self::index`] or [`Self::recall`] gave.
@@ -246,10 +260,23 @@ impl Store {
 
     /// Whether the files are still as they were.
     fn is_current(&self, worktree: &Worktree) -> bool {
-        let mut now = knowledge::stamps(worktree).0;
+        let mut now = knowledge::stamps(worktree);
         now.extend(self.files.iter().filter_map(|file| file.stamp(worktree)));
         now == self.stamps
     }
+}
+
+/// The globs of each file that has any. All sections of a file have the same.
+fn globs(items: &[Memory]) -> HashMap<String, Globs> {
+    let mut globs = HashMap::new();
+    for item in items.iter().filter(|item| !item.applies_to.is_empty()) {
+        if !globs.contains_key(&item.path)
+            && let Ok(compiled) = Globs::new(item.applies_to.iter().map(String::as_str))
+        {
+            globs.insert(item.path.clone(), compiled);
+        }
+    }
+    globs
 }
 
 /// What a memory keeps of its score.

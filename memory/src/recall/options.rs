@@ -16,6 +16,8 @@ pub struct RecallOptions<'a> {
     pub keep: usize,
     /// Only records of these types.
     pub types: &'a [&'a str],
+    /// No records of these types.
+    pub except: &'a [&'a str],
     /// Only what was written at this time or later, in the form of records: `2026-01-07T10:00:00Z`, or its beginning.
     pub since: Option<&'a str>,
     /// Only what was learned at this task.
@@ -35,6 +37,7 @@ impl Default for RecallOptions<'_> {
         Self {
             keep: 10,
             types: &[],
+            except: &[],
             since: None,
             task: None,
             paths: &[],
@@ -46,15 +49,17 @@ impl Default for RecallOptions<'_> {
 }
 
 impl RecallOptions<'_> {
-    /// Whether a memory may be recalled at all.
-    pub(super) fn allow(&self, memory: &Memory) -> bool {
+    /// Whether a memory may be recalled at all. Knowledge is about the files that `applies_to` tells.
+    pub(super) fn allow(&self, memory: &Memory, applies_to: &dyn Fn(&RelPath) -> bool) -> bool {
         let among = |list: &[&str], value: &Option<String>| {
             list.is_empty() || value.as_deref().is_some_and(|value| list.contains(&value))
         };
         let is = |wanted: Option<&str>, value: &Option<String>| wanted.is_none() || wanted == value.as_deref();
-        let about = |path: &RelPath| memory.cites.iter().any(|cited| cited.path.is_under(path));
+        let about = |path: &RelPath| applies_to(path) || memory.cites.iter().any(|cited| cited.path.is_under(path));
         let late_enough = |since: &str| memory.date.as_deref().is_some_and(|date| date >= since);
+        let is_excepted = |kind: &str| self.except.contains(&kind);
         among(self.types, &memory.record_type)
+            && !memory.record_type.as_deref().is_some_and(is_excepted)
             && among(self.sessions, &memory.session)
             && is(self.task, &memory.task)
             && is(self.branch, &memory.branch)

@@ -208,6 +208,7 @@ fn item(file: &RecordFile, line: usize, record: &Record) -> Option<Memory> {
             .and_then(|value| value.as_f64())
             .filter(|value| (0.0..=1.0).contains(value))
             .map(|value| value as f32),
+        applies_to: Vec::new(),
         record_type: Some(redact(kind).into_owned()),
         session: kept(&origin.session),
         branch: kept(&origin.branch),

@@ -5,8 +5,6 @@
 //! may stand in the first heading only, and folders tell what a head does not. A document that cannot be read is
 //! counted, never an error.
 
-mod head;
-
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -14,12 +12,12 @@ use serde::Serialize;
 
 use crate::cut::{Cut, Cuts};
 use crate::files::{FileFilter, files};
+use crate::front_matter::FrontMatter;
 use crate::path::RelPath;
 use crate::read::{ReadError, read_text};
 use crate::until::Until;
 use crate::walk::WalkLimits;
 use crate::worktree::Worktree;
-use head::Head;
 
 /// Where the documents are.
 const FOLDER: &str = ".metis";
@@ -74,6 +72,9 @@ pub struct MetisDocument {
     pub title: String,
     /// How far it is: `draft`, `active`, `completed`.
     pub phase: Option<String>,
+    /// Its number among its kind, as in ADR-3.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub number: Option<u32>,
     /// The id of what it is part of.
     pub parent: Option<String>,
     /// It was put away.
@@ -88,6 +89,20 @@ pub struct MetisText {
     pub document: MetisDocument,
     /// The Markdown below the head.
     pub text: String,
+    /// Where that begins in the file, in lines counted from 1.
+    #[serde(skip)]
+    pub first_line: u32,
+}
+
+/// The documents of a worktree with their texts.
+#[derive(Debug, Default)]
+pub struct MetisTexts {
+    /// By path.
+    pub texts: Vec<MetisText>,
+    /// Files that are no such document, or cannot be read, and why.
+    pub unreadable: Vec<(RelPath, String)>,
+    /// Which bounds were reached.
+    pub cuts: Cuts,
 }
 
 /// Why a document was not found.
@@ -106,35 +121,68 @@ pub enum MetisError {
 
 /// Lists the documents; none where there is no `.metis/`.
 pub fn documents(worktree: &Worktree, limits: &MetisLimits) -> MetisDocuments {
-    let mut found = MetisDocuments::default();
+    let mut documents = Vec::new();
+    let passed = visit(worktree, limits, |text| {
+        documents.push(text.document);
+        true
+    });
+    MetisDocuments {
+        documents,
+        unreadable: passed.unreadable.len(),
+        cuts: passed.cuts,
+    }
+}
+
+/// The documents with what they say, for at most so many bytes; none where there is no `.metis/`.
+pub fn texts(worktree: &Worktree, limits: &MetisLimits, max_bytes: usize) -> MetisTexts {
+    let mut found = Vec::new();
+    let mut left = max_bytes;
+    let passed = visit(worktree, limits, |text| {
+        let rest = left.checked_sub(text.text.len());
+        left = rest.unwrap_or(left);
+        found.extend(rest.map(|_| text));
+        rest.is_some()
+    });
+    MetisTexts { texts: found, ..passed }
+}
+
+/// Hands each document on until one is not taken, and returns what was passed over.
+fn visit(worktree: &Worktree, limits: &MetisLimits, mut take: impl FnMut(MetisText) -> bool) -> MetisTexts {
+    let mut passed = MetisTexts::default();
     let filter = FileFilter {
         globs: vec!["*.md".to_owned()],
         under: RelPath::new(FOLDER).into_iter().collect(),
     };
     let Ok(listed) = files(worktree, &filter, WalkLimits::default().max_files, &limits.until) else {
-        return found;
+        return passed;
     };
     if listed.late {
-        found.cuts.add(Cut::Time);
+        passed.cuts.add(Cut::Time);
     }
+    let mut taken = 0;
     for path in listed.paths {
         if limits.until.is_over() {
-            found.cuts.add(Cut::Time);
+            passed.cuts.add(Cut::Time);
             break;
         }
-        let file = read_text(worktree, &path, MAX_BYTES).ok();
-        let head = file.as_ref().and_then(|file| document(&path, &file.text));
-        match head.map(|(document, _)| document) {
-            None => found.unreadable += 1,
-            Some(document) if document.archived && !limits.archived => {}
-            Some(_) if found.documents.len() >= limits.max_documents => {
-                found.cuts.add(Cut::Matches);
+        let read = read_text(worktree, &path, MAX_BYTES).map_err(|error| error.to_string());
+        match read.and_then(|file| document(&path, &file.text)) {
+            Err(reason) => passed.unreadable.push((path, reason)),
+            Ok(text) if text.document.archived && !limits.archived => {}
+            Ok(_) if taken >= limits.max_documents => {
+                passed.cuts.add(Cut::Matches);
                 break;
             }
-            Some(document) => found.documents.push(document),
+            Ok(text) => {
+                if !take(text) {
+                    passed.cuts.add(Cut::Bytes);
+                    break;
+                }
+                taken += 1;
+            }
         }
     }
-    found
+    passed
 }
 
 /// Reads one document by its short code or its id, in any case.
@@ -164,24 +212,23 @@ pub fn document_by_id(worktree: &Worktree, id: &str, until: Until) -> Result<Met
     let not_found = || MetisError::NotFound { id: id.to_owned() };
     let document_found = meant.ok_or_else(not_found)?;
     let file = read_text(worktree, &document_found.path, MAX_BYTES)?;
-    let (document, text) = document(&document_found.path, &file.text).ok_or_else(not_found)?;
-    Ok(MetisText {
-        document,
-        text: text.to_owned(),
-    })
+    document(&document_found.path, &file.text).map_err(|_| not_found())
 }
 
-/// A file as a document and its text; `None` without a head.
-fn document<'t>(path: &RelPath, text: &'t str) -> Option<(MetisDocument, &'t str)> {
-    let (head, body) = Head::split(text)?;
+/// A file as a document and its text, or why it is none.
+fn document(path: &RelPath, text: &str) -> Result<MetisText, String> {
+    let head = FrontMatter::of(text).map_err(|error| error.to_string())?;
+    let head = head.ok_or("it has no head")?;
     let slug = head.text("id");
-    let id = head.text("short_code").or_else(|| slug.clone())?;
+    let id = head.text("short_code").or_else(|| slug.clone());
+    let id = id.ok_or("its head has neither short_code nor id")?;
     let folders: BTreeSet<&str> = path.as_str().split('/').collect();
     let kind = head
         .text("level")
         .or_else(|| head.text("type"))
-        .or_else(|| kind_by_path(path, &folders))?;
-    let heading = body.lines().find_map(|line| line.strip_prefix("# "));
+        .or_else(|| kind_by_path(path, &folders))
+        .ok_or("neither its head nor its folder says what kind of document it is")?;
+    let heading = head.body.lines().find_map(|line| line.strip_prefix("# "));
     let title = head
         .text("title")
         .or_else(|| heading.map(|line| line.trim().to_owned()));
@@ -196,11 +243,16 @@ fn document<'t>(path: &RelPath, text: &'t str) -> Option<(MetisDocument, &'t str
         kind: kind.to_lowercase(),
         title: title.unwrap_or_else(|| id.clone()),
         phase: tagged.or_else(|| head.text("phase")).or_else(|| head.text("status")),
+        number: head.text("number").and_then(|number| number.parse().ok()),
         parent: head.text("parent"),
         archived,
         id,
     };
-    Some((document, body))
+    Ok(MetisText {
+        document,
+        text: head.body.to_owned(),
+        first_line: head.last_line + 1,
+    })
 }
 
 fn kind_by_path(path: &RelPath, folders: &BTreeSet<&str>) -> Option<String> {

@@ -1,0 +1,67 @@
+//! Knowledge beside code: what is about the files that a question leads to, and what Metis documents decided.
+
+use super::{Repo, ask, files};
+use crate::{Engine, ItemKind};
+
+const QUESTION: &str = "where is the expiry of a session cookie checked";
+const ADR: &str = "---\nid: cookies\nlevel: adr\ntitle: \"Auth by signed cookies\"\nnumber: 3\nshort_code: \"PROJ-A-0003\"\ntags:\n  - \"#phase/decided\"\n---\n\n# ADR-3: Auth by signed cookies\n\nEach request carries its identity.\n\n## Decision\n\nNo session table: auth is the cookie's signature alone.\n";
+
+/// Titles and reasons of the knowledge that is packed.
+fn knowledge(engine: &Engine, question: &str) -> Vec<(String, String)> {
+    let found = ask(engine, question);
+    let items = found.items.into_iter().filter(|item| item.kind == ItemKind::Knowledge);
+    items.map(|item| (item.title, item.why)).collect()
+}
+
+#[test]
+fn a_section_is_lifted_by_the_files_that_it_is_about() {
+    let rule = "# Clocks\n\nCompare an expiry with the monotonic clock only, and leave a minute of grace for skew.\n";
+    for (front, lifted) in [
+        ("---\napplies_to: [src/session.rs]\n---\n", true),
+        ("---\napplies_to: [tools/]\n---\n", false),
+        ("", false),
+    ] {
+        let repo = Repo::service();
+        repo.write(".muninn/knowledge/clocks.md", format!("{front}{rule}"));
+        let engine = repo.ready();
+        let packed = knowledge(&engine, QUESTION);
+        let clocks: Vec<_> = packed.iter().filter(|(title, _)| title == "Clocks").collect();
+        assert_eq!(clocks.len(), usize::from(lifted), "{front:?}: {packed:?}");
+        for (_, why) in clocks {
+            assert_eq!(why, "matched: expiry; applies to src/session.rs");
+        }
+    }
+}
+
+#[test]
+fn globs_lift_nothing_where_the_question_is_about_something_else() {
+    let repo = Repo::service();
+    let text = "---\napplies_to: [\"*\"]\n---\n# Grace\n\nLeave a minute of grace to a wedding, whatever the expiry.\n";
+    repo.write(".muninn/knowledge/clocks.md", text);
+    let engine = repo.ready();
+    let question = "write a speech for the wedding of a user";
+    let found = ask(&engine, question);
+    assert!(found.items.is_empty(), "{:?}", files(&found));
+}
+
+#[test]
+fn a_question_about_auth_packs_the_decision_with_its_code() {
+    let repo = Repo::service();
+    repo.write(".metis/adrs/001-cookies.md", ADR);
+    let engine = repo.ready();
+    let found = ask(
+        &engine,
+        "how is auth decided, by a session table or by the cookie signature",
+    );
+    let decision = found.items.iter().find(|item| item.title.contains("Decision"));
+    let decision = decision.unwrap_or_else(|| panic!("{:?}", files(&found)));
+    assert_eq!(decision.kind, ItemKind::Knowledge);
+    assert_eq!(decision.title, "ADR-3 (PROJ-A-0003): Auth by signed cookies, Decision");
+    assert_eq!(
+        (decision.source.as_str(), decision.confidence),
+        (".metis/adrs/001-cookies.md:15-17", Some(0.9))
+    );
+    let as_code = found.items.iter().filter(|item| item.kind == ItemKind::Code);
+    let twice = as_code.filter(|item| item.source.starts_with(".metis/")).count();
+    assert_eq!(twice, 0, "what is packed as knowledge is not packed as a file too");
+}

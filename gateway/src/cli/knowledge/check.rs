@@ -1,0 +1,50 @@
+//! `muninn knowledge check`: what is wrong with the files, with their lines.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use muninn_memory::knowledge::{Finding, KEYS, check};
+use muninn_repo_tools::Worktree;
+use serde_json::json;
+
+use super::{CliError, output, tame};
+use crate::config::nearest;
+
+/// Look for what is not understood, is doubled, left by a merge or secret; exits with 1 where there is any
+#[derive(Args)]
+pub(super) struct Check {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Check {
+    pub(super) fn run(self, worktree: &Worktree) -> Result<ExitCode, CliError> {
+        let mut findings = check(worktree);
+        findings.iter_mut().for_each(suggest);
+        if self.json {
+            output::json(&json!({ "findings": findings }));
+        } else {
+            output::print(&findings.iter().map(line).collect::<String>());
+            output::note(&output::plural(findings.len(), "finding"));
+        }
+        Ok(if findings.is_empty() {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
+        })
+    }
+}
+
+fn suggest(finding: &mut Finding) {
+    let meant = finding.unknown_key.as_deref().and_then(|key| nearest(key, KEYS));
+    if let Some(meant) = meant {
+        finding.message.push_str(&format!("; did you mean `{meant}`?"));
+    }
+}
+
+/// `path:line: what is wrong`
+fn line(finding: &Finding) -> String {
+    let line = finding.line.map_or_else(String::new, |line| format!("{line}:"));
+    format!("{}:{line} {}\n", tame(&finding.path), tame(&finding.message))
+}

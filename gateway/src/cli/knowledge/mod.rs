@@ -1,0 +1,64 @@
+//! `muninn knowledge`: what the team wrote down, as files that people write, look over and bring along.
+//!
+//! Writing is for a worktree that was set up (`muninn init`), and never over a file that is there.
+
+mod check;
+mod import;
+mod list;
+mod new;
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use muninn_memory::knowledge::WriteError;
+use muninn_repo_tools::Worktree;
+
+use super::{CliError, Common, Exit, output};
+
+/// Write, look over and import what the team knows.
+#[derive(Args)]
+pub(crate) struct KnowledgeCommand {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    New(new::New),
+    List(list::List),
+    Check(check::Check),
+    Import(import::Import),
+}
+
+impl KnowledgeCommand {
+    pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
+        let worktree = Worktree::discover(&common.directory()?).map_err(|error| {
+            CliError::new(Exit::NotFound, error.to_string())
+                .hint("run it inside a git repository, or name one with --root DIR")
+        })?;
+        match self.action {
+            Action::New(command) => command.run(&worktree),
+            Action::List(command) => command.run(&worktree),
+            Action::Check(command) => command.run(&worktree),
+            Action::Import(command) => command.run(&worktree),
+        }
+    }
+}
+
+impl From<WriteError> for CliError {
+    fn from(error: WriteError) -> Self {
+        let said = CliError::new(Exit::Failure, error.to_string());
+        match error {
+            WriteError::NotSetUp { .. } => said.hint("set it up with `muninn init` first"),
+            WriteError::NotADirectory { .. } => {
+                said.hint("knowledge is written into directories of the repository only")
+            }
+            WriteError::Io { .. } => said,
+        }
+    }
+}
+
+/// A text of a strange file, which must not speak to the terminal.
+fn tame(text: &str) -> String {
+    text.replace(char::is_control, "\u{fffd}")
+}

@@ -1,0 +1,176 @@
+//! What is wrong with knowledge files: all that [`super::load`] passes over, with its line, and what only a person would
+//! see.
+
+use std::collections::HashMap;
+
+use muninn_repo_tools::{Globs, RelPath, WalkLimits, Worktree, read_text, walk};
+use serde::Serialize;
+
+use super::front::{Front, ProblemKind, front};
+use super::listing::Listing;
+use super::{MAX_FILE_BYTES, conflict};
+use crate::markdown::heading;
+use crate::redact::redact;
+
+/// Something to mend.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// The file.
+    pub path: String,
+    /// Its line, counted from 1; `None` where it is about the whole file.
+    pub line: Option<u32>,
+    /// What kind of thing it is.
+    pub kind: FindingKind,
+    /// What is wrong, for a person.
+    pub message: String,
+    /// The key that nobody knows, where it is one.
+    #[serde(skip)]
+    pub unknown_key: Option<String>,
+}
+
+/// What kind of thing is wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FindingKind {
+    /// The file is not read: too large, a symlink, binary.
+    Unread,
+    /// Front matter that is not understood, and so is taken for text.
+    FrontMatter,
+    /// A key that says nothing.
+    UnknownKey,
+    /// A value that is not understood.
+    Value,
+    /// A glob that is malformed, or that no file matches.
+    Glob,
+    /// Markers of a merge that nobody settled.
+    Conflict,
+    /// Another file has the same title.
+    DuplicateTitle,
+    /// A secret, which is cut out of prompts and stays in git.
+    Secret,
+}
+
+/// Looks at every file of `.muninn/knowledge`, by path.
+pub fn check(worktree: &Worktree) -> Vec<Finding> {
+    let listing = Listing::of_worktree(worktree);
+    let mut checker = Checker::default();
+    for left_out in &listing.left_out {
+        checker.find(
+            &left_out.path,
+            None,
+            FindingKind::Unread,
+            format!("it {}", left_out.reason),
+        );
+    }
+    for file in &listing.files {
+        let path = file.path.as_str();
+        match read_text(worktree, &file.path, MAX_FILE_BYTES) {
+            Ok(file) => checker.file(worktree, path, &file.text),
+            Err(error) => checker.find(path, None, FindingKind::Unread, error.to_string()),
+        }
+    }
+    checker.found.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
+    checker.found
+}
+
+#[derive(Default)]
+struct Checker {
+    found: Vec<Finding>,
+    /// In lower case, with the file that has it first.
+    titles: HashMap<String, String>,
+    /// What globs can match, once one is asked about.
+    files: Option<Vec<RelPath>>,
+}
+
+impl Checker {
+    fn find(&mut self, path: &str, line: Option<u32>, kind: FindingKind, message: String) {
+        self.found.push(Finding {
+            path: path.to_owned(),
+            line,
+            kind,
+            message,
+            unknown_key: None,
+        });
+    }
+
+    fn file(&mut self, worktree: &Worktree, path: &str, text: &str) {
+        let clean = redact(text);
+        self.secrets(path, text, &clean);
+        if let Some(line) = conflict::first_marker(&clean) {
+            let message = "a merge left conflict markers".to_owned();
+            self.find(path, Some(line), FindingKind::Conflict, message);
+        }
+        let front = front(&clean);
+        self.front(path, &front);
+        self.globs(worktree, path, &front);
+        self.title(path, &front);
+    }
+
+    /// The lines that redaction changes, and what it found there. It keeps the number of lines.
+    fn secrets(&mut self, path: &str, text: &str, clean: &str) {
+        for (number, (line, clean)) in (1..).zip(text.lines().zip(clean.lines())) {
+            if line != clean && clean.contains("[redacted:") {
+                let kind = clean.split("[redacted:").nth(1).and_then(|rest| rest.split(']').next());
+                let message = format!("a secret ({})", kind.unwrap_or("of a known shape"));
+                self.find(path, Some(number), FindingKind::Secret, message);
+            }
+        }
+    }
+
+    fn front(&mut self, path: &str, front: &Front<'_>) {
+        for problem in &front.problems {
+            let kind = match &problem.kind {
+                ProblemKind::NeverClosed(_) | ProblemKind::Strange => FindingKind::FrontMatter,
+                ProblemKind::UnknownKey { .. } => FindingKind::UnknownKey,
+                ProblemKind::Twice { .. } | ProblemKind::Confidence { .. } => FindingKind::Value,
+                ProblemKind::Glob { .. } => FindingKind::Glob,
+            };
+            self.found.push(Finding {
+                path: path.to_owned(),
+                line: Some(problem.line),
+                kind,
+                message: problem.kind.to_string(),
+                unknown_key: match &problem.kind {
+                    ProblemKind::UnknownKey { key } => Some(key.clone()),
+                    _ => None,
+                },
+            });
+        }
+    }
+
+    /// Globs that no file matches, one by one; one that takes back is not meant to match anything by itself.
+    fn globs(&mut self, worktree: &Worktree, path: &str, front: &Front<'_>) {
+        for glob in front.applies_to.iter().filter(|glob| !glob.starts_with('!')) {
+            let files = self.files.get_or_insert_with(|| {
+                let walked = walk(worktree, &WalkLimits::default()).files.into_iter();
+                walked.map(|entry| entry.path).collect()
+            });
+            let matches = Globs::new([glob.as_str()]).is_ok_and(|globs| files.iter().any(|file| globs.matches(file)));
+            if !matches {
+                let message = format!("`{glob}` in applies_to matches no file of the worktree");
+                self.find(path, front.applies_to_line, FindingKind::Glob, message);
+            }
+        }
+    }
+
+    fn title(&mut self, path: &str, front: &Front<'_>) {
+        let Some((number, title)) = first_heading(front) else {
+            return;
+        };
+        let key = title.to_lowercase();
+        match self.titles.get(&key) {
+            Some(first) => {
+                let message = format!("{first} has the same title, `{title}`");
+                self.find(path, Some(number), FindingKind::DuplicateTitle, message);
+            }
+            None => {
+                self.titles.insert(key, path.to_owned());
+            }
+        }
+    }
+}
+
+fn first_heading<'t>(front: &Front<'t>) -> Option<(u32, &'t str)> {
+    let mut lines = (front.body_line..).zip(front.body.lines());
+    lines.find_map(|(number, line)| Some((number, heading(line)?)))
+}

@@ -1,0 +1,31 @@
+//! Markers that a merge left in a file.
+
+/// The line of the first marker, counted from 1, where a whole conflict follows: a lone row of `<` may be a drawing.
+pub(super) fn first_marker(text: &str) -> Option<u32> {
+    let mut opened = None;
+    for (number, line) in (1..).zip(text.lines()) {
+        if line.starts_with("<<<<<<< ") {
+            opened.get_or_insert(number);
+        } else if line.starts_with(">>>>>>> ") && opened.is_some() {
+            return opened;
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tells_a_conflict_from_a_drawing() {
+        assert_eq!(first_marker("a\n<<<<<<< HEAD\nx\n=======\ny\n>>>>>>> other\n"), Some(2));
+        for text in [
+            "<<<<<<< \nlone\n",
+            ">>>>>>> b\n<<<<<<< a\n",
+            "  <<<<<<< HEAD\n>>>>>>> b\n",
+        ] {
+            assert_eq!(first_marker(text), None, "{text}");
+        }
+    }
+}

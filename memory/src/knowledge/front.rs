@@ -1,0 +1,237 @@
+//! What a knowledge file says about itself.
+
+use muninn_repo_tools::Globs;
+use muninn_repo_tools::front_matter::{Entry, FrontMatter, NeverClosed};
+use thiserror::Error;
+
+/// The keys that mean something.
+pub const KEYS: [&str; 5] = ["type", "domain", "confidence", "source", "applies_to"];
+
+/// Front matter, understood, and the text below it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Front<'t> {
+    /// `convention`, `decision`, `glossary`, ...
+    pub kind: Option<String>,
+    /// What it is about.
+    pub domain: Option<String>,
+    /// `high`, `medium`, `low` or a number, as 0.9, 0.6, 0.3 or that number.
+    pub confidence: Option<f32>,
+    /// Where it comes from.
+    pub source: Option<String>,
+    /// Globs of the files that it is about.
+    pub applies_to: Vec<String>,
+    /// The line of these, counted from 1.
+    pub applies_to_line: Option<u32>,
+    /// What is not understood, in the order of the lines.
+    pub problems: Vec<Problem>,
+    /// Whether it is front matter at all, or there is none. Where not, all of the file is its text.
+    pub understood: bool,
+    /// The text below.
+    pub body: &'t str,
+    /// Where that begins, in lines counted from 1.
+    pub body_line: u32,
+}
+
+/// Something in front matter that is not understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Its line, counted from 1.
+    pub line: u32,
+    /// What it is.
+    pub kind: ProblemKind,
+}
+
+/// What is not understood.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ProblemKind {
+    /// There is no second line of `---`.
+    #[error(transparent)]
+    NeverClosed(#[from] NeverClosed),
+    /// Neither a key nor part of one.
+    #[error("this line of the front matter is neither `key: value` nor an item of a list")]
+    Strange,
+    /// A key that says nothing here.
+    #[error("`{key}` is no key of front matter")]
+    UnknownKey {
+        /// The key.
+        key: String,
+    },
+    /// A key that was there already; the first counts.
+    #[error("`{key}` is there twice; the first counts")]
+    Twice {
+        /// The key.
+        key: String,
+    },
+    /// No confidence.
+    #[error("confidence is high, medium, low or a number from 0 to 1, not `{value}`")]
+    Confidence {
+        /// What it says.
+        value: String,
+    },
+    /// A malformed glob.
+    #[error("`{glob}` in applies_to is no glob")]
+    Glob {
+        /// The glob.
+        glob: String,
+    },
+}
+
+/// Reads a file's front matter; one without any says nothing about itself.
+pub fn front(text: &str) -> Front<'_> {
+    let mut front = Front::without(text);
+    let read = match FrontMatter::of(text) {
+        Ok(None) => return front,
+        Ok(Some(read)) => read,
+        Err(error) => {
+            front.broken(1, error.into());
+            return front;
+        }
+    };
+    if !read.strange.is_empty() {
+        read.strange
+            .iter()
+            .for_each(|line| front.broken(*line, ProblemKind::Strange));
+        return front;
+    }
+    front.body = read.body;
+    front.body_line = read.last_line + 1;
+    front.kind = read.text("type");
+    front.domain = read.text("domain");
+    front.source = read.text("source");
+    for (at, entry) in read.entries.iter().enumerate() {
+        let key = entry.key.to_owned();
+        if !KEYS.contains(&entry.key) {
+            front.problem(entry.line, ProblemKind::UnknownKey { key });
+        } else if read.entries[..at].iter().any(|before| before.key == entry.key) {
+            front.problem(entry.line, ProblemKind::Twice { key });
+        } else {
+            front.read(entry);
+        }
+    }
+    front
+}
+
+impl<'t> Front<'t> {
+    fn without(text: &'t str) -> Self {
+        Self {
+            kind: None,
+            domain: None,
+            confidence: None,
+            source: None,
+            applies_to: Vec::new(),
+            applies_to_line: None,
+            problems: Vec::new(),
+            understood: true,
+            body: text,
+            body_line: 1,
+        }
+    }
+
+    fn broken(&mut self, line: u32, kind: ProblemKind) {
+        self.understood = false;
+        self.problem(line, kind);
+    }
+
+    fn problem(&mut self, line: u32, kind: ProblemKind) {
+        self.problems.push(Problem { line, kind });
+    }
+
+    /// Reads a value that can be wrong.
+    fn read(&mut self, entry: &Entry<'_>) {
+        match entry.key {
+            "confidence" => {
+                let Some(value) = entry.text() else { return };
+                self.confidence = confidence(&value);
+                if self.confidence.is_none() {
+                    self.problem(entry.line, ProblemKind::Confidence { value });
+                }
+            }
+            "applies_to" => {
+                self.applies_to_line = Some(entry.line);
+                for glob in entry.list() {
+                    if Globs::new([glob.as_str()]).is_ok() {
+                        self.applies_to.push(glob);
+                    } else {
+                        self.problem(entry.line, ProblemKind::Glob { glob });
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// How sure a word or a number says that something is, from 0 to 1.
+pub(super) fn confidence(word: &str) -> Option<f32> {
+    match word {
+        "high" => Some(0.9),
+        "medium" => Some(0.6),
+        "low" => Some(0.3),
+        number => number.parse().ok().filter(|value| (0.0..=1.0).contains(value)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_every_key() {
+        let text = "\u{feff}---\r\ntype: \"convention\"\r\ndomain: 'http'\r\nconfidence: medium\r\nsource: us\r\napplies_to:\r\n  - src/**\r\n  - \"*.proto\"\r\n---\r\n# A\r\n";
+        let front = front(text);
+        assert_eq!(
+            (front.kind.as_deref(), front.domain.as_deref()),
+            (Some("convention"), Some("http"))
+        );
+        assert_eq!((front.confidence, front.source.as_deref()), (Some(0.6), Some("us")));
+        assert_eq!(front.applies_to, ["src/**", "*.proto"]);
+        assert_eq!((front.body, front.body_line), ("# A\r\n", 10));
+        assert_eq!(front.problems, []);
+    }
+
+    #[test]
+    fn a_wrong_value_costs_itself_only() {
+        let text =
+            "---\nconfidense: high\nconfidence: very\napplies_to: [*.rs, \"src/{a\"]\ndomain: a\ndomain: b\n---\n";
+        let front = front(text);
+        assert!(front.understood);
+        assert_eq!((front.domain.as_deref(), front.confidence), (Some("a"), None));
+        assert_eq!(front.applies_to, ["*.rs"]);
+        let said: Vec<_> = front
+            .problems
+            .iter()
+            .map(|p| format!("{} {}", p.line, p.kind))
+            .collect();
+        assert_eq!(
+            said,
+            [
+                "2 `confidense` is no key of front matter",
+                "3 confidence is high, medium, low or a number from 0 to 1, not `very`",
+                "4 `src/{a` in applies_to is no glob",
+                "6 `domain` is there twice; the first counts",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_no_front_matter_is_text() {
+        for (text, line) in [
+            ("---\ntype convention\nx: y\n---\n# A\n", 2),
+            ("---\ntype: x\n# never closed\n", 1),
+        ] {
+            let front = front(text);
+            assert!(!front.understood && front.kind.is_none(), "{text}");
+            assert_eq!((front.body, front.body_line), (text, 1));
+            assert_eq!(front.problems[0].line, line);
+        }
+        assert!(front("").understood && front("# A\n").problems.is_empty());
+    }
+
+    #[test]
+    fn confidence_is_a_word_or_a_number() {
+        assert_eq!(confidence("medium"), Some(0.6));
+        assert_eq!(confidence("0.75"), Some(0.75));
+        assert_eq!(confidence("7"), None);
+        assert_eq!(confidence("NaN"), None);
+    }
+}

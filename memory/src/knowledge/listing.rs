@@ -1,0 +1,147 @@
+//! The Markdown files below a directory, without following a symlink, and what was left out of them.
+
+use std::fmt;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use muninn_repo_tools::{RelPath, Worktree, is_secret};
+
+use super::{MAX_FILE_BYTES, MAX_FILES, MAX_TOTAL_BYTES, ROOT};
+use crate::recall::Stamp;
+
+const MAX_DEPTH: usize = 16;
+
+/// What is there.
+#[derive(Default)]
+pub(super) struct Listing {
+    /// In the order of their paths, which begin at the root of the listing.
+    pub(super) files: Vec<MarkdownFile>,
+    pub(super) left_out: Vec<LeftOut>,
+    /// What the files take together.
+    pub(super) bytes: u64,
+}
+
+/// A file that is read.
+pub(super) struct MarkdownFile {
+    /// Its path, from the root of the listing.
+    pub(super) path: RelPath,
+    pub(super) size: u64,
+    pub(super) modified: SystemTime,
+}
+
+impl From<&MarkdownFile> for Stamp {
+    fn from(file: &MarkdownFile) -> Self {
+        Self {
+            path: file.path.to_string(),
+            size: file.size,
+            modified: file.modified,
+        }
+    }
+}
+
+/// A file that is not read.
+pub(super) struct LeftOut {
+    /// Its path, from the root of the listing.
+    pub(super) path: String,
+    pub(super) reason: Reason,
+}
+
+/// Why it is not.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reason {
+    Symlink,
+    Name,
+    TooDeep,
+    TooLarge(u64),
+    TooMuch,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Symlink => f.write_str("is a symlink, which is not followed"),
+            Self::Name => f.write_str("has a name that is not portable, or that of a file of secrets"),
+            Self::TooDeep => write!(f, "lies more than {MAX_DEPTH} directories deep"),
+            Self::TooLarge(bytes) => write!(f, "has {bytes} bytes, and {MAX_FILE_BYTES} are the most that is read"),
+            Self::TooMuch => f.write_str("is too much beside what was read already"),
+        }
+    }
+}
+
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: left out, for it {}", self.path.escape_debug(), self.reason)
+    }
+}
+
+impl Listing {
+    /// A worktree's `.muninn/knowledge`, where that is a directory of its own.
+    pub(super) fn of_worktree(worktree: &Worktree) -> Self {
+        let muninn = worktree.root().join(".muninn");
+        if is_directory(&muninn) {
+            Self::below(worktree.root(), &worktree.root().join(ROOT))
+        } else {
+            Self::default()
+        }
+    }
+
+    /// What is below `top`, with paths from `root`.
+    pub(super) fn below(root: &Path, top: &Path) -> Self {
+        let mut listing = Self::default();
+        listing.visit(root, top, 0);
+        listing.files.sort_by(|a, b| a.path.cmp(&b.path));
+        listing
+    }
+
+    fn visit(&mut self, root: &Path, path: &Path, depth: usize) {
+        let Ok(metadata) = path.symlink_metadata() else {
+            return;
+        };
+        if metadata.is_dir() && depth < MAX_DEPTH {
+            let mut entries: Vec<_> = std::fs::read_dir(path).into_iter().flatten().flatten().collect();
+            // What a bound leaves out must not hang on the order in which a file system lists.
+            entries.sort_by_key(std::fs::DirEntry::file_name);
+            entries
+                .iter()
+                .for_each(|entry| self.visit(root, &entry.path(), depth + 1));
+            return;
+        }
+        let below = path.strip_prefix(root).unwrap_or(path);
+        let is_markdown = path.extension().is_some_and(|extension| extension == "md");
+        let reason = if metadata.is_symlink() {
+            Reason::Symlink
+        } else if metadata.is_dir() {
+            Reason::TooDeep
+        } else if !metadata.is_file() || !is_markdown {
+            return;
+        } else {
+            match portable(below) {
+                None => Reason::Name,
+                Some(_) if metadata.len() > MAX_FILE_BYTES => Reason::TooLarge(metadata.len()),
+                Some(_) if self.files.len() >= MAX_FILES || self.bytes + metadata.len() > MAX_TOTAL_BYTES => {
+                    Reason::TooMuch
+                }
+                Some(path) => {
+                    self.bytes += metadata.len();
+                    let modified = metadata.modified().unwrap_or(UNIX_EPOCH);
+                    let size = metadata.len();
+                    return self.files.push(MarkdownFile { path, size, modified });
+                }
+            }
+        };
+        let path = below.to_string_lossy().into_owned();
+        self.left_out.push(LeftOut { path, reason });
+    }
+}
+
+/// A path that means the same file on every platform.
+fn portable(path: &Path) -> Option<RelPath> {
+    let foreign = |c: char| c.is_control() || matches!(c, '\\' | ':');
+    let path = RelPath::from_relative(path)?;
+    (!path.as_str().contains(foreign) && !is_secret(&path)).then_some(path)
+}
+
+/// Whether there is a directory, and no symlink to one.
+pub(super) fn is_directory(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir())
+}

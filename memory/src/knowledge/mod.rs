@@ -1,0 +1,95 @@
+//! Curated knowledge: `.muninn/knowledge/**/*.md`, written or approved by people, and what Metis documents say
+//! ([`metis`]).
+//!
+//! ```text
+//! ---
+//! type: convention
+//! domain: error-handling
+//! confidence: high
+//! source: team-decision
+//! applies_to: [src/http/**, "*.proto"]
+//! ---
+//! # Error handling convention
+//! ```
+//!
+//! A file is recalled by section. Front matter that cannot be understood costs its meaning, not the text; it is noted,
+//! and [`check`] tells the line.
+
+mod check;
+mod conflict;
+mod front;
+mod import;
+mod list;
+mod listing;
+pub mod metis;
+mod new;
+mod section;
+mod write;
+
+use muninn_repo_tools::{RelPath, Worktree, read_text};
+
+pub use self::check::{Finding, FindingKind, check};
+pub use self::front::{Front, KEYS, Problem, ProblemKind, front};
+pub use self::import::{ImportError, Imported, Refused, import};
+pub use self::list::{ListedFile, MetisMark, list};
+pub use self::new::{Draft, NewError, create};
+pub use self::section::items;
+pub use self::write::WriteError;
+
+use self::listing::Listing;
+use crate::recall::{Loaded, Stamp};
+use crate::redact::redact;
+
+/// Where a worktree's knowledge is.
+const ROOT: &str = ".muninn/knowledge";
+const MAX_FILE_BYTES: u64 = 1 << 20;
+const MAX_FILES: usize = 2_000;
+const MAX_TOTAL_BYTES: u64 = 16 << 20;
+
+/// Reads all of it.
+pub(crate) fn load(worktree: &Worktree) -> Loaded {
+    let listing = Listing::of_worktree(worktree);
+    let mut loaded = Loaded {
+        notes: listing.left_out.iter().map(ToString::to_string).collect(),
+        ..Loaded::default()
+    };
+    for listed in &listing.files {
+        match read_text(worktree, &listed.path, MAX_FILE_BYTES) {
+            Ok(file) => take(&mut loaded, &listed.path, &file.text),
+            Err(error) => loaded.notes.push(format!("knowledge left out: {error}")),
+        }
+    }
+    let metis = metis::load(worktree, MAX_TOTAL_BYTES.saturating_sub(listing.bytes));
+    loaded.items.extend(metis.items);
+    loaded.notes.extend(metis.notes);
+    loaded.stamps = listing.files.iter().map(Stamp::from).collect();
+    loaded.stamps.extend(metis.stamps);
+    loaded
+}
+
+fn take(loaded: &mut Loaded, path: &RelPath, text: &str) {
+    let text = redact(text);
+    let read = front(&text);
+    if !read.understood {
+        loaded
+            .notes
+            .push(format!("{path}: front matter not understood, read as plain Markdown"));
+    }
+    if let Some(line) = conflict::first_marker(&text) {
+        loaded
+            .notes
+            .push(format!("{path}:{line}: conflict markers of git, read as they are"));
+    }
+    loaded.items.extend(items(path, &read));
+}
+
+/// The files as they are now, in the order in which they are loaded.
+pub(crate) fn stamps(worktree: &Worktree) -> Vec<Stamp> {
+    let listing = Listing::of_worktree(worktree);
+    let mut stamps: Vec<Stamp> = listing.files.iter().map(Stamp::from).collect();
+    stamps.extend(metis::stamps(worktree));
+    stamps
+}
+
+#[cfg(test)]
+mod tests;

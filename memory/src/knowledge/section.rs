@@ -1,0 +1,71 @@
+//! Sections as memories.
+
+use muninn_repo_tools::RelPath;
+
+use super::front::Front;
+use crate::markdown::sections;
+use crate::recall::{Memory, MemoryKind};
+
+/// What the sections of a text have in common.
+pub(super) struct Text<'a> {
+    pub(super) path: &'a RelPath,
+    /// The Markdown, redacted.
+    pub(super) body: &'a str,
+    /// Where that begins in the file, in lines counted from 1.
+    pub(super) first_line: u32,
+    pub(super) confidence: Option<f32>,
+    pub(super) applies_to: &'a [String],
+}
+
+/// The sections of one file, whose text was redacted before it was read.
+pub fn items(path: &RelPath, front: &Front<'_>) -> Vec<Memory> {
+    let text = Text {
+        path,
+        body: front.body,
+        first_line: front.body_line,
+        confidence: front.confidence,
+        applies_to: &front.applies_to,
+    };
+    text.memories(|heading| title(heading, front.domain.as_deref(), path))
+}
+
+/// The heading, or what else names a section; with the domain, so that a question about it finds every section.
+fn title(heading: &str, domain: Option<&str>, path: &RelPath) -> String {
+    let name = if heading.is_empty() {
+        path.file_name().trim_end_matches(".md")
+    } else {
+        heading
+    };
+    match domain {
+        Some(domain) => format!("{name} ({domain})"),
+        None => name.to_owned(),
+    }
+}
+
+impl Text<'_> {
+    /// Its sections, each with the title that is made of its heading.
+    pub(super) fn memories(&self, title: impl Fn(&str) -> String) -> Vec<Memory> {
+        let lines: Vec<&str> = self.body.lines().collect();
+        let found = sections(self.body, self.first_line).into_iter();
+        let memories = found.map(|section| {
+            let span = (section.first - self.first_line) as usize..=(section.last - self.first_line) as usize;
+            Memory {
+                kind: MemoryKind::Knowledge,
+                source: format!("{}:{}-{}", self.path, section.first, section.last),
+                path: self.path.to_string(),
+                title: title(&section.title),
+                text: lines.get(span).unwrap_or_default().join("\n"),
+                first_line: section.first,
+                date: None,
+                confidence: self.confidence,
+                applies_to: self.applies_to.to_vec(),
+                record_type: None,
+                session: None,
+                branch: None,
+                task: None,
+                cites: Vec::new(),
+            }
+        });
+        memories.collect()
+    }
+}

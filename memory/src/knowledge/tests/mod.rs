@@ -1,0 +1,127 @@
+mod checks;
+mod imports;
+mod metis_documents;
+
+use super::*;
+use crate::fixture::Fixture;
+use crate::recall::{Memories, Memory};
+
+fn parse(text: &str) -> Vec<Memory> {
+    items(&RelPath::new(".muninn/knowledge/a.md").unwrap(), &front(text))
+}
+
+#[test]
+fn reads_front_matter_and_keeps_the_files_lines() {
+    let text = "---\ntype: convention\ndomain: error-handling\nconfidence: high\ntags:\n  - x\n---\n# Errors\nbody\n\n## More\nx\n";
+    let items = parse(text);
+    let sources: Vec<_> = items
+        .iter()
+        .map(|item| (item.source.as_str(), item.title.as_str()))
+        .collect();
+    let file = ".muninn/knowledge/a.md";
+    let expected = [
+        (format!("{file}:8-9"), "Errors (error-handling)"),
+        (format!("{file}:11-12"), "More (error-handling)"),
+    ];
+    assert_eq!(
+        sources,
+        expected.each_ref().map(|(source, title)| (source.as_str(), *title))
+    );
+    assert_eq!(items[0].confidence, Some(0.9));
+    assert_eq!(items[0].text, "# Errors\nbody");
+}
+
+#[test]
+fn broken_front_matter_is_plain_markdown() {
+    for text in [
+        "---\ntype convention\n---\n# A\n",
+        "---\ntype: x\n# never closed\nbody\n",
+    ] {
+        let items = parse(text);
+        assert!(items.iter().all(|item| item.confidence.is_none()));
+        assert!(items.iter().any(|item| item.text.contains('#')));
+        let repo = Fixture::with(&[(".muninn/knowledge/a.md", text)]);
+        let notes = load(&repo.worktree()).notes;
+        assert!(notes[0].contains("a.md: front matter not understood"), "{notes:?}");
+    }
+    assert!(parse("").is_empty());
+}
+
+#[test]
+fn a_conflict_is_told_and_its_text_is_read() {
+    let text =
+        "---\ntype: convention\n<<<<<<< HEAD\nconfidence: high\n=======\nconfidence: low\n>>>>>>> other\n---\n# Kept\n";
+    let repo = Fixture::with(&[(".muninn/knowledge/a.md", text)]);
+    let loaded = load(&repo.worktree());
+    assert!(
+        loaded
+            .notes
+            .iter()
+            .any(|note| note.contains("a.md:3: conflict markers")),
+        "{:?}",
+        loaded.notes
+    );
+    assert!(loaded.items.iter().any(|item| item.text == "# Kept"));
+    assert!(loaded.items.iter().all(|item| item.confidence.is_none()));
+}
+
+#[test]
+fn sections_are_about_the_files_of_their_globs() {
+    let repo = Fixture::with(&[
+        (
+            ".muninn/knowledge/a.md",
+            "---\napplies_to: [src/auth/, \"!*.md\"]\n---\n# Alpha\n## Beta\n",
+        ),
+        (".muninn/knowledge/b.md", "# Tokens\n"),
+    ]);
+    let memories = Memories::load(&repo.worktree());
+    let applies = |at: usize, path: &str| memories.applies_to(&memories.items()[at], &RelPath::new(path).unwrap());
+    assert!(applies(0, "src/auth/token.rs") && applies(1, "src/auth/deep/x.rs"));
+    assert!(!applies(0, "src/auth/README.md") && !applies(0, "src/other.rs"));
+    assert!(!applies(2, "src/auth/token.rs"));
+    let asked = [RelPath::new("src/auth/token.rs").unwrap()];
+    let options = crate::RecallOptions {
+        paths: &asked,
+        ..crate::RecallOptions::default()
+    };
+    let found = memories.recall("tokens alpha beta", &options);
+    assert!(
+        found.iter().all(|found| found.doc.0 < 2) && !found.is_empty(),
+        "{found:?}"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn follows_no_symlink_and_reports_what_is_left_out() {
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::write(outside.path().join("x.md"), "# Outside\n").unwrap();
+    let big = "x".repeat(10 << 20);
+    let repo = Fixture::with(&[
+        (".muninn/knowledge/a/b.md", "# In\n"),
+        (".muninn/knowledge/big.md", &big),
+    ]);
+    std::os::unix::fs::symlink(outside.path(), repo.path(".muninn/knowledge/out")).unwrap();
+    std::os::unix::fs::symlink(repo.path(".muninn"), repo.path(".muninn/knowledge/loop")).unwrap();
+    let loaded = load(&repo.worktree());
+    assert_eq!(loaded.items.len(), 1);
+    assert_eq!(
+        loaded.notes,
+        [
+            ".muninn/knowledge/big.md: left out, for it has 10485760 bytes, and 1048576 are the most that is read",
+            ".muninn/knowledge/loop: left out, for it is a symlink, which is not followed",
+            ".muninn/knowledge/out: left out, for it is a symlink, which is not followed",
+        ]
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_muninn_directory_that_is_a_symlink_is_not_read() {
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(outside.path().join("knowledge")).unwrap();
+    std::fs::write(outside.path().join("knowledge/x.md"), "# Outside\n").unwrap();
+    let repo = Fixture::with(&[]);
+    std::os::unix::fs::symlink(outside.path(), repo.path(".muninn")).unwrap();
+    assert!(load(&repo.worktree()).items.is_empty());
+}
