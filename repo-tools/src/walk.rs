@@ -200,7 +200,8 @@ fn collect(
             })
         });
     let mut walk = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-    walk.cut = cut.into_inner();
+    // Threads that came to the limit at once each added a file, and none saw that it was one too many.
+    walk.cut = cut.into_inner() || walk.files.len() > limits.max_files;
     walk.skipped.nested_repositories = nested.load(Ordering::Relaxed);
     walk.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     walk.files.truncate(limits.max_files);
