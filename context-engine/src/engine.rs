@@ -2,6 +2,7 @@
 
 mod deep;
 mod keep_up;
+mod remembered;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -9,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, TryLockError, Weak};
 use std::time::{Duration, Instant};
 
-use muninn_memory::Memories;
+use muninn_memory::{Memories, Store};
 use muninn_repo_tools::{RelPath, Worktree};
 
 use crate::already::Already;
@@ -35,6 +36,8 @@ pub struct EngineSettings {
     pub max_file_bytes: u64,
     /// Makes the vectors by which short questions find what is like them; `None` for words alone.
     pub embedder: Option<Arc<dyn Embedder>>,
+    /// Knows which files of records belong to what is checked out; with `None` only `.muninn/memory/main.jsonl` does.
+    pub memory: Option<Store>,
 }
 
 impl Default for EngineSettings {
@@ -44,6 +47,7 @@ impl Default for EngineSettings {
             threshold: None,
             max_file_bytes: 1 << 20,
             embedder: shipped(),
+            memory: None,
         }
     }
 }
@@ -69,6 +73,8 @@ pub struct Engine {
     itself: OnceLock<Weak<Engine>>,
     /// A thread is about to look through the worktree.
     looking: AtomicBool,
+    /// A thread reads memory again.
+    reloading: AtomicBool,
     /// There may be chunks without vectors.
     to_embed: AtomicBool,
     /// One thread at a time makes them.
@@ -106,6 +112,7 @@ impl Engine {
             watcher: OnceLock::new(),
             itself: OnceLock::new(),
             looking: AtomicBool::new(false),
+            reloading: AtomicBool::new(false),
             to_embed: AtomicBool::new(false),
             embedding: Mutex::default(),
             settled: AtomicBool::new(false),
@@ -155,24 +162,13 @@ impl Engine {
         let last = state.snapshot.as_deref();
         let refreshed = turn.with(|indexer| indexer.refresh(&self.worktree, last, &watched));
         let refreshed = refreshed.unwrap_or_default();
-        let embedder = self.settings.embedder.clone();
-        let memories = match state.memories {
-            Some(memories) if memories.is_current(&self.worktree) && memories.has_vectors() == embedder.is_some() => {
-                memories
-            }
-            _ => Arc::new(Memories::load_with(
-                &self.worktree,
-                embedder,
-                self.settings.cache_dir.as_deref(),
-            )),
-        };
+        let memories = self.memories_with_vectors(&state);
         let walk = u64::try_from(refreshed.walk.as_micros()).unwrap_or(u64::MAX);
         self.walk_micros.store(walk, Ordering::Relaxed);
         let mut notes = refreshed.notes;
         notes.extend(memories.notes().iter().cloned());
         self.publish(refreshed.snapshot);
         let snapshot = self.update(|state| {
-            state.memories = Some(Arc::clone(&memories));
             state.progress = None;
             Arc::clone(state.snapshot.get_or_insert_default())
         });
@@ -352,7 +348,7 @@ impl Engine {
     fn with_sources<T>(&self, already: &Already, deadline: Instant, work: impl FnOnce(&Sources<'_>) -> T) -> T {
         self.catch_up(deadline);
         let state = self.state();
-        let memories = self.memories(&state);
+        let memories = self.memories(&state, deadline);
         work(&Sources {
             worktree: &self.worktree,
             snapshot: state.snapshot.as_deref(),
@@ -366,24 +362,9 @@ impl Engine {
         })
     }
 
-    fn memories(&self, state: &State) -> Arc<Memories> {
-        match &state.memories {
-            Some(memories) if memories.is_current(&self.worktree) => Arc::clone(memories),
-            _ => self.reload_memories(),
-        }
-    }
-
     fn vector_list<'a>(&'a self, state: &'a State) -> Option<VectorList<'a>> {
         let by_blob = &state.by_blob;
         self.vectors.as_ref().map(|vectors| VectorList { vectors, by_blob })
-    }
-
-    /// Memory is corrected by hand, so a change counts at once: by its words, for vectors may take longer than a
-    /// question can wait. The next look through the worktree makes them.
-    fn reload_memories(&self) -> Arc<Memories> {
-        let memories = Arc::new(Memories::load(&self.worktree));
-        self.update(|state| state.memories = Some(Arc::clone(&memories)));
-        memories
     }
 
     fn state(&self) -> State {

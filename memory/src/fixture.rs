@@ -5,6 +5,8 @@ use std::process::Command;
 
 use muninn_repo_tools::Worktree;
 
+use crate::records::RecordFile;
+
 pub(crate) struct Fixture {
     root: PathBuf,
     _dir: tempfile::TempDir,
@@ -62,4 +64,9 @@ impl Fixture {
             String::from_utf8_lossy(&output.stderr)
         );
     }
+}
+
+/// What the team agreed on, and no segments.
+pub(crate) fn main_alone() -> Vec<RecordFile> {
+    RecordFile::main().into_iter().collect()
 }

@@ -16,6 +16,7 @@
 //! ```
 
 mod blob;
+mod checkout;
 pub mod code;
 mod cut;
 mod files;
@@ -43,6 +44,7 @@ mod fixture;
 mod over;
 
 pub use blob::BlobId;
+pub use checkout::Checkout;
 pub use cut::{Cut, Cuts};
 pub use files::{FileFilter, FilterError};
 pub use find::{FindQuery, FindResult, find};

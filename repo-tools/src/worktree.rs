@@ -114,30 +114,6 @@ impl Worktree {
         &self.0.common_dir
     }
 
-    /// The short name of the branch that is checked out; `None` on a detached HEAD or an unreadable repository.
-    pub fn branch(&self) -> Option<String> {
-        let name = open(&self.0.root).ok()?.head_name().ok()??;
-        Some(name.shorten().to_string())
-    }
-
-    /// The commit that HEAD stands on, in hexadecimal; `None` in a repository without commits.
-    pub fn head_commit(&self) -> Option<String> {
-        let repository = open(&self.0.root).ok()?;
-        let id = repository.head_id().ok()?;
-        Some(id.to_string())
-    }
-
-    /// Whether a commit, in hexadecimal, is HEAD or one of those that lead to it. Not where it is unknown here.
-    pub fn has_commit(&self, commit: &str) -> bool {
-        let is_ancestor = || {
-            let repository = open(&self.0.root).ok()?;
-            let head = repository.head_id().ok()?.detach();
-            let commit = gix::ObjectId::from_hex(commit.as_bytes()).ok()?;
-            Some(commit == head || repository.merge_base(commit, head).ok()?? == commit)
-        };
-        is_ancestor().unwrap_or(false)
-    }
-
     /// Whether `path` exists and belongs to this worktree, after symlinks are resolved. What lies in a nested
     /// repository, or in a linked worktree kept below the root, belongs to that one and not to this.
     pub fn contains(&self, path: &Path) -> bool {
@@ -223,7 +199,7 @@ fn leads_nowhere(start: &Path) -> Option<DiscoverError> {
     (!is_there).then_some(DiscoverError::LeadsNowhere { path, to })
 }
 
-fn open(path: &Path) -> Result<gix::Repository, gix::Error> {
+pub(crate) fn open(path: &Path) -> Result<gix::Repository, gix::Error> {
     gix::open_opts(path, gix::open::Options::isolated())
 }
 

@@ -30,7 +30,7 @@ impl Engine {
         });
         // As the disk is now, which the look has just seen to.
         let state = self.state();
-        let memories = self.memories(&state);
+        let memories = self.memories(&state, Instant::now() + CANDIDATES);
         let sources = explore::Sources {
             worktree: &self.worktree,
             snapshot: state.snapshot.as_deref(),

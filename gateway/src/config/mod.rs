@@ -26,8 +26,7 @@ pub use keys::check_name;
 pub use resolve::{Overrides, load, repository};
 pub use secret::Secret;
 
-use muninn_memory::records::Durability;
-use muninn_memory::store::Destination;
+use muninn_memory::store::{Destination, StoreSettings};
 
 use crate::access::KeyHash;
 use crate::wire::WireFormat;
@@ -168,14 +167,14 @@ pub struct ContextConfig {
 }
 
 /// What is written of sessions, and where.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryConfig {
     /// Where.
     pub write: MemoryWrite,
     /// Whether the words of questions are written down, and not only those that the repository has itself.
     pub with_text: bool,
-    /// When records are on the disk for good.
-    pub durability: Durability,
+    /// How it is kept, and what recall reads of it.
+    pub store: StoreSettings,
 }
 
 /// Where records of sessions are written.

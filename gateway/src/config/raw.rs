@@ -121,6 +121,8 @@ pub(crate) struct Memory {
     pub(crate) write: Option<String>,
     pub(crate) record: Option<String>,
     pub(crate) sync: Option<String>,
+    pub(crate) default_branch: Option<String>,
+    pub(crate) on_default_branch: Option<String>,
 }
 
 /// What a repository may say about memory. Whether the words of prompts are kept is not for it to decide.
@@ -128,6 +130,7 @@ pub(crate) struct Memory {
 #[serde(deny_unknown_fields)]
 pub(crate) struct RepositoryMemory {
     pub(crate) write: Option<String>,
+    pub(crate) default_branch: Option<String>,
 }
 
 /// Exploring with a model. Not a repository's to say: it sends requests, and they cost money.

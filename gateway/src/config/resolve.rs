@@ -9,6 +9,7 @@ use super::explore::explore;
 use super::keys::keys;
 use super::raw::{self, RepositoryFile, UserFile};
 use muninn_memory::records::Durability;
+use muninn_memory::store::{OnDefault, StoreSettings};
 
 use super::{
     CircuitConfig, Config, ConfigError, ContextConfig, LimitsConfig, MemoryConfig, MemoryWrite, TestConfig, env_vars,
@@ -74,7 +75,7 @@ pub fn load(overrides: &Overrides) -> Result<Config, ConfigError> {
 pub fn repository(config: &Config, root: &Path) -> Result<(ContextConfig, MemoryConfig), ConfigError> {
     let path = root.join(".muninn").join("config.toml");
     let Some(text) = files::read(&path)? else {
-        return Ok((config.context.clone(), config.memory));
+        return Ok((config.context.clone(), config.memory.clone()));
     };
     refuse_foreign_keys(&path, &text)?;
     let file: RepositoryFile = files::parse(&path, &text)?;
@@ -106,7 +107,10 @@ pub fn repository(config: &Config, root: &Path) -> Result<(ContextConfig, Memory
         MemoryWrite::Off => MemoryWrite::Off,
         write => asked.unwrap_or(write),
     };
-    Ok((settled, MemoryConfig { write, ..config.memory }))
+    let mut memory = config.memory.clone();
+    memory.write = write;
+    memory.store.default_branch = file.memory.default_branch.or(memory.store.default_branch);
+    Ok((settled, memory))
 }
 
 /// Names the first key that is not a repository's to set, before types are even looked at.
@@ -205,10 +209,19 @@ fn memory(origin: &str, raw: &raw::Memory) -> Result<MemoryConfig, ConfigError> 
             Some("text") => true,
             Some(other) => return unknown("memory.record", other, "terms or text"),
         },
-        durability: match raw.sync.as_deref() {
-            None | Some("segment") => Durability::Segment,
-            Some("append") => Durability::Append,
-            Some(other) => return unknown("memory.sync", other, "segment or append"),
+        store: StoreSettings {
+            durability: match raw.sync.as_deref() {
+                None | Some("segment") => Durability::Segment,
+                Some("append") => Durability::Append,
+                Some(other) => return unknown("memory.sync", other, "segment or append"),
+            },
+            default_branch: raw.default_branch.clone(),
+            on_default: match raw.on_default_branch.as_deref() {
+                None | Some("own") => OnDefault::Own,
+                Some("main") => OnDefault::Main,
+                Some("all") => OnDefault::All,
+                Some(other) => return unknown("memory.on_default_branch", other, "own, main or all"),
+            },
         },
     })
 }

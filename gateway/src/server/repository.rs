@@ -50,7 +50,7 @@ impl RepositorySettings {
     fn of(config: &Config, root: &Path) -> RepositorySettings {
         let (settled, problem) = match repository_config(config, root) {
             Ok(settled) => (settled, None),
-            Err(problem) => ((config.context.clone(), config.memory), Some(problem)),
+            Err(problem) => ((config.context.clone(), config.memory.clone()), Some(problem)),
         };
         if let Some(problem) = &problem {
             tracing::warn!("{problem}; the file is ignored");
@@ -74,7 +74,7 @@ impl Repository {
             Err(_) => directory.canonicalize().unwrap_or_else(|_| directory.to_owned()),
         };
         let merged = RepositorySettings::of(config, &root);
-        let store = |worktree: &Worktree| Store::of(worktree.clone(), state_dir, merged.memory.durability);
+        let store = |worktree: &Worktree| Store::of(worktree.clone(), state_dir, merged.memory.store.clone());
         let memory = worktree.as_ref().ok().map(store);
         let (engine, problem) = match worktree {
             Ok(worktree) => {
@@ -84,6 +84,7 @@ impl Repository {
                 let settings = EngineSettings {
                     cache_dir,
                     threshold: merged.context.threshold,
+                    memory: memory.clone(),
                     ..EngineSettings::default()
                 };
                 (Some(Arc::new(Engine::open(worktree, settings))), None)

@@ -43,7 +43,7 @@ pub(super) struct Store {
 pub(super) fn read(dir: &Path, worktree: &Worktree, files: &[RecordFile], embedder: &str) -> Option<Store> {
     // One that is damaged, or of another version, is as good as none: it is written again.
     let store: Store = image::read(&FORM, dir, worktree.root()).ok().flatten()?;
-    let fits = store.files == files && store.embedder == embedder && store.is_current(worktree);
+    let fits = store.embedder == embedder && store.is_current(worktree, files);
     fits.then_some(store)
 }
 

@@ -47,9 +47,12 @@ const WORTH_KEEPING: usize = 2_000;
 #[derive(Clone, Default)]
 pub struct Memories {
     store: Arc<Store>,
+    hits: Arc<Hits>,
     vectors: Option<Vectors>,
     /// What the sections of a file are about.
     globs: Arc<HashMap<String, Globs>>,
+    /// Where this is one part of what was loaded, the files of records in it.
+    only: Option<Arc<HashSet<String>>>,
 }
 
 #[derive(Clone)]
@@ -75,13 +78,8 @@ pub struct Recalled {
 impl Memories {
     /// Reads knowledge (`.muninn/knowledge/**/*.md` and Metis documents) and `.muninn/memory/main.jsonl`, for recall by words alone.
     pub fn load(worktree: &Worktree) -> Self {
-        Self::load_with(worktree, None, None)
-    }
-
-    /// The same, for recall by meaning as well where there is an embedder; see [`Self::load_from`].
-    pub fn load_with(worktree: &Worktree, embedder: Option<Arc<dyn Embedder>>, cache: Option<&Path>) -> Self {
         let main: Vec<RecordFile> = RecordFile::main().into_iter().collect();
-        Self::load_from(worktree, &main, embedder, cache)
+        Self::load_from(worktree, &main, None, None)
     }
 
     /// Reads knowledge and these files of records, for recall by words and, with an embedder, by
@@ -119,8 +117,10 @@ impl Memories {
         });
         Self {
             globs: Arc::new(globs(&store.items)),
+            hits: Arc::new(std::mem::take(&mut store.hits)),
             store: Arc::new(store),
             vectors,
+            only: None,
         }
     }
 
@@ -138,7 +138,8 @@ impl Memories {
         };
         let allowed = |doc: u32| {
             let memory = self.get(DocId(doc));
-            memory.is_some_and(|memory| options.allow(memory, &|path| self.applies_to(memory, path)))
+            memory
+                .is_some_and(|memory| self.has(memory) && options.allow(memory, &|path| self.applies_to(memory, path)))
         };
         let ranked = ranker.rank(&terms, near.as_deref(), &allowed);
         let mut recalled: Vec<(Recalled, &Memory)> = ranked
@@ -165,9 +166,24 @@ impl Memories {
         recalled.into_iter().map(|(recalled, _)| recalled).collect()
     }
 
-    /// Whether the files are still as they were loaded, judged by their metadata.
-    pub fn is_current(&self, worktree: &Worktree) -> bool {
-        self.store.is_current(worktree)
+    /// Whether these are the files that were loaded, and still as they were, judged by their metadata.
+    pub fn is_current(&self, worktree: &Worktree, files: &[RecordFile]) -> bool {
+        self.store.is_current(worktree, files)
+    }
+
+    /// That part of it which is in these files, for as long as the others are not read.
+    #[must_use]
+    pub fn only(&self, files: &[RecordFile]) -> Self {
+        Self {
+            only: Some(Arc::new(files.iter().map(ToString::to_string).collect())),
+            hits: Arc::default(),
+            ..self.clone()
+        }
+    }
+
+    /// Whether to read it again takes longer than a question should wait.
+    pub fn is_large(&self) -> bool {
+        self.store.items.len() >= WORTH_KEEPING
     }
 
     /// Whether recall is by meaning as well.
@@ -186,6 +202,11 @@ impl Memories {
         self.store.items.get(doc.0 as usize)
     }
 
+    fn has(&self, memory: &Memory) -> bool {
+        let only = self.only.as_ref().filter(|_| memory.kind == MemoryKind::Record);
+        only.is_none_or(|only| only.contains(&memory.path))
+    }
+
     /// All of them: sections in the order of their files, then records by session and time.
     pub fn items(&self) -> &[Memory] {
         &self.store.items
@@ -196,9 +217,9 @@ impl Memories {
         &self.store.notes
     }
 
-    /// What earlier sessions worked on for which questions.
+    /// What earlier sessions worked on for which questions; nothing while not all of it may be used.
     pub fn hits(&self) -> &Hits {
-        &self.store.hits
+        &self.hits
     }
 
     /// The index over titles and texts, without the words that say nothing.
@@ -259,7 +280,10 @@ impl Store {
     }
 
     /// Whether the files are still as they were.
-    fn is_current(&self, worktree: &Worktree) -> bool {
+    fn is_current(&self, worktree: &Worktree, files: &[RecordFile]) -> bool {
+        if self.files != files {
+            return false;
+        }
         let mut now = knowledge::stamps(worktree);
         now.extend(self.files.iter().filter_map(|file| file.stamp(worktree)));
         now == self.stamps

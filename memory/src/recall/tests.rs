@@ -2,7 +2,7 @@ use muninn_repo_tools::RelPath;
 
 use super::*;
 use crate::embed::StaticVectors;
-use crate::fixture::Fixture;
+use crate::fixture::{Fixture, main_alone};
 use crate::records::MAIN;
 
 /// A worktree that remembers these lines.
@@ -38,9 +38,9 @@ fn finds_both_layers_and_sees_a_change() {
     assert_eq!(best("what do endpoints return?"), [".muninn/knowledge/errors.md:1-2"]);
     assert_eq!(best("is there jitter?"), ["01A"]);
     assert_eq!(best("absent"), [] as [&str; 0]);
-    assert!(memories.is_current(&worktree));
+    assert!(memories.is_current(&worktree, &main_alone()));
     repo.write(".muninn/knowledge/new.md", b"# New\n");
-    assert!(!memories.is_current(&worktree));
+    assert!(!memories.is_current(&worktree, &main_alone()));
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn a_worktree_without_memory_is_no_trouble() {
     let repo = Fixture::with(&[("a.txt", "x")]);
     let memories = Memories::load(&repo.worktree());
     assert!(memories.items().is_empty() && memories.notes().is_empty());
-    assert!(memories.is_current(&repo.worktree()));
+    assert!(memories.is_current(&repo.worktree(), &main_alone()));
     assert!(memories.recall("anything", &RecallOptions::default()).is_empty());
 }
 
@@ -74,7 +74,7 @@ fn what_is_alike_is_found_without_a_common_word() {
     let question = "attempts that fail are repeated later";
     assert!(ids(&Memories::load(&repo.worktree()), question, &RecallOptions::default()).is_empty());
     let embedder = Arc::new(StaticVectors::shipped().unwrap());
-    let memories = Memories::load_with(&repo.worktree(), Some(embedder), None);
+    let memories = Memories::load_from(&repo.worktree(), &main_alone(), Some(embedder), None);
     assert!(memories.has_vectors());
     let found = memories.recall(question, &RecallOptions::default());
     assert_eq!(memories.get(found[0].doc).unwrap().source, "1");

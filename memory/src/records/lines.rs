@@ -49,6 +49,9 @@ impl fmt::Display for Reason {
 /// Longer lines are no records.
 pub const MAX_LINE_BYTES: usize = 64 << 10;
 
+/// So many lines of a file are looked at for its first record.
+const FIRST_LINES: usize = 64;
+
 /// Reads a file's records in their order. `take` gets each with its line's number; `aside` gets the others.
 ///
 /// A line that is there twice, as a merge of both sides leaves it, counts once.
@@ -104,6 +107,24 @@ pub fn read(
         }
     }
     Ok(())
+}
+
+/// The first record of a file; `None` where none is in its first few lines.
+///
+/// # Errors
+/// Those of reading.
+pub fn first(mut file: impl BufRead) -> io::Result<Option<Record>> {
+    let mut bytes = Vec::new();
+    for _ in 0..FIRST_LINES {
+        if let Read::End = next_line(&mut file, &mut bytes)? {
+            break;
+        }
+        let record = std::str::from_utf8(&bytes).ok().map(Record::parse);
+        if let Some(Ok(record)) = record {
+            return Ok(Some(record));
+        }
+    }
+    Ok(None)
 }
 
 /// Enough of a hash that no two texts share it.

@@ -30,7 +30,7 @@ const TEXTS: [&str; 6] = ["text", "pattern", "learnings", "attempt", "outcome", 
 const LONGEST_NAME: usize = 200;
 
 /// A file of records, and whose it is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum RecordFile {
     /// Of the worktree, so that nothing outside of it is read by its name.
     Worktree(RelPath),
@@ -52,7 +52,7 @@ impl RecordFile {
         }
     }
 
-    fn metadata(&self, worktree: &Worktree) -> io::Result<Metadata> {
+    pub(crate) fn metadata(&self, worktree: &Worktree) -> io::Result<Metadata> {
         match self {
             Self::Worktree(path) => worktree.resolve(path).map_err(io::Error::other)?.metadata(),
             Self::State(path) => path.metadata(),
@@ -67,6 +67,11 @@ impl RecordFile {
             size: metadata.len(),
             modified: metadata.modified().ok()?,
         })
+    }
+
+    /// The first record that it holds; `None` also where it cannot be read.
+    pub(crate) fn first(&self, worktree: &Worktree) -> Option<Record> {
+        lines::first(BufReader::new(self.open(worktree).ok()?)).ok()?
     }
 
     /// Reads what it holds.

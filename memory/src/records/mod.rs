@@ -15,5 +15,5 @@ mod tests;
 
 pub use loaded::{MAIN, RecordFile};
 pub use record::{Body, InvalidRecord, Origin, Record, Source};
-pub use segment::{SegmentError, Segments, Written};
-pub use spool::{Durability, Flushed, Spool, SpoolError, Waiting};
+pub use segment::{SESSIONS, SegmentError, Segments, Written};
+pub use spool::{Durability, Flushed, Recorded, Spool, SpoolError, Waiting};

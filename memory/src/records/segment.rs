@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 /// Where segments are, below the worktree's root.
-const SESSIONS: [&str; 3] = [".muninn", "memory", "sessions"];
+pub const SESSIONS: &str = ".muninn/memory/sessions";
 
 /// A worktree's folder of segments.
 #[derive(Debug, Clone)]
@@ -58,7 +58,7 @@ impl Segments {
     /// [`SegmentError`]: without `.muninn` nothing is made.
     pub fn of(root: &Path) -> Result<Self, SegmentError> {
         let mut dir = root.to_owned();
-        for (depth, name) in SESSIONS.iter().enumerate() {
+        for (depth, name) in SESSIONS.split('/').enumerate() {
             dir.push(name);
             match dir.symlink_metadata() {
                 Ok(meta) if meta.is_dir() => {}

@@ -2,6 +2,7 @@
 
 use super::metis::current_task;
 use super::*;
+use crate::fixture::main_alone;
 
 const ADR: &str = "---\nid: cookies\nlevel: adr\ntitle: \"Sessions are signed cookies\"\nnumber: 3\nshort_code: \"PROJ-A-0003\"\ntags:\n  - \"#adr\"\n  - \"#phase/decided\"\n---\n\n# ADR-3: Sessions are signed cookies\n\nWhy.\n\n## Decision\n\nNo session table.\n";
 
@@ -62,12 +63,15 @@ fn a_change_of_a_document_counts() {
     let repo = Fixture::with(&[(".metis/adrs/001.md", ADR)]);
     let worktree = repo.worktree();
     let memories = crate::Memories::load(&worktree);
-    assert!(memories.is_current(&worktree));
+    assert!(memories.is_current(&worktree, &main_alone()));
     repo.write(".metis/vision.md", b"---\nid: v\n---\n# V\n");
-    assert!(!memories.is_current(&worktree));
+    assert!(!memories.is_current(&worktree, &main_alone()));
     let memories = crate::Memories::load(&worktree);
     repo.write(".gitignore", b".metis/\n");
-    assert!(!memories.is_current(&worktree), "what git ignores is not packed");
+    assert!(
+        !memories.is_current(&worktree, &main_alone()),
+        "what git ignores is not packed"
+    );
     assert!(crate::Memories::load(&worktree).items().is_empty());
 }
 

@@ -286,13 +286,34 @@ fn nothing_is_learned_twice_from_the_same() {
 }
 
 #[test]
+fn a_glance_at_the_spool_sees_what_waits_as_it_comes_and_goes() {
+    let place = Place::new();
+    let spool = place.spool();
+    let mut recorded = Recorded::default();
+    let mut look = || {
+        recorded.refresh(&spool);
+        recorded.files().count()
+    };
+    assert_eq!(look(), 0);
+    spool.append("a", Some("main"), None, &[record("x")]).unwrap();
+    assert_eq!(look(), 1);
+    spool.append("a", Some("side"), None, &[record("x")]).unwrap();
+    spool.append("b", None, None, &[record("x")]).unwrap();
+    assert_eq!(look(), 3);
+    spool.flush(&place.segments(), |_| true).unwrap();
+    assert_eq!(look(), 0);
+}
+
+#[test]
 fn two_places_name_their_sessions_differently() {
     let (one, other) = (Place::new(), Place::new());
     let id = one.spool().session("the same client id").unwrap();
     assert_ne!(id, other.spool().session("the same client id").unwrap());
     assert_ne!(id, one.spool().session("another").unwrap());
     assert_eq!(id, one.spool().session("the same client id").unwrap());
-    assert_eq!(one.spool().sessions().unwrap().len(), 2);
+    let mut recorded = Recorded::default();
+    recorded.refresh(&one.spool());
+    assert!(recorded.has(&id) && !recorded.has("another"));
 }
 
 #[test]

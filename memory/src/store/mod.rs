@@ -3,12 +3,16 @@
 //! What is learned on a branch reaches git on that branch, so that a branch that is thrown away takes it along. Until
 //! then, and for ever where nothing is to reach git, it is kept in the user's state directory.
 
+mod scope;
+
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use muninn_repo_tools::Worktree;
 
-use crate::records::{Durability, Flushed, Record, SegmentError, Segments, Spool, SpoolError, Waiting};
+use self::scope::{Places, Scope};
+use crate::records::{Durability, Flushed, Record, RecordFile, SegmentError, Segments, Spool, SpoolError, Waiting};
 
 /// Where segments are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,24 +23,51 @@ pub enum Destination {
     State,
 }
 
-/// The session memory of one worktree.
+/// Which segments recall reads on the default branch, beside what the team agreed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnDefault {
+    /// Those of this worktree's own sessions.
+    #[default]
+    Own,
+    /// None.
+    Main,
+    /// All that are there.
+    All,
+}
+
+/// How a worktree's memory is kept and read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StoreSettings {
+    /// When a live record is on the disk for good.
+    pub durability: Durability,
+    /// The short name of the default branch; `None` where git is to tell.
+    pub default_branch: Option<String>,
+    /// What is read there.
+    pub on_default: OnDefault,
+}
+
+/// The session memory of one worktree. Clones share what they found out about its files.
 #[derive(Debug, Clone)]
 pub struct Store {
     worktree: Worktree,
     dir: PathBuf,
     spool: Spool,
+    settings: StoreSettings,
+    scope: Arc<Mutex<Scope>>,
 }
 
 impl Store {
     /// The memory of a worktree, whose part outside it is below `state_dir`. Nothing is made or read yet.
     #[must_use]
-    pub fn of(worktree: Worktree, state_dir: &Path, durability: Durability) -> Self {
+    pub fn of(worktree: Worktree, state_dir: &Path, settings: StoreSettings) -> Self {
         let name = blake3::hash(worktree.root().as_os_str().as_encoded_bytes()).to_hex();
         let dir = state_dir.join("memory").join(&name[..16]);
         Self {
-            spool: Spool::at(dir.join("spool"), durability),
+            spool: Spool::at(dir.join("spool"), settings.durability),
             worktree,
             dir,
+            settings,
+            scope: Arc::default(),
         }
     }
 
@@ -56,6 +87,19 @@ impl Store {
     #[must_use]
     pub fn local_segments(&self) -> PathBuf {
         self.dir.join("sessions")
+    }
+
+    /// The files of records that belong to what is checked out, main first: what recall reads.
+    #[must_use]
+    pub fn files(&self) -> Vec<RecordFile> {
+        let mut scope = self.scope.lock().unwrap_or_else(PoisonError::into_inner);
+        scope.files(&Places {
+            worktree: &self.worktree,
+            spool: &self.spool,
+            local_segments: &self.local_segments(),
+            default_branch: self.settings.default_branch.as_deref(),
+            on_default: self.settings.on_default,
+        })
     }
 
     /// Keeps what a session learned. `mark` names what it was learned from: what has been learned from is not again.
@@ -128,3 +172,6 @@ pub fn segments_in(dir: &Path) -> io::Result<Vec<PathBuf>> {
     paths.sort();
     Ok(paths)
 }
+
+#[cfg(test)]
+mod tests;

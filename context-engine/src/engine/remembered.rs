@@ -1,0 +1,85 @@
+//! What is remembered, as fresh as the disk.
+//!
+//! Memory is corrected by hand and changes with a checkout, so a change counts at once: by its words, for vectors may take
+//! longer than a question can wait, and the next look through the worktree makes them. A large memory is read again by a
+//! thread of its own. A question that cannot wait for that sees what is still so, and nothing of another branch.
+
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Weak};
+use std::time::Instant;
+
+use muninn_memory::Memories;
+use muninn_memory::records::RecordFile;
+
+use super::{Engine, State};
+
+/// A question waits for memory for at most this share of its time.
+const SHARE: u32 = 2;
+
+impl Engine {
+    /// The memory as it is now, as far as it can be had by `deadline`.
+    pub(super) fn memories(&self, state: &State, deadline: Instant) -> Arc<Memories> {
+        let files = self.record_files();
+        match &state.memories {
+            Some(memories) if memories.is_current(&self.worktree, &files) => Arc::clone(memories),
+            Some(memories) if memories.is_large() => {
+                let now = Instant::now();
+                let until = now + deadline.saturating_duration_since(now) / SHARE;
+                self.reload_beside(until)
+                    .unwrap_or_else(|| Arc::new(memories.only(&files)))
+            }
+            _ => self.put_in_place(Memories::load_from(&self.worktree, &files, None, None)),
+        }
+    }
+
+    /// The memory as it is now, with vectors.
+    pub(super) fn memories_with_vectors(&self, state: &State) -> Arc<Memories> {
+        let files = self.record_files();
+        let embedder = self.settings.embedder.clone();
+        match &state.memories {
+            Some(memories)
+                if memories.is_current(&self.worktree, &files) && memories.has_vectors() == embedder.is_some() =>
+            {
+                Arc::clone(memories)
+            }
+            _ => {
+                let cache = self.settings.cache_dir.as_deref();
+                self.put_in_place(Memories::load_from(&self.worktree, &files, embedder, cache))
+            }
+        }
+    }
+
+    fn record_files(&self) -> Vec<RecordFile> {
+        match &self.settings.memory {
+            Some(store) => store.files(),
+            None => RecordFile::main().into_iter().collect(),
+        }
+    }
+
+    fn put_in_place(&self, memories: Memories) -> Arc<Memories> {
+        let memories = Arc::new(memories);
+        self.update(|state| state.memories = Some(Arc::clone(&memories)));
+        memories
+    }
+
+    /// Has memory read again by a thread, and waits for it as long as there is time.
+    fn reload_beside(&self, until: Instant) -> Option<Arc<Memories>> {
+        let engine = self.itself.get().and_then(Weak::upgrade)?;
+        if self.reloading.swap(true, Ordering::AcqRel) {
+            return None;
+        }
+        let (done, wait) = sync_channel(1);
+        let spawned = std::thread::Builder::new().name("muninn-recall".into()).spawn(move || {
+            let memories = engine.memories_with_vectors(&engine.state());
+            engine.reloading.store(false, Ordering::Release);
+            let _nobody_waits = done.send(memories);
+        });
+        if let Err(error) = spawned {
+            self.reloading.store(false, Ordering::Release);
+            tracing::warn!(%error, "memory is not read again");
+            return None;
+        }
+        wait.recv_timeout(until.saturating_duration_since(Instant::now())).ok()
+    }
+}

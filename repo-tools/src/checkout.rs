@@ -1,0 +1,134 @@
+//! What is checked out: a branch, its commits, and the files that git knows. Asked anew each time, for it changes under
+//! a process that runs for long.
+
+use std::collections::BTreeSet;
+
+use crate::path::RelPath;
+use crate::worktree::{Worktree, open};
+
+/// Names of a default branch where nothing says which one it is.
+const USUAL: [&str; 2] = ["main", "master"];
+
+/// What is checked out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Checkout {
+    /// The short name of the branch; `None` on a detached HEAD or an unreadable repository.
+    pub branch: Option<String>,
+    /// The commit that HEAD stands on, in hexadecimal; `None` in a repository without commits.
+    pub head: Option<String>,
+    /// The short name of the branch that the others come from and go back to: the one that the remote `origin` has
+    /// checked out, or else `init.defaultBranch` of the repository's own configuration, `main` or `master`, whichever of
+    /// these there is first. `None` where there is none of them.
+    pub default_branch: Option<String>,
+}
+
+impl Worktree {
+    /// The short name of the branch that is checked out; `None` on a detached HEAD or an unreadable repository.
+    pub fn branch(&self) -> Option<String> {
+        let name = open(self.root()).ok()?.head_name().ok()??;
+        Some(name.shorten().to_string())
+    }
+
+    /// The commit that HEAD stands on, in hexadecimal; `None` in a repository without commits.
+    pub fn head_commit(&self) -> Option<String> {
+        let repository = open(self.root()).ok()?;
+        let id = repository.head_id().ok()?;
+        Some(id.to_string())
+    }
+
+    /// Whether a commit, in hexadecimal, is HEAD or one of those that lead to it. Not where it is unknown here.
+    pub fn has_commit(&self, commit: &str) -> bool {
+        let is_ancestor = || {
+            let repository = open(self.root()).ok()?;
+            let head = repository.head_id().ok()?.detach();
+            let commit = gix::ObjectId::from_hex(commit.as_bytes()).ok()?;
+            Some(commit == head || repository.merge_base(commit, head).ok()?? == commit)
+        };
+        is_ancestor().unwrap_or(false)
+    }
+
+    /// All of it at once.
+    pub fn checkout(&self) -> Checkout {
+        let Ok(repository) = open(self.root()) else {
+            return Checkout::default();
+        };
+        let name = repository.head_name().ok().flatten();
+        Checkout {
+            branch: name.map(|name| name.shorten().to_string()),
+            head: repository.head_id().ok().map(|id| id.to_string()),
+            default_branch: default_branch(&repository),
+        }
+    }
+
+    /// The files directly in a directory that git tracks, as the index has them; none where it cannot be read.
+    pub fn tracked_in(&self, directory: &RelPath) -> BTreeSet<RelPath> {
+        let listed = || {
+            let repository = open(self.root()).ok()?;
+            let index = repository.index_or_empty().ok()?;
+            let prefix = format!("{directory}/");
+            let entries = index.prefixed_entries(prefix.as_str().into())?;
+            let paths = entries.iter().map(|entry| entry.path(&index).to_string());
+            let direct = paths.filter(|path| !path[prefix.len()..].contains('/'));
+            Some(direct.filter_map(|path| RelPath::new(&path).ok()).collect())
+        };
+        listed().unwrap_or_default()
+    }
+}
+
+fn default_branch(repository: &gix::Repository) -> Option<String> {
+    let of_origin = || {
+        let head = repository.try_find_reference("refs/remotes/origin/HEAD").ok()??;
+        let name = head.target().try_name()?.shorten().to_string();
+        name.strip_prefix("origin/").map(str::to_owned)
+    };
+    let is_there = |name: &String| {
+        let reference = repository.try_find_reference(&format!("refs/heads/{name}"));
+        reference.is_ok_and(|found| found.is_some())
+    };
+    let configured = repository.config_snapshot().string("init.defaultBranch");
+    let named = configured.map(|name| name.to_string()).into_iter();
+    let usual = USUAL.map(str::to_owned);
+    of_origin().or_else(|| named.chain(usual).find(is_there))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Fixture;
+
+    #[test]
+    fn the_default_branch_is_the_remotes_or_the_usual_one() {
+        let repo = Fixture::with(&[("a.txt", "x")]);
+        let worktree = repo.worktree();
+        let default_branch = || worktree.checkout().default_branch;
+        assert_eq!(default_branch(), None, "a branch without a commit is none yet");
+        repo.commit();
+        assert_eq!(default_branch().as_deref(), Some("main"));
+        repo.git(&["checkout", "-q", "-b", "trunk"]);
+        assert_eq!(default_branch().as_deref(), Some("main"));
+        repo.git(&["config", "init.defaultBranch", "trunk"]);
+        assert_eq!(default_branch().as_deref(), Some("trunk"));
+        repo.git(&["update-ref", "refs/remotes/origin/develop/x", "HEAD"]);
+        repo.git(&[
+            "symbolic-ref",
+            "refs/remotes/origin/HEAD",
+            "refs/remotes/origin/develop/x",
+        ]);
+        assert_eq!(default_branch().as_deref(), Some("develop/x"));
+    }
+
+    #[test]
+    fn what_git_tracks_is_what_was_added() {
+        let repo = Fixture::with(&[("a/x.txt", "x"), ("a/deep/y.txt", "y"), ("ab/z.txt", "z")]);
+        repo.commit();
+        repo.write("a/new.txt", b"n");
+        let tracked = |directory: &str| -> Vec<String> {
+            let tracked = repo.worktree().tracked_in(&RelPath::new(directory).unwrap());
+            tracked.iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(tracked("a"), ["a/x.txt"]);
+        repo.git(&["add", "-A"]);
+        assert_eq!(tracked("a"), ["a/new.txt", "a/x.txt"]);
+        assert!(tracked("gone").is_empty());
+    }
+}
