@@ -23,8 +23,6 @@ const LIFTED: f32 = 0.5;
 const GOOD: f32 = 0.5;
 /// So many memories are looked at; fewer are packed.
 const LOOKED_AT: usize = 50;
-/// What says nothing by itself: where a question led to, which the ranking of files goes by.
-const NOT_PACKED: &[&str] = &["context_hit"];
 
 /// Memories that account for enough of the question, best first. Of a section that is about one of the `best` files less
 /// is asked.
@@ -42,7 +40,6 @@ pub(crate) fn recalled<'a>(
         text,
         &RecallOptions {
             keep: LOOKED_AT,
-            except: NOT_PACKED,
             blob_of: blob_of.as_ref().map(|blob_of| blob_of as BlobOf<'_>),
             ..RecallOptions::default()
         },

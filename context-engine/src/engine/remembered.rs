@@ -18,6 +18,11 @@ use super::{Engine, State};
 const SHARE: u32 = 2;
 
 impl Engine {
+    /// All that is remembered here, as it is now, to be recalled from by words and by meaning.
+    pub fn remembered(&self) -> Arc<Memories> {
+        self.memories_with_vectors(&self.state())
+    }
+
     /// The memory as it is now, as far as it can be had by `deadline`.
     pub(super) fn memories(&self, state: &State, deadline: Instant) -> Arc<Memories> {
         let files = self.record_files();

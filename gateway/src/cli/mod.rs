@@ -82,6 +82,7 @@ enum Command {
     References(repo::References),
     Callers(repo::Callers),
     Remember(memory::Remember),
+    Recall(memory::Recall),
     Forget(memory::Forget),
     Flush(memory::Flush),
     /// What was added to a request, from where, why, and at what cost
@@ -131,6 +132,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::References(command) => command.run(&common),
         Command::Callers(command) => command.run(&common),
         Command::Remember(command) => command.run(&common),
+        Command::Recall(command) => command.run(&common),
         Command::Forget(command) => command.run(&common),
         Command::Flush(command) => command.run(&common),
         Command::Why(command) => command.run(&common),

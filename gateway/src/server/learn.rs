@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::HeaderMap;
+use muninn_memory::knowledge::metis::current_task;
 use muninn_memory::learn::{Place, Turn, summary};
 use muninn_memory::records::Record;
 use muninn_memory::store::Store;
@@ -211,7 +212,7 @@ impl Observed {
         Ok(Place {
             worktree: store.worktree(),
             session: store.spool().session(name)?,
-            task: None,
+            task: current_task(store.worktree()),
             with_text: self.repository.settings().memory.with_text,
         })
     }

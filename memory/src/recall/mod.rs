@@ -166,6 +166,22 @@ impl Memories {
         recalled.into_iter().map(|(recalled, _)| recalled).collect()
     }
 
+    /// The newest memories first, whatever they say; those without a date come last.
+    pub fn newest(&self, options: &RecallOptions<'_>) -> Vec<Recalled> {
+        let numbered = (0u32..).map(DocId).zip(self.items());
+        let mut allowed: Vec<(DocId, &Memory)> = numbered
+            .filter(|(_, memory)| self.has(memory) && options.allow(memory, &|path| self.applies_to(memory, path)))
+            .collect();
+        allowed.sort_by(|(_, a), (_, b)| b.date.cmp(&a.date));
+        let recalled = |(doc, memory)| Recalled {
+            doc,
+            score: 0.0,
+            rank_score: 0.0,
+            stale: options.stale(memory),
+        };
+        allowed.into_iter().take(options.keep).map(recalled).collect()
+    }
+
     /// Whether these are the files that were loaded, and still as they were, judged by their metadata.
     pub fn is_current(&self, worktree: &Worktree, files: &[RecordFile]) -> bool {
         self.store.is_current(worktree, files)

@@ -14,10 +14,9 @@ pub type BlobOf<'a> = &'a dyn Fn(&RelPath) -> Option<String>;
 pub struct RecallOptions<'a> {
     /// So many are returned at most.
     pub keep: usize,
-    /// Only records of these types.
+    /// Only records of these types; empty for all but `context_hit`, which says nothing by itself and counts where files
+    /// are ranked.
     pub types: &'a [&'a str],
-    /// No records of these types.
-    pub except: &'a [&'a str],
     /// Only what was written at this time or later, in the form of records: `2026-01-07T10:00:00Z`, or its beginning.
     pub since: Option<&'a str>,
     /// Only what was learned at this task.
@@ -37,7 +36,6 @@ impl Default for RecallOptions<'_> {
         Self {
             keep: 10,
             types: &[],
-            except: &[],
             since: None,
             task: None,
             paths: &[],
@@ -57,9 +55,8 @@ impl RecallOptions<'_> {
         let is = |wanted: Option<&str>, value: &Option<String>| wanted.is_none() || wanted == value.as_deref();
         let about = |path: &RelPath| applies_to(path) || memory.cites.iter().any(|cited| cited.path.is_under(path));
         let late_enough = |since: &str| memory.date.as_deref().is_some_and(|date| date >= since);
-        let is_excepted = |kind: &str| self.except.contains(&kind);
         among(self.types, &memory.record_type)
-            && !memory.record_type.as_deref().is_some_and(is_excepted)
+            && (!self.types.is_empty() || memory.record_type.as_deref() != Some("context_hit"))
             && among(self.sessions, &memory.session)
             && is(self.task, &memory.task)
             && is(self.branch, &memory.branch)

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use muninn_repo_tools::Worktree;
 
 use self::scope::{Places, Scope};
+use crate::knowledge;
 use crate::records::{Durability, Flushed, Record, RecordFile, SegmentError, Segments, Spool, SpoolError, Waiting};
 
 /// Where segments are written.
@@ -143,6 +144,15 @@ impl Store {
             || !waiting.commits.is_empty() && waiting.commits.iter().all(|commit| self.worktree.has_commit(commit));
         // A rebase, too, has its HEAD detached: nothing is written until it is over.
         on_this_branch || (branch.is_some() && merged())
+    }
+
+    /// What is wrong with the files that recall reads, in words: lines that are no records, knowledge that is left out.
+    #[must_use]
+    pub fn problems(&self) -> Vec<String> {
+        let files = self.files();
+        let records = files.iter().map(|file| file.load(&self.worktree));
+        let parts = std::iter::once(knowledge::load(&self.worktree)).chain(records);
+        parts.flat_map(|part| part.notes).collect()
     }
 
     /// Removes nothing and says what is there: files in which lines were set aside.

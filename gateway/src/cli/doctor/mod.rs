@@ -5,6 +5,7 @@
 
 mod finding;
 mod local;
+mod memory;
 mod probe;
 mod remote;
 
@@ -58,11 +59,16 @@ fn look(common: &Common) -> Result<Vec<Finding>, CliError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let findings = runtime.block_on(async {
         let here = tokio::task::spawn_blocking({
-            let (config, directory) = (config.clone(), directory.clone());
+            let (config, directory, state_dir) = (config.clone(), directory.clone(), state_dir.clone());
             move || local::findings(&directory, &state_dir, Some(&config))
         });
-        let (here, port, backends) = tokio::join!(
+        let remembered = tokio::task::spawn_blocking({
+            let (config, directory) = (config.clone(), directory.clone());
+            move || memory::findings(&directory, &state_dir, &config)
+        });
+        let (here, remembered, port, backends) = tokio::join!(
             tokio::time::timeout(PATIENCE, here),
+            tokio::time::timeout(PATIENCE, remembered),
             remote::port(config.listen),
             remote::backends(&config)
         );
@@ -81,6 +87,14 @@ fn look(common: &Common) -> Result<Vec<Finding>, CliError> {
         );
         let mut findings = vec![Finding::good("configuration", file)];
         findings.extend(here);
+        match remembered {
+            Ok(Ok(remembered)) => findings.extend(remembered),
+            Ok(Err(error)) => findings.push(Finding::bad("memory", error.to_string(), "please report this")),
+            Err(_) => findings.push(Finding::note(
+                "memory",
+                format!("there is more than can be looked through in {} s", PATIENCE.as_secs()),
+            )),
+        }
         findings.push(port);
         findings.extend(backends);
         findings

@@ -22,7 +22,7 @@ impl Forget {
         output::log_to_stderr("error");
         let memory = Memory::of(common)?;
         let failed = |error: &dyn std::error::Error| CliError::new(Exit::Failure, super::with_causes(error));
-        let memories = Memories::load(memory.store.worktree());
+        let memories = Memories::load_from(memory.store.worktree(), &memory.store.files(), None, None);
         if !memories.items().iter().any(|item| item.source == self.id) {
             return Err(CliError::new(Exit::NotFound, format!("there is no record {}", self.id)));
         }

@@ -2,6 +2,7 @@
 
 mod flush;
 mod forget;
+mod recall;
 mod remember;
 
 use muninn_memory::Store;
@@ -15,6 +16,7 @@ use crate::server::Repository;
 
 pub(super) use flush::Flush;
 pub(super) use forget::Forget;
+pub(super) use recall::Recall;
 pub(super) use remember::Remember;
 
 /// By which what people tell it is one session.

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
+use muninn_memory::knowledge::metis::current_task;
 use muninn_memory::learn::Place;
 use muninn_memory::records::Body;
 use muninn_memory::redact;
@@ -23,7 +24,7 @@ pub(crate) struct Remember {
     /// A file that it is about; may be given several times
     #[arg(long = "file", value_name = "PATH")]
     files: Vec<String>,
-    /// The task that it was learned in
+    /// The task that it was learned in [default: the Metis task that is active]
     #[arg(long, value_name = "ID")]
     task: Option<String>,
     /// How sure it is, from 0 to 1
@@ -91,7 +92,10 @@ impl Remember {
         let place = Place {
             worktree: memory.store.worktree(),
             session: memory.store.spool().session(BY_HAND).map_err(|error| failed(&error))?,
-            task: self.task.map(|task| redact(&task).into_owned()),
+            task: self
+                .task
+                .or_else(|| current_task(memory.store.worktree()))
+                .map(|task| redact(&task).into_owned()),
             with_text: true,
         };
         let record = place.record(body, &files);
