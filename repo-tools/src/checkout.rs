@@ -38,13 +38,30 @@ impl Worktree {
 
     /// Whether a commit, in hexadecimal, is HEAD or one of those that lead to it. Not where it is unknown here.
     pub fn has_commit(&self, commit: &str) -> bool {
-        let is_ancestor = || {
-            let repository = open(self.root()).ok()?;
-            let head = repository.head_id().ok()?.detach();
+        let is_there = || {
             let commit = gix::ObjectId::from_hex(commit.as_bytes()).ok()?;
-            Some(commit == head || repository.merge_base(commit, head).ok()?? == commit)
+            leads_to_head(&open(self.root()).ok()?, commit)
         };
-        is_ancestor().unwrap_or(false)
+        is_there().unwrap_or(false)
+    }
+
+    /// Whether a branch, by its short name, is the one that is checked out or has been merged into it. One on which
+    /// nothing was committed since it was made has not. Of a branch that is gone, it is told by where it was left last.
+    pub fn has_branch(&self, branch: &str) -> bool {
+        let is_there = || {
+            let repository = open(self.root()).ok()?;
+            let head = repository.head_name().ok()?;
+            if head.is_some_and(|name| name.shorten() == branch) {
+                return Some(true);
+            }
+            let reference = repository.try_find_reference(&format!("refs/heads/{branch}"));
+            let Some(mut reference) = reference.ok()? else {
+                return leads_to_head(&repository, left_at(&repository, branch)?);
+            };
+            let tip = reference.peel_to_id().ok()?.detach();
+            Some(made_at(&repository, &reference) != Some(tip) && leads_to_head(&repository, tip)?)
+        };
+        is_there().unwrap_or(false)
     }
 
     /// All of it at once.
@@ -73,6 +90,34 @@ impl Worktree {
         };
         listed().unwrap_or_default()
     }
+}
+
+fn leads_to_head(repository: &gix::Repository, commit: gix::ObjectId) -> Option<bool> {
+    let head = repository.head_id().ok()?.detach();
+    Some(commit == head || repository.merge_base(commit, head).ok()?? == commit)
+}
+
+/// The commit at which a branch was made here, as its own log tells; `None` for one that came from a remote with commits
+/// of its own, and where there is no log.
+fn made_at(repository: &gix::Repository, reference: &gix::Reference<'_>) -> Option<gix::ObjectId> {
+    let mut log = reference.log_iter();
+    let first = log.all().ok()??.next()?.ok()?;
+    let from = first.message.to_string();
+    let from = from.strip_prefix("branch: Created from ")?;
+    let is_remote = |name: &gix::bstr::BStr| from.starts_with(&format!("{name}/"));
+    let came =
+        from.starts_with("refs/remotes/") || repository.remote_names().iter().any(|name| is_remote(name.as_ref()));
+    (!came).then(|| first.new_oid())
+}
+
+/// The commit at which a branch was left last, as the log of HEAD tells.
+fn left_at(repository: &gix::Repository, branch: &str) -> Option<gix::ObjectId> {
+    let head = repository.find_reference("HEAD").ok()?;
+    let mut log = head.log_iter();
+    let left = format!("checkout: moving from {branch} to ");
+    let moves = log.all().ok()??.flatten();
+    let last = moves.filter(|line| line.message.starts_with(left.as_bytes())).last()?;
+    Some(last.previous_oid())
 }
 
 fn default_branch(repository: &gix::Repository) -> Option<String> {
@@ -115,6 +160,36 @@ mod tests {
             "refs/remotes/origin/develop/x",
         ]);
         assert_eq!(default_branch().as_deref(), Some("develop/x"));
+    }
+
+    #[test]
+    fn a_branch_is_part_of_another_once_something_of_it_was_merged() {
+        let repo = Fixture::with(&[("a.txt", "x")]);
+        repo.commit();
+        let commit = |name: &str| {
+            repo.write(name, b"y");
+            repo.git(&["add", "-A"]);
+            repo.git(&["commit", "-q", "-m", name]);
+        };
+        let worktree = repo.worktree();
+        repo.git(&["checkout", "-q", "-b", "side"]);
+        assert!(worktree.has_branch("side") && worktree.has_branch("main"));
+        repo.git(&["checkout", "-q", "main"]);
+        assert!(!worktree.has_branch("side"), "there is nothing on it");
+        repo.git(&["checkout", "-q", "side"]);
+        commit("b.txt");
+        assert!(worktree.has_branch("main"));
+        repo.git(&["checkout", "-q", "main"]);
+        assert!(!worktree.has_branch("side"));
+        repo.git(&["merge", "-q", "side"]);
+        assert!(worktree.has_branch("side"));
+        repo.git(&["branch", "-q", "-d", "side"]);
+        assert!(worktree.has_branch("side"), "it was merged before it was deleted");
+        repo.git(&["checkout", "-q", "-b", "dropped"]);
+        commit("c.txt");
+        repo.git(&["checkout", "-q", "main"]);
+        repo.git(&["branch", "-q", "-D", "dropped"]);
+        assert!(!worktree.has_branch("dropped") && !worktree.has_branch("never"));
     }
 
     #[test]

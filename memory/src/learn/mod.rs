@@ -171,10 +171,7 @@ fn names(paths: &[RelPath]) -> Vec<String> {
 impl Place<'_> {
     /// A record that rests on these files as they are now.
     pub fn record(&self, body: Body, files: &[RelPath]) -> Record {
-        let source = |path: &RelPath| Source {
-            path: redact(path.as_str()).into_owned(),
-            blob: blob(self.worktree, path),
-        };
+        let source = |path: &RelPath| Source::new(redact(path.as_str()).into_owned(), blob(self.worktree, path));
         let origin = Origin {
             session: Some(self.session.clone()),
             branch: self.worktree.branch(),

@@ -178,16 +178,18 @@ fn item(file: &RecordFile, line: usize, record: &Record) -> Option<Memory> {
     if text.is_empty() {
         return None;
     }
-    text.extend(origin.task.clone());
     let kind = match record.body.kind() {
         "" => "record",
         kind => kind,
     };
     let shown = kind.replace('_', " ");
-    let title = match subject.or_else(|| origin.task.clone()) {
+    let mut title = match subject {
         Some(subject) => format!("{shown}: {}", name(&subject)),
         None => shown,
     };
+    if let Some(task) = &origin.task {
+        title.push_str(&format!(" ({})", name(task)));
+    }
     let source = match record.id.as_str() {
         "" => format!("{file}:{line}-{line}"),
         id => id.to_owned(),
@@ -323,7 +325,7 @@ mod tests {
         let expected = [
             "files: src/auth.py",
             "auth_flow\nentities: src/auth.py, src/m.py",
-            "API uses injection\nand more\nT-42",
+            "API uses injection\nand more",
             "hello",
             "no id",
             "no type",
@@ -332,7 +334,7 @@ mod tests {
         assert_eq!(records.items[1].title, "pattern: auth_flow");
         assert_eq!(records.items[1].confidence, Some(0.8));
         assert_eq!(records.items[0].date.as_deref(), Some("2026-01-07T10:00:00Z"));
-        assert_eq!(records.items[2].title, "session summary: T-42");
+        assert_eq!(records.items[2].title, "session summary (T-42)");
         assert_eq!(records.items[4].source, ".muninn/memory/main.jsonl:5-5");
         assert_eq!(records.hits.len(), 1);
     }

@@ -9,7 +9,7 @@ use serde::de::{Deserialize, DeserializeOwned, Deserializer, MapAccess, Visitor}
 use serde_json::value::RawValue;
 
 /// The members of a JSON object in their order, each value as it was written.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Members(Vec<(String, Box<RawValue>)>);
 
 impl Members {
@@ -25,11 +25,27 @@ impl Members {
         self.0.is_empty()
     }
 
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&String, &RawValue)> {
+        self.0.iter().map(|(name, value)| (name, &**value))
+    }
+
     /// What was not taken.
     pub(super) fn rest(self) -> Vec<(String, Box<RawValue>)> {
         self.0
     }
 }
+
+impl PartialEq for Members {
+    fn eq(&self, other: &Self) -> bool {
+        let texts = |members: &Self| -> Vec<(String, String)> {
+            let owned = |(name, value): (&String, &RawValue)| (name.clone(), value.get().to_owned());
+            members.iter().map(owned).collect()
+        };
+        texts(self) == texts(other)
+    }
+}
+
+impl Eq for Members {}
 
 impl<'de> Deserialize<'de> for Members {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

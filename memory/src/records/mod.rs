@@ -8,12 +8,14 @@ mod loaded;
 mod members;
 mod record;
 mod segment;
+mod source;
 mod spool;
 
 #[cfg(test)]
 mod tests;
 
 pub use loaded::{MAIN, RecordFile};
-pub use record::{Body, InvalidRecord, Origin, Record, Source};
+pub use record::{Body, InvalidRecord, Origin, Record};
 pub use segment::{SESSIONS, SegmentError, Segments, Written};
+pub use source::Source;
 pub use spool::{Durability, Flushed, Recorded, Spool, SpoolError, Waiting};

@@ -2,14 +2,15 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
-use serde::{Deserialize, Serialize};
 use serde_json::Number;
 use serde_json::value::RawValue;
 use thiserror::Error;
 use ulid::{Generator, Ulid};
 
 use super::members::Members;
+use super::source::Source;
 
 /// One thing that was learned, decided or taken back: a line of a file.
 ///
@@ -124,16 +125,6 @@ pub struct Origin {
     pub sources: Vec<Source>,
     /// The task that was worked on.
     pub task: Option<String>,
-}
-
-/// A file that a record rests on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Source {
-    /// Where it is.
-    pub path: String,
-    /// Its content then, as git names it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub blob: Option<String>,
 }
 
 /// An id above all that this process has given, so that records sort as they were learned.

@@ -130,20 +130,23 @@ impl Store {
                 Segments::at(dir)
             }
         };
-        let branch = self.worktree.branch();
+        // A rebase, too, has its HEAD detached: nothing is written until it is over.
+        let is_detached = self.worktree.branch().is_none();
         self.spool.flush(&segments, |waiting| match destination {
-            Destination::Repository => self.belongs_here(waiting, branch.as_deref()),
+            Destination::Repository => !is_detached && self.is_part(waiting),
             Destination::State => true,
         })
     }
 
     /// Whether what was learned is part of what is checked out.
-    fn belongs_here(&self, waiting: &Waiting, branch: Option<&str>) -> bool {
-        let on_this_branch = branch.is_some() && waiting.branch.as_deref() == branch;
-        let merged =
-            || !waiting.commits.is_empty() && waiting.commits.iter().all(|commit| self.worktree.has_commit(commit));
-        // A rebase, too, has its HEAD detached: nothing is written until it is over.
-        on_this_branch || (branch.is_some() && merged())
+    fn is_part(&self, waiting: &Waiting) -> bool {
+        match &waiting.branch {
+            Some(branch) => self.worktree.has_branch(branch),
+            None => {
+                let mut commits = waiting.commits.iter();
+                !waiting.commits.is_empty() && commits.all(|commit| self.worktree.has_commit(commit))
+            }
+        }
     }
 
     /// What is wrong with the files that recall reads, in words: lines that are no records, knowledge that is left out.

@@ -22,7 +22,7 @@ use crate::records::{RecordFile, Recorded, SESSIONS, Segments, Spool};
 pub(super) struct Scope {
     checkout: Checkout,
     recorded: Recorded,
-    /// Whether commits are part of what is checked out.
+    /// Whether branches, or commits of a detached HEAD, are part of what is checked out.
     merged: HashMap<String, bool>,
     beginnings: HashMap<RecordFile, Beginning>,
     tracked: Tracked,
@@ -89,7 +89,7 @@ impl Scope {
 
     fn look(&mut self, places: &Places<'_>) {
         let checkout = places.worktree.checkout();
-        if checkout.head != self.checkout.head {
+        if checkout != self.checkout {
             self.merged.clear();
         }
         self.checkout = checkout;
@@ -143,18 +143,18 @@ impl Scope {
 
     /// Whether what was learned there is part of what is checked out.
     fn is_part(&mut self, beginning: &Beginning, worktree: &Worktree) -> bool {
-        if self.checkout.branch.is_some() && beginning.branch == self.checkout.branch {
-            return true;
-        }
-        let Some(commit) = &beginning.commit else {
+        let Some(name) = beginning.branch.as_ref().or(beginning.commit.as_ref()) else {
             return false;
         };
-        if let Some(known) = self.merged.get(commit) {
+        if let Some(known) = self.merged.get(name) {
             return *known;
         }
-        let merged = worktree.has_commit(commit);
-        self.merged.insert(commit.clone(), merged);
-        merged
+        let is_part = match &beginning.branch {
+            Some(branch) => worktree.has_branch(branch),
+            None => worktree.has_commit(name),
+        };
+        self.merged.insert(name.clone(), is_part);
+        is_part
     }
 }
 

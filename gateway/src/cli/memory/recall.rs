@@ -133,15 +133,20 @@ fn as_json((memory, recalled): (&Memory, &Recalled)) -> Value {
         "title": memory.title,
         "text": memory.text,
         "date": memory.date,
-        "confidence": memory.confidence,
+        "confidence": memory.confidence.map(rounded),
         "session": memory.session,
         "branch": memory.branch,
         "task": memory.task,
         "in": memory.path,
         "files": memory.cites.iter().map(|cited| &cited.path).collect::<Vec<_>>(),
         "stale": recalled.stale,
-        "score": recalled.score,
+        "score": rounded(recalled.score),
     })
+}
+
+/// A number as a person would write it.
+fn rounded(number: f32) -> f64 {
+    (f64::from(number) * 1000.0).round() / 1000.0
 }
 
 /// A heading with where it comes from, then the text.
@@ -149,7 +154,6 @@ fn shown(memory: &Memory, recalled: &Recalled) -> String {
     let mut about: Vec<String> = memory.date.iter().map(|date| date.chars().take(10).collect()).collect();
     about.extend(memory.confidence.map(|confidence| format!("confidence {confidence}")));
     about.extend(memory.branch.as_ref().map(|branch| format!("on {branch}")));
-    about.extend(memory.task.as_ref().map(|task| format!("task {task}")));
     about.extend(recalled.stale.then(|| "its files have changed since".to_owned()));
     let about = match about.is_empty() {
         true => String::new(),

@@ -43,6 +43,7 @@ fn every_type_is_written_as_it_was_read() {
         r#"{"id":"7","ts":"t","type":"supersedes","older":"1","since":"t"}"#,
         r#"{"id":"8","ts":"t","type":"tombstone","forget":"1"}"#,
         r#"{"id":"9","ts":"t","type":"of_the_future","text":"x","numbers":[1e400,0.10,12345678901234567890123]}"#,
+        r#"{"id":"0","ts":"t","type":"learning","text":"x","sources":[{"path":"a","blob":"d","lines":[1,2]},{"path":"b","blob":7}]}"#,
         r#"{"id":"A","ts":"t","type":"learning","text":"x","later":{"b":1,"a":[null]},"another":"ü\u0000"}"#,
     ] {
         assert_eq!(Record::parse(line).unwrap().line(), line);
