@@ -1,15 +1,11 @@
 //! What an agent does becomes records, and records become segments that git takes along.
 
-use std::fs;
-use std::path::Path;
-
 use muninn_tests::{Gateway, TestEnv, Upstream, wait_until};
 use serde_json::{Value, json};
 
 use crate::MUNINN;
+use crate::agent::{Conversation, gather, records_in};
 use crate::stage::{FILES, QUESTION};
-
-const SESSION: [(&str, &str); 1] = [("x-claude-code-session-id", "3f0c8c1e-0000-4000-8000-000000000001")];
 
 /// A repository that was set up to share its memory, and a gateway over it.
 struct Team {
@@ -45,99 +41,6 @@ impl Team {
         let mut text = String::new();
         gather(&self.env.state_dir().join("memory"), &mut text);
         text
-    }
-}
-
-fn gather(dir: &Path, text: &mut String) {
-    for entry in fs::read_dir(dir).into_iter().flatten() {
-        let path = entry.unwrap().path();
-        match path.is_dir() {
-            true => gather(&path, text),
-            false => text.push_str(&fs::read_to_string(&path).unwrap_or_default()),
-        }
-    }
-}
-
-fn records_in(dir: &Path) -> Vec<(String, Value)> {
-    let mut records: Vec<(String, Value)> = Vec::new();
-    for entry in fs::read_dir(dir).into_iter().flatten() {
-        let path = entry.unwrap().path();
-        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-        for line in fs::read_to_string(&path).unwrap().lines() {
-            records.push((name.clone(), serde_json::from_str(line).unwrap()));
-        }
-    }
-    // Ids of one process grow, and those of another begin with a later time.
-    records.sort_by_key(|(_, record)| record["id"].as_str().unwrap().to_owned());
-    records
-}
-
-/// A conversation of Claude Code, as it grows.
-struct Conversation {
-    root: String,
-    messages: Vec<Value>,
-    calls: usize,
-}
-
-impl Conversation {
-    fn new(root: &Path) -> Conversation {
-        Conversation {
-            root: root.display().to_string(),
-            messages: Vec::new(),
-            calls: 0,
-        }
-    }
-
-    fn says(&mut self, text: &str) {
-        self.messages
-            .push(json!({"role": "user", "content": [{"type": "text", "text": text}]}));
-    }
-
-    fn calls(&mut self, tool: &str, input: &Value, result: &str) {
-        self.calls += 1;
-        let id = format!("toolu_{}", self.calls);
-        self.messages.push(
-            json!({"role": "assistant", "content": [{"type": "tool_use", "id": id, "name": tool, "input": input}]}),
-        );
-        let content = json!([{"type": "tool_result", "tool_use_id": id, "content": result}]);
-        self.messages.push(json!({"role": "user", "content": content}));
-    }
-
-    fn answers(&mut self, text: &str) {
-        self.messages
-            .push(json!({"role": "assistant", "content": [{"type": "text", "text": text}]}));
-    }
-
-    fn send(&self, gateway: &Gateway) {
-        let body = json!({
-            "model": "mock-1", "max_tokens": 64, "messages": self.messages,
-            "system": [{"type": "text", "text": format!("Working directory: {}", self.root)}],
-            "tools": [{"name": "Read", "input_schema": {"type": "object"}}]});
-        let response = gateway.post("/v1/messages", &SESSION, body.to_string().as_bytes());
-        assert_eq!(response.status, 200, "{}", response.text());
-    }
-
-    /// A turn in which the agent reads one file, edits another, and says where a third thing is.
-    fn turn(&mut self, question: &str) {
-        let root = self.root.clone();
-        self.says(question);
-        self.calls(
-            "Read",
-            &json!({"file_path": format!("{root}/src/rate_limiter.rs")}),
-            "1\tx",
-        );
-        self.calls(
-            "Edit",
-            &json!({"file_path": format!("{root}/src/parser.rs"), "old_string": "x", "new_string": "y"}),
-            "ok",
-        );
-        self.calls(
-            "Write",
-            &json!({"file_path": format!("{root}/.env"), "content": "TOKEN=x"}),
-            "ok",
-        );
-        self.calls("Read", &json!({"file_path": "/etc/passwd"}), "root");
-        self.answers("Refilling is in src/rate_limiter.rs:14, invoices are kept by src/storage.rs.");
     }
 }
 

@@ -10,6 +10,7 @@
 )]
 
 mod access;
+mod agent;
 mod already_read;
 mod bad_input;
 mod broken_upstream;
@@ -39,6 +40,7 @@ mod security;
 mod side_requests;
 mod spans;
 mod stage;
+mod team;
 mod turns;
 mod uninvited;
 mod worktrees;

@@ -1,0 +1,113 @@
+//! An agent that works through the gateway, and what that leaves on disk.
+
+use std::fs;
+use std::path::Path;
+
+use muninn_tests::Gateway;
+use serde_json::{Value, json};
+
+/// Appends the text of all files below a directory.
+pub(crate) fn gather(dir: &Path, text: &mut String) {
+    for entry in fs::read_dir(dir).into_iter().flatten() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => gather(&path, text),
+            false => text.push_str(&fs::read_to_string(&path).unwrap_or_default()),
+        }
+    }
+}
+
+/// All records of the files in a directory, in the order of their ids, each with the name of its file.
+pub(crate) fn records_in(dir: &Path) -> Vec<(String, Value)> {
+    let mut records: Vec<(String, Value)> = Vec::new();
+    for entry in fs::read_dir(dir).into_iter().flatten() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        for line in fs::read_to_string(&path).unwrap().lines() {
+            records.push((name.clone(), serde_json::from_str(line).unwrap()));
+        }
+    }
+    // Ids of one process grow, and those of another begin with a later time.
+    records.sort_by_key(|(_, record)| record["id"].as_str().unwrap().to_owned());
+    records
+}
+
+/// A conversation of Claude Code, as it grows.
+pub(crate) struct Conversation {
+    session: String,
+    root: String,
+    messages: Vec<Value>,
+    calls: usize,
+}
+
+impl Conversation {
+    /// One of the same session as all others that are made so.
+    pub(crate) fn new(root: &Path) -> Conversation {
+        Conversation::of("3f0c8c1e-0000-4000-8000-000000000001", root)
+    }
+
+    pub(crate) fn of(session: &str, root: &Path) -> Conversation {
+        Conversation {
+            session: session.to_owned(),
+            root: root.display().to_string(),
+            messages: Vec::new(),
+            calls: 0,
+        }
+    }
+
+    pub(crate) fn says(&mut self, text: &str) {
+        self.messages
+            .push(json!({"role": "user", "content": [{"type": "text", "text": text}]}));
+    }
+
+    pub(crate) fn calls(&mut self, tool: &str, input: &Value, result: &str) {
+        self.calls += 1;
+        let id = format!("toolu_{}", self.calls);
+        self.messages.push(
+            json!({"role": "assistant", "content": [{"type": "tool_use", "id": id, "name": tool, "input": input}]}),
+        );
+        let content = json!([{"type": "tool_result", "tool_use_id": id, "content": result}]);
+        self.messages.push(json!({"role": "user", "content": content}));
+    }
+
+    pub(crate) fn answers(&mut self, text: &str) {
+        self.messages
+            .push(json!({"role": "assistant", "content": [{"type": "text", "text": text}]}));
+    }
+
+    pub(crate) fn send(&self, gateway: &Gateway) {
+        let body = json!({
+            "model": "mock-1", "max_tokens": 64, "messages": self.messages,
+            "system": [{"type": "text", "text": format!("Working directory: {}", self.root)}],
+            "tools": [{"name": "Read", "input_schema": {"type": "object"}}]});
+        let response = gateway.post(
+            "/v1/messages",
+            &[("x-claude-code-session-id", &self.session)],
+            body.to_string().as_bytes(),
+        );
+        assert_eq!(response.status, 200, "{}", response.text());
+    }
+
+    /// A turn in which the agent reads one file, edits another, and says where a third thing is.
+    pub(crate) fn turn(&mut self, question: &str) {
+        let root = self.root.clone();
+        self.says(question);
+        self.calls(
+            "Read",
+            &json!({"file_path": format!("{root}/src/rate_limiter.rs")}),
+            "1\tx",
+        );
+        self.calls(
+            "Edit",
+            &json!({"file_path": format!("{root}/src/parser.rs"), "old_string": "x", "new_string": "y"}),
+            "ok",
+        );
+        self.calls(
+            "Write",
+            &json!({"file_path": format!("{root}/.env"), "content": "TOKEN=x"}),
+            "ok",
+        );
+        self.calls("Read", &json!({"file_path": "/etc/passwd"}), "root");
+        self.answers("Refilling is in src/rate_limiter.rs:14, invoices are kept by src/storage.rs.");
+    }
+}
