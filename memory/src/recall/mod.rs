@@ -22,7 +22,7 @@ pub(crate) use self::memory::Loaded;
 pub use self::memory::{CitedFile, Memory, MemoryKind, Stamp};
 pub use self::options::{BlobOf, RecallOptions};
 use self::order::Runs;
-use self::rank::Ranker;
+use self::rank::{Ranked, Ranker};
 use crate::derived::vectors::{VectorIndex, bytes};
 use crate::embed::Embedder;
 use crate::hits::{Hit, Hits};
@@ -140,7 +140,8 @@ impl Memories {
             let memory = self.get(DocId(doc));
             memory.is_some_and(|memory| options.allow(memory, &|path| self.applies_to(memory, path)))
         };
-        let ranked = ranker.rank(&terms, near.as_deref(), &allowed);
+        let mut ranked = ranker.rank(&terms, near.as_deref(), &allowed);
+        cut(&mut ranked, options.keep);
         let mut recalled: Vec<(Recalled, &Memory)> = ranked
             .into_iter()
             .filter_map(|ranked| Some((ranked, self.get(ranked.doc)?)))
@@ -277,6 +278,15 @@ fn globs(items: &[Memory]) -> HashMap<String, Globs> {
         }
     }
     globs
+}
+
+/// Leaves out what is not among the best `keep` even if these lose all that doubt can cost, and it loses nothing.
+fn cut(ranked: &mut Vec<Ranked>, keep: usize) {
+    if ranked.len() > keep {
+        let (_, next, _) = ranked.select_nth_unstable_by(keep, |a, b| b.score.total_cmp(&a.score));
+        let least = next.score * DOUBTED * DOUBTED - 1.0 / STEPS;
+        ranked.retain(|ranked| ranked.score >= least);
+    }
 }
 
 /// What a memory keeps of its score.
