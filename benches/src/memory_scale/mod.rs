@@ -58,6 +58,8 @@ pub struct Size {
     pub ingest_s: f64,
     /// Milliseconds from the start of another until they can be.
     pub start_ms: f64,
+    /// Seconds from the start of a third until all can be recalled once more, a record having been added.
+    pub rebuild_s: f64,
     /// A question.
     pub query_ms: Percentiles,
     /// Resident memory of the second process, the questions asked.
@@ -165,12 +167,17 @@ fn measure(corpus: &Corpus, questions: &[String], records: usize, words: bool) -
     let taken_in = in_process(&task)?;
     task.questions = questions.to_vec();
     let mut started = in_process(&task)?;
+    corpus::add(&main, records).map_err(at(&main))?;
+    task.records += 1;
+    task.questions.clear();
+    let rebuilt = in_process(&task)?;
     let cached = fs::read_dir(&task.cache).map_err(at(&task.cache))?.flatten();
     let cached = cached.filter_map(|entry| Some(entry.metadata().ok()?.len()));
     Ok(Size {
         records,
         ingest_s: rounded(taken_in.ready_ms / 1e3),
         start_ms: rounded(started.ready_ms),
+        rebuild_s: rounded(rebuilt.ready_ms / 1e3),
         query_ms: Percentiles {
             p50: percentile(&mut started.query_ms, 0.5).map(rounded),
             p95: percentile(&mut started.query_ms, 0.95).map(rounded),

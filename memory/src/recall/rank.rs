@@ -114,7 +114,10 @@ impl Ranker<'_> {
     fn said(&self, asked: &[Asked], chosen: &[u32]) -> Vec<Said> {
         let read = self.widened(chosen);
         let mut all = vec![Said::default(); read.len()];
-        let lengths: Vec<f32> = read.iter().map(|doc| length_around(self.index, self.runs, *doc)).collect();
+        let lengths: Vec<f32> = read
+            .iter()
+            .map(|doc| length_around(self.index, self.runs, *doc))
+            .collect();
         let mut counts = vec![0.0f32; read.len()];
         let total: f32 = asked.iter().map(|term| term.idf).sum();
         for term in asked {

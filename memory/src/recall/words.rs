@@ -132,3 +132,29 @@ fn gallop<T>(list: &[T], below: impl Fn(&T) -> bool) -> usize {
     let (from, to) = (step / 2, (step + 1).min(list.len()));
     from + list[from..to].partition_point(below)
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::btree_set;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// What is found by leaps is what is found one by one.
+        #[test]
+        fn what_has_a_word_is_found_among_some(
+            docs in btree_set(0u32..60, 0..40),
+            having in btree_set(0u32..60, 0..40),
+        ) {
+            let docs: Vec<u32> = docs.into_iter().collect();
+            let postings = having.iter().map(|doc| (*doc, doc + 1)).collect();
+            let asked = Asked { postings, idf: 0.0, idf_around: 0.0 };
+            let expected = docs.iter().enumerate().filter(|(_, doc)| having.contains(doc));
+            let expected: Vec<(usize, f32)> = expected.map(|(at, doc)| (at, (doc + 1) as f32)).collect();
+            prop_assert_eq!(asked.among(&docs), expected);
+        }
+    }
+}
