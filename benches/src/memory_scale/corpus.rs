@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use fastrand::Rng;
-use serde_json::json;
+use serde_json::{Value, json};
 
 const SEED: u64 = 0x6d65_6d6f;
 /// Records of one session.
@@ -56,17 +56,7 @@ impl Corpus {
         let mut out = BufWriter::new(fs::File::create(path)?);
         for number in 0..count {
             let (file, text) = self.text(&mut rng);
-            let (day, minute) = (number / 1440 % 28 + 1, number % 1440);
-            let record = json!({
-                "id": format!("01{number:024}"),
-                "ts": format!("2026-01-{day:02}T{:02}:{:02}:00Z", minute / 60, minute % 60),
-                "type": "learning",
-                "text": text,
-                "subject": file,
-                "confidence": 0.8,
-                "session": format!("{:08x}", number / SESSION),
-            });
-            writeln!(out, "{record}")?;
+            writeln!(out, "{}", record(number, file, &text))?;
         }
         out.flush()
     }
@@ -94,6 +84,28 @@ impl Corpus {
         let said: Vec<&str> = (0..count).map(|_| lines[rng.usize(..lines.len())].as_str()).collect();
         (path, said.join(" "))
     }
+}
+
+/// Adds one record to a file that has so many.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn add(path: &Path, count: usize) -> io::Result<()> {
+    let mut file = fs::OpenOptions::new().append(true).open(path)?;
+    writeln!(file, "{}", record(count, "added.rs", "what was not there before"))
+}
+
+fn record(number: usize, subject: &str, text: &str) -> Value {
+    let (day, minute) = (number / 1440 % 28 + 1, number % 1440);
+    json!({
+        "id": format!("01{number:024}"),
+        "ts": format!("2026-01-{day:02}T{:02}:{:02}:00Z", minute / 60, minute % 60),
+        "type": "learning",
+        "text": text,
+        "subject": subject,
+        "confidence": 0.8,
+        "session": format!("{:08x}", number / SESSION),
+    })
 }
 
 fn collect(dir: &Path, paths: &mut Vec<PathBuf>) -> io::Result<()> {

@@ -52,18 +52,24 @@ pub struct Options {
 /// What was measured with so many records. Memory is MB of 10^6 bytes.
 #[derive(Debug, Clone, Serialize)]
 pub struct Size {
-    /// How many.
+    /// How many were written.
     pub records: usize,
+    /// How many can be recalled; of very many only the newest.
+    pub recalled: usize,
     /// Seconds from the start of a process until all can be recalled that nobody has read yet.
     pub ingest_s: f64,
     /// Milliseconds from the start of another until they can be.
     pub start_ms: f64,
+    /// Seconds from the start of a third until all can be recalled once more, a record having been added.
+    pub rebuild_s: f64,
     /// A question.
     pub query_ms: Percentiles,
     /// Resident memory of the second process, the questions asked.
     pub rss_mb: Option<f64>,
     /// Of the first, at its highest.
     pub ingest_peak_mb: Option<f64>,
+    /// Of the third, at its highest.
+    pub rebuild_peak_mb: Option<f64>,
     /// The file of records.
     pub records_bytes: u64,
     /// What is kept in the cache.
@@ -100,16 +106,6 @@ pub enum ScaleError {
     /// What was passed between processes.
     #[error("what was passed between the processes")]
     Json(#[from] serde_json::Error),
-    /// Not all records came back.
-    #[error("of {written} records {read} were read: {notes}")]
-    Lost {
-        /// How many there are.
-        written: usize,
-        /// How many came back.
-        read: usize,
-        /// What the store says about it.
-        notes: String,
-    },
 }
 
 /// What a phase is given.
@@ -117,7 +113,6 @@ pub enum ScaleError {
 struct Task {
     root: PathBuf,
     cache: PathBuf,
-    records: usize,
     words: bool,
     questions: Vec<String>,
 }
@@ -125,6 +120,7 @@ struct Task {
 /// What it found out.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Outcome {
+    recalled: usize,
     ready_ms: f64,
     query_ms: Vec<f64>,
     rss_mb: Option<f64>,
@@ -157,7 +153,6 @@ fn measure(corpus: &Corpus, questions: &[String], records: usize, words: bool) -
     let mut task = Task {
         cache: dir.path().join("cache"),
         root,
-        records,
         words,
         questions: Vec::new(),
     };
@@ -165,18 +160,24 @@ fn measure(corpus: &Corpus, questions: &[String], records: usize, words: bool) -
     let taken_in = in_process(&task)?;
     task.questions = questions.to_vec();
     let mut started = in_process(&task)?;
+    corpus::add(&main, records).map_err(at(&main))?;
+    task.questions.clear();
+    let rebuilt = in_process(&task)?;
     let cached = fs::read_dir(&task.cache).map_err(at(&task.cache))?.flatten();
     let cached = cached.filter_map(|entry| Some(entry.metadata().ok()?.len()));
     Ok(Size {
         records,
+        recalled: started.recalled,
         ingest_s: rounded(taken_in.ready_ms / 1e3),
         start_ms: rounded(started.ready_ms),
+        rebuild_s: rounded(rebuilt.ready_ms / 1e3),
         query_ms: Percentiles {
             p50: percentile(&mut started.query_ms, 0.5).map(rounded),
             p95: percentile(&mut started.query_ms, 0.95).map(rounded),
         },
         rss_mb: started.rss_mb.map(rounded),
         ingest_peak_mb: taken_in.peak_mb.map(rounded),
+        rebuild_peak_mb: rebuilt.peak_mb.map(rounded),
         records_bytes: fs::metadata(&main).map_err(at(&main))?.len(),
         cache_bytes: cached.sum(),
         load1: procfs::load1(),
@@ -227,12 +228,8 @@ impl Task {
         let files: Vec<RecordFile> = RecordFile::main().into_iter().collect();
         let memories = Memories::load_from(&worktree, &files, embedder, Some(&self.cache));
         let ready_ms = millis(started.elapsed());
-        if memories.items().len() != self.records {
-            return Err(ScaleError::Lost {
-                written: self.records,
-                read: memories.items().len(),
-                notes: memories.notes().join("; "),
-            });
+        for note in memories.notes() {
+            progress(note);
         }
         let ask = |question: &String| {
             let asked = Instant::now();
@@ -240,6 +237,7 @@ impl Task {
             millis(asked.elapsed())
         };
         Ok(Outcome {
+            recalled: memories.items().len(),
             ready_ms,
             query_ms: self.questions.iter().map(ask).collect(),
             rss_mb: procfs::resident_mb(std::process::id()),

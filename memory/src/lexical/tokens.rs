@@ -105,16 +105,17 @@ impl Tokenizer {
 
 /// The distinct terms of a text with how often each occurs, in the order of their first occurrence.
 pub fn counted(tokenizer: &mut Tokenizer, text: &str) -> Vec<(String, u32)> {
-    let mut order: Vec<(String, u32)> = Vec::new();
-    let mut seen: HashMap<String, usize> = HashMap::new();
-    tokenizer.each_term(text, |term| match seen.get(term) {
-        Some(&at) => order[at].1 += 1,
+    let mut seen: HashMap<String, (usize, u32)> = HashMap::new();
+    tokenizer.each_term(text, |term| match seen.get_mut(term) {
+        Some((_, count)) => *count += 1,
         None => {
-            seen.insert(term.to_owned(), order.len());
-            order.push((term.to_owned(), 1));
+            let first = seen.len();
+            seen.insert(term.to_owned(), (first, 1));
         }
     });
-    order
+    let mut counts: Vec<(String, (usize, u32))> = seen.into_iter().collect();
+    counts.sort_unstable_by_key(|(_, (first, _))| *first);
+    counts.into_iter().map(|(term, (_, count))| (term, count)).collect()
 }
 
 /// The words of a text, in order.

@@ -1,7 +1,7 @@
 //! What was loaded, as a file of the cache, so that a start neither reads records nor embeds them again.
 //!
 //! It follows the files that it was made of: their names, sizes and times stand in it, and where any of these is another,
-//! by whoever's hand, all of it is made anew. Knowledge and records are in it as they were redacted.
+//! by whoever's hand, all of it is made anew but the vectors of texts that are still there. Knowledge and records are in it as they were redacted.
 
 use std::path::Path;
 
@@ -39,12 +39,10 @@ pub(super) struct Store {
     pub(super) vectors: Vec<u8>,
 }
 
-/// What an earlier process left, if it is of these files and this embedder and they are as they were.
-pub(super) fn read(dir: &Path, worktree: &Worktree, files: &[RecordFile], embedder: &str) -> Option<Store> {
+/// What an earlier process left, whether or not it still is as the files are.
+pub(super) fn read(dir: &Path, worktree: &Worktree) -> Option<Store> {
     // One that is damaged, or of another version, is as good as none: it is written again.
-    let store: Store = image::read(&FORM, dir, worktree.root()).ok().flatten()?;
-    let fits = store.embedder == embedder && store.is_current(worktree, files);
-    fits.then_some(store)
+    image::read(&FORM, dir, worktree.root()).ok().flatten()
 }
 
 /// Leaves it for the next process.

@@ -4,6 +4,8 @@
 //! (`rank.rs`). What cannot be read is left out and reported, never fatal, for these files arrive by `git pull` from
 //! anyone.
 
+mod embedding;
+mod independent;
 mod kept;
 mod memory;
 mod options;
@@ -17,21 +19,20 @@ use std::sync::Arc;
 
 use muninn_repo_tools::{Globs, RelPath, Worktree};
 
+use self::embedding::Embedding;
 use self::kept::Store;
 pub(crate) use self::memory::Loaded;
 pub use self::memory::{CitedFile, Memory, MemoryKind, Stamp};
 pub use self::options::{BlobOf, RecallOptions};
 use self::order::Runs;
-use self::rank::Ranker;
-use crate::derived::vectors::{VectorIndex, bytes};
+use self::rank::{Ranked, Ranker};
+use crate::derived::vectors::VectorIndex;
 use crate::embed::Embedder;
 use crate::hits::{Hit, Hits};
 use crate::knowledge;
 use crate::lexical::{Bm25, DocId, Tokenizer};
 use crate::records::RecordFile;
 
-/// Texts that are embedded at once.
-const BATCH: usize = 256;
 /// What a memory keeps of its score when nothing speaks for it: it says that it is a guess, or its files have changed.
 /// So doubt decides between memories that fit alike, and does not hide one that alone fits.
 const DOUBTED: f32 = 0.7;
@@ -40,8 +41,11 @@ const USUAL_CONFIDENCE: f32 = 0.7;
 /// Scores that differ by less than one part in so many are alike, and then the newer memory comes first.
 const STEPS: f32 = 1024.0;
 
-/// So many memories are kept between processes; fewer are loaded in less time than it takes to look for what was kept.
-const WORTH_KEEPING: usize = 2_000;
+/// So many memories are kept between processes; fewer are made again in no time, though a transformer embeds them.
+const WORTH_KEEPING: usize = 100;
+
+/// So many memories take longer to read than a question should wait.
+const LARGE: usize = 2_000;
 
 /// What a worktree remembers.
 #[derive(Clone, Default)]
@@ -84,7 +88,8 @@ impl Memories {
 
     /// Reads knowledge and these files of records, for recall by words and, with an embedder, by
     /// meaning. Where it fails recall is by words alone, and a note says so. With a directory, that of the derived cache,
-    /// what was made of the files is kept there for the next time.
+    /// what was made of the files is kept there for the next time; once they have changed, no text is embedded anew that
+    /// was there before.
     pub fn load_from(
         worktree: &Worktree,
         files: &[RecordFile],
@@ -92,18 +97,22 @@ impl Memories {
         cache: Option<&Path>,
     ) -> Self {
         let id = embedder.as_ref().map_or("", |embedder| embedder.id());
-        let kept = cache.and_then(|dir| kept::read(dir, worktree, files, id));
-        let mut store = kept.unwrap_or_else(|| {
-            let mut store = Store::of(worktree, files);
-            if let Some(embedder) = &embedder {
-                store.embed(&**embedder);
+        let kept = cache.and_then(|dir| kept::read(dir, worktree));
+        let mut store = match kept {
+            Some(kept) if kept.serves(files, id) && kept.is_current(worktree) => kept,
+            older => {
+                let embedder = embedder.as_deref().map(|embedder| Embedding::new(embedder, older));
+                let mut store = Store::of(worktree, files);
+                if let Some(embedder) = embedder {
+                    store.embed(&embedder);
+                }
+                let cache = cache.filter(|_| store.items.len() >= WORTH_KEEPING);
+                if let Some(Err(error)) = cache.map(|dir| kept::write(dir, worktree, &store)) {
+                    store.notes.push(format!("memory is not kept in the cache: {error}"));
+                }
+                store
             }
-            let cache = cache.filter(|_| store.items.len() >= WORTH_KEEPING);
-            if let Some(Err(error)) = cache.map(|dir| kept::write(dir, worktree, &store)) {
-                store.notes.push(format!("memory is not kept in the cache: {error}"));
-            }
-            store
-        });
+        };
         let bytes: Vec<i8> = std::mem::take(&mut store.vectors)
             .into_iter()
             .map(u8::cast_signed)
@@ -141,7 +150,8 @@ impl Memories {
             memory
                 .is_some_and(|memory| self.has(memory) && options.allow(memory, &|path| self.applies_to(memory, path)))
         };
-        let ranked = ranker.rank(&terms, near.as_deref(), &allowed);
+        let mut ranked = ranker.rank(&terms, near.as_deref(), &allowed);
+        cut(&mut ranked, options.keep);
         let mut recalled: Vec<(Recalled, &Memory)> = ranked
             .into_iter()
             .filter_map(|ranked| Some((ranked, self.get(ranked.doc)?)))
@@ -184,7 +194,7 @@ impl Memories {
 
     /// Whether these are the files that were loaded, and still as they were, judged by their metadata.
     pub fn is_current(&self, worktree: &Worktree, files: &[RecordFile]) -> bool {
-        self.store.is_current(worktree, files)
+        self.store.files == files && self.store.is_current(worktree)
     }
 
     /// That part of it which is in these files, for as long as the others are not read.
@@ -199,7 +209,7 @@ impl Memories {
 
     /// Whether to read it again takes longer than a question should wait.
     pub fn is_large(&self) -> bool {
-        self.store.items.len() >= WORTH_KEEPING
+        self.store.items.len() >= LARGE
     }
 
     /// Whether recall is by meaning as well.
@@ -270,6 +280,7 @@ impl Store {
             .items
             .retain(|item| item.kind != MemoryKind::Record || seen.insert(item.source.clone()));
         hits.retain(|hit| hit.id.is_empty() || seen.remove(&hit.id));
+        independent::merge(&mut store.items);
         order::sort(&mut store.items);
         store.runs = Runs::new(&store.items);
         store.index = words::index(&store.items);
@@ -278,28 +289,23 @@ impl Store {
         store
     }
 
-    fn embed(&mut self, embedder: &dyn Embedder) {
-        for items in self.items.chunks(BATCH) {
-            let texts: Vec<&str> = items.iter().map(|item| item.text.as_str()).collect();
-            match embedder.embed(&texts) {
-                Ok(made) => {
-                    let numbers = made.iter().flat_map(|vector| bytes(vector));
-                    self.vectors.extend(numbers.map(i8::cast_unsigned));
-                }
-                Err(error) => {
-                    self.vectors = Vec::new();
-                    return self.notes.push(format!("memory is recalled by words alone: {error}"));
-                }
+    fn embed(&mut self, embedding: &Embedding<'_>) {
+        match embedding.vectors(&self.items) {
+            Ok(vectors) => {
+                self.vectors = vectors;
+                self.embedder = embedding.id().to_owned();
             }
+            Err(error) => self.notes.push(format!("memory is recalled by words alone: {error}")),
         }
-        self.embedder = embedder.id().to_owned();
+    }
+
+    /// Whether it is of these files and this embedder; without one, what has vectors serves as well.
+    fn serves(&self, files: &[RecordFile], embedder: &str) -> bool {
+        self.files == files && (embedder.is_empty() || self.embedder == embedder)
     }
 
     /// Whether the files are still as they were.
-    fn is_current(&self, worktree: &Worktree, files: &[RecordFile]) -> bool {
-        if self.files != files {
-            return false;
-        }
+    fn is_current(&self, worktree: &Worktree) -> bool {
         let mut now = knowledge::stamps(worktree);
         now.extend(self.files.iter().filter_map(|file| file.stamp(worktree)));
         now == self.stamps
@@ -317,6 +323,15 @@ fn globs(items: &[Memory]) -> HashMap<String, Globs> {
         }
     }
     globs
+}
+
+/// Leaves out what is not among the best `keep` even if these lose all that doubt can cost, and it loses nothing.
+fn cut(ranked: &mut Vec<Ranked>, keep: usize) {
+    if ranked.len() > keep {
+        let (_, next, _) = ranked.select_nth_unstable_by(keep, |a, b| b.score.total_cmp(&a.score));
+        let least = next.score * DOUBTED * DOUBTED - 1.0 / STEPS;
+        ranked.retain(|ranked| ranked.score >= least);
+    }
 }
 
 /// What a memory keeps of its score.

@@ -4,11 +4,11 @@
 //! weights were chosen on half of a published set of questions about long conversations, by leaving one conversation out
 //! at a time; see `benches/README.md`. They are coarse on purpose: a quarter, and one.
 
-use crate::derived::vectors::{VectorIndex, cosine};
+use crate::derived::vectors::VectorIndex;
 use crate::lexical::{Bm25, DocId};
 
 use super::order::Runs;
-use super::words::{Asked, REACH, length_of, saturated, share};
+use super::words::{Asked, REACH, length_around, length_of, saturated, share};
 
 /// What a memory's own words count, beside those of it and its neighbours together, which count one.
 const OWN: f32 = 0.25;
@@ -48,18 +48,22 @@ impl Ranker<'_> {
         let best = own.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
         let near = near.zip(self.vectors);
         let chosen = self.chosen(&own, near, allowed);
-        let around = self.around(&asked, &chosen);
-        let best_around = around.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
-        let coverage = self.coverage(&asked, &chosen);
-        let mut ranked = Vec::with_capacity(chosen.len());
-        for (at, doc) in chosen.iter().enumerate().filter(|(_, doc)| allowed(**doc)) {
-            let cosine = near.map_or(0.0, |(query, vectors)| cosine_of(vectors, query, *doc));
-            let own = own.get(*doc as usize).copied().unwrap_or(0.0);
-            ranked.push(Ranked {
+        let said = self.said(&asked, &chosen);
+        let best_around = said.iter().map(|said| said.around).fold(f32::MIN_POSITIVE, f32::max);
+        let ranked = chosen.iter().zip(said).filter(|(doc, _)| allowed(**doc));
+        let mut ranked: Vec<Ranked> = ranked
+            .map(|(doc, said)| Ranked {
                 doc: DocId(*doc),
-                score: OWN * own / best + around[at] / best_around + NEAR * cosine,
-                coverage: coverage[at],
-            });
+                score: OWN * own.get(*doc as usize).copied().unwrap_or(0.0) / best + said.around / best_around,
+                coverage: said.coverage,
+            })
+            .collect();
+        if let Some((query, vectors)) = near {
+            let cosines = vectors.cosines(query, ranked.iter().map(|ranked| ranked.doc.0));
+            for (ranked, cosine) in ranked.iter_mut().zip(cosines) {
+                // One below zero says no more than zero.
+                ranked.score += NEAR * cosine.max(0.0);
+            }
         }
         ranked
     }
@@ -80,17 +84,16 @@ impl Ranker<'_> {
 
     /// The best by words and by vectors with their neighbours, in order of their numbers.
     fn chosen(&self, own: &[f32], near: Option<(&[f32], &VectorIndex)>, allowed: &dyn Fn(u32) -> bool) -> Vec<u32> {
-        let mut best: Vec<(u32, f32)> = (0u32..)
-            .zip(own.iter().copied())
-            .filter(|(doc, score)| *score > 0.0 && allowed(*doc))
-            .collect();
-        if best.len() > WIDE {
-            best.select_nth_unstable_by(WIDE, |a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-            best.truncate(WIDE);
-        }
-        let mut best: Vec<u32> = best.into_iter().map(|(doc, _)| doc).collect();
+        let scored = (0u32..).zip(own.iter().copied()).filter(|(_, score)| *score > 0.0);
+        let mut scored: Vec<(u32, f32)> = scored.collect();
+        let mut best = best(allowed, |wide| {
+            if scored.len() > wide {
+                scored.select_nth_unstable_by(wide, |a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+            }
+            scored.iter().take(wide).map(|(doc, _)| *doc).collect()
+        });
         if let Some((query, vectors)) = near {
-            best.extend(vectors.nearest(query, WIDE).into_iter().filter(|doc| allowed(*doc)));
+            best.extend(self::best(allowed, |wide| vectors.nearest(query, wide)));
         }
         self.widened(&best)
     }
@@ -107,49 +110,61 @@ impl Ranker<'_> {
         all
     }
 
-    /// BM25 of some memories, each taken together with what its neighbours say.
-    fn around(&self, asked: &[Asked], chosen: &[u32]) -> Vec<f32> {
+    /// What of a question some memories say.
+    fn said(&self, asked: &[Asked], chosen: &[u32]) -> Vec<Said> {
         let read = self.widened(chosen);
-        let mut scores = vec![0.0; chosen.len()];
-        // Neighbours stand beside each other in `read`, so a place there and a distance are enough to find one.
-        let places: Vec<(usize, u32, u32)> = chosen
+        let mut all = vec![Said::default(); read.len()];
+        let lengths: Vec<f32> = read
             .iter()
-            .map(|doc| {
-                let (first, end) = self.runs.around(*doc, REACH);
-                (read.partition_point(|one| *one < first), first, end)
-            })
+            .map(|doc| length_around(self.index, self.runs, *doc))
             .collect();
-        let sum = |doc: u32, (place, first, end): (usize, u32, u32), value: &dyn Fn(usize, u32) -> f32| -> f32 {
-            let others = (place..).zip(first..end);
-            others.map(|(at, other)| share(doc, other) * value(at, other)).sum()
-        };
-        let length =
-            |(doc, place): (&u32, &(usize, u32, u32))| sum(*doc, *place, &|_, other| length_of(self.index, other));
-        let lengths: Vec<f32> = chosen.iter().zip(&places).map(length).collect();
-        for term in asked {
-            let counts = term.counts(&read);
-            for (at, (doc, place)) in chosen.iter().zip(&places).enumerate() {
-                let count = sum(*doc, *place, &|at, _| counts[at]);
-                scores[at] += term.idf_around * saturated(count, lengths[at], self.mean_lengths[1]);
-            }
-        }
-        scores
-    }
-
-    fn coverage(&self, asked: &[Asked], chosen: &[u32]) -> Vec<f32> {
+        let mut counts = vec![0.0f32; read.len()];
         let total: f32 = asked.iter().map(|term| term.idf).sum();
-        let mut covered = vec![0.0; chosen.len()];
         for term in asked {
-            for (sum, count) in covered.iter_mut().zip(term.counts(chosen)) {
-                *sum += if count > 0.0 { term.idf } else { 0.0 };
+            for (at, count) in term.among(&read) {
+                all[at].coverage += term.idf / total.max(f32::MIN_POSITIVE);
+                let (first, end) = self.runs.around(read[at], REACH);
+                // Those of `chosen` have all their neighbours beside them in `read`; of others nothing is asked.
+                let from = at.saturating_sub((read[at] - first) as usize);
+                let to = read.len().min(at + (end - read[at]) as usize);
+                for (other, sum) in read[from..to].iter().zip(&mut counts[from..to]) {
+                    *sum += share(read[at], *other) * count;
+                }
+            }
+            for ((said, count), length) in all.iter_mut().zip(&mut counts).zip(&lengths) {
+                if *count > 0.0 {
+                    said.around += term.idf_around * saturated(*count, *length, self.mean_lengths[1]);
+                    *count = 0.0;
+                }
             }
         }
-        covered.iter_mut().for_each(|sum| *sum /= total.max(f32::MIN_POSITIVE));
-        covered
+        let mut chosen = chosen.iter().peekable();
+        let mut is_chosen = read.iter().map(|doc| chosen.next_if_eq(&doc).is_some());
+        all.retain(|_| is_chosen.next().unwrap_or(false));
+        all
     }
 }
 
-/// A cosine below zero says no more than zero.
-fn cosine_of(vectors: &VectorIndex, query: &[f32], doc: u32) -> f32 {
-    vectors.bytes(doc).map_or(0.0, |bytes| cosine(query, bytes).max(0.0))
+/// What of a question a memory says.
+#[derive(Debug, Clone, Copy, Default)]
+struct Said {
+    /// BM25 of it together with what its neighbours say.
+    around: f32,
+    /// See [`Ranked::coverage`].
+    coverage: f32,
+}
+
+/// About the `WIDE` best that are allowed. `of` tells so many of the best; more are asked for where most of them are
+/// not allowed, so that these take nobody's place.
+fn best(allowed: &dyn Fn(u32) -> bool, mut of: impl FnMut(usize) -> Vec<u32>) -> Vec<u32> {
+    let mut wide = WIDE;
+    loop {
+        let mut best = of(wide);
+        let is_all = best.len() < wide;
+        best.retain(|doc| allowed(*doc));
+        if is_all || best.len() > WIDE / 2 {
+            return best;
+        }
+        wide *= WIDE / best.len().max(WIDE / 16);
+    }
 }

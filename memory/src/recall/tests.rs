@@ -1,7 +1,9 @@
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use muninn_repo_tools::RelPath;
 
 use super::*;
-use crate::embed::StaticVectors;
+use crate::embed::{EmbedError, StaticVectors};
 use crate::fixture::{Fixture, main_alone};
 use crate::records::MAIN;
 
@@ -209,17 +211,135 @@ fn what_is_kept_is_read_until_a_file_changes() {
     let files = [RecordFile::main().unwrap()];
     let load = |embedder| Memories::load_from(&repo.worktree(), &files, embedder, Some(cache.path()));
     let made = load(Some(Arc::clone(&embedder)));
-    let kept = || kept::read(cache.path(), &repo.worktree(), &files, embedder.id()).is_some();
-    assert!(kept());
+    let kept = || kept::read(cache.path(), &repo.worktree()).unwrap();
+    assert!(kept().is_current(&repo.worktree()));
     let read = load(Some(Arc::clone(&embedder)));
     let found = |memories: &Memories| memories.recall("where is word77", &RecallOptions::default());
     assert_eq!(found(&read), found(&made));
     assert_eq!(read.items(), made.items());
 
-    let other = kept::read(cache.path(), &repo.worktree(), &files, "another");
-    assert!(other.is_none(), "vectors of two embedders are not mixed");
+    assert!(!load(None).has_vectors());
+    assert_eq!(
+        kept().embedder,
+        embedder.id(),
+        "recall by words leaves them for the next"
+    );
 
     repo.write(MAIN, line(5000).as_bytes());
-    assert!(!kept());
+    assert!(!kept().is_current(&repo.worktree()));
     assert_eq!(load(Some(Arc::clone(&embedder))).items().len(), 1);
+}
+
+/// Gives each text two numbers of its bytes, and counts the texts.
+struct Counting {
+    id: &'static str,
+    embedded: AtomicUsize,
+}
+
+impl Counting {
+    fn of(id: &'static str) -> Arc<Self> {
+        let embedded = AtomicUsize::new(0);
+        Arc::new(Self { id, embedded })
+    }
+
+    /// How many texts there were since it was last asked.
+    fn embedded(&self) -> usize {
+        self.embedded.swap(0, Ordering::Relaxed)
+    }
+}
+
+impl Embedder for Counting {
+    fn id(&self) -> &str {
+        self.id
+    }
+
+    fn dimensions(&self) -> usize {
+        2
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        self.embedded.fetch_add(texts.len(), Ordering::Relaxed);
+        let sum = |text: &&str| text.bytes().map(f32::from).sum::<f32>();
+        Ok(texts
+            .iter()
+            .map(|text| vec![sum(text).sin(), sum(text).cos()])
+            .collect())
+    }
+}
+
+#[test]
+fn only_what_is_new_is_embedded_after_a_change() {
+    let line = |n: usize| format!("{{\"id\":\"{n:05}\",\"text\":\"word{n}\",\"session\":\"{}\"}}\n", n % 7);
+    let written = |lines: std::ops::Range<usize>| lines.map(line).collect::<String>();
+    let all = WORTH_KEEPING + 10;
+    let repo = Fixture::with(&[(MAIN, &written(5..all))]);
+    let cache = tempfile::tempdir().unwrap();
+    let load = |embedder: &Arc<Counting>, cache| {
+        let embedder: Arc<dyn Embedder> = embedder.clone();
+        Memories::load_from(&repo.worktree(), &main_alone(), Some(embedder), cache)
+    };
+    let (one, other) = (Counting::of("one"), Counting::of("other"));
+    let cached = Some(cache.path());
+    load(&one, cached);
+    assert_eq!(one.embedded(), all - 5);
+    load(&one, cached);
+    assert_eq!(one.embedded(), 0);
+    repo.write(MAIN, written(2..all - 5).as_bytes());
+    let changed = load(&one, cached);
+    assert_eq!(one.embedded(), 3);
+    let anew = load(&one, None);
+    let bytes = |memories: &Memories| {
+        let index = memories
+            .vectors
+            .as_ref()
+            .map(|vectors| Arc::clone(&vectors.index))
+            .unwrap();
+        let vectors = (0..memories.items().len()).map(|at| index.bytes(at as u32).map(<[i8]>::to_vec));
+        vectors.collect::<Vec<_>>()
+    };
+    assert_eq!(bytes(&changed), bytes(&anew), "each has its own");
+    load(&other, cached);
+    assert_eq!(other.embedded(), all - 7, "vectors of two embedders are not mixed");
+}
+
+#[test]
+fn what_is_excluded_takes_nobodys_place_among_the_like() {
+    let line = |kind: &str, n: usize| {
+        let text = "retry the request with exponential backoff";
+        format!(r#"{{"id":"{n:05}","type":"{kind}","text":"{text}"}}"#)
+    };
+    let mut lines: Vec<String> = (0..2500).map(|n| line("learning", n)).collect();
+    lines.push(line("failure", 2500));
+    let repo = Fixture::with(&[(MAIN, &lines.join("\n"))]);
+    let embedder = Arc::new(StaticVectors::shipped().unwrap());
+    let memories = Memories::load_from(&repo.worktree(), &main_alone(), Some(embedder), None);
+    let options = RecallOptions {
+        types: &["failure"],
+        ..RecallOptions::default()
+    };
+    assert_eq!(ids(&memories, "attempts are repeated later", &options), ["02500"]);
+}
+
+#[test]
+fn what_sessions_found_by_themselves_is_one_memory_and_a_surer_one() {
+    let pattern = |id: &str, session: &str, more: &str| {
+        format!(
+            r#"{{"id":"{id}","ts":"2026-01-0{id}","type":"pattern","pattern":"edited together","entities":["a.rs","b.rs"],"confidence":0.5,"session":"{session}"{more}}}"#
+        )
+    };
+    let lines = [
+        pattern("1", "s", ""),
+        pattern("3", "t", r#","branch":"x""#),
+        pattern("2", "s", ""),
+        r#"{"id":"4","type":"learning","text":"alike","session":"s"}"#.to_owned(),
+        r#"{"id":"5","type":"learning","text":"alike","session":"t"}"#.to_owned(),
+    ];
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let (_repo, memories) = remembering(&lines);
+    let found: Vec<_> = memories
+        .items()
+        .iter()
+        .map(|item| (item.source.as_str(), item.confidence))
+        .collect();
+    assert_eq!(found, [("4", None), ("5", None), ("3", Some(0.75))]);
 }

@@ -4,6 +4,8 @@
 //! Both are BM25 over the same postings. A word that nearly every session has somewhere, as the name of somebody who
 //! takes part in it, tells little the second way, though it may tell much the first.
 
+use std::cmp::Ordering;
+
 use crate::lexical::{Bm25, Bm25Builder, Tokenizer, counted, idf, is_stop_word, words};
 
 use super::memory::Memory;
@@ -48,18 +50,21 @@ pub(super) fn index(items: &[Memory]) -> Bm25 {
 pub(super) fn mean_lengths(index: &Bm25, runs: &Runs) -> [f32; 2] {
     let mut sums = [0.0f64; 2];
     for (doc, length) in (0u32..).zip(index.lengths()) {
-        let (first, end) = runs.around(doc, REACH);
-        let around: f32 = (first..end)
-            .map(|other| share(doc, other) * length_of(index, other))
-            .sum();
         sums[0] += f64::from(*length);
-        sums[1] += f64::from(around);
+        sums[1] += f64::from(length_around(index, runs, doc));
     }
     sums.map(|sum| (sum / index.len().max(1) as f64).max(1.0) as f32)
 }
 
 pub(super) fn length_of(index: &Bm25, doc: u32) -> f32 {
     index.lengths().get(doc as usize).map_or(0.0, |length| *length as f32)
+}
+
+/// The length of a memory with those around it.
+pub(super) fn length_around(index: &Bm25, runs: &Runs, doc: u32) -> f32 {
+    let (first, end) = runs.around(doc, REACH);
+    let lengths = (first..end).map(|other| share(doc, other) * length_of(index, other));
+    lengths.sum()
 }
 
 /// How much of what another memory says counts for this one.
@@ -100,26 +105,56 @@ impl Asked {
         }
     }
 
-    /// How often each of some memories, in order of their numbers, has it.
-    pub(super) fn counts(&self, docs: &[u32]) -> Vec<f32> {
-        let mut rest = self.postings.as_slice();
-        let count = |doc: &u32| {
-            rest = &rest[gallop(rest, *doc)..];
-            match rest.first() {
-                Some((found, count)) if found == doc => *count as f32,
-                _ => 0.0,
+    /// Which of some memories, in order of their numbers, have it: the place of each there, and how often.
+    pub(super) fn among(&self, docs: &[u32]) -> Vec<(usize, f32)> {
+        let mut found = Vec::new();
+        let (mut at, mut rest) = (0, self.postings.as_slice());
+        while let (Some(doc), Some((next, count))) = (docs.get(at), rest.first()) {
+            match doc.cmp(next) {
+                Ordering::Less => at += gallop(&docs[at..], |doc| doc < next),
+                Ordering::Greater => rest = &rest[gallop(rest, |(next, _)| next < doc)..],
+                Ordering::Equal => {
+                    found.push((at, *count as f32));
+                    at += 1;
+                }
             }
-        };
-        docs.iter().map(count).collect()
+        }
+        found
     }
 }
 
-/// The first place whose number is not below `doc`, which is near where the search begins.
-fn gallop(postings: &[(u32, u32)], doc: u32) -> usize {
+/// How many at the beginning of an ordered list are `below` what is looked for, which is near where the search begins.
+fn gallop<T>(list: &[T], below: impl Fn(&T) -> bool) -> usize {
     let mut step = 1;
-    while step < postings.len() && postings[step].0 < doc {
+    while step < list.len() && below(&list[step]) {
         step *= 2;
     }
-    let (from, to) = (step / 2, (step + 1).min(postings.len()));
-    from + postings[from..to].partition_point(|(found, _)| *found < doc)
+    let (from, to) = (step / 2, (step + 1).min(list.len()));
+    from + list[from..to].partition_point(below)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::btree_set;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// What is found by leaps is what is found one by one.
+        #[test]
+        fn what_has_a_word_is_found_among_some(
+            docs in btree_set(0u32..60, 0..40),
+            having in btree_set(0u32..60, 0..40),
+        ) {
+            let docs: Vec<u32> = docs.into_iter().collect();
+            let postings = having.iter().map(|doc| (*doc, doc + 1)).collect();
+            let asked = Asked { postings, idf: 0.0, idf_around: 0.0 };
+            let expected = docs.iter().enumerate().filter(|(_, doc)| having.contains(doc));
+            let expected: Vec<(usize, f32)> = expected.map(|(at, doc)| (at, (doc + 1) as f32)).collect();
+            prop_assert_eq!(asked.among(&docs), expected);
+        }
+    }
 }

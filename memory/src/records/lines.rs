@@ -128,9 +128,9 @@ pub fn first(mut file: impl BufRead) -> io::Result<Option<Record>> {
 }
 
 /// Enough of a hash that no two texts share it.
-type Digest = [u8; 16];
+pub(crate) type Digest = [u8; 16];
 
-fn digest(text: &str) -> Digest {
+pub(crate) fn digest(text: &str) -> Digest {
     let mut digest = Digest::default();
     digest.copy_from_slice(&blake3::hash(text.as_bytes()).as_bytes()[..16]);
     digest

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Number;
 
 use super::lines::{self, SetAside};
+use super::newest::{self, Bounds};
 use super::record::{Body, Record};
 use crate::hits::Hit;
 use crate::recall::{CitedFile, Loaded, Memory, MemoryKind, Stamp};
@@ -20,8 +21,11 @@ use crate::redact::redact;
 
 /// The file of what the team agreed on.
 pub const MAIN: &str = ".muninn/memory/main.jsonl";
-/// So many records of a file are read.
-const MAX_ITEMS: usize = 4_000_000;
+/// So much of a file is read: what is made of two million short records takes three gigabytes of memory.
+const MOST: Bounds = Bounds {
+    bytes: 512 << 20,
+    lines: 2_000_000,
+};
 /// Of lines that were set aside, so many are told of one by one.
 const TOLD: usize = 3;
 /// Where else the words of a record may be, in the order in which they are shown.
@@ -74,25 +78,31 @@ impl RecordFile {
         lines::first(BufReader::new(self.open(worktree).ok()?)).ok()?
     }
 
-    /// Reads what it holds.
+    /// Reads what it holds, or of a very large file the end.
     pub(crate) fn load(&self, worktree: &Worktree) -> Loaded {
+        self.load_within(worktree, MOST)
+    }
+
+    fn load_within(&self, worktree: &Worktree, most: Bounds) -> Loaded {
         let mut loaded = Loaded::default();
         let Some(stamp) = self.stamp(worktree) else {
             return loaded;
         };
-        let mut aside = Vec::new();
+        let mut told = Told::default();
         let read = self.open(worktree).and_then(|file| {
-            let take = |line, record| {
-                if loaded.items.len() < MAX_ITEMS {
-                    loaded.take(self, line, &record);
-                }
-            };
-            lines::read(BufReader::new(file), take, |line| aside.push(line))
+            let mut file = BufReader::new(file);
+            let before = newest::pass_over(&mut file, most)?;
+            if before > 0 {
+                let note = format!("{self}: too large to be recalled whole, without its first {before} lines");
+                loaded.notes.push(note);
+            }
+            let take = |line, record| loaded.take(self, before + line, &record);
+            lines::read(file, take, |aside| told.tell(self, before, &aside))
         });
         if let Err(error) = read {
             loaded.notes.push(format!("{self}: not read to its end: {error}"));
         }
-        loaded.notes.extend(told(self, &aside));
+        loaded.notes.extend(told.notes(self));
         loaded.stamps.push(stamp);
         loaded
     }
@@ -108,16 +118,28 @@ impl fmt::Display for RecordFile {
 }
 
 /// The lines that were set aside, in words.
-fn told(file: &RecordFile, aside: &[SetAside]) -> Vec<String> {
-    let mut told: Vec<String> = aside
-        .iter()
-        .take(TOLD)
-        .map(|aside| format!("{file}:{}: {}, set aside", aside.line, aside.reason))
-        .collect();
-    if aside.len() > TOLD {
-        told.push(format!("{file}: {} in all are set aside", aside.len()));
+#[derive(Default)]
+struct Told {
+    first: Vec<String>,
+    count: usize,
+}
+
+impl Told {
+    /// Tells of a line with so many before those that were read.
+    fn tell(&mut self, file: &RecordFile, before: usize, aside: &SetAside) {
+        self.count += 1;
+        if self.count <= TOLD {
+            let line = before + aside.line;
+            self.first.push(format!("{file}:{line}: {}, set aside", aside.reason));
+        }
     }
-    told
+
+    fn notes(mut self, file: &RecordFile) -> Vec<String> {
+        if self.count > TOLD {
+            self.first.push(format!("{file}: {} in all are set aside", self.count));
+        }
+        self.first
+    }
 }
 
 impl Loaded {
@@ -367,6 +389,27 @@ mod tests {
             "{:?}",
             records.notes
         );
+    }
+
+    #[test]
+    fn of_too_large_a_file_the_newest_are_read() {
+        let lines = [
+            r#"{"id":"1","text":"one"}"#,
+            "torn",
+            r#"{"text":"two"}"#,
+            "<<<<<<< HEAD",
+            r#"{"id":"3","text":"three"}"#,
+        ];
+        let repo = Fixture::with(&[(MAIN, &lines.map(|line| format!("{line}\n")).concat())]);
+        let most = Bounds { bytes: 1000, lines: 3 };
+        let loaded = RecordFile::main().unwrap().load_within(&repo.worktree(), most);
+        let sources: Vec<&str> = loaded.items.iter().map(|item| item.source.as_str()).collect();
+        assert_eq!(sources, [".muninn/memory/main.jsonl:3-3", "3"]);
+        let expected = [
+            ".muninn/memory/main.jsonl: too large to be recalled whole, without its first 2 lines",
+            ".muninn/memory/main.jsonl:4: a conflict marker of git, set aside",
+        ];
+        assert_eq!(loaded.notes, expected);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 pub mod lines;
 mod loaded;
 mod members;
+mod newest;
 mod record;
 mod segment;
 mod source;

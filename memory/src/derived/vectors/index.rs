@@ -81,6 +81,14 @@ impl VectorIndex {
         self.bytes.as_ref()?.get(start..start + self.dimensions)
     }
 
+    /// The cosine of a query of unit length and each of some vectors; 0 with one whose bytes are not held.
+    pub fn cosines(&self, query: &[f32], numbers: impl Iterator<Item = u32>) -> Vec<f32> {
+        let mut cosines = Vec::with_capacity(numbers.size_hint().0);
+        let cosine = |number| self.bytes(number).map_or(0.0, |bytes| small::cosine(query, bytes));
+        scan::fastest(|| cosines.extend(numbers.map(cosine)));
+        cosines
+    }
+
     /// Whether bytes are held.
     pub fn holds_bytes(&self) -> bool {
         self.bytes.is_some()

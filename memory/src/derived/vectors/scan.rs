@@ -21,7 +21,7 @@ pub(super) fn nearest(query: &[u64], rows: &[u64], keep: usize) -> Vec<u32> {
 
 /// Runs a loop with the instructions that this processor has.
 #[cfg(target_arch = "x86_64")]
-fn fastest(run: impl FnOnce()) {
+pub(super) fn fastest(run: impl FnOnce()) {
     match pulp::x86::V3::try_new() {
         Some(processor) => pulp::Simd::vectorize(processor, run),
         None => run(),
@@ -30,7 +30,7 @@ fn fastest(run: impl FnOnce()) {
 
 /// Elsewhere counting bits is among the instructions that every processor has.
 #[cfg(not(target_arch = "x86_64"))]
-fn fastest(run: impl FnOnce()) {
+pub(super) fn fastest(run: impl FnOnce()) {
     run();
 }
 
