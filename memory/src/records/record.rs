@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use serde::de::{Deserializer, Error as _};
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 use serde_json::Number;
@@ -60,6 +61,8 @@ pub enum Body {
         files_touched: Vec<String>,
         /// In words, if the user allows words.
         learnings: Vec<String>,
+        /// Whose words these are.
+        author: Option<String>,
     },
     /// Something that is so.
     Learning {
@@ -127,13 +130,26 @@ pub struct Origin {
 }
 
 /// A file that a record rests on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Source {
     /// Where it is.
     pub path: String,
     /// Its content then, as git names it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub blob: Option<String>,
+}
+
+/// To the letter: a list in its place, or a member that is not known, would be lost when it is written again.
+impl<'de> Deserialize<'de> for Source {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut members = Members::deserialize(deserializer)?;
+        let path = members.take("path").ok_or_else(|| D::Error::missing_field("path"))?;
+        let blob = members.take("blob");
+        match members.is_empty() {
+            true => Ok(Self { path, blob }),
+            false => Err(D::Error::custom("more than a path and a blob")),
+        }
+    }
 }
 
 /// An id above all that this process has given, so that records sort as they were learned.
@@ -257,6 +273,7 @@ impl Body {
             "session_summary" => Self::SessionSummary {
                 files_touched: list(members, "files_touched"),
                 learnings: list(members, "learnings"),
+                author: members.take("author"),
             },
             "learning" => Self::Learning {
                 text: text(members, "text"),
@@ -313,9 +330,11 @@ impl Body {
             Self::SessionSummary {
                 files_touched,
                 learnings,
+                author,
             } => {
                 map.list("files_touched", files_touched)?;
-                map.list("learnings", learnings)
+                map.list("learnings", learnings)?;
+                map.some("author", author)
             }
             Self::Learning {
                 text,

@@ -26,6 +26,7 @@ use ulid::Ulid;
 use super::lines;
 use super::record::Record;
 use super::segment::{SegmentError, Segments, Written};
+use crate::private_file;
 
 /// When what was appended is on the disk for good. A killed process loses nothing either way; a power cut may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -129,9 +130,8 @@ impl Spool {
             .collect();
         let locked = self.folder(client)?.locked()?;
         locked.named()?;
-        let marks = locked.folder.0.join("marks");
         if let Some(mark) = mark
-            && has_line(&marks, mark).map_err(at(&marks))?
+            && locked.marks()?.iter().any(|other| other == mark)
         {
             return Ok(false);
         }
@@ -139,9 +139,31 @@ impl Spool {
         append(&path, text.as_bytes(), self.durability).map_err(at(&path))?;
         // Behind the records: whoever is killed in between has them twice, and not never.
         if let Some(mark) = mark {
-            append(&marks, format!("{mark}\n").as_bytes(), self.durability).map_err(at(&marks))?;
+            locked.add_mark(mark, self.durability)?;
         }
         Ok(true)
+    }
+
+    /// Takes a mark without a record, for what was learned from and gave nothing. Returns whether it was new.
+    ///
+    /// # Errors
+    /// [`SpoolError::Io`].
+    pub fn mark(&self, client: &str, mark: &str) -> Result<bool, SpoolError> {
+        let locked = self.folder(client)?.locked()?;
+        locked.named()?;
+        let is_new = !locked.marks()?.iter().any(|other| other == mark);
+        if is_new {
+            locked.add_mark(mark, self.durability)?;
+        }
+        Ok(is_new)
+    }
+
+    /// What a session was learned from, in the order in which it was.
+    ///
+    /// # Errors
+    /// [`SpoolError::Io`].
+    pub fn marks(&self, client: &str) -> Result<Vec<String>, SpoolError> {
+        self.folder(client)?.locked()?.marks()
     }
 
     /// What waits, in the order of the sessions' ids.
@@ -199,7 +221,7 @@ impl Spool {
 
     fn folder(&self, client: &str) -> Result<Folder, SpoolError> {
         let folder = Folder(self.dir.join(short_hash(client)));
-        private_dir(&folder.0).map_err(at(&folder.0))?;
+        private_file::dir(&folder.0).map_err(at(&folder.0))?;
         Ok(folder)
     }
 
@@ -230,13 +252,7 @@ struct Locked {
 impl Folder {
     fn locked(self) -> Result<Locked, SpoolError> {
         let path = self.0.join("lock");
-        let lock = File::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(&path)
-            .map_err(at(&path))?;
-        lock.lock().map_err(at(&path))?;
+        let lock = private_file::lock(&path).map_err(at(&path))?;
         Ok(Locked {
             folder: self,
             _lock: lock,
@@ -293,7 +309,21 @@ impl Locked {
     fn name(&self, named: &Named) -> Result<(), SpoolError> {
         let path = self.folder.0.join("session.json");
         let bytes = serde_json::to_vec(named).map_err(|error| at(&path)(error.into()))?;
-        replace(&path, &bytes).map_err(at(&path))
+        private_file::replace(&path, &bytes).map_err(at(&path))
+    }
+
+    fn marks(&self) -> Result<Vec<String>, SpoolError> {
+        let path = self.folder.0.join("marks");
+        match fs::read_to_string(&path) {
+            Ok(text) => Ok(text.lines().map(str::to_owned).collect()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(source) => Err(at(&path)(source)),
+        }
+    }
+
+    fn add_mark(&self, mark: &str, durability: Durability) -> Result<(), SpoolError> {
+        let path = self.folder.0.join("marks");
+        append(&path, format!("{mark}\n").as_bytes(), durability).map_err(at(&path))
     }
 
     fn flush(
@@ -402,18 +432,13 @@ fn look_at(session: &str, file: PathBuf) -> Result<Option<Waiting>, SpoolError> 
     }))
 }
 
-/// Whether a file has a line; a file that is not there has none.
-fn has_line(path: &Path, line: &str) -> io::Result<bool> {
-    match fs::read_to_string(path) {
-        Ok(text) => Ok(text.lines().any(|other| other == line)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
-    }
-}
-
 /// Appends in one write; what a killed or failed writer left of a line is parted from it.
 fn append(path: &Path, bytes: &[u8], durability: Durability) -> io::Result<()> {
-    let mut file = private_options().read(true).append(true).create(true).open(path)?;
+    let mut file = private_file::options()
+        .read(true)
+        .append(true)
+        .create(true)
+        .open(path)?;
     let length = file.seek(SeekFrom::End(0))?;
     let torn = length > 0 && {
         file.seek(SeekFrom::Start(length - 1))?;
@@ -430,35 +455,6 @@ fn append(path: &Path, bytes: &[u8], durability: Durability) -> io::Result<()> {
     written.inspect_err(|_| {
         let _as_good_as_it_gets = file.set_len(length);
     })
-}
-
-/// Puts a file in place as a whole.
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let temporary = path.with_extension("tmp");
-    let mut file = private_options()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .open(&temporary)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    fs::rename(&temporary, path)
-}
-
-fn private_options() -> fs::OpenOptions {
-    #[cfg_attr(not(unix), expect(unused_mut, reason = "a mode is for unix"))]
-    let mut options = File::options();
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
-}
-
-fn private_dir(path: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
 }
 
 fn at(path: &Path) -> impl FnOnce(io::Error) -> SpoolError {
