@@ -43,7 +43,7 @@ impl ConfigCommand {
             let backends: Vec<_> = config.backends.iter().map(|backend| backend.name.as_str()).collect();
             let keys: Vec<_> = config.keys.iter().map(|key| key.name.as_str()).collect();
             output::json(
-                &json!({"ok": true, "file": config.file, "listen": config.listen, "backends": backends, "routes": config.routes.len(), "keys": keys, "explore": exploring(&config)}),
+                &json!({"ok": true, "file": config.file, "listen": config.listen, "backends": backends, "routes": config.routes.len(), "keys": keys, "explore": exploring(&config), "summarizer": summarizing(&config)}),
             );
             return Ok(ExitCode::SUCCESS);
         }
@@ -70,6 +70,13 @@ impl ConfigCommand {
         }
         if config.explore.mode != ExploreMode::Off {
             output::line(&format!("explore:       {}", explored(&config)));
+        }
+        if let Some(summarizer) = &config.summarizer {
+            output::line(&format!(
+                "summarizer:    {}, {} tokens a day",
+                config.name_of(&summarizer.model),
+                summarizer.daily_tokens
+            ));
         }
         for key in &config.keys {
             let restricted = [
@@ -140,6 +147,18 @@ fn exploring(config: &Config) -> Value {
         "pack_tokens": explore.pack_tokens,
         "max_answer_tokens": explore.max_answer_tokens,
         "tool_choice": if explore.tool_choice == Choice::Required { "required" } else { "auto" },
+    })
+}
+
+/// Who sums conversations up, and for how much; nothing where nobody does.
+fn summarizing(config: &Config) -> Value {
+    config.summarizer.as_ref().map_or(Value::Null, |summarizer| {
+        json!({
+            "backend": config.backends[summarizer.model.backend].name,
+            "model": summarizer.model.model,
+            "daily_tokens": summarizer.daily_tokens,
+            "max_answer_tokens": summarizer.max_answer_tokens,
+        })
     })
 }
 
