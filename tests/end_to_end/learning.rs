@@ -9,34 +9,39 @@ use serde_json::{Value, json};
 use crate::MUNINN;
 use crate::stage::{FILES, QUESTION};
 
-const SESSION: [(&str, &str); 1] = [("x-claude-code-session-id", "3f0c8c1e-0000-4000-8000-000000000001")];
+const SESSION: &str = "3f0c8c1e-0000-4000-8000-000000000001";
 
 /// A repository that was set up to share its memory, and a gateway over it.
-struct Team {
-    env: TestEnv,
-    upstream: Upstream,
-    root: std::path::PathBuf,
+pub(crate) struct Team {
+    pub(crate) env: TestEnv,
+    pub(crate) upstream: Upstream,
+    pub(crate) root: std::path::PathBuf,
 }
 
 impl Team {
     fn new(memory: &str) -> Team {
+        Team::with(memory, "")
+    }
+
+    /// The same, with more TOML tables in the user's configuration.
+    pub(crate) fn with(memory: &str, more: &str) -> Team {
         let env = TestEnv::new(MUNINN);
         let upstream = Upstream::start();
-        env.connect(&upstream);
+        env.connect_with(&upstream, more);
         let root = env.repository("demo", &FILES);
         env.stdout_of(&root, &["init", "--memory", memory]);
         env.commit(&root, "memory");
         Team { env, upstream, root }
     }
 
-    fn serve(&self) -> Gateway {
+    pub(crate) fn serve(&self) -> Gateway {
         let gateway = self.env.serve(&self.root, &[]);
         gateway.wait_ready();
         gateway
     }
 
     /// All records of all segments below a directory, with the name of the file of each.
-    fn segments(&self) -> Vec<(String, Value)> {
+    pub(crate) fn segments(&self) -> Vec<(String, Value)> {
         records_in(&self.root.join(".muninn/memory/sessions"))
     }
 
@@ -73,14 +78,14 @@ fn records_in(dir: &Path) -> Vec<(String, Value)> {
 }
 
 /// A conversation of Claude Code, as it grows.
-struct Conversation {
+pub(crate) struct Conversation {
     root: String,
     messages: Vec<Value>,
     calls: usize,
 }
 
 impl Conversation {
-    fn new(root: &Path) -> Conversation {
+    pub(crate) fn new(root: &Path) -> Conversation {
         Conversation {
             root: root.display().to_string(),
             messages: Vec::new(),
@@ -88,12 +93,12 @@ impl Conversation {
         }
     }
 
-    fn says(&mut self, text: &str) {
+    pub(crate) fn says(&mut self, text: &str) {
         self.messages
             .push(json!({"role": "user", "content": [{"type": "text", "text": text}]}));
     }
 
-    fn calls(&mut self, tool: &str, input: &Value, result: &str) {
+    pub(crate) fn calls(&mut self, tool: &str, input: &Value, result: &str) {
         self.calls += 1;
         let id = format!("toolu_{}", self.calls);
         self.messages.push(
@@ -103,22 +108,30 @@ impl Conversation {
         self.messages.push(json!({"role": "user", "content": content}));
     }
 
-    fn answers(&mut self, text: &str) {
+    pub(crate) fn answers(&mut self, text: &str) {
         self.messages
             .push(json!({"role": "assistant", "content": [{"type": "text", "text": text}]}));
     }
 
-    fn send(&self, gateway: &Gateway) {
+    pub(crate) fn send(&self, gateway: &Gateway) {
+        self.send_in(gateway, SESSION);
+    }
+
+    pub(crate) fn send_in(&self, gateway: &Gateway, session: &str) {
         let body = json!({
             "model": "mock-1", "max_tokens": 64, "messages": self.messages,
             "system": [{"type": "text", "text": format!("Working directory: {}", self.root)}],
             "tools": [{"name": "Read", "input_schema": {"type": "object"}}]});
-        let response = gateway.post("/v1/messages", &SESSION, body.to_string().as_bytes());
+        let response = gateway.post(
+            "/v1/messages",
+            &[("x-claude-code-session-id", session)],
+            body.to_string().as_bytes(),
+        );
         assert_eq!(response.status, 200, "{}", response.text());
     }
 
     /// A turn in which the agent reads one file, edits another, and says where a third thing is.
-    fn turn(&mut self, question: &str) {
+    pub(crate) fn turn(&mut self, question: &str) {
         let root = self.root.clone();
         self.says(question);
         self.calls(

@@ -39,6 +39,7 @@ mod security;
 mod side_requests;
 mod spans;
 mod stage;
+mod summarizer;
 mod turns;
 mod uninvited;
 mod worktrees;
