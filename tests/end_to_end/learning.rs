@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::MUNINN;
 use crate::stage::{FILES, QUESTION};
 
-const SESSION: &str = "3f0c8c1e-0000-4000-8000-000000000001";
+pub(crate) const SESSION: &str = "3f0c8c1e-0000-4000-8000-000000000001";
 
 /// A repository that was set up to share its memory, and a gateway over it.
 pub(crate) struct Team {
@@ -117,15 +117,20 @@ impl Conversation {
         self.send_in(gateway, SESSION);
     }
 
-    pub(crate) fn send_in(&self, gateway: &Gateway, session: &str) {
+    /// The request that goes on with it.
+    pub(crate) fn body(&self) -> String {
         let body = json!({
             "model": "mock-1", "max_tokens": 64, "messages": self.messages,
             "system": [{"type": "text", "text": format!("Working directory: {}", self.root)}],
             "tools": [{"name": "Read", "input_schema": {"type": "object"}}]});
+        body.to_string()
+    }
+
+    pub(crate) fn send_in(&self, gateway: &Gateway, session: &str) {
         let response = gateway.post(
             "/v1/messages",
             &[("x-claude-code-session-id", session)],
-            body.to_string().as_bytes(),
+            self.body().as_bytes(),
         );
         assert_eq!(response.status, 200, "{}", response.text());
     }

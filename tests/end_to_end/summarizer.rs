@@ -3,7 +3,7 @@
 use muninn_tests::{Gateway, Reply, Upstream, script, wait_until};
 use serde_json::{Value, json};
 
-use crate::learning::{Conversation, Team};
+use crate::learning::{Conversation, SESSION, Team};
 use crate::stage::QUESTION;
 
 /// A token of GitHub's, as it never was one.
@@ -75,6 +75,16 @@ fn signed(team: &Team) -> usize {
         .count()
 }
 
+/// The receipts of what was summed up, once there are as many.
+fn receipts(team: &Team, count: usize) -> Vec<Value> {
+    wait_until("receipts of what was summed up", || {
+        let receipts = team.env.stdout_of(&team.root, &["why", "--json"]);
+        let receipts: Vec<Value> = serde_json::from_str(&receipts).unwrap();
+        let summed = receipts.into_iter().filter(|receipt| receipt["outcome"] == "summed");
+        Some(summed.collect::<Vec<_>>()).filter(|summed| summed.len() >= count)
+    })
+}
+
 fn status(team: &Team) -> Value {
     let status: Value = serde_json::from_str(&team.env.stdout_of(&team.root, &["status", "--json"])).unwrap();
     status["summarizer"].clone()
@@ -132,12 +142,21 @@ fn a_conversation_that_was_left_is_summed_up_and_each_turn_once() {
     conversation.says("Good.");
     conversation.send(&gateway);
     let asked = scribe.wait_for(2).remove(1).text();
-    assert!(
-        asked.contains("And the parser?") || asked.contains("Where is the archive?"),
-        "{asked}"
-    );
+    for told in ["And the parser?", "Where is the archive?"] {
+        assert!(asked.contains(told), "{asked}");
+    }
     assert!(!asked.contains(QUESTION), "it was told of that: {asked}");
     wait_records(&team, "learning", 2);
+    for receipt in &receipts(&team, 2) {
+        assert_eq!(
+            (&receipt["model"], &receipt["reason"], &receipt["session"]),
+            (
+                &json!("scribe/small-1"),
+                &json!("600 + 5 tokens, 2 records kept"),
+                &json!(SESSION)
+            )
+        );
+    }
     let stopped = gateway.stop();
     assert!(stopped.status.success());
     assert!(
@@ -219,6 +238,38 @@ fn a_gateway_that_stops_waits_for_no_model() {
     assert_eq!((scribe.requests().len(), signed(&team)), (1, 0));
     let spent = status(&team)["tokens_today"].as_u64().unwrap();
     assert!(spent > 1_024, "what it may have cost is spent: {spent}");
+}
+
+#[test]
+fn what_a_key_may_not_send_somewhere_is_not_summed_up_there() {
+    let scribe = scribe(notes(), 600);
+    let team = Team::with("repo", "");
+    let key = |name: &str| -> Value {
+        let made = team.env.stdout_of(&team.root, &["key", "new", name, "--json"]);
+        serde_json::from_str(&made).unwrap()
+    };
+    let (ana, ben) = (key("ana"), key("ben"));
+    let [anas, bens] = [&ana, &ben].map(|key| key["toml"].as_str().unwrap());
+    let more = format!("{}{anas}{bens}backends = [\"mock\"]\n", named(&scribe, ""));
+    team.env.connect_with(&team.upstream, &more);
+    let gateway = team.env.serve(&team.root, &[]);
+    wait_until("a ready index", || {
+        let key = [("x-muninn-key", ana["key"].as_str().unwrap())];
+        let health = gateway.request("GET", "/healthz", &key, b"").json();
+        (health["index"]["settled"] == true).then_some(())
+    });
+    let send = |key: &Value, session: &str| {
+        let key = ("x-muninn-key", key["key"].as_str().unwrap());
+        let headers = [key, ("x-claude-code-session-id", session)];
+        let response = gateway.post("/v1/messages", &headers, conversation(&team).body().as_bytes());
+        assert_eq!(response.status, 200, "{}", response.text());
+    };
+    send(&ben, "bens");
+    wait_records(&team, "session_summary", 1);
+    send(&ana, "anas");
+    assert_eq!(receipts(&team, 1)[0]["session"], "anas");
+    assert!(gateway.stop().status.success());
+    assert_eq!((scribe.requests().len(), signed(&team)), (1, 2));
 }
 
 /// What a gateway says of a model's reply from which nothing comes.

@@ -7,6 +7,7 @@
 //! it, a conversation that was left is also summed up, by another thread.
 
 mod summarizer;
+mod work;
 
 use std::collections::HashMap;
 use std::ops::Range;
