@@ -71,12 +71,8 @@ impl ConfigCommand {
         if config.explore.mode != ExploreMode::Off {
             output::line(&format!("explore:       {}", explored(&config)));
         }
-        if let Some(summarizer) = &config.summarizer {
-            output::line(&format!(
-                "summarizer:    {}, {} tokens a day",
-                config.name_of(&summarizer.model),
-                summarizer.daily_tokens
-            ));
+        if let Some(summed_up) = summed_up(&config) {
+            output::line(&format!("summarizer:    {summed_up}"));
         }
         for key in &config.keys {
             let restricted = [
@@ -150,7 +146,13 @@ fn exploring(config: &Config) -> Value {
     })
 }
 
-/// Who sums conversations up, and for how much; nothing where nobody does.
+/// `local/small, 50000 tokens a day`; nothing where nobody sums conversations up.
+fn summed_up(config: &Config) -> Option<String> {
+    let summarizer = config.summarizer.as_ref()?;
+    let model = config.name_of(&summarizer.model);
+    Some(format!("{model}, {} tokens a day", summarizer.daily_tokens))
+}
+
 fn summarizing(config: &Config) -> Value {
     config.summarizer.as_ref().map_or(Value::Null, |summarizer| {
         json!({
@@ -168,6 +170,25 @@ mod tests {
 
     use super::*;
     use crate::config::{Overrides, load};
+
+    #[test]
+    fn who_sums_up_and_for_how_much_is_told() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../configs/summarizer.toml");
+        let mut config = load(&Overrides {
+            config: Some(file),
+            listen: None,
+        })
+        .unwrap();
+        let model = "Qwen/Qwen3-4B-Instruct-2507";
+        assert_eq!(
+            summed_up(&config).unwrap(),
+            format!("local/{model}, 50000 tokens a day")
+        );
+        let told = json!({"backend": "local", "model": model, "daily_tokens": 50_000, "max_answer_tokens": 1_024});
+        assert_eq!(summarizing(&config), told);
+        config.summarizer = None;
+        assert_eq!((summed_up(&config), summarizing(&config)), (None, Value::Null));
+    }
 
     #[test]
     fn who_explores_and_for_how_much_is_told() {

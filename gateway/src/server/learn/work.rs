@@ -216,3 +216,43 @@ impl Whole {
 fn summed_up(mark: &str) -> String {
     format!("summed up {mark}")
 }
+
+#[cfg(test)]
+mod tests {
+    use muninn_memory::learn::Turn;
+
+    use super::*;
+
+    fn whole(marks: &[&str]) -> Whole {
+        let turn = |mark: &&str| Turn {
+            question: (*mark).to_owned(),
+            ..Turn::default()
+        };
+        Whole {
+            turns: marks.iter().map(turn).collect(),
+            answers: marks.iter().map(|mark| format!("to {mark}")).collect(),
+            marks: marks.iter().map(|mark| (*mark).to_owned()).collect(),
+        }
+    }
+
+    #[test]
+    fn a_model_is_told_what_it_does_not_know_and_where_it_left_off() {
+        let whole = whole(&["a", "b", "c"]);
+        for (marks, expected) in [
+            (&[][..], vec!["a", "b", "c"]),
+            (&["a", "summary b", "c"], vec!["a", "b", "c"]),
+            (&["summed up a", "summed up b"], vec!["b", "c"]),
+            (&["summed up a"], vec!["a", "b", "c"]),
+            (&["summed up c"], vec![]),
+        ] {
+            let marks: Vec<String> = marks.iter().map(|mark| (*mark).to_owned()).collect();
+            let told = whole.since(&marks);
+            let questions: Vec<&str> = told.iter().map(|told| told.turn.question.as_str()).collect();
+            assert_eq!(questions, expected, "{marks:?}");
+            assert!(
+                told.iter()
+                    .all(|told| told.answer == format!("to {}", told.turn.question))
+            );
+        }
+    }
+}
