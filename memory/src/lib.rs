@@ -27,6 +27,7 @@ pub mod learn;
 pub mod lexical;
 pub mod markdown;
 pub mod model;
+mod private_file;
 pub mod recall;
 pub mod records;
 pub mod redact;

@@ -6,6 +6,9 @@ use std::path::Path;
 use muninn_tests::Gateway;
 use serde_json::{Value, json};
 
+/// The session of conversations that name no other.
+pub(crate) const SESSION: &str = "3f0c8c1e-0000-4000-8000-000000000001";
+
 /// Appends the text of all files below a directory.
 pub(crate) fn gather(dir: &Path, text: &mut String) {
     for entry in fs::read_dir(dir).into_iter().flatten() {
@@ -41,9 +44,9 @@ pub(crate) struct Conversation {
 }
 
 impl Conversation {
-    /// One of the same session as all others that are made so.
+    /// One of [`SESSION`].
     pub(crate) fn new(root: &Path) -> Conversation {
-        Conversation::of("3f0c8c1e-0000-4000-8000-000000000001", root)
+        Conversation::of(SESSION, root)
     }
 
     pub(crate) fn of(session: &str, root: &Path) -> Conversation {
@@ -75,15 +78,20 @@ impl Conversation {
             .push(json!({"role": "assistant", "content": [{"type": "text", "text": text}]}));
     }
 
-    pub(crate) fn send(&self, gateway: &Gateway) {
+    /// The request that goes on with it.
+    pub(crate) fn body(&self) -> String {
         let body = json!({
             "model": "mock-1", "max_tokens": 64, "messages": self.messages,
             "system": [{"type": "text", "text": format!("Working directory: {}", self.root)}],
             "tools": [{"name": "Read", "input_schema": {"type": "object"}}]});
+        body.to_string()
+    }
+
+    pub(crate) fn send(&self, gateway: &Gateway) {
         let response = gateway.post(
             "/v1/messages",
             &[("x-claude-code-session-id", &self.session)],
-            body.to_string().as_bytes(),
+            self.body().as_bytes(),
         );
         assert_eq!(response.status, 200, "{}", response.text());
     }

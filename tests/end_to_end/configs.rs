@@ -47,6 +47,7 @@ fn every_example_configuration_loads() {
         "ollama",
         "openai-compatible",
         "shared",
+        "summarizer",
         "vllm",
     ] {
         assert!(

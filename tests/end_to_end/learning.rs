@@ -8,31 +8,36 @@ use crate::agent::{Conversation, gather, records_in};
 use crate::stage::{FILES, QUESTION};
 
 /// A repository that was set up to share its memory, and a gateway over it.
-struct Team {
-    env: TestEnv,
-    upstream: Upstream,
-    root: std::path::PathBuf,
+pub(crate) struct Team {
+    pub(crate) env: TestEnv,
+    pub(crate) upstream: Upstream,
+    pub(crate) root: std::path::PathBuf,
 }
 
 impl Team {
     fn new(memory: &str) -> Team {
+        Team::with(memory, "")
+    }
+
+    /// The same, with more TOML tables in the user's configuration.
+    pub(crate) fn with(memory: &str, more: &str) -> Team {
         let env = TestEnv::new(MUNINN);
         let upstream = Upstream::start();
-        env.connect(&upstream);
+        env.connect_with(&upstream, more);
         let root = env.repository("demo", &FILES);
         env.stdout_of(&root, &["init", "--memory", memory]);
         env.commit(&root, "memory");
         Team { env, upstream, root }
     }
 
-    fn serve(&self) -> Gateway {
+    pub(crate) fn serve(&self) -> Gateway {
         let gateway = self.env.serve(&self.root, &[]);
         gateway.wait_ready();
         gateway
     }
 
     /// All records of all segments below a directory, with the name of the file of each.
-    fn segments(&self) -> Vec<(String, Value)> {
+    pub(crate) fn segments(&self) -> Vec<(String, Value)> {
         records_in(&self.root.join(".muninn/memory/sessions"))
     }
 

@@ -40,6 +40,7 @@ mod security;
 mod side_requests;
 mod spans;
 mod stage;
+mod summarizer;
 mod team;
 mod turns;
 mod uninvited;

@@ -8,7 +8,7 @@ use http::HeaderMap;
 use super::pattern::{captures, filled};
 use super::target::{Candidate, NoRoute, Target};
 use super::{Backend, CONTEXT_MODEL, CircuitReport, Circuits, Discovery, Origin, client_credential_vendor};
-use crate::config::{Config, ExploreConfig, FallbackConfig, LimitsConfig, RouteConfig};
+use crate::config::{ChosenModel, Config, ExploreConfig, FallbackConfig, LimitsConfig, RouteConfig};
 use crate::wire::WireFormat;
 
 /// Which backends a caller may use, by name.
@@ -192,9 +192,14 @@ impl Router {
     /// use that backend is for whoever asks on the caller's behalf to see.
     #[must_use]
     pub fn explorer(&self, config: &ExploreConfig) -> Option<Candidate> {
-        let explorer = config.explorer.as_ref()?;
-        let backend = self.backends.get(explorer.backend)?;
-        Some(candidate(backend, WireFormat::Chat, Some(explorer.model.clone())))
+        self.chosen(config.explorer.as_ref()?)
+    }
+
+    /// The backend and model that the configuration names for a chore of ours.
+    #[must_use]
+    pub fn chosen(&self, chosen: &ChosenModel) -> Option<Candidate> {
+        let backend = self.backends.get(chosen.backend)?;
+        Some(candidate(backend, WireFormat::Chat, Some(chosen.model.clone())))
     }
 
     /// The servers that answer on loopback, where looking for them is allowed.
@@ -256,7 +261,7 @@ fn best<'b, R: Ord>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{ExplorerConfig, Overrides, load};
+    use crate::config::{Overrides, load};
 
     /// `a` speaks the OpenAI formats, `b` messages, `c` chat alone.
     fn router(more: &str) -> Router {
@@ -308,7 +313,7 @@ mod tests {
         let router = router("");
         let explorer = |backend, model: &str| {
             let model = model.to_owned();
-            let explorer = Some(ExplorerConfig { backend, model });
+            let explorer = Some(ChosenModel { backend, model });
             let candidate = router.explorer(&ExploreConfig {
                 explorer,
                 ..config("").explore

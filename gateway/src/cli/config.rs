@@ -43,7 +43,7 @@ impl ConfigCommand {
             let backends: Vec<_> = config.backends.iter().map(|backend| backend.name.as_str()).collect();
             let keys: Vec<_> = config.keys.iter().map(|key| key.name.as_str()).collect();
             output::json(
-                &json!({"ok": true, "file": config.file, "listen": config.listen, "backends": backends, "routes": config.routes.len(), "keys": keys, "explore": exploring(&config)}),
+                &json!({"ok": true, "file": config.file, "listen": config.listen, "backends": backends, "routes": config.routes.len(), "keys": keys, "explore": exploring(&config), "summarizer": summarizing(&config)}),
             );
             return Ok(ExitCode::SUCCESS);
         }
@@ -70,6 +70,9 @@ impl ConfigCommand {
         }
         if config.explore.mode != ExploreMode::Off {
             output::line(&format!("explore:       {}", explored(&config)));
+        }
+        if let Some(summed_up) = summed_up(&config) {
+            output::line(&format!("summarizer:    {summed_up}"));
         }
         for key in &config.keys {
             let restricted = [
@@ -143,12 +146,49 @@ fn exploring(config: &Config) -> Value {
     })
 }
 
+/// `local/small, 50000 tokens a day`; nothing where nobody sums conversations up.
+fn summed_up(config: &Config) -> Option<String> {
+    let summarizer = config.summarizer.as_ref()?;
+    let model = config.name_of(&summarizer.model);
+    Some(format!("{model}, {} tokens a day", summarizer.daily_tokens))
+}
+
+fn summarizing(config: &Config) -> Value {
+    config.summarizer.as_ref().map_or(Value::Null, |summarizer| {
+        json!({
+            "backend": config.backends[summarizer.model.backend].name,
+            "model": summarizer.model.model,
+            "daily_tokens": summarizer.daily_tokens,
+            "max_answer_tokens": summarizer.max_answer_tokens,
+        })
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::Path;
 
     use super::*;
     use crate::config::{Overrides, load};
+
+    #[test]
+    fn who_sums_up_and_for_how_much_is_told() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../configs/summarizer.toml");
+        let mut config = load(&Overrides {
+            config: Some(file),
+            listen: None,
+        })
+        .unwrap();
+        let model = "Qwen/Qwen3-4B-Instruct-2507";
+        assert_eq!(
+            summed_up(&config).unwrap(),
+            format!("local/{model}, 50000 tokens a day")
+        );
+        let told = json!({"backend": "local", "model": model, "daily_tokens": 50_000, "max_answer_tokens": 1_024});
+        assert_eq!(summarizing(&config), told);
+        config.summarizer = None;
+        assert_eq!((summed_up(&config), summarizing(&config)), (None, Value::Null));
+    }
 
     #[test]
     fn who_explores_and_for_how_much_is_told() {

@@ -1,14 +1,17 @@
 //! `muninn status`: where everything is, and how it is doing.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
-use serde_json::json;
+use jiff::civil::Date;
+use muninn_memory::learn::budget::DailyBudget;
+use serde_json::{Value, json};
 
 use super::{CliError, Common, output};
-use crate::config::paths;
+use crate::config::{Config, paths};
 use crate::server::Repository;
-use crate::store::{KeyUsage, SqliteStore, Store, UsageSum};
+use crate::store::{KeyUsage, SqliteStore, Store, UsageSum, utc_today};
 
 /// Where everything is, and how it is doing.
 #[derive(Args)]
@@ -26,7 +29,7 @@ impl Status {
         let repository = Repository::open(&common.directory()?, &config, &state_dir);
         let running =
             std::net::TcpStream::connect_timeout(&config.listen, std::time::Duration::from_millis(200)).is_ok();
-        let today = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date();
+        let today = utc_today();
         let read = SqliteStore::open(&state_dir, &config.limits)
             .and_then(|(store, _)| Ok((store.counts()?, store.usage(today)?)));
         let (ledger, usage, problem) = match read {
@@ -47,6 +50,7 @@ impl Status {
             "roots": config.roots,
             "repository_problem": repository.problem,
             "repository_config_problem": repository.settings().problem.as_ref().map(ToString::to_string),
+            "summarizer": summarizer(&config, &state_dir, today),
             "initialised": paths::is_initialised(&repository.root),
             "branch": worktree.as_ref().and_then(muninn_repo_tools::Worktree::branch),
             "head": worktree.as_ref().and_then(muninn_repo_tools::Worktree::head_commit),
@@ -72,6 +76,23 @@ impl Status {
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Who sums conversations up, and what that has cost today; nothing where nobody does.
+fn summarizer(config: &Config, state_dir: &Path, today: Date) -> Value {
+    let Some(summarizer) = &config.summarizer else {
+        return Value::Null;
+    };
+    let (spent, problem) = match DailyBudget::below(state_dir).spent(today) {
+        Ok(spent) => (Some(spent), None),
+        Err(error) => (None, Some(error.to_string())),
+    };
+    json!({
+        "model": config.name_of(&summarizer.model),
+        "tokens_today": spent,
+        "problem": problem,
+        "daily_tokens": summarizer.daily_tokens,
+    })
 }
 
 /// What each key used, a line for each key and span of time; days are those of UTC.

@@ -7,7 +7,7 @@ use muninn_context_engine::explore::DeepLimits;
 use muninn_memory::model::Choice;
 use muninn_repo_tools::Until;
 
-use super::backends::Names;
+use super::chosen::{ChosenModel, chosen};
 use super::raw;
 use super::resolve::wrong;
 use super::{BackendConfig, ConfigError};
@@ -18,7 +18,7 @@ pub struct ExploreConfig {
     /// When, unless a request says so itself.
     pub mode: ExploreMode,
     /// Who; the request's own backend and model where absent.
-    pub explorer: Option<ExplorerConfig>,
+    pub explorer: Option<ChosenModel>,
     /// How long one exploration may take, with all that it opens.
     pub deadline: Duration,
     /// Tokens of the model, prompts and answers of all its turns together.
@@ -51,15 +51,6 @@ impl ExploreConfig {
             until: Until::within(self.deadline),
         }
     }
-}
-
-/// The model that explores.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ExplorerConfig {
-    /// Index into [`super::Config::backends`].
-    pub backend: usize,
-    /// The model's name there.
-    pub model: String,
 }
 
 /// When a model explores without being asked to by the request.
@@ -116,7 +107,12 @@ pub(super) fn explore(
         number => Ok(number),
     };
     let mode = mode(raw.mode.as_deref()).map_err(|message| wrong(origin, key("mode"), message))?;
-    let explorer = explorer(origin, raw, backends)?;
+    let explorer = chosen(
+        origin,
+        ("explore", "explores"),
+        (raw.backend.as_deref(), raw.model.as_deref()),
+        backends,
+    )?;
     if matches!(mode, ExploreMode::Background | ExploreMode::Auto) && explorer.is_none() {
         let message = format!(
             "`{mode}` asks a model that no request asked for: name who pays for it, with explore.backend and explore.model"
@@ -154,37 +150,6 @@ fn mode(written: Option<&str>) -> Result<ExploreMode, String> {
     };
     let known = ExploreMode::ALL.into_iter().find(|mode| mode.name() == written);
     known.ok_or_else(|| format!("`{written}` is unknown; write off, background, auto or inline"))
-}
-
-/// A backend and its model belong together: one of them alone would leave the other to chance.
-fn explorer(
-    origin: &str,
-    raw: &raw::Explore,
-    backends: &[BackendConfig],
-) -> Result<Option<ExplorerConfig>, ConfigError> {
-    let wrong = |key: &str, message: String| wrong(origin, format!("explore.{key}"), message);
-    match (&raw.backend, &raw.model) {
-        (None, None) => Ok(None),
-        (Some(name), None) => Err(wrong(
-            "model",
-            format!("is missing: name the model of `{name}` that explores"),
-        )),
-        (None, Some(model)) => Err(wrong(
-            "backend",
-            format!("is missing: name the backend that has `{model}`"),
-        )),
-        (Some(_), Some(model)) if model.is_empty() => Err(wrong("model", "is empty".to_owned())),
-        (Some(name), Some(_)) if backends.is_empty() => Err(wrong(
-            "backend",
-            format!("there is no backend `{name}`; add it as a [[backends]] entry"),
-        )),
-        (Some(name), Some(model)) => Ok(Some(ExplorerConfig {
-            backend: Names::of_settled(backends)
-                .find(name)
-                .map_err(|message| wrong("backend", message))?,
-            model: model.clone(),
-        })),
-    }
 }
 
 fn tool_choice(written: Option<&str>) -> Result<Choice, String> {
@@ -226,7 +191,7 @@ mod tests {
              turns = 4\npack_tokens = 0\nmax_answer_tokens = 2\ntool_choice = \"required\"\n",
         )
         .unwrap();
-        let explorer = ExplorerConfig {
+        let explorer = ChosenModel {
             backend: 1,
             model: "m".to_owned(),
         };

@@ -6,10 +6,12 @@
 //! repository must not be able to choose where that user's prompts and keys go.
 
 mod backends;
+mod chosen;
 pub mod env_vars;
 mod explore;
 mod files;
 mod keys;
+mod memory;
 pub mod paths;
 mod raw;
 mod resolve;
@@ -19,14 +21,14 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use explore::{ExploreConfig, ExploreMode, ExplorerConfig};
+pub use chosen::ChosenModel;
+pub use explore::{ExploreConfig, ExploreMode};
 pub use files::ConfigError;
 pub(crate) use files::nearest;
 pub use keys::check_name;
+pub use memory::{MemoryConfig, MemoryWrite, SummarizerConfig};
 pub use resolve::{Overrides, load, repository};
 pub use secret::Secret;
-
-use muninn_memory::store::{Destination, StoreSettings};
 
 use crate::access::KeyHash;
 use crate::wire::WireFormat;
@@ -52,6 +54,8 @@ pub struct Config {
     pub context: ContextConfig,
     /// What is written of sessions, and where.
     pub memory: MemoryConfig,
+    /// The model that sums conversations up; none does where absent.
+    pub summarizer: Option<SummarizerConfig>,
     /// When a model explores, and what it may spend.
     pub explore: ExploreConfig,
     /// Sizes and times.
@@ -164,40 +168,6 @@ pub struct ContextConfig {
     pub tokens_per_conversation: u32,
     /// The score under which nothing is packed; the engine's own where absent.
     pub threshold: Option<f32>,
-}
-
-/// What is written of sessions, and where.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MemoryConfig {
-    /// Where.
-    pub write: MemoryWrite,
-    /// Whether the words of questions are written down, and not only those that the repository has itself.
-    pub with_text: bool,
-    /// How it is kept, and what recall reads of it.
-    pub store: StoreSettings,
-}
-
-/// Where records of sessions are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MemoryWrite {
-    /// Nowhere.
-    Off,
-    /// In the user's state directory only.
-    Local,
-    /// In the repository, under `.muninn/memory/`.
-    Repo,
-}
-
-impl MemoryWrite {
-    /// Where segments go; nowhere where nothing is written.
-    #[must_use]
-    pub fn destination(self) -> Option<Destination> {
-        match self {
-            MemoryWrite::Off => None,
-            MemoryWrite::Local => Some(Destination::State),
-            MemoryWrite::Repo => Some(Destination::Repository),
-        }
-    }
 }
 
 /// Sizes and times that bound every request.

@@ -123,6 +123,18 @@ pub(crate) struct Memory {
     pub(crate) sync: Option<String>,
     pub(crate) default_branch: Option<String>,
     pub(crate) on_default_branch: Option<String>,
+    pub(crate) idle_ms: Option<u64>,
+    pub(crate) summarizer: Option<Summarizer>,
+}
+
+/// Summing up with a model. Not a repository's to say: it sends what was said to a backend, and costs money.
+#[derive(Debug, Default, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Summarizer {
+    pub(crate) backend: Option<String>,
+    pub(crate) model: Option<String>,
+    pub(crate) daily_tokens: Option<u32>,
+    pub(crate) max_answer_tokens: Option<u32>,
 }
 
 /// What a repository may say about memory. Whether the words of prompts are kept is not for it to decide.

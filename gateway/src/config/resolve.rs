@@ -7,10 +7,8 @@ use std::time::Duration;
 use super::backends::{backends, routes};
 use super::explore::explore;
 use super::keys::keys;
+use super::memory::{memory, memory_write, summarizer};
 use super::raw::{self, RepositoryFile, UserFile};
-use muninn_memory::records::Durability;
-use muninn_memory::store::{OnDefault, StoreSettings};
-
 use super::{
     CircuitConfig, Config, ConfigError, ContextConfig, LimitsConfig, MemoryConfig, MemoryWrite, TestConfig, env_vars,
     files, paths,
@@ -56,6 +54,7 @@ pub fn load(overrides: &Overrides) -> Result<Config, ConfigError> {
         discover: discover(&file),
         routes: routes(&origin, &file.routes, &backends)?,
         explore: explore(&origin, &file.explore, &backends)?,
+        summarizer: summarizer(&origin, file.memory.summarizer.as_ref(), &backends)?,
         backends,
         context: context(&origin, &file.context)?,
         memory: memory(&origin, &file.memory)?,
@@ -121,10 +120,16 @@ fn refuse_foreign_keys(path: &Path, text: &str) -> Result<(), ConfigError> {
     const USERS_ONLY: [&str; 9] = [
         "backends", "routes", "keys", "explore", "listen", "roots", "discover", "limits", "test",
     ];
-    match table.keys().find(|key| USERS_ONLY.contains(&key.as_str())) {
+    let foreign = table.keys().find(|key| USERS_ONLY.contains(&key.as_str())).cloned();
+    let of_memory = || {
+        let key = "summarizer";
+        let is_there = table.get("memory")?.as_table()?.contains_key(key);
+        is_there.then(|| format!("memory.{key}"))
+    };
+    match foreign.or_else(of_memory) {
         Some(key) => Err(ConfigError::NotForRepositories {
             path: path.to_owned(),
-            key: key.clone(),
+            key,
         }),
         None => Ok(()),
     }
@@ -197,46 +202,6 @@ fn context(origin: &str, raw: &raw::Context) -> Result<ContextConfig, ConfigErro
         tokens_per_conversation: raw.tokens_per_conversation.unwrap_or(8_000),
         threshold: raw.threshold,
     })
-}
-
-fn memory(origin: &str, raw: &raw::Memory) -> Result<MemoryConfig, ConfigError> {
-    let unknown =
-        |key: &str, word: &str, words: &str| Err(wrong(origin, key, format!("`{word}` is unknown; write {words}")));
-    Ok(MemoryConfig {
-        write: memory_write(origin, raw.write.as_deref().unwrap_or("local"))?,
-        with_text: match raw.record.as_deref() {
-            None | Some("terms") => false,
-            Some("text") => true,
-            Some(other) => return unknown("memory.record", other, "terms or text"),
-        },
-        store: StoreSettings {
-            durability: match raw.sync.as_deref() {
-                None | Some("segment") => Durability::Segment,
-                Some("append") => Durability::Append,
-                Some(other) => return unknown("memory.sync", other, "segment or append"),
-            },
-            default_branch: raw.default_branch.clone(),
-            on_default: match raw.on_default_branch.as_deref() {
-                None | Some("own") => OnDefault::Own,
-                Some("main") => OnDefault::Main,
-                Some("all") => OnDefault::All,
-                Some(other) => return unknown("memory.on_default_branch", other, "own, main or all"),
-            },
-        },
-    })
-}
-
-fn memory_write(origin: &str, word: &str) -> Result<MemoryWrite, ConfigError> {
-    match word {
-        "local" => Ok(MemoryWrite::Local),
-        "off" => Ok(MemoryWrite::Off),
-        "repo" => Ok(MemoryWrite::Repo),
-        other => Err(wrong(
-            origin,
-            "memory.write",
-            format!("`{other}` is unknown; write off, local or repo"),
-        )),
-    }
 }
 
 fn limits(raw: &raw::Limits) -> LimitsConfig {
@@ -319,8 +284,10 @@ pub(super) mod tests {
             "a repository cannot ask for more time"
         );
         assert_eq!(memory.write, MemoryWrite::Repo);
-        let error = set("[memory]\nrecord = \"text\"\n").unwrap_err().to_string();
-        assert!(error.contains("record"), "{error}");
+        for key in ["record = \"text\"", "sync = \"append\"", "idle_ms = 1"] {
+            let error = set(&format!("[memory]\n{key}\n")).unwrap_err().to_string();
+            assert!(error.contains(key.split(' ').next().unwrap()), "{error}");
+        }
         set("[memory]\nwrite = \"repo\"\n").unwrap();
         let off = load_text("[memory]\nwrite = \"off\"\nrecord = \"text\"\nsync = \"append\"\n").unwrap();
         let (_, memory) = repository(&off, root.path()).unwrap();
@@ -335,6 +302,10 @@ pub(super) mod tests {
             ("explore", "[explore]\nmode = \"off\"\n"),
             ("listen", "listen = \"0.0.0.0:80\"\n"),
             ("roots", "roots = [\"/\"]\n"),
+            (
+                "memory.summarizer",
+                "[memory.summarizer]\nbackend = \"evil\"\nmodel = \"m\"\n",
+            ),
         ] {
             let error = set(text).unwrap_err().to_string();
             assert!(

@@ -12,7 +12,7 @@ use crate::backend::{Courier, Router, Transport};
 use crate::config::{Config, ConfigError, paths};
 use crate::metrics::{Finished, Forwarded, Metrics};
 use crate::server::{Repositories, Repository};
-use crate::store::{SqliteStore, Store, UsageSum};
+use crate::store::{SqliteStore, Store, UsageSum, utc_today};
 use crate::wire::convert::answer::Usage;
 
 /// What the user's configuration says, ready for use. Replaced as a whole when the configuration is read again, so a
@@ -102,7 +102,7 @@ impl Shared {
             store,
             store_problem,
             explorations: Explorations::default(),
-            learner: Learner::start(),
+            learner: Learner::start(&state_dir),
             courier: OnceLock::new(),
         })
     }
@@ -188,11 +188,6 @@ impl Shared {
             store.note_usage(key, utc_today(), sum);
         }
     }
-}
-
-/// The day of UTC.
-fn utc_today() -> jiff::civil::Date {
-    jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date()
 }
 
 /// Takes over what was settled when the process started: the socket is bound, the ledger open, workers and their

@@ -15,7 +15,7 @@ use super::account::Account;
 use super::answer_body::{AnswerBody, Source, failure_event};
 use super::deep::{self, Progress, Watching};
 use super::exchange::{Exchange, Exchanged};
-use super::learn::Observed;
+use super::learn::{Observed, Summarizing};
 use super::turn::{Asked, Plan, new_receipt, plan};
 use super::{App, Settings, body, context_model, reply};
 use crate::access::{Caller, Forbidden};
@@ -381,6 +381,7 @@ async fn prepare(incoming: &Incoming, body: Bytes, progress: Progress) -> Prepar
             headers: client.clone(),
             format,
             repository,
+            summarizing: Summarizing::of(shared, settings, caller),
         });
     }
     Ok((

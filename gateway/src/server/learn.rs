@@ -3,9 +3,15 @@
 //! A request that carries a person's next turn holds everything that the agent did for the one before; so that is
 //! learned from then. The last turn of a conversation is learned from once nothing has come for a while, or when the
 //! gateway stops. All of it is done by one thread, from bodies as they came in: nothing that we add is in them, and no
-//! request waits. Where the thread falls behind, requests are let go of rather than kept.
+//! request waits. Where the thread falls behind, requests are let go of rather than kept. Where the user has a model for
+//! it, a conversation that was left is also summed up, by another thread.
+
+mod summarizer;
+mod work;
 
 use std::collections::HashMap;
+use std::ops::Range;
+use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -14,18 +20,21 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use http::HeaderMap;
 use muninn_memory::knowledge::metis::current_task;
+use muninn_memory::learn::budget::DailyBudget;
 use muninn_memory::learn::{Place, Turn, summary};
-use muninn_memory::records::Record;
+use muninn_memory::records::{Record, SpoolError};
 use muninn_memory::store::Store;
+use muninn_repo_tools::Abandoned;
 
 use super::Repository;
 use crate::config::MemoryWrite;
-use crate::session::{Deeds, Identity, deeds, human_turn, identify};
+use crate::session::{Deeds, Identity, answer, deeds, human_turn, identify};
 use crate::wire::{Prompt, WireFormat};
+use summarizer::{Ended, Summarizer, Whole};
 
-/// A conversation that nothing has come of for so long is over, until something does.
-const IDLE: Duration = Duration::from_secs(10 * 60);
-/// How often is looked for such.
+pub(super) use summarizer::Summarizing;
+
+/// How often is looked for conversations that are over, at least: when that is may be configured anew.
 const TICK: Duration = Duration::from_secs(30);
 /// So many requests wait to be learned from.
 const QUEUE: usize = 256;
@@ -42,24 +51,34 @@ pub(super) struct Observed {
     pub(super) headers: HeaderMap,
     pub(super) format: WireFormat,
     pub(super) repository: Arc<Repository>,
+    /// Who sums the conversation up.
+    pub(super) summarizing: Option<Summarizing>,
 }
 
 /// Hands requests to the thread that learns.
 pub(super) struct Learner {
     thread: Mutex<Option<(SyncSender<Observed>, JoinHandle<()>)>>,
+    /// Said when the gateway stops.
+    stopping: Abandoned,
 }
 
 impl Learner {
     /// Starts the thread. Without one, nothing is learned.
-    pub(super) fn start() -> Learner {
+    pub(super) fn start(state_dir: &Path) -> Learner {
         let (sender, requests) = sync_channel(QUEUE);
+        let stopping = Abandoned::default();
+        let conversations = Conversations {
+            open: HashMap::new(),
+            summarizer: Summarizer::new(DailyBudget::below(state_dir), stopping.clone()),
+        };
         let thread = std::thread::Builder::new()
             .name("muninn-learn".into())
-            .spawn(move || Conversations::default().learn(&requests))
+            .spawn(move || conversations.learn(&requests))
             .inspect_err(|error| tracing::warn!(%error, "nothing is learned from conversations"))
             .ok();
         Learner {
             thread: Mutex::new(thread.map(|thread| (sender, thread))),
+            stopping,
         }
     }
 
@@ -77,8 +96,9 @@ impl Learner {
         }
     }
 
-    /// Learns from what is left, and writes it where it belongs.
+    /// Learns from what is left, and writes it where it belongs. No model is waited for.
     pub(super) fn close(&self) {
+        self.stopping.say();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some((sender, thread)) = thread {
             drop(sender);
@@ -89,54 +109,73 @@ impl Learner {
     }
 }
 
-/// The conversations that go on, by their client's name of each.
-#[derive(Default)]
-struct Conversations(HashMap<String, Conversation>);
+/// The conversations that go on.
+struct Conversations {
+    /// By their client's name of each.
+    open: HashMap<String, Conversation>,
+    summarizer: Summarizer,
+}
 
 struct Conversation {
     last: Observed,
     seen: Instant,
 }
 
+impl Conversation {
+    /// How long until it is over, if nothing comes.
+    fn left(&self) -> Duration {
+        let idle = self.last.repository.settings().memory.idle;
+        idle.saturating_sub(self.seen.elapsed())
+    }
+}
+
 impl Conversations {
     fn learn(mut self, requests: &Receiver<Observed>) {
-        let mut looked = Instant::now();
         loop {
-            match requests.recv_timeout(TICK) {
+            let next = self.open.values().map(Conversation::left).min();
+            match requests.recv_timeout(next.unwrap_or(TICK).min(TICK)) {
                 Ok(observed) => self.observe(observed),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
-            if looked.elapsed() >= TICK {
-                looked = Instant::now();
-                self.end(|conversation| conversation.seen.elapsed() >= IDLE);
+            for ended in self.end(|conversation| conversation.left().is_zero()) {
+                self.summarizer.sum_up(ended);
             }
         }
-        self.end(|_| true);
+        let _no_time_for_models = self.end(|_| true);
     }
 
     fn observe(&mut self, observed: Observed) {
-        let Some(name) = guarded(|| observed.learn_from(Part::Earlier)).flatten() else {
+        let Some(learned) = guarded(|| observed.learn_from(Part::Earlier)).flatten() else {
             return;
         };
         let conversation = Conversation {
             last: observed,
             seen: Instant::now(),
         };
-        self.0.insert(name, conversation);
-        if self.0.len() > MOST_CONVERSATIONS {
-            let quietest = self.0.values().map(|conversation| conversation.seen).min();
-            self.end(|conversation| Some(conversation.seen) == quietest);
+        self.open.insert(learned.name, conversation);
+        if self.open.len() > MOST_CONVERSATIONS {
+            let quietest = self.open.values().map(|conversation| conversation.seen).min();
+            let _may_go_on = self.end(|conversation| Some(conversation.seen) == quietest);
         }
     }
 
-    /// Learns from the last turn of conversations that are over, and makes segments of what was learned.
-    fn end(&mut self, is_over: impl Fn(&Conversation) -> bool) {
-        let over: Vec<_> = self.0.extract_if(|_, conversation| is_over(conversation)).collect();
-        for (_, conversation) in over {
-            let _name = guarded(|| conversation.last.learn_from(Part::Last));
-            guarded(|| conversation.last.flush());
-        }
+    /// Learns from the last turn of conversations that are over, and makes segments of what was learned. Returns those
+    /// that somebody sums up.
+    fn end(&mut self, is_over: impl Fn(&Conversation) -> bool) -> Vec<Ended> {
+        let over: Vec<_> = self.open.extract_if(|_, conversation| is_over(conversation)).collect();
+        let end = |Conversation { last, .. }| {
+            let learned = guarded(|| last.learn_from(Part::Last)).flatten();
+            guarded(|| flush(&last.repository));
+            let Learned { name, whole } = learned?;
+            Some(Ended {
+                name,
+                whole: whole?,
+                repository: last.repository,
+                summarizing: last.summarizing?,
+            })
+        };
+        over.into_iter().filter_map(|(_, over)| end(over)).collect()
     }
 }
 
@@ -156,9 +195,17 @@ enum Part {
     Last,
 }
 
+/// What a request tells of its conversation.
+struct Learned {
+    /// What its client calls it.
+    name: String,
+    /// All of it, where it is over.
+    whole: Option<Whole>,
+}
+
 impl Observed {
-    /// Learns, and returns the client's name of the conversation; `None` where it is none that can be told apart.
-    fn learn_from(&self, part: Part) -> Option<String> {
+    /// Learns; `None` where the conversation is none that can be told apart.
+    fn learn_from(&self, part: Part) -> Option<Learned> {
         let prompt = Prompt::parse(self.format, &self.body).ok()?;
         let identity = identify(&self.headers, &prompt);
         let name = identity
@@ -168,59 +215,59 @@ impl Observed {
         let turns = human_turns(&prompt);
         let newest = turns.len().checked_sub(1)?;
         let is_new = turns[newest].0 >= prompt.tail();
-        let learned = match part {
-            Part::Earlier if is_new && newest > 0 => Some(newest - 1),
-            Part::Earlier => None,
-            Part::Last => Some(newest),
-        };
-        if let Some(at) = learned {
-            let kept = self.keep(&prompt, &identity, &name, (&turns, at), part);
-            if let Err(error) = kept {
-                tracing::warn!(%error, "what was learned could not be kept");
+        let (kept, whole) = match part {
+            Part::Earlier if is_new && newest > 0 => {
+                let turn = self.turn(&prompt, &identity, &turns, newest - 1);
+                (self.keep_turn(&name, &turn, &mark(&turns[..newest])), None)
             }
+            Part::Earlier => (Ok(()), None),
+            Part::Last => {
+                let whole = self.whole(&prompt, &identity, &turns);
+                (self.keep_whole(&name, &whole), Some(whole))
+            }
+        };
+        if let Err(error) = kept {
+            tracing::warn!(%error, "what was learned could not be kept");
         }
-        Some(name)
+        Some(Learned { name, whole })
     }
 
-    fn keep(
-        &self,
-        prompt: &Prompt<'_>,
-        identity: &Identity<'_>,
-        name: &str,
-        (turns, at): (&[(usize, String)], usize),
-        part: Part,
-    ) -> Result<(), muninn_memory::records::SpoolError> {
-        let Some(store) = &self.repository.memory else {
-            return Ok(());
-        };
-        let place = self.place(store, name)?;
-        let turn = self.turn(prompt, identity, turns, at);
-        if !turn.is_empty() {
-            store.keep(name, Some(&mark(&turns[..=at])), &turn.records(&place))?;
-        }
-        if part == Part::Last {
-            let all: Vec<Turn> = (0..turns.len())
-                .map(|at| self.turn(prompt, identity, turns, at))
-                .collect();
-            let whole: Vec<Record> = summary(&all, &place).into_iter().collect();
-            store.keep(name, Some(&format!("summary {}", mark(turns))), &whole)?;
+    fn keep_turn(&self, name: &str, turn: &Turn, mark: &str) -> Result<(), SpoolError> {
+        if let (Some(store), false) = (&self.repository.memory, turn.is_empty()) {
+            let place = place(&self.repository, store, name)?;
+            store.keep(name, Some(mark), &turn.records(&place))?;
         }
         Ok(())
     }
 
-    fn place<'a>(&self, store: &'a Store, name: &str) -> Result<Place<'a>, muninn_memory::records::SpoolError> {
-        Ok(Place {
-            worktree: store.worktree(),
-            session: store.spool().session(name)?,
-            task: current_task(store.worktree()),
-            with_text: self.repository.settings().memory.with_text,
-        })
+    /// Keeps what is left to learn of a conversation: its last turn, and what it touched.
+    fn keep_whole(&self, name: &str, whole: &Whole) -> Result<(), SpoolError> {
+        let (Some(store), Some(last), Some(mark)) = (&self.repository.memory, whole.turns.last(), whole.marks.last())
+        else {
+            return Ok(());
+        };
+        self.keep_turn(name, last, mark)?;
+        let touched = summary(&whole.turns, &place(&self.repository, store, name)?);
+        let touched: Vec<Record> = touched.into_iter().collect();
+        store.keep(name, Some(&format!("summary {mark}")), &touched)?;
+        Ok(())
+    }
+
+    fn whole(&self, prompt: &Prompt<'_>, identity: &Identity<'_>, turns: &[(usize, String)]) -> Whole {
+        let all = 0..turns.len();
+        Whole {
+            turns: all.clone().map(|at| self.turn(prompt, identity, turns, at)).collect(),
+            answers: all
+                .clone()
+                .map(|at| answer(prompt, done_for(prompt, turns, at)))
+                .collect(),
+            marks: all.map(|at| mark(&turns[..=at])).collect(),
+        }
     }
 
     /// What the agent did for one turn of a person.
     fn turn(&self, prompt: &Prompt<'_>, identity: &Identity<'_>, turns: &[(usize, String)], at: usize) -> Turn {
-        let (message, question) = &turns[at];
-        let end = turns.get(at + 1).map_or(prompt.messages.len(), |(next, _)| *next);
+        let (_, question) = &turns[at];
         let places = (self.repository.root.as_path(), identity.workplace.now.as_slice());
         let is_there = |path: &muninn_repo_tools::RelPath| self.may_be_named(path);
         // First, because the index catches up with the disk for it.
@@ -230,7 +277,7 @@ impl Observed {
             cited,
             read,
             failures,
-        } = deeds(prompt, message + 1..end, places, &is_there);
+        } = deeds(prompt, done_for(prompt, turns, at), places, &is_there);
         Turn {
             question: question.clone(),
             terms,
@@ -256,24 +303,41 @@ impl Observed {
             .map(|engine| engine.known_terms(question, Instant::now() + LOOKUP))
             .unwrap_or_default()
     }
+}
 
-    fn flush(&self) {
-        let Some(store) = &self.repository.memory else { return };
-        let Some(destination) = self.repository.settings().memory.write.destination() else {
-            return;
-        };
-        match store.flush(destination) {
-            Ok(flushed) if flushed.records > 0 => {
-                tracing::info!(
-                    records = flushed.records,
-                    segments = flushed.segments.len(),
-                    "what was learned was written"
-                );
-            }
-            Ok(_) => {}
-            Err(error) => tracing::warn!(%error, "what was learned waits"),
+/// Where something is learned now, in a conversation of this name.
+fn place<'a>(repository: &Repository, store: &'a Store, name: &str) -> Result<Place<'a>, SpoolError> {
+    Ok(Place {
+        worktree: store.worktree(),
+        session: store.spool().session(name)?,
+        task: current_task(store.worktree()),
+        with_text: repository.settings().memory.with_text,
+    })
+}
+
+/// Makes segments of what was learned.
+fn flush(repository: &Repository) {
+    let Some(store) = &repository.memory else { return };
+    let Some(destination) = repository.settings().memory.write.destination() else {
+        return;
+    };
+    match store.flush(destination) {
+        Ok(flushed) if flushed.records > 0 => {
+            tracing::info!(
+                records = flushed.records,
+                segments = flushed.segments.len(),
+                "what was learned was written"
+            );
         }
+        Ok(_) => {}
+        Err(error) => tracing::warn!(%error, "what was learned waits"),
     }
+}
+
+/// The messages between a person's turn and the next.
+fn done_for(prompt: &Prompt<'_>, turns: &[(usize, String)], at: usize) -> Range<usize> {
+    let end = turns.get(at + 1).map_or(prompt.messages.len(), |(next, _)| *next);
+    turns[at].0 + 1..end
 }
 
 /// The turns that people took: the message of each, and what was asked.

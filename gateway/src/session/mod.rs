@@ -1,5 +1,6 @@
 //! Who asks, from where, and whether a person did: what can be told from a request before anything is done with it.
 
+mod answer;
 mod calls;
 mod deeds;
 mod derived;
@@ -9,6 +10,7 @@ mod reads;
 mod side_request;
 mod workplace;
 
+pub use answer::answer;
 pub use deeds::{Deeds, deeds};
 pub use derived::DerivedId;
 pub use human::{HumanTurn, human_text, human_turn, newest_human_turn};

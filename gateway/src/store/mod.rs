@@ -18,7 +18,7 @@ use thiserror::Error;
 pub use receipt::{Outcome, Receipt, ReceiptItem, Replays};
 pub use secret::{machine_secret, private_file_in_private_dir};
 pub use sqlite::SqliteStore;
-pub use usage::{KeyUsage, UsageSum};
+pub use usage::{KeyUsage, UsageSum, utc_today};
 
 use crate::inject::TurnKey;
 

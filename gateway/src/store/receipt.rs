@@ -33,6 +33,8 @@ pub enum Outcome {
     Failed,
     /// No request: a model explored for an earlier turn, or from the command line.
     Explored,
+    /// No request: a model summed a conversation up.
+    Summed,
 }
 
 impl Outcome {
@@ -48,6 +50,7 @@ impl Outcome {
             Outcome::Bypass => "bypass",
             Outcome::Failed => "failed",
             Outcome::Explored => "explored",
+            Outcome::Summed => "summed",
         }
     }
 }

@@ -42,6 +42,12 @@ pub struct KeyUsage {
     pub all: UsageSum,
 }
 
+/// The day of UTC.
+#[must_use]
+pub fn utc_today() -> Date {
+    jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date()
+}
+
 /// Usage that waits to be written, by key and day.
 #[derive(Debug, Default)]
 pub(super) struct Gathered(HashMap<(String, Date), UsageSum>);

@@ -4,6 +4,9 @@
 //! question was about, and the edited ones more than those that were only read. What is written down are paths, hashes,
 //! and the words of the question that the repository itself contains, so that nothing reaches git that was not in it.
 
+pub mod budget;
+pub mod summarize;
+
 use std::collections::BTreeSet;
 
 use muninn_repo_tools::{RelPath, Worktree, read_text};
@@ -139,18 +142,25 @@ impl Turn {
 /// What a whole session came to: the files that its turns edited. `None` where it edited none.
 #[must_use]
 pub fn summary(turns: &[Turn], place: &Place<'_>) -> Option<Record> {
+    let touched = touched(turns.iter());
+    let body = Body::SessionSummary {
+        files_touched: names(&touched),
+        learnings: Vec::new(),
+        author: None,
+    };
+    (!touched.is_empty()).then(|| place.record(body, &touched))
+}
+
+/// The files that turns edited, in the order in which they were first; the most that a summary names.
+fn touched<'a>(turns: impl Iterator<Item = &'a Turn>) -> Vec<RelPath> {
     let mut touched: Vec<RelPath> = Vec::new();
-    for path in turns.iter().flat_map(|turn| &turn.edited) {
+    for path in turns.flat_map(|turn| &turn.edited) {
         if !touched.contains(path) {
             touched.push(path.clone());
         }
     }
     touched.truncate(4 * MAX_FILES);
-    let body = Body::SessionSummary {
-        files_touched: names(&touched),
-        learnings: Vec::new(),
-    };
-    (!touched.is_empty()).then(|| place.record(body, &touched))
+    touched
 }
 
 /// By which the same question is known again, whatever blanks it has.

@@ -281,6 +281,7 @@ fn said(record: &Record) -> Said {
         Body::SessionSummary {
             files_touched,
             learnings,
+            ..
         } => Said {
             texts: learnings,
             about: vec![("files touched", files_touched)],

@@ -61,6 +61,8 @@ pub enum Body {
         files_touched: Vec<String>,
         /// In words, if the user allows words.
         learnings: Vec<String>,
+        /// Whose words these are.
+        author: Option<String>,
     },
     /// Something that is so.
     Learning {
@@ -248,6 +250,7 @@ impl Body {
             "session_summary" => Self::SessionSummary {
                 files_touched: list(members, "files_touched"),
                 learnings: list(members, "learnings"),
+                author: members.take("author"),
             },
             "learning" => Self::Learning {
                 text: text(members, "text"),
@@ -304,9 +307,11 @@ impl Body {
             Self::SessionSummary {
                 files_touched,
                 learnings,
+                author,
             } => {
                 map.list("files_touched", files_touched)?;
-                map.list("learnings", learnings)
+                map.list("learnings", learnings)?;
+                map.some("author", author)
             }
             Self::Learning {
                 text,

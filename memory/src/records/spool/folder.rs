@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use ulid::Ulid;
 
-use super::{SpoolError, at, file, short_hash};
+use super::file::append;
+use super::{Durability, SpoolError, at, short_hash};
+use crate::private_file;
 
 /// A session as its folder names it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,13 +32,7 @@ pub(super) struct Locked {
 impl Folder {
     pub(super) fn locked(self) -> Result<Locked, SpoolError> {
         let path = self.0.join("lock");
-        let lock = File::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(&path)
-            .map_err(at(&path))?;
-        lock.lock().map_err(at(&path))?;
+        let lock = private_file::lock(&path).map_err(at(&path))?;
         Ok(Locked {
             folder: self,
             _lock: lock,
@@ -93,6 +89,20 @@ impl Locked {
     pub(super) fn name(&self, named: &Named) -> Result<(), SpoolError> {
         let path = self.folder.0.join("session.json");
         let bytes = serde_json::to_vec(named).map_err(|error| at(&path)(error.into()))?;
-        file::replace(&path, &bytes).map_err(at(&path))
+        private_file::replace(&path, &bytes).map_err(at(&path))
+    }
+
+    pub(super) fn marks(&self) -> Result<Vec<String>, SpoolError> {
+        let path = self.folder.0.join("marks");
+        match fs::read_to_string(&path) {
+            Ok(text) => Ok(text.lines().map(str::to_owned).collect()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(source) => Err(at(&path)(source)),
+        }
+    }
+
+    pub(super) fn add_mark(&self, mark: &str, durability: Durability) -> Result<(), SpoolError> {
+        let path = self.folder.0.join("marks");
+        append(&path, format!("{mark}\n").as_bytes(), durability).map_err(at(&path))
     }
 }

@@ -27,11 +27,12 @@ use thiserror::Error;
 
 pub use self::recorded::Recorded;
 
-use self::file::{append, has_line, private_dir};
+use self::file::append;
 use self::flush::look_at;
 use self::folder::Folder;
 use super::record::Record;
 use super::segment::{SegmentError, Segments};
+use crate::private_file;
 
 /// When what was appended is on the disk for good. A killed process loses nothing either way; a power cut may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -128,9 +129,8 @@ impl Spool {
             .collect();
         let locked = self.folder(client)?.locked()?;
         locked.named()?;
-        let marks = locked.folder.0.join("marks");
         if let Some(mark) = mark
-            && has_line(&marks, mark).map_err(at(&marks))?
+            && locked.marks()?.iter().any(|other| other == mark)
         {
             return Ok(false);
         }
@@ -138,9 +138,31 @@ impl Spool {
         append(&path, text.as_bytes(), self.durability).map_err(at(&path))?;
         // Behind the records: whoever is killed in between has them twice, and not never.
         if let Some(mark) = mark {
-            append(&marks, format!("{mark}\n").as_bytes(), self.durability).map_err(at(&marks))?;
+            locked.add_mark(mark, self.durability)?;
         }
         Ok(true)
+    }
+
+    /// Takes a mark without a record, for what was learned from and gave nothing. Returns whether it was new.
+    ///
+    /// # Errors
+    /// [`SpoolError::Io`].
+    pub fn mark(&self, client: &str, mark: &str) -> Result<bool, SpoolError> {
+        let locked = self.folder(client)?.locked()?;
+        locked.named()?;
+        let is_new = !locked.marks()?.iter().any(|other| other == mark);
+        if is_new {
+            locked.add_mark(mark, self.durability)?;
+        }
+        Ok(is_new)
+    }
+
+    /// What a session was learned from, in the order in which it was.
+    ///
+    /// # Errors
+    /// [`SpoolError::Io`].
+    pub fn marks(&self, client: &str) -> Result<Vec<String>, SpoolError> {
+        self.folder(client)?.locked()?.marks()
     }
 
     /// What waits, in the order of the sessions' ids.
@@ -184,7 +206,7 @@ impl Spool {
 
     fn folder(&self, client: &str) -> Result<Folder, SpoolError> {
         let folder = Folder(self.dir.join(short_hash(client)));
-        private_dir(&folder.0).map_err(at(&folder.0))?;
+        private_file::dir(&folder.0).map_err(at(&folder.0))?;
         Ok(folder)
     }
 

@@ -36,7 +36,7 @@ fn every_type_is_written_as_it_was_read() {
     for line in [
         r#"{"id":"1","ts":"2026-01-07T10:00:00Z","type":"context_hit","query_hash":"abc","query":"why?","terms":["ledger"],"files":["a.rs"],"relevance":0.95,"session":"s","branch":"b","commit":"c","sources":[{"path":"a.rs","blob":"d"}],"task":"T-1"}"#,
         r#"{"id":"2","ts":"t","type":"pattern","pattern":"auth","entities":["a","b"],"confidence":0.8}"#,
-        r#"{"id":"3","ts":"t","type":"session_summary","files_touched":["a"],"learnings":["x"],"task":"T-2"}"#,
+        r#"{"id":"3","ts":"t","type":"session_summary","files_touched":["a"],"learnings":["x"],"author":"model:a/b","task":"T-2"}"#,
         r#"{"id":"4","ts":"t","type":"learning","text":"x","subject":"y","confidence":1.0,"author":"me"}"#,
         r#"{"id":"5","ts":"t","type":"failure","attempt":"cargo test","count":3,"outcome":"exit 101"}"#,
         r#"{"id":"6","ts":"t","type":"decision","conflict":"7","keep":["1"],"drop":["2"],"note":"n"}"#,
@@ -57,6 +57,14 @@ fn members_come_in_their_order_and_what_is_odd_survives() {
     let expected = r#"{"id":"1","ts":"t","type":"context_hit","files":["b"],"task":7,"relevance":"high","x":1.50}"#;
     assert_eq!(line, expected);
     assert_eq!(Record::parse(&line).unwrap().line(), line);
+    for sources in [
+        r#"[["a.rs"]]"#,
+        r#"[{"path":"a.rs","lines":"1-2"}]"#,
+        r#"[{"path":"a.rs","blob":7}]"#,
+    ] {
+        let line = format!(r#"{{"id":"1","ts":"t","type":"new","sources":{sources}}}"#);
+        assert_eq!(Record::parse(&line).unwrap().line(), line);
+    }
 }
 
 #[test]
@@ -270,6 +278,20 @@ fn a_flush_that_was_cut_short_goes_on_where_it_was() {
     fs::write(&name, json!({"id": id, "next": 0}).to_string()).unwrap();
     spool.flush(&place.segments(), |_| true).unwrap();
     assert_eq!((place.written().len(), &place.written()[..2]), (3, &written[..]));
+}
+
+#[test]
+fn a_mark_is_taken_once_with_or_without_records() {
+    let place = Place::new();
+    let spool = place.spool();
+    assert_eq!(spool.marks("a").unwrap(), [""; 0]);
+    assert!(spool.mark("a", "nothing in it").unwrap());
+    assert!(!spool.mark("a", "nothing in it").unwrap());
+    assert!(spool.append("a", None, Some("turn"), &[record("x")]).unwrap());
+    assert!(!spool.mark("a", "turn").unwrap());
+    assert!(!spool.append("a", None, Some("nothing in it"), &[record("x")]).unwrap());
+    assert_eq!(spool.marks("a").unwrap(), ["nothing in it", "turn"]);
+    assert_eq!(spool.marks("b").unwrap(), [""; 0]);
 }
 
 #[test]

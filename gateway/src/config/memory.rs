@@ -1,0 +1,218 @@
+//! What is written of sessions, and the model that sums them up: `[memory]` of a user's file, checked.
+
+use std::time::Duration;
+
+use muninn_memory::records::Durability;
+use muninn_memory::store::{Destination, OnDefault, StoreSettings};
+
+use super::chosen::{ChosenModel, chosen};
+use super::raw;
+use super::resolve::wrong;
+use super::{BackendConfig, ConfigError};
+
+/// People come back to a conversation after a cup of coffee, and to another one after lunch.
+const IDLE: Duration = Duration::from_secs(10 * 60);
+
+/// What is written of sessions, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemoryConfig {
+    /// Where.
+    pub write: MemoryWrite,
+    /// Whether the words of questions are written down, and not only those that the repository has itself.
+    pub with_text: bool,
+    /// How it is kept, and what recall reads of it.
+    pub store: StoreSettings,
+    /// A conversation that nothing has come of for so long is over, until something does.
+    pub idle: Duration,
+}
+
+/// Where records of sessions are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MemoryWrite {
+    /// Nowhere.
+    Off,
+    /// In the user's state directory only.
+    Local,
+    /// In the repository, under `.muninn/memory/`.
+    Repo,
+}
+
+impl MemoryWrite {
+    /// Where segments go; nowhere where nothing is written.
+    #[must_use]
+    pub fn destination(self) -> Option<Destination> {
+        match self {
+            MemoryWrite::Off => None,
+            MemoryWrite::Local => Some(Destination::State),
+            MemoryWrite::Repo => Some(Destination::Repository),
+        }
+    }
+}
+
+/// The model that sums up conversations that are over, and what it may cost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SummarizerConfig {
+    /// Who.
+    pub model: ChosenModel,
+    /// Tokens of the model in a day of UTC, prompts and answers.
+    pub daily_tokens: u32,
+    /// The longest answer, in the model's tokens.
+    pub max_answer_tokens: u32,
+}
+
+pub(super) fn memory(origin: &str, raw: &raw::Memory) -> Result<MemoryConfig, ConfigError> {
+    let unknown =
+        |key: &str, word: &str, words: &str| Err(wrong(origin, key, format!("`{word}` is unknown; write {words}")));
+    Ok(MemoryConfig {
+        write: memory_write(origin, raw.write.as_deref().unwrap_or("local"))?,
+        with_text: match raw.record.as_deref() {
+            None | Some("terms") => false,
+            Some("text") => true,
+            Some(other) => return unknown("memory.record", other, "terms or text"),
+        },
+        store: StoreSettings {
+            durability: match raw.sync.as_deref() {
+                None | Some("segment") => Durability::Segment,
+                Some("append") => Durability::Append,
+                Some(other) => return unknown("memory.sync", other, "segment or append"),
+            },
+            default_branch: raw.default_branch.clone(),
+            on_default: match raw.on_default_branch.as_deref() {
+                None | Some("own") => OnDefault::Own,
+                Some("main") => OnDefault::Main,
+                Some("all") => OnDefault::All,
+                Some(other) => return unknown("memory.on_default_branch", other, "own, main or all"),
+            },
+        },
+        idle: match raw.idle_ms {
+            Some(0) => return Err(wrong(origin, "memory.idle_ms", "must be at least 1")),
+            written => written.map_or(IDLE, Duration::from_millis),
+        },
+    })
+}
+
+pub(super) fn memory_write(origin: &str, word: &str) -> Result<MemoryWrite, ConfigError> {
+    match word {
+        "local" => Ok(MemoryWrite::Local),
+        "off" => Ok(MemoryWrite::Off),
+        "repo" => Ok(MemoryWrite::Repo),
+        other => Err(wrong(
+            origin,
+            "memory.write",
+            format!("`{other}` is unknown; write off, local or repo"),
+        )),
+    }
+}
+
+/// Whoever writes the section wants a model asked, and so has to say which.
+pub(super) fn summarizer(
+    origin: &str,
+    raw: Option<&raw::Summarizer>,
+    backends: &[BackendConfig],
+) -> Result<Option<SummarizerConfig>, ConfigError> {
+    const SECTION: &str = "memory.summarizer";
+    let Some(raw) = raw else { return Ok(None) };
+    let key = |name: &str| format!("{SECTION}.{name}");
+    let written = (raw.backend.as_deref(), raw.model.as_deref());
+    let Some(model) = chosen(origin, (SECTION, "sums up"), written, backends)? else {
+        let message = "asks a model that no request asked for: name who pays for it, with backend and model, or leave the section out";
+        return Err(wrong(origin, SECTION, message));
+    };
+    let max_answer_tokens = raw.max_answer_tokens.unwrap_or(1_024);
+    if max_answer_tokens == 0 {
+        return Err(wrong(origin, key("max_answer_tokens"), "must be at least 1"));
+    }
+    let daily_tokens = raw.daily_tokens.unwrap_or(50_000);
+    if daily_tokens <= max_answer_tokens {
+        let message = format!(
+            "is {daily_tokens}, and one answer may have {max_answer_tokens} (max_answer_tokens): no conversation would ever be summed up"
+        );
+        return Err(wrong(origin, key("daily_tokens"), message));
+    }
+    Ok(Some(SummarizerConfig {
+        model,
+        daily_tokens,
+        max_answer_tokens,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::resolve::tests::load_text;
+    use super::*;
+
+    const BACKENDS: &str = "[[backends]]\nname = \"a\"\nurl = \"http://a\"\ndialect = \"chat\"\n\
+                            [[backends]]\nname = \"b\"\nurl = \"http://b\"\ndialect = \"chat\"\n";
+
+    fn settled(text: &str) -> Result<Option<SummarizerConfig>, String> {
+        let config = load_text(&format!("{BACKENDS}{text}"));
+        config
+            .map(|config| config.summarizer)
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn no_model_sums_up_unless_one_is_named() {
+        assert_eq!(settled("").unwrap(), None);
+        assert_eq!(settled("[memory]\nwrite = \"repo\"\n").unwrap(), None);
+        let named = "[memory.summarizer]\nbackend = \"b\"\nmodel = \"m\"\n";
+        let model = ChosenModel {
+            backend: 1,
+            model: "m".to_owned(),
+        };
+        let expected = |daily_tokens, max_answer_tokens| SummarizerConfig {
+            model: model.clone(),
+            daily_tokens,
+            max_answer_tokens,
+        };
+        assert_eq!(settled(named).unwrap(), Some(expected(50_000, 1_024)));
+        let all = settled(&format!("{named}daily_tokens = 3\nmax_answer_tokens = 2\n"));
+        assert_eq!(all.unwrap(), Some(expected(3, 2)));
+    }
+
+    #[test]
+    fn a_conversation_is_over_after_a_time_of_the_users() {
+        let idle = |text: &str| load_text(text).map(|config| config.memory.idle);
+        assert_eq!(idle("").unwrap(), Duration::from_secs(600));
+        assert_eq!(
+            idle("[memory]\nidle_ms = 1500\n").unwrap(),
+            Duration::from_millis(1_500)
+        );
+        let error = idle("[memory]\nidle_ms = 0\n").unwrap_err().to_string();
+        assert!(error.contains("memory.idle_ms: must be at least 1"), "{error}");
+    }
+
+    #[test]
+    fn what_cannot_hold_is_named_with_file_key_and_fix() {
+        for (text, words) in [
+            ("", "memory.summarizer: asks a model that no request asked for"),
+            (
+                "backend = \"a\"",
+                "memory.summarizer.model: is missing: name the model of `a` that sums up",
+            ),
+            (
+                "model = \"m\"",
+                "memory.summarizer.backend: is missing: name the backend that has `m`",
+            ),
+            (
+                "backend = \"c\"\nmodel = \"m\"",
+                "memory.summarizer.backend: there is no backend `c`; there is: a, b",
+            ),
+            (
+                "backend = \"a\"\nmodel = \"m\"\nmax_answer_tokens = 0",
+                "memory.summarizer.max_answer_tokens: must be at least 1",
+            ),
+            (
+                "backend = \"a\"\nmodel = \"m\"\ndaily_tokens = 1024",
+                "memory.summarizer.daily_tokens: is 1024, and one answer may have 1024",
+            ),
+            ("daily_token = 3", "Did you mean `daily_tokens`?"),
+        ] {
+            let error = settled(&format!("[memory.summarizer]\n{text}\n")).unwrap_err();
+            assert!(
+                error.contains(words) && error.contains("muninn.toml"),
+                "{text}: {error}"
+            );
+        }
+    }
+}

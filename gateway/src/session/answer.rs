@@ -1,0 +1,60 @@
+//! What the agent said in the end of a turn.
+
+use std::ops::Range;
+
+use super::human::without_our_blocks;
+use crate::wire::{Message, Prompt, Role};
+
+/// The agent's last words in these messages, without blocks of ours that it or its client repeats; empty where it said
+/// none.
+#[must_use]
+pub fn answer(prompt: &Prompt<'_>, messages: Range<usize>) -> String {
+    let said = prompt.messages[messages]
+        .iter()
+        .rev()
+        .filter(|message| message.role == Role::Assistant);
+    said.map(text_of).find(|text| !text.is_empty()).unwrap_or_default()
+}
+
+fn text_of(message: &Message<'_>) -> String {
+    let texts = message.blocks.iter().filter_map(|block| block.text);
+    let texts = texts.map(|text| without_our_blocks(&text.decode()).trim().to_owned());
+    let texts: Vec<String> = texts.filter(|text| !text.is_empty()).collect();
+    texts.join("\n\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::WireFormat;
+
+    fn of(format: WireFormat, body: &str) -> String {
+        let prompt = Prompt::parse(format, body.as_bytes()).unwrap();
+        answer(&prompt, 0..prompt.messages.len())
+    }
+
+    #[test]
+    fn the_last_words_count_in_every_format_and_thinking_does_not() {
+        let messages = r#"{"messages":[{"role":"user","content":"why?"},{"role":"assistant","content":"I look."},
+            {"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"s"},{"type":"text","text":" So. "},{"type":"text","text":"Done."}]},
+            {"role":"assistant","content":[{"type":"tool_use","id":"t","name":"Read","input":{}}]},
+            {"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"x"}]}]}"#;
+        assert_eq!(of(WireFormat::Messages, messages), "So.\n\nDone.");
+        let chat =
+            r#"{"messages":[{"role":"user","content":"why?"},{"role":"assistant","content":"So.","tool_calls":[]}]}"#;
+        assert_eq!(of(WireFormat::Chat, chat), "So.");
+        let responses = r#"{"input":[{"role":"user","content":"why?"},{"type":"reasoning","id":"r","summary":[]},
+            {"type":"message","role":"assistant","content":[{"type":"output_text","text":"So."}]}]}"#;
+        assert_eq!(of(WireFormat::Responses, responses), "So.");
+        assert_eq!(
+            of(WireFormat::Chat, r#"{"messages":[{"role":"user","content":"why?"}]}"#),
+            ""
+        );
+    }
+
+    #[test]
+    fn what_we_put_in_is_not_what_was_said() {
+        let body = r#"{"messages":[{"role":"assistant","content":"It says <muninn-context>\n## a.rs\nsecret plan\n</muninn-context> so."}]}"#;
+        assert_eq!(of(WireFormat::Chat, body), "It says so.");
+    }
+}

@@ -1,0 +1,293 @@
+//! What may be spent in a day on summing up, in tokens of the model that does.
+//!
+//! A small file in the user's state directory holds the day and what it has cost so far. It is read and written under a
+//! lock, so that several processes share one budget. What a call may cost at most is set aside before it is made, and
+//! replaced by what it did cost: a process that is killed in between has spent it.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use jiff::civil::Date;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::private_file;
+
+/// A budget for each day.
+#[derive(Debug, Clone)]
+pub struct DailyBudget {
+    path: PathBuf,
+}
+
+/// Tokens that are set aside for a call, until [`DailyBudget::settle`].
+#[derive(Debug, PartialEq, Eq)]
+pub struct Reserved {
+    date: Date,
+    tokens: u64,
+}
+
+/// Why a budget cannot be kept. Nothing may be spent then.
+#[derive(Debug, Error)]
+pub enum BudgetError {
+    /// Its file cannot be read or written.
+    #[error("the day's spending at {}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What happened.
+        source: io::Error,
+    },
+    /// Its file holds something else. The next call that is refused for it puts that right.
+    #[error("{} does not say what was spent", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// What the file says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Day {
+    date: Date,
+    tokens: u64,
+}
+
+/// The same as it is written.
+#[derive(Serialize, Deserialize)]
+struct Written {
+    /// Of UTC, `2026-01-31`.
+    date: String,
+    tokens: u64,
+}
+
+impl Day {
+    /// The day that a process counts on whose clock says `today`.
+    ///
+    /// A clock that went back over midnight makes no second budget out of one: the later day goes on. One that was more
+    /// than a day ahead was wrong, and must not stop everything until its day comes.
+    fn seen_from(self, today: Date) -> Day {
+        let goes_on = self.date == today || today.tomorrow().is_ok_and(|tomorrow| self.date == tomorrow);
+        match goes_on {
+            true => self,
+            false => Day { date: today, tokens: 0 },
+        }
+    }
+}
+
+impl DailyBudget {
+    /// The budget that all processes share whose state is in this directory. Nothing is made or read yet.
+    #[must_use]
+    pub fn below(state_dir: &Path) -> Self {
+        Self {
+            path: state_dir.join("memory").join("summarizer.json"),
+        }
+    }
+
+    /// Sets tokens aside; `None` where the day would cost more than `limit`.
+    ///
+    /// # Errors
+    /// [`BudgetError::Io`]; then nothing may be spent.
+    pub fn reserve(&self, today: Date, tokens: u64, limit: u64) -> Result<Option<Reserved>, BudgetError> {
+        let _locked = self.locked()?;
+        let day = match self.read() {
+            Ok(day) => day.unwrap_or(Day { date: today, tokens: 0 }).seen_from(today),
+            // How much it was is not known, so it was all; tomorrow is another day.
+            Err(BudgetError::Damaged { .. }) => {
+                self.write(Day {
+                    date: today,
+                    tokens: limit,
+                })?;
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        };
+        let spent = day.tokens.saturating_add(tokens);
+        if spent > limit {
+            return Ok(None);
+        }
+        self.write(Day { tokens: spent, ..day })?;
+        Ok(Some(Reserved { date: day.date, tokens }))
+    }
+
+    /// Replaces what was set aside by what was used. Where another day has begun since, that is left as it is.
+    ///
+    /// # Errors
+    /// [`BudgetError`]; what was set aside counts as used then.
+    pub fn settle(&self, reserved: Reserved, used: u64) -> Result<(), BudgetError> {
+        let _locked = self.locked()?;
+        match self.read()? {
+            Some(day) if day.date == reserved.date => self.write(Day {
+                tokens: day.tokens.saturating_sub(reserved.tokens).saturating_add(used),
+                ..day
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// What the day has cost so far, with what is set aside.
+    ///
+    /// # Errors
+    /// [`BudgetError`].
+    pub fn spent(&self, today: Date) -> Result<u64, BudgetError> {
+        Ok(self.read()?.map_or(0, |day| day.seen_from(today).tokens))
+    }
+
+    fn locked(&self) -> Result<fs::File, BudgetError> {
+        let lock = self.path.with_extension("lock");
+        let made = self.path.parent().map_or(Ok(()), private_file::dir);
+        made.and_then(|()| private_file::lock(&lock)).map_err(self.failed())
+    }
+
+    fn read(&self) -> Result<Option<Day>, BudgetError> {
+        let bytes = match fs::read(&self.path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(self.failed()(source)),
+        };
+        let written = serde_json::from_slice(&bytes).ok();
+        let day = written.and_then(|Written { date, tokens }| {
+            let date = date.parse().ok()?;
+            Some(Day { date, tokens })
+        });
+        let path = self.path.clone();
+        day.map(Some).ok_or(BudgetError::Damaged { path })
+    }
+
+    fn write(&self, day: Day) -> Result<(), BudgetError> {
+        let written = Written {
+            date: day.date.to_string(),
+            tokens: day.tokens,
+        };
+        let bytes = serde_json::to_vec(&written).map_err(io::Error::from);
+        bytes
+            .and_then(|bytes| private_file::replace(&self.path, &bytes))
+            .map_err(self.failed())
+    }
+
+    fn failed(&self) -> impl FnOnce(io::Error) -> BudgetError {
+        let path = self.path.clone();
+        move |source| BudgetError::Io { path, source }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::civil::date;
+
+    use super::*;
+
+    const TODAY: Date = date(2026, 3, 1);
+
+    fn budget() -> (tempfile::TempDir, DailyBudget) {
+        let state = tempfile::tempdir().unwrap();
+        let budget = DailyBudget::below(state.path());
+        (state, budget)
+    }
+
+    #[test]
+    fn what_is_set_aside_is_replaced_by_what_was_used() {
+        let (_state, budget) = budget();
+        assert_eq!(budget.spent(TODAY).unwrap(), 0);
+        let reserved = budget.reserve(TODAY, 800, 1_000).unwrap().unwrap();
+        assert_eq!(budget.spent(TODAY).unwrap(), 800);
+        assert_eq!(budget.reserve(TODAY, 201, 1_000).unwrap(), None);
+        budget.settle(reserved, 300).unwrap();
+        assert_eq!(budget.spent(TODAY).unwrap(), 300);
+        assert!(
+            budget.reserve(TODAY, 700, 1_000).unwrap().is_some(),
+            "to the last of them"
+        );
+        assert_eq!(budget.reserve(TODAY, 1, 1_000).unwrap(), None);
+        assert_eq!(
+            budget.reserve(TODAY, u64::MAX, u64::MAX).unwrap().unwrap().tokens,
+            u64::MAX
+        );
+    }
+
+    #[test]
+    fn two_at_once_share_one_budget() {
+        let (state, _) = budget();
+        let granted: usize = std::thread::scope(|scope| {
+            let gateways: Vec<_> = (0..4)
+                .map(|_| {
+                    scope.spawn(|| {
+                        let budget = DailyBudget::below(state.path());
+                        (0..50)
+                            .filter(|_| budget.reserve(TODAY, 10, 1_000).unwrap().is_some())
+                            .count()
+                    })
+                })
+                .collect();
+            gateways.into_iter().map(|gateway| gateway.join().unwrap()).sum()
+        });
+        assert_eq!(granted, 100);
+        assert_eq!(DailyBudget::below(state.path()).spent(TODAY).unwrap(), 1_000);
+    }
+
+    #[test]
+    fn a_new_day_has_a_budget_of_its_own() {
+        let (_state, budget) = budget();
+        let reserved = budget.reserve(TODAY, 900, 1_000).unwrap().unwrap();
+        let tomorrow = TODAY.tomorrow().unwrap();
+        assert_eq!(budget.spent(tomorrow).unwrap(), 0);
+        assert!(budget.reserve(tomorrow, 900, 1_000).unwrap().is_some());
+        budget.settle(reserved, 0).unwrap();
+        assert_eq!(
+            budget.spent(tomorrow).unwrap(),
+            900,
+            "yesterday's call is not today's to give back"
+        );
+    }
+
+    #[test]
+    fn a_clock_that_goes_back_gives_nothing_twice_and_stops_nothing_for_long() {
+        let (_state, budget) = budget();
+        let reserved = budget.reserve(TODAY, 900, 1_000).unwrap().unwrap();
+        let yesterday = TODAY.yesterday().unwrap();
+        assert_eq!(budget.reserve(yesterday, 900, 1_000).unwrap(), None);
+        assert!(budget.reserve(yesterday, 100, 1_000).unwrap().is_some());
+        budget.settle(reserved, 0).unwrap();
+        assert_eq!(budget.spent(TODAY).unwrap(), 100, "both count on the later day");
+
+        let long_ago = yesterday.yesterday().unwrap();
+        let reserved = budget.reserve(long_ago, 900, 1_000).unwrap().unwrap();
+        assert_eq!(budget.spent(long_ago).unwrap(), 900);
+        budget.settle(reserved, 950).unwrap();
+        let end = Date::MAX;
+        assert!(budget.reserve(end, 1, 1_000).unwrap().is_some(), "there is no tomorrow");
+        assert!(budget.reserve(TODAY, 1_000, 1_000).unwrap().is_some());
+    }
+
+    #[test]
+    fn less_than_was_set_aside_is_never_less_than_nothing() {
+        let (_state, budget) = budget();
+        let reserved = budget.reserve(TODAY, 500, 1_000).unwrap().unwrap();
+        fs::write(&budget.path, r#"{"date":"2026-03-01","tokens":20}"#).unwrap();
+        budget.settle(reserved, 7).unwrap();
+        assert_eq!(budget.spent(TODAY).unwrap(), 7);
+    }
+
+    #[test]
+    fn a_damaged_file_costs_the_rest_of_the_day() {
+        for damage in [
+            "",
+            "{",
+            r#"{"date":"today","tokens":1}"#,
+            r#"{"date":"2026-03-01","tokens":-1}"#,
+        ] {
+            let (_state, budget) = budget();
+            let reserved = budget.reserve(TODAY, 1, 1_000).unwrap().unwrap();
+            fs::write(&budget.path, damage).unwrap();
+            assert!(
+                matches!(budget.spent(TODAY), Err(BudgetError::Damaged { .. })),
+                "{damage}"
+            );
+            assert!(budget.settle(reserved, 1).is_err(), "{damage}");
+            assert_eq!(budget.reserve(TODAY, 1, 1_000).unwrap(), None, "{damage}");
+            assert_eq!(budget.spent(TODAY).unwrap(), 1_000);
+            let tomorrow = TODAY.tomorrow().unwrap();
+            assert!(budget.reserve(tomorrow, 1, 1_000).unwrap().is_some());
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Files of the user's state directory: nobody else's to read, and several processes' to write.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::Path;
+
+/// Options to open a file with that only its owner may read.
+pub(crate) fn options() -> fs::OpenOptions {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "a mode is for unix"))]
+    let mut options = File::options();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+/// Makes a directory, and those above it, that only its owner may look into.
+pub(crate) fn dir(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+/// Takes the lock that this file stands for, and waits for it. It is given back when the file is closed.
+pub(crate) fn lock(path: &Path) -> io::Result<File> {
+    let file = options().create(true).truncate(false).write(true).open(path)?;
+    file.lock()?;
+    Ok(file)
+}
+
+/// Puts a file in place as a whole. For whoever holds a lock: two that do it at once would share a temporary file.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let temporary = path.with_extension("tmp");
+    let mut file = options().write(true).create(true).truncate(true).open(&temporary)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    fs::rename(&temporary, path)
+}
