@@ -228,3 +228,48 @@ fn what_a_person_remembers_is_recalled_until_it_is_forgotten() {
     assert_eq!(unknown.status.code(), Some(4));
     assert_eq!(record["id"], id.as_str());
 }
+
+#[test]
+fn a_receipt_tells_in_the_end_what_of_the_additions_was_used() {
+    let team = Team::new("repo");
+    let gateway = team.serve();
+    let mut conversation = Conversation::new(&team.root);
+    conversation.says(QUESTION);
+    conversation.send(&gateway);
+    let newest = || {
+        let all: Value = serde_json::from_str(&team.env.stdout_of(&team.root, &["why", "--json"])).unwrap();
+        all.as_array()
+            .unwrap()
+            .iter()
+            .find(|receipt| receipt["outcome"] == "injected")
+            .cloned()
+    };
+    let first = wait_until("the receipt is written", newest);
+    assert!(first["items"][0]["used"].is_null(), "{first}");
+    let mut conversation = Conversation::new(&team.root);
+    conversation.turn(QUESTION);
+    conversation.says("Thanks.");
+    conversation.send(&gateway);
+    let used = wait_until("what was used is noted", || {
+        let told: Value = serde_json::from_str(
+            &team
+                .env
+                .stdout_of(&team.root, &["why", first["id"].as_str().unwrap(), "--json"]),
+        )
+        .unwrap();
+        told["items"][0]["used"].is_boolean().then(|| told["items"].clone())
+    });
+    let used: Vec<(&str, bool)> = used
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| {
+            (
+                item["source"].as_str().unwrap().split(':').next().unwrap(),
+                item["used"].as_bool().unwrap(),
+            )
+        })
+        .collect();
+    assert!(used.contains(&("src/rate_limiter.rs", true)), "{used:?}");
+    assert!(gateway.stop().status.success());
+}

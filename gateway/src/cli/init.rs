@@ -64,7 +64,7 @@ impl Init {
             write_new(&folder.join("config.toml"), &configuration(memory))?,
             write_new(
                 &folder.join(".gitignore"),
-                "# Derived from the code; rebuilt when it is missing.\ncache/\n",
+                "# Derived from the code; rebuilt when it is missing.\ncache/\n# Of a write that was cut short.\n*.tmp\n",
             )?,
             write_new(&folder.join("knowledge").join("README.md"), KNOWLEDGE)?,
         ];

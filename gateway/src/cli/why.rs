@@ -123,8 +123,13 @@ pub(crate) fn short(receipt: &Receipt) -> String {
     let widest = receipt.items.iter().map(|item| item.source.len()).max().unwrap_or(0);
     for item in &receipt.items {
         text.push_str(&format!(
-            "  {:<9}  {:<widest$}  {:>5} tok  {:.2}  {}\n",
-            item.kind, item.source, item.tokens, item.score, item.why
+            "  {:<9}  {:<widest$}  {:>5} tok  {:.2}  {}{}\n",
+            item.kind,
+            item.source,
+            item.tokens,
+            item.score,
+            item.why,
+            if item.used == Some(true) { "; used" } else { "" }
         ));
     }
     text

@@ -7,6 +7,7 @@
 //! it, a conversation that was left is also summed up, by another thread.
 
 mod summarizer;
+mod used;
 mod work;
 
 use std::collections::HashMap;
@@ -29,6 +30,7 @@ use muninn_repo_tools::Abandoned;
 use super::Repository;
 use crate::config::MemoryWrite;
 use crate::session::{Deeds, Identity, answer, deeds, human_turn, identify};
+use crate::store::Store as Receipts;
 use crate::wire::{Prompt, WireFormat};
 use summarizer::{Ended, Summarizer, Whole};
 
@@ -64,11 +66,12 @@ pub(super) struct Learner {
 
 impl Learner {
     /// Starts the thread. Without one, nothing is learned.
-    pub(super) fn start(state_dir: &Path) -> Learner {
+    pub(super) fn start(state_dir: &Path, receipts: Option<Arc<dyn Receipts>>) -> Learner {
         let (sender, requests) = sync_channel(QUEUE);
         let stopping = Abandoned::default();
         let conversations = Conversations {
             open: HashMap::new(),
+            receipts,
             summarizer: Summarizer::new(DailyBudget::below(state_dir), stopping.clone()),
         };
         let thread = std::thread::Builder::new()
@@ -113,6 +116,8 @@ impl Learner {
 struct Conversations {
     /// By their client's name of each.
     open: HashMap<String, Conversation>,
+    /// Where it is noted what of the additions was used.
+    receipts: Option<Arc<dyn Receipts>>,
     summarizer: Summarizer,
 }
 
@@ -146,7 +151,7 @@ impl Conversations {
     }
 
     fn observe(&mut self, observed: Observed) {
-        let Some(learned) = guarded(|| observed.learn_from(Part::Earlier)).flatten() else {
+        let Some(learned) = guarded(|| observed.learn_from(Part::Earlier, self.receipts.as_deref())).flatten() else {
             return;
         };
         let conversation = Conversation {
@@ -164,8 +169,9 @@ impl Conversations {
     /// that somebody sums up.
     fn end(&mut self, is_over: impl Fn(&Conversation) -> bool) -> Vec<Ended> {
         let over: Vec<_> = self.open.extract_if(|_, conversation| is_over(conversation)).collect();
+        let receipts = self.receipts.as_deref();
         let end = |Conversation { last, .. }| {
-            let learned = guarded(|| last.learn_from(Part::Last)).flatten();
+            let learned = guarded(|| last.learn_from(Part::Last, receipts)).flatten();
             guarded(|| flush(&last.repository));
             let Learned { name, whole } = learned?;
             Some(Ended {
@@ -205,7 +211,7 @@ struct Learned {
 
 impl Observed {
     /// Learns; `None` where the conversation is none that can be told apart.
-    fn learn_from(&self, part: Part) -> Option<Learned> {
+    fn learn_from(&self, part: Part, receipts: Option<&dyn Receipts>) -> Option<Learned> {
         let prompt = Prompt::parse(self.format, &self.body).ok()?;
         let identity = identify(&self.headers, &prompt);
         let name = identity
@@ -215,14 +221,22 @@ impl Observed {
         let turns = human_turns(&prompt);
         let newest = turns.len().checked_sub(1)?;
         let is_new = turns[newest].0 >= prompt.tail();
+        let note_used = |turn: &Turn| {
+            let noted = receipts.map_or(Ok(()), |receipts| used::note(receipts, &name, turn));
+            if let Err(error) = noted {
+                tracing::debug!(%error, "it is not noted which additions were used");
+            }
+        };
         let (kept, whole) = match part {
             Part::Earlier if is_new && newest > 0 => {
                 let turn = self.turn(&prompt, &identity, &turns, newest - 1);
+                note_used(&turn);
                 (self.keep_turn(&name, &turn, &mark(&turns[..newest])), None)
             }
             Part::Earlier => (Ok(()), None),
             Part::Last => {
                 let whole = self.whole(&prompt, &identity, &turns);
+                whole.turns.last().into_iter().for_each(note_used);
                 (self.keep_whole(&name, &whole), Some(whole))
             }
         };

@@ -77,6 +77,9 @@ pub struct ReceiptItem {
     pub score: f64,
     /// What it matched on.
     pub why: String,
+    /// Whether the agent then changed, named or read the file, once that is known; never of a record.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub used: Option<bool>,
 }
 
 impl From<&Item> for ReceiptItem {
@@ -95,6 +98,7 @@ impl From<&Item> for ReceiptItem {
             tokens: item.tokens,
             score: rounded(item.score),
             why: item.why.clone(),
+            used: None,
         }
     }
 }

@@ -1,0 +1,41 @@
+//! Which of what was added to a prompt the agent then worked with: for the receipt of that turn.
+
+use muninn_memory::learn::Turn;
+use muninn_memory::redact;
+use muninn_repo_tools::RelPath;
+
+use crate::store::{Outcome, Receipt, ReceiptItem, Store, StoreError};
+
+/// So many of the newest receipts are looked through for the one of a turn.
+const RECENT: usize = 400;
+
+/// Notes it, where something was added to a turn of the conversation of this name.
+///
+/// # Errors
+/// [`StoreError`] where receipts cannot be read.
+pub(super) fn note(receipts: &dyn Store, name: &str, turn: &Turn) -> Result<(), StoreError> {
+    let (name, words) = (redact(name), Receipt::first_words_of(&turn.question));
+    let of_turn = |receipt: &Receipt| {
+        let conversation = receipt.session.as_deref().or(receipt.derived.as_deref());
+        matches!(receipt.outcome, Outcome::Injected | Outcome::Partial)
+            && conversation == Some(&*name)
+            && receipt.first_words == words
+    };
+    let Some(mut receipt) = receipts.receipts(RECENT)?.into_iter().find(of_turn) else {
+        return Ok(());
+    };
+    for item in &mut receipt.items {
+        item.used = file(item).map(|path| {
+            let mut worked_with = turn.edited.iter().chain(&turn.cited).chain(&turn.read);
+            worked_with.any(|other| *other == path)
+        });
+    }
+    receipts.note_receipt(receipt);
+    Ok(())
+}
+
+/// The file that an item shows; `None` of a record, of which nobody can see whether it was heeded.
+fn file(item: &ReceiptItem) -> Option<RelPath> {
+    let (path, _lines) = item.source.rsplit_once(':')?;
+    RelPath::new(path).ok()
+}
