@@ -181,6 +181,21 @@ fn one_store_sees_every_change() {
     assert_eq!(read(&store), ["one"]);
 }
 
+#[test]
+fn a_linked_worktree_has_memory_of_its_own() {
+    let desk = Desk::new();
+    desk.repo.git(&["worktree", "add", "-q", "-b", "side", "linked"]);
+    desk.learn("here");
+    let linked = Worktree::discover(&desk.repo.path("linked")).unwrap();
+    let there = Store::of(linked, desk.state.path(), StoreSettings::default());
+    assert_eq!(read(&there), [] as [&str; 0]);
+    desk.store().flush(Destination::Repository).unwrap();
+    desk.repo.git(&["add", SESSIONS]);
+    desk.repo.git(&["commit", "-q", "-m", "memory"]);
+    desk.repo.git(&["-C", "linked", "merge", "-q", "main"]);
+    assert_eq!(read(&there), ["here"]);
+}
+
 #[cfg(unix)]
 #[test]
 fn a_link_out_of_the_worktree_is_not_read() {
