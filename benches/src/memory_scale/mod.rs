@@ -231,9 +231,15 @@ impl Task {
         for note in memories.notes() {
             progress(note);
         }
+        // As a question is asked on its way to a prompt.
+        let options = RecallOptions {
+            keep: 50,
+            except: &["context_hit"],
+            ..RecallOptions::default()
+        };
         let ask = |question: &String| {
             let asked = Instant::now();
-            memories.recall(question, &RecallOptions::default());
+            memories.recall(question, &options);
             millis(asked.elapsed())
         };
         Ok(Outcome {

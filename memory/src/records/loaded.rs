@@ -21,10 +21,11 @@ use crate::redact::redact;
 
 /// The file of what the team agreed on.
 pub const MAIN: &str = ".muninn/memory/main.jsonl";
-/// So much of a file is read: what is made of two million short records takes three gigabytes of memory.
+/// So much of a file is read: to make an index of it takes up to four gigabytes of memory, where all are of the type
+/// `context_hit`, and two and a half where none is.
 const MOST: Bounds = Bounds {
     bytes: 512 << 20,
-    lines: 2_000_000,
+    lines: 1_500_000,
 };
 /// Of lines that were set aside, so many are told of one by one.
 const TOLD: usize = 3;
