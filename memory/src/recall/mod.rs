@@ -10,6 +10,7 @@ mod memory;
 mod options;
 mod order;
 mod rank;
+mod types;
 mod words;
 
 use std::collections::{HashMap, HashSet};
@@ -25,6 +26,7 @@ pub use self::memory::{CitedFile, Memory, MemoryKind, Stamp};
 pub use self::options::{BlobOf, RecallOptions};
 use self::order::Runs;
 use self::rank::{Ranked, Ranker};
+use self::types::Types;
 use crate::derived::vectors::VectorIndex;
 use crate::embed::Embedder;
 use crate::hits::{Hit, Hits};
@@ -50,6 +52,7 @@ pub struct Memories {
     vectors: Option<Vectors>,
     /// What the sections of a file are about.
     globs: Arc<HashMap<String, Globs>>,
+    types: Arc<Types>,
 }
 
 #[derive(Clone)]
@@ -124,6 +127,7 @@ impl Memories {
         });
         Self {
             globs: Arc::new(globs(&store.items)),
+            types: Arc::new(Types::new(&store.items)),
             store: Arc::new(store),
             vectors,
         }
@@ -141,10 +145,10 @@ impl Memories {
             mean_lengths: self.store.mean_lengths,
             vectors: vectors.map(|vectors| &*vectors.index),
         };
-        let allowed = |doc: u32| {
-            let memory = self.get(DocId(doc));
-            memory.is_some_and(|memory| options.allow(memory, &|path| self.applies_to(memory, path)))
-        };
+        let of_types = self.types.allowed_by(options);
+        let of_types_alone = options.is_of_types_alone();
+        let otherwise = |memory: &Memory| options.allow(memory, &|path| self.applies_to(memory, path));
+        let allowed = |doc: u32| of_types(doc) && (of_types_alone || self.get(DocId(doc)).is_some_and(otherwise));
         let mut ranked = ranker.rank(&terms, near.as_deref(), &allowed);
         cut(&mut ranked, options.keep);
         let mut recalled: Vec<(Recalled, &Memory)> = ranked
