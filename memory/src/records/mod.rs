@@ -10,6 +10,7 @@ mod newest;
 mod record;
 mod segment;
 mod spool;
+mod told;
 
 #[cfg(test)]
 mod tests;
