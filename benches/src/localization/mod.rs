@@ -20,6 +20,7 @@ use std::sync::Arc;
 use clap::{Parser, ValueEnum};
 use muninn_context_engine::{Lists, Tuning};
 use muninn_memory::embed::{Embedder, LoadError, MiniLm, StaticVectors};
+use serde::{Deserialize, Serialize};
 
 use self::answer::{Answer, Subject};
 use self::remembered::Remembered;
@@ -66,7 +67,7 @@ pub struct Options {
 }
 
 /// The embedders that can take part.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 pub enum EmbedderName {
     /// Lexical lists alone.
     None,

@@ -9,11 +9,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
-use std::sync::Arc;
 use std::time::Instant;
 
 use clap::Parser;
-use muninn_memory::embed::{Embedder, LoadError, StaticVectors};
+use muninn_memory::embed::LoadError;
 use muninn_memory::records::{MAIN, RecordFile};
 use muninn_memory::{Memories, RecallOptions};
 use muninn_repo_tools::{DiscoverError, Worktree};
@@ -22,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use self::corpus::Corpus;
 use crate::command_line::{chain, line};
 use crate::git::{GitError, git};
+use crate::localization::EmbedderName;
 use crate::localization::report::Percentiles;
 use crate::procfs;
 use crate::report::rounded;
@@ -44,9 +44,12 @@ pub struct Options {
     /// How many records there are.
     #[arg(long, value_delimiter = ',', default_values_t = [1_000, 10_000, 100_000, 1_000_000])]
     pub sizes: Vec<usize>,
-    /// Words alone, without static vectors.
-    #[arg(long)]
-    pub words: bool,
+    /// The embedder to take part.
+    #[arg(long, value_name = "NAME", value_enum, default_value_t = EmbedderName::Static)]
+    pub embedder: EmbedderName,
+    /// Where the files of minilm are.
+    #[arg(long, value_name = "DIR", required_if_eq("embedder", "minilm"))]
+    pub model: Option<PathBuf>,
 }
 
 /// What was measured with so many records. Memory is MB of 10^6 bytes.
@@ -113,7 +116,8 @@ pub enum ScaleError {
 struct Task {
     root: PathBuf,
     cache: PathBuf,
-    words: bool,
+    embedder: EmbedderName,
+    model: Option<PathBuf>,
     questions: Vec<String>,
 }
 
@@ -136,14 +140,14 @@ pub fn run(options: &Options) -> Result<Report, ScaleError> {
     let questions = corpus.questions(QUESTIONS);
     let mut sizes = Vec::new();
     for records in &options.sizes {
-        let size = measure(&corpus, &questions, *records, options.words)?;
+        let size = measure(&corpus, &questions, *records, options)?;
         line(&size).map_err(at(Path::new("stdout")))?;
         sizes.push(size);
     }
     Ok(Report { sizes })
 }
 
-fn measure(corpus: &Corpus, questions: &[String], records: usize, words: bool) -> Result<Size, ScaleError> {
+fn measure(corpus: &Corpus, questions: &[String], records: usize, options: &Options) -> Result<Size, ScaleError> {
     let dir = tempfile::tempdir().map_err(at(&std::env::temp_dir()))?;
     let root = dir.path().join("tree");
     let main = root.join(MAIN);
@@ -153,7 +157,8 @@ fn measure(corpus: &Corpus, questions: &[String], records: usize, words: bool) -
     let mut task = Task {
         cache: dir.path().join("cache"),
         root,
-        words,
+        embedder: options.embedder,
+        model: options.model.clone(),
         questions: Vec::new(),
     };
     fs::create_dir_all(&task.cache).map_err(at(&task.cache))?;
@@ -221,19 +226,21 @@ pub fn requested(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
 impl Task {
     fn perform(&self, started: Instant) -> Result<Outcome, ScaleError> {
         let worktree = Worktree::discover(&self.root).map_err(|error| ScaleError::Discover(Box::new(error)))?;
-        let embedder: Option<Arc<dyn Embedder>> = match self.words {
-            true => None,
-            false => Some(Arc::new(StaticVectors::shipped()?)),
-        };
+        let embedder = self.embedder.load(self.model.as_deref())?;
         let files: Vec<RecordFile> = RecordFile::main().into_iter().collect();
         let memories = Memories::load_from(&worktree, &files, embedder, Some(&self.cache));
         let ready_ms = millis(started.elapsed());
         for note in memories.notes() {
             progress(note);
         }
+        // As a question is asked on its way to a prompt.
+        let options = RecallOptions {
+            keep: 50,
+            ..RecallOptions::default()
+        };
         let ask = |question: &String| {
             let asked = Instant::now();
-            memories.recall(question, &RecallOptions::default());
+            memories.recall(question, &options);
             millis(asked.elapsed())
         };
         Ok(Outcome {

@@ -11,6 +11,7 @@ mod memory;
 mod options;
 mod order;
 mod rank;
+mod types;
 mod words;
 
 use std::collections::{HashMap, HashSet};
@@ -26,6 +27,7 @@ pub use self::memory::{CitedFile, Memory, MemoryKind, Stamp};
 pub use self::options::{BlobOf, RecallOptions};
 use self::order::Runs;
 use self::rank::{Ranked, Ranker};
+use self::types::Types;
 use crate::derived::vectors::VectorIndex;
 use crate::embed::Embedder;
 use crate::hits::{Hit, Hits};
@@ -57,6 +59,7 @@ pub struct Memories {
     globs: Arc<HashMap<String, Globs>>,
     /// Where this is one part of what was loaded, the files of records in it.
     only: Option<Arc<HashSet<String>>>,
+    types: Arc<Types>,
 }
 
 #[derive(Clone)]
@@ -127,6 +130,7 @@ impl Memories {
         Self {
             globs: Arc::new(globs(&store.items)),
             hits: Arc::new(std::mem::take(&mut store.hits)),
+            types: Arc::new(Types::new(&store.items)),
             store: Arc::new(store),
             vectors,
             only: None,
@@ -145,11 +149,10 @@ impl Memories {
             mean_lengths: self.store.mean_lengths,
             vectors: vectors.map(|vectors| &*vectors.index),
         };
-        let allowed = |doc: u32| {
-            let memory = self.get(DocId(doc));
-            memory
-                .is_some_and(|memory| self.has(memory) && options.allow(memory, &|path| self.applies_to(memory, path)))
-        };
+        let of_types = self.types.allowed_by(options);
+        let of_types_alone = self.only.is_none() && options.is_of_types_alone();
+        let otherwise = |memory: &Memory| self.has(memory) && options.allow(memory, &|path| self.applies_to(memory, path));
+        let allowed = |doc: u32| of_types(doc) && (of_types_alone || self.get(DocId(doc)).is_some_and(otherwise));
         let mut ranked = ranker.rank(&terms, near.as_deref(), &allowed);
         cut(&mut ranked, options.keep);
         let mut recalled: Vec<(Recalled, &Memory)> = ranked
@@ -178,9 +181,11 @@ impl Memories {
 
     /// The newest memories first, whatever they say; those without a date come last.
     pub fn newest(&self, options: &RecallOptions<'_>) -> Vec<Recalled> {
+        let of_types = self.types.allowed_by(options);
         let numbered = (0u32..).map(DocId).zip(self.items());
         let mut allowed: Vec<(DocId, &Memory)> = numbered
-            .filter(|(_, memory)| self.has(memory) && options.allow(memory, &|path| self.applies_to(memory, path)))
+            .filter(|(doc, memory)| of_types(doc.0) && self.has(memory))
+            .filter(|(_, memory)| options.allow(memory, &|path| self.applies_to(memory, path)))
             .collect();
         allowed.sort_by(|(_, a), (_, b)| b.date.cmp(&a.date));
         let recalled = |(doc, memory)| Recalled {

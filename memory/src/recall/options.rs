@@ -47,17 +47,26 @@ impl Default for RecallOptions<'_> {
 }
 
 impl RecallOptions<'_> {
-    /// Whether a memory may be recalled at all. Knowledge is about the files that `applies_to` tells.
+    /// Whether records of a type may be recalled at all; `None` is the type of knowledge.
+    pub(super) fn allow_type(&self, name: Option<&str>) -> bool {
+        match name {
+            Some(name) if !self.types.is_empty() => self.types.contains(&name),
+            name => self.types.is_empty() && name != Some("context_hit"),
+        }
+    }
+
+    /// Whether types are all that is asked for.
+    pub(super) fn is_of_types_alone(&self) -> bool {
+        self.sessions.is_empty() && self.paths.is_empty() && self.task.or(self.branch).or(self.since).is_none()
+    }
+
+    /// Whether a memory may be recalled, its type aside. Knowledge is about the files that `applies_to` tells.
     pub(super) fn allow(&self, memory: &Memory, applies_to: &dyn Fn(&RelPath) -> bool) -> bool {
-        let among = |list: &[&str], value: &Option<String>| {
-            list.is_empty() || value.as_deref().is_some_and(|value| list.contains(&value))
-        };
         let is = |wanted: Option<&str>, value: &Option<String>| wanted.is_none() || wanted == value.as_deref();
         let about = |path: &RelPath| applies_to(path) || memory.cites.iter().any(|cited| cited.path.is_under(path));
         let late_enough = |since: &str| memory.date.as_deref().is_some_and(|date| date >= since);
-        among(self.types, &memory.record_type)
-            && (!self.types.is_empty() || memory.record_type.as_deref() != Some("context_hit"))
-            && among(self.sessions, &memory.session)
+        let is_among = |session: &str| self.sessions.contains(&session);
+        (self.sessions.is_empty() || memory.session.as_deref().is_some_and(is_among))
             && is(self.task, &memory.task)
             && is(self.branch, &memory.branch)
             && self.since.is_none_or(late_enough)

@@ -84,16 +84,17 @@ impl Ranker<'_> {
 
     /// The best by words and by vectors with their neighbours, in order of their numbers.
     fn chosen(&self, own: &[f32], near: Option<(&[f32], &VectorIndex)>, allowed: &dyn Fn(u32) -> bool) -> Vec<u32> {
-        let scored = (0u32..).zip(own.iter().copied()).filter(|(_, score)| *score > 0.0);
-        let mut scored: Vec<(u32, f32)> = scored.collect();
-        let mut best = best(allowed, |wide| {
-            if scored.len() > wide {
-                scored.select_nth_unstable_by(wide, |a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-            }
-            scored.iter().take(wide).map(|(doc, _)| *doc).collect()
-        });
+        let mut best: Vec<(u32, f32)> = (0u32..)
+            .zip(own.iter().copied())
+            .filter(|(doc, score)| *score > 0.0 && allowed(*doc))
+            .collect();
+        if best.len() > WIDE {
+            best.select_nth_unstable_by(WIDE, |a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+            best.truncate(WIDE);
+        }
+        let mut best: Vec<u32> = best.into_iter().map(|(doc, _)| doc).collect();
         if let Some((query, vectors)) = near {
-            best.extend(self::best(allowed, |wide| vectors.nearest(query, wide)));
+            best.extend(vectors.nearest_of(query, WIDE, allowed));
         }
         self.widened(&best)
     }
@@ -152,19 +153,4 @@ struct Said {
     around: f32,
     /// See [`Ranked::coverage`].
     coverage: f32,
-}
-
-/// About the `WIDE` best that are allowed. `of` tells so many of the best; more are asked for where most of them are
-/// not allowed, so that these take nobody's place.
-fn best(allowed: &dyn Fn(u32) -> bool, mut of: impl FnMut(usize) -> Vec<u32>) -> Vec<u32> {
-    let mut wide = WIDE;
-    loop {
-        let mut best = of(wide);
-        let is_all = best.len() < wide;
-        best.retain(|doc| allowed(*doc));
-        if is_all || best.len() > WIDE / 2 {
-            return best;
-        }
-        wide *= WIDE / best.len().max(WIDE / 16);
-    }
 }

@@ -12,22 +12,22 @@ use muninn_repo_tools::{RelPath, Worktree};
 use serde::{Deserialize, Serialize};
 use serde_json::Number;
 
-use super::lines::{self, SetAside};
+use super::lines;
 use super::newest::{self, Bounds};
 use super::record::{Body, Record};
+use super::told::Told;
 use crate::hits::Hit;
 use crate::recall::{CitedFile, Loaded, Memory, MemoryKind, Stamp};
 use crate::redact::redact;
 
 /// The file of what the team agreed on.
 pub const MAIN: &str = ".muninn/memory/main.jsonl";
-/// So much of a file is read: what is made of two million short records takes three gigabytes of memory.
+/// So much of a file is read: to make an index of it takes up to four gigabytes of memory, where all are of the type
+/// `context_hit`, and two and a half where none is.
 const MOST: Bounds = Bounds {
     bytes: 512 << 20,
-    lines: 2_000_000,
+    lines: 1_500_000,
 };
-/// Of lines that were set aside, so many are told of one by one.
-const TOLD: usize = 3;
 /// Where else the words of a record may be, in the order in which they are shown.
 const TEXTS: [&str; 6] = ["text", "pattern", "learnings", "attempt", "outcome", "note"];
 /// A longer name of a subject is cut, in bytes.
@@ -114,31 +114,6 @@ impl fmt::Display for RecordFile {
             Self::Worktree(path) => path.fmt(formatter),
             Self::State(path) => path.display().fmt(formatter),
         }
-    }
-}
-
-/// The lines that were set aside, in words.
-#[derive(Default)]
-struct Told {
-    first: Vec<String>,
-    count: usize,
-}
-
-impl Told {
-    /// Tells of a line with so many before those that were read.
-    fn tell(&mut self, file: &RecordFile, before: usize, aside: &SetAside) {
-        self.count += 1;
-        if self.count <= TOLD {
-            let line = before + aside.line;
-            self.first.push(format!("{file}:{line}: {}, set aside", aside.reason));
-        }
-    }
-
-    fn notes(mut self, file: &RecordFile) -> Vec<String> {
-        if self.count > TOLD {
-            self.first.push(format!("{file}: {} in all are set aside", self.count));
-        }
-        self.first
     }
 }
 

@@ -11,6 +11,7 @@ mod record;
 mod segment;
 mod source;
 mod spool;
+mod told;
 
 #[cfg(test)]
 mod tests;

@@ -67,12 +67,17 @@ impl VectorIndex {
 
     /// The numbers of the `keep` vectors whose signs are most like the query's, in no order of likeness.
     pub fn nearest(&self, query: &[f32], keep: usize) -> Vec<u32> {
+        self.nearest_of(query, keep, |_| true)
+    }
+
+    /// The same of those that are wanted.
+    pub fn nearest_of(&self, query: &[f32], keep: usize, wanted: impl Fn(u32) -> bool) -> Vec<u32> {
         let mut signs = Vec::with_capacity(small::words(self.dimensions));
         small::push_bits(query, &mut signs);
         if signs.len() != small::words(self.dimensions) {
             return Vec::new();
         }
-        scan::nearest(&signs, &self.bits, keep)
+        scan::nearest(&signs, &self.bits, keep, wanted)
     }
 
     /// A vector's bytes, if they are held.

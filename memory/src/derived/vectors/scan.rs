@@ -7,16 +7,16 @@
 /// A distance: at most as many bits as a row has.
 type Distance = u16;
 
-/// The `keep` rows nearest to the query, as positions in order; of rows that are equally far the first ones. Rows are
+/// The `keep` wanted rows nearest to the query, as positions in order; of rows that are equally far the first ones. Rows are
 /// `query.len()` words each.
-pub(super) fn nearest(query: &[u64], rows: &[u64], keep: usize) -> Vec<u32> {
+pub(super) fn nearest(query: &[u64], rows: &[u64], keep: usize, wanted: impl Fn(u32) -> bool) -> Vec<u32> {
     let mut distances = Vec::with_capacity(rows.len() / query.len().max(1));
     fastest(|| match query.len() {
         4 => measure::<4>(query, rows, &mut distances),
         6 => measure::<6>(query, rows, &mut distances),
         _ => measure_any(query, rows, &mut distances),
     });
-    select(&distances, query.len() * 64, keep)
+    select(&distances, query.len() * 64, keep, wanted)
 }
 
 /// Runs a loop with the instructions that this processor has.
@@ -56,9 +56,9 @@ fn distance(query: &[u64], row: &[u64]) -> Distance {
 }
 
 /// Counts how many rows are at each distance, and so knows how far to go: no sorting, no heap.
-fn select(distances: &[Distance], bits: usize, keep: usize) -> Vec<u32> {
+fn select(distances: &[Distance], bits: usize, keep: usize, wanted: impl Fn(u32) -> bool) -> Vec<u32> {
     let mut counts = vec![0usize; bits + 1];
-    for distance in distances {
+    for (_, distance) in (0u32..).zip(distances).filter(|(at, _)| wanted(*at)) {
         counts[usize::from(*distance)] += 1;
     }
     let mut nearer = 0;
@@ -73,7 +73,7 @@ fn select(distances: &[Distance], bits: usize, keep: usize) -> Vec<u32> {
     for (at, distance) in (0u32..).zip(distances) {
         let distance = usize::from(*distance);
         let fits = distance < limit || (distance == limit && at_limit > 0);
-        if fits {
+        if fits && wanted(at) {
             at_limit -= usize::from(distance == limit);
             chosen.push(at);
         }
@@ -86,10 +86,11 @@ mod tests {
     use super::*;
 
     /// The same by sorting.
-    fn sorted(query: &[u64], rows: &[u64], keep: usize) -> Vec<u32> {
+    fn sorted(query: &[u64], rows: &[u64], keep: usize, wanted: impl Fn(u32) -> bool) -> Vec<u32> {
         let mut all: Vec<(u32, u32)> = (0u32..)
             .zip(rows.chunks_exact(query.len()))
             .map(|(at, row)| (query.iter().zip(row).map(|(a, b)| (a ^ b).count_ones()).sum(), at))
+            .filter(|(_, at)| wanted(*at))
             .collect();
         all.sort_unstable();
         let mut chosen: Vec<u32> = all.into_iter().take(keep).map(|(_, at)| at).collect();
@@ -114,13 +115,13 @@ mod tests {
                 .map(|word| word ^ (next() & next() & next() & 3))
                 .collect();
             for keep in [0, 1, 7, 100, 499, 500, 900] {
-                assert_eq!(
-                    nearest(&query, &rows, keep),
-                    sorted(&query, &rows, keep),
-                    "{words} {keep}"
-                );
+                for every in [1, 3] {
+                    let wanted = |at: u32| at.is_multiple_of(every);
+                    let found = nearest(&query, &rows, keep, wanted);
+                    assert_eq!(found, sorted(&query, &rows, keep, wanted), "{words} {keep} {every}");
+                }
             }
         }
-        assert!(nearest(&[1; 4], &[], 10).is_empty());
+        assert!(nearest(&[1; 4], &[], 10, |_| true).is_empty());
     }
 }

@@ -1,0 +1,43 @@
+//! Of which type each memory is, as numbers beside each other.
+//!
+//! Most of a large memory may be of a type that a question leaves out. To look at each memory for that would take longer
+//! than all else that a question needs.
+
+use std::collections::HashMap;
+
+use super::memory::Memory;
+use super::options::RecallOptions;
+
+/// The types of memories, in the order of these.
+#[derive(Default)]
+pub(super) struct Types {
+    names: Vec<Option<String>>,
+    /// Which of the names each memory has.
+    of: Vec<u32>,
+}
+
+impl Types {
+    pub(super) fn new(items: &[Memory]) -> Self {
+        let mut numbers: HashMap<Option<&str>, u32> = HashMap::new();
+        let mut types = Self::default();
+        for item in items {
+            let name = item.record_type.as_deref();
+            let number = *numbers.entry(name).or_insert_with(|| {
+                types.names.push(name.map(str::to_owned));
+                u32::try_from(types.names.len() - 1).unwrap_or(u32::MAX)
+            });
+            types.of.push(number);
+        }
+        types
+    }
+
+    /// Tells of which memories the type is allowed.
+    pub(super) fn allowed_by(&self, options: &RecallOptions<'_>) -> impl Fn(u32) -> bool {
+        let names = self.names.iter();
+        let allowed: Vec<bool> = names.map(|name| options.allow_type(name.as_deref())).collect();
+        move |doc| {
+            let number = self.of.get(doc as usize);
+            number.is_some_and(|number| allowed.get(*number as usize).copied().unwrap_or(false))
+        }
+    }
+}
