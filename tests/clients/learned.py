@@ -48,7 +48,10 @@ def prove(lane, installs, row):
         with stand_for(lane, client, [], "desk", again=True) as (upstream, where):
             said = where.stand.command("remember", ferry.FACT, "--json", "--root", str(lane.root))
             fact = json.loads(said.stdout)["id"]
+            segments = segments_of(lane.root)
             known, block = next_session(checks, client, label, [ferry.LIKE_QUESTION, ferry.NEXT_QUESTION], upstream, where)
+            checks.equal(f"{label}: the gateway drained", where.stand.stop_gateway(), 0)
+        checks.equal(f"{label}: a session in which nothing was done leaves nothing", segments_of(lane.root), segments)
         before, after = position(guessed), position(known)
         print(f"NOTE {ferry.EDITED}: {place_in_pack(before)} without memory, {place_in_pack(after)} with it")
         checks.check(f"{label}: the edited file comes first", after == 0, known)
@@ -106,10 +109,15 @@ def first_session(lane, client, label):
         # The second turn tells what came of the first one. Until the gateway ends that waits outside the repository.
         spool = where.stand.directory / "state" / "muninn" / "memory"
         wait_for("the first turn is learned", lambda: "context_hit" in text_below(spool), 20)
-        checks.check(f"{label}: nothing is in the repository yet", not list((root / MEMORY).rglob("*.jsonl")))
+        checks.equal(f"{label}: nothing is in the repository yet", segments_of(root), [])
         checks.equal(f"{label}: the gateway drained", where.stand.stop_gateway(), 0)
     judge_records(checks, label, root, packed)
     judge_git(checks, label, root)
+
+
+def segments_of(root):
+    """The files of records in a worktree."""
+    return sorted((root / MEMORY / "sessions").glob("*"))
 
 
 def judge_conversation(checks, label, client, outcome, upstream, where, questions):
@@ -125,11 +133,11 @@ def judge_conversation(checks, label, client, outcome, upstream, where, question
 
 def judge_records(checks, label, root, packed):
     """The records say which files mattered for which words, and nothing else of what passed."""
-    lines = [line for path in sorted((root / MEMORY).rglob("*.jsonl")) for line in path.read_text().splitlines()]
+    lines = [line for path in segments_of(root) for line in path.read_text().splitlines()]
     records = [json.loads(line) for line in lines]
     for line in lines:
         print(f"NOTE record {line}")
-    named = {path.name for path in (root / MEMORY / "sessions").iterdir()}
+    named = {path.name for path in segments_of(root)}
     checks.equal(f"{label}: one segment, named by its session", named, {f"session_{r['session']}.0.jsonl" for r in records})
     hits = [record for record in records if record["type"] == "context_hit"]
     seen = {hit["relevance"]: hit["files"] for hit in hits}
@@ -168,7 +176,7 @@ def judge_git(checks, label, root):
     checks.equal(f"{label}: git status", git(root, "status", "--porcelain").splitlines(), [f" M {ferry.EDITED}", f"?? {MEMORY}/"])
     commit(root, "lanes: twice the patience")
     git(root, "checkout", "-q", "elsewhere")
-    checks.check(f"{label}: another branch has no memory", not list((root / MEMORY).rglob("*.jsonl")))
+    checks.equal(f"{label}: another branch has no memory", segments_of(root), [])
     git(root, "checkout", "-q", "main")
     checks.equal(f"{label}: nothing is left to commit", git(root, "status", "--porcelain"), "")
 
