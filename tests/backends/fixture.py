@@ -199,15 +199,21 @@ QUESTIONS = [
 ]
 
 
-def make_repository(root):
+def make_repository(root, files=None, message="kelpline: gauges, relay, desk"):
     """Writes the files under `root` and commits them once; git's own settings of the machine are shut out."""
-    for name, text in FILES.items():
+    for name, text in (files or FILES).items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    for command in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-q", "-m", "kelpline: gauges, relay, desk"]):
-        subprocess.run(["git", *command], cwd=root, check=True, env=git_environment())
+    for command in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-q", "-m", message]):
+        git(root, *command)
     return root
+
+
+def git(root, *arguments):
+    """Runs git in a repository, which has to succeed; what it printed."""
+    done = subprocess.run(["git", *arguments], cwd=root, check=True, capture_output=True, text=True, env=git_environment())
+    return done.stdout
 
 
 def git_environment():

@@ -41,8 +41,8 @@ class ClaudeCode:
         title = not body.get("tools") and "json_schema" in json.dumps(body.get("output_config", ""))
         return title or body.get("max_tokens") == 1 or any(mark in request.body for mark in FORKS)
 
-    def converse(self, place, prompts, *, stream=True, small=False, model=None, side=False, headers=""):
-        """Asks the prompts in one session, each in a run of its own."""
+    def converse(self, place, prompts, *, stream=True, small=False, model=None, side=False, headers="", edits=False):
+        """Asks the prompts in one session, each in a run of its own. `edits` lets it change files."""
         environment = QUIET | {"ANTHROPIC_BASE_URL": place.url, "ANTHROPIC_API_KEY": "dummy"}
         environment |= {"ANTHROPIC_CUSTOM_HEADERS": headers} if headers else {}
         if small:
@@ -54,6 +54,7 @@ class ClaudeCode:
             command += ["-c"] if number else []
             command += SMALL if small else []
             command += ["--prompt-suggestions", "true"] if side else []
+            command += ["--permission-mode", "acceptEdits"] if edits else []
             status, stdout, stderr = run(command, home=place.home, cwd=place.root, environment=environment)
             results = [value for value in lines_of_json(stdout) if value.get("type") == "result"]
             if not results:

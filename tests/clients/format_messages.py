@@ -13,9 +13,14 @@ def whole(body, words, call):
     """An answer in one piece."""
     content = [{"type": "text", "text": words}] if words else []
     if call:
-        content.append({"type": "tool_use", "id": "toolu_scripted1", "name": call[0], "input": call[1]})
-    return {"id": "msg_1", "type": "message", "role": "assistant", "model": body["model"], "content": content,
+        content.append({"type": "tool_use", "id": f"toolu_scripted{number(body)}", "name": call[0], "input": call[1]})
+    return {"id": f"msg_{number(body)}", "type": "message", "role": "assistant", "model": body["model"], "content": content,
             "stop_reason": "tool_use" if call else "end_turn", "stop_sequence": None, "usage": usage()}
+
+
+def number(body):
+    """What the ids of an answer end in. To Claude Code answers of the same id are parts of one, whatever lay between them."""
+    return len(body["messages"])
 
 
 def usage():
@@ -34,7 +39,7 @@ def stream(body, words, call):
         events.append(event("content_block_stop", index=0))
         index = 1
     if call:
-        block = {"type": "tool_use", "id": "toolu_scripted1", "name": call[0], "input": {}}
+        block = {"type": "tool_use", "id": f"toolu_scripted{number(body)}", "name": call[0], "input": {}}
         events.append(event("content_block_start", index=index, content_block=block))
         events += [event("content_block_delta", index=index, delta={"type": "input_json_delta", "partial_json": part})
                    for part in halves(json.dumps(call[1]))]

@@ -25,13 +25,14 @@ from network import raise_loopback
 import cached_tokens
 import invariants
 import lanes
+import learned
 import scripted
 import two_gateways
 from place import place
 from scenarios import ANSWERS, SCENARIOS
 from tap import Tap
 
-PROOFS = {"two-gateways": two_gateways.prove, "cached-tokens": cached_tokens.prove}
+PROOFS = {"two-gateways": two_gateways.prove, "cached-tokens": cached_tokens.prove, "learned": learned.prove}
 FORMAT_OF = {module.NAME: module for module in scripted.FORMATS.values()}
 WINDOW = 128000
 

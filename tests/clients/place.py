@@ -40,15 +40,16 @@ class Place:
 
 
 @contextlib.contextmanager
-def place(name, *, lane, backend, dialect, model, window, upstream=None, key=None):
+def place(name, *, lane, backend, dialect, model, window, upstream=None, key=None, again=False):
     """A gateway in front of `backend` (a URL), with `dialect` as the configuration says it, and all that belongs to it.
 
-    `key` is what the gateway is to show the backend.
+    `key` is what the gateway is to show the backend. `again` starts another gateway where one of this name has ended, with
+    the state and the client's home that it left.
     """
     directory = lane.work / re.sub(r"[^\w.]+", "-", name)
-    directory.mkdir()
+    directory.mkdir(exist_ok=again)
     home = directory / "home"
-    home.mkdir()
+    home.mkdir(exist_ok=again)
     config = directory / "muninn.toml"
     config.write_text(configuration(backend, dialect, model, window, key))
     environment = os.environ | {
