@@ -38,6 +38,8 @@ const CHUNKS_PER_FILE: usize = 6;
 const MOST_TITLES: usize = 15;
 /// Chunks with so few lines between them are packed as one.
 const GAP: u32 = 3;
+/// Said of a file that is where it is by what was learned, too.
+const REMEMBERED: &str = "; earlier sessions worked with it";
 /// Longer lines are data; a span that holds one is not packed.
 const MAX_LINE_BYTES: usize = 4_000;
 
@@ -327,9 +329,13 @@ impl Packer<'_> {
     }
 
     fn item(&self, candidate: &Candidate, file: &File<'_>, pick: &Pick) -> Option<Item> {
+        let mut why = self.why(pick.concepts, pick.defines, candidate.path_concepts, candidate.named);
+        if candidate.remembered {
+            why.push_str(REMEMBERED);
+        }
         Some(Item {
             score: candidate.score,
-            why: self.why(pick.concepts, pick.defines, candidate.path_concepts, candidate.named),
+            why,
             ..file.item(&pick.span)?
         })
     }

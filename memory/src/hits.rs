@@ -18,12 +18,16 @@ pub struct Hit {
     pub relevance: f32,
 }
 
+/// So many more hits, without any of the words, are imagined beside those there are. Among a few hits nothing is rare and
+/// nothing common, and a young memory must not take the words that all its hits share for words that say nothing.
+const IMAGINED: usize = 50;
+
 /// Hits, to be found by their words.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Hits {
     terms: Bm25,
     hits: Vec<Hit>,
-    /// The length of each hit's vector of terms, which are weighed by their idf.
+    /// The length of each hit's vector of terms, which are weighed by [`Hits::weight`].
     norms: Vec<f32>,
 }
 
@@ -41,7 +45,7 @@ impl Hits {
             terms_of.push(terms);
         }
         let terms = index.finish();
-        let square = |term: &str| idf(terms.inverted().frequency(term), hits.len()).powi(2);
+        let square = |term: &str| weight(&terms, term).powi(2);
         let norm = |of: &Vec<(String, u32)>| of.iter().map(|(term, _)| square(term)).sum::<f32>().sqrt();
         Self {
             norms: terms_of.iter().map(norm).collect(),
@@ -50,7 +54,12 @@ impl Hits {
         }
     }
 
-    /// The length of a hit's vector of terms, each weighed by its idf among the hits.
+    /// What a term counts: its idf among these hits and some imagined ones.
+    pub fn weight(&self, term: &str) -> f32 {
+        weight(&self.terms, term)
+    }
+
+    /// The length of a hit's vector of terms, each weighed by [`Self::weight`].
     pub fn norm(&self, number: u32) -> f32 {
         self.norms.get(number as usize).copied().unwrap_or(f32::INFINITY)
     }
@@ -74,4 +83,8 @@ impl Hits {
     pub fn is_empty(&self) -> bool {
         self.hits.is_empty()
     }
+}
+
+fn weight(terms: &Bm25, term: &str) -> f32 {
+    idf(terms.inverted().frequency(term).max(1), terms.len() + IMAGINED)
 }

@@ -20,12 +20,16 @@ pub(crate) fn gather(dir: &Path, text: &mut String) {
     }
 }
 
-/// All records of the files in a directory, in the order of their ids, each with the name of its file.
+/// All records of the segments in a directory, in the order of their ids, each with the name of its file.
 pub(crate) fn records_in(dir: &Path) -> Vec<(String, Value)> {
     let mut records: Vec<(String, Value)> = Vec::new();
     for entry in fs::read_dir(dir).into_iter().flatten() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        // One that is being written has a name of its own, and is gone in the next moment.
+        if !name.starts_with("session_") {
+            continue;
+        }
         for line in fs::read_to_string(&path).unwrap().lines() {
             records.push((name.clone(), serde_json::from_str(line).unwrap()));
         }

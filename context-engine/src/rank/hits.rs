@@ -5,14 +5,13 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use muninn_memory::hits::Hits;
-use muninn_memory::lexical::idf;
-
-use super::Index;
+use super::{Index, Statistics};
 use crate::question::Question;
 
 /// What a file that no doubt is left about gets, as a share of the best file's score.
 pub(super) const WEIGHT: f32 = 0.5;
+/// A file that has less is not said to be remembered: it would stand where it does without.
+pub(super) const TOLD: f32 = 0.05;
 /// Questions that have less in common are about something else.
 const LEAST: f32 = 0.25;
 
@@ -20,7 +19,7 @@ const LEAST: f32 = 0.25;
 #[expect(clippy::cast_precision_loss, reason = "a session touches few files")]
 pub(super) fn shares(index: Index<'_>, question: &Question) -> Vec<f32> {
     let mut doubts: HashMap<usize, f32> = HashMap::new();
-    for (number, likeness) in like(index.hits, question) {
+    for (number, likeness) in like(index, question) {
         let Some(hit) = index.hits.get(number) else { continue };
         let each = likeness * hit.relevance / (hit.files.len() as f32).sqrt();
         for (file, _) in hit.files.iter().filter_map(|path| index.snapshot.find(path)) {
@@ -37,8 +36,10 @@ pub(super) fn shares(index: Index<'_>, question: &Question) -> Vec<f32> {
     shares
 }
 
-/// The hits whose questions are like this one, and how like, up to 1: the cosine of their words, weighed by idf.
-fn like(hits: &Hits, question: &Question) -> Vec<(u32, f32)> {
+/// The hits whose questions are like this one, and how like, up to 1: the cosine of their words, weighed by idf. Words that
+/// the repository does not have count for neither, for they are not written down with a hit.
+fn like(index: Index<'_>, question: &Question) -> Vec<(u32, f32)> {
+    let hits = index.hits;
     // A long text has a word of every question; what it is about, its headline says.
     let asked = question.headline.as_deref().unwrap_or(question);
     let inverted = hits.terms().inverted();
@@ -51,7 +52,10 @@ fn like(hits: &Hits, question: &Question) -> Vec<(u32, f32)> {
     let mut shared: HashMap<u32, f32> = HashMap::new();
     let mut square = 0.0;
     for term in words {
-        let weight = idf(inverted.frequency(term).max(1), hits.len()).powi(2);
+        if inverted.frequency(term) == 0 && Statistics::frequency(index.snapshot, term) == 0 {
+            continue;
+        }
+        let weight = hits.weight(term).powi(2);
         square += weight;
         for (hit, _) in inverted.postings(term) {
             *shared.entry(hit.0).or_default() += weight;

@@ -109,6 +109,8 @@ pub(crate) struct Candidate {
     pub(crate) path_concepts: u64,
     /// The question spells its path out.
     pub(crate) named: bool,
+    /// Sessions worked with it for questions like this one.
+    pub(crate) remembered: bool,
 }
 
 /// A chunk that fits.
@@ -203,10 +205,11 @@ pub(crate) fn rank(index: Index<'_>, question: &Question, query: &Query, lists: 
         let shares = messages::shares(index, question);
         add(&mut scores, &shares, |file| messages::WEIGHT * best * factor(file));
     }
-    if lists.has(Lists::HITS) {
-        let shares = hits::shares(index, question);
-        add(&mut scores, &shares, |file| hits::WEIGHT * best * factor(file));
-    }
+    let worked_with = match lists.has(Lists::HITS) {
+        true => hits::shares(index, question),
+        false => Vec::new(),
+    };
+    add(&mut scores, &worked_with, |file| hits::WEIGHT * best * factor(file));
     if lists.has(Lists::CO_CHANGE) {
         let leaders = leading(snapshot, &scores, &chunks, co_change::LEADERS);
         let lifts = co_change::lifts(index, &leaders);
@@ -222,6 +225,7 @@ pub(crate) fn rank(index: Index<'_>, question: &Question, query: &Query, lists: 
             chunks,
             path_concepts,
             named: named.contains(&file),
+            remembered: worked_with.get(file).is_some_and(|share| *share >= hits::TOLD),
         }
     };
     let ranked = leading(snapshot, &scores, &chunks, keep);

@@ -1,6 +1,6 @@
 //! Files that no word leads to, and history does.
 
-use super::Repo;
+use super::{Repo, ask};
 use crate::{Lists, Tuning};
 
 fn list(name: &str) -> Lists {
@@ -62,4 +62,42 @@ fn a_commit_is_seen_by_the_next_refresh() {
     repo.commit("Escape quotation marks", &[("zoo.rs", "fn lion() {}\n")]);
     engine.refresh(&()).unwrap();
     assert_eq!(found(), 2);
+}
+
+/// What one session of an agent leaves: the words of its question that the repository has, and what it edited and read.
+const ONE_SESSION: &str = r#"{"id":"1","type":"context_hit","terms":["lexer","quotation","marks"],"files":["zoo.rs"],"relevance":0.95}
+{"id":"2","type":"context_hit","terms":["lexer","quotation","marks"],"files":["lexer.rs"],"relevance":0.5}
+"#;
+
+#[test]
+fn the_same_question_finds_what_one_session_worked_with() {
+    let repo = Repo::with(&[
+        ("lexer.rs", "fn lexer() { quotation() }\n"),
+        ("marks.rs", "/// Quotation marks of the lexer.\nfn marks() {}\n"),
+        ("zoo.rs", "fn giraffe() {}\n"),
+    ]);
+    repo.commit("begin", &[]);
+    // Words that the repository does not have make no difference.
+    let question = "Persephone asks twice why the lexer leaves quotation marks unescaped, roughly";
+    let best = || found(&repo, question, &["cochange", "messages"]);
+    assert!(!best().contains(&"zoo.rs".to_owned()));
+    repo.write(".muninn/memory/main.jsonl", ONE_SESSION);
+    let place = |name: &str| best().iter().position(|path| path == name);
+    assert!(place("zoo.rs").is_some(), "{:?}", best());
+    assert!(
+        place("lexer.rs") < place("zoo.rs"),
+        "it has the words as well: {:?}",
+        best()
+    );
+    let pack = ask(&repo.ready(), question);
+    let why = |name: &str| {
+        let mut items = pack.items.iter();
+        items
+            .find(|item| item.source.starts_with(name))
+            .map(|item| item.why.clone())
+    };
+    assert!(
+        why("lexer.rs").unwrap().ends_with("earlier sessions worked with it"),
+        "{pack:?}"
+    );
 }

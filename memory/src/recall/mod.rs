@@ -151,7 +151,8 @@ impl Memories {
         };
         let of_types = self.types.allowed_by(options);
         let of_types_alone = self.only.is_none() && options.is_of_types_alone();
-        let otherwise = |memory: &Memory| self.has(memory) && options.allow(memory, &|path| self.applies_to(memory, path));
+        let otherwise =
+            |memory: &Memory| self.has(memory) && options.allow(memory, &|path| self.applies_to(memory, path));
         let allowed = |doc: u32| of_types(doc) && (of_types_alone || self.get(DocId(doc)).is_some_and(otherwise));
         let mut ranked = ranker.rank(&terms, near.as_deref(), &allowed);
         cut(&mut ranked, options.keep);
