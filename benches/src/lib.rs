@@ -47,6 +47,7 @@ pub mod stand;
 pub mod stats;
 pub mod streams;
 pub mod subject;
+pub mod subprocess;
 pub mod syntax;
 pub mod trees;
 pub mod upstream;

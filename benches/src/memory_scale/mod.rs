@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser;
@@ -19,7 +19,7 @@ use muninn_repo_tools::{DiscoverError, Worktree};
 use serde::{Deserialize, Serialize};
 
 use self::corpus::Corpus;
-use crate::command_line::{chain, line};
+use crate::command_line::line;
 use crate::git::{GitError, git};
 use crate::localization::EmbedderName;
 use crate::localization::report::Percentiles;
@@ -27,6 +27,7 @@ use crate::procfs;
 use crate::report::rounded;
 use crate::stand::progress;
 use crate::stats::{millis, percentile};
+use crate::subprocess::{self, SubprocessError};
 
 /// The hidden first argument.
 const ROLE: &str = "__memory-phase";
@@ -103,12 +104,9 @@ pub enum ScaleError {
     /// The embedder.
     #[error("the embedder")]
     Embedder(#[from] LoadError),
-    /// A process for a phase failed, and said why on stderr.
-    #[error("the phase failed")]
-    Phase,
-    /// What was passed between processes.
-    #[error("what was passed between the processes")]
-    Json(#[from] serde_json::Error),
+    /// A process for a phase.
+    #[error(transparent)]
+    Process(#[from] SubprocessError),
 }
 
 /// What a phase is given.
@@ -189,38 +187,13 @@ fn measure(corpus: &Corpus, questions: &[String], records: usize, options: &Opti
     })
 }
 
-fn in_process(task: &Task) -> Result<Outcome, ScaleError> {
-    let file = task.cache.with_extension("task.json");
-    fs::write(&file, serde_json::to_vec(task)?).map_err(at(&file))?;
-    let program = std::env::current_exe().map_err(at(Path::new("the program")))?;
-    let mut command = Command::new(&program);
-    command.arg(ROLE).arg(&file).stderr(Stdio::inherit());
-    let output = command.output().map_err(at(&program))?;
-    if !output.status.success() {
-        return Err(ScaleError::Phase);
-    }
-    Ok(serde_json::from_slice(&output.stdout)?)
+fn in_process(task: &Task) -> Result<Outcome, SubprocessError> {
+    subprocess::run(ROLE, task, &task.cache.with_extension("task.json"))
 }
 
 /// If this process is a phase: does it, and says how it went.
 pub fn requested(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
-    let started = Instant::now();
-    let mut args = args.into_iter().skip(1);
-    if args.next()? != ROLE {
-        return None;
-    }
-    let file = PathBuf::from(args.next().unwrap_or_default());
-    let task = fs::read(&file).map_err(at(&file));
-    let outcome = task
-        .and_then(|task| Ok(serde_json::from_slice::<Task>(&task)?))
-        .and_then(|task| task.perform(started));
-    Some(match outcome {
-        Ok(outcome) => ExitCode::from(u8::from(line(&outcome).is_err())),
-        Err(error) => {
-            progress(&format!("memory-scale: {}", chain(&error)));
-            ExitCode::FAILURE
-        }
-    })
+    subprocess::requested(args, ROLE, |task: Task, started| task.perform(started))
 }
 
 impl Task {

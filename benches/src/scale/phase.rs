@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -15,11 +15,11 @@ use muninn_context_engine::{Engine, EngineSettings, Exploration, IndexError, Lim
 use muninn_repo_tools::{DiscoverError, Worktree};
 use serde::{Deserialize, Serialize};
 
-use crate::command_line::{chain, line};
 use crate::procfs;
 use crate::report::rounded;
 use crate::stand::progress;
 use crate::stats::millis;
+use crate::subprocess::{self, SubprocessError};
 
 /// The hidden first argument.
 const ROLE: &str = "__phase";
@@ -79,15 +79,9 @@ pub struct Outcome {
 /// Why a phase failed.
 #[derive(Debug, thiserror::Error)]
 pub enum PhaseError {
-    /// It could not be started, or its answer not be read.
-    #[error("a process for the phase")]
-    Process(#[source] io::Error),
-    /// It ended with an error, which it said on stderr.
-    #[error("the phase failed")]
-    Failed,
-    /// Its task or its answer is not what was agreed on.
-    #[error("what was passed between the processes")]
-    Json(#[from] serde_json::Error),
+    /// Its process.
+    #[error(transparent)]
+    Process(#[from] SubprocessError),
     /// The tree is no repository.
     #[error(transparent)]
     Discover(#[from] DiscoverError),
@@ -107,37 +101,12 @@ pub enum PhaseError {
 /// # Errors
 /// When the process cannot be started, or fails.
 pub fn run(task: &Task) -> Result<Outcome, PhaseError> {
-    let program = std::env::current_exe().map_err(PhaseError::Process)?;
-    let task_file = task.cache.with_extension("task.json");
-    fs::write(&task_file, serde_json::to_vec(task)?).map_err(PhaseError::Process)?;
-    let mut command = Command::new(program);
-    command.arg(ROLE).arg(&task_file).stderr(Stdio::inherit());
-    let output = command.output().map_err(PhaseError::Process)?;
-    if !output.status.success() {
-        return Err(PhaseError::Failed);
-    }
-    Ok(serde_json::from_slice(&output.stdout)?)
+    Ok(subprocess::run(ROLE, task, &task.cache.with_extension("task.json"))?)
 }
 
 /// If this process is a phase: does it, and says how it went.
 pub fn requested(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
-    let started = Instant::now();
-    let mut args = args.into_iter().skip(1);
-    if args.next()? != ROLE {
-        return None;
-    }
-    let task = args.next().ok_or_else(|| io::Error::other("no task"));
-    let read = task.and_then(fs::read).map_err(PhaseError::Process);
-    let outcome = read
-        .and_then(|task| Ok(serde_json::from_slice::<Task>(&task)?))
-        .and_then(|task| task.perform(started));
-    Some(match outcome {
-        Ok(outcome) => ExitCode::from(u8::from(line(&outcome).is_err())),
-        Err(error) => {
-            progress(&format!("scale: {}", chain(&error)));
-            ExitCode::FAILURE
-        }
-    })
+    subprocess::requested(args, ROLE, |task: Task, started| task.perform(started))
 }
 
 impl Task {
