@@ -33,7 +33,7 @@ use crate::embed::Embedder;
 use crate::hits::{Hit, Hits};
 use crate::knowledge;
 use crate::lexical::{Bm25, DocId, Tokenizer};
-use crate::records::RecordFile;
+use crate::records::{Record, RecordFile};
 
 /// What a memory keeps of its score when nothing speaks for it: it says that it is a guess, or its files have changed.
 /// So doubt decides between memories that fit alike, and does not hide one that alone fits.
@@ -101,7 +101,7 @@ impl Memories {
     ) -> Self {
         let id = embedder.as_ref().map_or("", |embedder| embedder.id());
         let kept = cache.and_then(|dir| kept::read(dir, worktree));
-        let mut store = match kept {
+        let store = match kept {
             Some(kept) if kept.serves(files, id) && kept.is_current(worktree) => kept,
             older => {
                 let embedder = embedder.as_deref().map(|embedder| Embedding::new(embedder, older));
@@ -116,6 +116,22 @@ impl Memories {
                 store
             }
         };
+        Self::made_of(store, embedder)
+    }
+
+    /// Records that are in no file, for recall among them alone; those that others have taken the place of are left out.
+    pub(crate) fn of_records<'a>(
+        records: impl IntoIterator<Item = &'a Record>,
+        embedder: Option<Arc<dyn Embedder>>,
+    ) -> Self {
+        let mut store = Store::made_of([Loaded::of(records)]);
+        if let Some(embedder) = &embedder {
+            store.embed(&Embedding::new(&**embedder, None));
+        }
+        Self::made_of(store, embedder)
+    }
+
+    fn made_of(mut store: Store, embedder: Option<Arc<dyn Embedder>>) -> Self {
         let bytes: Vec<i8> = std::mem::take(&mut store.vectors)
             .into_iter()
             .map(u8::cast_signed)
@@ -263,14 +279,18 @@ impl Memories {
 impl Store {
     /// Of files as they are.
     fn of(worktree: &Worktree, files: &[RecordFile]) -> Self {
-        let mut store = Self {
-            files: files.to_vec(),
-            ..Self::default()
-        };
         let records = files.iter().map(|file| file.load(worktree));
+        Self {
+            files: files.to_vec(),
+            ..Self::made_of(std::iter::once(knowledge::load(worktree)).chain(records))
+        }
+    }
+
+    fn made_of(parts: impl IntoIterator<Item = Loaded>) -> Self {
+        let mut store = Self::default();
         let mut hits = Vec::new();
         let mut gone = HashSet::new();
-        for part in std::iter::once(knowledge::load(worktree)).chain(records) {
+        for part in parts {
             hits.extend(part.hits);
             gone.extend(part.gone);
             store.items.extend(part.items);

@@ -12,9 +12,10 @@ use muninn_repo_tools::{RelPath, Worktree};
 use serde::{Deserialize, Serialize};
 use serde_json::Number;
 
+use super::body::Body;
 use super::lines;
 use super::newest::{self, Bounds};
-use super::record::{Body, Record};
+use super::record::Record;
 use super::told::Told;
 use crate::hits::Hit;
 use crate::recall::{CitedFile, Loaded, Memory, MemoryKind, Stamp};
@@ -118,10 +119,24 @@ impl fmt::Display for RecordFile {
 }
 
 impl Loaded {
+    /// Of records that are in no file, as main would have them.
+    pub(crate) fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Self {
+        let mut loaded = Self::default();
+        if let Some(main) = RecordFile::main() {
+            records
+                .into_iter()
+                .zip(1..)
+                .for_each(|(record, line)| loaded.take(&main, line, record));
+        }
+        loaded
+    }
+
     fn take(&mut self, file: &RecordFile, line: usize, record: &Record) {
         match &record.body {
             Body::Tombstone { forget } => self.gone.push(forget.clone()),
             Body::Supersedes { older, .. } => self.gone.push(older.clone()),
+            Body::Same { folded, .. } => self.gone.push(folded.clone()),
+            Body::Decision { drop, .. } => self.gone.extend(drop.iter().cloned()),
             Body::ContextHit { .. } => self.hits.extend(hit(record)),
             _ => {}
         }
@@ -285,7 +300,11 @@ fn said(record: &Record) -> Said {
             subject: record.unknown_texts("subject").into_iter().next(),
             ..Said::default()
         },
-        Body::Tombstone { .. } => return Said::default(),
+        Body::Tombstone { .. }
+        | Body::Same { .. }
+        | Body::Conflict { .. }
+        | Body::Reconciled { .. }
+        | Body::Run { .. } => return Said::default(),
     };
     said.texts
         .extend(TEXTS.iter().flat_map(|name| record.unknown_texts(name)));

@@ -3,6 +3,7 @@
 //! A [`Record`] is typed and loses nothing when it is written again. Live ones wait in a [`Spool`] in the user's state
 //! directory, become write-once [`Segments`] that travel through git, and end in `.muninn/memory/main.jsonl`.
 
+mod body;
 pub mod lines;
 mod loaded;
 mod members;
@@ -16,8 +17,9 @@ mod told;
 #[cfg(test)]
 mod tests;
 
+pub use body::Body;
 pub use loaded::{MAIN, RecordFile};
-pub use record::{Body, InvalidRecord, Origin, Record};
+pub use record::{InvalidRecord, Origin, Record};
 pub use segment::{SESSIONS, SegmentError, Segments, Written};
 pub use source::Source;
 pub use spool::{Durability, Flushed, Recorded, Spool, SpoolError, Waiting};

@@ -4,11 +4,11 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
-use serde_json::Number;
 use serde_json::value::RawValue;
 use thiserror::Error;
 use ulid::{Generator, Ulid};
 
+use super::body::{Body, Map};
 use super::members::Members;
 use super::source::Source;
 
@@ -28,90 +28,6 @@ pub struct Record {
     pub origin: Origin,
     /// Members that are not known, or not of the type that they should be.
     unknown: Vec<(String, Box<RawValue>)>,
-}
-
-/// What a record says, by its type. Numbers are kept as they are written.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Body {
-    /// For a question, these files mattered.
-    ContextHit {
-        /// Of the question, so that the same one is known again without its text.
-        query_hash: String,
-        /// The question itself, where the user wants it kept.
-        query: Option<String>,
-        /// The question's words that the repository itself contains.
-        terms: Vec<String>,
-        /// Paths, the most important first.
-        files: Vec<String>,
-        /// From 0 to 1.
-        relevance: Option<Number>,
-    },
-    /// These belong together.
-    Pattern {
-        /// What the pattern is.
-        pattern: String,
-        /// Paths or symbols.
-        entities: Vec<String>,
-        /// From 0 to 1.
-        confidence: Option<Number>,
-    },
-    /// What a session came to.
-    SessionSummary {
-        /// Paths.
-        files_touched: Vec<String>,
-        /// In words, if the user allows words.
-        learnings: Vec<String>,
-        /// Whose words these are.
-        author: Option<String>,
-    },
-    /// Something that is so.
-    Learning {
-        /// In words.
-        text: String,
-        /// What it is about.
-        subject: Option<String>,
-        /// From 0 to 1.
-        confidence: Option<Number>,
-        /// Who says so.
-        author: Option<String>,
-    },
-    /// Something that did not work.
-    Failure {
-        /// What was tried.
-        attempt: String,
-        /// How often.
-        count: Option<u64>,
-        /// What came of it.
-        outcome: String,
-    },
-    /// How a conflict was settled.
-    Decision {
-        /// The conflict.
-        conflict: String,
-        /// The ids that are kept.
-        keep: Vec<String>,
-        /// The ids that are not.
-        drop: Vec<String>,
-        /// Why.
-        note: Option<String>,
-    },
-    /// An older record no longer holds.
-    Supersedes {
-        /// The older record's id.
-        older: String,
-        /// From when on, RFC 3339.
-        since: Option<String>,
-    },
-    /// A record that nobody wants to see again.
-    Tombstone {
-        /// Its id.
-        forget: String,
-    },
-    /// A type that a later version knows, with all its members among the unknown.
-    Other {
-        /// Its name; empty where the line has none.
-        kind: String,
-    },
 }
 
 /// Where a record comes from.
@@ -159,6 +75,31 @@ impl Record {
             ts,
             body,
             origin,
+            unknown: Vec::new(),
+        }
+    }
+
+    /// A record that follows from others: whoever comes to it, at whatever time, writes the same line. `about` are what it
+    /// follows from, in an order that does not matter, and `ts` when the last of these was written. Its id is a ULID of
+    /// that time, whose random part is a hash.
+    #[must_use]
+    pub fn derived(body: Body, about: &[&str], ts: &str) -> Self {
+        let mut about = about.to_vec();
+        about.sort_unstable();
+        let mut hasher = blake3::Hasher::new_derive_key("muninn derived record 1");
+        for part in std::iter::once(&body.kind()).chain(&about) {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part.as_bytes());
+        }
+        let mut random = [0; 16];
+        random.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+        let millis = ts.parse::<jiff::Timestamp>().map_or(0, jiff::Timestamp::as_millisecond);
+        let id = Ulid::from_parts(u64::try_from(millis).unwrap_or(0), u128::from_le_bytes(random));
+        Self {
+            id: id.to_string(),
+            ts: ts.to_owned(),
+            body,
+            origin: Origin::default(),
             unknown: Vec::new(),
         }
     }
@@ -214,146 +155,6 @@ impl Record {
     }
 }
 
-impl Body {
-    /// What its type is called.
-    #[must_use]
-    pub fn kind(&self) -> &str {
-        match self {
-            Self::ContextHit { .. } => "context_hit",
-            Self::Pattern { .. } => "pattern",
-            Self::SessionSummary { .. } => "session_summary",
-            Self::Learning { .. } => "learning",
-            Self::Failure { .. } => "failure",
-            Self::Decision { .. } => "decision",
-            Self::Supersedes { .. } => "supersedes",
-            Self::Tombstone { .. } => "tombstone",
-            Self::Other { kind } => kind,
-        }
-    }
-
-    fn take(kind: String, members: &mut Members) -> Self {
-        let text = |members: &mut Members, name: &str| members.take::<String>(name).unwrap_or_default();
-        let list = |members: &mut Members, name: &str| members.take::<Vec<String>>(name).unwrap_or_default();
-        match kind.as_str() {
-            "context_hit" => Self::ContextHit {
-                query_hash: text(members, "query_hash"),
-                query: members.take("query"),
-                terms: list(members, "terms"),
-                files: list(members, "files"),
-                relevance: members.take("relevance"),
-            },
-            "pattern" => Self::Pattern {
-                pattern: text(members, "pattern"),
-                entities: list(members, "entities"),
-                confidence: members.take("confidence"),
-            },
-            "session_summary" => Self::SessionSummary {
-                files_touched: list(members, "files_touched"),
-                learnings: list(members, "learnings"),
-                author: members.take("author"),
-            },
-            "learning" => Self::Learning {
-                text: text(members, "text"),
-                subject: members.take("subject"),
-                confidence: members.take("confidence"),
-                author: members.take("author"),
-            },
-            "failure" => Self::Failure {
-                attempt: text(members, "attempt"),
-                count: members.take("count"),
-                outcome: text(members, "outcome"),
-            },
-            "decision" => Self::Decision {
-                conflict: text(members, "conflict"),
-                keep: list(members, "keep"),
-                drop: list(members, "drop"),
-                note: members.take("note"),
-            },
-            "supersedes" => Self::Supersedes {
-                older: text(members, "older"),
-                since: members.take("since"),
-            },
-            "tombstone" => Self::Tombstone {
-                forget: text(members, "forget"),
-            },
-            _ => Self::Other { kind },
-        }
-    }
-
-    fn write<M: SerializeMap>(&self, map: &mut Map<M>) -> Result<(), M::Error> {
-        match self {
-            Self::ContextHit {
-                query_hash,
-                query,
-                terms,
-                files,
-                relevance,
-            } => {
-                map.text("query_hash", query_hash)?;
-                map.some("query", query)?;
-                map.list("terms", terms)?;
-                map.list("files", files)?;
-                map.some("relevance", relevance)
-            }
-            Self::Pattern {
-                pattern,
-                entities,
-                confidence,
-            } => {
-                map.text("pattern", pattern)?;
-                map.list("entities", entities)?;
-                map.some("confidence", confidence)
-            }
-            Self::SessionSummary {
-                files_touched,
-                learnings,
-                author,
-            } => {
-                map.list("files_touched", files_touched)?;
-                map.list("learnings", learnings)?;
-                map.some("author", author)
-            }
-            Self::Learning {
-                text,
-                subject,
-                confidence,
-                author,
-            } => {
-                map.text("text", text)?;
-                map.some("subject", subject)?;
-                map.some("confidence", confidence)?;
-                map.some("author", author)
-            }
-            Self::Failure {
-                attempt,
-                count,
-                outcome,
-            } => {
-                map.text("attempt", attempt)?;
-                map.some("count", count)?;
-                map.text("outcome", outcome)
-            }
-            Self::Decision {
-                conflict,
-                keep,
-                drop,
-                note,
-            } => {
-                map.text("conflict", conflict)?;
-                map.list("keep", keep)?;
-                map.list("drop", drop)?;
-                map.some("note", note)
-            }
-            Self::Supersedes { older, since } => {
-                map.text("older", older)?;
-                map.some("since", since)
-            }
-            Self::Tombstone { forget } => map.text("forget", forget),
-            Self::Other { .. } => Ok(()),
-        }
-    }
-}
-
 impl Serialize for Record {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = Map(serializer.serialize_map(None)?);
@@ -371,31 +172,5 @@ impl Serialize for Record {
             map.0.serialize_entry(name, value)?;
         }
         map.0.end()
-    }
-}
-
-/// Writes members that say something: what is empty is left out.
-struct Map<M>(M);
-
-impl<M: SerializeMap> Map<M> {
-    fn text(&mut self, name: &str, value: &str) -> Result<(), M::Error> {
-        match value {
-            "" => Ok(()),
-            value => self.0.serialize_entry(name, value),
-        }
-    }
-
-    fn list<T: Serialize>(&mut self, name: &str, values: &[T]) -> Result<(), M::Error> {
-        match values {
-            [] => Ok(()),
-            values => self.0.serialize_entry(name, values),
-        }
-    }
-
-    fn some<T: Serialize>(&mut self, name: &str, value: &Option<T>) -> Result<(), M::Error> {
-        match value {
-            None => Ok(()),
-            Some(value) => self.0.serialize_entry(name, value),
-        }
     }
 }

@@ -1,0 +1,110 @@
+//! What records claim, and which of them no longer do.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::records::{Body, Record};
+
+/// What a record claims to be so, in words.
+pub(super) struct Claim<'a> {
+    pub(super) record: &'a Record,
+    pub(super) text: &'a str,
+    pub(super) subject: Option<&'a str>,
+    pub(super) author: Option<&'a str>,
+}
+
+impl<'a> Claim<'a> {
+    /// `None` of a record that claims nothing: hits, patterns and summaries add up, and decisions are about others.
+    pub(super) fn of(record: &'a Record) -> Option<Self> {
+        let Body::Learning {
+            text, subject, author, ..
+        } = &record.body
+        else {
+            return None;
+        };
+        Some(Self {
+            record,
+            text,
+            subject: subject.as_deref(),
+            author: author.as_deref(),
+        })
+    }
+
+    pub(super) fn id(&self) -> &'a str {
+        &self.record.id
+    }
+
+    /// Whether this was said before the other. Of what was said at one moment, the smaller id comes first.
+    pub(super) fn is_older(&self, other: &Claim<'_>) -> bool {
+        (&self.record.ts, &self.record.id) < (&other.record.ts, &other.record.id)
+    }
+}
+
+/// What decisions in main say of the records there.
+#[derive(Default)]
+pub(super) struct Standing {
+    /// What a record was folded into.
+    kept: HashMap<String, String>,
+    /// Forgotten, superseded, or dropped by a person.
+    gone: HashSet<String>,
+    /// Pairs that a person kept both of.
+    both: HashSet<(String, String)>,
+}
+
+impl Standing {
+    pub(super) fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Self {
+        let mut standing = Self::default();
+        for record in records {
+            match &record.body {
+                Body::Same { kept, folded, .. } => standing.join(kept, folded),
+                Body::Supersedes { older: gone, .. } | Body::Tombstone { forget: gone } => {
+                    standing.gone.insert(gone.clone());
+                }
+                Body::Decision { keep, drop, .. } => {
+                    standing.gone.extend(drop.iter().cloned());
+                    for (at, one) in keep.iter().enumerate() {
+                        for other in &keep[at + 1..] {
+                            standing.both.insert(ordered(one, other));
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        standing
+    }
+
+    /// The record that is recalled for this one: the oldest id of all that say the same.
+    pub(super) fn kept<'a>(&'a self, id: &'a str) -> &'a str {
+        let mut id = id;
+        while let Some(next) = self.kept.get(id) {
+            id = next;
+        }
+        id
+    }
+
+    fn join(&mut self, one: &str, other: &str) {
+        let (one, other) = (self.kept(one).to_owned(), self.kept(other).to_owned());
+        if one != other {
+            let (kept, folded) = ordered(&one, &other);
+            self.kept.insert(folded, kept);
+        }
+    }
+
+    /// Whether it is recalled no more, whatever says the same.
+    pub(super) fn is_gone(&self, id: &str) -> bool {
+        self.gone.contains(id)
+    }
+
+    /// Whether a person kept both of two records, or of what says the same.
+    pub(super) fn keeps_both(&self, one: &str, other: &str) -> bool {
+        let pair = ordered(self.kept(one), self.kept(other));
+        let mut pairs = self.both.iter();
+        pairs.any(|(one, other)| ordered(self.kept(one), self.kept(other)) == pair)
+    }
+}
+
+/// Two ids, the smaller first.
+pub(super) fn ordered(one: &str, other: &str) -> (String, String) {
+    let (first, second) = if one <= other { (one, other) } else { (other, one) };
+    (first.to_owned(), second.to_owned())
+}

@@ -1,0 +1,34 @@
+//! Reconciling what sessions learned with what the team agreed on.
+//!
+//! [`plan`] says what main, the open conflicts and the log are to be; it reads and writes nothing.
+
+mod blocks;
+mod claim;
+mod plan;
+mod runs;
+
+pub use self::plan::{After, Before, Segment, Summary, plan};
+
+/// What two claims are to each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Relation {
+    /// They say the same.
+    Same,
+    /// One says the same as the other, and more.
+    Refines,
+    /// They cannot both be so.
+    Contradicts,
+    /// One of the others, and nobody can say which.
+    Doubt,
+    /// They have nothing to do with each other.
+    Unrelated,
+}
+
+/// Says what two texts are to each other, and why.
+pub trait Judge: Sync {
+    /// The older one comes first. It must say the same whichever way round, and whenever it is asked.
+    fn judge(&self, older: &str, newer: &str) -> (Relation, String);
+}
+
+#[cfg(test)]
+mod tests;

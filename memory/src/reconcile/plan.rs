@@ -1,0 +1,289 @@
+//! What a reconciliation comes to: a function of what is there, and of nothing else.
+//!
+//! Main is a set of lines that are never written to again. Records of sessions join it, and so does each decision about
+//! them, as a record of its own whose id and time follow from what it is about. So it does not matter in which order
+//! sessions come in, or whether two people do it on two branches: the union of what they write is what one would have
+//! written, once the next run has compared what neither had seen.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::blocks::Blocks;
+use super::claim::{Claim, Standing};
+use super::runs::Runs;
+use crate::embed::Embedder;
+use crate::reconcile::{Judge, Relation};
+use crate::records::{Body, Record};
+
+/// A file of a session's records.
+#[derive(Debug, Clone)]
+pub struct Segment {
+    /// Its name.
+    pub name: String,
+    /// Its length.
+    pub bytes: u64,
+    /// What it holds.
+    pub records: Vec<Record>,
+}
+
+/// What there is to reconcile.
+#[derive(Debug, Clone, Default)]
+pub struct Before {
+    /// Of `main.jsonl`.
+    pub main: Vec<Record>,
+    /// Of `reconciled.jsonl`.
+    pub log: Vec<Record>,
+    /// Of `conflicts.jsonl`.
+    pub conflicts: Vec<Record>,
+    /// In the order of their names.
+    pub segments: Vec<Segment>,
+}
+
+/// What is to be there afterwards.
+#[derive(Debug, Clone, Default)]
+pub struct After {
+    /// Sorted by id, each id once.
+    pub main: Vec<Record>,
+    /// Likewise.
+    pub log: Vec<Record>,
+    /// Likewise: those that are open.
+    pub conflicts: Vec<Record>,
+    /// What was done, in numbers.
+    pub summary: Summary,
+}
+
+/// What was done, in numbers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Summary {
+    /// Records that came into main.
+    pub consolidated: usize,
+    /// Records that another one is recalled for.
+    pub duplicates: usize,
+    /// Records that a newer one took the place of.
+    pub superseded: usize,
+    /// Conflicts that were not open before.
+    pub conflicts: usize,
+    /// Conflicts that are open now.
+    pub open: usize,
+}
+
+/// By whom a decision is that no model had a part in.
+pub(super) const RULES: &str = "rules";
+
+/// Works it out.
+pub fn plan(before: &Before, judge: &dyn Judge, embedder: Option<Arc<dyn Embedder>>) -> After {
+    let runs = Runs::of(&before.log);
+    let mut main: BTreeMap<&str, Record> = by_id(&before.main);
+    let mut fresh: BTreeSet<String> = BTreeSet::new();
+    let taken: Vec<&Segment> = before
+        .segments
+        .iter()
+        .filter(|segment| !runs.has(&segment.name, segment.bytes))
+        .collect();
+    for record in taken.iter().flat_map(|segment| &segment.records) {
+        if !main.contains_key(record.id.as_str()) {
+            fresh.insert(record.id.clone());
+            main.insert(&record.id, record.clone());
+        }
+    }
+    let mut all: Vec<Record> = main.into_values().collect();
+    let decided = decide(&all, &fresh, &runs, judge, embedder);
+    let summary = Summary {
+        consolidated: fresh.len(),
+        ..Summary::default()
+    };
+    let known: BTreeSet<String> = all.iter().map(|record| record.id.clone()).collect();
+    all.extend(decided.records.into_iter().filter(|record| !known.contains(&record.id)));
+    all.sort_by(|a, b| a.id.cmp(&b.id));
+    let conflicts = open_conflicts(&all, before.conflicts.iter().cloned().chain(decided.conflicts));
+    let log = logged(before, &runs, &taken);
+    let summary = counted(summary, before, &all, &conflicts);
+    After {
+        main: all,
+        log,
+        conflicts,
+        summary,
+    }
+}
+
+fn by_id(records: &[Record]) -> BTreeMap<&str, Record> {
+    records
+        .iter()
+        .map(|record| (record.id.as_str(), record.clone()))
+        .collect()
+}
+
+#[derive(Default)]
+struct Decided {
+    records: Vec<Record>,
+    conflicts: Vec<Record>,
+}
+
+/// Compares what was never compared: new records, and those that not all heads have seen.
+fn decide(
+    all: &[Record],
+    fresh: &BTreeSet<String>,
+    runs: &Runs<'_>,
+    judge: &dyn Judge,
+    embedder: Option<Arc<dyn Embedder>>,
+) -> Decided {
+    let standing = Standing::of(all);
+    let claims: Vec<Claim<'_>> = all
+        .iter()
+        .filter_map(Claim::of)
+        .filter(|claim| !standing.is_gone(claim.id()))
+        .collect();
+    let unseen = runs.unseen_sessions();
+    let is_new = |claim: &Claim<'_>| {
+        let session = claim.record.origin.session.as_deref();
+        fresh.contains(claim.id()) || session.is_some_and(|session| unseen.contains(session))
+    };
+    let new: Vec<usize> = (0..claims.len()).filter(|at| is_new(&claims[*at])).collect();
+    let blocks = Blocks::of(&claims, embedder);
+    let pairs: BTreeSet<(usize, usize)> = new
+        .iter()
+        .flat_map(|at| {
+            blocks
+                .beside(*at)
+                .into_iter()
+                .map(|other| (*at.min(&other), *at.max(&other)))
+        })
+        .collect();
+    let mut decided = Decided::default();
+    for (one, other) in pairs {
+        let (one, other) = (&claims[one], &claims[other]);
+        let (older, newer) = if one.is_older(other) {
+            (one, other)
+        } else {
+            (other, one)
+        };
+        decided.take(older, newer, judge.judge(older.text, newer.text));
+    }
+    decided
+}
+
+impl Decided {
+    fn take(&mut self, older: &Claim<'_>, newer: &Claim<'_>, (relation, reason): (Relation, String)) {
+        let about = [older.id(), newer.id()];
+        let derived = |body| Record::derived(body, &about, &newer.record.ts);
+        let by = RULES.to_owned();
+        match relation {
+            Relation::Unrelated | Relation::Refines => {}
+            Relation::Same => {
+                let (kept, folded) = super::claim::ordered(older.id(), newer.id());
+                self.records.push(derived(Body::Same {
+                    kept,
+                    folded,
+                    by,
+                    reason,
+                }));
+            }
+            Relation::Contradicts if takes_its_place(older, newer) => self.records.push(derived(Body::Supersedes {
+                older: older.id().to_owned(),
+                since: Some(newer.record.ts.clone()),
+            })),
+            Relation::Contradicts | Relation::Doubt => self.conflicts.push(derived(Body::Conflict {
+                left: older.id().to_owned(),
+                left_text: older.text.to_owned(),
+                right: newer.id().to_owned(),
+                right_text: newer.text.to_owned(),
+                by,
+                reason,
+            })),
+        }
+    }
+}
+
+/// Whether the newer of two that contradict each other is what the same voice says now of the same subject, or says it of
+/// a file that is another by then: no person needs to be asked.
+fn takes_its_place(older: &Claim<'_>, newer: &Claim<'_>) -> bool {
+    let is_later = older.record.ts < newer.record.ts;
+    let same_subject = older
+        .subject
+        .is_some_and(|subject| newer.subject.is_some_and(|other| other.eq_ignore_ascii_case(subject)));
+    let same_author = older.author.is_some() && older.author == newer.author;
+    let sources = |claim: &Claim<'_>| claim.record.origin.sources.clone();
+    let changed = sources(older).iter().any(|was| {
+        let now = sources(newer).into_iter().find(|now| now.path == was.path);
+        now.is_some_and(|now| was.blob.is_some() && now.blob.is_some() && now.blob != was.blob)
+    });
+    is_later && same_subject && (same_author || changed)
+}
+
+/// Those that are still to be settled, between the records that are recalled. Of several between the same two, the one of
+/// the smallest id counts.
+fn open_conflicts(main: &[Record], conflicts: impl Iterator<Item = Record>) -> Vec<Record> {
+    let standing = Standing::of(main);
+    let there: BTreeSet<&str> = main.iter().map(|record| record.id.as_str()).collect();
+    let mut open: BTreeMap<(String, String), Record> = BTreeMap::new();
+    for conflict in conflicts {
+        let Body::Conflict { left, right, .. } = &conflict.body else {
+            continue;
+        };
+        let is_open = [left, right]
+            .iter()
+            .all(|id| there.contains(id.as_str()) && !standing.is_gone(standing.kept(id)) && !standing.is_gone(id))
+            && standing.kept(left) != standing.kept(right)
+            && !standing.keeps_both(left, right);
+        if is_open {
+            let pair = super::claim::ordered(standing.kept(left), standing.kept(right));
+            let known = open.entry(pair).or_insert_with(|| conflict.clone());
+            if conflict.id < known.id {
+                *known = conflict;
+            }
+        }
+    }
+    let mut open: Vec<Record> = open.into_values().collect();
+    open.sort_by(|a, b| a.id.cmp(&b.id));
+    open
+}
+
+/// The log with this run, where there was anything to do.
+fn logged(before: &Before, runs: &Runs<'_>, taken: &[&Segment]) -> Vec<Record> {
+    let heads = runs.heads();
+    let mut log: BTreeMap<&str, Record> = by_id(&before.log);
+    let mut made = Vec::new();
+    if !taken.is_empty() || heads.len() > 1 {
+        let names: Vec<String> = taken
+            .iter()
+            .map(|segment| format!("{} {}", segment.name, segment.bytes))
+            .collect();
+        let about: Vec<&str> = names.iter().map(String::as_str).chain(heads.iter().copied()).collect();
+        let records = taken.iter().flat_map(|segment| &segment.records).chain(&before.log);
+        let latest = records.map(|record| record.ts.as_str()).max().unwrap_or_default();
+        let after = heads.iter().map(|head| (*head).to_owned()).collect();
+        let run = Record::derived(Body::Run { after }, &about, latest);
+        for segment in taken {
+            let body = Body::Reconciled {
+                segment: segment.name.clone(),
+                bytes: segment.bytes,
+                run: run.id.clone(),
+            };
+            let length = segment.bytes.to_string();
+            made.push(Record::derived(body, &[&segment.name, &length, &run.id], latest));
+        }
+        made.push(run);
+    }
+    for record in &made {
+        log.insert(&record.id, record.clone());
+    }
+    log.into_values().collect()
+}
+
+fn counted(summary: Summary, before: &Before, main: &[Record], conflicts: &[Record]) -> Summary {
+    let was: BTreeSet<&str> = before.main.iter().map(|record| record.id.as_str()).collect();
+    let was_open: BTreeSet<&str> = before.conflicts.iter().map(|record| record.id.as_str()).collect();
+    let made = || main.iter().filter(|record| !was.contains(record.id.as_str()));
+    Summary {
+        duplicates: made().filter(|record| matches!(record.body, Body::Same { .. })).count(),
+        superseded: made()
+            .filter(|record| matches!(record.body, Body::Supersedes { .. }))
+            .count(),
+        conflicts: conflicts
+            .iter()
+            .filter(|record| !was_open.contains(record.id.as_str()))
+            .count(),
+        open: conflicts.len(),
+        ..summary
+    }
+}

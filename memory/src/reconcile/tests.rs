@@ -1,0 +1,206 @@
+//! Whatever the order, and however many people: the same is left, and nothing is lost.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::records::{Body, Origin, Record};
+
+/// Knows letters: the same one says the same, one with `not` before it the contrary.
+struct Letters;
+
+impl Judge for Letters {
+    fn judge(&self, older: &str, newer: &str) -> (Relation, String) {
+        let letter = |text: &str| text.split(' ').nth(1).map(str::to_owned);
+        let relation = match (
+            letter(older) == letter(newer),
+            older.starts_with("not") == newer.starts_with("not"),
+        ) {
+            (true, true) => Relation::Same,
+            (true, false) => Relation::Contradicts,
+            (false, _) => Relation::Unrelated,
+        };
+        (relation, "letters".to_owned())
+    }
+}
+
+fn learning(id: usize, session: usize, (letter, negated): (usize, bool)) -> Record {
+    let letter = ["alpha", "bravo", "charlie", "delta"][letter];
+    let yes = if negated { "not" } else { "is" };
+    let line = format!(
+        r#"{{"id":"{id:03}","ts":"2026-01-01T00:00:{:02}Z","type":"learning","text":"{yes} {letter} here","session":"S{session}"}}"#,
+        id % 60
+    );
+    Record::parse(&line).unwrap()
+}
+
+fn segment(session: usize, number: usize, records: Vec<Record>) -> Segment {
+    let bytes = records.iter().map(|record| record.line().len() as u64 + 1).sum();
+    Segment {
+        name: format!("session_S{session}.{number}.jsonl"),
+        bytes,
+        records,
+    }
+}
+
+fn reconciled(before: &Before) -> After {
+    plan(before, &Letters, None)
+}
+
+/// What is left once the sessions' files are gone.
+fn next(after: &After, segments: Vec<Segment>) -> Before {
+    Before {
+        main: after.main.clone(),
+        log: after.log.clone(),
+        conflicts: after.conflicts.clone(),
+        segments,
+    }
+}
+
+fn lines(records: &[Record]) -> Vec<String> {
+    records.iter().map(Record::line).collect()
+}
+
+/// What git makes of two files whose lines are kept from both sides.
+fn union(one: &[Record], other: &[Record]) -> Vec<Record> {
+    let all: BTreeMap<String, Record> = one
+        .iter()
+        .chain(other)
+        .map(|record| (record.line(), record.clone()))
+        .collect();
+    all.into_values().collect()
+}
+
+/// What both sides left of the conflicts that there were, and what each found.
+fn segments() -> impl Strategy<Value = Vec<Segment>> {
+    let claim = (0..4usize, any::<bool>());
+    prop::collection::vec(prop::collection::vec(claim, 1..4), 1..5).prop_map(|sessions| {
+        let mut id = 0;
+        let session = |(number, claims): (usize, Vec<(usize, bool)>)| {
+            let mut next = |claim| {
+                id += 1;
+                learning(id, number, claim)
+            };
+            segment(number, 0, claims.into_iter().map(&mut next).collect())
+        };
+        sessions.into_iter().enumerate().map(session).collect()
+    })
+}
+
+proptest! {
+    #[test]
+    fn order_does_not_matter_twice_is_once_and_nothing_is_lost(segments in segments()) {
+        let before = Before { segments: segments.clone(), ..Before::default() };
+        let after = reconciled(&before);
+        let mut turned = before;
+        turned.segments.reverse();
+        let other = reconciled(&turned);
+        prop_assert_eq!(lines(&after.main), lines(&other.main));
+        prop_assert_eq!(lines(&after.conflicts), lines(&other.conflicts));
+        // Again, with the sessions gone, and with them still there, as after a crash.
+        for left in [Vec::new(), segments.clone()] {
+            let again = reconciled(&next(&after, left));
+            prop_assert_eq!(lines(&after.main), lines(&again.main));
+            prop_assert_eq!(lines(&after.conflicts), lines(&again.conflicts));
+            prop_assert_eq!(lines(&after.log), lines(&again.log));
+        }
+        let main: BTreeSet<String> = lines(&after.main).into_iter().collect();
+        for record in segments.iter().flat_map(|segment| &segment.records) {
+            prop_assert!(main.contains(&record.line()));
+        }
+    }
+
+    #[test]
+    fn two_people_come_to_what_one_would_have(segments in segments(), cut in any::<prop::sample::Index>()) {
+        let one = reconciled(&Before { segments: segments.clone(), ..Before::default() });
+        let (left, right) = segments.split_at(cut.index(segments.len() + 1));
+        let side = |segments: &[Segment]| reconciled(&Before { segments: segments.to_vec(), ..Before::default() });
+        let (left, right) = (side(left), side(right));
+        let merged = Before {
+            main: union(&left.main, &right.main),
+            log: union(&left.log, &right.log),
+            conflicts: union(&left.conflicts, &right.conflicts),
+            segments: Vec::new(),
+        };
+        let both = reconciled(&merged);
+        prop_assert_eq!(lines(&one.main), lines(&both.main));
+        prop_assert_eq!(lines(&one.conflicts), lines(&both.conflicts));
+        // A session that comes in late brings nothing back.
+        let late = reconciled(&next(&both, segments));
+        prop_assert_eq!(lines(&late.main), lines(&both.main));
+    }
+
+    #[test]
+    fn no_contradiction_is_merged(segments in segments()) {
+        let after = reconciled(&Before { segments, ..Before::default() });
+        let text = |id: &str| {
+            let record = after.main.iter().find(|record| record.id == id);
+            match &record.unwrap().body {
+                Body::Learning { text, .. } => text.clone(),
+                other => panic!("{other:?}"),
+            }
+        };
+        for record in &after.main {
+            if let Body::Same { kept, folded, .. } = &record.body {
+                prop_assert_eq!(text(kept), text(folded));
+            }
+        }
+        let kinds = |letter: &str| {
+            let of = |negated: &str| after.main.iter().any(|record| record.line().contains(&format!("\"{negated} {letter}")));
+            of("is") && of("not")
+        };
+        let contradicted = ["alpha", "bravo", "charlie", "delta"].iter().filter(|letter| kinds(letter)).count();
+        prop_assert_eq!(after.conflicts.len(), contradicted);
+    }
+}
+
+#[test]
+fn a_decision_settles_a_conflict_until_something_new_contradicts() {
+    let sessions = vec![segment(
+        0,
+        0,
+        vec![learning(1, 0, (0, false)), learning(2, 0, (0, true))],
+    )];
+    let after = reconciled(&Before {
+        segments: sessions,
+        ..Before::default()
+    });
+    let conflict = after.conflicts[0].id.clone();
+    for keep in [vec!["001"], vec!["002"], vec!["001", "002"]] {
+        let drop = ["001", "002"]
+            .iter()
+            .filter(|id| !keep.contains(id))
+            .map(|id| (*id).to_owned())
+            .collect();
+        let body = Body::Decision {
+            conflict: conflict.clone(),
+            keep: keep.iter().map(|id| (*id).to_owned()).collect(),
+            drop,
+            note: None,
+        };
+        let mut settled = next(&after, Vec::new());
+        settled.main.push(Record::new(body, Origin::default()));
+        assert!(reconciled(&settled).conflicts.is_empty(), "{keep:?}");
+        // The same once more, from somebody else, is nothing new,
+        settled.segments = vec![segment(1, 0, vec![learning(3, 1, (0, keep[0] == "002"))])];
+        assert!(reconciled(&settled).conflicts.is_empty(), "{keep:?}");
+        // and the contrary is, where one of them was dropped.
+        settled.segments = vec![segment(1, 0, vec![learning(3, 1, (0, keep[0] == "001"))])];
+        let open = reconciled(&settled).conflicts.len();
+        assert_eq!(open, if keep.len() == 2 { 0 } else { 1 }, "{keep:?}");
+    }
+}
+
+#[test]
+fn a_session_that_grew_brings_what_is_new() {
+    let first = vec![learning(1, 0, (0, false))];
+    let after = reconciled(&Before {
+        segments: vec![segment(0, 0, first.clone())],
+        ..Before::default()
+    });
+    let grown = [first, vec![learning(2, 0, (1, false))]].concat();
+    let after = reconciled(&next(&after, vec![segment(0, 0, grown)]));
+    assert_eq!(after.summary.consolidated, 1);
+    assert_eq!(after.main.len(), 2);
+}
