@@ -271,5 +271,12 @@ fn a_receipt_tells_in_the_end_what_of_the_additions_was_used() {
         })
         .collect();
     assert!(used.contains(&("src/rate_limiter.rs", true)), "{used:?}");
+    // What came of the last question nobody knows, for its answer is in no request.
+    let mut asked = Conversation::of("asked once", &team.root);
+    asked.says(QUESTION);
+    asked.send(&gateway);
     assert!(gateway.stop().status.success());
+    let last: Value = serde_json::from_str(&team.env.stdout_of(&team.root, &["why", "--last", "--json"])).unwrap();
+    assert_eq!(last["outcome"], "injected");
+    assert!(last["items"][0]["used"].is_null(), "{last}");
 }

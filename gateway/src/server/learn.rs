@@ -222,7 +222,7 @@ impl Observed {
         let newest = turns.len().checked_sub(1)?;
         let is_new = turns[newest].0 >= prompt.tail();
         let note_used = |turn: &Turn| {
-            let noted = receipts.map_or(Ok(()), |receipts| used::note(receipts, &name, turn));
+            let noted = receipts.map_or(Ok(()), |receipts| used::note(receipts, &name, turn, part == Part::Last));
             if let Err(error) = noted {
                 tracing::debug!(%error, "it is not noted which additions were used");
             }

@@ -9,11 +9,12 @@ use crate::store::{Outcome, Receipt, ReceiptItem, Store, StoreError};
 /// So many of the newest receipts are looked through for the one of a turn.
 const RECENT: usize = 400;
 
-/// Notes it, where something was added to a turn of the conversation of this name.
+/// Notes it, where something was added to a turn of the conversation of this name. Of the last turn the answer is not
+/// known, which may have named what no tool touched; so what was not used so far is left open.
 ///
 /// # Errors
 /// [`StoreError`] where receipts cannot be read.
-pub(super) fn note(receipts: &dyn Store, name: &str, turn: &Turn) -> Result<(), StoreError> {
+pub(super) fn note(receipts: &dyn Store, name: &str, turn: &Turn, is_last: bool) -> Result<(), StoreError> {
     let (name, words) = (redact(name), Receipt::first_words_of(&turn.question));
     let of_turn = |receipt: &Receipt| {
         let conversation = receipt.session.as_deref().or(receipt.derived.as_deref());
@@ -24,13 +25,17 @@ pub(super) fn note(receipts: &dyn Store, name: &str, turn: &Turn) -> Result<(), 
     let Some(mut receipt) = receipts.receipts(RECENT)?.into_iter().find(of_turn) else {
         return Ok(());
     };
+    let was_used = |path: &RelPath| {
+        let mut worked_with = turn.edited.iter().chain(&turn.cited).chain(&turn.read);
+        worked_with.any(|other| other == path)
+    };
     for item in &mut receipt.items {
-        item.used = file(item).map(|path| {
-            let mut worked_with = turn.edited.iter().chain(&turn.cited).chain(&turn.read);
-            worked_with.any(|other| *other == path)
-        });
+        let used = file(item).map(|path| was_used(&path));
+        item.used = used.filter(|used| *used || !is_last).or(item.used);
     }
-    receipts.note_receipt(receipt);
+    if receipt.items.iter().any(|item| item.used.is_some()) {
+        receipts.note_receipt(receipt);
+    }
     Ok(())
 }
 
