@@ -1,12 +1,18 @@
 //! Reconciling what sessions learned with what the team agreed on.
 //!
-//! [`plan`] says what main, the open conflicts and the log are to be; it reads and writes nothing.
+//! [`plan`] says what main, the open conflicts and the log are to be; it reads and writes nothing. [`reconcile`] does that
+//! to a worktree's files.
 
 mod blocks;
 mod claim;
+mod files;
 mod plan;
 mod runs;
 
+pub use self::files::{
+    ARCHIVE, CONFLICTS, RECONCILED, ReconcileError, ReconcileOptions, Reconciled, SESSIONS_ARCHIVE, Steps,
+    open_conflicts, reconcile,
+};
 pub use self::plan::{After, Before, Segment, Summary, plan};
 
 /// What two claims are to each other.

@@ -212,7 +212,7 @@ fn takes_its_place(older: &Claim<'_>, newer: &Claim<'_>) -> bool {
 
 /// Those that are still to be settled, between the records that are recalled. Of several between the same two, the one of
 /// the smallest id counts.
-fn open_conflicts(main: &[Record], conflicts: impl Iterator<Item = Record>) -> Vec<Record> {
+pub(super) fn open_conflicts(main: &[Record], conflicts: impl Iterator<Item = Record>) -> Vec<Record> {
     let standing = Standing::of(main);
     let there: BTreeSet<&str> = main.iter().map(|record| record.id.as_str()).collect();
     let mut open: BTreeMap<(String, String), Record> = BTreeMap::new();

@@ -50,7 +50,7 @@ impl RecordFile {
         RelPath::new(MAIN).ok().map(Self::Worktree)
     }
 
-    fn open(&self, worktree: &Worktree) -> io::Result<File> {
+    pub(crate) fn open(&self, worktree: &Worktree) -> io::Result<File> {
         match self {
             Self::Worktree(path) => File::open(worktree.resolve(path).map_err(io::Error::other)?),
             Self::State(path) => File::open(path),

@@ -20,6 +20,7 @@ mod tests;
 pub use body::Body;
 pub use loaded::{MAIN, RecordFile};
 pub use record::{InvalidRecord, Origin, Record};
+pub(crate) use segment::own_directory;
 pub use segment::{SESSIONS, SegmentError, Segments, Written};
 pub use source::Source;
 pub use spool::{Durability, Flushed, Recorded, Spool, SpoolError, Waiting};

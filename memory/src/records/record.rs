@@ -134,6 +134,15 @@ impl Record {
         })
     }
 
+    /// The same with an id: one without gets one that follows from its line.
+    #[must_use]
+    pub(crate) fn identified(mut self) -> Self {
+        if self.id.is_empty() {
+            self.id = Self::derived(Body::Other { kind: String::new() }, &[&self.line()], &self.ts).id;
+        }
+        self
+    }
+
     /// The line, without the line's end.
     #[must_use]
     pub fn line(&self) -> String {

@@ -57,19 +57,7 @@ impl Segments {
     /// # Errors
     /// [`SegmentError`]: without `.muninn` nothing is made.
     pub fn of(root: &Path) -> Result<Self, SegmentError> {
-        let mut dir = root.to_owned();
-        for (depth, name) in SESSIONS.split('/').enumerate() {
-            dir.push(name);
-            match dir.symlink_metadata() {
-                Ok(meta) if meta.is_dir() => {}
-                Ok(_) => return Err(SegmentError::NotADirectory { path: dir }),
-                Err(error) if error.kind() == io::ErrorKind::NotFound && depth == 0 => {
-                    return Err(SegmentError::NotInitialised { path: dir });
-                }
-                Err(error) if error.kind() == io::ErrorKind::NotFound => make(&dir)?,
-                Err(source) => return Err(SegmentError::Io { path: dir, source }),
-            }
-        }
+        let dir = own_directory(root, SESSIONS)?;
         Ok(Self { dir })
     }
 
@@ -120,6 +108,28 @@ impl Segments {
             }
         }
     }
+}
+
+/// A directory below `.muninn` of a worktree, made as far as it is missing. Nothing is made through a link, nor without
+/// `.muninn`.
+///
+/// # Errors
+/// [`SegmentError`].
+pub(crate) fn own_directory(root: &Path, relative: &str) -> Result<PathBuf, SegmentError> {
+    let mut dir = root.to_owned();
+    for (depth, name) in relative.split('/').enumerate() {
+        dir.push(name);
+        match dir.symlink_metadata() {
+            Ok(meta) if meta.is_dir() => {}
+            Ok(_) => return Err(SegmentError::NotADirectory { path: dir }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound && depth == 0 => {
+                return Err(SegmentError::NotInitialised { path: dir });
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => make(&dir)?,
+            Err(source) => return Err(SegmentError::Io { path: dir, source }),
+        }
+    }
+    Ok(dir)
 }
 
 fn make(dir: &Path) -> Result<(), SegmentError> {

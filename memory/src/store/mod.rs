@@ -9,11 +9,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use muninn_repo_tools::Worktree;
+use muninn_repo_tools::{RelPath, Worktree};
 
 use self::scope::{Places, Scope};
 use crate::knowledge;
-use crate::records::{Durability, Flushed, Record, RecordFile, SegmentError, Segments, Spool, SpoolError, Waiting};
+use crate::records::{
+    Durability, Flushed, Record, RecordFile, SESSIONS, SegmentError, Segments, Spool, SpoolError, Waiting,
+};
 
 /// Where segments are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,13 +95,34 @@ impl Store {
     /// The files of records that belong to what is checked out, main first: what recall reads.
     #[must_use]
     pub fn files(&self) -> Vec<RecordFile> {
+        self.files_on(self.settings.on_default)
+    }
+
+    /// The segments in the repository that belong to what is checked out, whosever they are: what is to be reconciled.
+    #[must_use]
+    pub fn shared_segments(&self) -> Vec<RecordFile> {
+        let mut files = self.files_on(OnDefault::All);
+        let in_sessions = |path: &RelPath| path.as_str().starts_with(SESSIONS);
+        files.retain(|file| matches!(file, RecordFile::Worktree(path) if in_sessions(path)));
+        files
+    }
+
+    /// The default branch, where another one is checked out.
+    #[must_use]
+    pub fn foreign_branch(&self) -> Option<String> {
+        let checkout = self.worktree.checkout();
+        let named = self.settings.default_branch.clone().or(checkout.default_branch);
+        named.filter(|name| checkout.branch.as_ref() != Some(name))
+    }
+
+    fn files_on(&self, on_default: OnDefault) -> Vec<RecordFile> {
         let mut scope = self.scope.lock().unwrap_or_else(PoisonError::into_inner);
         scope.files(&Places {
             worktree: &self.worktree,
             spool: &self.spool,
             local_segments: &self.local_segments(),
             default_branch: self.settings.default_branch.as_deref(),
-            on_default: self.settings.on_default,
+            on_default,
         })
     }
 

@@ -1,5 +1,7 @@
 //! Whatever the order, and however many people: the same is left, and nothing is lost.
 
+mod on_disk;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;

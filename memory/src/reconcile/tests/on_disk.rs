@@ -1,0 +1,263 @@
+//! The files of a worktree, and runs that are killed over them.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+
+use super::{Letters, learning};
+use crate::Store;
+use crate::fixture::Fixture;
+use crate::recall::Memories;
+use crate::reconcile::{
+    ARCHIVE, CONFLICTS, RECONCILED, ReconcileError, ReconcileOptions, Reconciled, SESSIONS_ARCHIVE, open_conflicts,
+    reconcile,
+};
+use crate::records::{MAIN, Record, SESSIONS};
+use crate::store::StoreSettings;
+
+/// Set for the processes that are killed: the worktree, and the step after which that happens.
+const VICTIM: &str = "MUNINN_TEST_RECONCILE";
+const STEP: &str = "MUNINN_TEST_STEP";
+
+struct Desk {
+    repo: Fixture,
+    state: tempfile::TempDir,
+}
+
+impl Desk {
+    /// Two sessions that agree in one thing and not in another, one with a line that is no record, and a torn main.
+    fn new() -> Desk {
+        let repo = Fixture::with(&[("a.txt", "x")]);
+        let lines = |records: &[Record]| -> String { records.iter().map(|record| record.line() + "\n").collect() };
+        let main = lines(&[learning(1, 9, (0, false))]);
+        repo.write(
+            MAIN,
+            format!("<<<<<<< HEAD\n{main}=======\n>>>>>>> theirs\n").as_bytes(),
+        );
+        let one = lines(&[learning(2, 1, (0, false)), learning(3, 1, (1, false))]);
+        let two = lines(&[learning(4, 2, (1, true)), learning(5, 2, (2, false))]);
+        repo.write(&format!("{SESSIONS}/session_S1.0.jsonl"), one.as_bytes());
+        repo.write(
+            &format!("{SESSIONS}/session_S2.0.jsonl"),
+            format!("{two}no record\n").as_bytes(),
+        );
+        repo.commit();
+        Desk {
+            repo,
+            state: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    fn store(&self) -> Store {
+        store(&self.repo.path(""), self.state.path())
+    }
+
+    fn run(&self, options: ReconcileOptions) -> Result<Reconciled, ReconcileError> {
+        reconcile(&self.store(), options, &Letters, None, &mut |_| {})
+    }
+
+    fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.repo.path(name)).unwrap_or_default()
+    }
+
+    /// What somebody who looks sees: what is recalled, and what is in conflict.
+    fn seen(&self) -> (BTreeSet<String>, Vec<String>) {
+        // As on another branch, where all sessions are read.
+        let settings = StoreSettings {
+            on_default: crate::store::OnDefault::All,
+            ..StoreSettings::default()
+        };
+        let store = Store::of(self.repo.worktree(), self.state.path(), settings);
+        let memories = Memories::load_from(store.worktree(), &store.files(), None, None);
+        let recalled = memories.items().iter().map(|item| item.source.clone()).collect();
+        let conflicts = open_conflicts(store.worktree());
+        (recalled, conflicts.into_iter().map(|conflict| conflict.id).collect())
+    }
+
+    /// All that git would take, by name.
+    fn files(&self) -> Vec<(String, Vec<u8>)> {
+        let mut files = Vec::new();
+        gather(&self.repo.path(".muninn/memory"), &mut files);
+        files.sort();
+        files
+    }
+}
+
+fn gather(dir: &Path, files: &mut Vec<(String, Vec<u8>)>) {
+    for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+        let path = entry.path();
+        match path.is_dir() {
+            true => gather(&path, files),
+            false if path.extension().is_some_and(|extension| extension == "tmp") => {}
+            false => files.push((path.display().to_string(), std::fs::read(&path).unwrap())),
+        }
+    }
+}
+
+fn store(root: &Path, state: &Path) -> Store {
+    let worktree = muninn_repo_tools::Worktree::discover(root).unwrap();
+    Store::of(worktree, state, StoreSettings::default())
+}
+
+#[test]
+fn sessions_become_main_and_leave() {
+    let desk = Desk::new();
+    let dry = desk
+        .run(ReconcileOptions {
+            dry_run: true,
+            ..ReconcileOptions::default()
+        })
+        .unwrap();
+    assert_eq!(desk.read(CONFLICTS), "");
+    let done = desk.run(ReconcileOptions::default()).unwrap();
+    assert_eq!(dry, done);
+    let summary = done.summary;
+    assert_eq!((summary.consolidated, summary.duplicates, summary.conflicts), (4, 1, 1));
+    assert_eq!(done.notes.len(), 1, "{:?}", done.notes);
+    assert!(
+        done.notes[0].contains("session_S2.0.jsonl: a line is no record"),
+        "{:?}",
+        done.notes
+    );
+    let kept: Vec<_> = std::fs::read_dir(desk.repo.path(ARCHIVE)).unwrap().flatten().collect();
+    assert!(
+        std::fs::read_to_string(kept[0].path())
+            .unwrap()
+            .ends_with("no record\n")
+    );
+    let main = desk.read(MAIN);
+    assert_eq!(main.lines().count(), 6, "five records and a decision: {main}");
+    assert!(!main.contains("<<<<"));
+    let mut sorted: Vec<&str> = main.lines().collect();
+    sorted.sort_unstable();
+    assert_eq!(main.lines().collect::<Vec<_>>(), sorted);
+    assert_eq!(desk.read(CONFLICTS).lines().count(), 1);
+    assert_eq!(desk.read(RECONCILED).lines().count(), 3);
+    assert_eq!(std::fs::read_dir(desk.repo.path(SESSIONS)).unwrap().count(), 0);
+    let before = desk.files();
+    let again = desk.run(ReconcileOptions::default()).unwrap().summary;
+    assert_eq!((again.consolidated, again.conflicts, again.open), (0, 0, 1));
+    assert_eq!(desk.files(), before);
+}
+
+#[test]
+fn sessions_are_archived_where_that_is_wanted() {
+    let desk = Desk::new();
+    let session = desk.read(&format!("{SESSIONS}/session_S1.0.jsonl"));
+    desk.run(ReconcileOptions {
+        archive: true,
+        ..ReconcileOptions::default()
+    })
+    .unwrap();
+    assert_eq!(desk.read(&format!("{SESSIONS_ARCHIVE}/session_S1.0.jsonl")), session);
+    assert_eq!(desk.read(&format!("{SESSIONS}/session_S1.0.jsonl")), "");
+}
+
+#[test]
+fn main_is_for_the_default_branch_and_for_one_run_at_a_time() {
+    let desk = Desk::new();
+    desk.repo.git(&["checkout", "-q", "-b", "side"]);
+    let refused = desk.run(ReconcileOptions::default()).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "side is checked out, and main memory belongs to main"
+    );
+    let mut second = None;
+    let here = ReconcileOptions {
+        here: true,
+        ..ReconcileOptions::default()
+    };
+    reconcile(&desk.store(), here, &Letters, None, &mut |_| {
+        second.get_or_insert_with(|| desk.run(here));
+    })
+    .unwrap();
+    assert!(matches!(second, Some(Err(ReconcileError::Busy))), "{second:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn nothing_is_written_through_a_link() {
+    let desk = Desk::new();
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::rename(desk.repo.path(".muninn/memory"), outside.path().join("memory")).unwrap();
+    std::os::unix::fs::symlink(outside.path().join("memory"), desk.repo.path(".muninn/memory")).unwrap();
+    desk.run(ReconcileOptions::default()).unwrap_err();
+    let main = std::fs::read_to_string(outside.path().join("memory/main.jsonl")).unwrap();
+    assert!(main.contains("<<<<"), "untouched");
+}
+
+/// Reconciles, and kills itself on the way. No test by itself.
+#[test]
+fn victim() {
+    let (Some(place), Ok(step)) = (std::env::var_os(VICTIM), std::env::var(STEP)) else {
+        return;
+    };
+    let place = Path::new(&place);
+    let store = store(&place.join("repo"), &place.join("state"));
+    let last: usize = step.parse().unwrap();
+    let mut steps = 0;
+    let options = ReconcileOptions {
+        archive: true,
+        ..ReconcileOptions::default()
+    };
+    let _done = reconcile(&store, options, &Letters, None, &mut |_| {
+        steps += 1;
+        if steps == last {
+            std::process::abort();
+        }
+    });
+    std::process::exit(0);
+}
+
+#[test]
+#[cfg(unix)]
+fn whoever_is_killed_leaves_the_old_or_the_new_and_the_next_run_finishes_it() {
+    let whole = Desk::new();
+    let old = whole.seen();
+    whole
+        .run(ReconcileOptions {
+            archive: true,
+            ..ReconcileOptions::default()
+        })
+        .unwrap();
+    let (new, files) = (whole.seen(), whole.files());
+    assert_ne!(old, new);
+    let names = |files: &[(String, Vec<u8>)], root: &Path| -> Vec<(String, Vec<u8>)> {
+        let below = |(name, bytes): &(String, Vec<u8>)| (name.replace(&root.display().to_string(), ""), bytes.clone());
+        files.iter().map(below).collect()
+    };
+    let expected = names(&files, &whole.repo.path(""));
+    let (mut step, mut seen_old) = (0, false);
+    loop {
+        step += 1;
+        let desk = Desk::new();
+        let place = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink(desk.repo.path(""), place.path().join("repo")).unwrap();
+        std::os::unix::fs::symlink(desk.state.path(), place.path().join("state")).unwrap();
+        let ended = Command::new(std::env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "reconcile::tests::on_disk::victim",
+                "--nocapture",
+                "--test-threads=1",
+            ])
+            .env(VICTIM, place.path())
+            .env(STEP, step.to_string())
+            .output()
+            .unwrap();
+        let seen = desk.seen();
+        assert!(seen == old || seen == new, "after step {step}: {seen:?}");
+        seen_old |= seen == old;
+        desk.run(ReconcileOptions {
+            archive: true,
+            ..ReconcileOptions::default()
+        })
+        .unwrap();
+        assert_eq!(names(&desk.files(), &desk.repo.path("")), expected, "after step {step}");
+        assert_eq!(desk.seen(), new);
+        if ended.status.success() {
+            break;
+        }
+    }
+    assert!(seen_old && step > 10, "{step} steps");
+}
