@@ -6,6 +6,7 @@ use muninn_repo_tools::RelPath;
 use serde::{Deserialize, Serialize};
 
 use crate::hits::Hit;
+use crate::records::Decisions;
 
 /// What kind of memory it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,4 +82,6 @@ pub(crate) struct Loaded {
     pub(crate) hits: Vec<Hit>,
     /// Ids of records that are superseded or forgotten, in whatever file they are.
     pub(crate) gone: Vec<String>,
+    /// On conflicts, in whatever file what they decide on is.
+    pub(crate) decisions: Decisions,
 }

@@ -33,7 +33,7 @@ use crate::embed::Embedder;
 use crate::hits::{Hit, Hits};
 use crate::knowledge;
 use crate::lexical::{Bm25, DocId, Tokenizer};
-use crate::records::{Record, RecordFile};
+use crate::records::{Decisions, Record, RecordFile};
 
 /// What a memory keeps of its score when nothing speaks for it: it says that it is a guess, or its files have changed.
 /// So doubt decides between memories that fit alike, and does not hide one that alone fits.
@@ -290,13 +290,16 @@ impl Store {
         let mut store = Self::default();
         let mut hits = Vec::new();
         let mut gone = HashSet::new();
+        let mut decisions = Decisions::default();
         for part in parts {
             hits.extend(part.hits);
             gone.extend(part.gone);
+            decisions.extend(part.decisions);
             store.items.extend(part.items);
             store.stamps.extend(part.stamps);
             store.notes.extend(part.notes);
         }
+        gone.extend(decisions.holding().flat_map(|decision| decision.drop.iter().cloned()));
         // What one file forgets may be in another, before it or behind.
         store.items.retain(|item| !gone.contains(&item.source));
         hits.retain(|hit: &Hit| !gone.contains(&hit.id));

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::records::{Body, Record};
+use crate::records::{Body, Decisions, Record};
 
 /// What a record claims to be so, in words.
 pub(super) struct Claim<'a> {
@@ -53,21 +53,21 @@ pub(super) struct Standing {
 impl Standing {
     pub(super) fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Self {
         let mut standing = Self::default();
+        let mut decisions = Decisions::default();
         for record in records {
             match &record.body {
                 Body::Same { kept, folded, .. } => standing.join(kept, folded),
                 Body::Supersedes { older: gone, .. } | Body::Tombstone { forget: gone } => {
                     standing.gone.insert(gone.clone());
                 }
-                Body::Decision { keep, drop, .. } => {
-                    standing.gone.extend(drop.iter().cloned());
-                    for (at, one) in keep.iter().enumerate() {
-                        for other in &keep[at + 1..] {
-                            standing.both.insert(ordered(one, other));
-                        }
-                    }
-                }
-                _ => {}
+                _ => decisions.take(record),
+            }
+        }
+        for decision in decisions.holding() {
+            standing.gone.extend(decision.drop.iter().cloned());
+            for (at, one) in decision.keep.iter().enumerate() {
+                let others = decision.keep.iter().skip(at + 1);
+                standing.both.extend(others.map(|other| ordered(one, other)));
             }
         }
         standing

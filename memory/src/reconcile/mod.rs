@@ -5,15 +5,18 @@
 
 mod blocks;
 mod claim;
-mod files;
+mod place;
 mod plan;
+mod resolve;
+mod run;
 mod runs;
 
-pub use self::files::{
+pub use self::plan::{After, Before, Segment, Summary, plan};
+pub use self::resolve::{Keep, ResolveError, resolve};
+pub use self::run::{
     ARCHIVE, CONFLICTS, RECONCILED, ReconcileError, ReconcileOptions, Reconciled, SESSIONS_ARCHIVE, Steps,
     open_conflicts, reconcile,
 };
-pub use self::plan::{After, Before, Segment, Summary, plan};
 
 /// What two claims are to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -136,7 +136,7 @@ impl Loaded {
             Body::Tombstone { forget } => self.gone.push(forget.clone()),
             Body::Supersedes { older, .. } => self.gone.push(older.clone()),
             Body::Same { folded, .. } => self.gone.push(folded.clone()),
-            Body::Decision { drop, .. } => self.gone.extend(drop.iter().cloned()),
+            Body::Decision { .. } => self.decisions.take(record),
             Body::ContextHit { .. } => self.hits.extend(hit(record)),
             _ => {}
         }

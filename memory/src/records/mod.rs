@@ -4,6 +4,7 @@
 //! directory, become write-once [`Segments`] that travel through git, and end in `.muninn/memory/main.jsonl`.
 
 mod body;
+mod decisions;
 pub mod lines;
 mod loaded;
 mod members;
@@ -18,6 +19,7 @@ mod told;
 mod tests;
 
 pub use body::Body;
+pub(crate) use decisions::Decisions;
 pub use loaded::{MAIN, RecordFile};
 pub use record::{InvalidRecord, Origin, Record};
 pub(crate) use segment::own_directory;

@@ -9,8 +9,8 @@ use crate::Store;
 use crate::fixture::Fixture;
 use crate::recall::Memories;
 use crate::reconcile::{
-    ARCHIVE, CONFLICTS, RECONCILED, ReconcileError, ReconcileOptions, Reconciled, SESSIONS_ARCHIVE, open_conflicts,
-    reconcile,
+    ARCHIVE, CONFLICTS, Keep, RECONCILED, ReconcileError, ReconcileOptions, Reconciled, SESSIONS_ARCHIVE,
+    open_conflicts, reconcile, resolve,
 };
 use crate::records::{MAIN, Record, SESSIONS};
 use crate::store::StoreSettings;
@@ -172,6 +172,32 @@ fn main_is_for_the_default_branch_and_for_one_run_at_a_time() {
     })
     .unwrap();
     assert!(matches!(second, Some(Err(ReconcileError::Busy))), "{second:?}");
+}
+
+#[test]
+fn a_decision_is_in_main_and_the_latest_holds() {
+    let desk = Desk::new();
+    desk.run(ReconcileOptions::default()).unwrap();
+    let open = open_conflicts(&desk.repo.worktree());
+    let id = &open[0].id;
+    let unknown = resolve(&desk.store(), "NONE", Keep::Left, None).unwrap_err();
+    assert_eq!(unknown.to_string(), "there is no open conflict NONE");
+    let secret = "asked Bo, ghp_0123456789abcdefghijABCDEFGHIJ012345";
+    resolve(&desk.store(), &id[20..].to_lowercase(), Keep::Left, Some(secret)).unwrap();
+    assert!(open_conflicts(&desk.repo.worktree()).is_empty());
+    assert_eq!(desk.read(CONFLICTS), "");
+    let main = desk.read(MAIN);
+    assert!(main.contains("asked Bo, [redacted:github-token]"), "{main}");
+    let recalls = |id: &str| desk.seen().0.contains(id);
+    assert!(recalls("003") && !recalls("004"));
+    assert!(main.contains("\"id\":\"004\""), "what was dropped is still there");
+    // Somebody else settled it on another branch, later.
+    let theirs = format!(
+        r#"{{"id":"Z","ts":"2999-01-01T00:00:00Z","type":"decision","conflict":"{id}","keep":["004"],"drop":["003"]}}"#
+    );
+    desk.repo.write(MAIN, format!("{main}{theirs}\n").as_bytes());
+    assert!(recalls("004") && !recalls("003"));
+    assert_eq!(desk.run(ReconcileOptions::default()).unwrap().summary.open, 0);
 }
 
 #[cfg(unix)]

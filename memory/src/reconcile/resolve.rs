@@ -1,0 +1,101 @@
+//! Settling a conflict: a person's decision, which main keeps.
+
+use muninn_repo_tools::Worktree;
+use thiserror::Error;
+
+use super::place::Place;
+use super::plan::open_conflicts;
+use super::{CONFLICTS, ReconcileError, ReconcileOptions};
+use crate::Store;
+use crate::records::{Body, Origin, Record};
+use crate::redact::redact;
+
+/// What is kept of two that contradict each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// The older.
+    Left,
+    /// The newer.
+    Right,
+    /// Both: they are no contradiction.
+    Both,
+}
+
+/// Why nothing was settled.
+#[derive(Debug, Error)]
+pub enum ResolveError {
+    /// No open conflict has it.
+    #[error("there is no open conflict {0}")]
+    Unknown(String),
+    /// Several have it.
+    #[error("several conflicts end with {0}; give more of the id")]
+    Ambiguous(String),
+    /// The files.
+    #[error(transparent)]
+    Files(#[from] ReconcileError),
+}
+
+/// Settles the open conflict whose id ends with `id`: records the decision in main, and takes the conflict off the list.
+/// What is not kept stays in main, and is recalled no more.
+///
+/// # Errors
+/// [`ResolveError`]; then nothing has changed.
+pub fn resolve(store: &Store, id: &str, keep: Keep, note: Option<&str>) -> Result<Record, ResolveError> {
+    let here = ReconcileOptions {
+        here: true,
+        ..ReconcileOptions::default()
+    };
+    let place = Place::of(store, here)?;
+    let _lock = place.lock()?;
+    let (before, found) = place.read(store)?;
+    let open = open_conflicts(&before.main, before.conflicts.iter().cloned());
+    let conflict = one(&open, id)?;
+    let decision = decision(conflict, keep, note, store.worktree());
+    let mut main = before.main;
+    main.push(decision.clone());
+    main.sort_by(|a, b| a.id.cmp(&b.id));
+    let open = open_conflicts(&main, open.into_iter());
+    let nobody_looks = &mut |_: &str| {};
+    for found in &found {
+        place.keep(found, nobody_looks)?;
+    }
+    // The decision comes first: a conflict that main has settled is not shown, though the list still has it.
+    place.put_records(crate::records::MAIN, &main, nobody_looks)?;
+    place.put_records(CONFLICTS, &open, nobody_looks)?;
+    Ok(decision)
+}
+
+fn one<'a>(open: &'a [Record], id: &str) -> Result<&'a Record, ResolveError> {
+    let mut fitting = open
+        .iter()
+        .filter(|conflict| !id.is_empty() && conflict.id.ends_with(&id.to_uppercase()));
+    match (fitting.next(), fitting.next()) {
+        (Some(conflict), None) => Ok(conflict),
+        (None, _) => Err(ResolveError::Unknown(id.to_owned())),
+        (Some(_), Some(_)) => Err(ResolveError::Ambiguous(id.to_owned())),
+    }
+}
+
+fn decision(conflict: &Record, keep: Keep, note: Option<&str>, worktree: &Worktree) -> Record {
+    let (left, right) = match &conflict.body {
+        Body::Conflict { left, right, .. } => (left.clone(), right.clone()),
+        _ => Default::default(),
+    };
+    let (keep, drop) = match keep {
+        Keep::Left => (vec![left], vec![right]),
+        Keep::Right => (vec![right], vec![left]),
+        Keep::Both => (vec![left, right], Vec::new()),
+    };
+    let body = Body::Decision {
+        conflict: conflict.id.clone(),
+        keep,
+        drop,
+        note: note.map(|note| redact(note).into_owned()),
+    };
+    let origin = Origin {
+        branch: worktree.branch(),
+        commit: worktree.head_commit(),
+        ..Origin::default()
+    };
+    Record::new(body, origin)
+}

@@ -1,0 +1,59 @@
+//! What people decided on conflicts.
+
+use std::collections::BTreeMap;
+
+use super::body::Body;
+use super::record::Record;
+
+/// The decision that holds on each conflict: the latest, should two people have settled the same one.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Decisions(BTreeMap<String, Decision>);
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Decision {
+    ts: String,
+    id: String,
+    /// The ids of what is kept.
+    pub(crate) keep: Vec<String>,
+    /// The ids of what is not.
+    pub(crate) drop: Vec<String>,
+}
+
+impl Decisions {
+    /// Takes a record in; one that decides nothing changes nothing.
+    pub(crate) fn take(&mut self, record: &Record) {
+        let Body::Decision {
+            conflict, keep, drop, ..
+        } = &record.body
+        else {
+            return;
+        };
+        let decision = Decision {
+            ts: record.ts.clone(),
+            id: record.id.clone(),
+            keep: keep.clone(),
+            drop: drop.clone(),
+        };
+        self.join(conflict.clone(), decision);
+    }
+
+    /// Takes in what another file decided.
+    pub(crate) fn extend(&mut self, other: Self) {
+        other
+            .0
+            .into_iter()
+            .for_each(|(conflict, decision)| self.join(conflict, decision));
+    }
+
+    fn join(&mut self, conflict: String, decision: Decision) {
+        let holds = self.0.entry(conflict).or_insert_with(|| decision.clone());
+        if *holds < decision {
+            *holds = decision;
+        }
+    }
+
+    /// Those that hold.
+    pub(crate) fn holding(&self) -> impl Iterator<Item = &Decision> {
+        self.0.values()
+    }
+}
