@@ -65,9 +65,33 @@ pub(crate) fn recalled<'a>(
             concepts: mask,
             about,
             stale: recalled.stale,
+            opponent: None,
         })
     });
-    fitting.collect()
+    with_opponents(memories, fitting.collect())
+}
+
+/// Puts what is contested and what contradicts it together, where the better of the two stands: one side of a conflict is
+/// never told without the other.
+fn with_opponents<'a>(memories: &Memories, mut fitting: Vec<Remembered<'a>>) -> Vec<Remembered<'a>> {
+    let mut paired: Vec<Remembered<'a>> = Vec::with_capacity(fitting.len());
+    while !fitting.is_empty() {
+        let mut best = fitting.remove(0);
+        if let Some(doc) = memories.get(best.doc).and_then(|memory| memories.opponent(memory)) {
+            let found = fitting.iter().position(|other| other.doc == doc);
+            let opponent = found.map(|at| fitting.remove(at)).unwrap_or(Remembered {
+                doc,
+                score: best.score,
+                concepts: 0,
+                about: None,
+                stale: false,
+                opponent: None,
+            });
+            best.opponent = Some(Box::new(opponent));
+        }
+        paired.push(best);
+    }
+    paired
 }
 
 /// Which of the question's concepts each of some memories has.

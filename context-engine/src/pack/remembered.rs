@@ -17,6 +17,9 @@ const MAX_OF_ONE_FILE: usize = 2;
 /// Said of a memory that rests on what is another by now.
 const STALE: &str = "; what it rests on has changed since";
 
+/// Said of both sides of an open conflict.
+const DISPUTED: &str = " (disputed)";
+
 /// A memory that fits the question.
 pub(crate) struct Remembered<'a> {
     pub(crate) doc: DocId,
@@ -27,6 +30,8 @@ pub(crate) struct Remembered<'a> {
     pub(crate) about: Option<&'a RelPath>,
     /// A file that it rests on is another by now.
     pub(crate) stale: bool,
+    /// What contradicts it, which is told with it or not at all.
+    pub(crate) opponent: Option<Box<Remembered<'a>>>,
 }
 
 impl Packer<'_> {
@@ -46,24 +51,36 @@ impl Packer<'_> {
                 break;
             }
             tried += 1;
-            let mut item = self.item_of(memory, remembered);
-            if measure(&mut item) > left && item.kind == ItemKind::Knowledge {
-                item = match self.shortened(item, left) {
-                    Some(item) => item,
-                    None => continue,
-                };
-            }
-            let held = self.already.holds_entry(&render::entry(&item));
-            if !held && item.tokens > left {
+            let Some(items) = self.items_of(memories, remembered, left) else {
                 continue;
-            }
-            packed.held |= held;
+            };
             packed.remembered.push(memory.path.clone());
-            if !held {
-                left -= item.tokens;
-                packed.items.push(item);
+            for item in items {
+                if self.already.holds_entry(&render::entry(&item)) {
+                    packed.held = true;
+                } else {
+                    left -= item.tokens;
+                    packed.items.push(item);
+                }
             }
         }
+    }
+
+    /// A memory and what contradicts it; `None` where they are too much together.
+    fn items_of(&self, memories: &Memories, remembered: &Remembered<'_>, left: u32) -> Option<Vec<Item>> {
+        let mut items = Vec::new();
+        let mut needed = 0;
+        for side in std::iter::once(remembered).chain(remembered.opponent.as_deref()) {
+            let mut item = self.item_of(memories.get(side.doc)?, side);
+            if measure(&mut item) > left && item.kind == ItemKind::Knowledge {
+                item = self.shortened(item, left)?;
+            }
+            if !self.already.holds_entry(&render::entry(&item)) {
+                needed += item.tokens;
+            }
+            items.push(item);
+        }
+        (needed <= left).then_some(items)
     }
 
     fn item_of(&self, memory: &Memory, remembered: &Remembered<'_>) -> Item {
@@ -75,6 +92,14 @@ impl Packer<'_> {
         if remembered.stale {
             why.push_str(STALE);
         }
+        let mut title = memory.title.clone();
+        if let Some(contested) = &memory.contested {
+            title.push_str(DISPUTED);
+            why.push_str(&format!(
+                "; contradicted by {}, see `muninn conflicts`",
+                contested.other
+            ));
+        }
         Item {
             kind: match memory.kind {
                 MemoryKind::Knowledge => ItemKind::Knowledge,
@@ -84,7 +109,7 @@ impl Packer<'_> {
             blob: None,
             date: memory.date.clone(),
             confidence: memory.confidence,
-            title: memory.title.clone(),
+            title,
             text: memory.text.clone(),
             first_line: memory.first_line,
             language: "markdown",

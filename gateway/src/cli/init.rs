@@ -66,6 +66,7 @@ impl Init {
                 &folder.join(".gitignore"),
                 "# Derived from the code; rebuilt when it is missing.\ncache/\n# Of a write that was cut short.\n*.tmp\n",
             )?,
+            write_new(&folder.join(".gitattributes"), ATTRIBUTES)?,
             write_new(&folder.join("knowledge").join("README.md"), KNOWLEDGE)?,
         ];
         std::fs::create_dir_all(folder.join("memory"))?;
@@ -128,6 +129,9 @@ fn configuration(memory: MemoryChoice) -> String {
         memory.name()
     )
 }
+
+/// Lines of records are never changed, so of two versions of a file each line is as good as in the other.
+const ATTRIBUTES: &str = "memory/*.jsonl merge=union\n";
 
 const KNOWLEDGE: &str = "---\ntype: convention\ndomain: muninn\nconfidence: high\nsource: muninn init\n---\n# What goes into this folder\n\n\
 One Markdown file for each thing that the code does not say by itself: conventions, decisions, words of the domain.\n\

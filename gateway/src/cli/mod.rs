@@ -15,6 +15,7 @@ mod memory;
 mod model;
 mod output;
 mod progress;
+mod reconcile;
 mod repo;
 mod run;
 mod scan;
@@ -85,6 +86,8 @@ enum Command {
     Recall(memory::Recall),
     Forget(memory::Forget),
     Flush(memory::Flush),
+    Conflicts(reconcile::Conflicts),
+    Resolve(reconcile::Resolve),
     /// What was added to a request, from where, why, and at what cost
     Why(why::Why),
     /// Where everything is, and how it is doing
@@ -135,6 +138,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Recall(command) => command.run(&common),
         Command::Forget(command) => command.run(&common),
         Command::Flush(command) => command.run(&common),
+        Command::Conflicts(command) => command.run(&common),
+        Command::Resolve(command) => command.run(&common),
         Command::Why(command) => command.run(&common),
         Command::Status(command) => command.run(&common),
         Command::Doctor(command) => command.run(&common),

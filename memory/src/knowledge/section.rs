@@ -63,6 +63,7 @@ impl Text<'_> {
                 session: None,
                 branch: None,
                 task: None,
+                contested: None,
                 cites: Vec::new(),
             }
         });

@@ -5,6 +5,7 @@ use std::time::SystemTime;
 use muninn_repo_tools::RelPath;
 use serde::{Deserialize, Serialize};
 
+use super::contested::{Contested, Disputes};
 use crate::hits::Hit;
 use crate::records::Decisions;
 
@@ -58,6 +59,8 @@ pub struct Memory {
     pub branch: Option<String>,
     /// The task that it was learned at.
     pub task: Option<String>,
+    /// What contradicts it, as long as nobody has settled that.
+    pub contested: Option<Contested>,
     /// What it rests on; it is stale once one of these is another.
     pub cites: Vec<CitedFile>,
 }
@@ -84,4 +87,5 @@ pub(crate) struct Loaded {
     pub(crate) gone: Vec<String>,
     /// On conflicts, in whatever file what they decide on is.
     pub(crate) decisions: Decisions,
+    pub(crate) disputes: Disputes,
 }

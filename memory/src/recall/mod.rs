@@ -4,6 +4,7 @@
 //! (`rank.rs`). What cannot be read is left out and reported, never fatal, for these files arrive by `git pull` from
 //! anyone.
 
+mod contested;
 mod embedding;
 mod independent;
 mod kept;
@@ -20,6 +21,8 @@ use std::sync::Arc;
 
 use muninn_repo_tools::{Globs, RelPath, Worktree};
 
+pub use self::contested::Contested;
+pub(crate) use self::contested::Disputes;
 use self::embedding::Embedding;
 use self::kept::Store;
 pub(crate) use self::memory::Loaded;
@@ -57,6 +60,8 @@ pub struct Memories {
     vectors: Option<Vectors>,
     /// What the sections of a file are about.
     globs: Arc<HashMap<String, Globs>>,
+    /// Memories that are contested, by their source.
+    opponents: Arc<HashMap<String, DocId>>,
     /// Where this is one part of what was loaded, the files of records in it.
     only: Option<Arc<HashSet<String>>>,
     types: Arc<Types>,
@@ -146,6 +151,7 @@ impl Memories {
         Self {
             globs: Arc::new(globs(&store.items)),
             hits: Arc::new(std::mem::take(&mut store.hits)),
+            opponents: Arc::new(opponents(&store.items)),
             types: Arc::new(Types::new(&store.items)),
             store: Arc::new(store),
             vectors,
@@ -245,6 +251,12 @@ impl Memories {
         globs.is_some_and(|globs| globs.matches(path))
     }
 
+    /// The memory that contradicts one, as long as nobody has settled which holds.
+    pub fn opponent(&self, memory: &Memory) -> Option<DocId> {
+        let contested = memory.contested.as_ref()?;
+        self.opponents.get(&contested.other).copied()
+    }
+
     /// The memory of a number that [`Self::index`] or [`Self::recall`] gave.
     pub fn get(&self, doc: DocId) -> Option<&Memory> {
         self.store.items.get(doc.0 as usize)
@@ -291,10 +303,12 @@ impl Store {
         let mut hits = Vec::new();
         let mut gone = HashSet::new();
         let mut decisions = Decisions::default();
+        let mut disputes = Disputes::default();
         for part in parts {
             hits.extend(part.hits);
             gone.extend(part.gone);
             decisions.extend(part.decisions);
+            disputes.extend(part.disputes);
             store.items.extend(part.items);
             store.stamps.extend(part.stamps);
             store.notes.extend(part.notes);
@@ -310,6 +324,7 @@ impl Store {
             .retain(|item| item.kind != MemoryKind::Record || seen.insert(item.source.clone()));
         hits.retain(|hit| hit.id.is_empty() || seen.remove(&hit.id));
         independent::merge(&mut store.items);
+        disputes.mark(&mut store.items);
         order::sort(&mut store.items);
         store.runs = Runs::new(&store.items);
         store.index = words::index(&store.items);
@@ -352,6 +367,13 @@ fn globs(items: &[Memory]) -> HashMap<String, Globs> {
         }
     }
     globs
+}
+
+fn opponents(items: &[Memory]) -> HashMap<String, DocId> {
+    let numbered = (0u32..).zip(items).filter(|(_, item)| item.contested.is_some());
+    numbered
+        .map(|(number, item)| (item.source.clone(), DocId(number)))
+        .collect()
 }
 
 /// Leaves out what is not among the best `keep` even if these lose all that doubt can cost, and it loses nothing.

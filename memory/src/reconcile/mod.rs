@@ -5,17 +5,18 @@
 
 mod blocks;
 mod claim;
+mod open;
 mod place;
 mod plan;
 mod resolve;
 mod run;
 mod runs;
 
+pub use self::open::{FileToday, OpenConflict, open_conflicts, today};
 pub use self::plan::{After, Before, Segment, Summary, plan};
 pub use self::resolve::{Keep, ResolveError, resolve};
 pub use self::run::{
-    ARCHIVE, CONFLICTS, RECONCILED, ReconcileError, ReconcileOptions, Reconciled, SESSIONS_ARCHIVE, Steps,
-    open_conflicts, reconcile,
+    ARCHIVE, RECONCILED, ReconcileError, ReconcileOptions, Reconciled, SESSIONS_ARCHIVE, Steps, reconcile,
 };
 
 /// What two claims are to each other.

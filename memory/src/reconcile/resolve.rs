@@ -5,9 +5,9 @@ use thiserror::Error;
 
 use super::place::Place;
 use super::plan::open_conflicts;
-use super::{CONFLICTS, ReconcileError, ReconcileOptions};
+use super::{ReconcileError, ReconcileOptions};
 use crate::Store;
-use crate::records::{Body, Origin, Record};
+use crate::records::{Body, CONFLICTS, MAIN, Origin, Record};
 use crate::redact::redact;
 
 /// What is kept of two that contradict each other.
@@ -60,7 +60,7 @@ pub fn resolve(store: &Store, id: &str, keep: Keep, note: Option<&str>) -> Resul
         place.keep(found, nobody_looks)?;
     }
     // The decision comes first: a conflict that main has settled is not shown, though the list still has it.
-    place.put_records(crate::records::MAIN, &main, nobody_looks)?;
+    place.put_records(MAIN, &main, nobody_looks)?;
     place.put_records(CONFLICTS, &open, nobody_looks)?;
     Ok(decision)
 }

@@ -9,17 +9,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::{fs, io};
 
-use muninn_repo_tools::{RelPath, Worktree};
+use muninn_repo_tools::RelPath;
 use thiserror::Error;
 
 use super::place::{Found, Place, at};
 use super::{Before, Judge, Segment, Summary, plan};
 use crate::Store;
 use crate::embed::Embedder;
-use crate::records::{MAIN, Record, RecordFile, SESSIONS, SegmentError, own_directory};
+use crate::records::{CONFLICTS, MAIN, RecordFile, SESSIONS, SegmentError, own_directory};
 
-/// Where the open conflicts are.
-pub const CONFLICTS: &str = ".muninn/memory/conflicts.jsonl";
 /// Where it is told which sessions are in main.
 pub const RECONCILED: &str = ".muninn/memory/reconciled.jsonl";
 /// Where files go of which not every line is a record, as they are.
@@ -112,18 +110,6 @@ pub fn reconcile(
         place.remove(segment, options.archive, step)?;
     }
     Ok(reconciled)
-}
-
-/// The conflicts that are open, by id: those between records that main has.
-pub fn open_conflicts(worktree: &Worktree) -> Vec<Record> {
-    let place = Place { worktree };
-    let mut nobody_asks = Vec::new();
-    let mut of = |name: &str| {
-        let path = RelPath::new(name).ok()?;
-        place.records(&path, &mut nobody_asks).ok()
-    };
-    let (main, conflicts) = (of(MAIN).unwrap_or_default(), of(CONFLICTS).unwrap_or_default());
-    super::plan::open_conflicts(&main, conflicts.into_iter())
 }
 
 impl<'a> Place<'a> {

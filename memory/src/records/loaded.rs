@@ -23,6 +23,8 @@ use crate::redact::redact;
 
 /// The file of what the team agreed on.
 pub const MAIN: &str = ".muninn/memory/main.jsonl";
+/// The file of open conflicts.
+pub const CONFLICTS: &str = ".muninn/memory/conflicts.jsonl";
 /// So much of a file is read: to make an index of it takes up to four gigabytes of memory, where all are of the type
 /// `context_hit`, and two and a half where none is.
 const MOST: Bounds = Bounds {
@@ -44,6 +46,12 @@ pub enum RecordFile {
 }
 
 impl RecordFile {
+    /// What nobody has settled yet.
+    #[must_use]
+    pub fn conflicts() -> Option<Self> {
+        RelPath::new(CONFLICTS).ok().map(Self::Worktree)
+    }
+
     /// What the team agreed on.
     #[must_use]
     pub fn main() -> Option<Self> {
@@ -135,7 +143,14 @@ impl Loaded {
         match &record.body {
             Body::Tombstone { forget } => self.gone.push(forget.clone()),
             Body::Supersedes { older, .. } => self.gone.push(older.clone()),
-            Body::Same { folded, .. } => self.gone.push(folded.clone()),
+            Body::Same { kept, folded, .. } => {
+                self.gone.push(folded.clone());
+                self.disputes.same.push((kept.clone(), folded.clone()));
+            }
+            Body::Conflict { left, right, .. } => {
+                let conflict = (record.id.clone(), left.clone(), right.clone());
+                self.disputes.conflicts.push(conflict);
+            }
             Body::Decision { .. } => self.decisions.take(record),
             Body::ContextHit { .. } => self.hits.extend(hit(record)),
             _ => {}
@@ -228,6 +243,7 @@ fn item(file: &RecordFile, line: usize, record: &Record) -> Option<Memory> {
             .filter(|value| (0.0..=1.0).contains(value))
             .map(|value| value as f32),
         applies_to: Vec::new(),
+        contested: None,
         record_type: Some(redact(kind).into_owned()),
         session: kept(&origin.session),
         branch: kept(&origin.branch),

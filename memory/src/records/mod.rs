@@ -20,7 +20,7 @@ mod tests;
 
 pub use body::Body;
 pub(crate) use decisions::Decisions;
-pub use loaded::{MAIN, RecordFile};
+pub use loaded::{CONFLICTS, MAIN, RecordFile};
 pub use record::{InvalidRecord, Origin, Record};
 pub(crate) use segment::own_directory;
 pub use segment::{SESSIONS, SegmentError, Segments, Written};

@@ -44,7 +44,7 @@ pub(crate) struct Recall {
     /// So many at most
     #[arg(long, value_name = "COUNT", default_value_t = 10)]
     limit: usize,
-    /// Print JSON: memories with id, kind, type, title, text, date, confidence, session, branch, task, files, stale, score
+    /// Print JSON: memories with id, kind, type, title, text, date, confidence, session, branch, task, files, conflict, stale, score
     #[arg(long)]
     json: bool,
 }
@@ -139,6 +139,7 @@ fn as_json((memory, recalled): (&Memory, &Recalled)) -> Value {
         "task": memory.task,
         "in": memory.path,
         "files": memory.cites.iter().map(|cited| &cited.path).collect::<Vec<_>>(),
+        "conflict": memory.contested.as_ref().map(|contested| &contested.conflict),
         "stale": recalled.stale,
         "score": rounded(recalled.score),
     })
@@ -154,6 +155,8 @@ fn shown(memory: &Memory, recalled: &Recalled) -> String {
     let mut about: Vec<String> = memory.date.iter().map(|date| date.chars().take(10).collect()).collect();
     about.extend(memory.confidence.map(|confidence| format!("confidence {confidence}")));
     about.extend(memory.branch.as_ref().map(|branch| format!("on {branch}")));
+    let contested = memory.contested.as_ref();
+    about.extend(contested.map(|contested| format!("contradicted by {}", contested.other)));
     about.extend(recalled.stale.then(|| "its files have changed since".to_owned()));
     let about = match about.is_empty() {
         true => String::new(),

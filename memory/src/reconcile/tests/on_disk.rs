@@ -9,10 +9,10 @@ use crate::Store;
 use crate::fixture::Fixture;
 use crate::recall::Memories;
 use crate::reconcile::{
-    ARCHIVE, CONFLICTS, Keep, RECONCILED, ReconcileError, ReconcileOptions, Reconciled, SESSIONS_ARCHIVE,
-    open_conflicts, reconcile, resolve,
+    ARCHIVE, Keep, RECONCILED, ReconcileError, ReconcileOptions, Reconciled, SESSIONS_ARCHIVE, open_conflicts,
+    reconcile, resolve,
 };
-use crate::records::{MAIN, Record, SESSIONS};
+use crate::records::{CONFLICTS, MAIN, Record, SESSIONS};
 use crate::store::StoreSettings;
 
 /// Set for the processes that are killed: the worktree, and the step after which that happens.
@@ -71,7 +71,7 @@ impl Desk {
         let memories = Memories::load_from(store.worktree(), &store.files(), None, None);
         let recalled = memories.items().iter().map(|item| item.source.clone()).collect();
         let conflicts = open_conflicts(store.worktree());
-        (recalled, conflicts.into_iter().map(|conflict| conflict.id).collect())
+        (recalled, conflicts.into_iter().map(|open| open.conflict.id).collect())
     }
 
     /// All that git would take, by name.
@@ -179,7 +179,7 @@ fn a_decision_is_in_main_and_the_latest_holds() {
     let desk = Desk::new();
     desk.run(ReconcileOptions::default()).unwrap();
     let open = open_conflicts(&desk.repo.worktree());
-    let id = &open[0].id;
+    let id = &open[0].conflict.id;
     let unknown = resolve(&desk.store(), "NONE", Keep::Left, None).unwrap_err();
     assert_eq!(unknown.to_string(), "there is no open conflict NONE");
     let secret = "asked Bo, ghp_0123456789abcdefghijABCDEFGHIJ012345";

@@ -1,0 +1,32 @@
+//! The team's chores: what sessions learned becomes main memory, and people settle what contradicts itself.
+
+mod conflicts;
+mod resolve;
+mod sides;
+
+use muninn_memory::Store;
+use muninn_repo_tools::Worktree;
+
+use super::memory::with_causes;
+use super::{CliError, Common, Exit};
+use crate::config::paths;
+use crate::server::Repository;
+
+pub(super) use conflicts::Conflicts;
+pub(super) use resolve::Resolve;
+
+fn worktree(common: &Common) -> Result<Worktree, CliError> {
+    Worktree::discover(&common.directory()?).map_err(|error| {
+        CliError::new(Exit::NotFound, error.to_string())
+            .hint("run it inside a git repository, or name one with --root DIR")
+    })
+}
+
+fn store(common: &Common) -> Result<Store, CliError> {
+    let config = common.configuration(None)?;
+    let repository = Repository::open(&common.directory()?, &config, &paths::state_dir()?);
+    repository.memory.ok_or_else(|| {
+        CliError::new(Exit::NotFound, repository.problem.unwrap_or_default())
+            .hint("run it inside a git repository, or name one with --root DIR")
+    })
+}

@@ -1,0 +1,146 @@
+//! A conflict, for a person to look at.
+
+use std::io::IsTerminal as _;
+
+use muninn_memory::reconcile::{FileToday, OpenConflict, today};
+use muninn_memory::records::{Body, Record};
+use muninn_repo_tools::Worktree;
+use serde_json::{Value, json};
+
+/// Narrower terminals, and pipes, get one side below the other.
+const WIDE: usize = 80;
+const BETWEEN: &str = "  |  ";
+
+/// As data.
+pub(super) fn as_json(worktree: &Worktree, open: &OpenConflict) -> Value {
+    let (by, reason) = why(&open.conflict);
+    json!({
+        "id": open.conflict.id,
+        "reason": reason,
+        "by": by,
+        "left": side_json(worktree, &open.left),
+        "right": side_json(worktree, &open.right),
+    })
+}
+
+fn side_json(worktree: &Worktree, record: &Record) -> Value {
+    let said = Said::of(record);
+    let sources = record.origin.sources.iter();
+    json!({
+        "id": record.id,
+        "text": said.text,
+        "subject": said.subject,
+        "date": record.ts,
+        "session": record.origin.session,
+        "branch": record.origin.branch,
+        "author": said.author,
+        "confidence": said.confidence,
+        "files": sources.map(|source| json!({"path": source.path, "today": today(worktree, source)})).collect::<Vec<_>>(),
+    })
+}
+
+/// As text: side by side where a terminal is wide enough.
+pub(super) fn shown(worktree: &Worktree, open: &OpenConflict) -> String {
+    let (by, reason) = why(&open.conflict);
+    let (left, right) = (side(worktree, "left", &open.left), side(worktree, "right", &open.right));
+    let heading = tame(&format!("conflict {}\n{reason} ({by})", open.conflict.id));
+    let width = textwrap::termwidth();
+    let body = match std::io::stdout().is_terminal() && width >= WIDE {
+        true => beside(&left, &right, width),
+        false => format!("\n{left}\n{right}"),
+    };
+    format!("{heading}\n{body}")
+}
+
+fn why(conflict: &Record) -> (&str, &str) {
+    match &conflict.body {
+        Body::Conflict { by, reason, .. } => (by, reason),
+        _ => Default::default(),
+    }
+}
+
+/// Two columns.
+fn beside(left: &str, right: &str, width: usize) -> String {
+    let column = (width - BETWEEN.len()) / 2;
+    let lines = |text: &str| -> Vec<String> {
+        text.lines()
+            .flat_map(|line| textwrap::wrap(line, column))
+            .map(Into::into)
+            .collect()
+    };
+    let (left, right) = (lines(left), lines(right));
+    let mut text = String::new();
+    for at in 0..left.len().max(right.len()) {
+        let cell = |side: &[String]| side.get(at).cloned().unwrap_or_default();
+        let (one, other) = (cell(&left), cell(&right));
+        let blank = column.saturating_sub(textwrap::core::display_width(&one));
+        text.push_str(&format!("{one}{}{BETWEEN}{other}", " ".repeat(blank)));
+        text.truncate(text.trim_end().len());
+        text.push('\n');
+    }
+    text
+}
+
+/// One side: what it says, and what is known of it.
+fn side(worktree: &Worktree, name: &str, record: &Record) -> String {
+    let said = Said::of(record);
+    let mut lines = vec![format!("[{name}] {}", said.text)];
+    let origin = &record.origin;
+    let mut field = |name: &str, value: Option<String>| {
+        lines.extend(value.map(|value| format!("  {name:<10} {value}")));
+    };
+    field("id", Some(record.id.clone()));
+    field("date", Some(record.ts.chars().take(10).collect()));
+    field("subject", said.subject.map(str::to_owned));
+    field("author", said.author.map(str::to_owned));
+    field("confidence", said.confidence.map(|confidence| confidence.to_string()));
+    field("session", origin.session.clone());
+    field("branch", origin.branch.clone());
+    for source in &origin.sources {
+        let now = match today(worktree, source) {
+            FileToday::Unchanged => "unchanged since",
+            FileToday::Changed => "changed since",
+            FileToday::Gone => "gone",
+            FileToday::Unknown => "there",
+        };
+        field("file", Some(format!("{} ({now})", source.path)));
+    }
+    tame(&(lines.join("\n") + "\n"))
+}
+
+/// What a learning says.
+struct Said<'a> {
+    text: &'a str,
+    subject: Option<&'a str>,
+    author: Option<&'a str>,
+    confidence: Option<f64>,
+}
+
+impl<'a> Said<'a> {
+    fn of(record: &'a Record) -> Self {
+        match &record.body {
+            Body::Learning {
+                text,
+                subject,
+                confidence,
+                author,
+            } => Self {
+                text,
+                subject: subject.as_deref(),
+                author: author.as_deref(),
+                confidence: confidence.as_ref().and_then(serde_json::Number::as_f64),
+            },
+            _ => Self {
+                text: "",
+                subject: None,
+                author: None,
+                confidence: None,
+            },
+        }
+    }
+}
+
+/// What strangers wrote must not speak to the terminal.
+fn tame(text: &str) -> String {
+    text.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}")
+}

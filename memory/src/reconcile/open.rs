@@ -1,0 +1,72 @@
+//! The conflicts that wait for a person.
+
+use muninn_repo_tools::{RelPath, Worktree, read_text};
+
+use super::place::Place;
+use super::plan::open_conflicts as open_among;
+use crate::records::{Body, CONFLICTS, MAIN, Record, Source};
+
+/// Larger files are taken for changed.
+const MAX_FILE_BYTES: u64 = 4 << 20;
+
+/// Two records that cannot both be so, or may not be.
+#[derive(Debug, Clone)]
+pub struct OpenConflict {
+    /// It says why.
+    pub conflict: Record,
+    /// The older record.
+    pub left: Record,
+    /// The newer one.
+    pub right: Record,
+}
+
+/// What has become of a file since a record was written that rests on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FileToday {
+    /// It is as it was.
+    Unchanged,
+    /// It is another.
+    Changed,
+    /// There is none, or none that is read.
+    Gone,
+    /// Nobody knows how it was.
+    Unknown,
+}
+
+/// The conflicts that are open, by id: those between records that main has. What cannot be read has none.
+pub fn open_conflicts(worktree: &Worktree) -> Vec<OpenConflict> {
+    let place = Place { worktree };
+    let of = |name: &str| {
+        let path = RelPath::new(name).ok()?;
+        place.records(&path, &mut Vec::new()).ok()
+    };
+    let (main, conflicts) = (of(MAIN).unwrap_or_default(), of(CONFLICTS).unwrap_or_default());
+    let side = |id: &str| main.iter().find(|record| record.id == id).cloned();
+    let open = open_among(&main, conflicts.into_iter()).into_iter();
+    let with_sides = open.filter_map(|conflict| {
+        let Body::Conflict { left, right, .. } = &conflict.body else {
+            return None;
+        };
+        Some(OpenConflict {
+            left: side(left)?,
+            right: side(right)?,
+            conflict,
+        })
+    });
+    with_sides.collect()
+}
+
+/// What has become of a file that a record rests on.
+pub fn today(worktree: &Worktree, source: &Source) -> FileToday {
+    let read = || {
+        let path = RelPath::new(&source.path).ok()?;
+        read_text(worktree, &path, MAX_FILE_BYTES).ok()
+    };
+    match (read(), &source.blob) {
+        (None, _) => FileToday::Gone,
+        (Some(_), None) => FileToday::Unknown,
+        (Some(file), Some(blob)) if file.blob.to_string() == *blob => FileToday::Unchanged,
+        (Some(_), Some(_)) => FileToday::Changed,
+    }
+}
