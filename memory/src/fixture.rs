@@ -66,7 +66,7 @@ impl Fixture {
     }
 }
 
-/// What the team agreed on, and no segments.
+/// What is in main, and no segments.
 pub(crate) fn main_alone() -> Vec<RecordFile> {
-    RecordFile::main().into_iter().collect()
+    RecordFile::of_team()
 }

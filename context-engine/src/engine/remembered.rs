@@ -58,7 +58,7 @@ impl Engine {
     fn record_files(&self) -> Vec<RecordFile> {
         match &self.settings.memory {
             Some(store) => store.files(),
-            None => RecordFile::main().into_iter().collect(),
+            None => RecordFile::of_team(),
         }
     }
 

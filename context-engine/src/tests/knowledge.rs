@@ -65,3 +65,29 @@ fn a_question_about_auth_packs_the_decision_with_its_code() {
     let twice = as_code.filter(|item| item.source.starts_with(".metis/")).count();
     assert_eq!(twice, 0, "what is packed as knowledge is not packed as a file too");
 }
+
+#[test]
+fn a_conflict_is_packed_with_both_sides_or_not_at_all() {
+    let learning = |id: &str, text: &str| format!("{{\"id\":\"{id}\",\"type\":\"learning\",\"text\":\"{text}\"}}\n");
+    let repo = Repo::with(&[
+        ("src/lib.rs", "fn main() {}\n"),
+        (
+            ".muninn/memory/main.jsonl",
+            &(learning("1", "Retries of the ledger use jitter") + &learning("2", "No jitter there, ever")),
+        ),
+        (
+            ".muninn/memory/conflicts.jsonl",
+            "{\"id\":\"C\",\"type\":\"conflict\",\"left\":\"1\",\"right\":\"2\"}\n",
+        ),
+    ]);
+    repo.commit("begin", &[]);
+    let engine = repo.ready();
+    let told = ask(&engine, "do retries of the ledger use jitter?");
+    let memories: Vec<_> = told.items.iter().filter(|item| item.kind == ItemKind::Memory).collect();
+    let sources: Vec<_> = memories.iter().map(|item| item.source.as_str()).collect();
+    assert_eq!(sources, ["1", "2"], "{told:?}");
+    for (item, other) in memories.iter().zip(["2", "1"]) {
+        assert!(item.title.ends_with("(disputed)"), "{}", item.title);
+        assert!(item.why.contains(&format!("contradicted by {other}")), "{}", item.why);
+    }
+}

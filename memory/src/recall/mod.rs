@@ -90,8 +90,7 @@ pub struct Recalled {
 impl Memories {
     /// Reads knowledge (`.muninn/knowledge/**/*.md` and Metis documents) and `.muninn/memory/main.jsonl`, for recall by words alone.
     pub fn load(worktree: &Worktree) -> Self {
-        let main: Vec<RecordFile> = RecordFile::main().into_iter().collect();
-        Self::load_from(worktree, &main, None, None)
+        Self::load_from(worktree, &RecordFile::of_team(), None, None)
     }
 
     /// Reads knowledge and these files of records, for recall by words and, with an embedder, by

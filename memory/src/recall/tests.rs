@@ -343,3 +343,42 @@ fn what_sessions_found_by_themselves_is_one_memory_and_a_surer_one() {
         .collect();
     assert_eq!(found, [("4", None), ("5", None), ("3", Some(0.75))]);
 }
+
+#[test]
+fn both_sides_of_an_open_conflict_know_of_each_other() {
+    let learning = |id: &str, text: &str| format!("{{\"id\":\"{id}\",\"type\":\"learning\",\"text\":\"{text}\"}}\n");
+    let main = [
+        learning("1", "retries use jitter"),
+        learning("2", "retries never use jitter"),
+        learning("3", "retries do use jitter"),
+        "{\"id\":\"4\",\"type\":\"same\",\"kept\":\"1\",\"folded\":\"3\"}\n".to_owned(),
+    ];
+    let conflicts = [
+        "{\"id\":\"C\",\"type\":\"conflict\",\"left\":\"2\",\"right\":\"3\"}\n",
+        "{\"id\":\"D\",\"type\":\"conflict\",\"left\":\"1\",\"right\":\"not there yet\"}\n",
+    ];
+    let repo = Fixture::with(&[(MAIN, &main.concat()), (crate::records::CONFLICTS, &conflicts.concat())]);
+    let files = RecordFile::of_team();
+    let memories = Memories::load_from(&repo.worktree(), &files, None, None);
+    let sides: Vec<_> = memories
+        .items()
+        .iter()
+        .map(|item| {
+            (
+                item.source.as_str(),
+                item.contested.as_ref().map(|contested| contested.other.as_str()),
+            )
+        })
+        .collect();
+    assert_eq!(
+        sides,
+        [("1", Some("2")), ("2", Some("1"))],
+        "what was folded is told by what it was folded into"
+    );
+    let opponent = memories
+        .opponent(&memories.items()[0])
+        .and_then(|doc| memories.get(doc));
+    assert_eq!(opponent.map(|memory| memory.source.as_str()), Some("2"));
+    repo.write(crate::records::CONFLICTS, b"");
+    assert!(!memories.is_current(&repo.worktree(), &files));
+}

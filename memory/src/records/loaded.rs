@@ -46,10 +46,11 @@ pub enum RecordFile {
 }
 
 impl RecordFile {
-    /// What nobody has settled yet.
+    /// What the team agreed on, and what it has not settled yet.
     #[must_use]
-    pub fn conflicts() -> Option<Self> {
-        RelPath::new(CONFLICTS).ok().map(Self::Worktree)
+    pub fn of_team() -> Vec<Self> {
+        let paths = [MAIN, CONFLICTS].into_iter().filter_map(|path| RelPath::new(path).ok());
+        paths.map(Self::Worktree).collect()
     }
 
     /// What the team agreed on.

@@ -59,7 +59,7 @@ pub(super) struct Places<'a> {
 impl Scope {
     /// The files: main, the open conflicts, and then what is not in main.
     pub(super) fn files(&mut self, places: &Places<'_>) -> Vec<RecordFile> {
-        let mut files: Vec<RecordFile> = RecordFile::main().into_iter().chain(RecordFile::conflicts()).collect();
+        let mut files = RecordFile::of_team();
         self.look(places);
         let named = places.default_branch.or(self.checkout.default_branch.as_deref());
         let on_default = named.is_some() && named == self.checkout.branch.as_deref();
