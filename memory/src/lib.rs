@@ -29,6 +29,7 @@ pub mod markdown;
 pub mod model;
 mod private_file;
 pub mod recall;
+pub mod reconcile;
 pub mod records;
 pub mod redact;
 pub mod store;

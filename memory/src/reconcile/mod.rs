@@ -1,0 +1,3 @@
+//! Bringing what sessions learned into main memory.
+
+pub mod judge;
