@@ -7,24 +7,19 @@
 pub mod locomo;
 pub mod report;
 
-use std::collections::{BTreeMap, HashMap};
-use std::io;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
 use clap::Parser;
 use muninn_memory::embed::{Embedder, LoadError};
-use muninn_memory::records::{MAIN, RecordFile};
-use muninn_memory::{Memories, RecallOptions};
-use muninn_repo_tools::{DiscoverError, Worktree};
-use serde_json::json;
 
-use self::locomo::{Conversation, LocomoError};
+use self::locomo::{Conversation, LocomoError, Turn};
 use self::report::{DEPTHS, Figures, Report, Scores};
-use crate::git::{GitError, git};
 use crate::localization::EmbedderName;
 use crate::localization::report::Percentiles;
+use crate::record_store::{self, Line, Store, StoreError};
 use crate::report::rounded;
 use crate::stand::progress;
 use crate::stats::{millis, percentile};
@@ -55,25 +50,9 @@ pub enum RecallError {
     /// The embedder.
     #[error("the embedder")]
     Embedder(#[from] LoadError),
-    /// A repository for one of them.
+    /// What was said is not remembered.
     #[error(transparent)]
-    Git(#[from] GitError),
-    /// It did not become one.
-    #[error(transparent)]
-    Discover(Box<DiscoverError>),
-    /// Its files.
-    #[error("{0:?}")]
-    Write(PathBuf, #[source] io::Error),
-    /// Not all turns can be recalled.
-    #[error("of {turns} turns {remembered} are remembered: {notes}")]
-    Lost {
-        /// How many there are.
-        turns: usize,
-        /// How many came back.
-        remembered: usize,
-        /// What the store says about it.
-        notes: String,
-    },
+    Store(#[from] StoreError),
 }
 
 /// Runs the whole benchmark and returns what it is to print last.
@@ -87,14 +66,14 @@ pub fn run(options: &Options) -> Result<Report, RecallError> {
     let mut query_ms = Vec::new();
     let mut ingest_s = 0.0;
     for conversation in &conversations {
-        let dir = tempfile::tempdir().map_err(|error| RecallError::Write(std::env::temp_dir(), error))?;
+        let dir = record_store::directory()?;
         let started = Instant::now();
         let store = ingest(dir.path(), conversation, embedder.clone())?;
         ingest_s += started.elapsed().as_secs_f64();
         let before = scores.len();
         for question in &conversation.questions {
             let asked = Instant::now();
-            let found = store.ask(&question.text);
+            let found = store.ask(&question.text, DEPTHS[DEPTHS.len() - 1]);
             query_ms.push(millis(asked.elapsed()));
             scores.push((question.category, Scores::of(&found, &question.evidence)));
         }
@@ -131,64 +110,12 @@ fn report(scores: &[(u8, Scores)], ingest_s: f64, mut query_ms: Vec<f64>) -> Rep
     }
 }
 
-/// A conversation that is remembered.
-struct Store {
-    memories: Memories,
-    /// Which turn a record is of, by the record's id.
-    turns: HashMap<String, usize>,
-}
-
-impl Store {
-    /// The turns that are recalled, best first.
-    fn ask(&self, question: &str) -> Vec<usize> {
-        let options = RecallOptions {
-            keep: DEPTHS[DEPTHS.len() - 1],
-            ..RecallOptions::default()
-        };
-        let recalled = self.memories.recall(question, &options).into_iter();
-        let memories = recalled.filter_map(|recalled| self.memories.get(recalled.doc));
-        memories
-            .filter_map(|memory| self.turns.get(&memory.source).copied())
-            .collect()
-    }
-}
-
-/// Makes a repository in a directory, keeps each turn as a record there, and reads all of them back.
-fn ingest(root: &Path, conversation: &Conversation, embedder: Option<Arc<dyn Embedder>>) -> Result<Store, RecallError> {
-    git(root, &["init", "--quiet", "--template="])?;
-    let turns = write(&root.join(MAIN), conversation)?;
-    let worktree = Worktree::discover(root).map_err(|error| RecallError::Discover(Box::new(error)))?;
-    let files: Vec<RecordFile> = RecordFile::main().into_iter().collect();
-    let memories = Memories::load_from(&worktree, &files, embedder, None);
-    if memories.items().len() != conversation.turns.len() {
-        return Err(RecallError::Lost {
-            turns: conversation.turns.len(),
-            remembered: memories.items().len(),
-            notes: memories.notes().join("; "),
-        });
-    }
-    Ok(Store { memories, turns })
-}
-
-/// Writes one record a turn, and returns which turn each id is of.
-fn write(path: &Path, conversation: &Conversation) -> Result<HashMap<String, usize>, RecallError> {
-    let mut lines = String::new();
-    let mut turns = HashMap::new();
-    for (number, turn) in conversation.turns.iter().enumerate() {
-        let id = format!("01{number:024}");
-        let record = json!({
-            "id": id,
-            "ts": turn.time,
-            "type": "learning",
-            "text": turn.text,
-            "confidence": 0.9,
-            "session": format!("{}-{}", conversation.id, turn.session),
-        });
-        lines.push_str(&format!("{record}\n"));
-        turns.insert(id, number);
-    }
-    let written = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-    let written = written.and_then(|()| std::fs::write(path, lines));
-    written.map_err(|error| RecallError::Write(path.to_owned(), error))?;
-    Ok(turns)
+/// Keeps each turn of a conversation as a record, and reads all of them back.
+fn ingest(root: &Path, conversation: &Conversation, embedder: Option<Arc<dyn Embedder>>) -> Result<Store, StoreError> {
+    let line = |turn: &Turn| Line {
+        ts: turn.time.clone(),
+        text: turn.text.clone(),
+        session: format!("{}-{}", conversation.id, turn.session),
+    };
+    Store::of(root, conversation.turns.iter().map(line), embedder)
 }

@@ -7,7 +7,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::claim::Claim;
+use super::claim::Told;
 use crate::embed::Embedder;
 use crate::recall::{Memories, RecallOptions};
 
@@ -17,7 +17,7 @@ const RECALLED: usize = 20;
 const MOST_OF_A_BLOCK: usize = 64;
 
 pub(super) struct Blocks<'a> {
-    claims: &'a [Claim<'a>],
+    claims: &'a [Told<'a>],
     /// By id.
     places: HashMap<&'a str, usize>,
     memories: Memories,
@@ -26,7 +26,7 @@ pub(super) struct Blocks<'a> {
 }
 
 impl<'a> Blocks<'a> {
-    pub(super) fn of(claims: &'a [Claim<'a>], embedder: Option<Arc<dyn Embedder>>) -> Self {
+    pub(super) fn of(claims: &'a [Told<'a>], embedder: Option<Arc<dyn Embedder>>) -> Self {
         let mut named: HashMap<String, Vec<usize>> = HashMap::new();
         for (at, claim) in claims.iter().enumerate() {
             for name in names(claim) {
@@ -36,7 +36,7 @@ impl<'a> Blocks<'a> {
         named.retain(|_, block| (2..=MOST_OF_A_BLOCK).contains(&block.len()));
         Self {
             claims,
-            places: claims.iter().map(Claim::id).zip(0..).collect(),
+            places: claims.iter().map(Told::id).zip(0..).collect(),
             memories: Memories::of_records(claims.iter().map(|claim| claim.record), embedder),
             named,
         }
@@ -62,7 +62,7 @@ impl<'a> Blocks<'a> {
 }
 
 /// What a claim may share with others: its subject, and the files that it rests on.
-fn names<'c>(claim: &'c Claim<'_>) -> impl Iterator<Item = String> + 'c {
+fn names<'c>(claim: &'c Told<'_>) -> impl Iterator<Item = String> + 'c {
     let subject = claim
         .subject
         .map(|subject| format!("subject {}", subject.trim().to_lowercase()));

@@ -5,12 +5,15 @@
 
 mod blocks;
 mod claim;
+pub mod judge;
 mod open;
 mod place;
 mod plan;
 mod resolve;
 mod run;
 mod runs;
+
+use self::judge::{Claim, Judgement, Tools};
 
 pub use self::open::{FileToday, OpenConflict, open_conflicts, today};
 pub use self::plan::{After, Before, Segment, Summary, plan};
@@ -19,25 +22,16 @@ pub use self::run::{
     ARCHIVE, RECONCILED, ReconcileError, ReconcileOptions, Reconciled, SESSIONS_ARCHIVE, Steps, reconcile,
 };
 
-/// What two claims are to each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Relation {
-    /// They say the same.
-    Same,
-    /// One says the same as the other, and more.
-    Refines,
-    /// They cannot both be so.
-    Contradicts,
-    /// One of the others, and nobody can say which.
-    Doubt,
-    /// They have nothing to do with each other.
-    Unrelated,
+/// Says what two claims are to each other, and why.
+pub trait Judge: Sync {
+    /// The older one comes first. It must say the same of the same claims whenever it is asked.
+    fn judge(&self, older: &Claim<'_>, newer: &Claim<'_>) -> Judgement;
 }
 
-/// Says what two texts are to each other, and why.
-pub trait Judge: Sync {
-    /// The older one comes first. It must say the same whichever way round, and whenever it is asked.
-    fn judge(&self, older: &str, newer: &str) -> (Relation, String);
+impl Judge for Tools {
+    fn judge(&self, older: &Claim<'_>, newer: &Claim<'_>) -> Judgement {
+        judge::judge(older, newer, self)
+    }
 }
 
 #[cfg(test)]

@@ -9,10 +9,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::blocks::Blocks;
-use super::claim::{Claim, Standing};
+use super::claim::{Standing, Told};
+use super::judge::{Judgement, Relation};
 use super::runs::Runs;
 use crate::embed::Embedder;
-use crate::reconcile::{Judge, Relation};
+use crate::reconcile::Judge;
 use crate::records::{Body, Record};
 
 /// A file of a session's records.
@@ -128,13 +129,13 @@ fn decide(
     embedder: Option<Arc<dyn Embedder>>,
 ) -> Decided {
     let standing = Standing::of(all);
-    let claims: Vec<Claim<'_>> = all
+    let claims: Vec<Told<'_>> = all
         .iter()
-        .filter_map(Claim::of)
+        .filter_map(Told::of)
         .filter(|claim| !standing.is_gone(claim.id()))
         .collect();
     let unseen = runs.unseen_sessions();
-    let is_new = |claim: &Claim<'_>| {
+    let is_new = |claim: &Told<'_>| {
         let session = claim.record.origin.session.as_deref();
         fresh.contains(claim.id()) || session.is_some_and(|session| unseen.contains(session))
     };
@@ -157,18 +158,18 @@ fn decide(
         } else {
             (other, one)
         };
-        decided.take(older, newer, judge.judge(older.text, newer.text));
+        decided.take(older, newer, judge.judge(&older.claim(), &newer.claim()));
     }
     decided
 }
 
 impl Decided {
-    fn take(&mut self, older: &Claim<'_>, newer: &Claim<'_>, (relation, reason): (Relation, String)) {
+    fn take(&mut self, older: &Told<'_>, newer: &Told<'_>, Judgement { relation, reason }: Judgement) {
         let about = [older.id(), newer.id()];
         let derived = |body| Record::derived(body, &about, &newer.record.ts);
         let by = RULES.to_owned();
         match relation {
-            Relation::Unrelated | Relation::Refines => {}
+            Relation::Unrelated | Relation::Refines | Relation::RefinedBy => {}
             Relation::Same => {
                 let (kept, folded) = super::claim::ordered(older.id(), newer.id());
                 self.records.push(derived(Body::Same {
@@ -196,13 +197,13 @@ impl Decided {
 
 /// Whether the newer of two that contradict each other is what the same voice says now of the same subject, or says it of
 /// a file that is another by then: no person needs to be asked.
-fn takes_its_place(older: &Claim<'_>, newer: &Claim<'_>) -> bool {
+fn takes_its_place(older: &Told<'_>, newer: &Told<'_>) -> bool {
     let is_later = older.record.ts < newer.record.ts;
     let same_subject = older
         .subject
         .is_some_and(|subject| newer.subject.is_some_and(|other| other.eq_ignore_ascii_case(subject)));
     let same_author = older.author.is_some() && older.author == newer.author;
-    let sources = |claim: &Claim<'_>| claim.record.origin.sources.clone();
+    let sources = |claim: &Told<'_>| claim.record.origin.sources.clone();
     let changed = sources(older).iter().any(|was| {
         let now = sources(newer).into_iter().find(|now| now.path == was.path);
         now.is_some_and(|now| was.blob.is_some() && now.blob.is_some() && now.blob != was.blob)

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
+use super::judge::Relation;
 use super::*;
 use crate::records::{Body, Origin, Record};
 
@@ -13,7 +14,8 @@ use crate::records::{Body, Origin, Record};
 struct Letters;
 
 impl Judge for Letters {
-    fn judge(&self, older: &str, newer: &str) -> (Relation, String) {
+    fn judge(&self, older: &Claim<'_>, newer: &Claim<'_>) -> Judgement {
+        let (older, newer) = (older.text, newer.text);
         let letter = |text: &str| text.split(' ').nth(1).map(str::to_owned);
         let relation = match (
             letter(older) == letter(newer),
@@ -23,7 +25,10 @@ impl Judge for Letters {
             (true, false) => Relation::Contradicts,
             (false, _) => Relation::Unrelated,
         };
-        (relation, "letters".to_owned())
+        Judgement {
+            relation,
+            reason: "letters".to_owned(),
+        }
     }
 }
 

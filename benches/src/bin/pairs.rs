@@ -1,0 +1,9 @@
+//! `pairs`: what two memories are to each other. See `benches/README.md`.
+
+use std::process::ExitCode;
+
+use muninn_benches::{command_line, pairs};
+
+fn main() -> ExitCode {
+    command_line::main("pairs", pairs::run)
+}

@@ -1,0 +1,127 @@
+//! Texts as records in a repository of their own, for asking the product's own recall.
+
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use muninn_memory::embed::Embedder;
+use muninn_memory::records::{MAIN, RecordFile};
+use muninn_memory::{Memories, RecallOptions};
+use muninn_repo_tools::{DiscoverError, Worktree};
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::git::{GitError, git};
+
+/// A record to be.
+#[derive(Debug, Clone)]
+pub struct Line {
+    /// When it was learned, as in records.
+    pub ts: String,
+    /// What it says.
+    pub text: String,
+    /// Which session learned it; those of one session stand beside each other.
+    pub session: String,
+}
+
+/// Why there are no records.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The repository for them.
+    #[error(transparent)]
+    Git(#[from] GitError),
+    /// It did not become one.
+    #[error(transparent)]
+    Discover(Box<DiscoverError>),
+    /// Its files.
+    #[error("{0:?}")]
+    Write(PathBuf, #[source] io::Error),
+    /// Not all of them can be recalled.
+    #[error("of {written} records {remembered} are remembered: {notes}")]
+    Lost {
+        /// How many there are.
+        written: usize,
+        /// How many came back.
+        remembered: usize,
+        /// What the store says about it.
+        notes: String,
+    },
+}
+
+/// Records that can be recalled.
+pub struct Store {
+    memories: Memories,
+    /// Which line a record is of, by the record's id.
+    lines: HashMap<String, usize>,
+}
+
+impl Store {
+    /// Makes a repository in a directory, keeps each line as a record there, and reads all of them back.
+    ///
+    /// # Errors
+    /// When they cannot be written, or do not all come back.
+    pub fn of(
+        root: &Path,
+        lines: impl Iterator<Item = Line>,
+        embedder: Option<Arc<dyn Embedder>>,
+    ) -> Result<Self, StoreError> {
+        git(root, &["init", "--quiet", "--template="])?;
+        let lines = write(&root.join(MAIN), lines)?;
+        let worktree = Worktree::discover(root).map_err(|error| StoreError::Discover(Box::new(error)))?;
+        let files: Vec<RecordFile> = RecordFile::main().into_iter().collect();
+        let memories = Memories::load_from(&worktree, &files, embedder, None);
+        if memories.items().len() != lines.len() {
+            return Err(StoreError::Lost {
+                written: lines.len(),
+                remembered: memories.items().len(),
+                notes: memories.notes().join("; "),
+            });
+        }
+        Ok(Self { memories, lines })
+    }
+
+    /// The lines that are recalled, best first, so many at most.
+    pub fn ask(&self, question: &str, keep: usize) -> Vec<usize> {
+        let options = RecallOptions {
+            keep,
+            ..RecallOptions::default()
+        };
+        let recalled = self.memories.recall(question, &options).into_iter();
+        let memories = recalled.filter_map(|recalled| self.memories.get(recalled.doc));
+        memories
+            .filter_map(|memory| self.lines.get(&memory.source).copied())
+            .collect()
+    }
+}
+
+/// A directory for the repository, removed when it goes.
+///
+/// # Errors
+/// When there is no place for one.
+pub fn directory() -> Result<TempDir, StoreError> {
+    tempfile::tempdir().map_err(|error| StoreError::Write(std::env::temp_dir(), error))
+}
+
+/// Writes one record a line, and returns which line each id is of.
+fn write(path: &Path, lines: impl Iterator<Item = Line>) -> Result<HashMap<String, usize>, StoreError> {
+    let mut text = String::new();
+    let mut ids = HashMap::new();
+    for (number, line) in lines.enumerate() {
+        let id = format!("01{number:024}");
+        let record = json!({
+            "id": id,
+            "ts": line.ts,
+            "type": "learning",
+            "text": line.text,
+            "confidence": 0.9,
+            "session": line.session,
+        });
+        text.push_str(&format!("{record}\n"));
+        ids.insert(id, number);
+    }
+    let written = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+    let written = written.and_then(|()| std::fs::write(path, text));
+    written.map_err(|error| StoreError::Write(path.to_owned(), error))?;
+    Ok(ids)
+}

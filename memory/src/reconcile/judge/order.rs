@@ -1,0 +1,102 @@
+//! Whether two texts that name the same things say the same of them.
+
+use super::align::{Alignment, Link, Pair};
+use super::reading::{Kind, Reading, Token};
+
+/// So many phrases at most may stand elsewhere.
+const PHRASES: usize = 2;
+/// Longer texts, in pairs, are not searched for phrases that moved: it takes time with the fourth power.
+const MOST_MOVED: usize = 24;
+
+/// Whether the words that answer each other stand in an order that says the same: the same order, that of the passive
+/// where only one is passive, or that of one phrase which stands elsewhere.
+pub(super) fn agrees(alignment: &Alignment<'_>) -> bool {
+    let (a, b) = (alignment.a, alignment.b);
+    let counts = |pair: &&Pair| pair.link != Link::Exclusive && a.tokens[pair.a].kind != Kind::Weak;
+    let pairs: Vec<Pair> = alignment.pairs.iter().filter(counts).copied().collect();
+    let inverted = !in_order(pairs.iter());
+    if a.agent.is_some() != b.agent.is_some() {
+        return inverted;
+    }
+    !inverted || phrases_moved(&pairs, a, b) || agentless(&pairs, a, b)
+}
+
+/// `We store flags` and `flags are stored`: whoever does it is not named, so that nothing can be exchanged.
+fn agentless(pairs: &[Pair], a: &Reading, b: &Reading) -> bool {
+    let verb = |pair: &Pair| pair.a == a.predicate || pair.b == b.predicate;
+    let subjects = [(a, b), (b, a)]
+        .iter()
+        .any(|(one, other)| one.predicate == 0 && other.predicate > 0 && other.passive);
+    subjects && in_order(pairs.iter().filter(|pair| !verb(pair)))
+}
+
+fn in_order<'p>(pairs: impl Iterator<Item = &'p Pair>) -> bool {
+    let places: Vec<usize> = pairs.map(|pair| pair.b).collect();
+    places.is_sorted()
+}
+
+/// Whether the orders agree once a phrase or two are set aside that may stand anywhere: each begins with a preposition or
+/// a clause, or is an adverb. Words that are a noun here and a verb there do not count as moved: `the race is led` is no
+/// `lead that is raced for`.
+fn phrases_moved(pairs: &[Pair], a: &Reading, b: &Reading) -> bool {
+    let inverted = |pair: &Pair| {
+        pairs
+            .iter()
+            .any(|other| (other.a < pair.a) != (other.b < pair.b) && other.a != pair.a)
+    };
+    let moved_alike = pairs
+        .iter()
+        .filter(|pair| inverted(pair))
+        .all(|pair| alike(&a.tokens[pair.a], &b.tokens[pair.b]));
+    moved_alike && pairs.len() <= MOST_MOVED && settles(pairs, a, b, PHRASES)
+}
+
+fn settles(pairs: &[Pair], a: &Reading, b: &Reading, phrases: usize) -> bool {
+    if in_order(pairs.iter()) {
+        return true;
+    }
+    let runs = (0..pairs.len()).flat_map(|start| (start + 1..=pairs.len()).map(move |end| (start, end)));
+    phrases > 0
+        && runs.into_iter().any(|(start, end)| {
+            let run = &pairs[start..end];
+            let rest = || [&pairs[..start], &pairs[end..]].concat();
+            stays_together(run, pairs) && may_move(run, pairs, a, b) && settles(&rest(), a, b, phrases - 1)
+        })
+}
+
+/// Whether nothing else stands inside a run in the second text, and the run is in order.
+fn stays_together(run: &[Pair], pairs: &[Pair]) -> bool {
+    let (Some(first), Some(last)) = (run.first(), run.last()) else {
+        return false;
+    };
+    let inside = pairs.iter().filter(|pair| (first.b..=last.b).contains(&pair.b)).count();
+    in_order(run.iter()) && inside == run.len()
+}
+
+/// Whether a run of words may stand anywhere, being a clause, an adverb or a phrase with the same preposition on both
+/// sides; or may change places with its neighbours, being `the lens of a camera` here and `a camera lens` there.
+fn may_move(run: &[Pair], pairs: &[Pair], a: &Reading, b: &Reading) -> bool {
+    let Some(first) = run.first() else {
+        return false;
+    };
+    let (one, other) = (&a.tokens[first.a], &b.tokens[first.b]);
+    if one.begins || other.begins || one.surface.ends_with("ly") {
+        return true;
+    }
+    match (&one.lead, &other.lead) {
+        (Some(one), Some(other)) => one == other,
+        (None, None) => false,
+        _ => {
+            let passed = pairs.iter().filter(|pair| (pair.a < first.a) != (pair.b < first.b));
+            !passed
+                .into_iter()
+                .any(|pair| pair.a == a.predicate || pair.b == b.predicate)
+        }
+    }
+}
+
+/// Whether two words are of the same kind, as far as their endings tell.
+fn alike(a: &Token, b: &Token) -> bool {
+    let doing = |token: &Token| token.kind == Kind::Content && token.surface.ends_with("ing");
+    doing(a) == doing(b)
+}

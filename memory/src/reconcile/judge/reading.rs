@@ -1,0 +1,335 @@
+//! A sentence as the rules see it: what it names, in order, and what turns it round.
+
+use super::lexicon::PHRASES;
+use super::tables::Tables;
+
+/// What a word is to the rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Says something.
+    Content,
+    /// A number, a version, a quantity.
+    Number,
+    /// A name in code: an identifier, a path, a command, a setting.
+    Name,
+    /// Says little, and may be missing from one side.
+    Weak,
+}
+
+/// A word that says something.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Token {
+    /// As it is written, in lowercase unless it is a name in code.
+    pub(super) surface: Box<str>,
+    /// What its inflections have in common.
+    pub(super) normal: Box<str>,
+    /// What it is.
+    pub(super) kind: Kind,
+    /// The preposition that stands before it, or before the words that it belongs to.
+    pub(super) lead: Option<Box<str>>,
+    /// A comma, or another word that begins a clause, stands before it.
+    pub(super) begins: bool,
+}
+
+/// A text, read.
+#[derive(Debug, Clone)]
+pub(super) struct Reading {
+    /// What it says, in order.
+    pub(super) tokens: Vec<Token>,
+    /// How many words turn it round.
+    pub(super) negations: usize,
+    /// The first word of its predicate, as a place in `tokens`; their number where none was found.
+    pub(super) predicate: usize,
+    /// Where whoever does it begins, if that stands behind `by`.
+    pub(super) agent: Option<usize>,
+    /// It is said under a condition, or with a restriction.
+    pub(super) conditional: bool,
+    /// Something is going on, rather than being so as a rule: `is running`.
+    pub(super) progressive: bool,
+    /// A participle follows a form of `be`.
+    pub(super) passive: bool,
+}
+
+impl Reading {
+    /// Reads a text. Takes time in proportion to its length.
+    pub(super) fn new(text: &str, tables: &Tables) -> Self {
+        let pieces = merged(pieces(text));
+        let mut reader = Reader::new(tables);
+        for (at, piece) in pieces.iter().enumerate() {
+            reader.take(piece, pieces.get(at + 1));
+        }
+        reader.finish()
+    }
+
+    /// Whether a token stands in the predicate.
+    pub(super) fn in_predicate(&self, at: usize) -> bool {
+        at >= self.predicate
+    }
+}
+
+/// A word between blanks, without the punctuation around it.
+#[derive(Debug, Clone, PartialEq)]
+struct Piece {
+    text: String,
+    /// It is code, or looks like it.
+    name: bool,
+    /// What follows it ends a clause.
+    ends: bool,
+}
+
+fn pieces(text: &str) -> Vec<Piece> {
+    let mut found = Vec::new();
+    for (at, part) in text.split('`').enumerate() {
+        let quoted = at % 2 == 1;
+        for raw in part.split_whitespace() {
+            piece(raw, quoted, &mut found);
+        }
+    }
+    found
+}
+
+fn piece(raw: &str, quoted: bool, found: &mut Vec<Piece>) {
+    let ends = raw.ends_with([',', ';', ':', '.', '!', '?']);
+    let trimmed = if quoted {
+        raw
+    } else {
+        let raw = raw.trim_end_matches([',', ';', ':', '.', '!', '?', ')', '"', '\u{201d}', '\'']);
+        raw.trim_start_matches(['(', '"', '\u{201c}', '\''])
+    };
+    if !trimmed.chars().any(char::is_alphanumeric) {
+        if let Some(last) = found.last_mut() {
+            last.ends = true;
+        }
+        return;
+    }
+    let straight = trimmed.replace('\u{2019}', "'");
+    let inner = straight.strip_suffix("'s").unwrap_or(&straight);
+    if quoted || is_name(inner) {
+        found.push(Piece {
+            text: inner.to_owned(),
+            name: true,
+            ends,
+        });
+        return;
+    }
+    let lower = straight.to_lowercase();
+    let count = found.len();
+    found.extend(
+        lower
+            .split(['-', '/'])
+            .filter(|part| !part.is_empty())
+            .map(|part| Piece {
+                text: part.to_owned(),
+                name: false,
+                ends: false,
+            }),
+    );
+    if let Some(last) = found[count..].last_mut() {
+        last.ends = ends;
+    }
+}
+
+/// Whether a word that is not quoted is nevertheless no English: `MAX_BATCH`, `src/main.rs`, `Store::open`, `--force`.
+fn is_name(word: &str) -> bool {
+    let inside = word.get(1..word.len().saturating_sub(1)).unwrap_or("");
+    let camel = inside.chars().any(char::is_uppercase) && word.chars().any(char::is_lowercase);
+    let joined = inside.contains(['_', '=', '@', '#']) || inside.contains("::") || inside.contains("()");
+    let dotted = inside.contains('.') && word.chars().any(char::is_alphabetic);
+    let path = word.contains('/') && (word.starts_with(['/', '.']) || dotted);
+    camel || joined || dotted || path || word.starts_with("--")
+}
+
+/// Replaces phrases of several words by the one that says the same.
+fn merged(pieces: Vec<Piece>) -> Vec<Piece> {
+    let mut found: Vec<Piece> = Vec::with_capacity(pieces.len());
+    let mut rest = pieces.as_slice();
+    while let Some(first) = rest.first() {
+        let phrase = PHRASES.iter().find_map(|(phrase, one)| {
+            let words = phrase.split(' ').count();
+            let here = rest.get(..words)?;
+            let same = here.iter().map(|piece| piece.text.as_str()).eq(phrase.split(' '));
+            same.then_some((words, *one))
+        });
+        let (taken, piece) = match phrase {
+            Some((words, one)) => {
+                let ends = rest[words - 1].ends;
+                (
+                    words,
+                    Piece {
+                        text: one.to_owned(),
+                        name: false,
+                        ends,
+                    },
+                )
+            }
+            None => (1, first.clone()),
+        };
+        found.push(piece);
+        rest = &rest[taken..];
+    }
+    found
+}
+
+struct Reader<'a> {
+    tables: &'a Tables,
+    read: Reading,
+    lead: Option<Box<str>>,
+    begins: bool,
+    after_be: bool,
+    by: bool,
+    verb: Option<usize>,
+    auxiliary: Option<usize>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(tables: &'a Tables) -> Self {
+        Self {
+            tables,
+            read: Reading {
+                tokens: Vec::new(),
+                negations: 0,
+                predicate: 0,
+                agent: None,
+                conditional: false,
+                progressive: false,
+                passive: false,
+            },
+            lead: None,
+            begins: false,
+            after_be: false,
+            by: false,
+            verb: None,
+            auxiliary: None,
+        }
+    }
+
+    fn take(&mut self, piece: &Piece, next: Option<&Piece>) {
+        let word = piece.text.as_str();
+        if piece.name {
+            self.push(word, Kind::Name);
+        } else {
+            self.word(word, piece, next);
+        }
+        self.begins |= piece.ends;
+    }
+
+    fn word(&mut self, word: &str, piece: &Piece, next: Option<&Piece>) {
+        let tables = self.tables;
+        let here = self.read.tokens.len();
+        if tables.is_auxiliary(word) {
+            self.auxiliary.get_or_insert(here);
+        }
+        if tables.is_negator(word) {
+            self.read.negations += 1;
+            if word == "without" {
+                self.lead = Some(word.into());
+            }
+            return;
+        }
+        if matches!(
+            word,
+            "is" | "are" | "was" | "were" | "be" | "been" | "being" | "gets" | "get" | "got"
+        ) {
+            self.after_be = true;
+        }
+        // `on` and `off` with nothing to stand before say whether something is at work.
+        let alone = piece.ends || next.is_none_or(|next| !next.name && tables.is_preposition(&next.text));
+        if word == "off" || word == "on" && alone && self.after_be {
+            return self.push(word, Kind::Content);
+        }
+        if tables.is_preposition(word) {
+            self.lead = Some(tables.normal(word));
+            self.by = word == "by" && self.read.passive;
+            return;
+        }
+        if tables.is_condition(&tables.normal(word)) {
+            self.read.conditional = true;
+            self.begins = true;
+        }
+        if tables.is_function(word) {
+            self.begins |= matches!(word, "and" | "or" | "who" | "which" | "that" | "where");
+            return;
+        }
+        let number = word.starts_with(|c: char| c.is_ascii_digit()) || spelled(word).is_some();
+        let kind = match () {
+            () if number => Kind::Number,
+            () if tables.is_weak(word) => Kind::Weak,
+            () => Kind::Content,
+        };
+        self.push(word, kind);
+    }
+
+    fn push(&mut self, word: &str, kind: Kind) {
+        let here = self.read.tokens.len();
+        let normal = match kind {
+            Kind::Name => word.trim_end_matches(['.', ',']).into(),
+            Kind::Number => spelled(word).unwrap_or(word).trim_start_matches('v').into(),
+            Kind::Content | Kind::Weak => self.tables.normal(word),
+        };
+        if std::mem::take(&mut self.by) {
+            self.read.agent = Some(here);
+        }
+        let after_be = self.after_be;
+        // What stands between `is` and `driven` in `is carefully driven`.
+        self.after_be &= word.ends_with("ly");
+        self.read.progressive |= after_be && word.ends_with("ing");
+        self.read.passive |= after_be && kind == Kind::Content && is_participle(word);
+        if matches!(kind, Kind::Content | Kind::Weak) && self.is_verb_here(word, &normal) {
+            self.verb = Some(here);
+        }
+        self.read.tokens.push(Token {
+            surface: word.into(),
+            normal,
+            kind,
+            lead: self.lead.take(),
+            begins: std::mem::take(&mut self.begins),
+        });
+    }
+
+    /// Whether a word is the verb of a statement without an auxiliary: a command's first word, `worker reads`, or `tests
+    /// need`. The plural in `tests need` looks like the first of these, so that a second verb right behind it wins.
+    fn is_verb_here(&self, word: &str, normal: &str) -> bool {
+        if !self.tables.is_verb(normal) || self.lead.is_some() {
+            return false;
+        }
+        let before = self.read.tokens.iter().rev().find(|token| token.kind != Kind::Weak);
+        let behind_last = self.verb.is_some_and(|verb| verb + 1 == self.read.tokens.len());
+        if self.verb.is_some() && !behind_last {
+            return false;
+        }
+        let inflected = word.ends_with('s') || word.ends_with("ed") || self.tables.is_irregular(word);
+        match before {
+            None => !inflected,
+            Some(before) => {
+                let plural = before.surface.ends_with('s');
+                if inflected {
+                    self.verb.is_none() && !plural
+                } else {
+                    plural && self.verb != Some(0)
+                }
+            }
+        }
+    }
+
+    fn finish(mut self) -> Reading {
+        let end = self.read.tokens.len();
+        self.read.predicate = match (self.verb, self.auxiliary) {
+            (Some(verb), Some(auxiliary)) => verb.min(auxiliary),
+            (verb, auxiliary) => verb.or(auxiliary).unwrap_or(end),
+        };
+        self.read
+    }
+}
+
+fn is_participle(word: &str) -> bool {
+    !word.ends_with("ing") && word.ends_with(['d', 'n', 't', 'g', 'k', 'e', 'm'])
+}
+
+/// Small numbers in words.
+fn spelled(word: &str) -> Option<&'static str> {
+    const WORDS: [&str; 13] = [
+        "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    ];
+    const DIGITS: [&str; 13] = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12"];
+    WORDS.iter().position(|one| *one == word).map(|at| DIGITS[at])
+}
