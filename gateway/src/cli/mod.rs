@@ -86,6 +86,7 @@ enum Command {
     Recall(memory::Recall),
     Forget(memory::Forget),
     Flush(memory::Flush),
+    Reconcile(reconcile::Reconcile),
     Conflicts(reconcile::Conflicts),
     Resolve(reconcile::Resolve),
     /// What was added to a request, from where, why, and at what cost
@@ -138,6 +139,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Recall(command) => command.run(&common),
         Command::Forget(command) => command.run(&common),
         Command::Flush(command) => command.run(&common),
+        Command::Reconcile(command) => command.run(&common),
         Command::Conflicts(command) => command.run(&common),
         Command::Resolve(command) => command.run(&common),
         Command::Why(command) => command.run(&common),

@@ -2,6 +2,7 @@
 
 mod conflicts;
 mod resolve;
+mod run;
 mod sides;
 
 use muninn_memory::Store;
@@ -14,6 +15,7 @@ use crate::server::Repository;
 
 pub(super) use conflicts::Conflicts;
 pub(super) use resolve::Resolve;
+pub(super) use run::Reconcile;
 
 fn worktree(common: &Common) -> Result<Worktree, CliError> {
     Worktree::discover(&common.directory()?).map_err(|error| {
