@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use super::memory::Memory;
-use crate::records::MAIN;
+use crate::records::{MAIN, Same};
 
 /// An open conflict, seen from one of its sides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,38 +21,23 @@ pub struct Contested {
 pub(crate) struct Disputes {
     /// The conflict's id, and those of the two records.
     pub(crate) conflicts: Vec<(String, String, String)>,
-    /// The record that is recalled, and the one that it is recalled for.
-    pub(crate) same: Vec<(String, String)>,
+    /// Which records are recalled for others.
+    pub(crate) same: Same,
 }
 
 impl Disputes {
     pub(super) fn extend(&mut self, other: Self) {
         self.conflicts.extend(other.conflicts);
-        self.same.extend(other.same);
+        self.same.extend(&other.same);
     }
 
     /// Marks both sides of each conflict. One of which main has only one side is not open yet, or no more.
     pub(super) fn mark(&self, items: &mut [Memory]) {
-        let kept: HashMap<&str, &str> = self
-            .same
-            .iter()
-            .map(|(kept, folded)| (folded.as_str(), kept.as_str()))
-            .collect();
         let mut places: HashMap<String, usize> = HashMap::new();
         for (at, item) in items.iter().enumerate().filter(|(_, item)| item.path == MAIN) {
             places.insert(item.source.clone(), at);
         }
-        let place = |id: &str| {
-            let mut id = id;
-            // No longer than there are records: a circle, which only a hand can have made, ends too.
-            for _ in 0..=kept.len() {
-                match kept.get(id) {
-                    Some(next) => id = next,
-                    None => break,
-                }
-            }
-            places.get(id).copied()
-        };
+        let place = |id: &str| places.get(self.same.kept(id)).copied();
         for (conflict, left, right) in &self.conflicts {
             let (Some(left), Some(right)) = (place(left), place(right)) else {
                 continue;

@@ -4,9 +4,9 @@
 //! (`rank.rs`). What cannot be read is left out and reported, never fatal, for these files arrive by `git pull` from
 //! anyone.
 
+mod confidence;
 mod contested;
 mod embedding;
-mod independent;
 mod kept;
 mod memory;
 mod options;
@@ -313,16 +313,18 @@ impl Store {
             store.notes.extend(part.notes);
         }
         gone.extend(decisions.holding().flat_map(|decision| decision.drop.iter().cloned()));
-        // What one file forgets may be in another, before it or behind.
-        store.items.retain(|item| !gone.contains(&item.source));
-        hits.retain(|hit: &Hit| !gone.contains(&hit.id));
+        let same = &disputes.same;
+        // What one file forgets may be in another, before it or behind, and so may be what says the same.
+        let gone: HashSet<&str> = gone.iter().map(|id| same.kept(id)).collect();
+        store.items.retain(|item| !gone.contains(same.kept(&item.source)));
+        hits.retain(|hit: &Hit| !gone.contains(hit.id.as_str()));
         // Of a record that is in two files, as after a merge, one counts.
         let mut seen = HashSet::new();
         store
             .items
             .retain(|item| item.kind != MemoryKind::Record || seen.insert(item.source.clone()));
         hits.retain(|hit| hit.id.is_empty() || seen.remove(&hit.id));
-        independent::merge(&mut store.items);
+        confidence::merge(&mut store.items, same);
         disputes.mark(&mut store.items);
         order::sort(&mut store.items);
         store.runs = Runs::new(&store.items);

@@ -1,9 +1,9 @@
 //! What records claim, and which of them no longer do.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use super::judge::Claim;
-use crate::records::{Body, Decisions, Record};
+use crate::records::{Body, Decisions, Record, Same, ordered};
 
 /// What a record claims to be so, in words.
 pub(super) struct Told<'a> {
@@ -59,9 +59,8 @@ impl<'a> Told<'a> {
 /// What decisions in main say of the records there.
 #[derive(Default)]
 pub(super) struct Standing {
-    /// What a record was folded into.
-    kept: HashMap<String, String>,
-    /// Forgotten, superseded, or dropped by a person.
+    same: Same,
+    /// Forgotten, superseded, or dropped by a person: what is kept for it and all that says the same.
     gone: HashSet<String>,
     /// Pairs that a person kept both of.
     both: HashSet<(String, String)>,
@@ -71,45 +70,36 @@ impl Standing {
     pub(super) fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Self {
         let mut standing = Self::default();
         let mut decisions = Decisions::default();
+        let mut lost = Vec::new();
         for record in records {
             match &record.body {
-                Body::Same { kept, folded, .. } => standing.join(kept, folded),
+                Body::Same { kept, folded, .. } => standing.same.join(kept, folded),
                 Body::Supersedes { older: gone, .. } | Body::Tombstone { forget: gone } => {
-                    standing.gone.insert(gone.clone());
+                    lost.push(gone.clone());
                 }
                 _ => decisions.take(record),
             }
         }
         for decision in decisions.holding() {
-            standing.gone.extend(decision.drop.iter().cloned());
+            lost.extend(decision.drop.iter().cloned());
             for (at, one) in decision.keep.iter().enumerate() {
                 let others = decision.keep.iter().skip(at + 1);
                 standing.both.extend(others.map(|other| ordered(one, other)));
             }
         }
+        // Only now, when it is known what says the same.
+        standing.gone = lost.iter().map(|id| standing.kept(id).to_owned()).collect();
         standing
     }
 
     /// The record that is recalled for this one: the oldest id of all that say the same.
     pub(super) fn kept<'a>(&'a self, id: &'a str) -> &'a str {
-        let mut id = id;
-        while let Some(next) = self.kept.get(id) {
-            id = next;
-        }
-        id
+        self.same.kept(id)
     }
 
-    fn join(&mut self, one: &str, other: &str) {
-        let (one, other) = (self.kept(one).to_owned(), self.kept(other).to_owned());
-        if one != other {
-            let (kept, folded) = ordered(&one, &other);
-            self.kept.insert(folded, kept);
-        }
-    }
-
-    /// Whether it is recalled no more, whatever says the same.
+    /// Whether it is recalled no more, nor what says the same.
     pub(super) fn is_gone(&self, id: &str) -> bool {
-        self.gone.contains(id)
+        self.gone.contains(self.kept(id))
     }
 
     /// Whether a person kept both of two records, or of what says the same.
@@ -118,10 +108,4 @@ impl Standing {
         let mut pairs = self.both.iter();
         pairs.any(|(one, other)| ordered(self.kept(one), self.kept(other)) == pair)
     }
-}
-
-/// Two ids, the smaller first.
-pub(super) fn ordered(one: &str, other: &str) -> (String, String) {
-    let (first, second) = if one <= other { (one, other) } else { (other, one) };
-    (first.to_owned(), second.to_owned())
 }

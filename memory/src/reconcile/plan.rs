@@ -14,7 +14,7 @@ use super::judge::{Judgement, Relation};
 use super::runs::Runs;
 use crate::embed::Embedder;
 use crate::reconcile::Judge;
-use crate::records::{Body, Record};
+use crate::records::{Body, Record, ordered};
 
 /// A file of a session's records.
 #[derive(Debug, Clone)]
@@ -171,7 +171,7 @@ impl Decided {
         match relation {
             Relation::Unrelated | Relation::Refines | Relation::RefinedBy => {}
             Relation::Same => {
-                let (kept, folded) = super::claim::ordered(older.id(), newer.id());
+                let (kept, folded) = ordered(older.id(), newer.id());
                 self.records.push(derived(Body::Same {
                     kept,
                     folded,
@@ -221,13 +221,13 @@ pub(super) fn open_conflicts(main: &[Record], conflicts: impl Iterator<Item = Re
         let Body::Conflict { left, right, .. } = &conflict.body else {
             continue;
         };
-        let is_open = [left, right]
-            .iter()
-            .all(|id| there.contains(id.as_str()) && !standing.is_gone(standing.kept(id)) && !standing.is_gone(id))
+        let is_there = |id: &String| there.contains(id.as_str()) && !standing.is_gone(id);
+        let is_open = is_there(left)
+            && is_there(right)
             && standing.kept(left) != standing.kept(right)
             && !standing.keeps_both(left, right);
         if is_open {
-            let pair = super::claim::ordered(standing.kept(left), standing.kept(right));
+            let pair = ordered(standing.kept(left), standing.kept(right));
             let known = open.entry(pair).or_insert_with(|| conflict.clone());
             if conflict.id < known.id {
                 *known = conflict;

@@ -144,10 +144,7 @@ impl Loaded {
         match &record.body {
             Body::Tombstone { forget } => self.gone.push(forget.clone()),
             Body::Supersedes { older, .. } => self.gone.push(older.clone()),
-            Body::Same { kept, folded, .. } => {
-                self.gone.push(folded.clone());
-                self.disputes.same.push((kept.clone(), folded.clone()));
-            }
+            Body::Same { kept, folded, .. } => self.disputes.same.join(kept, folded),
             Body::Conflict { left, right, .. } => {
                 let conflict = (record.id.clone(), left.clone(), right.clone());
                 self.disputes.conflicts.push(conflict);

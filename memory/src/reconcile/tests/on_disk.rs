@@ -191,6 +191,11 @@ fn a_decision_is_in_main_and_the_latest_holds() {
     let recalls = |id: &str| desk.seen().0.contains(id);
     assert!(recalls("003") && !recalls("004"));
     assert!(main.contains("\"id\":\"004\""), "what was dropped is still there");
+    let again = r#"{"id":"006","type":"learning","text":"not bravo here"}
+{"id":"007","type":"same","kept":"004","folded":"006"}
+"#;
+    desk.repo.write(MAIN, format!("{main}{again}").as_bytes());
+    assert!(!recalls("006"), "nor is what says the same recalled");
     // Somebody else settled it on another branch, later.
     let theirs = format!(
         r#"{{"id":"Z","ts":"2999-01-01T00:00:00Z","type":"decision","conflict":"{id}","keep":["004"],"drop":["003"]}}"#
