@@ -42,7 +42,8 @@ pub struct Part {
 pub struct Figures {
     /// Pairs.
     pub n: usize,
-    /// The second adds nothing to the first: judged the same, or refined by the first.
+    /// One of the two would go: judged the same, or the one a refinement of the other. A label of entailment says this of
+    /// the second sentence alone, so that a refinement of the first counts as wrong where the label is neutral.
     pub duplicate: Scores,
     /// Of these, those judged the same.
     pub same: Scores,
@@ -91,7 +92,8 @@ pub struct Threshold {
 impl Figures {
     /// Of what was judged and what should have been.
     pub fn of<'a>(judged: impl Iterator<Item = &'a (Label, Relation)> + Clone) -> Self {
-        let merges = |relation: Relation| matches!(relation, Relation::Same | Relation::Refines | Relation::RefinedBy);
+        let merges: fn(Relation) -> bool =
+            |relation| matches!(relation, Relation::Same | Relation::Refines | Relation::RefinedBy);
         let rows = |decides: fn(Relation) -> bool, is: fn(Label) -> bool| {
             Scores::of(judged.clone().map(|(label, relation)| (decides(*relation), is(*label))))
         };
@@ -181,28 +183,10 @@ mod tests {
             (Label::Neutral, Relation::Unrelated),
         ];
         let figures = Figures::of(judged.iter());
-        let two_thirds = Scores {
-            p: 0.6667,
-            r: 0.6667,
-            f1: 0.6667,
-        };
-        assert_eq!((figures.n, figures.duplicate), (8, two_thirds));
-        assert_eq!(
-            figures.same,
-            Scores {
-                p: 0.5,
-                r: 0.3333,
-                f1: 0.4
-            }
-        );
-        assert_eq!(
-            figures.contradiction,
-            Scores {
-                p: 1.0,
-                r: 0.5,
-                f1: 0.6667
-            }
-        );
+        let scores = |p, r, f1| Scores { p, r, f1 };
+        assert_eq!((figures.n, figures.duplicate), (8, scores(0.6, 1.0, 0.75)));
+        assert_eq!(figures.same, scores(0.5, 0.3333, 0.4));
+        assert_eq!(figures.contradiction, scores(1.0, 0.5, 0.6667));
         assert_eq!((figures.wrong_merge_rate, figures.doubt_rate), (0.5, 0.125));
     }
 

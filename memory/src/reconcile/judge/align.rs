@@ -1,7 +1,7 @@
 //! Which word of one text answers which of another.
 
 use super::reading::{Kind, Reading, Token};
-use super::tables::{Kinship, Tables};
+use super::tables::{Kinship, Tables, opposite_prefix};
 
 /// How two words that answer each other stand to each other.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -116,10 +116,12 @@ pub(super) fn weight(token: &Token) -> f32 {
 }
 
 fn kin(a: &Token, b: &Token, tables: &Tables) -> Kinship {
-    if a.kind == Kind::Name || b.kind == Kind::Name {
-        return Kinship::None;
+    match tables.kinship(a.entry, b.entry) {
+        Kinship::None if a.kind != Kind::Name && b.kind != Kind::Name && opposite_prefix(&a.normal, &b.normal) => {
+            Kinship::Exclusive
+        }
+        kinship => kinship,
     }
-    tables.kinship(&a.normal, &b.normal)
 }
 
 /// A name in code is also meant where it is written as prose.

@@ -35,7 +35,7 @@ pub(super) const VERBS: &str = "accept acknowledge add allocate allow apply ask 
     share skip sort split start stay stop store stream strip support swallow take talk terminate throw time touch \
     treat trigger truncate update use validate verify wait want warm wear work wrap write";
 
-/// Irregular forms, each before the word that it is a form of.
+/// Irregular forms, each before the word that it is a form of; who does a thing is no form of doing it.
 pub(super) const IRREGULAR: &str = "rode ride ridden ride sang sing sung sing drank drink drunk drink ate eat eaten eat \
     wrote write written write drove drive driven drive ran run threw throw thrown throw took take taken take gave give \
     given give broke break broken break chose choose chosen choose spoke speak spoken speak wore wear worn wear \
@@ -48,9 +48,9 @@ pub(super) const IRREGULAR: &str = "rode ride ridden ride sang sing sung sing dr
     sleep swept sweep lain lie lying lie laid lay shot shoot sat sit won win men man women woman children child people \
     person feet foot teeth tooth mice mouse indices index matrices matrix vertices vertex knives knife lives live \
     leaves leaf wolves wolf halves half running run sitting sit cutting cut putting put swimming swim biggest big \
-    written write hidden hide parser parser tokenizer tokenizer scheduler scheduler importer importer exporter exporter \
-    compiler compiler linker linker reader reader writer writer loader loader builder builder handler handler worker \
-    worker server server formatter formatter listener listener";
+    parser parser tokenizer tokenizer scheduler scheduler importer importer exporter exporter compiler compiler linker \
+    linker reader reader writer writer loader loader builder builder handler handler worker worker server server \
+    formatter formatter listener listener generator generator printer printer sender sender";
 
 /// Several words that say what one does: the words, then `=`, then the one.
 pub(super) const PHRASES: &[(&str, &str)] = &[
@@ -109,7 +109,20 @@ pub(super) const SYNONYMS: &str = "\
     run|near beside|infant baby|puppy pup|kitten kitty|biker cyclist bicyclist|plane airplane aircraft|\
     television tv|phone telephone|hill hillside|yard backyard|outdoors outside|indoors inside|throw toss|spectacles \
     glasses|trousers pants|hike trek|climb scale|fry sear|meat flesh|mix stir blend|slope hill|carry hold|footpath \
-    path trail|teenager teen adolescent";
+    path trail|teenager teen adolescent|\
+    stroll walk|pace walk|beach shore seashore seaside coast|lawn grass|cord rope|dish bowl|draw sketch|dive plunge|\
+    sunglasses shades|rabbit bunny|sleep nap doze|hurry rush|answer reply respond|ask inquire|smile grin|weep cry|pot pan \
+    skillet|container vessel|wear dress|costume outfit|bottle flask|sofa settee|cap hat|ship boat vessel|rug carpet|trash \
+    garbage rubbish|soccer football|movie film|song tune|dark dim|area region|wall barrier|\
+    doctor physician|cop policeman officer|soldier trooper|infant toddler|mother mom|father dad|\
+    animated cartoon|gnaw chew bite|crack break|lead escort|hug embrace|ride drive|pet stroke|wash rinse|\
+    clean wipe|lift raise|shine glow|spin rotate twirl|slide glide|tie bind|wait await|wave waving|\
+    launch spawn boot start|halt terminate stop|abort crash|show display|choose select pick|save persist store|secret \
+    credential|bug defect|cap limit|endpoint route|callback hook|task job|reload refresh|rebuild regenerate|ship deploy|\
+    drop discard|rename retitle|postpone defer delay|enlarge extend|shorten reduce|permission right|stub mock|\
+    vulnerable insecure|deprecated obsolete|legacy old|new recent|latest newest|entire whole complete|incorrect wrong|\
+    correct right|empty blank|simple easy|difficult hard|necessary required mandatory|unnecessary optional|\
+    identical same|separate distinct|log logging|trace tracing|cost price|customer client|vendor supplier|own possess";
 
 /// The first word of a line is narrower than each after it.
 pub(super) const NARROWER: &str = "\
@@ -150,15 +163,17 @@ pub(super) const EXCLUSIVE: &str = "\
 /// Nouns whose value a sentence gives: `the default port is`.
 pub(super) const ATTRIBUTES: &str = "default version port limit size timeout name type format language level mode \
     maximum minimum max min number count length width depth interval period rate ratio path location branch url host \
-    address owner maintainer license encoding charset protocol engine framework runtime indentation budget quota \
+    address owner maintainer license encoding charset protocol indentation budget quota \
     threshold seed schedule delay ttl retention";
 
-/// Predicates that hold of one value at a time, so that two values contradict each other.
-pub(super) const FUNCTIONAL: &str = "own maintain write store return build base locate live default set call name come \
-    expire start end begin listen exit host deploy release wrap schedule format hash sort compile serve encode generate \
-    begin happen run";
+/// Verbs that hold of one thing at a time where a preposition follows: `is written in`, `comes from`, `is owned by`.
+pub(super) const FUNCTIONAL: &str = "own maintain write store build base locate live default set name come expire start \
+    end begin listen exit host deploy release wrap schedule format hash sort compile serve encode generate happen run";
 
-/// Predicates under which the one who does it differs only by contradiction.
+/// Verbs that have one object at a time.
+pub(super) const GIVING: &str = "return equal mean default call";
+
+/// Verbs of which a thing has one subject at a time.
 pub(super) const OWNING: &str = "own maintain";
 
 /// Words that, said by one side alone, may turn round what both say.

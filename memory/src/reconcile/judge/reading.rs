@@ -1,7 +1,7 @@
 //! A sentence as the rules see it: what it names, in order, and what turns it round.
 
 use super::lexicon::PHRASES;
-use super::tables::Tables;
+use super::tables::{Entry, List, Tables};
 
 /// What a word is to the rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,10 +25,14 @@ pub(super) struct Token {
     pub(super) normal: Box<str>,
     /// What it is.
     pub(super) kind: Kind,
-    /// The preposition that stands before it, or before the words that it belongs to.
+    /// What the lists say of it; nothing of a name in code.
+    pub(super) entry: Entry,
+    /// The preposition that stands before it, or before the words that it belongs to, in its normal form.
     pub(super) lead: Option<Box<str>>,
     /// A comma, or another word that begins a clause, stands before it.
     pub(super) begins: bool,
+    /// A negation stands before it, with no other word that says something between.
+    pub(super) negated: bool,
 }
 
 /// A text, read.
@@ -145,6 +149,9 @@ fn merged(pieces: Vec<Piece>) -> Vec<Piece> {
     let mut rest = pieces.as_slice();
     while let Some(first) = rest.first() {
         let phrase = PHRASES.iter().find_map(|(phrase, one)| {
+            if !phrase.starts_with(first.text.as_str()) {
+                return None;
+            }
             let words = phrase.split(' ').count();
             let here = rest.get(..words)?;
             let same = here.iter().map(|piece| piece.text.as_str()).eq(phrase.split(' '));
@@ -175,6 +182,9 @@ struct Reader<'a> {
     read: Reading,
     lead: Option<Box<str>>,
     begins: bool,
+    /// An article or its like stands before the next word.
+    determined: bool,
+    negated: bool,
     after_be: bool,
     by: bool,
     verb: Option<usize>,
@@ -196,6 +206,8 @@ impl<'a> Reader<'a> {
             },
             lead: None,
             begins: false,
+            determined: false,
+            negated: false,
             after_be: false,
             by: false,
             verb: None,
@@ -216,11 +228,13 @@ impl<'a> Reader<'a> {
     fn word(&mut self, word: &str, piece: &Piece, next: Option<&Piece>) {
         let tables = self.tables;
         let here = self.read.tokens.len();
-        if tables.is_auxiliary(word) {
+        let lists = tables.written(word);
+        if lists.has(List::Auxiliaries) {
             self.auxiliary.get_or_insert(here);
         }
-        if tables.is_negator(word) {
+        if lists.has(List::Negators) {
             self.read.negations += 1;
+            self.negated = true;
             if word == "without" {
                 self.lead = Some(word.into());
             }
@@ -233,27 +247,29 @@ impl<'a> Reader<'a> {
             self.after_be = true;
         }
         // `on` and `off` with nothing to stand before say whether something is at work.
-        let alone = piece.ends || next.is_none_or(|next| !next.name && tables.is_preposition(&next.text));
+        let alone =
+            piece.ends || next.is_none_or(|next| !next.name && tables.written(&next.text).has(List::Prepositions));
         if word == "off" || word == "on" && alone && self.after_be {
             return self.push(word, Kind::Content);
         }
-        if tables.is_preposition(word) {
+        if lists.has(List::Prepositions) {
             self.lead = Some(tables.normal(word));
             self.by = word == "by" && self.read.passive;
             return;
         }
-        if tables.is_condition(&tables.normal(word)) {
+        if lists.has(List::Conditions) {
             self.read.conditional = true;
             self.begins = true;
         }
-        if tables.is_function(word) {
+        if lists.has(List::Function) {
             self.begins |= matches!(word, "and" | "or" | "who" | "which" | "that" | "where");
+            self.determined = is_determiner(word);
             return;
         }
         let number = word.starts_with(|c: char| c.is_ascii_digit()) || spelled(word).is_some();
         let kind = match () {
             () if number => Kind::Number,
-            () if tables.is_weak(word) => Kind::Weak,
+            () if lists.has(List::Weak) => Kind::Weak,
             () => Kind::Content,
         };
         self.push(word, kind);
@@ -266,6 +282,11 @@ impl<'a> Reader<'a> {
             Kind::Number => spelled(word).unwrap_or(word).trim_start_matches('v').into(),
             Kind::Content | Kind::Weak => self.tables.normal(word),
         };
+        let entry = if kind == Kind::Name {
+            Entry::default()
+        } else {
+            self.tables.entry(&normal)
+        };
         if std::mem::take(&mut self.by) {
             self.read.agent = Some(here);
         }
@@ -274,22 +295,25 @@ impl<'a> Reader<'a> {
         self.after_be &= word.ends_with("ly");
         self.read.progressive |= after_be && word.ends_with("ing");
         self.read.passive |= after_be && kind == Kind::Content && is_participle(word);
-        if matches!(kind, Kind::Content | Kind::Weak) && self.is_verb_here(word, &normal) {
+        if matches!(kind, Kind::Content | Kind::Weak) && self.is_verb_here(word, entry) {
             self.verb = Some(here);
         }
+        self.determined = false;
         self.read.tokens.push(Token {
             surface: word.into(),
             normal,
             kind,
+            entry,
             lead: self.lead.take(),
             begins: std::mem::take(&mut self.begins),
+            negated: std::mem::take(&mut self.negated),
         });
     }
 
     /// Whether a word is the verb of a statement without an auxiliary: a command's first word, `worker reads`, or `tests
     /// need`. The plural in `tests need` looks like the first of these, so that a second verb right behind it wins.
-    fn is_verb_here(&self, word: &str, normal: &str) -> bool {
-        if !self.tables.is_verb(normal) || self.lead.is_some() {
+    fn is_verb_here(&self, word: &str, entry: Entry) -> bool {
+        if !entry.lists.has(List::Verbs) || self.lead.is_some() || self.determined {
             return false;
         }
         let before = self.read.tokens.iter().rev().find(|token| token.kind != Kind::Weak);
@@ -319,6 +343,13 @@ impl<'a> Reader<'a> {
         };
         self.read
     }
+}
+
+fn is_determiner(word: &str) -> bool {
+    matches!(
+        word,
+        "a" | "an" | "the" | "this" | "these" | "its" | "our" | "your" | "their" | "each" | "every" | "any"
+    )
 }
 
 fn is_participle(word: &str) -> bool {

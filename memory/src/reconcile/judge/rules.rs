@@ -2,7 +2,7 @@
 
 use super::align::{Alignment, Link, Pair, weight};
 use super::reading::{Kind, Reading, Token};
-use super::tables::{Kinship, Tables};
+use super::tables::{Kinship, List, Tables};
 use super::{Judgement, Relation, order};
 
 /// The share of a negated text that the other has to say for being what is denied.
@@ -15,13 +15,15 @@ const VALUE_WORDS: usize = 3;
 /// Judges two readings.
 pub(super) fn decide(a: &Reading, b: &Reading, tables: &Tables) -> Judgement {
     let alignment = Alignment::new(a, b, tables);
-    let rules: [fn(&Alignment<'_>, &Tables) -> Option<Judgement>; 4] = [denied, opposed, revalued, merged];
-    let judged = rules.iter().find_map(|rule| rule(&alignment, tables));
-    judged.unwrap_or_else(|| Judgement::new(Relation::Unrelated, "too little in common"))
+    denied(&alignment)
+        .or_else(|| opposed(&alignment))
+        .or_else(|| revalued(&alignment))
+        .or_else(|| merged(&alignment, tables))
+        .unwrap_or_else(|| Judgement::new(Relation::Unrelated, "too little in common"))
 }
 
 /// One denies what the other says.
-fn denied(both: &Alignment<'_>, _tables: &Tables) -> Option<Judgement> {
+fn denied(both: &Alignment<'_>) -> Option<Judgement> {
     let (a, b) = (both.a.negations, both.b.negations);
     if a == b {
         return None;
@@ -34,13 +36,18 @@ fn denied(both: &Alignment<'_>, _tables: &Tables) -> Option<Judgement> {
     let opposites: Vec<&Pair> = exclusive(both).collect();
     let covered = both.covered();
     if !opposites.is_empty() {
-        let elsewhere = opposites
-            .iter()
-            .any(|pair| !both.a.in_predicate(pair.a) || !both.b.in_predicate(pair.b));
-        let twice = !elsewhere && same_besides(both);
+        let turned = |pair: &&Pair| {
+            let number = both.a.tokens[pair.a].kind == Kind::Number;
+            both.a.in_predicate(pair.a) && both.b.in_predicate(pair.b) && !number
+        };
+        let twice = opposites.iter().all(turned) && same_besides(both);
         return twice.then(|| doubt("one negates, and uses an opposite", &opposites, both));
     }
-    if covered[negated] >= DENIED {
+    let subject = |side: usize| {
+        both.telling(side)
+            .any(|(at, _)| ![both.a, both.b][side].in_predicate(at))
+    };
+    if covered[negated] >= DENIED && !(subject(0) && subject(1)) {
         let sides = if negated == 0 {
             ["first", "second"]
         } else {
@@ -54,7 +61,7 @@ fn denied(both: &Alignment<'_>, _tables: &Tables) -> Option<Judgement> {
 }
 
 /// They use words or numbers that exclude each other, in the same place, of the same thing.
-fn opposed(both: &Alignment<'_>, _tables: &Tables) -> Option<Judgement> {
+fn opposed(both: &Alignment<'_>) -> Option<Judgement> {
     let opposites: Vec<&Pair> = exclusive(both).collect();
     if opposites.is_empty() {
         return None;
@@ -86,7 +93,7 @@ fn opposed(both: &Alignment<'_>, _tables: &Tables) -> Option<Judgement> {
 }
 
 /// They give one thing two values.
-fn revalued(both: &Alignment<'_>, tables: &Tables) -> Option<Judgement> {
+fn revalued(both: &Alignment<'_>) -> Option<Judgement> {
     let sides = [0, 1].map(|side| both.telling(side).collect::<Vec<(usize, &Token)>>());
     if both.a.negations != both.b.negations
         || exclusive(both).next().is_some()
@@ -106,11 +113,7 @@ fn revalued(both: &Alignment<'_>, tables: &Tables) -> Option<Judgement> {
         return None;
     }
     let value = both.a.in_predicate(a) && both.b.in_predicate(b);
-    let holds_one = if value {
-        gives_a_value(both, tables, a, b)
-    } else {
-        owned(both, tables)
-    };
+    let holds_one = if value { gives_a_value(both, a, b) } else { owned(both) };
     let named = |run: &[(usize, &Token)]| {
         run.iter()
             .map(|(_, token)| &*token.surface)
@@ -172,6 +175,16 @@ fn guard(both: &Alignment<'_>, tables: &Tables) -> Option<&'static str> {
     if both.a.negations != both.b.negations {
         return Some("one of them negates");
     }
+    let negates_here = |there: bool| {
+        let mut pairs = both.pairs.iter();
+        pairs.any(|pair| {
+            let negated = [both.a.tokens[pair.a].negated, both.b.tokens[pair.b].negated];
+            negated == [!there, there]
+        })
+    };
+    if negates_here(false) && negates_here(true) {
+        return Some("each negates another word");
+    }
     if !order::agrees(both) {
         return Some("the same words in another order");
     }
@@ -182,7 +195,7 @@ fn guard(both: &Alignment<'_>, tables: &Tables) -> Option<&'static str> {
         let reading = [both.a, both.b][side];
         for at in &both.alone[side] {
             let token = &reading.tokens[*at];
-            let shifting = tables.is_shifting(&token.normal) || tables.is_condition(&token.normal);
+            let shifting = token.entry.lists.has(List::Shifting) || token.entry.lists.has(List::Conditions);
             if shifting {
                 return Some("a word of one of them may change what both say");
             }
@@ -194,7 +207,7 @@ fn guard(both: &Alignment<'_>, tables: &Tables) -> Option<&'static str> {
     let clash = |pair: &Pair| {
         let lead = |token: &Token| token.lead.clone();
         match (lead(&both.a.tokens[pair.a]), lead(&both.b.tokens[pair.b])) {
-            (Some(a), Some(b)) => tables.kinship(&a, &b) == Kinship::Exclusive,
+            (Some(a), Some(b)) => tables.kinship(tables.entry(&a), tables.entry(&b)) == Kinship::Exclusive,
             (Some(one), None) | (None, Some(one)) => matches!(&*one, "off" | "out" | "without"),
             (None, None) => false,
         }
@@ -240,38 +253,50 @@ fn neighbour(both: &Alignment<'_>, side: usize, mut way: impl Iterator<Item = us
 }
 
 /// Whether the words before a value say that there is only one: `is written in`, `the default port is`.
-fn gives_a_value(both: &Alignment<'_>, tables: &Tables, a: usize, b: usize) -> bool {
+fn gives_a_value(both: &Alignment<'_>, a: usize, b: usize) -> bool {
     let gives = |reading: &Reading, at: usize| {
-        let before = at.checked_sub(1).map(|at| &reading.tokens[at]);
-        let verb = before.is_some_and(|token| tables.is_functional(&token.normal));
-        let attribute = reading.tokens[..reading.predicate.min(at)]
-            .iter()
-            .any(|token| tables.is_attribute(&token.normal));
-        verb || attribute && at == reading.predicate || purpose(reading, at, tables)
+        let before = at.checked_sub(1).filter(|before| *before >= reading.predicate);
+        let before = before.map(|before| reading.tokens[before].entry.lists);
+        let led = reading.tokens[at].lead.is_some();
+        let verb = before.is_some_and(|verb| verb.has(List::Functional) && led || verb.has(List::Giving));
+        let value = at == reading.predicate && !reading.tokens[at].surface.ends_with("ed");
+        verb || value && named_by_attribute(reading) || purpose(reading, at)
     };
     gives(both.a, a) && gives(both.b, b)
 }
 
+/// Whether the subject is the name of a value: `the default port of the gateway`.
+fn named_by_attribute(reading: &Reading) -> bool {
+    let subject = &reading.tokens[..reading.predicate];
+    let end = subject
+        .iter()
+        .position(|token| token.lead.is_some())
+        .unwrap_or(subject.len());
+    subject[..end]
+        .last()
+        .is_some_and(|head| head.entry.lists.has(List::Attributes))
+}
+
 /// `We use X for Y`: a tool with what it is for.
-fn purpose(reading: &Reading, at: usize, tables: &Tables) -> bool {
+fn purpose(reading: &Reading, at: usize) -> bool {
     let uses = at
         .checked_sub(1)
-        .is_some_and(|at| reading.tokens[at].normal == tables.normal("use"));
+        .is_some_and(|at| reading.tokens[at].normal.as_ref() == "use");
     uses && reading.tokens[at..]
         .iter()
         .any(|token| token.lead.as_deref() == Some("for"))
 }
 
-fn owned(both: &Alignment<'_>, tables: &Tables) -> bool {
+fn owned(both: &Alignment<'_>) -> bool {
     both.a
         .tokens
         .get(both.a.predicate)
-        .is_some_and(|token| tables.is_owning(&token.normal))
+        .is_some_and(|token| token.entry.lists.has(List::Owning))
         && both
             .b
             .tokens
             .get(both.b.predicate)
-            .is_some_and(|token| tables.is_owning(&token.normal))
+            .is_some_and(|token| token.entry.lists.has(List::Owning))
 }
 
 fn shown(opposites: &[&Pair], both: &Alignment<'_>) -> String {

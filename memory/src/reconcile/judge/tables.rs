@@ -1,4 +1,4 @@
-//! The lists of [`super::lexicon`], looked up by normal form.
+//! The lists of [`super::lexicon`], looked up by what a word is written as, and by its normal form.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,7 +6,45 @@ use rust_stemmers::{Algorithm, Stemmer};
 
 use super::lexicon;
 
-type Words = HashSet<Box<str>>;
+/// A list that a word is on, as a bit.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum List {
+    Negators,
+    Function,
+    Prepositions,
+    Weak,
+    Auxiliaries,
+    Conditions,
+    Shifting,
+    Verbs,
+    Attributes,
+    Functional,
+    Giving,
+    Owning,
+}
+
+/// The lists that a word is on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Lists(u16);
+
+impl Lists {
+    pub(super) fn has(self, list: List) -> bool {
+        self.0 & (1 << list as u16) != 0
+    }
+
+    fn put(&mut self, list: List) {
+        self.0 |= 1 << list as u16;
+    }
+}
+
+/// What the lists say of a normal form.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// Lists of words.
+    pub(super) lists: Lists,
+    /// Its number where relations between words are looked up; none if no relation names it.
+    number: Option<u16>,
+}
 
 /// How two words stand to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,135 +65,137 @@ pub(super) enum Kinship {
 pub(super) struct Tables {
     stemmer: Stemmer,
     irregular: HashMap<&'static str, &'static str>,
-    negators: HashSet<&'static str>,
-    function: HashSet<&'static str>,
-    prepositions: HashSet<&'static str>,
-    weak: HashSet<&'static str>,
-    auxiliaries: HashSet<&'static str>,
-    conditions: Words,
-    shifting: Words,
-    verbs: Words,
-    attributes: Words,
-    functional: Words,
-    owning: Words,
-    /// The lines of synonyms that a normal form is in.
-    synonyms: HashMap<Box<str>, Vec<u16>>,
-    narrower: HashSet<(Box<str>, Box<str>)>,
-    exclusive: HashSet<(Box<str>, Box<str>)>,
+    written: HashMap<&'static str, Lists>,
+    normal: HashMap<Box<str>, Entry>,
+    /// By number: the lines of synonyms that it is on.
+    synonyms: Vec<Vec<u16>>,
+    narrower: HashSet<(u16, u16)>,
+    exclusive: HashSet<(u16, u16)>,
 }
 
 impl Tables {
     pub(super) fn new() -> Self {
-        let plain = |list: &'static str| list.split_whitespace().collect();
         let pairs: Vec<&str> = lexicon::IRREGULAR.split_whitespace().collect();
         let mut made = Self {
             stemmer: Stemmer::create(Algorithm::English),
             irregular: pairs.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect(),
-            negators: plain(lexicon::NEGATORS),
-            function: plain(lexicon::FUNCTION),
-            prepositions: plain(lexicon::PREPOSITIONS),
-            weak: plain(lexicon::WEAK),
-            auxiliaries: plain(lexicon::AUXILIARIES),
-            conditions: Words::new(),
-            shifting: Words::new(),
-            verbs: Words::new(),
-            attributes: Words::new(),
-            functional: Words::new(),
-            owning: Words::new(),
-            synonyms: HashMap::new(),
+            written: HashMap::new(),
+            normal: HashMap::new(),
+            synonyms: Vec::new(),
             narrower: HashSet::new(),
             exclusive: HashSet::new(),
         };
-        made.conditions = made.normal_forms(lexicon::CONDITIONS);
-        made.shifting = made.normal_forms(lexicon::SHIFTING);
-        made.verbs = made.normal_forms(lexicon::VERBS);
-        made.attributes = made.normal_forms(lexicon::ATTRIBUTES);
-        made.functional = made.normal_forms(lexicon::FUNCTIONAL);
-        made.owning = made.normal_forms(lexicon::OWNING);
+        for (list, words) in [
+            (List::Negators, lexicon::NEGATORS),
+            (List::Function, lexicon::FUNCTION),
+            (List::Prepositions, lexicon::PREPOSITIONS),
+            (List::Weak, lexicon::WEAK),
+            (List::Auxiliaries, lexicon::AUXILIARIES),
+            (List::Conditions, lexicon::CONDITIONS),
+        ] {
+            for word in words.split_whitespace() {
+                made.written.entry(word).or_default().put(list);
+            }
+        }
+        for (list, words) in [
+            (List::Conditions, lexicon::CONDITIONS),
+            (List::Shifting, lexicon::SHIFTING),
+            (List::Verbs, lexicon::VERBS),
+            (List::Attributes, lexicon::ATTRIBUTES),
+            (List::Functional, lexicon::FUNCTIONAL),
+            (List::Giving, lexicon::GIVING),
+            (List::Owning, lexicon::OWNING),
+        ] {
+            for word in words.split_whitespace() {
+                let normal = made.normal(word);
+                made.normal.entry(normal).or_default().lists.put(list);
+            }
+        }
         made.relations();
         made
     }
 
-    fn normal_forms(&self, list: &str) -> Words {
-        list.split_whitespace().map(|word| self.normal(word)).collect()
-    }
-
     fn relations(&mut self) {
-        for (number, line) in (0u16..).zip(lexicon::SYNONYMS.split('|')) {
-            for word in line.split_whitespace() {
-                let word = self.normal(word);
-                self.synonyms.entry(word).or_default().push(number);
-            }
+        for (line, words) in (0u16..).zip(self.numbered(lexicon::SYNONYMS)) {
+            words
+                .into_iter()
+                .for_each(|word| self.synonyms[usize::from(word)].push(line));
         }
-        for line in lexicon::NARROWER.split('|') {
-            let words: Vec<Box<str>> = line.split_whitespace().map(|word| self.normal(word)).collect();
+        for words in self.numbered(lexicon::NARROWER) {
             if let Some((narrow, broad)) = words.split_first() {
-                self.narrower
-                    .extend(broad.iter().map(|broad| (narrow.clone(), broad.clone())));
+                self.narrower.extend(broad.iter().map(|broad| (*narrow, *broad)));
             }
         }
-        for line in lexicon::EXCLUSIVE.split('|') {
-            let words: Vec<Box<str>> = line.split_whitespace().map(|word| self.normal(word)).collect();
-            let both = words
-                .iter()
-                .flat_map(|a| words.iter().map(move |b| (a, b)))
-                .filter(|(a, b)| a != b);
-            // What excludes a word excludes what means the same.
-            let meant: Vec<_> = both.flat_map(|(a, b)| pairs_of(self.alike(a), self.alike(b))).collect();
-            self.exclusive.extend(meant);
+        for words in self.numbered(lexicon::EXCLUSIVE) {
+            let both = words.iter().flat_map(|a| words.iter().map(move |b| (*a, *b)));
+            for (a, b) in both.filter(|(a, b)| a != b) {
+                // What excludes a word excludes what means the same.
+                let meant: Vec<(u16, u16)> = pairs_of(&self.alike(a), &self.alike(b));
+                self.exclusive.extend(meant);
+            }
         }
     }
 
-    /// A normal form, and those that mean the same.
-    fn alike(&self, word: &str) -> Vec<Box<str>> {
-        let lines = self.synonyms.get(word).map_or(&[] as &[u16], Vec::as_slice);
-        let alike = self
-            .synonyms
-            .iter()
-            .filter(|(_, of)| of.iter().any(|line| lines.contains(line)));
-        alike.map(|(word, _)| word.clone()).chain([word.into()]).collect()
+    /// The words of each line of a list, as numbers.
+    fn numbered(&mut self, list: &str) -> Vec<Vec<u16>> {
+        let lines = list.split('|');
+        lines
+            .map(|line| line.split_whitespace().map(|word| self.number(word)).collect())
+            .collect()
+    }
+
+    fn number(&mut self, word: &str) -> u16 {
+        let normal = self.normal(word);
+        let next = u16::try_from(self.synonyms.len()).unwrap_or(u16::MAX);
+        let number = *self.normal.entry(normal).or_default().number.get_or_insert(next);
+        if number == next {
+            self.synonyms.push(Vec::new());
+        }
+        number
+    }
+
+    /// A word and those that mean the same.
+    fn alike(&self, word: u16) -> Vec<u16> {
+        let of = |word: usize| self.synonyms.get(word).map_or(&[] as &[u16], Vec::as_slice);
+        let lines = of(usize::from(word));
+        let others = (0..self.synonyms.len()).filter(|other| of(*other).iter().any(|line| lines.contains(line)));
+        let others = others.filter_map(|other| u16::try_from(other).ok());
+        others.chain([word]).collect()
     }
 
     /// The form under which the inflections of a lowercase word meet.
     pub(super) fn normal(&self, word: &str) -> Box<str> {
         let word = word.strip_suffix("'s").unwrap_or(word).trim_end_matches('\'');
-        let base = self.irregular.get(word).copied();
-        if let Some(base) = base.filter(|base| *base == word) {
+        let base = self.irregular.get(word).copied().unwrap_or(word);
+        if self.irregular.get(base) == Some(&base) {
             return base.into();
         }
-        let base = base.unwrap_or(word);
-        if base.len() < 4 || !base.bytes().all(|b| b.is_ascii_lowercase()) {
-            return base.into();
-        }
-        let stem = self.stemmer.stem(base);
-        self.irregular
-            .get(stem.as_ref())
-            .map_or_else(|| stem.as_ref().into(), |base| self.stemmer.stem(base).as_ref().into())
-    }
-
-    /// How two normal forms stand to each other.
-    pub(super) fn kinship(&self, a: &str, b: &str) -> Kinship {
-        let key = |a: &str, b: &str| (Box::from(a), Box::from(b));
-        if self.exclusive.contains(&key(a, b)) || opposite_prefix(a, b) {
-            return Kinship::Exclusive;
-        }
-        let lines = (self.synonyms.get(a), self.synonyms.get(b));
-        if let (Some(a), Some(b)) = lines
-            && a.iter().any(|line| b.contains(line))
-        {
-            return Kinship::Synonym;
-        }
-        if self.narrower.contains(&key(a, b)) {
-            Kinship::Narrower
-        } else if self.narrower.contains(&key(b, a)) {
-            Kinship::Broader
-        } else {
-            Kinship::None
+        let stem = self.stem(base);
+        match self.irregular.get(&*stem) {
+            Some(base) => self.stem(base),
+            None => stem,
         }
     }
 
-    pub(super) fn is_negator(&self, word: &str) -> bool {
-        self.negators.contains(word) || word.ends_with("n't")
+    fn stem(&self, word: &str) -> Box<str> {
+        if word.len() < 4 || !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
+            return word.into();
+        }
+        self.stemmer.stem(word).as_ref().into()
+    }
+
+    /// The lists that a lowercase word is on as it is written.
+    pub(super) fn written(&self, word: &str) -> Lists {
+        let mut lists = self.written.get(word).copied().unwrap_or_default();
+        if word.ends_with("n't") {
+            lists.put(List::Negators);
+        }
+        lists
+    }
+
+    /// What the lists say of a normal form.
+    pub(super) fn entry(&self, normal: &str) -> Entry {
+        self.normal.get(normal).copied().unwrap_or_default()
     }
 
     /// Whether a word is a form of another that no rule makes.
@@ -163,54 +203,33 @@ impl Tables {
         self.irregular.get(word).is_some_and(|base| *base != word)
     }
 
-    pub(super) fn is_function(&self, word: &str) -> bool {
-        self.function.contains(word)
-    }
-
-    pub(super) fn is_preposition(&self, word: &str) -> bool {
-        self.prepositions.contains(word)
-    }
-
-    pub(super) fn is_weak(&self, word: &str) -> bool {
-        self.weak.contains(word)
-    }
-
-    pub(super) fn is_auxiliary(&self, word: &str) -> bool {
-        self.auxiliaries.contains(word)
-    }
-
-    pub(super) fn is_condition(&self, normal: &str) -> bool {
-        self.conditions.contains(normal)
-    }
-
-    pub(super) fn is_shifting(&self, normal: &str) -> bool {
-        self.shifting.contains(normal)
-    }
-
-    pub(super) fn is_verb(&self, normal: &str) -> bool {
-        self.verbs.contains(normal)
-    }
-
-    pub(super) fn is_attribute(&self, normal: &str) -> bool {
-        self.attributes.contains(normal)
-    }
-
-    pub(super) fn is_functional(&self, normal: &str) -> bool {
-        self.functional.contains(normal)
-    }
-
-    pub(super) fn is_owning(&self, normal: &str) -> bool {
-        self.owning.contains(normal)
+    /// How two words stand to each other.
+    pub(super) fn kinship(&self, a: Entry, b: Entry) -> Kinship {
+        let (Some(a), Some(b)) = (a.number, b.number) else {
+            return Kinship::None;
+        };
+        let lines = |word: u16| &self.synonyms[usize::from(word)];
+        if self.exclusive.contains(&(a, b)) {
+            Kinship::Exclusive
+        } else if lines(a).iter().any(|line| lines(b).contains(line)) {
+            Kinship::Synonym
+        } else if self.narrower.contains(&(a, b)) {
+            Kinship::Narrower
+        } else if self.narrower.contains(&(b, a)) {
+            Kinship::Broader
+        } else {
+            Kinship::None
+        }
     }
 }
 
-fn pairs_of(a: Vec<Box<str>>, b: Vec<Box<str>>) -> Vec<(Box<str>, Box<str>)> {
-    let both = a.iter().flat_map(|a| b.iter().map(move |b| (a.clone(), b.clone())));
+fn pairs_of(a: &[u16], b: &[u16]) -> Vec<(u16, u16)> {
+    let both = a.iter().flat_map(|a| b.iter().map(move |b| (*a, *b)));
     both.filter(|(a, b)| a != b).collect()
 }
 
 /// Whether one word is the other with a prefix that turns it round, such as `unprotected`.
-fn opposite_prefix(a: &str, b: &str) -> bool {
+pub(super) fn opposite_prefix(a: &str, b: &str) -> bool {
     let (longer, shorter) = if a.len() > b.len() { (a, b) } else { (b, a) };
     let turned = |prefix: &str| longer.strip_prefix(prefix) == Some(shorter);
     shorter.len() >= 4 && ["un", "in", "im", "non", "dis", "de", "ir"].into_iter().any(turned)
