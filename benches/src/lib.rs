@@ -40,6 +40,7 @@ pub mod overhead;
 pub mod pairs;
 pub mod procfs;
 pub mod recall;
+pub mod reconcile_scale;
 pub mod record_store;
 pub mod report;
 pub mod scale;

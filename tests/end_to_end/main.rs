@@ -32,6 +32,7 @@ mod knowledge;
 mod learning;
 mod ledger_faults;
 mod liveness;
+mod reconcile;
 mod reload;
 mod replay_property;
 mod resilience;

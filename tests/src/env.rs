@@ -83,6 +83,18 @@ impl TestEnv {
         git(command.current_dir(root).args(arguments))
     }
 
+    /// Runs git in this environment, and says whether it succeeded.
+    ///
+    /// # Panics
+    /// Where it cannot be run.
+    #[must_use]
+    pub fn run_git(&self, root: &Path, arguments: &str) -> bool {
+        let mut command = Command::new("git");
+        self.clean(&mut command);
+        command.current_dir(root).args(arguments.split(' '));
+        output(command).status.success()
+    }
+
     /// The binary in this environment, without arguments.
     #[must_use]
     pub fn muninn(&self) -> Command {

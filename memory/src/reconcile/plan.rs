@@ -8,6 +8,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::blocks::Blocks;
 use super::claim::{Standing, Told};
 use super::judge::{Judgement, Relation};
@@ -54,7 +56,7 @@ pub struct After {
 }
 
 /// What was done, in numbers.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
     /// Records that came into main.
     pub consolidated: usize,
@@ -141,15 +143,7 @@ fn decide(
     };
     let new: Vec<usize> = (0..claims.len()).filter(|at| is_new(&claims[*at])).collect();
     let blocks = Blocks::of(&claims, embedder);
-    let pairs: BTreeSet<(usize, usize)> = new
-        .iter()
-        .flat_map(|at| {
-            blocks
-                .beside(*at)
-                .into_iter()
-                .map(|other| (*at.min(&other), *at.max(&other)))
-        })
-        .collect();
+    let pairs = pairs(&blocks, &new);
     let mut decided = Decided::default();
     for (one, other) in pairs {
         let (one, other) = (&claims[one], &claims[other]);
@@ -161,6 +155,30 @@ fn decide(
         decided.take(older, newer, judge.judge(&older.claim(), &newer.claim()));
     }
     decided
+}
+
+/// The pairs that are worth comparing, each once, the smaller place first. Looked for by as many threads as there are
+/// processors: to recall among many takes much longer than to judge what was recalled.
+fn pairs(blocks: &Blocks<'_>, new: &[usize]) -> BTreeSet<(usize, usize)> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let of_part = |part: &[usize]| -> Vec<(usize, usize)> {
+        let beside = part.iter().flat_map(|at| {
+            blocks
+                .beside(*at)
+                .into_iter()
+                .map(|other| (*at.min(&other), *at.max(&other)))
+        });
+        beside.collect()
+    };
+    std::thread::scope(|scope| {
+        let parts = new.chunks(new.len().div_ceil(threads).max(1));
+        let running: Vec<_> = parts.map(|part| scope.spawn(move || of_part(part))).collect();
+        running
+            .into_iter()
+            .filter_map(|thread| thread.join().ok())
+            .flatten()
+            .collect()
+    })
 }
 
 impl Decided {

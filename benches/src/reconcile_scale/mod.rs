@@ -1,0 +1,172 @@
+//! Reconciling many records of sessions with a large main memory: how long it takes, and in how much memory.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+
+use clap::Parser;
+use muninn_memory::Store;
+use muninn_memory::embed::{LoadError, StaticVectors};
+use muninn_memory::reconcile::judge::Tools;
+use muninn_memory::reconcile::{ReconcileError, ReconcileOptions, Summary, reconcile};
+use muninn_memory::records::{MAIN, SESSIONS};
+use muninn_memory::store::StoreSettings;
+use muninn_repo_tools::{DiscoverError, Worktree};
+use serde::{Deserialize, Serialize};
+
+use crate::git::{GitError, git};
+use crate::memory_scale::corpus::Corpus;
+use crate::procfs;
+use crate::report::rounded;
+use crate::subprocess::{self, SubprocessError};
+
+/// The hidden first argument.
+const ROLE: &str = "__reconcile-phase";
+/// Records of one segment.
+const SEGMENT: usize = 40;
+
+/// Measures `muninn reconcile` over many records.
+///
+/// Progress goes to stderr; the last line on stdout is one JSON object.
+#[derive(Debug, Clone, Parser)]
+#[command(name = "reconcile-scale")]
+pub struct Options {
+    /// Records in main memory
+    #[arg(long, value_name = "NUMBER", default_value_t = 100_000)]
+    pub main: usize,
+    /// Records of sessions
+    #[arg(long, value_name = "NUMBER", default_value_t = 10_000)]
+    pub sessions: usize,
+    /// The tree whose lines the records are made of
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub text: PathBuf,
+}
+
+/// What it came to.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// Records in main before.
+    pub main: usize,
+    /// Records of sessions.
+    pub sessions: usize,
+    /// From the start of the process to its end.
+    pub seconds: f64,
+    /// Resident memory at its highest.
+    pub peak_mb: Option<f64>,
+    /// What was done.
+    pub summary: Summary,
+    /// The machine's load before.
+    pub load1: Option<f64>,
+}
+
+/// Why there is no report.
+#[derive(Debug, thiserror::Error)]
+pub enum ReconcileScaleError {
+    /// A file.
+    #[error("{0:?}")]
+    Io(PathBuf, #[source] io::Error),
+    /// The repository.
+    #[error(transparent)]
+    Git(#[from] GitError),
+    /// It did not become one.
+    #[error(transparent)]
+    Discover(Box<DiscoverError>),
+    /// The embedder.
+    #[error("the embedder")]
+    Embedder(#[from] LoadError),
+    /// The run.
+    #[error("reconciling")]
+    Reconcile(#[from] ReconcileError),
+    /// Its process.
+    #[error(transparent)]
+    Process(#[from] SubprocessError),
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Task {
+    root: PathBuf,
+    state: PathBuf,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Outcome {
+    seconds: f64,
+    peak_mb: Option<f64>,
+    summary: Summary,
+}
+
+/// Runs the whole benchmark and returns what it is to print last.
+///
+/// # Errors
+/// When a file cannot be read or written, or the process fails.
+pub fn run(options: &Options) -> Result<Report, ReconcileScaleError> {
+    let corpus = Corpus::read(&options.text).map_err(at(&options.text))?;
+    let dir = tempfile::tempdir().map_err(at(&std::env::temp_dir()))?;
+    let task = Task {
+        root: dir.path().join("tree"),
+        state: dir.path().join("state"),
+    };
+    let main = task.root.join(MAIN);
+    let sessions = task.root.join(SESSIONS);
+    fs::create_dir_all(&sessions).map_err(at(&sessions))?;
+    corpus
+        .write(&main, options.main + options.sessions)
+        .map_err(at(&main))?;
+    split(&main, &sessions, options.main).map_err(at(&main))?;
+    git(&task.root, &["init", "--quiet", "--template=", "--initial-branch=main"])?;
+    git(&task.root, &["add", "--all"])?;
+    let load1 = procfs::load1();
+    let outcome: Outcome = subprocess::run(ROLE, &task, &dir.path().join("task.json"))?;
+    Ok(Report {
+        main: options.main,
+        sessions: options.sessions,
+        seconds: rounded(outcome.seconds),
+        peak_mb: outcome.peak_mb.map(rounded),
+        summary: outcome.summary,
+        load1,
+    })
+}
+
+/// Moves all but the first lines of a file into segments.
+fn split(main: &Path, sessions: &Path, keep: usize) -> io::Result<()> {
+    let text = fs::read_to_string(main)?;
+    let lines: Vec<&str> = text.lines().collect();
+    let (kept, rest) = lines.split_at(keep.min(lines.len()));
+    for (number, segment) in rest.chunks(SEGMENT).enumerate() {
+        fs::write(
+            sessions.join(format!("session_bench{number}.0.jsonl")),
+            segment.join("\n") + "\n",
+        )?;
+    }
+    fs::write(main, kept.join("\n") + "\n")
+}
+
+/// If this process is the one that reconciles: does it, and says how it went.
+pub fn requested(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
+    subprocess::requested(args, ROLE, |task: Task, started| task.perform(started))
+}
+
+impl Task {
+    fn perform(&self, started: Instant) -> Result<Outcome, ReconcileScaleError> {
+        let worktree =
+            Worktree::discover(&self.root).map_err(|error| ReconcileScaleError::Discover(Box::new(error)))?;
+        let store = Store::of(worktree, &self.state, StoreSettings::default());
+        let embedder = StaticVectors::shipped()?;
+        let options = ReconcileOptions::default();
+        let done = reconcile(&store, options, &Tools::new(), Some(Arc::new(embedder)), &mut |_| {})?;
+        Ok(Outcome {
+            seconds: started.elapsed().as_secs_f64(),
+            peak_mb: procfs::peak_mb(std::process::id()),
+            summary: done.summary,
+        })
+    }
+}
+
+fn at(path: &Path) -> impl FnOnce(io::Error) -> ReconcileScaleError {
+    let path = path.to_owned();
+    move |source| ReconcileScaleError::Io(path, source)
+}

@@ -1,0 +1,224 @@
+//! The team's chores, with real git: reconcile, conflicts, resolve, and what merges make of it.
+
+use std::path::{Path, PathBuf};
+
+use muninn_tests::TestEnv;
+use serde_json::Value;
+
+use crate::MUNINN;
+use crate::stage::FILES;
+
+struct Team {
+    env: TestEnv,
+    root: PathBuf,
+}
+
+impl Team {
+    fn new() -> Team {
+        let env = TestEnv::new(MUNINN);
+        let root = env.repository("demo", &FILES);
+        let team = Team { env, root };
+        team.muninn(&["init", "--memory", "repo"]);
+        team.commit("muninn");
+        team
+    }
+
+    fn muninn(&self, arguments: &[&str]) -> String {
+        self.env.stdout_of(&self.root, arguments)
+    }
+
+    fn git(&self, arguments: &str) -> String {
+        self.env.git(&self.root, &arguments.split(' ').collect::<Vec<_>>())
+    }
+
+    fn commit(&self, message: &str) {
+        self.git("add --all");
+        self.env.git(&self.root, &["commit", "--quiet", "--message", message]);
+    }
+
+    /// Tells facts on a branch of their own, made from where main is.
+    fn branch(&self, name: &str, facts: &[&str]) {
+        self.git("checkout --quiet main");
+        self.git(&format!("checkout --quiet -b {name}"));
+        for fact in facts {
+            self.muninn(&["remember", fact]);
+        }
+        self.commit(name);
+    }
+
+    fn reconcile(&self, arguments: &[&str]) -> String {
+        let told = self.muninn(&[&["reconcile"], arguments].concat());
+        self.commit("reconciled");
+        told.trim().to_owned()
+    }
+
+    fn conflicts(&self) -> Vec<Value> {
+        let told: Value = serde_json::from_str(&self.muninn(&["conflicts", "--json"])).unwrap();
+        told["conflicts"].as_array().unwrap().clone()
+    }
+
+    fn file(&self, name: &str) -> String {
+        std::fs::read_to_string(self.root.join(".muninn/memory").join(name)).unwrap_or_default()
+    }
+}
+
+fn sorted(text: &str) -> Vec<String> {
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    lines.sort();
+    lines
+}
+
+const BACKOFF: &str = "The retry queue uses jitter";
+const NO_BACKOFF: &str = "The retry queue does not use jitter";
+const DOCKER: &str = "Integration tests need docker";
+const DOCKER_TOO: &str = "Integration tests need Docker.";
+
+#[test]
+fn contradicting_branches_are_merged_reconciled_listed_and_settled() {
+    let team = Team::new();
+    team.branch("ada", &[BACKOFF, DOCKER]);
+    team.branch("ben", &[NO_BACKOFF, DOCKER_TOO]);
+    let refused = team.env.run(&team.root, &["reconcile"]);
+    assert_eq!(refused.status.code(), Some(1));
+    let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(
+        told.contains("ben is checked out, and main memory belongs to main"),
+        "{told}"
+    );
+    team.git("checkout --quiet main");
+    team.git("merge --quiet --no-edit ada");
+    team.git("merge --quiet --no-edit ben");
+    assert_eq!(
+        team.reconcile(&[]),
+        "4 memories consolidated, 1 duplicate removed, 1 conflict"
+    );
+    assert!(
+        !team.root.join(".muninn/memory/sessions").exists() || team.git("ls-files .muninn/memory/sessions").is_empty()
+    );
+    let open = team.conflicts();
+    assert_eq!(
+        (&open[0]["left"]["text"], &open[0]["right"]["text"]),
+        (&BACKOFF.into(), &NO_BACKOFF.into())
+    );
+    // Both sides are recalled, marked, and so is what each says of the other.
+    let told: Value =
+        serde_json::from_str(&team.muninn(&["recall", "does the retry queue use jitter", "--json"])).unwrap();
+    let recalled: Vec<&Value> = told["memories"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|memory| memory["conflict"] == open[0]["id"])
+        .collect();
+    assert_eq!(recalled.len(), 2, "{told}");
+    let id = open[0]["id"].as_str().unwrap();
+    team.muninn(&["resolve", &id[18..], "--keep", "left", "--note", "measured"]);
+    assert!(team.conflicts().is_empty());
+    team.commit("settled");
+    let told = team.muninn(&["recall", "does the retry queue use jitter"]);
+    assert!(told.contains(BACKOFF) && !told.contains(NO_BACKOFF), "{told}");
+    assert_eq!(
+        team.reconcile_again(),
+        "0 memories consolidated, 0 duplicates removed, 0 conflicts"
+    );
+    let diff = team.git("show --stat HEAD~1");
+    assert!(
+        diff.contains(".muninn/memory/main.jsonl") && diff.contains(".muninn/memory/conflicts.jsonl"),
+        "{diff}"
+    );
+}
+
+impl Team {
+    /// Where nothing changes, so that there is nothing to commit.
+    fn reconcile_again(&self) -> String {
+        let told = self.muninn(&["reconcile"]);
+        assert_eq!(self.git("status --porcelain"), "");
+        told.trim().to_owned()
+    }
+}
+
+#[test]
+fn two_who_reconcile_on_two_branches_come_to_what_one_would_have() {
+    let facts = [BACKOFF, NO_BACKOFF, DOCKER, DOCKER_TOO];
+    let team = Team::new();
+    team.branch("ada", &facts[..2]);
+    team.branch("ben", &facts[2..]);
+    team.branch(
+        "eve",
+        &["Releases are cut on Mondays", "Never cut a release on a Friday"],
+    );
+    let copy = Team {
+        root: copied(&team.root, &team.env.path("copy")),
+        env: TestEnv::new(MUNINN),
+    };
+    // One person, all at once,
+    copy.git("checkout --quiet main");
+    for branch in ["ada", "ben", "eve"] {
+        copy.git(&format!("merge --quiet --no-edit {branch}"));
+    }
+    copy.reconcile(&[]);
+    // and three, each on their branch, merged without a conflict.
+    for branch in ["ada", "ben", "eve"] {
+        team.git(&format!("checkout --quiet {branch}"));
+        team.reconcile(&["--here"]);
+    }
+    team.git("checkout --quiet main");
+    for branch in ["ada", "ben", "eve"] {
+        team.git(&format!("merge --quiet --no-edit {branch}"));
+    }
+    team.reconcile(&[]);
+    for name in ["main.jsonl", "conflicts.jsonl"] {
+        assert_eq!(sorted(&team.file(name)), sorted(&copy.file(name)), "{name}");
+    }
+    assert_eq!(
+        team.reconcile_again(),
+        "0 memories consolidated, 0 duplicates removed, 0 conflicts"
+    );
+}
+
+#[test]
+fn what_a_forge_leaves_of_a_merge_is_mended() {
+    let team = Team::new();
+    team.branch("ada", &[BACKOFF]);
+    team.reconcile(&["--here"]);
+    team.branch("ben", &[DOCKER]);
+    team.reconcile(&["--here"]);
+    // A host that does not know how these files are merged leaves its markers.
+    team.git("checkout --quiet main");
+    std::fs::write(team.root.join(".git/info/attributes"), "*.jsonl merge=text\n").unwrap();
+    team.git("merge --quiet --no-edit ada");
+    let conflicted = team.env.run_git(&team.root, "merge --no-edit ben");
+    assert!(!conflicted);
+    assert!(team.file("main.jsonl").contains("<<<<<<< "));
+    let told = team.muninn(&["recall", "what do integration tests need"]);
+    assert!(told.contains(DOCKER), "it is recalled all the same: {told}");
+    team.muninn(&["reconcile"]);
+    assert!(!team.file("main.jsonl").contains("<<<<<<<"));
+    team.commit("merged");
+    let main = team.file("main.jsonl");
+    assert!(main.contains(BACKOFF) && main.contains(DOCKER), "{main}");
+    assert_eq!(
+        team.reconcile_again(),
+        "0 memories consolidated, 0 duplicates removed, 0 conflicts"
+    );
+    // A session that comes in late brings nothing back.
+    let late = team.git("log --all --format=%H --diff-filter=A -1 -- .muninn/memory/sessions");
+    team.git(&format!("checkout --quiet {} -- .muninn/memory/sessions", late.trim()));
+    assert_eq!(
+        team.muninn(&["reconcile"]).trim(),
+        "0 memories consolidated, 0 duplicates removed, 0 conflicts"
+    );
+    assert_eq!(team.file("main.jsonl"), main);
+}
+
+fn copied(from: &Path, to: &Path) -> PathBuf {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        match entry.file_type().unwrap().is_dir() {
+            true => drop(copied(&entry.path(), &target)),
+            false => drop(std::fs::copy(entry.path(), target).unwrap()),
+        }
+    }
+    to.canonicalize().unwrap()
+}
