@@ -12,7 +12,7 @@ use clap::Parser;
 use muninn_memory::Store;
 use muninn_memory::embed::{LoadError, StaticVectors};
 use muninn_memory::reconcile::judge::Tools;
-use muninn_memory::reconcile::{ReconcileError, ReconcileOptions, Summary, reconcile};
+use muninn_memory::reconcile::{Judging, ReconcileError, ReconcileOptions, Summary, reconcile};
 use muninn_memory::records::{MAIN, SESSIONS};
 use muninn_memory::store::StoreSettings;
 use muninn_repo_tools::{DiscoverError, Worktree};
@@ -157,7 +157,12 @@ impl Task {
         let store = Store::of(worktree, &self.state, StoreSettings::default());
         let embedder = StaticVectors::shipped()?;
         let options = ReconcileOptions::default();
-        let done = reconcile(&store, options, &Tools::new(), Some(Arc::new(embedder)), &mut |_| {})?;
+        let judging = Judging {
+            judge: &Tools::new(),
+            embedder: Some(Arc::new(embedder)),
+            progress: &(),
+        };
+        let done = reconcile(&store, options, &judging, &mut |_| {})?;
         Ok(Outcome {
             seconds: started.elapsed().as_secs_f64(),
             peak_mb: procfs::peak_mb(std::process::id()),

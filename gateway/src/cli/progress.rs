@@ -40,6 +40,11 @@ impl ProgressLine {
         }
     }
 
+    /// How far something is: `comparing 12 of 40`.
+    pub(crate) fn counted(&self, what: &str, done: usize, total: usize) {
+        self.show(|| format!("{what} {done} of {total}"));
+    }
+
     /// Bytes that were fetched.
     pub(crate) fn bytes(&self, done: u64, total: u64) {
         self.show(|| bar(done, total));

@@ -13,7 +13,11 @@ mod resolve;
 mod run;
 mod runs;
 
+use std::sync::Arc;
+
 use self::judge::{Claim, Judgement, Tools};
+use crate::derived::Progress;
+use crate::embed::Embedder;
 
 pub use self::open::{FileToday, OpenConflict, open_conflicts, today};
 pub use self::plan::{After, Before, Segment, Summary, plan};
@@ -26,6 +30,17 @@ pub use self::run::{
 pub trait Judge: Sync {
     /// The older one comes first. It must say the same of the same claims whenever it is asked.
     fn judge(&self, older: &Claim<'_>, newer: &Claim<'_>) -> Judgement;
+}
+
+/// With what claims are compared.
+#[derive(Clone)]
+pub struct Judging<'a> {
+    /// Who says what two are to each other.
+    pub judge: &'a dyn Judge,
+    /// Finds partners by meaning as well; `None` for words alone.
+    pub embedder: Option<Arc<dyn Embedder>>,
+    /// Is told of how many new claims the partners are found.
+    pub progress: &'a dyn Progress,
 }
 
 impl Judge for Tools {

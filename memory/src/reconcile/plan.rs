@@ -6,7 +6,7 @@
 //! written, once the next run has compared what neither had seen.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde::{Deserialize, Serialize};
 
@@ -14,8 +14,8 @@ use super::blocks::Blocks;
 use super::claim::{Standing, Told};
 use super::judge::{Judgement, Relation};
 use super::runs::Runs;
-use crate::embed::Embedder;
-use crate::reconcile::Judge;
+use crate::derived::Progress;
+use crate::reconcile::Judging;
 use crate::records::{Body, Record, ordered};
 
 /// A file of a session's records.
@@ -74,7 +74,7 @@ pub struct Summary {
 pub(super) const RULES: &str = "rules";
 
 /// Works it out.
-pub fn plan(before: &Before, judge: &dyn Judge, embedder: Option<Arc<dyn Embedder>>) -> After {
+pub fn plan(before: &Before, judging: &Judging<'_>) -> After {
     let runs = Runs::of(&before.log);
     let mut main: BTreeMap<&str, Record> = by_id(&before.main);
     let mut fresh: BTreeSet<String> = BTreeSet::new();
@@ -90,7 +90,7 @@ pub fn plan(before: &Before, judge: &dyn Judge, embedder: Option<Arc<dyn Embedde
         }
     }
     let mut all: Vec<Record> = main.into_values().collect();
-    let decided = decide(&all, &fresh, &runs, judge, embedder);
+    let decided = decide(&all, &fresh, &runs, judging);
     let summary = Summary {
         consolidated: fresh.len(),
         ..Summary::default()
@@ -123,13 +123,7 @@ struct Decided {
 }
 
 /// Compares what was never compared: new records, and those that not all heads have seen.
-fn decide(
-    all: &[Record],
-    fresh: &BTreeSet<String>,
-    runs: &Runs<'_>,
-    judge: &dyn Judge,
-    embedder: Option<Arc<dyn Embedder>>,
-) -> Decided {
+fn decide(all: &[Record], fresh: &BTreeSet<String>, runs: &Runs<'_>, judging: &Judging<'_>) -> Decided {
     let standing = Standing::of(all);
     let claims: Vec<Told<'_>> = all
         .iter()
@@ -142,8 +136,8 @@ fn decide(
         fresh.contains(claim.id()) || session.is_some_and(|session| unseen.contains(session))
     };
     let new: Vec<usize> = (0..claims.len()).filter(|at| is_new(&claims[*at])).collect();
-    let blocks = Blocks::of(&claims, embedder);
-    let pairs = pairs(&blocks, &new);
+    let blocks = Blocks::of(&claims, judging.embedder.clone());
+    let pairs = pairs(&blocks, &new, judging.progress);
     let mut decided = Decided::default();
     for (one, other) in pairs {
         let (one, other) = (&claims[one], &claims[other]);
@@ -152,24 +146,22 @@ fn decide(
         } else {
             (other, one)
         };
-        decided.take(older, newer, judge.judge(&older.claim(), &newer.claim()));
+        decided.take(older, newer, judging.judge.judge(&older.claim(), &newer.claim()));
     }
     decided
 }
 
 /// The pairs that are worth comparing, each once, the smaller place first. Looked for by as many threads as there are
 /// processors: to recall among many takes much longer than to judge what was recalled.
-fn pairs(blocks: &Blocks<'_>, new: &[usize]) -> BTreeSet<(usize, usize)> {
+fn pairs(blocks: &Blocks<'_>, new: &[usize], progress: &dyn Progress) -> BTreeSet<(usize, usize)> {
+    let done = AtomicUsize::new(0);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let of_part = |part: &[usize]| -> Vec<(usize, usize)> {
-        let beside = part.iter().flat_map(|at| {
-            blocks
-                .beside(*at)
-                .into_iter()
-                .map(|other| (*at.min(&other), *at.max(&other)))
-        });
-        beside.collect()
+    let of_claim = |at: usize| {
+        let beside = blocks.beside(at);
+        progress.advance(done.fetch_add(1, Ordering::Relaxed) + 1, new.len());
+        beside.into_iter().map(move |other| (at.min(other), at.max(other)))
     };
+    let of_part = |part: &[usize]| -> Vec<(usize, usize)> { part.iter().flat_map(|at| of_claim(*at)).collect() };
     std::thread::scope(|scope| {
         let parts = new.chunks(new.len().div_ceil(threads).max(1));
         let running: Vec<_> = parts.map(|part| scope.spawn(move || of_part(part))).collect();

@@ -6,16 +6,14 @@
 //! same: what main is to be depends on nothing but what is there.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::{fs, io};
 
 use muninn_repo_tools::RelPath;
 use thiserror::Error;
 
 use super::place::{Found, Place, at};
-use super::{Before, Judge, Segment, Summary, plan};
+use super::{Before, Judging, Segment, Summary, plan};
 use crate::Store;
-use crate::embed::Embedder;
 use crate::records::{CONFLICTS, MAIN, RecordFile, SESSIONS, SegmentError, own_directory};
 
 /// Where it is told which sessions are in main.
@@ -84,14 +82,13 @@ pub type Steps<'a> = &'a mut dyn FnMut(&'static str);
 pub fn reconcile(
     store: &Store,
     options: ReconcileOptions,
-    judge: &dyn Judge,
-    embedder: Option<Arc<dyn Embedder>>,
+    judging: &Judging<'_>,
     step: Steps<'_>,
 ) -> Result<Reconciled, ReconcileError> {
     let place = Place::of(store, options)?;
     let _lock = place.lock()?;
     let (before, found) = place.read(store)?;
-    let after = plan(&before, judge, embedder);
+    let after = plan(&before, judging);
     let reconciled = Reconciled {
         summary: after.summary,
         segments: before.segments.iter().map(|segment| segment.name.clone()).collect(),

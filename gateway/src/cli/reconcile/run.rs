@@ -4,12 +4,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
+use muninn_context_engine::Progress;
 use muninn_memory::embed::StaticVectors;
 use muninn_memory::reconcile::judge::Tools;
-use muninn_memory::reconcile::{ReconcileError, ReconcileOptions, Reconciled, reconcile};
+use muninn_memory::reconcile::{Judging, ReconcileError, ReconcileOptions, Reconciled, reconcile};
 use serde_json::json;
 
 use crate::cli::output::{self, plural};
+use crate::cli::progress::ProgressLine;
 use crate::cli::{CliError, Common, Exit};
 
 /// Make what sessions learned part of main memory: duplicates fold, contradictions wait for you
@@ -41,15 +43,15 @@ impl Reconcile {
             dry_run: self.dry_run,
             here: self.here,
         };
-        let embedder = StaticVectors::shipped().ok();
-        let done = reconcile(
-            &store,
-            options,
-            &Tools::new(),
-            embedder.map(|embedder| Arc::new(embedder) as _),
-            &mut |_| {},
-        )
-        .map_err(said)?;
+        let progress = ProgressLine::new();
+        let judging = Judging {
+            judge: &Tools::new(),
+            embedder: StaticVectors::shipped().ok().map(|vectors| Arc::new(vectors) as _),
+            progress: &Compared(&progress),
+        };
+        let done = reconcile(&store, options, &judging, &mut |_| {});
+        progress.finish();
+        let done = done.map_err(said)?;
         if self.json {
             output::json(&as_json(&done));
         } else {
@@ -79,6 +81,15 @@ impl Reconcile {
                 plural(summary.open, "conflict")
             ));
         }
+    }
+}
+
+/// How many of the new memories have been compared.
+struct Compared<'a>(&'a ProgressLine);
+
+impl Progress for Compared<'_> {
+    fn advance(&self, done: usize, total: usize) {
+        self.0.counted("comparing", done, total);
     }
 }
 

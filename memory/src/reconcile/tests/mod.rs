@@ -32,6 +32,14 @@ impl Judge for Letters {
     }
 }
 
+fn by_letters() -> Judging<'static> {
+    Judging {
+        judge: &Letters,
+        embedder: None,
+        progress: &(),
+    }
+}
+
 fn learning(id: usize, session: usize, (letter, negated): (usize, bool)) -> Record {
     let letter = ["alpha", "bravo", "charlie", "delta"][letter];
     let yes = if negated { "not" } else { "is" };
@@ -52,7 +60,7 @@ fn segment(session: usize, number: usize, records: Vec<Record>) -> Segment {
 }
 
 fn reconciled(before: &Before) -> After {
-    plan(before, &Letters, None)
+    plan(before, &by_letters())
 }
 
 /// What is left once the sessions' files are gone.

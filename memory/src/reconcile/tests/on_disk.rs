@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-use super::{Letters, learning};
+use super::{by_letters, learning};
 use crate::Store;
 use crate::fixture::Fixture;
 use crate::recall::Memories;
@@ -53,7 +53,7 @@ impl Desk {
     }
 
     fn run(&self, options: ReconcileOptions) -> Result<Reconciled, ReconcileError> {
-        reconcile(&self.store(), options, &Letters, None, &mut |_| {})
+        reconcile(&self.store(), options, &by_letters(), &mut |_| {})
     }
 
     fn read(&self, name: &str) -> String {
@@ -167,7 +167,7 @@ fn main_is_for_the_default_branch_and_for_one_run_at_a_time() {
         here: true,
         ..ReconcileOptions::default()
     };
-    reconcile(&desk.store(), here, &Letters, None, &mut |_| {
+    reconcile(&desk.store(), here, &by_letters(), &mut |_| {
         second.get_or_insert_with(|| desk.run(here));
     })
     .unwrap();
@@ -231,7 +231,7 @@ fn victim() {
         archive: true,
         ..ReconcileOptions::default()
     };
-    let _done = reconcile(&store, options, &Letters, None, &mut |_| {
+    let _done = reconcile(&store, options, &by_letters(), &mut |_| {
         steps += 1;
         if steps == last {
             std::process::abort();
