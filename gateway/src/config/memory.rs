@@ -13,6 +13,9 @@ use super::{BackendConfig, ConfigError};
 /// People come back to a conversation after a cup of coffee, and to another one after lunch.
 const IDLE: Duration = Duration::from_secs(10 * 60);
 
+/// A hundred thousand records and more, which are recalled in milliseconds.
+const MAX_MAIN_BYTES: u64 = 32 << 20;
+
 /// What is written of sessions, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryConfig {
@@ -24,6 +27,8 @@ pub struct MemoryConfig {
     pub store: StoreSettings,
     /// A conversation that nothing has come of for so long is over, until something does.
     pub idle: Duration,
+    /// What main memory may take, in bytes, once it is pruned.
+    pub max_main_bytes: u64,
 }
 
 /// Where records of sessions are written.
@@ -84,6 +89,7 @@ pub(super) fn memory(origin: &str, raw: &raw::Memory) -> Result<MemoryConfig, Co
                 Some(other) => return unknown("memory.on_default_branch", other, "own, main or all"),
             },
         },
+        max_main_bytes: raw.max_main_bytes.unwrap_or(MAX_MAIN_BYTES),
         idle: match raw.idle_ms {
             Some(0) => return Err(wrong(origin, "memory.idle_ms", "must be at least 1")),
             written => written.map_or(IDLE, Duration::from_millis),

@@ -124,6 +124,7 @@ pub(crate) struct Memory {
     pub(crate) default_branch: Option<String>,
     pub(crate) on_default_branch: Option<String>,
     pub(crate) idle_ms: Option<u64>,
+    pub(crate) max_main_bytes: Option<u64>,
     pub(crate) summarizer: Option<Summarizer>,
 }
 
@@ -142,6 +143,7 @@ pub(crate) struct Summarizer {
 #[serde(deny_unknown_fields)]
 pub(crate) struct RepositoryMemory {
     pub(crate) write: Option<String>,
+    pub(crate) max_main_bytes: Option<u64>,
     pub(crate) default_branch: Option<String>,
 }
 

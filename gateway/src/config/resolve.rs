@@ -108,6 +108,7 @@ pub fn repository(config: &Config, root: &Path) -> Result<(ContextConfig, Memory
     };
     let mut memory = config.memory.clone();
     memory.write = write;
+    memory.max_main_bytes = file.memory.max_main_bytes.unwrap_or(memory.max_main_bytes);
     memory.store.default_branch = file.memory.default_branch.or(memory.store.default_branch);
     Ok((settled, memory))
 }

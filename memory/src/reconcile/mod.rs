@@ -9,6 +9,7 @@ pub mod judge;
 mod open;
 mod place;
 mod plan;
+mod prune;
 mod resolve;
 mod run;
 mod runs;
@@ -21,6 +22,7 @@ use crate::embed::Embedder;
 
 pub use self::open::{FileToday, OpenConflict, open_conflicts, today};
 pub use self::plan::{After, Before, Segment, Summary, plan};
+pub use self::prune::{Pruned, prune};
 pub use self::resolve::{Keep, ResolveError, resolve};
 pub use self::run::{
     ARCHIVE, RECONCILED, ReconcileError, ReconcileOptions, Reconciled, SESSIONS_ARCHIVE, Steps, reconcile,

@@ -97,6 +97,16 @@ impl Place<'_> {
         self.put((ARCHIVE, &found.kept_as()), &found.bytes, step)
     }
 
+    /// Keeps records that leave main, in a file named by what they are.
+    pub(super) fn archive(&self, records: &[Record], step: Steps<'_>) -> Result<(), ReconcileError> {
+        let ids: String = records.iter().map(|record| record.id.as_str()).collect();
+        let name = format!(
+            "{ARCHIVE}/pruned-{}.jsonl",
+            &blake3::hash(ids.as_bytes()).to_hex()[..12]
+        );
+        self.put_records(&name, records, step)
+    }
+
     /// Puts a file of records in place.
     pub(super) fn put_records(&self, path: &str, records: &[Record], step: Steps<'_>) -> Result<(), ReconcileError> {
         let lines = records.iter().flat_map(|record| [record.line(), "\n".to_owned()]);

@@ -12,9 +12,9 @@ use muninn_repo_tools::RelPath;
 use thiserror::Error;
 
 use super::place::{Found, Place, at};
-use super::{Before, Judging, Segment, Summary, plan};
+use super::{Before, FileToday, Judging, Pruned, Segment, Summary, plan, prune, today};
 use crate::Store;
-use crate::records::{CONFLICTS, MAIN, RecordFile, SESSIONS, SegmentError, own_directory};
+use crate::records::{CONFLICTS, MAIN, RecordFile, SESSIONS, SegmentError, Source, own_directory};
 
 /// Where it is told which sessions are in main.
 pub const RECONCILED: &str = ".muninn/memory/reconciled.jsonl";
@@ -32,6 +32,8 @@ pub struct ReconcileOptions {
     pub dry_run: bool,
     /// Go on though another branch than the default one is checked out.
     pub here: bool,
+    /// Move what is worth least to the archive, until main has at most so many bytes.
+    pub max_main_bytes: Option<u64>,
 }
 
 /// What a run did, or would do.
@@ -39,6 +41,8 @@ pub struct ReconcileOptions {
 pub struct Reconciled {
     /// In numbers.
     pub summary: Summary,
+    /// How many records went from main to the archive.
+    pub pruned: usize,
     /// The sessions' files that were taken in.
     pub segments: Vec<String>,
     /// What was found that is no record, in words, and where it is kept.
@@ -89,8 +93,17 @@ pub fn reconcile(
     let _lock = place.lock()?;
     let (before, found) = place.read(store)?;
     let after = plan(&before, judging);
+    let pruned = options.max_main_bytes.map(|most| {
+        let is_changed = |source: &Source| today(store.worktree(), source) != FileToday::Unchanged;
+        prune(&after.main, &after.conflicts, most, &is_changed)
+    });
+    let pruned = pruned.unwrap_or_else(|| Pruned {
+        main: after.main,
+        archived: Vec::new(),
+    });
     let reconciled = Reconciled {
         summary: after.summary,
+        pruned: pruned.archived.len(),
         segments: before.segments.iter().map(|segment| segment.name.clone()).collect(),
         notes: found.iter().map(Found::note).collect(),
     };
@@ -100,8 +113,11 @@ pub fn reconcile(
     for found in &found {
         place.keep(found, step)?;
     }
+    if !pruned.archived.is_empty() {
+        place.archive(&pruned.archived, step)?;
+    }
     place.put_records(CONFLICTS, &after.conflicts, step)?;
-    place.put_records(MAIN, &after.main, step)?;
+    place.put_records(MAIN, &pruned.main, step)?;
     place.put_records(RECONCILED, &after.log, step)?;
     for segment in &before.segments {
         place.remove(segment, options.archive, step)?;

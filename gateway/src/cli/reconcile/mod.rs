@@ -24,11 +24,14 @@ fn worktree(common: &Common) -> Result<Worktree, CliError> {
     })
 }
 
-fn store(common: &Common) -> Result<Store, CliError> {
+/// A worktree's memory, and what main may take in bytes once it is pruned.
+fn store(common: &Common) -> Result<(Store, u64), CliError> {
     let config = common.configuration(None)?;
     let repository = Repository::open(&common.directory()?, &config, &paths::state_dir()?);
-    repository.memory.ok_or_else(|| {
+    let max_main_bytes = repository.settings().memory.max_main_bytes;
+    let store = repository.memory.ok_or_else(|| {
         CliError::new(Exit::NotFound, repository.problem.unwrap_or_default())
             .hint("run it inside a git repository, or name one with --root DIR")
-    })
+    })?;
+    Ok((store, max_main_bytes))
 }

@@ -29,7 +29,10 @@ pub(crate) struct Reconcile {
     /// Do it on this branch, though it is not the default one
     #[arg(long)]
     here: bool,
-    /// Print JSON: consolidated, duplicates, superseded, conflicts, open, segments, notes
+    /// Move what is worth least to .muninn/memory/archive/, until main has at most `[memory] max_main_bytes`
+    #[arg(long)]
+    prune: bool,
+    /// Print JSON: consolidated, duplicates, superseded, conflicts, open, pruned, segments, notes
     #[arg(long)]
     json: bool,
 }
@@ -37,11 +40,12 @@ pub(crate) struct Reconcile {
 impl Reconcile {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         output::log_to_stderr("error");
-        let store = super::store(common)?;
+        let (store, max_main_bytes) = super::store(common)?;
         let options = ReconcileOptions {
             archive: self.archive,
             dry_run: self.dry_run,
             here: self.here,
+            max_main_bytes: self.prune.then_some(max_main_bytes),
         };
         let progress = ProgressLine::new();
         let judging = Judging {
@@ -73,6 +77,9 @@ impl Reconcile {
             told.push(format!("{} superseded", memories(summary.superseded)));
         }
         told.push(plural(summary.conflicts, "conflict"));
+        if self.prune {
+            told.push(format!("{} archived", memories(done.pruned)));
+        }
         let would = if self.dry_run { "would be: " } else { "" };
         output::line(&format!("{would}{}", told.join(", ")));
         if summary.open > 0 {
@@ -108,6 +115,7 @@ fn as_json(done: &Reconciled) -> serde_json::Value {
         "superseded": summary.superseded,
         "conflicts": summary.conflicts,
         "open": summary.open,
+        "pruned": done.pruned,
         "segments": done.segments,
         "notes": done.notes,
     })

@@ -175,6 +175,47 @@ fn main_is_for_the_default_branch_and_for_one_run_at_a_time() {
 }
 
 #[test]
+fn what_is_worth_least_goes_to_the_archive_and_does_not_come_back() {
+    let desk = Desk::new();
+    desk.run(ReconcileOptions::default()).unwrap();
+    let main = desk.read(MAIN);
+    let most = main.len() as u64 - 20;
+    let prune = ReconcileOptions {
+        max_main_bytes: Some(most),
+        ..ReconcileOptions::default()
+    };
+    let done = desk.run(prune).unwrap();
+    assert_eq!(done.pruned, 1);
+    let left = desk.read(MAIN);
+    assert!(left.len() as u64 <= most);
+    assert!(
+        !left.contains("\"id\":\"002\"") && left.contains("\"same\""),
+        "what was folded goes first: {left}"
+    );
+    let archived: String = desk
+        .files()
+        .iter()
+        .filter(|(name, _)| name.contains("pruned-"))
+        .map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned())
+        .collect();
+    assert!(
+        main.lines().all(|line| left.contains(line) || archived.contains(line)),
+        "nothing is away"
+    );
+    // The session that it came from, merged late.
+    desk.repo.git(&["checkout", "-q", "HEAD", "--", SESSIONS]);
+    desk.run(ReconcileOptions::default()).unwrap();
+    assert_eq!(desk.read(MAIN), left);
+    // However small it is to be, what people have to settle stays.
+    let all = ReconcileOptions {
+        max_main_bytes: Some(0),
+        ..ReconcileOptions::default()
+    };
+    desk.run(all).unwrap();
+    assert_eq!(open_conflicts(&desk.repo.worktree()).len(), 1);
+}
+
+#[test]
 fn a_decision_is_in_main_and_the_latest_holds() {
     let desk = Desk::new();
     desk.run(ReconcileOptions::default()).unwrap();
