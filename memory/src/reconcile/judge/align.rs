@@ -84,16 +84,23 @@ impl<'r> Alignment<'r> {
 
     /// The share of what a text says that the other says too, from 0 to 1, by weight: of the first, and of the second.
     pub(super) fn covered(&self) -> [f32; 2] {
-        let total = |reading: &Reading| reading.tokens.iter().map(weight).sum::<f32>().max(f32::MIN_POSITIVE);
-        let shared = |side: usize| {
-            let one = |pair: &Pair| match pair.link {
-                Link::Exclusive => 0.0,
-                _ if side == 0 => weight(&self.a.tokens[pair.a]),
-                _ => weight(&self.b.tokens[pair.b]),
-            };
-            self.pairs.iter().map(one).sum::<f32>()
+        self.shares(|link| link != Link::Exclusive)
+    }
+
+    /// The same, where a word is answered by its opposite too.
+    pub(super) fn answered(&self) -> [f32; 2] {
+        self.shares(|_| true)
+    }
+
+    fn shares(&self, counts: fn(Link) -> bool) -> [f32; 2] {
+        let total = |reading: &Reading| {
+            let weights = reading.tokens.iter().map(weight);
+            weights.sum::<f32>().max(f32::MIN_POSITIVE)
         };
-        [shared(0) / total(self.a), shared(1) / total(self.b)]
+        let pairs = || self.pairs.iter().filter(|pair| counts(pair.link));
+        let of_a: f32 = pairs().map(|pair| weight(&self.a.tokens[pair.a])).sum();
+        let of_b: f32 = pairs().map(|pair| weight(&self.b.tokens[pair.b])).sum();
+        [of_a / total(self.a), of_b / total(self.b)]
     }
 
     /// The words of one side that nothing answers and that say something.
