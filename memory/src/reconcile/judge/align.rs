@@ -27,6 +27,9 @@ pub(super) struct Pair {
     pub(super) link: Link,
 }
 
+/// Whether two words answer each other.
+type Pass = fn(&Token, &Token, &Tables) -> Option<Link>;
+
 /// Two readings side by side.
 pub(super) struct Alignment<'r> {
     pub(super) a: &'r Reading,
@@ -43,22 +46,12 @@ impl<'r> Alignment<'r> {
     pub(super) fn new(a: &'r Reading, b: &'r Reading, tables: &Tables) -> Self {
         let mut pairs: Vec<Pair> = Vec::with_capacity(a.tokens.len());
         let mut free = [vec![true; a.tokens.len()], vec![true; b.tokens.len()]];
-        let passes: [&dyn Fn(&Token, &Token) -> Option<Link>; 3] = [
-            &|a, b| (a.normal == b.normal || same_name(a, b)).then_some(Link::Same),
-            &|a, b| (kin(a, b, tables) == Kinship::Synonym).then_some(Link::Same),
-            &|a, b| match kin(a, b, tables) {
-                Kinship::Narrower => Some(Link::Narrower),
-                Kinship::Broader => Some(Link::Broader),
-                Kinship::Exclusive => Some(Link::Exclusive),
-                Kinship::None if a.kind == Kind::Number && b.kind == Kind::Number => Some(Link::Exclusive),
-                _ => None,
-            },
-        ];
+        let passes: [Pass; 3] = [same, synonymous, related];
         for pass in passes {
             let mut candidates = Vec::new();
             for (at_a, token_a) in a.tokens.iter().enumerate().filter(|(at, _)| free[0][*at]) {
                 for (at_b, token_b) in b.tokens.iter().enumerate().filter(|(at, _)| free[1][*at]) {
-                    if let Some(link) = pass(token_a, token_b) {
+                    if let Some(link) = pass(token_a, token_b, tables) {
                         candidates.push((distance(a, at_a, b, at_b), Pair { a: at_a, b: at_b, link }));
                     }
                 }
@@ -119,6 +112,24 @@ pub(super) fn weight(token: &Token) -> f32 {
         Kind::Content | Kind::Number => 1.0,
         Kind::Name => 1.2,
         Kind::Weak => 0.2,
+    }
+}
+
+fn same(a: &Token, b: &Token, _: &Tables) -> Option<Link> {
+    (a.normal == b.normal || same_name(a, b)).then_some(Link::Same)
+}
+
+fn synonymous(a: &Token, b: &Token, tables: &Tables) -> Option<Link> {
+    (kin(a, b, tables) == Kinship::Synonym).then_some(Link::Same)
+}
+
+fn related(a: &Token, b: &Token, tables: &Tables) -> Option<Link> {
+    match kin(a, b, tables) {
+        Kinship::Narrower => Some(Link::Narrower),
+        Kinship::Broader => Some(Link::Broader),
+        Kinship::Exclusive => Some(Link::Exclusive),
+        Kinship::None if a.kind == Kind::Number && b.kind == Kind::Number => Some(Link::Exclusive),
+        Kinship::None | Kinship::Synonym => None,
     }
 }
 

@@ -270,7 +270,7 @@ fn likeness_sees_past_voice_and_negation() {
     let near = of("The worker writes the report.", "No report is written by the worker.");
     assert!(near > 0.99, "{near}");
     assert!(of("Telemetry is on for guests.", "Telemetry is off for guests.") > 0.99);
-    let far = of("The worker writes the report.", "The worker reads the queue.");
+    let far = of("The worker writes the report.", "The worker polls the queue.");
     assert!((far - 1.0 / 3.0).abs() < 0.01, "{far}");
     assert!(of("", "").abs() < f32::EPSILON);
 }
