@@ -4,15 +4,15 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use muninn_memory::embed::Embedder;
-use muninn_memory::reconcile::judge::{Relation, Tools};
+use muninn_memory::reconcile::judge::{ReadClaim, Relation, Tools, WIDE, likeness, to_judge};
 
 use super::labelled::{Label, Labelled};
-use super::relation;
 use super::report::share;
+use super::{claim, relation};
 use crate::record_store::{Line, Store, StoreError, directory};
 use crate::report::rounded;
 
-/// So many candidates are looked at for each record.
+/// So many candidates are judged for each record.
 const TOP: usize = 20;
 
 /// What a thousand records bring up.
@@ -23,8 +23,17 @@ pub(super) struct Queued {
     pub(super) merges: f64,
 }
 
-/// The share of sentences in pairs that are no neutral ones of which recall finds the other one.
-pub(super) fn recall(pairs: &[Labelled], embedder: Arc<dyn Embedder>) -> Result<f64, StoreError> {
+/// How often the other sentence of a pair is among the candidates.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Blocking {
+    /// Among the twenty that the product chooses of a hundred.
+    pub(super) chosen: f64,
+    /// Among the first twenty of recall.
+    pub(super) recalled: f64,
+}
+
+/// Looks for the sentences of all pairs that are no neutral ones, in both directions.
+pub(super) fn recall(pairs: &[Labelled], embedder: Arc<dyn Embedder>, tools: &Tools) -> Result<Blocking, StoreError> {
     let mut places: HashMap<&str, usize> = HashMap::new();
     let mut texts: Vec<&str> = Vec::new();
     for text in pairs.iter().flat_map(|pair| [&pair.a, &pair.b]) {
@@ -33,9 +42,9 @@ pub(super) fn recall(pairs: &[Labelled], embedder: Arc<dyn Embedder>) -> Result<
             texts.len() - 1
         });
     }
-    let near = Neighbours::of(&texts, embedder)?;
-    let mut found: HashMap<usize, Vec<usize>> = HashMap::new();
-    let (mut all, mut met) = (0, 0);
+    let near = Neighbours::of(&texts, embedder, tools)?;
+    let mut found: HashMap<usize, Candidates> = HashMap::new();
+    let (mut all, mut chosen, mut recalled) = (0, 0, 0);
     for pair in pairs
         .iter()
         .filter(|pair| pair.label != Label::Neutral && pair.a != pair.b)
@@ -44,21 +53,25 @@ pub(super) fn recall(pairs: &[Labelled], embedder: Arc<dyn Embedder>) -> Result<
         for (one, other) in [(a, b), (b, a)] {
             all += 1;
             let near = found.entry(one).or_insert_with(|| near.to(one));
-            met += usize::from(near.contains(&other));
+            chosen += usize::from(near.chosen.contains(&other));
+            recalled += usize::from(near.recalled.contains(&other));
         }
     }
-    Ok(share(met, all))
+    Ok(Blocking {
+        chosen: share(chosen, all),
+        recalled: share(recalled, all),
+    })
 }
 
 /// Judges each record against its neighbours, each pair once.
 pub(super) fn judged(texts: &[String], embedder: Arc<dyn Embedder>, tools: &Tools) -> Result<Queued, StoreError> {
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let near = Neighbours::of(&texts, embedder)?;
+    let near = Neighbours::of(&texts, embedder, tools)?;
     let couples: BTreeSet<(usize, usize)> = (0..texts.len())
         .flat_map(|one| {
-            near.to(one)
-                .into_iter()
-                .map(move |other| (one.min(other), one.max(other)))
+            let Candidates { chosen, recalled } = near.to(one);
+            let both = chosen.into_iter().chain(recalled);
+            both.map(move |other| (one.min(other), one.max(other)))
         })
         .collect();
     let relations: Vec<Relation> = couples
@@ -75,16 +88,26 @@ pub(super) fn judged(texts: &[String], embedder: Arc<dyn Embedder>, tools: &Tool
     })
 }
 
+/// What may be judged together with a text, itself aside, twenty at most.
+struct Candidates {
+    /// The first of recall.
+    recalled: Vec<usize>,
+    /// What the product chooses of more that are recalled.
+    chosen: Vec<usize>,
+}
+
 /// Texts in one store, each a session of its own: neighbours in a session would help to find each other.
 struct Neighbours<'t> {
     texts: &'t [&'t str],
+    read: Vec<ReadClaim<'t>>,
+    tools: &'t Tools,
     store: Store,
     /// The repository, for as long as it is asked.
     _directory: tempfile::TempDir,
 }
 
 impl<'t> Neighbours<'t> {
-    fn of(texts: &'t [&'t str], embedder: Arc<dyn Embedder>) -> Result<Self, StoreError> {
+    fn of(texts: &'t [&'t str], embedder: Arc<dyn Embedder>, tools: &'t Tools) -> Result<Self, StoreError> {
         let directory = directory()?;
         let line = |(number, text): (usize, &&str)| Line {
             ts: "2026-01-01T00:00:00Z".to_owned(),
@@ -94,14 +117,20 @@ impl<'t> Neighbours<'t> {
         let store = Store::of(directory.path(), texts.iter().enumerate().map(line), Some(embedder))?;
         Ok(Self {
             texts,
+            read: texts.iter().map(|text| tools.read(&claim(text))).collect(),
+            tools,
             store,
             _directory: directory,
         })
     }
 
-    /// The first twenty that are recalled for a text, itself aside.
-    fn to(&self, one: usize) -> Vec<usize> {
-        let found = self.store.ask(self.texts[one], TOP + 1);
-        found.into_iter().filter(|other| *other != one).take(TOP).collect()
+    fn to(&self, one: usize) -> Candidates {
+        let found = self.store.ask(self.texts[one], TOP * WIDE + 1);
+        let found: Vec<usize> = found.into_iter().filter(|other| *other != one).collect();
+        let alike = |other: &usize| likeness(&self.read[one], &self.read[*other], self.tools);
+        Candidates {
+            recalled: found.iter().take(TOP).copied().collect(),
+            chosen: to_judge(found, TOP, alike),
+        }
     }
 }

@@ -67,12 +67,13 @@ pub fn run(options: &Options) -> Result<Report, PairsError> {
         .collect();
     let judge_us = started.elapsed().as_secs_f64() * 1e6 / pairs.len() as f64;
     progress(&format!("{} pairs judged", pairs.len()));
-    let blocking_recall20 = blocking::recall(&pairs, embedder.clone())?;
+    let blocking = blocking::recall(&pairs, embedder.clone(), &tools)?;
     progress("recalled the sentences of all pairs");
     let queued = blocking::judged(&unrelated::records(), embedder.clone(), &tools)?;
     Ok(Report {
         all: Figures::of(judged.iter()),
-        blocking_recall20,
+        blocking_recall20: blocking.chosen,
+        recall20: blocking.recalled,
         queued_per_1000: queued.conflicts,
         merged_per_1000: queued.merges,
         parts: parts(&pairs, &judged),

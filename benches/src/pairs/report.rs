@@ -13,8 +13,11 @@ pub struct Report {
     #[serde(flatten)]
     pub all: Figures,
     /// Of the sentences of pairs that are labelled entailment, duplicate or contradiction: how often the other one is
-    /// among the first twenty that recall gives for the one, each direction counted.
+    /// among the twenty candidates for the one, each direction counted. Candidates are what the product chooses of the
+    /// first hundred that recall gives.
     pub blocking_recall20: f64,
+    /// The same with the first twenty that recall gives, as they come.
+    pub recall20: f64,
     /// Conflicts and doubts that a thousand records bring up of which no two are about the same thing.
     pub queued_per_1000: f64,
     /// Pairs of these that would become one.
@@ -103,10 +106,7 @@ impl Figures {
         let n = judged.clone().count();
         Self {
             n,
-            duplicate: rows(
-                |relation| matches!(relation, Relation::Same | Relation::Refines),
-                Label::is_duplicate,
-            ),
+            duplicate: rows(merges, Label::is_duplicate),
             same: rows(|relation| relation == Relation::Same, Label::is_duplicate),
             contradiction: rows(|relation| relation == Relation::Contradicts, contradicts),
             wrong_merge_rate: share(

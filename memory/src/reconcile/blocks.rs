@@ -5,14 +5,14 @@
 //! each other to the judge.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::Arc;
 
 use super::claim::Told;
-use crate::embed::Embedder;
+use super::judge::{WIDE, to_judge};
+use super::{Judge, Judging};
 use crate::recall::{Memories, RecallOptions};
 
-/// So many are taken from recall.
-const RECALLED: usize = 20;
+/// So many of those that recall finds are judged.
+const JUDGED: usize = 20;
 /// A subject or a file that more claims have says nothing about two of them.
 const MOST_OF_A_BLOCK: usize = 64;
 
@@ -21,12 +21,13 @@ pub(super) struct Blocks<'a> {
     /// By id.
     places: HashMap<&'a str, usize>,
     memories: Memories,
+    judge: &'a dyn Judge,
     /// By subject, and by file.
     named: HashMap<String, Vec<usize>>,
 }
 
 impl<'a> Blocks<'a> {
-    pub(super) fn of(claims: &'a [Told<'a>], embedder: Option<Arc<dyn Embedder>>) -> Self {
+    pub(super) fn of(claims: &'a [Told<'a>], judging: &Judging<'a>) -> Self {
         let mut named: HashMap<String, Vec<usize>> = HashMap::new();
         for (at, claim) in claims.iter().enumerate() {
             for name in names(claim) {
@@ -37,7 +38,8 @@ impl<'a> Blocks<'a> {
         Self {
             claims,
             places: claims.iter().map(Told::id).zip(0..).collect(),
-            memories: Memories::of_records(claims.iter().map(|claim| claim.record), embedder),
+            memories: Memories::of_records(claims.iter().map(|claim| claim.record), judging.embedder.clone()),
+            judge: judging.judge,
             named,
         }
     }
@@ -49,13 +51,20 @@ impl<'a> Blocks<'a> {
         let mut beside: BTreeSet<usize> = blocks.flatten().copied().collect();
         let options = RecallOptions {
             // It finds itself, too.
-            keep: RECALLED + 1,
+            keep: JUDGED * WIDE + 1,
             ..RecallOptions::default()
         };
-        for recalled in self.memories.recall(claim.text, &options) {
-            let memory = self.memories.get(recalled.doc);
-            beside.extend(memory.and_then(|memory| self.places.get(memory.source.as_str())));
-        }
+        let found = self
+            .memories
+            .recall(claim.text, &options)
+            .into_iter()
+            .filter_map(|recalled| {
+                let memory = self.memories.get(recalled.doc)?;
+                self.places.get(memory.source.as_str()).copied()
+            });
+        let found: Vec<usize> = found.filter(|other| *other != at).collect();
+        let likeness = |other: &usize| self.judge.likeness(&claim.claim(), &self.claims[*other].claim());
+        beside.extend(to_judge(found, JUDGED, likeness));
         beside.remove(&at);
         beside
     }

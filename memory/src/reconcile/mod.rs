@@ -32,6 +32,9 @@ pub use self::run::{
 pub trait Judge: Sync {
     /// The older one comes first. It must say the same of the same claims whenever it is asked.
     fn judge(&self, older: &Claim<'_>, newer: &Claim<'_>) -> Judgement;
+
+    /// How much two claims say of the same, from 0 to 1, whichever way round: which of many deserve to be judged.
+    fn likeness(&self, one: &Claim<'_>, other: &Claim<'_>) -> f32;
 }
 
 /// With what claims are compared.
@@ -48,6 +51,10 @@ pub struct Judging<'a> {
 impl Judge for Tools {
     fn judge(&self, older: &Claim<'_>, newer: &Claim<'_>) -> Judgement {
         judge::judge(older, newer, self)
+    }
+
+    fn likeness(&self, one: &Claim<'_>, other: &Claim<'_>) -> f32 {
+        judge::likeness(&self.read(one), &self.read(other), self)
     }
 }
 

@@ -136,7 +136,7 @@ fn decide(all: &[Record], fresh: &BTreeSet<String>, runs: &Runs<'_>, judging: &J
         fresh.contains(claim.id()) || session.is_some_and(|session| unseen.contains(session))
     };
     let new: Vec<usize> = (0..claims.len()).filter(|at| is_new(&claims[*at])).collect();
-    let blocks = Blocks::of(&claims, judging.embedder.clone());
+    let blocks = Blocks::of(&claims, judging);
     let pairs = pairs(&blocks, &new, judging.progress);
     let mut decided = Decided::default();
     for (one, other) in pairs {

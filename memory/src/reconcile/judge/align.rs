@@ -27,6 +27,9 @@ pub(super) struct Pair {
     pub(super) link: Link,
 }
 
+/// Whether two words answer each other.
+type Pass = fn(&Token, &Token, &Tables) -> Option<Link>;
+
 /// Two readings side by side.
 pub(super) struct Alignment<'r> {
     pub(super) a: &'r Reading,
@@ -43,22 +46,12 @@ impl<'r> Alignment<'r> {
     pub(super) fn new(a: &'r Reading, b: &'r Reading, tables: &Tables) -> Self {
         let mut pairs: Vec<Pair> = Vec::with_capacity(a.tokens.len());
         let mut free = [vec![true; a.tokens.len()], vec![true; b.tokens.len()]];
-        let passes: [&dyn Fn(&Token, &Token) -> Option<Link>; 3] = [
-            &|a, b| (a.normal == b.normal || same_name(a, b)).then_some(Link::Same),
-            &|a, b| (kin(a, b, tables) == Kinship::Synonym).then_some(Link::Same),
-            &|a, b| match kin(a, b, tables) {
-                Kinship::Narrower => Some(Link::Narrower),
-                Kinship::Broader => Some(Link::Broader),
-                Kinship::Exclusive => Some(Link::Exclusive),
-                Kinship::None if a.kind == Kind::Number && b.kind == Kind::Number => Some(Link::Exclusive),
-                _ => None,
-            },
-        ];
+        let passes: [Pass; 3] = [same, synonymous, related];
         for pass in passes {
             let mut candidates = Vec::new();
             for (at_a, token_a) in a.tokens.iter().enumerate().filter(|(at, _)| free[0][*at]) {
                 for (at_b, token_b) in b.tokens.iter().enumerate().filter(|(at, _)| free[1][*at]) {
-                    if let Some(link) = pass(token_a, token_b) {
+                    if let Some(link) = pass(token_a, token_b, tables) {
                         candidates.push((distance(a, at_a, b, at_b), Pair { a: at_a, b: at_b, link }));
                     }
                 }
@@ -84,16 +77,23 @@ impl<'r> Alignment<'r> {
 
     /// The share of what a text says that the other says too, from 0 to 1, by weight: of the first, and of the second.
     pub(super) fn covered(&self) -> [f32; 2] {
-        let total = |reading: &Reading| reading.tokens.iter().map(weight).sum::<f32>().max(f32::MIN_POSITIVE);
-        let shared = |side: usize| {
-            let one = |pair: &Pair| match pair.link {
-                Link::Exclusive => 0.0,
-                _ if side == 0 => weight(&self.a.tokens[pair.a]),
-                _ => weight(&self.b.tokens[pair.b]),
-            };
-            self.pairs.iter().map(one).sum::<f32>()
+        self.shares(|link| link != Link::Exclusive)
+    }
+
+    /// The same, where a word is answered by its opposite too.
+    pub(super) fn answered(&self) -> [f32; 2] {
+        self.shares(|_| true)
+    }
+
+    fn shares(&self, counts: fn(Link) -> bool) -> [f32; 2] {
+        let total = |reading: &Reading| {
+            let weights = reading.tokens.iter().map(weight);
+            weights.sum::<f32>().max(f32::MIN_POSITIVE)
         };
-        [shared(0) / total(self.a), shared(1) / total(self.b)]
+        let pairs = || self.pairs.iter().filter(|pair| counts(pair.link));
+        let of_a: f32 = pairs().map(|pair| weight(&self.a.tokens[pair.a])).sum();
+        let of_b: f32 = pairs().map(|pair| weight(&self.b.tokens[pair.b])).sum();
+        [of_a / total(self.a), of_b / total(self.b)]
     }
 
     /// The words of one side that nothing answers and that say something.
@@ -112,6 +112,24 @@ pub(super) fn weight(token: &Token) -> f32 {
         Kind::Content | Kind::Number => 1.0,
         Kind::Name => 1.2,
         Kind::Weak => 0.2,
+    }
+}
+
+fn same(a: &Token, b: &Token, _: &Tables) -> Option<Link> {
+    (a.normal == b.normal || same_name(a, b)).then_some(Link::Same)
+}
+
+fn synonymous(a: &Token, b: &Token, tables: &Tables) -> Option<Link> {
+    (kin(a, b, tables) == Kinship::Synonym).then_some(Link::Same)
+}
+
+fn related(a: &Token, b: &Token, tables: &Tables) -> Option<Link> {
+    match kin(a, b, tables) {
+        Kinship::Narrower => Some(Link::Narrower),
+        Kinship::Broader => Some(Link::Broader),
+        Kinship::Exclusive => Some(Link::Exclusive),
+        Kinship::None if a.kind == Kind::Number && b.kind == Kind::Number => Some(Link::Exclusive),
+        Kinship::None | Kinship::Synonym => None,
     }
 }
 

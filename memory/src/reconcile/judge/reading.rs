@@ -345,6 +345,7 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// Whether a noun follows, perhaps behind adjectives.
 fn is_determiner(word: &str) -> bool {
     matches!(
         word,
@@ -352,6 +353,7 @@ fn is_determiner(word: &str) -> bool {
     )
 }
 
+/// Whether a word behind `is` may be what was done, regular or not: `stored`, `written`, `built`, `sung`, `made`.
 fn is_participle(word: &str) -> bool {
     !word.ends_with("ing") && word.ends_with(['d', 'n', 't', 'g', 'k', 'e', 'm'])
 }

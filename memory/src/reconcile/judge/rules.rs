@@ -9,6 +9,9 @@ use super::{Judgement, Relation, order};
 const DENIED: f32 = 0.8;
 /// The share of each text, its opposites aside, that has to be the same for opposites to be about the same thing.
 const SAME_SUBJECT: f32 = 0.66;
+/// So many words at least are shared where one text is a part of the other, and this share of each.
+const LEAST_SHARED: f32 = 2.0;
+const LEAST_SHARE: f32 = 0.4;
 /// So many words at most are exchanged for each other where one value is exchanged for another.
 const VALUE_WORDS: usize = 3;
 
@@ -56,7 +59,7 @@ fn denied(both: &Alignment<'_>) -> Option<Judgement> {
         let reason = format!("the {} denies what the {} says", sides[0], sides[1]);
         return Some(Judgement::new(Relation::Contradicts, reason));
     }
-    let narrower = covered[1 - negated] >= 0.95 && both.telling(1 - negated).next().is_none();
+    let narrower = both.telling(1 - negated).next().is_none() && substantial(both, false);
     narrower.then(|| Judgement::new(Relation::Doubt, "one denies a special case of what the other says"))
 }
 
@@ -142,12 +145,7 @@ fn merged(both: &Alignment<'_>, tables: &Tables) -> Option<Judgement> {
     if more == [true, true] {
         return None;
     }
-    let share = both
-        .pairs
-        .iter()
-        .map(|pair| weight(&both.a.tokens[pair.a]))
-        .sum::<f32>();
-    if share < 1.0 {
+    if !substantial(both, more == [false, false]) {
         return None;
     }
     if let Some(why) = guard(both, tables) {
@@ -168,6 +166,19 @@ fn merged(both: &Alignment<'_>, tables: &Tables) -> Option<Judgement> {
             format!("the second says all of the first{}", and_more(both, 1)),
         ),
     })
+}
+
+/// Whether two texts have enough in common for becoming one. What says a single thing ("it works") is part of half of all
+/// texts, and what is a small part of a long text is hardly what that is about.
+fn substantial(both: &Alignment<'_>, all_answered: bool) -> bool {
+    let shared = |side: usize, pair: &Pair| match side {
+        0 => weight(&both.a.tokens[pair.a]),
+        _ => weight(&both.b.tokens[pair.b]),
+    };
+    let least = [0, 1].map(|side| both.pairs.iter().map(|pair| shared(side, pair)).sum::<f32>());
+    let shares = both.covered();
+    let enough = if all_answered { 1.0 } else { LEAST_SHARED };
+    least.iter().all(|shared| *shared >= enough) && shares.iter().all(|share| *share >= LEAST_SHARE)
 }
 
 /// Why two texts with the same words must not become one.

@@ -263,6 +263,19 @@ fn subject_and_files_tell_like_texts_apart() {
 }
 
 #[test]
+fn likeness_sees_past_voice_and_negation() {
+    let tools = Tools::new();
+    let read = |text| tools.read(&claim(text));
+    let of = |a, b| likeness(&read(a), &read(b), &tools);
+    let near = of("The worker writes the report.", "No report is written by the worker.");
+    assert!(near > 0.99, "{near}");
+    assert!(of("Telemetry is on for guests.", "Telemetry is off for guests.") > 0.99);
+    let far = of("The worker writes the report.", "The worker polls the queue.");
+    assert!((far - 1.0 / 3.0).abs() < 0.01, "{far}");
+    assert!(of("", "").abs() < f32::EPSILON);
+}
+
+#[test]
 fn a_reason_names_what_differs() {
     let tools = Tools::new();
     let reason = |a, b| judge(&claim(a), &claim(b), &tools).reason;
