@@ -22,6 +22,8 @@ const FOUND: [&str; 2] = ["pattern", "failure"];
 const USUAL: f32 = 0.5;
 /// However many say so, nothing is certain that nobody is certain of.
 const MOST: f32 = 0.95;
+/// By which confidence is lost.
+const STEP: f32 = 0.05;
 const YEAR_SECONDS: f32 = 365.0 * 24.0 * 3600.0;
 
 /// Leaves one of all that say the same, with the confidence of all together: of what `same` says so, the record that
@@ -82,14 +84,33 @@ fn together<'a>(items: impl Iterator<Item = &'a Memory> + Clone) -> f32 {
     (1.0 - doubt).min(MOST.max(surest))
 }
 
-/// In seconds; nothing is lost where the age is not known.
+/// In seconds; nothing is lost where the age is not known. What is lost goes by steps: a memory that is shown with its
+/// confidence must not look like another one the next day.
 #[expect(clippy::cast_precision_loss, reason = "a second more or less is nothing in a year")]
 fn aged(confidence: f32, age: Option<i64>) -> f32 {
     let years = age.map_or(0.0, |age| age.max(0) as f32 / YEAR_SECONDS);
-    confidence * (1.0 + (-years).exp2()) / 2.0
+    let left = confidence * (1.0 + (-years).exp2()) / 2.0;
+    let steps = ((confidence - left) / STEP).round();
+    confidence - steps * STEP
 }
 
 fn seconds(item: &Memory) -> Option<i64> {
     let date: Timestamp = item.date.as_deref()?.parse().ok()?;
     Some(date.as_second())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn confidence_is_lost_slowly_by_steps_and_never_more_than_half() {
+        let year = 365 * 24 * 3600;
+        let after = |years: f32| (aged(0.8, Some((years * year as f32) as i64)) * 100.0).round() as i32;
+        assert_eq!(
+            [after(0.0), after(0.05), after(1.0), after(2.0), after(50.0)],
+            [80, 80, 60, 50, 40]
+        );
+        assert_eq!(aged(0.8, None), 0.8);
+    }
 }
