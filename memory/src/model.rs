@@ -3,6 +3,8 @@
 //! Declared here, on the lowest floor that has a use for one, and made in the gateway over its backends, which alone know
 //! HTTP and wire formats. Whoever asks brings the whole conversation each time; nothing is kept between two calls.
 
+pub(crate) mod answer;
+
 use muninn_repo_tools::Until;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -39,8 +41,19 @@ pub struct Ask<'a> {
     pub tools: &'a [Tool],
     /// Whether it must.
     pub choice: Choice,
+    /// The shape that its words are to have, where the backend can hold it to one.
+    pub shape: Option<&'a Shape>,
     /// The longest answer, in the model's tokens.
     pub max_tokens: u32,
+}
+
+/// What an answer is to look like.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shape {
+    /// A name for it.
+    pub name: &'static str,
+    /// A JSON schema. The strictest backends want every member required and none beside them.
+    pub schema: String,
 }
 
 /// A message of the conversation with a model.

@@ -149,6 +149,7 @@ impl Turns<'_> {
                 (false, true) => Choice::Required,
                 (false, false) => Choice::Auto,
             },
+            shape: None,
             max_tokens: u32::try_from(room).unwrap_or(u32::MAX).min(limits.max_answer_tokens),
         };
         self.explorer.model.ask(&ask, self.budget.until())

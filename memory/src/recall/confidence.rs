@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 
 use super::memory::{Memory, MemoryKind};
-use crate::records::{MAIN, Same};
+use crate::records::{MAIN, Standing};
 
 /// Types of records that are written without anybody's doing.
 const FOUND: [&str; 2] = ["pattern", "failure"];
@@ -26,16 +26,16 @@ const MOST: f32 = 0.95;
 const STEP: f32 = 0.05;
 const YEAR_SECONDS: f32 = 365.0 * 24.0 * 3600.0;
 
-/// Leaves one of all that say the same, with the confidence of all together: of what `same` says so, the record that
+/// Leaves one of all that say the same, with the confidence of all together: of what `standing` says so, the record that
 /// stands for the others (`folded` by `kept`); of what was found in the same words, the newest. Keeps the order.
-pub(super) fn merge(items: &mut Vec<Memory>, same: &Same) {
+pub(super) fn merge(items: &mut Vec<Memory>, standing: &Standing) {
     let mut alike: HashMap<(String, String), Vec<usize>> = HashMap::new();
     for (at, item) in items
         .iter()
         .enumerate()
         .filter(|(_, item)| item.kind == MemoryKind::Record)
     {
-        let kept = same.kept(&item.source);
+        let kept = standing.kept(&item.source);
         let kind = item.record_type.as_deref().filter(|kind| FOUND.contains(kind));
         let key = match kind {
             Some(kind) => (kind.to_owned(), item.text.clone()),

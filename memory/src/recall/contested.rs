@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use super::memory::Memory;
-use crate::records::{MAIN, Same};
+use crate::records::{Body, MAIN, Record, Standing};
 
 /// An open conflict, seen from one of its sides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,36 +16,53 @@ pub struct Contested {
     pub other: String,
 }
 
-/// A conflict as a file has it, and records that say the same as others.
+/// Conflicts as files have them.
 #[derive(Default)]
-pub(crate) struct Disputes {
-    /// The conflict's id, and those of the two records.
-    pub(crate) conflicts: Vec<(String, String, String)>,
-    /// Which records are recalled for others.
-    pub(crate) same: Same,
+pub(crate) struct Disputes(Vec<Dispute>);
+
+struct Dispute {
+    /// The conflict's id.
+    conflict: String,
+    left: String,
+    right: String,
 }
 
 impl Disputes {
-    pub(super) fn extend(&mut self, other: Self) {
-        self.conflicts.extend(other.conflicts);
-        self.same.extend(&other.same);
+    /// Takes a record in; one that is no conflict changes nothing.
+    pub(crate) fn take(&mut self, record: &Record) {
+        if let Body::Conflict { left, right, .. } = &record.body {
+            self.0.push(Dispute {
+                conflict: record.id.clone(),
+                left: left.clone(),
+                right: right.clone(),
+            });
+        }
     }
 
-    /// Marks both sides of each conflict. One of which main has only one side is not open yet, or no more.
-    pub(super) fn mark(&self, items: &mut [Memory]) {
+    pub(super) fn extend(&mut self, other: Self) {
+        self.0.extend(other.0);
+    }
+
+    /// Marks both sides of each conflict. One of which main has only one side is not open yet, or no more; nor is one that
+    /// was settled and is in a list still, as git may have merged it.
+    pub(super) fn mark(&self, items: &mut [Memory], standing: &Standing) {
         let mut places: HashMap<String, usize> = HashMap::new();
         for (at, item) in items.iter().enumerate().filter(|(_, item)| item.path == MAIN) {
             places.insert(item.source.clone(), at);
         }
-        let place = |id: &str| places.get(self.same.kept(id)).copied();
-        for (conflict, left, right) in &self.conflicts {
-            let (Some(left), Some(right)) = (place(left), place(right)) else {
+        let place = |id: &str| places.get(standing.kept(id)).copied();
+        let open = self
+            .0
+            .iter()
+            .filter(|dispute| !standing.is_settled(&dispute.left, &dispute.right));
+        for dispute in open {
+            let (Some(left), Some(right)) = (place(&dispute.left), place(&dispute.right)) else {
                 continue;
             };
             for (side, other) in [(left, right), (right, left)] {
                 let other = items[other].source.clone();
                 items[side].contested.get_or_insert(Contested {
-                    conflict: conflict.clone(),
+                    conflict: dispute.conflict.clone(),
                     other,
                 });
             }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::contested::{Contested, Disputes};
 use crate::hits::Hit;
-use crate::records::Decisions;
+use crate::records::Statements;
 
 /// What kind of memory it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,9 +83,7 @@ pub(crate) struct Loaded {
     pub(crate) stamps: Vec<Stamp>,
     pub(crate) notes: Vec<String>,
     pub(crate) hits: Vec<Hit>,
-    /// Ids of records that are superseded or forgotten, in whatever file they are.
-    pub(crate) gone: Vec<String>,
-    /// On conflicts, in whatever file what they decide on is.
-    pub(crate) decisions: Decisions,
+    /// What records say of others, in whatever file these are.
+    pub(crate) statements: Statements,
     pub(crate) disputes: Disputes,
 }

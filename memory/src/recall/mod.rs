@@ -36,7 +36,7 @@ use crate::embed::Embedder;
 use crate::hits::{Hit, Hits};
 use crate::knowledge;
 use crate::lexical::{Bm25, DocId, Tokenizer};
-use crate::records::{Decisions, Record, RecordFile};
+use crate::records::{Record, RecordFile, Statements};
 
 /// What a memory keeps of its score when nothing speaks for it: it says that it is a guess, or its files have changed.
 /// So doubt decides between memories that fit alike, and does not hide one that alone fits.
@@ -300,32 +300,28 @@ impl Store {
     fn made_of(parts: impl IntoIterator<Item = Loaded>) -> Self {
         let mut store = Self::default();
         let mut hits = Vec::new();
-        let mut gone = HashSet::new();
-        let mut decisions = Decisions::default();
+        let mut statements = Statements::default();
         let mut disputes = Disputes::default();
         for part in parts {
             hits.extend(part.hits);
-            gone.extend(part.gone);
-            decisions.extend(part.decisions);
+            statements.extend(part.statements);
             disputes.extend(part.disputes);
             store.items.extend(part.items);
             store.stamps.extend(part.stamps);
             store.notes.extend(part.notes);
         }
-        gone.extend(decisions.holding().flat_map(|decision| decision.drop.iter().cloned()));
-        let same = &disputes.same;
         // What one file forgets may be in another, before it or behind, and so may be what says the same.
-        let gone: HashSet<&str> = gone.iter().map(|id| same.kept(id)).collect();
-        store.items.retain(|item| !gone.contains(same.kept(&item.source)));
-        hits.retain(|hit: &Hit| !gone.contains(hit.id.as_str()));
+        let standing = statements.standing();
+        store.items.retain(|item| !standing.is_gone(&item.source));
+        hits.retain(|hit: &Hit| !standing.is_gone(&hit.id));
         // Of a record that is in two files, as after a merge, one counts.
         let mut seen = HashSet::new();
         store
             .items
             .retain(|item| item.kind != MemoryKind::Record || seen.insert(item.source.clone()));
         hits.retain(|hit| hit.id.is_empty() || seen.remove(&hit.id));
-        confidence::merge(&mut store.items, same);
-        disputes.mark(&mut store.items);
+        confidence::merge(&mut store.items, &standing);
+        disputes.mark(&mut store.items, &standing);
         order::sort(&mut store.items);
         store.runs = Runs::new(&store.items);
         store.index = words::index(&store.items);

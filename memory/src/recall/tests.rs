@@ -357,7 +357,7 @@ fn both_sides_of_an_open_conflict_know_of_each_other() {
         "{\"id\":\"C\",\"type\":\"conflict\",\"left\":\"2\",\"right\":\"3\"}\n",
         "{\"id\":\"D\",\"type\":\"conflict\",\"left\":\"1\",\"right\":\"not there yet\"}\n",
     ];
-    let repo = Fixture::with(&[(MAIN, &main.concat()), (crate::records::CONFLICTS, &conflicts.concat())]);
+    let repo = Fixture::with(&[(MAIN, &(main.concat() + &conflicts.concat()))]);
     let files = RecordFile::of_team();
     let memories = Memories::load_from(&repo.worktree(), &files, None, None);
     let sides: Vec<_> = memories
@@ -379,6 +379,14 @@ fn both_sides_of_an_open_conflict_know_of_each_other() {
         .opponent(&memories.items()[0])
         .and_then(|doc| memories.get(doc));
     assert_eq!(opponent.map(|memory| memory.source.as_str()), Some("2"));
-    repo.write(crate::records::CONFLICTS, b"");
-    assert!(!memories.is_current(&repo.worktree(), &files));
+    let distinct = r#"{"id":"E","type":"distinct","left":"2","right":"3"}"#;
+    for settled in [
+        distinct,
+        r#"{"id":"E","type":"decision","conflict":"C","keep":["2","3"]}"#,
+    ] {
+        repo.write(MAIN, [&main.concat(), &conflicts.concat(), settled].concat().as_bytes());
+        assert!(!memories.is_current(&repo.worktree(), &files));
+        let settled = Memories::load_from(&repo.worktree(), &files, None, None);
+        assert!(settled.items().iter().all(|item| item.contested.is_none()));
+    }
 }

@@ -1,9 +1,7 @@
-//! What records claim, and which of them no longer do.
-
-use std::collections::HashSet;
+//! What records claim.
 
 use super::judge::Claim;
-use crate::records::{Body, Decisions, Record, Same, ordered};
+use crate::records::{Body, Record};
 
 /// What a record claims to be so, in words.
 pub(super) struct Told<'a> {
@@ -53,59 +51,5 @@ impl<'a> Told<'a> {
     /// Whether this was said before the other. Of what was said at one moment, the smaller id comes first.
     pub(super) fn is_older(&self, other: &Told<'_>) -> bool {
         (&self.record.ts, &self.record.id) < (&other.record.ts, &other.record.id)
-    }
-}
-
-/// What decisions in main say of the records there.
-#[derive(Default)]
-pub(super) struct Standing {
-    same: Same,
-    /// Forgotten, superseded, or dropped by a person: what is kept for it and all that says the same.
-    gone: HashSet<String>,
-    /// Pairs that a person kept both of.
-    both: HashSet<(String, String)>,
-}
-
-impl Standing {
-    pub(super) fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Self {
-        let mut standing = Self::default();
-        let mut decisions = Decisions::default();
-        let mut lost = Vec::new();
-        for record in records {
-            match &record.body {
-                Body::Same { kept, folded, .. } => standing.same.join(kept, folded),
-                Body::Supersedes { older: gone, .. } | Body::Tombstone { forget: gone } => {
-                    lost.push(gone.clone());
-                }
-                _ => decisions.take(record),
-            }
-        }
-        for decision in decisions.holding() {
-            lost.extend(decision.drop.iter().cloned());
-            for (at, one) in decision.keep.iter().enumerate() {
-                let others = decision.keep.iter().skip(at + 1);
-                standing.both.extend(others.map(|other| ordered(one, other)));
-            }
-        }
-        // Only now, when it is known what says the same.
-        standing.gone = lost.iter().map(|id| standing.kept(id).to_owned()).collect();
-        standing
-    }
-
-    /// The record that is recalled for this one: the oldest id of all that say the same.
-    pub(super) fn kept<'a>(&'a self, id: &'a str) -> &'a str {
-        self.same.kept(id)
-    }
-
-    /// Whether it is recalled no more, nor what says the same.
-    pub(super) fn is_gone(&self, id: &str) -> bool {
-        self.gone.contains(self.kept(id))
-    }
-
-    /// Whether a person kept both of two records, or of what says the same.
-    pub(super) fn keeps_both(&self, one: &str, other: &str) -> bool {
-        let pair = ordered(self.kept(one), self.kept(other));
-        let mut pairs = self.both.iter();
-        pairs.any(|(one, other)| ordered(self.kept(one), self.kept(other)) == pair)
     }
 }

@@ -5,7 +5,9 @@
 
 mod blocks;
 mod claim;
+mod decide;
 pub mod judge;
+mod model;
 mod open;
 mod place;
 mod plan;
@@ -20,6 +22,7 @@ use self::judge::{Claim, Judgement, Tools};
 use crate::derived::Progress;
 use crate::embed::Embedder;
 
+pub use self::model::{Asked, Reconciler, ReconcilerLimits};
 pub use self::open::{FileToday, OpenConflict, open_conflicts, today};
 pub use self::plan::{After, Before, Segment, Summary, plan};
 pub use self::prune::{Pruned, prune};
@@ -35,6 +38,9 @@ pub trait Judge: Sync {
 
     /// How much two claims say of the same, from 0 to 1, whichever way round: which of many deserve to be judged.
     fn likeness(&self, one: &Claim<'_>, other: &Claim<'_>) -> f32;
+
+    /// Whether one denies something that the other says, or uses words that exclude the other's.
+    fn opposes(&self, one: &Claim<'_>, other: &Claim<'_>) -> bool;
 }
 
 /// With what claims are compared.
@@ -46,6 +52,8 @@ pub struct Judging<'a> {
     pub embedder: Option<Arc<dyn Embedder>>,
     /// Is told of how many new claims the partners are found.
     pub progress: &'a dyn Progress,
+    /// The model that settles what rules leave open; `None` where nobody is asked.
+    pub reconciler: Option<&'a Reconciler<'a>>,
 }
 
 impl Judge for Tools {
@@ -55,6 +63,10 @@ impl Judge for Tools {
 
     fn likeness(&self, one: &Claim<'_>, other: &Claim<'_>) -> f32 {
         judge::likeness(&self.read(one), &self.read(other), self)
+    }
+
+    fn opposes(&self, one: &Claim<'_>, other: &Claim<'_>) -> bool {
+        judge::opposes(&self.read(one), &self.read(other), self)
     }
 }
 

@@ -4,7 +4,7 @@ use muninn_repo_tools::{RelPath, Worktree, read_text};
 
 use super::place::Place;
 use super::plan::open_conflicts as open_among;
-use crate::records::{Body, CONFLICTS, MAIN, Record, Source};
+use crate::records::{MAIN, Record, Source};
 
 /// Larger files are taken for changed.
 const MAX_FILE_BYTES: u64 = 4 << 20;
@@ -34,27 +34,22 @@ pub enum FileToday {
     Unknown,
 }
 
-/// The conflicts that are open, by id: those between records that main has. What cannot be read has none.
+/// The conflicts that are open, by id. Main that cannot be read has none.
 pub fn open_conflicts(worktree: &Worktree) -> Vec<OpenConflict> {
     let place = Place { worktree };
-    let of = |name: &str| {
-        let path = RelPath::new(name).ok()?;
-        place.records(&path, &mut Vec::new()).ok()
-    };
-    let (main, conflicts) = (of(MAIN).unwrap_or_default(), of(CONFLICTS).unwrap_or_default());
+    let main = RelPath::new(MAIN).ok();
+    let main = main.and_then(|path| place.records(&path, &mut Vec::new()).ok());
+    let main = main.unwrap_or_default();
     let side = |id: &str| main.iter().find(|record| record.id == id).cloned();
-    let open = open_among(&main, conflicts.into_iter()).into_iter();
-    let with_sides = open.filter_map(|conflict| {
-        let Body::Conflict { left, right, .. } = &conflict.body else {
-            return None;
-        };
+    let with_sides = |conflict: Record| {
+        let (left, right) = conflict.sides()?;
         Some(OpenConflict {
             left: side(left)?,
             right: side(right)?,
             conflict,
         })
-    });
-    with_sides.collect()
+    };
+    open_among(&main).into_iter().filter_map(with_sides).collect()
 }
 
 /// What has become of a file that a record rests on.

@@ -5,18 +5,20 @@
 //! sessions come in, or whether two people do it on two branches: the union of what they write is what one would have
 //! written, once the next run has compared what neither had seen.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde::{Deserialize, Serialize};
 
 use super::blocks::Blocks;
-use super::claim::{Standing, Told};
-use super::judge::{Judgement, Relation};
+use super::claim::Told;
+use super::decide::{Pair, doubts_by_rules, judged};
+use super::model::Asked;
 use super::runs::Runs;
 use crate::derived::Progress;
 use crate::reconcile::Judging;
-use crate::records::{Body, Record, ordered};
+use crate::records::{Body, Record, Standing, ordered};
 
 /// A file of a session's records.
 #[derive(Debug, Clone)]
@@ -49,10 +51,12 @@ pub struct After {
     pub main: Vec<Record>,
     /// Likewise.
     pub log: Vec<Record>,
-    /// Likewise: those that are open.
+    /// Likewise: those of main that are open, for people to look at.
     pub conflicts: Vec<Record>,
     /// What was done, in numbers.
     pub summary: Summary,
+    /// What was asked of a model, where there was one to ask.
+    pub asked: Option<Asked>,
 }
 
 /// What was done, in numbers.
@@ -70,60 +74,56 @@ pub struct Summary {
     pub open: usize,
 }
 
-/// By whom a decision is that no model had a part in.
-pub(super) const RULES: &str = "rules";
-
 /// Works it out.
 pub fn plan(before: &Before, judging: &Judging<'_>) -> After {
     let runs = Runs::of(&before.log);
-    let mut main: BTreeMap<&str, Record> = by_id(&before.main);
-    let mut fresh: BTreeSet<String> = BTreeSet::new();
     let taken: Vec<&Segment> = before
         .segments
         .iter()
         .filter(|segment| !runs.has(&segment.name, segment.bytes))
         .collect();
-    for record in taken.iter().flat_map(|segment| &segment.records) {
-        if !main.contains_key(record.id.as_str()) {
-            fresh.insert(record.id.clone());
-            main.insert(&record.id, record.clone());
+    // A conflict that only the list of open ones has was put there by somebody else's merge.
+    let known = by_id(before.main.iter().chain(&before.conflicts));
+    let learned = taken.iter().flat_map(|segment| &segment.records);
+    let all = by_id(known.values().chain(learned));
+    let fresh: BTreeSet<&str> = all
+        .keys()
+        .map(String::as_str)
+        .filter(|id| !known.contains_key(*id))
+        .collect();
+    let was: Vec<Record> = all.values().cloned().collect();
+    let (decided, asked) = decide(&was, &fresh, &runs, judging);
+    let main: Vec<Record> = by_id(was.iter().chain(&decided)).into_values().collect();
+    let conflicts = open_conflicts(&main);
+    After {
+        summary: counted(fresh.len(), before, &main, &conflicts),
+        log: logged(before, &runs, &taken),
+        main,
+        conflicts,
+        asked,
+    }
+}
+
+/// Of two lines with the same id, as two models may come to, the smaller counts.
+fn by_id<'r>(records: impl IntoIterator<Item = &'r Record>) -> BTreeMap<String, Record> {
+    let mut by_id: BTreeMap<String, Record> = BTreeMap::new();
+    for record in records {
+        match by_id.entry(record.id.clone()) {
+            Entry::Vacant(entry) => _ = entry.insert(record.clone()),
+            Entry::Occupied(mut entry) if record.line() < entry.get().line() => _ = entry.insert(record.clone()),
+            Entry::Occupied(_) => {}
         }
     }
-    let mut all: Vec<Record> = main.into_values().collect();
-    let decided = decide(&all, &fresh, &runs, judging);
-    let summary = Summary {
-        consolidated: fresh.len(),
-        ..Summary::default()
-    };
-    let known: BTreeSet<String> = all.iter().map(|record| record.id.clone()).collect();
-    all.extend(decided.records.into_iter().filter(|record| !known.contains(&record.id)));
-    all.sort_by(|a, b| a.id.cmp(&b.id));
-    let conflicts = open_conflicts(&all, before.conflicts.iter().cloned().chain(decided.conflicts));
-    let log = logged(before, &runs, &taken);
-    let summary = counted(summary, before, &all, &conflicts);
-    After {
-        main: all,
-        log,
-        conflicts,
-        summary,
-    }
-}
-
-fn by_id(records: &[Record]) -> BTreeMap<&str, Record> {
-    records
-        .iter()
-        .map(|record| (record.id.as_str(), record.clone()))
-        .collect()
-}
-
-#[derive(Default)]
-struct Decided {
-    records: Vec<Record>,
-    conflicts: Vec<Record>,
+    by_id
 }
 
 /// Compares what was never compared: new records, and those that not all heads have seen.
-fn decide(all: &[Record], fresh: &BTreeSet<String>, runs: &Runs<'_>, judging: &Judging<'_>) -> Decided {
+fn decide(
+    all: &[Record],
+    fresh: &BTreeSet<&str>,
+    runs: &Runs<'_>,
+    judging: &Judging<'_>,
+) -> (Vec<Record>, Option<Asked>) {
     let standing = Standing::of(all);
     let claims: Vec<Told<'_>> = all
         .iter()
@@ -137,18 +137,16 @@ fn decide(all: &[Record], fresh: &BTreeSet<String>, runs: &Runs<'_>, judging: &J
     };
     let new: Vec<usize> = (0..claims.len()).filter(|at| is_new(&claims[*at])).collect();
     let blocks = Blocks::of(&claims, judging);
-    let pairs = pairs(&blocks, &new, judging.progress);
-    let mut decided = Decided::default();
-    for (one, other) in pairs {
-        let (one, other) = (&claims[one], &claims[other]);
-        let (older, newer) = if one.is_older(other) {
-            (one, other)
-        } else {
-            (other, one)
-        };
-        decided.take(older, newer, judging.judge.judge(&older.claim(), &newer.claim()));
-    }
-    decided
+    let found = pairs(&blocks, &new, judging.progress);
+    let found = found
+        .into_iter()
+        .map(|(one, other)| Pair::of(&claims[one], &claims[other]));
+    let waiting = judging
+        .reconciler
+        .map(|_| doubts_by_rules(all, &claims))
+        .unwrap_or_default();
+    let pairs = found.chain(waiting).filter(|pair| !pair.is_distinct(&standing));
+    judged(pairs, judging)
 }
 
 /// The pairs that are worth comparing, each once, the smaller place first. Looked for by as many threads as there are
@@ -173,86 +171,33 @@ fn pairs(blocks: &Blocks<'_>, new: &[usize], progress: &dyn Progress) -> BTreeSe
     })
 }
 
-impl Decided {
-    fn take(&mut self, older: &Told<'_>, newer: &Told<'_>, Judgement { relation, reason }: Judgement) {
-        let about = [older.id(), newer.id()];
-        let derived = |body| Record::derived(body, &about, &newer.record.ts);
-        let by = RULES.to_owned();
-        match relation {
-            Relation::Unrelated | Relation::Refines | Relation::RefinedBy => {}
-            Relation::Same => {
-                let (kept, folded) = ordered(older.id(), newer.id());
-                self.records.push(derived(Body::Same {
-                    kept,
-                    folded,
-                    by,
-                    reason,
-                }));
-            }
-            Relation::Contradicts if takes_its_place(older, newer) => self.records.push(derived(Body::Supersedes {
-                older: older.id().to_owned(),
-                since: Some(newer.record.ts.clone()),
-            })),
-            Relation::Contradicts | Relation::Doubt => self.conflicts.push(derived(Body::Conflict {
-                left: older.id().to_owned(),
-                left_text: older.text.to_owned(),
-                right: newer.id().to_owned(),
-                right_text: newer.text.to_owned(),
-                by,
-                reason,
-            })),
-        }
-    }
-}
-
-/// Whether the newer of two that contradict each other is what the same voice says now of the same subject, or says it of
-/// a file that is another by then: no person needs to be asked.
-fn takes_its_place(older: &Told<'_>, newer: &Told<'_>) -> bool {
-    let is_later = older.record.ts < newer.record.ts;
-    let same_subject = older
-        .subject
-        .is_some_and(|subject| newer.subject.is_some_and(|other| other.eq_ignore_ascii_case(subject)));
-    let same_author = older.author.is_some() && older.author == newer.author;
-    let sources = |claim: &Told<'_>| claim.record.origin.sources.clone();
-    let changed = sources(older).iter().any(|was| {
-        let now = sources(newer).into_iter().find(|now| now.path == was.path);
-        now.is_some_and(|now| was.blob.is_some() && now.blob.is_some() && now.blob != was.blob)
-    });
-    is_later && same_subject && (same_author || changed)
-}
-
-/// Those that are still to be settled, between the records that are recalled. Of several between the same two, the one of
-/// the smallest id counts.
-pub(super) fn open_conflicts(main: &[Record], conflicts: impl Iterator<Item = Record>) -> Vec<Record> {
+/// The conflicts in main that are still to be settled: between records that are recalled. Of several between what says the
+/// same as one side and what says the same as the other, the one of the smallest id counts.
+pub(super) fn open_conflicts(main: &[Record]) -> Vec<Record> {
     let standing = Standing::of(main);
     let there: BTreeSet<&str> = main.iter().map(|record| record.id.as_str()).collect();
-    let mut open: BTreeMap<(String, String), Record> = BTreeMap::new();
-    for conflict in conflicts {
-        let Body::Conflict { left, right, .. } = &conflict.body else {
+    let is_there = |id: &str| there.contains(id) && !standing.is_gone(id);
+    let mut open: BTreeMap<(String, String), &Record> = BTreeMap::new();
+    for conflict in main {
+        let Some((left, right)) = conflict.sides() else {
             continue;
         };
-        let is_there = |id: &String| there.contains(id.as_str()) && !standing.is_gone(id);
-        let is_open = is_there(left)
-            && is_there(right)
-            && standing.kept(left) != standing.kept(right)
-            && !standing.keeps_both(left, right);
-        if is_open {
-            let pair = ordered(standing.kept(left), standing.kept(right));
-            let known = open.entry(pair).or_insert_with(|| conflict.clone());
+        if is_there(left) && is_there(right) && !standing.is_settled(left, right) {
+            let known = open
+                .entry(ordered(standing.kept(left), standing.kept(right)))
+                .or_insert(conflict);
             if conflict.id < known.id {
                 *known = conflict;
             }
         }
     }
-    let mut open: Vec<Record> = open.into_values().collect();
-    open.sort_by(|a, b| a.id.cmp(&b.id));
-    open
+    let open: BTreeMap<&str, &Record> = open.into_values().map(|record| (record.id.as_str(), record)).collect();
+    open.into_values().cloned().collect()
 }
 
 /// The log with this run, where there was anything to do.
 fn logged(before: &Before, runs: &Runs<'_>, taken: &[&Segment]) -> Vec<Record> {
     let heads = runs.heads();
-    let mut log: BTreeMap<&str, Record> = by_id(&before.log);
     let mut made = Vec::new();
     if !taken.is_empty() || heads.len() > 1 {
         let names: Vec<String> = taken
@@ -275,26 +220,23 @@ fn logged(before: &Before, runs: &Runs<'_>, taken: &[&Segment]) -> Vec<Record> {
         }
         made.push(run);
     }
-    for record in &made {
-        log.insert(&record.id, record.clone());
-    }
-    log.into_values().collect()
+    by_id(before.log.iter().chain(&made)).into_values().collect()
 }
 
-fn counted(summary: Summary, before: &Before, main: &[Record], conflicts: &[Record]) -> Summary {
-    let was: BTreeSet<&str> = before.main.iter().map(|record| record.id.as_str()).collect();
-    let was_open: BTreeSet<&str> = before.conflicts.iter().map(|record| record.id.as_str()).collect();
-    let made = || main.iter().filter(|record| !was.contains(record.id.as_str()));
+fn counted(consolidated: usize, before: &Before, main: &[Record], conflicts: &[Record]) -> Summary {
+    let was = before.main.iter().chain(&before.conflicts);
+    let was: BTreeSet<&str> = was.map(|record| record.id.as_str()).collect();
+    let is_new = |record: &&Record| !was.contains(record.id.as_str());
+    let made = |kind: &str| {
+        main.iter()
+            .filter(|record| record.body.kind() == kind && is_new(record))
+            .count()
+    };
     Summary {
-        duplicates: made().filter(|record| matches!(record.body, Body::Same { .. })).count(),
-        superseded: made()
-            .filter(|record| matches!(record.body, Body::Supersedes { .. }))
-            .count(),
-        conflicts: conflicts
-            .iter()
-            .filter(|record| !was_open.contains(record.id.as_str()))
-            .count(),
+        consolidated,
+        duplicates: made("same"),
+        superseded: made("supersedes"),
+        conflicts: conflicts.iter().filter(is_new).count(),
         open: conflicts.len(),
-        ..summary
     }
 }

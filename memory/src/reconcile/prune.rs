@@ -8,8 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use super::claim::Standing;
-use crate::records::{Body, Record, Source};
+use crate::records::{Body, Record, Source, Standing};
 
 /// What counts for a record that does not say how sure it is.
 const USUAL: f64 = 0.5;
@@ -65,7 +64,7 @@ struct Worth<'a> {
 
 impl<'a> Worth<'a> {
     fn of(main: &[Record], open: &'a [Record]) -> Self {
-        let standing = Standing::of(main);
+        let standing = Standing::of(main.iter().chain(open));
         let mut witnesses: BTreeMap<String, u32> = BTreeMap::new();
         for record in main {
             *witnesses.entry(standing.kept(&record.id).to_owned()).or_default() += 1;

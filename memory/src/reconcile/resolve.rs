@@ -48,13 +48,13 @@ pub fn resolve(store: &Store, id: &str, keep: Keep, note: Option<&str>) -> Resul
     let place = Place::of(store, here)?;
     let _lock = place.lock()?;
     let (before, found) = place.read(store)?;
-    let open = open_conflicts(&before.main, before.conflicts.iter().cloned());
+    let mut main = before.main;
+    let open = open_conflicts(&main);
     let conflict = one(&open, id)?;
     let decision = decision(conflict, keep, note, store.worktree());
-    let mut main = before.main;
     main.push(decision.clone());
     main.sort_by(|a, b| a.id.cmp(&b.id));
-    let open = open_conflicts(&main, open.into_iter());
+    let open = open_conflicts(&main);
     let nobody_looks = &mut |_: &str| {};
     for found in &found {
         place.keep(found, nobody_looks)?;

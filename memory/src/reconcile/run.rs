@@ -1,8 +1,7 @@
 //! Reconciling a worktree's files.
 //!
-//! Everything new is on the disk before anything old is gone. The conflicts come first, then main, whose renaming is the
-//! moment at which the new state holds: a conflict between records that main does not have yet is not shown. The log
-//! follows, and the sessions' files go last. Whoever is killed in between is finished by the next run, which comes to the
+//! Everything new is on the disk before anything old is gone. Main comes first, whose renaming is the moment at which the
+//! new state holds; the list of its open conflicts and the log follow, and the sessions' files go last. Whoever is killed in between is finished by the next run, which comes to the
 //! same: what main is to be depends on nothing but what is there.
 
 use std::path::PathBuf;
@@ -12,7 +11,7 @@ use muninn_repo_tools::RelPath;
 use thiserror::Error;
 
 use super::place::{Found, Place, at};
-use super::{Before, FileToday, Judging, Pruned, Segment, Summary, plan, prune, today};
+use super::{Asked, Before, FileToday, Judging, Pruned, Segment, Summary, plan, prune, today};
 use crate::Store;
 use crate::records::{CONFLICTS, MAIN, RecordFile, SESSIONS, SegmentError, Source, own_directory};
 
@@ -41,6 +40,8 @@ pub struct ReconcileOptions {
 pub struct Reconciled {
     /// In numbers.
     pub summary: Summary,
+    /// What was asked of a model, where there was one to ask.
+    pub asked: Option<Asked>,
     /// How many records went from main to the archive.
     pub pruned: usize,
     /// The sessions' files that were taken in.
@@ -103,6 +104,7 @@ pub fn reconcile(
     });
     let reconciled = Reconciled {
         summary: after.summary,
+        asked: after.asked,
         pruned: pruned.archived.len(),
         segments: before.segments.iter().map(|segment| segment.name.clone()).collect(),
         notes: found.iter().map(Found::note).collect(),
@@ -116,8 +118,8 @@ pub fn reconcile(
     if !pruned.archived.is_empty() {
         place.archive(&pruned.archived, step)?;
     }
-    place.put_records(CONFLICTS, &after.conflicts, step)?;
     place.put_records(MAIN, &pruned.main, step)?;
+    place.put_records(CONFLICTS, &after.conflicts, step)?;
     place.put_records(RECONCILED, &after.log, step)?;
     for segment in &before.segments {
         place.remove(segment, options.archive, step)?;

@@ -89,6 +89,17 @@ pub enum Body {
         /// Why.
         reason: String,
     },
+    /// Two records that were in doubt have nothing to settle: both are so.
+    Distinct {
+        /// The older record's id.
+        left: String,
+        /// The newer record's id.
+        right: String,
+        /// Who found so: a model by its name.
+        by: String,
+        /// Why.
+        reason: String,
+    },
     /// Two records that cannot both be so, or may not be, for a person to settle.
     Conflict {
         /// The older record's id.
@@ -143,6 +154,7 @@ impl Body {
             Self::Decision { .. } => "decision",
             Self::Supersedes { .. } => "supersedes",
             Self::Same { .. } => "same",
+            Self::Distinct { .. } => "distinct",
             Self::Conflict { .. } => "conflict",
             Self::Reconciled { .. } => "reconciled",
             Self::Run { .. } => "run",
@@ -196,6 +208,12 @@ impl Body {
             "same" => Self::Same {
                 kept: text(members, "kept"),
                 folded: text(members, "folded"),
+                by: text(members, "by"),
+                reason: text(members, "reason"),
+            },
+            "distinct" => Self::Distinct {
+                left: text(members, "left"),
+                right: text(members, "right"),
                 by: text(members, "by"),
                 reason: text(members, "reason"),
             },
@@ -298,6 +316,17 @@ impl Body {
             } => {
                 map.text("kept", kept)?;
                 map.text("folded", folded)?;
+                map.text("by", by)?;
+                map.text("reason", reason)
+            }
+            Self::Distinct {
+                left,
+                right,
+                by,
+                reason,
+            } => {
+                map.text("left", left)?;
+                map.text("right", right)?;
                 map.text("by", by)?;
                 map.text("reason", reason)
             }

@@ -23,7 +23,7 @@ use crate::redact::redact;
 
 /// The file of what the team agreed on.
 pub const MAIN: &str = ".muninn/memory/main.jsonl";
-/// The file of open conflicts.
+/// The file that shows people which conflicts in main are open.
 pub const CONFLICTS: &str = ".muninn/memory/conflicts.jsonl";
 /// So much of a file is read: to make an index of it takes up to four gigabytes of memory, where all are of the type
 /// `context_hit`, and two and a half where none is.
@@ -46,11 +46,10 @@ pub enum RecordFile {
 }
 
 impl RecordFile {
-    /// What the team agreed on, and what it has not settled yet.
+    /// What the team agreed on, as a list of files.
     #[must_use]
     pub fn of_team() -> Vec<Self> {
-        let paths = [MAIN, CONFLICTS].into_iter().filter_map(|path| RelPath::new(path).ok());
-        paths.map(Self::Worktree).collect()
+        Self::main().into_iter().collect()
     }
 
     /// What the team agreed on.
@@ -141,24 +140,12 @@ impl Loaded {
     }
 
     fn take(&mut self, file: &RecordFile, line: usize, record: &Record) {
-        match &record.body {
-            Body::Tombstone { forget } => self.gone.push(forget.clone()),
-            Body::Supersedes { older, .. } => self.gone.push(older.clone()),
-            Body::Same { kept, folded, .. } => self.disputes.same.join(kept, folded),
-            Body::Conflict { left, right, .. } => {
-                let conflict = (record.id.clone(), left.clone(), right.clone());
-                self.disputes.conflicts.push(conflict);
-            }
-            Body::Decision { .. } => self.decisions.take(record),
-            Body::ContextHit { .. } => self.hits.extend(hit(record)),
-            _ => {}
-        }
+        self.statements.take(record);
+        self.disputes.take(record);
+        self.hits.extend(hit(record));
         // A later version may say the same in types of its own.
-        self.gone.extend(
-            ["forget", "supersedes", "older"]
-                .iter()
-                .flat_map(|name| record.unknown_texts(name)),
-        );
+        let lost = ["forget", "supersedes", "older"].iter();
+        self.statements.lose(lost.flat_map(|name| record.unknown_texts(name)));
         self.items.extend(item(file, line, record));
     }
 }
@@ -316,6 +303,7 @@ fn said(record: &Record) -> Said {
         },
         Body::Tombstone { .. }
         | Body::Same { .. }
+        | Body::Distinct { .. }
         | Body::Conflict { .. }
         | Body::Reconciled { .. }
         | Body::Run { .. } => return Said::default(),

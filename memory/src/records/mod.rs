@@ -14,17 +14,18 @@ mod same;
 mod segment;
 mod source;
 mod spool;
+mod standing;
 mod told;
 
 #[cfg(test)]
 mod tests;
 
 pub use body::Body;
-pub(crate) use decisions::Decisions;
 pub use loaded::{CONFLICTS, MAIN, RecordFile};
 pub use record::{InvalidRecord, Origin, Record};
-pub(crate) use same::{Same, ordered};
+pub(crate) use same::ordered;
 pub(crate) use segment::own_directory;
 pub use segment::{SESSIONS, SegmentError, Segments, Written};
 pub use source::Source;
 pub use spool::{Durability, Flushed, Recorded, Spool, SpoolError, Waiting};
+pub(crate) use standing::{Standing, Statements};

@@ -149,6 +149,14 @@ impl Record {
         serde_json::to_string(self).unwrap_or_default()
     }
 
+    /// The ids of the older and the newer record of a conflict; `None` of any other record.
+    pub(crate) fn sides(&self) -> Option<(&str, &str)> {
+        match &self.body {
+            Body::Conflict { left, right, .. } => Some((left, right)),
+            _ => None,
+        }
+    }
+
     /// What a member says that is not known: its text, or its texts; nothing where it holds neither.
     pub(super) fn unknown_texts(&self, name: &str) -> Vec<String> {
         let value = self

@@ -1,21 +1,110 @@
 //! Records that say the same.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// Which record stands for which: of all that say the same, the one of the smallest id. In whatever order it is told.
+use super::body::Body;
+use super::decisions::Decisions;
+use super::record::Record;
+
+/// What records say of pairs of others: which are the same, and which must not be taken for the same.
+///
+/// Whether two are alike is found out pair by pair, and being alike does not carry over: a may be like b, and b like c,
+/// while a contradicts c. So links are followed in the order of their ids, and one that would bring two together that are
+/// held apart is not followed. That depends on what is known alone, and not on who knew it first.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Links {
+    same: BTreeSet<(String, String)>,
+    /// Pairs of which somebody found that both are so.
+    distinct: HashSet<(String, String)>,
+    /// Pairs that are, or were, in conflict.
+    disputed: HashSet<(String, String)>,
+}
+
+/// Which record stands for which: of all that say the same, the one of the smallest id.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Same(HashMap<String, String>);
 
-impl Same {
-    /// Two records say the same, and so does all that says the same as either.
-    pub(crate) fn join(&mut self, one: &str, other: &str) {
-        let (one, other) = (self.kept(one).to_owned(), self.kept(other).to_owned());
-        if one != other {
-            let (kept, folded) = ordered(&one, &other);
-            self.0.insert(folded, kept);
+impl Links {
+    /// Takes a record in; one that says nothing of a pair changes nothing.
+    pub(crate) fn take(&mut self, record: &Record) {
+        match &record.body {
+            Body::Same { kept, folded, .. } => _ = self.same.insert(ordered(kept, folded)),
+            Body::Distinct { left, right, .. } => _ = self.distinct.insert(ordered(left, right)),
+            Body::Conflict { left, right, .. } => _ = self.disputed.insert(ordered(left, right)),
+            _ => {}
         }
     }
 
+    /// Takes in what another file says.
+    pub(crate) fn extend(&mut self, other: Self) {
+        self.same.extend(other.same);
+        self.distinct.extend(other.distinct);
+        self.disputed.extend(other.disputed);
+    }
+
+    /// Whether somebody found that both of two records are so, these two and not what says the same as either.
+    pub(crate) fn are_distinct(&self, one: &str, other: &str) -> bool {
+        self.distinct.contains(&ordered(one, other))
+    }
+
+    /// What stands for what. What people decided on holds apart what they decided between, whatever others found; and
+    /// what was found to be the same is in conflict no more.
+    pub(crate) fn followed(&self, decisions: &Decisions) -> Same {
+        let disputed = self.disputed.iter().filter(|pair| !self.same.contains(*pair));
+        let mut apart: Apart = disputed.chain(&self.distinct).cloned().collect();
+        for decision in decisions.holding() {
+            let all: Vec<&String> = decision.keep.iter().chain(&decision.drop).collect();
+            for (at, one) in all.iter().enumerate() {
+                apart.extend(all.iter().skip(at + 1).map(|other| ordered(one, other)));
+            }
+        }
+        let mut same = Same::default();
+        let mut apart = Neighbours::of(&apart);
+        for (one, other) in &self.same {
+            let (one, other) = (same.kept(one).to_owned(), same.kept(other).to_owned());
+            if one != other && !apart.holds(&one, &other) {
+                let (kept, folded) = ordered(&one, &other);
+                apart.join(&kept, &folded);
+                same.0.insert(folded, kept);
+            }
+        }
+        same
+    }
+}
+
+type Apart = HashSet<(String, String)>;
+
+/// What each record, or what stands for others, is held apart from.
+struct Neighbours(HashMap<String, HashSet<String>>);
+
+impl Neighbours {
+    fn of(apart: &Apart) -> Self {
+        let mut neighbours: HashMap<String, HashSet<String>> = HashMap::new();
+        for (one, other) in apart {
+            neighbours.entry(one.clone()).or_default().insert(other.clone());
+            neighbours.entry(other.clone()).or_default().insert(one.clone());
+        }
+        Self(neighbours)
+    }
+
+    fn holds(&self, one: &str, other: &str) -> bool {
+        self.0.get(one).is_some_and(|apart| apart.contains(other))
+    }
+
+    /// From now on `kept` stands for `folded`.
+    fn join(&mut self, kept: &str, folded: &str) {
+        let Some(apart) = self.0.remove(folded) else { return };
+        for other in &apart {
+            if let Some(of_other) = self.0.get_mut(other) {
+                of_other.remove(folded);
+                of_other.insert(kept.to_owned());
+            }
+        }
+        self.0.entry(kept.to_owned()).or_default().extend(apart);
+    }
+}
+
+impl Same {
     /// The record that stands for one, itself where no other does.
     pub(crate) fn kept<'a>(&'a self, id: &'a str) -> &'a str {
         let mut id = id;
@@ -23,13 +112,6 @@ impl Same {
             id = next;
         }
         id
-    }
-
-    /// Takes in what another file says.
-    pub(crate) fn extend(&mut self, other: &Self) {
-        for (folded, kept) in &other.0 {
-            self.join(kept, folded);
-        }
     }
 }
 
@@ -43,20 +125,64 @@ pub(crate) fn ordered(one: &str, other: &str) -> (String, String) {
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_smallest_stands_for_all_in_whatever_order_they_are_joined() {
-        for pairs in [
-            [("a", "c"), ("b", "c")],
-            [("c", "b"), ("a", "c")],
-            [("b", "a"), ("c", "c")],
-        ] {
-            let mut same = Same::default();
-            pairs.iter().for_each(|(one, other)| same.join(one, other));
-            assert_eq!(
-                (same.kept("a"), same.kept("b"), same.kept("d")),
-                ("a", "a", "d"),
-                "{pairs:?}"
-            );
+    fn links(records: &[(&str, &str, &str)]) -> Links {
+        let mut links = Links::default();
+        for (kind, one, other) in records {
+            let (first, second) = if *kind == "same" {
+                ("kept", "folded")
+            } else {
+                ("left", "right")
+            };
+            let line = format!(r#"{{"type":"{kind}","{first}":"{one}","{second}":"{other}"}}"#);
+            links.take(&Record::parse(&line).unwrap());
         }
+        links
+    }
+
+    fn kept(links: &Links, decisions: &[&str]) -> String {
+        let mut decided = Decisions::default();
+        decisions
+            .iter()
+            .for_each(|line| decided.take(&Record::parse(line).unwrap()));
+        let same = links.followed(&decided);
+        ["a", "b", "c", "d"].iter().map(|id| same.kept(id)).collect()
+    }
+
+    #[test]
+    fn the_smallest_stands_for_all_in_whatever_order_it_is_told() {
+        for pairs in [
+            [("same", "a", "c"), ("same", "b", "c")],
+            [("same", "c", "b"), ("same", "a", "c")],
+            [("same", "b", "a"), ("same", "b", "c")],
+        ] {
+            assert_eq!(kept(&links(&pairs), &[]), "aaad", "{pairs:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_held_apart_is_not_brought_together_by_a_third() {
+        let chain = [("same", "a", "b"), ("same", "b", "c")];
+        for kind in ["conflict", "distinct"] {
+            let apart = links(&[&chain[..], &[(kind, "c", "a")]].concat());
+            assert_eq!(kept(&apart, &[]), "aacd", "{kind}");
+        }
+        let decision = r#"{"type":"decision","conflict":"X","keep":["a"],"drop":["c"]}"#;
+        assert_eq!(kept(&links(&chain), &[decision]), "aacd");
+        // Nor by a fourth.
+        let square = [
+            ("same", "a", "b"),
+            ("same", "c", "d"),
+            ("same", "b", "d"),
+            ("conflict", "a", "c"),
+        ];
+        assert_eq!(kept(&links(&square), &[]), "aaca");
+    }
+
+    #[test]
+    fn what_was_found_to_be_the_same_is_in_conflict_no_more_unless_people_decided() {
+        let found = links(&[("conflict", "a", "b"), ("same", "a", "b")]);
+        assert_eq!(kept(&found, &[]), "aacd");
+        let decision = r#"{"type":"decision","conflict":"X","keep":["a","b"]}"#;
+        assert_eq!(kept(&found, &[decision]), "abcd");
     }
 }

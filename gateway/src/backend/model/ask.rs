@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use muninn_memory::model::{Ask, Call, Choice, Message, Reply, Tool, Usage};
+use muninn_memory::model::{Ask, Call, Choice, Message, Reply, Shape, Tool, Usage};
 use serde_json::value::RawValue;
 
 use crate::wire::WireFormat;
@@ -21,6 +21,7 @@ pub(super) fn write(format: WireFormat, model: &str, ask: &Ask<'_>) -> Result<(S
         messages: messages(ask),
         tools: ask.tools.iter().map(tool).collect::<Result<_, _>>()?,
         tool_choice: choice(ask),
+        output: ask.shape.map(output).transpose()?,
         sampling: neutral::Sampling {
             max_tokens: Some(&limit),
             ..neutral::Sampling::default()
@@ -89,6 +90,16 @@ fn tool(tool: &Tool) -> Result<neutral::Tool<'_>, String> {
         schema: Some(Cow::Borrowed(schema)),
         strict: tool.strict.then_some(true),
         cache_control: None,
+    })
+}
+
+fn output(shape: &Shape) -> Result<neutral::OutputShape<'_>, String> {
+    let schema: &RawValue = serde_json::from_str(&shape.schema)
+        .map_err(|error| format!("nothing was sent: the schema `{}` is not JSON: {error}", shape.name))?;
+    Ok(neutral::OutputShape::Schema {
+        name: Some(shape.name.into()),
+        schema,
+        strict: Some(true),
     })
 }
 

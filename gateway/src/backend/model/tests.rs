@@ -73,6 +73,7 @@ fn question() -> Ask<'static> {
         messages: &*MESSAGES,
         tools: &[],
         choice: Choice::Auto,
+        shape: None,
         max_tokens: 512,
     }
 }

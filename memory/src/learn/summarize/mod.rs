@@ -61,6 +61,7 @@ impl Question {
             messages: &[Message::User(self.text.clone())],
             tools: &[],
             choice: Choice::Auto,
+            shape: None,
             max_tokens: max_answer_tokens,
         };
         model.ask(&ask, until)

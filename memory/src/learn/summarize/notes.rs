@@ -9,8 +9,8 @@ use thiserror::Error;
 
 use super::{Told, prompt};
 use crate::learn::{Place, names, touched};
+use crate::model::answer::{plain, without_fence};
 use crate::records::{Body, Record};
-use crate::redact::redact;
 
 /// What a model guesses from one session is no surer than this, whatever it says; and this sure if it does not say.
 const MOST_CONFIDENCE: f64 = 0.5;
@@ -142,24 +142,6 @@ impl Learning {
         let named: BTreeSet<&RelPath> = files.filter(|path| words.contains(path.as_str())).collect();
         named.into_iter().cloned().collect()
     }
-}
-
-/// What is inside a code fence, where there is one around all of it.
-fn without_fence(answer: &str) -> &str {
-    let answer = answer.trim();
-    let inside = || {
-        let (language, rest) = answer.strip_prefix("```")?.split_once('\n')?;
-        let is_language = language.trim().chars().all(char::is_alphanumeric);
-        rest.strip_suffix("```").filter(|_| is_language)
-    };
-    inside().unwrap_or(answer)
-}
-
-/// A text in one line, without control characters and without secrets. Some are told by their lines, and some could be
-/// hidden by a character in between; so they are looked for before and after.
-fn plain(text: &str) -> String {
-    let text = redact(text).replace(|c: char| c.is_control() && !c.is_whitespace(), "");
-    redact(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
 }
 
 /// The words of a text, in small letters.

@@ -85,6 +85,12 @@ impl<'r> Alignment<'r> {
         self.shares(|_| true)
     }
 
+    /// Whether one negates more than the other, or two of their words exclude each other.
+    pub(super) fn opposes(&self) -> bool {
+        let exclude = |pair: &Pair| pair.link == Link::Exclusive;
+        self.a.negations != self.b.negations || self.pairs.iter().any(exclude)
+    }
+
     fn shares(&self, counts: fn(Link) -> bool) -> [f32; 2] {
         let total = |reading: &Reading| {
             let weights = reading.tokens.iter().map(weight);

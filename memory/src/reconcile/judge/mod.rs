@@ -143,6 +143,13 @@ pub fn likeness(a: &ReadClaim<'_>, b: &ReadClaim<'_>, tools: &Tools) -> f32 {
     (of_a + of_b) / 2.0
 }
 
+/// Whether one claim has more negations than the other, or a word or a number that excludes one of the other's: enough to
+/// doubt that they are the same, and too little to say that they are not.
+#[must_use]
+pub fn opposes(a: &ReadClaim<'_>, b: &ReadClaim<'_>, tools: &Tools) -> bool {
+    Alignment::new(&a.reading, &b.reading, &tools.tables).opposes()
+}
+
 /// The words of a text, without the blanks between them and the stop at its end.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.trim().trim_end_matches('.').split_whitespace()

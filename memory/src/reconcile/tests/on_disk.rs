@@ -126,7 +126,11 @@ fn sessions_become_main_and_leave() {
             .ends_with("no record\n")
     );
     let main = desk.read(MAIN);
-    assert_eq!(main.lines().count(), 6, "five records and a decision: {main}");
+    assert_eq!(
+        main.lines().count(),
+        7,
+        "five records, a decision and a conflict: {main}"
+    );
     assert!(!main.contains("<<<<"));
     let mut sorted: Vec<&str> = main.lines().collect();
     sorted.sort_unstable();
@@ -232,7 +236,7 @@ fn a_decision_is_in_main_and_the_latest_holds() {
     let recalls = |id: &str| desk.seen().0.contains(id);
     assert!(recalls("003") && !recalls("004"));
     assert!(main.contains("\"id\":\"004\""), "what was dropped is still there");
-    let again = r#"{"id":"006","type":"learning","text":"not bravo here"}
+    let again = r#"{"id":"006","type":"learning","text":"not bravo indexing"}
 {"id":"007","type":"same","kept":"004","folded":"006"}
 "#;
     desk.repo.write(MAIN, format!("{main}{again}").as_bytes());

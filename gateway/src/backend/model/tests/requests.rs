@@ -53,6 +53,7 @@ fn bodies_are_what_people_read() {
         messages,
         tools,
         choice,
+        shape: None,
         max_tokens: 1_024,
     };
     let cases = [
@@ -92,6 +93,7 @@ fn a_longer_conversation_begins_as_the_shorter_one() {
                 messages: &conversation[..count],
                 tools: &tools,
                 choice: Choice::Auto,
+                shape: None,
                 max_tokens: 9,
             };
             let (body, _) = ask::write(format, "small", &asked).unwrap();

@@ -1,0 +1,88 @@
+//! Pairs of which the answer is known. Whoever gets one of them wrong says what comes to mind: `same` to everything, or
+//! whatever a text told it to say.
+
+use crate::reconcile::judge::Relation;
+
+/// Two notes, and what must not be said of them.
+pub(super) struct Control {
+    pub(super) older: &'static str,
+    pub(super) newer: &'static str,
+    expected: Expected,
+}
+
+#[derive(Clone, Copy)]
+enum Expected {
+    Contradiction,
+    Duplicate,
+}
+
+use Expected::{Contradiction, Duplicate};
+
+/// One of each kind goes with a batch.
+const CONTRADICTIONS: [Control; 4] = [
+    control(
+        "Sessions are kept in Redis.",
+        "Sessions are kept in PostgreSQL and not in Redis.",
+        Contradiction,
+    ),
+    control(
+        "The importer must run before the migration.",
+        "The migration has to be finished before the importer may run.",
+        Contradiction,
+    ),
+    control(
+        "Nobody is allowed to delete an invoice.",
+        "Accountants are allowed to delete invoices.",
+        Contradiction,
+    ),
+    control(
+        "Uploads above 10 MB are refused.",
+        "There is no limit to the size of an upload.",
+        Contradiction,
+    ),
+];
+const DUPLICATES: [Control; 4] = [
+    control(
+        "Run the formatter before you commit.",
+        "Before committing, the formatter should be run.",
+        Duplicate,
+    ),
+    control(
+        "The cache is emptied every night.",
+        "Each night the cache gets cleared.",
+        Duplicate,
+    ),
+    control(
+        "Tests need a running database.",
+        "Without a database that is running, the tests do not work.",
+        Duplicate,
+    ),
+    control(
+        "All times are stored in UTC.",
+        "We store every timestamp as UTC.",
+        Duplicate,
+    ),
+];
+
+const fn control(older: &'static str, newer: &'static str, expected: Expected) -> Control {
+    Control { older, newer, expected }
+}
+
+impl Control {
+    /// One of each kind, chosen by a number.
+    pub(super) fn chosen(number: u64) -> [&'static Control; 2] {
+        let of = |controls: &'static [Control; 4], number: u64| &controls[usize::try_from(number % 4).unwrap_or(0)];
+        [of(&CONTRADICTIONS, number), of(&DUPLICATES, number / 4)]
+    }
+
+    /// Whether somebody who says this has understood. Not to be sure is no mistake.
+    pub(super) fn allows(&self, relation: Relation) -> bool {
+        match self.expected {
+            Contradiction => matches!(relation, Relation::Contradicts | Relation::Doubt),
+            Duplicate => matches!(
+                relation,
+                Relation::Same | Relation::Refines | Relation::RefinedBy | Relation::Doubt
+            ),
+        }
+    }
+}

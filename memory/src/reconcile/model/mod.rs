@@ -1,0 +1,220 @@
+//! Pairs that rules leave open, settled by a model, where its user has one for that.
+//!
+//! Rules cannot tell whether two notes say the same in quite other words. A model often can, and is often wrong; what it
+//! reads was written by others, and what it says is kept for years. So pairs reach it as data, in a frame that the data
+//! cannot close, without secrets and within a number of tokens; with each batch go pairs of which the answer is known
+//! (`controls.rs`); and its answer is read to the letter (`answer.rs`). Whatever is not settled that way is as it would be
+//! without a model.
+
+mod answer;
+mod controls;
+mod prompt;
+
+use std::time::Duration;
+
+use muninn_repo_tools::Until;
+use serde::Serialize;
+
+use self::answer::Refusal;
+use self::prompt::Batch;
+use super::judge::{Claim, Relation};
+use crate::derived::Progress;
+use crate::model::{Ask, Choice, Message, Model, ModelError, Reply};
+use crate::redact::redact;
+use crate::tokens;
+
+/// After so many batches in a row that came to nothing, the next would too.
+const MOST_FAILURES: usize = 2;
+
+/// What asking may cost in a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReconcilerLimits {
+    /// Tokens of the model, prompts and answers.
+    pub tokens: u64,
+    /// The longest answer, in the model's tokens.
+    pub max_answer_tokens: u32,
+    /// How long one answer may take.
+    pub patience: Duration,
+}
+
+/// A model that is asked about the pairs which rules leave open.
+pub struct Reconciler<'a> {
+    model: &'a dyn Model,
+    limits: ReconcilerLimits,
+    progress: &'a dyn Progress,
+}
+
+/// A pair that rules leave open, the older claim first.
+pub(super) struct Open<'a> {
+    pub(super) older: Claim<'a>,
+    pub(super) newer: Claim<'a>,
+    /// Whether one negates what the other says, or uses words that exclude the other's: then they are never made one.
+    pub(super) opposes: bool,
+}
+
+/// What a model said of a pair.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Settled {
+    pub(super) relation: Relation,
+    /// In the model's words.
+    pub(super) reason: String,
+    /// Whether the model takes them for the same, and the look of their words forbids it.
+    pub(super) is_vetoed: bool,
+}
+
+/// What asking came to.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Asked {
+    /// Backend and model.
+    pub model: String,
+    /// Pairs that rules left open.
+    pub open: usize,
+    /// Those that the model gave an answer to which could be used.
+    pub answered: usize,
+    /// Tokens of the prompts.
+    pub input: u64,
+    /// Tokens of the answers.
+    pub output: u64,
+    /// Why the rest was not settled.
+    pub problem: Option<String>,
+}
+
+/// Why a batch came to nothing.
+enum Failed {
+    /// The next one would too.
+    ForGood(String),
+    /// The answer was refused, twice.
+    Refused(String),
+}
+
+impl<'a> Reconciler<'a> {
+    /// Asks nothing yet. `progress` is told of the pairs that the model has seen.
+    #[must_use]
+    pub fn new(model: &'a dyn Model, limits: ReconcilerLimits, progress: &'a dyn Progress) -> Self {
+        Self {
+            model,
+            limits,
+            progress,
+        }
+    }
+
+    /// By whom its decisions are.
+    pub(super) fn by(&self) -> String {
+        format!("model:{}", self.model.id())
+    }
+
+    /// Asks about these pairs, the first of them first; an answer for each, where there is one that can be used.
+    pub(super) fn settle(&self, open: &[Open<'_>]) -> (Vec<Option<Settled>>, Asked) {
+        let mut settled: Vec<Option<Settled>> = (0..open.len()).map(|_| None).collect();
+        let mut asked = Asked {
+            model: self.model.id().to_owned(),
+            open: open.len(),
+            ..Asked::default()
+        };
+        let (mut at, mut failures) = (0, 0);
+        while at < open.len() {
+            self.progress.advance(at, open.len());
+            let batch = Batch::of(open, at);
+            at = batch.end();
+            match self.ask(&batch, &mut asked) {
+                Ok(said) => {
+                    failures = 0;
+                    asked.answered += said.len();
+                    for (pair, said) in said {
+                        settled[pair] = Some(careful(said, open[pair].opposes));
+                    }
+                }
+                Err(Failed::Refused(problem)) => {
+                    failures += 1;
+                    asked.problem = Some(problem);
+                    if failures == MOST_FAILURES {
+                        break;
+                    }
+                }
+                Err(Failed::ForGood(problem)) => {
+                    asked.problem = Some(problem);
+                    break;
+                }
+            }
+        }
+        (settled, asked)
+    }
+
+    /// The answer to a batch, asked for a second time where the first is of no use.
+    fn ask(&self, batch: &Batch, asked: &mut Asked) -> Result<Vec<(usize, Settled)>, Failed> {
+        if batch.is_empty() {
+            return Ok(Vec::new());
+        }
+        let refusal = match self.ask_once(batch, None, asked)? {
+            Ok(said) => return Ok(said),
+            Err(refusal) => refusal,
+        };
+        self.ask_once(batch, Some(&refusal), asked)?
+            .map_err(|refusal| Failed::Refused(format!("{} gave no usable answer: {refusal}", self.model.id())))
+    }
+
+    fn ask_once(
+        &self,
+        batch: &Batch,
+        refused: Option<&Refusal>,
+        asked: &mut Asked,
+    ) -> Result<Result<Vec<(usize, Settled)>, Refusal>, Failed> {
+        let question = batch.question(refused);
+        let prompt = u64::from(prompt::overhead() + tokens::count(&question));
+        let most = prompt + u64::from(self.limits.max_answer_tokens);
+        if asked.input + asked.output + most > self.limits.tokens {
+            let spent = format!("a run may cost {} tokens, and no more was asked", self.limits.tokens);
+            return Err(Failed::ForGood(spent));
+        }
+        let shape = prompt::shape();
+        let ask = Ask {
+            system: prompt::INSTRUCTIONS,
+            messages: &[Message::User(question)],
+            tools: &[],
+            choice: Choice::Auto,
+            // A server that knows no shapes refuses the request; what is wanted is in the words as well.
+            shape: (!matches!(refused, Some(Refusal::Request(_)))).then_some(&shape),
+            max_tokens: self.limits.max_answer_tokens,
+        };
+        match self.model.ask(&ask, &Until::within(self.limits.patience)) {
+            Ok(reply) => {
+                asked.input += reply.usage.input.unwrap_or(prompt);
+                asked.output += reply.usage.output.unwrap_or_else(|| tokens::count(&reply.text).into());
+                Ok(read(batch, &reply))
+            }
+            Err(ModelError::Refused {
+                status: 400 | 422,
+                message,
+                ..
+            }) if refused.is_none() => Ok(Err(Refusal::Request(redact(&message).into_owned()))),
+            Err(error @ ModelError::Unusable { .. }) => {
+                asked.input += prompt;
+                asked.output += u64::from(self.limits.max_answer_tokens);
+                Ok(Err(Refusal::Unusable(redact(&error.to_string()).into_owned())))
+            }
+            Err(error) => Err(Failed::ForGood(redact(&error.to_string()).into_owned())),
+        }
+    }
+}
+
+fn read(batch: &Batch, reply: &Reply) -> Result<Vec<(usize, Settled)>, Refusal> {
+    if reply.truncated {
+        return Err(Refusal::CutShort);
+    }
+    batch.read(answer::read(&reply.text, batch.len())?)
+}
+
+/// What contradicts itself by the look of its words is not made one on a model's word alone.
+fn careful(said: Settled, opposes: bool) -> Settled {
+    match said.relation {
+        Relation::Same if opposes => Settled {
+            relation: Relation::Doubt,
+            is_vetoed: true,
+            reason: format!("{}; but one negates or opposes words of the other", said.reason),
+        },
+        _ => said,
+    }
+}
+
+#[cfg(test)]
+mod tests;
