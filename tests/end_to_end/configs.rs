@@ -46,6 +46,7 @@ fn every_example_configuration_loads() {
         "llamacpp",
         "ollama",
         "openai-compatible",
+        "reconciler",
         "shared",
         "summarizer",
         "vllm",

@@ -33,6 +33,7 @@ mod learning;
 mod ledger_faults;
 mod liveness;
 mod reconcile;
+mod reconciler;
 mod reload;
 mod replay_property;
 mod resilience;

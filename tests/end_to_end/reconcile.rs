@@ -8,13 +8,13 @@ use serde_json::Value;
 use crate::MUNINN;
 use crate::stage::FILES;
 
-struct Team {
-    env: TestEnv,
-    root: PathBuf,
+pub(crate) struct Team {
+    pub(crate) env: TestEnv,
+    pub(crate) root: PathBuf,
 }
 
 impl Team {
-    fn new() -> Team {
+    pub(crate) fn new() -> Team {
         let env = TestEnv::new(MUNINN);
         let root = env.repository("demo", &FILES);
         let team = Team { env, root };
@@ -23,21 +23,21 @@ impl Team {
         team
     }
 
-    fn muninn(&self, arguments: &[&str]) -> String {
+    pub(crate) fn muninn(&self, arguments: &[&str]) -> String {
         self.env.stdout_of(&self.root, arguments)
     }
 
-    fn git(&self, arguments: &str) -> String {
+    pub(crate) fn git(&self, arguments: &str) -> String {
         self.env.git(&self.root, &arguments.split(' ').collect::<Vec<_>>())
     }
 
-    fn commit(&self, message: &str) {
+    pub(crate) fn commit(&self, message: &str) {
         self.git("add --all");
         self.env.git(&self.root, &["commit", "--quiet", "--message", message]);
     }
 
     /// Tells facts on a branch of their own, made from where main is.
-    fn branch(&self, name: &str, facts: &[&str]) {
+    pub(crate) fn branch(&self, name: &str, facts: &[&str]) {
         self.git("checkout --quiet main");
         self.git(&format!("checkout --quiet -b {name}"));
         for fact in facts {
@@ -57,7 +57,7 @@ impl Team {
         told["conflicts"].as_array().unwrap().clone()
     }
 
-    fn file(&self, name: &str) -> String {
+    pub(crate) fn file(&self, name: &str) -> String {
         std::fs::read_to_string(self.root.join(".muninn/memory").join(name)).unwrap_or_default()
     }
 }

@@ -43,7 +43,7 @@ impl ConfigCommand {
             let backends: Vec<_> = config.backends.iter().map(|backend| backend.name.as_str()).collect();
             let keys: Vec<_> = config.keys.iter().map(|key| key.name.as_str()).collect();
             output::json(
-                &json!({"ok": true, "file": config.file, "listen": config.listen, "backends": backends, "routes": config.routes.len(), "keys": keys, "explore": exploring(&config), "summarizer": summarizing(&config)}),
+                &json!({"ok": true, "file": config.file, "listen": config.listen, "backends": backends, "routes": config.routes.len(), "keys": keys, "explore": exploring(&config), "summarizer": summarizing(&config), "reconciler": reconciling(&config)}),
             );
             return Ok(ExitCode::SUCCESS);
         }
@@ -73,6 +73,9 @@ impl ConfigCommand {
         }
         if let Some(summed_up) = summed_up(&config) {
             output::line(&format!("summarizer:    {summed_up}"));
+        }
+        if let Some(reconciled) = reconciled(&config) {
+            output::line(&format!("reconciler:    {reconciled}"));
         }
         for key in &config.keys {
             let restricted = [
@@ -160,6 +163,26 @@ fn summarizing(config: &Config) -> Value {
             "model": summarizer.model.model,
             "daily_tokens": summarizer.daily_tokens,
             "max_answer_tokens": summarizer.max_answer_tokens,
+        })
+    })
+}
+
+/// `local/small, 200000 tokens a run`; nothing where rules reconcile alone.
+fn reconciled(config: &Config) -> Option<String> {
+    let reconciler = config.reconciler.as_ref()?;
+    let model = config.name_of(&reconciler.model);
+    Some(format!("{model}, {} tokens a run", reconciler.limits.tokens))
+}
+
+fn reconciling(config: &Config) -> Value {
+    config.reconciler.as_ref().map_or(Value::Null, |reconciler| {
+        let limits = reconciler.limits;
+        json!({
+            "backend": config.backends[reconciler.model.backend].name,
+            "model": reconciler.model.model,
+            "run_tokens": limits.tokens,
+            "max_answer_tokens": limits.max_answer_tokens,
+            "answer_timeout_ms": limits.patience.as_millis() as u64,
         })
     })
 }

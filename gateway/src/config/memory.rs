@@ -1,7 +1,8 @@
-//! What is written of sessions, and the model that sums them up: `[memory]` of a user's file, checked.
+//! What is written of sessions, and the models that sum them up and reconcile what they learned: `[memory]` of a user's file, checked.
 
 use std::time::Duration;
 
+use muninn_memory::reconcile::ReconcilerLimits;
 use muninn_memory::records::Durability;
 use muninn_memory::store::{Destination, OnDefault, StoreSettings};
 
@@ -12,6 +13,9 @@ use super::{BackendConfig, ConfigError};
 
 /// People come back to a conversation after a cup of coffee, and to another one after lunch.
 const IDLE: Duration = Duration::from_secs(10 * 60);
+
+/// How long an answer about a batch of pairs may take: somebody waits, and a small machine thinks slowly.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A hundred thousand records and more, which are recalled in milliseconds.
 const MAX_MAIN_BYTES: u64 = 32 << 20;
@@ -65,6 +69,15 @@ pub struct SummarizerConfig {
     pub max_answer_tokens: u32,
 }
 
+/// The model that settles what rules leave open when memory is reconciled, and what it may cost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReconcilerConfig {
+    /// Who.
+    pub model: ChosenModel,
+    /// Tokens, bounds of an answer, and patience with it.
+    pub limits: ReconcilerLimits,
+}
+
 pub(super) fn memory(origin: &str, raw: &raw::Memory) -> Result<MemoryConfig, ConfigError> {
     let unknown =
         |key: &str, word: &str, words: &str| Err(wrong(origin, key, format!("`{word}` is unknown; write {words}")));
@@ -110,7 +123,6 @@ pub(super) fn memory_write(origin: &str, word: &str) -> Result<MemoryWrite, Conf
     }
 }
 
-/// Whoever writes the section wants a model asked, and so has to say which.
 pub(super) fn summarizer(
     origin: &str,
     raw: Option<&raw::Summarizer>,
@@ -118,28 +130,88 @@ pub(super) fn summarizer(
 ) -> Result<Option<SummarizerConfig>, ConfigError> {
     const SECTION: &str = "memory.summarizer";
     let Some(raw) = raw else { return Ok(None) };
-    let key = |name: &str| format!("{SECTION}.{name}");
     let written = (raw.backend.as_deref(), raw.model.as_deref());
-    let Some(model) = chosen(origin, (SECTION, "sums up"), written, backends)? else {
-        let message = "asks a model that no request asked for: name who pays for it, with backend and model, or leave the section out";
-        return Err(wrong(origin, SECTION, message));
+    let model = named(origin, (SECTION, "sums up"), written, backends)?;
+    let budget = Budget {
+        key: "daily_tokens",
+        tokens: raw.daily_tokens.unwrap_or(50_000),
+        max_answer_tokens: raw.max_answer_tokens.unwrap_or(1_024),
     };
-    let max_answer_tokens = raw.max_answer_tokens.unwrap_or(1_024);
-    if max_answer_tokens == 0 {
-        return Err(wrong(origin, key("max_answer_tokens"), "must be at least 1"));
-    }
-    let daily_tokens = raw.daily_tokens.unwrap_or(50_000);
-    if daily_tokens <= max_answer_tokens {
-        let message = format!(
-            "is {daily_tokens}, and one answer may have {max_answer_tokens} (max_answer_tokens): no conversation would ever be summed up"
-        );
-        return Err(wrong(origin, key("daily_tokens"), message));
-    }
+    budget.check(origin, SECTION, "no conversation would ever be summed up")?;
     Ok(Some(SummarizerConfig {
         model,
-        daily_tokens,
-        max_answer_tokens,
+        daily_tokens: budget.tokens,
+        max_answer_tokens: budget.max_answer_tokens,
     }))
+}
+
+pub(super) fn reconciler(
+    origin: &str,
+    raw: Option<&raw::Reconciler>,
+    backends: &[BackendConfig],
+) -> Result<Option<ReconcilerConfig>, ConfigError> {
+    const SECTION: &str = "memory.reconciler";
+    let Some(raw) = raw else { return Ok(None) };
+    let written = (raw.backend.as_deref(), raw.model.as_deref());
+    let model = named(origin, (SECTION, "reconciles"), written, backends)?;
+    let budget = Budget {
+        key: "run_tokens",
+        tokens: raw.run_tokens.unwrap_or(200_000),
+        max_answer_tokens: raw.max_answer_tokens.unwrap_or(2_048),
+    };
+    budget.check(origin, SECTION, "nothing would ever be asked")?;
+    let patience = match raw.answer_timeout_ms {
+        Some(0) => {
+            let key = format!("{SECTION}.answer_timeout_ms");
+            return Err(wrong(origin, key, "must be at least 1"));
+        }
+        written => written.map_or(PATIENCE, Duration::from_millis),
+    };
+    let limits = ReconcilerLimits {
+        tokens: budget.tokens.into(),
+        max_answer_tokens: budget.max_answer_tokens,
+        patience,
+    };
+    Ok(Some(ReconcilerConfig { model, limits }))
+}
+
+/// The model of a section. Whoever writes one wants a model asked, and so has to say which.
+fn named(
+    origin: &str,
+    (section, chore): (&str, &str),
+    written: (Option<&str>, Option<&str>),
+    backends: &[BackendConfig],
+) -> Result<ChosenModel, ConfigError> {
+    let message = "asks a model that no request asked for: name who pays for it, with backend and model, or leave the section out";
+    chosen(origin, (section, chore), written, backends)?.ok_or_else(|| wrong(origin, section, message))
+}
+
+/// What a chore may cost, and one answer of it.
+struct Budget {
+    /// What the whole is called.
+    key: &'static str,
+    tokens: u32,
+    max_answer_tokens: u32,
+}
+
+impl Budget {
+    fn check(&self, origin: &str, section: &str, otherwise: &str) -> Result<(), ConfigError> {
+        let Self {
+            key,
+            tokens,
+            max_answer_tokens,
+        } = self;
+        if *max_answer_tokens == 0 {
+            let key = format!("{section}.max_answer_tokens");
+            return Err(wrong(origin, key, "must be at least 1"));
+        }
+        if tokens <= max_answer_tokens {
+            let message =
+                format!("is {tokens}, and one answer may have {max_answer_tokens} (max_answer_tokens): {otherwise}");
+            return Err(wrong(origin, format!("{section}.{key}"), message));
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -220,5 +292,38 @@ mod tests {
                 "{text}: {error}"
             );
         }
+    }
+
+    #[test]
+    fn no_model_reconciles_unless_one_is_named() {
+        let settled = |text: &str| {
+            let config = load_text(&format!("{BACKENDS}{text}"));
+            config
+                .map(|config| config.reconciler)
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!(settled("[memory]\nwrite = \"repo\"\n").unwrap(), None);
+        let named = "[memory.reconciler]\nbackend = \"b\"\nmodel = \"m\"\n";
+        let limits = settled(named).unwrap().unwrap().limits;
+        assert_eq!(
+            (limits.tokens, limits.max_answer_tokens, limits.patience.as_secs()),
+            (200_000, 2_048, 120)
+        );
+        let own = format!("{named}run_tokens = 9\nmax_answer_tokens = 3\nanswer_timeout_ms = 1500\n");
+        let own = settled(&own).unwrap().unwrap();
+        assert_eq!(
+            (own.model.backend, own.limits.tokens, own.limits.patience.as_millis()),
+            (1, 9, 1500)
+        );
+        for (more, expected) in [
+            ("run_tokens = 2048\n", "nothing would ever be asked"),
+            ("max_answer_tokens = 0\n", "must be at least 1"),
+            ("answer_timeout_ms = 0\n", "must be at least 1"),
+        ] {
+            let error = settled(&format!("{named}{more}")).unwrap_err();
+            assert!(error.contains(expected), "{error}");
+        }
+        let error = settled("[memory.reconciler]\n").unwrap_err();
+        assert!(error.contains("name who pays for it"), "{error}");
     }
 }

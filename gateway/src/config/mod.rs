@@ -26,7 +26,7 @@ pub use explore::{ExploreConfig, ExploreMode};
 pub use files::ConfigError;
 pub(crate) use files::nearest;
 pub use keys::check_name;
-pub use memory::{MemoryConfig, MemoryWrite, SummarizerConfig};
+pub use memory::{MemoryConfig, MemoryWrite, ReconcilerConfig, SummarizerConfig};
 pub use resolve::{Overrides, load, repository};
 pub use secret::Secret;
 
@@ -56,6 +56,8 @@ pub struct Config {
     pub memory: MemoryConfig,
     /// The model that sums conversations up; none does where absent.
     pub summarizer: Option<SummarizerConfig>,
+    /// The model that settles what rules leave open when memory is reconciled, where the user names one.
+    pub reconciler: Option<ReconcilerConfig>,
     /// When a model explores, and what it may spend.
     pub explore: ExploreConfig,
     /// Sizes and times.

@@ -126,6 +126,7 @@ pub(crate) struct Memory {
     pub(crate) idle_ms: Option<u64>,
     pub(crate) max_main_bytes: Option<u64>,
     pub(crate) summarizer: Option<Summarizer>,
+    pub(crate) reconciler: Option<Reconciler>,
 }
 
 /// Summing up with a model. Not a repository's to say: it sends what was said to a backend, and costs money.
@@ -136,6 +137,17 @@ pub(crate) struct Summarizer {
     pub(crate) model: Option<String>,
     pub(crate) daily_tokens: Option<u32>,
     pub(crate) max_answer_tokens: Option<u32>,
+}
+
+/// Reconciling with a model. Not a repository's to say, for the same reasons.
+#[derive(Debug, Default, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Reconciler {
+    pub(crate) backend: Option<String>,
+    pub(crate) model: Option<String>,
+    pub(crate) run_tokens: Option<u32>,
+    pub(crate) max_answer_tokens: Option<u32>,
+    pub(crate) answer_timeout_ms: Option<u64>,
 }
 
 /// What a repository may say about memory. Whether the words of prompts are kept is not for it to decide.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::backends::{backends, routes};
 use super::explore::explore;
 use super::keys::keys;
-use super::memory::{memory, memory_write, summarizer};
+use super::memory::{memory, memory_write, reconciler, summarizer};
 use super::raw::{self, RepositoryFile, UserFile};
 use super::{
     CircuitConfig, Config, ConfigError, ContextConfig, LimitsConfig, MemoryConfig, MemoryWrite, TestConfig, env_vars,
@@ -55,6 +55,7 @@ pub fn load(overrides: &Overrides) -> Result<Config, ConfigError> {
         routes: routes(&origin, &file.routes, &backends)?,
         explore: explore(&origin, &file.explore, &backends)?,
         summarizer: summarizer(&origin, file.memory.summarizer.as_ref(), &backends)?,
+        reconciler: reconciler(&origin, file.memory.reconciler.as_ref(), &backends)?,
         backends,
         context: context(&origin, &file.context)?,
         memory: memory(&origin, &file.memory)?,
@@ -123,9 +124,11 @@ fn refuse_foreign_keys(path: &Path, text: &str) -> Result<(), ConfigError> {
     ];
     let foreign = table.keys().find(|key| USERS_ONLY.contains(&key.as_str())).cloned();
     let of_memory = || {
-        let key = "summarizer";
-        let is_there = table.get("memory")?.as_table()?.contains_key(key);
-        is_there.then(|| format!("memory.{key}"))
+        let memory = table.get("memory")?.as_table()?;
+        let key = ["summarizer", "reconciler"]
+            .into_iter()
+            .find(|key| memory.contains_key(*key))?;
+        Some(format!("memory.{key}"))
     };
     match foreign.or_else(of_memory) {
         Some(key) => Err(ConfigError::NotForRepositories {
@@ -306,6 +309,10 @@ pub(super) mod tests {
             (
                 "memory.summarizer",
                 "[memory.summarizer]\nbackend = \"evil\"\nmodel = \"m\"\n",
+            ),
+            (
+                "memory.reconciler",
+                "[memory.reconciler]\nbackend = \"evil\"\nmodel = \"m\"\n",
             ),
         ] {
             let error = set(text).unwrap_err().to_string();

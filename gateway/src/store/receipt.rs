@@ -35,6 +35,8 @@ pub enum Outcome {
     Explored,
     /// No request: a model summed a conversation up.
     Summed,
+    /// No request: a model settled what rules left open between memories.
+    Reconciled,
 }
 
 impl Outcome {
@@ -51,6 +53,7 @@ impl Outcome {
             Outcome::Failed => "failed",
             Outcome::Explored => "explored",
             Outcome::Summed => "summed",
+            Outcome::Reconciled => "reconciled",
         }
     }
 }

@@ -9,8 +9,8 @@ use muninn_memory::Store;
 use muninn_repo_tools::Worktree;
 
 use super::memory::with_causes;
-use super::{CliError, Common, Exit};
-use crate::config::paths;
+use super::{CliError, Common, Exit, output};
+use crate::config::{Config, paths};
 use crate::server::Repository;
 
 pub(super) use conflicts::Conflicts;
@@ -25,10 +25,13 @@ fn worktree(common: &Common) -> Result<Worktree, CliError> {
 }
 
 /// A worktree's memory, and what main may take in bytes once it is pruned.
-fn store(common: &Common) -> Result<(Store, u64), CliError> {
-    let config = common.configuration(None)?;
-    let repository = Repository::open(&common.directory()?, &config, &paths::state_dir()?);
-    let max_main_bytes = repository.settings().memory.max_main_bytes;
+fn store_of(common: &Common, config: &Config) -> Result<(Store, u64), CliError> {
+    let repository = Repository::open(&common.directory()?, config, &paths::state_dir()?);
+    let settings = repository.settings();
+    if let Some(problem) = &settings.problem {
+        output::note(&problem.to_string());
+    }
+    let max_main_bytes = settings.memory.max_main_bytes;
     let store = repository.memory.ok_or_else(|| {
         CliError::new(Exit::NotFound, repository.problem.unwrap_or_default())
             .hint("run it inside a git repository, or name one with --root DIR")

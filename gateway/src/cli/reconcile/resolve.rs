@@ -51,7 +51,7 @@ impl From<Side> for Keep {
 
 impl Resolve {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
-        let (store, _) = super::store(common)?;
+        let (store, _) = super::store_of(common, &common.configuration(None)?)?;
         let (Some(id), Some(keep)) = (&self.id, self.keep) else {
             return walk(&store);
         };

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use muninn_memory::model::CallResult;
+use muninn_memory::model::{CallResult, Shape};
 
 use super::*;
 use crate::config::Secret;
@@ -112,6 +112,27 @@ fn a_longer_conversation_begins_as_the_shorter_one() {
                 "{format:?}: {longer:#?}"
             );
         }
+    }
+}
+
+#[test]
+fn the_shape_of_an_answer_goes_where_the_format_has_it() {
+    let shape = Shape {
+        name: "decisions",
+        schema: r#"{"type":"object"}"#.to_owned(),
+    };
+    for (format, place) in [
+        (WireFormat::Chat, "/response_format/json_schema/schema"),
+        (WireFormat::Responses, "/text/format/schema"),
+        (WireFormat::Messages, "/output_config/format/schema"),
+    ] {
+        let written = |shape| {
+            let (body, _) = ask::write(format, "small", &Ask { shape, ..question() }).unwrap();
+            serde_json::from_str::<serde_json::Value>(&body).unwrap()
+        };
+        let schema = written(Some(&shape)).pointer(place).cloned();
+        assert_eq!(schema, Some(serde_json::json!({"type": "object"})), "{format:?}");
+        assert_eq!(written(None).pointer(place), None);
     }
 }
 
