@@ -37,6 +37,7 @@ pub mod measure;
 pub mod memory_scale;
 pub mod options;
 pub mod overhead;
+#[cfg(feature = "gateway")]
 pub mod pairs;
 pub mod procfs;
 pub mod recall;
@@ -44,6 +45,8 @@ pub mod reconcile_scale;
 pub mod record_store;
 pub mod report;
 pub mod scale;
+#[cfg(feature = "gateway")]
+mod scripted;
 pub mod sse;
 pub mod stamp;
 pub mod stand;

@@ -11,14 +11,15 @@ use muninn_memory::embed::Embedder;
 use serde::Serialize;
 
 use super::policies::PolicyName;
-use super::server::ModelServer;
 use super::timing::Timing;
-use super::{ExploreError, remote, row};
+use super::{ExploreError, row};
 use crate::instances::{self, Instance};
 use crate::localization::bootstrap::mean;
 use crate::localization::report::{Percentiles, percent};
 use crate::procfs;
 use crate::report::rounded;
+use crate::scripted::remote;
+use crate::scripted::server::ModelServer;
 use crate::stand::progress;
 use crate::stats::{millis, percentile};
 use crate::subject::Subject;

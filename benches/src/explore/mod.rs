@@ -6,14 +6,10 @@
 //! tree it shows what a turn costs beside the model ([`overhead`]), and with hostile scripts that each ends, that nothing
 //! is told that must not be, and that nothing is left running ([`hostile`]).
 
-mod heard;
 pub mod hostile;
 pub mod localized;
 pub mod overhead;
 pub mod policies;
-mod remote;
-mod said;
-mod server;
 mod timing;
 
 use std::io;

@@ -13,15 +13,16 @@ use muninn_memory::embed::Embedder;
 use serde::Serialize;
 use serde_json::json;
 
-use super::heard::Heard;
-use super::said::{Said, Spoken};
-use super::server::ModelServer;
 use super::timing::Timing;
-use super::{ExploreError, remote, row};
+use super::{ExploreError, row};
 use crate::localization::report::Percentiles;
 use crate::procfs;
 use crate::report::rounded;
 use crate::scale::queries;
+use crate::scripted::heard::Heard;
+use crate::scripted::remote;
+use crate::scripted::said::{Said, Spoken};
+use crate::scripted::server::ModelServer;
 use crate::stand::progress;
 use crate::stats::{median, percentile};
 use crate::subject::{Subject, SubjectError};
@@ -150,7 +151,7 @@ impl Round {
 fn explore(
     subject: &Subject,
     question: &str,
-    policy: Arc<dyn super::said::Policy>,
+    policy: Arc<dyn crate::scripted::said::Policy>,
     server: &ModelServer,
     courier: &Courier,
 ) -> Option<(Timing, Trace)> {

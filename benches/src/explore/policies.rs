@@ -6,9 +6,9 @@ use clap::ValueEnum;
 use fastrand::Rng;
 use serde_json::{Value, json};
 
-use super::heard::{Heard, Place, places};
-use super::said::{Policy, Said, Spoken};
 use crate::instances::Instance;
+use crate::scripted::heard::{Heard, Place, places};
+use crate::scripted::said::{Policy, Said, Spoken};
 
 /// Citations of one answer; the loop keeps no more.
 const MOST_CITED: usize = 12;
@@ -258,8 +258,8 @@ fn hopeless(seed: u64, heard: &Heard) -> Said {
 
 #[cfg(test)]
 mod tests {
-    use super::super::heard::Heeded;
     use super::*;
+    use crate::scripted::heard::Heeded;
 
     fn instance() -> Instance {
         let line = json!({

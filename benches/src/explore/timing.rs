@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use muninn_context_engine::explore::Trace;
 
-use super::server::Exchange;
+use crate::scripted::server::Exchange;
 use crate::stats::millis;
 
 /// Milliseconds of one exploration.

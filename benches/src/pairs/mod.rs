@@ -7,6 +7,7 @@
 mod baseline;
 mod blocking;
 pub mod labelled;
+pub mod model;
 pub mod report;
 mod unrelated;
 
@@ -15,10 +16,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use clap::Parser;
+use muninn_gateway::backend::CourierError;
 use muninn_memory::embed::{LoadError, StaticVectors};
 use muninn_memory::reconcile::judge::{Claim, Relation, Tools, judge};
 
 use self::labelled::{Label, Labelled, LabelledError};
+use self::model::Script;
 use self::report::{Figures, Part, Report};
 use crate::record_store::StoreError;
 use crate::report::rounded;
@@ -33,9 +36,21 @@ pub struct Options {
     /// Labelled pairs: `id`, `a`, `b`, `label`, and `held` where some were held back.
     #[arg(long, value_name = "FILE")]
     pub pairs: PathBuf,
-    /// By rules alone, which is all there is so far.
-    #[arg(long)]
+    /// By rules alone.
+    #[arg(long, conflicts_with_all = ["script", "backend"])]
     pub no_llm: bool,
+    /// The scripted model, at a socket, that is asked about what rules leave open.
+    #[arg(long, value_name = "NAME", value_enum, default_value_t = Script::Labels)]
+    pub script: Script,
+    /// Ask the model of this server, which speaks chat completions, instead of a script.
+    #[arg(long, value_name = "URL", conflicts_with = "script")]
+    pub backend: Option<String>,
+    /// What --backend calls its model.
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    pub backend_model: String,
+    /// The longest answer, in the model's tokens.
+    #[arg(long, value_name = "NUMBER", default_value_t = 2048)]
+    pub answer_tokens: u32,
 }
 
 /// Why there is no report.
@@ -50,6 +65,12 @@ pub enum PairsError {
     /// The sentences as records.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The server of the scripted model.
+    #[error("the scripted model's server")]
+    Server(#[from] std::io::Error),
+    /// What carries requests to it.
+    #[error("the way to the model")]
+    Courier(#[from] CourierError),
 }
 
 /// Runs the whole benchmark and returns what it is to print last.
@@ -61,12 +82,16 @@ pub fn run(options: &Options) -> Result<Report, PairsError> {
     let embedder = Arc::new(StaticVectors::shipped()?);
     let tools = Tools::new();
     let started = Instant::now();
-    let judged: Vec<(Label, Relation)> = pairs
+    let by_rules: Vec<(Label, Relation)> = pairs
         .iter()
         .map(|pair| (pair.label, relation(&pair.a, &pair.b, &tools)))
         .collect();
     let judge_us = started.elapsed().as_secs_f64() * 1e6 / pairs.len() as f64;
     progress(&format!("{} pairs judged", pairs.len()));
+    let (judged, model) = match options.no_llm {
+        true => (by_rules.clone(), None),
+        false => model::asked(options, &pairs, &tools).map(|(judged, asked)| (judged, Some(asked)))?,
+    };
     let blocking = blocking::recall(&pairs, embedder.clone(), &tools)?;
     progress("recalled the sentences of all pairs");
     let queued = blocking::judged(&unrelated::records(), embedder.clone(), &tools)?;
@@ -76,6 +101,8 @@ pub fn run(options: &Options) -> Result<Report, PairsError> {
         recall20: blocking.recalled,
         queued_per_1000: queued.conflicts,
         merged_per_1000: queued.merges,
+        without_model: model.is_some().then(|| Figures::of(by_rules.iter())),
+        model,
         parts: parts(&pairs, &judged),
         baselines: baseline::of(&pairs, &embedder),
         judge_us: rounded(judge_us),

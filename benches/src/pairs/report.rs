@@ -1,5 +1,6 @@
 //! The figures of the pairs benchmark. All shares are from 0 to 1.
 
+use muninn_memory::reconcile::Asked;
 use muninn_memory::reconcile::judge::Relation;
 use serde::Serialize;
 
@@ -22,6 +23,12 @@ pub struct Report {
     pub queued_per_1000: f64,
     /// Pairs of these that would become one.
     pub merged_per_1000: f64,
+    /// What was asked of a model; absent where nobody was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<Asked>,
+    /// What rules alone come to, where a model was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub without_model: Option<Figures>,
     /// The same figures of parts of the pairs: the halves by a hash of their ids, or what was held back and what not.
     pub parts: Vec<Part>,
     /// What one measure alone gives at its best threshold.

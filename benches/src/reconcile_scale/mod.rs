@@ -161,6 +161,7 @@ impl Task {
             judge: &Tools::new(),
             embedder: Some(Arc::new(embedder)),
             progress: &(),
+            reconciler: None,
         };
         let done = reconcile(&store, options, &judging, &mut |_| {})?;
         Ok(Outcome {

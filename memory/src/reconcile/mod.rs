@@ -15,6 +15,7 @@ mod prune;
 mod resolve;
 mod run;
 mod runs;
+mod verdict;
 
 use std::sync::Arc;
 
@@ -22,7 +23,7 @@ use self::judge::{Claim, Judgement, Tools};
 use crate::derived::Progress;
 use crate::embed::Embedder;
 
-pub use self::model::{Asked, Reconciler, ReconcilerLimits};
+pub use self::model::{Asked, Reconciler, ReconcilerLimits, known_pairs};
 pub use self::open::{FileToday, OpenConflict, open_conflicts, today};
 pub use self::plan::{After, Before, Segment, Summary, plan};
 pub use self::prune::{Pruned, prune};
@@ -30,6 +31,7 @@ pub use self::resolve::{Keep, ResolveError, resolve};
 pub use self::run::{
     ARCHIVE, RECONCILED, ReconcileError, ReconcileOptions, Reconciled, SESSIONS_ARCHIVE, Steps, reconcile,
 };
+pub use self::verdict::relations;
 
 /// Says what two claims are to each other, and why.
 pub trait Judge: Sync {

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::blocks::Blocks;
 use super::claim::Told;
-use super::decide::{Pair, doubts_by_rules, judged};
+use super::decide::{decisions, doubts_by_rules};
 use super::model::Asked;
 use super::runs::Runs;
 use crate::derived::Progress;
@@ -137,16 +137,12 @@ fn decide(
     };
     let new: Vec<usize> = (0..claims.len()).filter(|at| is_new(&claims[*at])).collect();
     let blocks = Blocks::of(&claims, judging);
-    let found = pairs(&blocks, &new, judging.progress);
-    let found = found
-        .into_iter()
-        .map(|(one, other)| Pair::of(&claims[one], &claims[other]));
-    let waiting = judging
-        .reconciler
-        .map(|_| doubts_by_rules(all, &claims))
-        .unwrap_or_default();
-    let pairs = found.chain(waiting).filter(|pair| !pair.is_distinct(&standing));
-    judged(pairs, judging)
+    let mut pairs = pairs(&blocks, &new, judging.progress);
+    if judging.reconciler.is_some() {
+        pairs.extend(doubts_by_rules(all, &claims));
+    }
+    pairs.retain(|(one, other)| !standing.are_distinct(claims[*one].id(), claims[*other].id()));
+    decisions(&pairs, &claims, judging)
 }
 
 /// The pairs that are worth comparing, each once, the smaller place first. Looked for by as many threads as there are

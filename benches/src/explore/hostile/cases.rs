@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::explore::heard::Heard;
 use crate::explore::policies::TOOLS;
-use crate::explore::said::{Policy, Said, Spoken};
+use crate::scripted::heard::Heard;
+use crate::scripted::said::{Policy, Said, Spoken};
 
 /// A script, and how far its exploration may go.
 pub(super) struct Case {

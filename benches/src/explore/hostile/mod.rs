@@ -13,10 +13,11 @@ use muninn_repo_tools::Until;
 use serde::Serialize;
 
 use self::cases::Case;
-use super::said::Said;
-use super::server::ModelServer;
-use super::{ExploreError, remote, row};
+use super::{ExploreError, row};
 use crate::report::rounded;
+use crate::scripted::remote;
+use crate::scripted::said::Said;
+use crate::scripted::server::ModelServer;
 use crate::stats::millis;
 use crate::subject::Subject;
 use crate::trees::Tree;

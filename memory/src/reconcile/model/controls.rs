@@ -75,6 +75,16 @@ impl Control {
         [of(&CONTRADICTIONS, number), of(&DUPLICATES, number / 4)]
     }
 
+    /// All there are.
+    pub(super) fn all() -> impl Iterator<Item = &'static Control> {
+        CONTRADICTIONS.iter().chain(&DUPLICATES)
+    }
+
+    /// Whether the two contradict each other; else they say the same.
+    pub(super) fn is_contradiction(&self) -> bool {
+        matches!(self.expected, Contradiction)
+    }
+
     /// Whether somebody who says this has understood. Not to be sure is no mistake.
     pub(super) fn allows(&self, relation: Relation) -> bool {
         match self.expected {

@@ -16,6 +16,7 @@ use muninn_repo_tools::Until;
 use serde::Serialize;
 
 use self::answer::Refusal;
+use self::controls::Control;
 use self::prompt::Batch;
 use super::judge::{Claim, Relation};
 use crate::derived::Progress;
@@ -85,6 +86,12 @@ enum Failed {
     ForGood(String),
     /// The answer was refused, twice.
     Refused(String),
+}
+
+/// The pairs of which the answer is known, for whoever plays a model: the older text, the newer, and whether they
+/// contradict each other or say the same.
+pub fn known_pairs() -> impl Iterator<Item = (&'static str, &'static str, bool)> {
+    Control::all().map(|control| (control.older, control.newer, control.is_contradiction()))
 }
 
 impl<'a> Reconciler<'a> {

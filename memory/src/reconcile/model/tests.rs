@@ -78,27 +78,12 @@ fn says(question: &str, relation: &str) -> String {
     let decisions: Vec<Value> = pairs(question)
         .iter()
         .map(|pair| {
-            let known = |text: &str| pair["older"]["text"].as_str() == Some(text);
-            let contrary = [
-                "Sessions are kept in Redis.",
-                "The importer must run before the migration.",
-                "Nobody is allowed to delete an invoice.",
-                "Uploads above 10 MB are refused.",
-            ];
-            let alike = [
-                "Run the formatter before you commit.",
-                "The cache is emptied every night.",
-                "Tests need a running database.",
-                "All times are stored in UTC.",
-            ];
-            let relation = match (
-                contrary.iter().any(|text| known(text)),
-                alike.iter().any(|text| known(text)),
-            ) {
-                (true, _) => "contradicts",
-                (_, true) => "same",
-                _ => relation,
-            };
+            let text = pair["older"]["text"].as_str().unwrap();
+            let known = known_pairs().find(|(older, _, _)| *older == text);
+            let relation = known.map_or(
+                relation,
+                |(_, _, contrary)| if contrary { "contradicts" } else { "same" },
+            );
             json!({"pair": pair["pair"], "relation": relation, "reason": format!("as it looks \u{1b}[1m {TOKEN}")})
         })
         .collect();

@@ -11,13 +11,13 @@ use muninn_gateway::wire::WireFormat;
 /// Starts what carries requests.
 pub(crate) fn courier() -> Result<Courier, CourierError> {
     let _already_installed = rustls::crypto::ring::default_provider().install_default();
-    Courier::start("explore-bench", Duration::from_secs(5))
+    Courier::start("bench-models", Duration::from_secs(5))
 }
 
 /// A model of the server at a URL, which speaks chat completions; with a circuit of its own.
 pub(crate) fn model(courier: &Courier, url: String, name: &str) -> RemoteModel {
     let limits = LimitsConfig::default();
-    let config = BackendConfig::new("explorer".to_owned(), url, vec![WireFormat::Chat], &limits);
+    let config = BackendConfig::new("bench".to_owned(), url, vec![WireFormat::Chat], &limits);
     let backend = Backend::new(config, Origin::Configured, &Circuits::new(limits.circuit));
     let candidate = Candidate {
         backend: Arc::new(backend),
