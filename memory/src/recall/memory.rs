@@ -83,6 +83,8 @@ pub(crate) struct Loaded {
     pub(crate) stamps: Vec<Stamp>,
     pub(crate) notes: Vec<String>,
     pub(crate) hits: Vec<Hit>,
+    /// Ids of records that left main: what files behind this one have of them is no news.
+    pub(crate) pruned: Vec<String>,
     /// Ids of records that are superseded or forgotten, in whatever file they are.
     pub(crate) gone: Vec<String>,
     /// On conflicts, in whatever file what they decide on is.

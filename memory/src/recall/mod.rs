@@ -303,7 +303,11 @@ impl Store {
         let mut gone = HashSet::new();
         let mut decisions = Decisions::default();
         let mut disputes = Disputes::default();
-        for part in parts {
+        let mut pruned = HashSet::new();
+        for mut part in parts {
+            part.items.retain(|item| !pruned.contains(&item.source));
+            part.hits.retain(|hit| !pruned.contains(&hit.id));
+            pruned.extend(part.pruned);
             hits.extend(part.hits);
             gone.extend(part.gone);
             decisions.extend(part.decisions);

@@ -12,6 +12,7 @@ use muninn_repo_tools::{RelPath, Worktree};
 use serde::{Deserialize, Serialize};
 use serde_json::Number;
 
+use super::archive::is_pruned;
 use super::body::Body;
 use super::lines;
 use super::newest::{self, Bounds};
@@ -106,7 +107,10 @@ impl RecordFile {
                 let note = format!("{self}: too large to be recalled whole, without its first {before} lines");
                 loaded.notes.push(note);
             }
-            let take = |line, record| loaded.take(self, before + line, &record);
+            let take = |line, record: Record| match self {
+                Self::Worktree(path) if is_pruned(path) => loaded.pruned.push(record.id),
+                _ => loaded.take(self, before + line, &record),
+            };
             lines::read(file, take, |aside| told.tell(self, before, &aside))
         });
         if let Err(error) = read {

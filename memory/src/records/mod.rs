@@ -3,6 +3,7 @@
 //! A [`Record`] is typed and loses nothing when it is written again. Live ones wait in a [`Spool`] in the user's state
 //! directory, become write-once [`Segments`] that travel through git, and end in `.muninn/memory/main.jsonl`.
 
+mod archive;
 mod body;
 mod decisions;
 pub mod lines;
@@ -14,11 +15,14 @@ mod same;
 mod segment;
 mod source;
 mod spool;
+mod taken;
 mod told;
 
 #[cfg(test)]
 mod tests;
 
+pub use archive::ARCHIVE;
+pub(crate) use archive::{pruned_files, pruned_name};
 pub use body::Body;
 pub(crate) use decisions::Decisions;
 pub use loaded::{CONFLICTS, MAIN, RecordFile};
@@ -28,3 +32,5 @@ pub(crate) use segment::own_directory;
 pub use segment::{SESSIONS, SegmentError, Segments, Written};
 pub use source::Source;
 pub use spool::{Durability, Flushed, Recorded, Spool, SpoolError, Waiting};
+pub use taken::RECONCILED;
+pub(crate) use taken::TakenIn;
