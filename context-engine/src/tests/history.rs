@@ -124,7 +124,9 @@ fn hits_of_two_sessions_for_like_questions_add_up() {
             lists: Lists::ALL.without(list("cochange")).without(list("messages")),
             decide: false,
         };
-        let ranking = repo.ready().rank("why does the lexer leave quotation marks", tuning, 10);
+        let ranking = repo
+            .ready()
+            .rank("why does the lexer leave quotation marks", tuning, 10);
         let mut files = ranking.files.iter();
         files
             .find(|file| file.path.as_str() == "zoo.rs")

@@ -1,7 +1,7 @@
 //! How sure a memory is: by how many found it out, and how long ago.
 //!
 //! A pattern or a failure is written down by each session that comes upon it, in the same words; a learning is told again
-//! in others, and reconciling finds that it is the same. Recalled one by one these would crowd out all else, so one
+//! in others, as a pattern may be, and reconciling finds that it is the same. Recalled one by one these would crowd out all else, so one
 //! stands for all. Sessions are independent witnesses: that none of those who say so is right is as probable as that each
 //! of them is wrong, `1 - confidence = product of (1 - confidence of a session)`. What one session says often counts once.
 //!
@@ -26,23 +26,25 @@ const MOST: f32 = 0.95;
 const STEP: f32 = 0.05;
 const YEAR_SECONDS: f32 = 365.0 * 24.0 * 3600.0;
 
-/// Leaves one of all that say the same, with the confidence of all together: of what `same` says so, the record that
-/// stands for the others (`folded` by `kept`); of what was found in the same words, the newest. Keeps the order.
-pub(super) fn merge(items: &mut Vec<Memory>, same: &Same) {
-    let mut alike: HashMap<(String, String), Vec<usize>> = HashMap::new();
+/// Leaves one of all that say the same, with the confidence of all together: of learnings, the record that stands for the
+/// others (`folded` by `kept`); of what sessions found without anybody's doing, the newest, since its files are the least
+/// likely to have changed. Keeps the order. Returns what is left by the record of main that stands for it, where that is
+/// another.
+pub(super) fn merge(items: &mut Vec<Memory>, same: &Same) -> HashMap<String, String> {
+    let mut alike: HashMap<(&str, String), Vec<usize>> = HashMap::new();
     for (at, item) in items
         .iter()
         .enumerate()
         .filter(|(_, item)| item.kind == MemoryKind::Record)
     {
         let kept = same.kept(&item.source);
-        let kind = item.record_type.as_deref().filter(|kind| FOUND.contains(kind));
-        let key = match kind {
-            Some(kind) => (kind.to_owned(), item.text.clone()),
-            None => (String::new(), kept.to_owned()),
+        let key = match item.record_type.as_deref() {
+            Some("failure") => ("failure", item.text.clone()),
+            _ => ("", kept.to_owned()),
         };
         alike.entry(key).or_default().push(at);
     }
+    let mut stand_in = HashMap::new();
     let now = items.iter().filter_map(seconds).max();
     let mut is_left_out = vec![false; items.len()];
     let mut sure: Vec<(usize, f32)> = Vec::new();
@@ -51,8 +53,12 @@ pub(super) fn merge(items: &mut Vec<Memory>, same: &Same) {
         let named = group
             .iter()
             .copied()
-            .find(|at| kind.is_empty() && items[*at].source == kept);
+            .find(|at| !was_found(&items[*at]) && items[*at].source == kept);
         let Some(stays) = named.or(newest) else { continue };
+        let has_main = group.iter().any(|at| items[*at].path == MAIN);
+        if kind.is_empty() && has_main && items[stays].source != kept {
+            stand_in.insert(kept, items[stays].source.clone());
+        }
         let age = newest.and_then(|newest| Some(now? - seconds(&items[newest])?));
         let is_known = group.len() > 1 || items[stays].confidence.is_some();
         if is_known {
@@ -71,6 +77,11 @@ pub(super) fn merge(items: &mut Vec<Memory>, same: &Same) {
     }
     let mut is_left_out = is_left_out.into_iter();
     items.retain(|_| !is_left_out.next().unwrap_or(false));
+    stand_in
+}
+
+fn was_found(item: &Memory) -> bool {
+    item.record_type.as_deref().is_some_and(|kind| FOUND.contains(&kind))
 }
 
 fn together<'a>(items: impl Iterator<Item = &'a Memory> + Clone) -> f32 {

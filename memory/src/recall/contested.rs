@@ -1,6 +1,6 @@
 //! Memories that contradict each other, as long as nobody has settled which holds.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -31,13 +31,20 @@ impl Disputes {
         self.same.extend(&other.same);
     }
 
-    /// Marks both sides of each conflict. One of which main has only one side is not open yet, or no more.
-    pub(super) fn mark(&self, items: &mut [Memory]) {
+    /// Marks both sides of each conflict. One of which main has only one side is not open yet, or no more. `stand_in` tells
+    /// which memory is there for a record that stands for others and is not there itself.
+    pub(super) fn mark(&self, items: &mut [Memory], stand_in: &HashMap<String, String>) {
         let mut places: HashMap<String, usize> = HashMap::new();
-        for (at, item) in items.iter().enumerate().filter(|(_, item)| item.path == MAIN) {
+        let stand_ins: HashSet<&String> = stand_in.values().collect();
+        let counts = |item: &Memory| item.path == MAIN || stand_ins.contains(&item.source);
+        for (at, item) in items.iter().enumerate().filter(|(_, item)| counts(item)) {
             places.insert(item.source.clone(), at);
         }
-        let place = |id: &str| places.get(self.same.kept(id)).copied();
+        let place = |id: &str| {
+            let kept = self.same.kept(id);
+            let shown = stand_in.get(kept).map_or(kept, String::as_str);
+            places.get(shown).copied()
+        };
         for (conflict, left, right) in &self.conflicts {
             let (Some(left), Some(right)) = (place(left), place(right)) else {
                 continue;

@@ -328,8 +328,8 @@ impl Store {
             .items
             .retain(|item| item.kind != MemoryKind::Record || seen.insert(item.source.clone()));
         hits.retain(|hit| hit.id.is_empty() || seen.remove(&hit.id));
-        confidence::merge(&mut store.items, same);
-        disputes.mark(&mut store.items);
+        let stand_in = confidence::merge(&mut store.items, same);
+        disputes.mark(&mut store.items, &stand_in);
         order::sort(&mut store.items);
         store.runs = Runs::new(&store.items);
         store.index = words::index(&store.items);

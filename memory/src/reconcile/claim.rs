@@ -1,6 +1,6 @@
 //! What records claim, and which of them no longer do.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::judge::Claim;
 use crate::records::{Body, Decisions, Record, Same, ordered};
@@ -11,30 +11,58 @@ pub(super) struct Told<'a> {
     pub(super) text: &'a str,
     pub(super) subject: Option<&'a str>,
     pub(super) author: Option<&'a str>,
+    /// What it rests on; of a pattern, what it is about.
     files: Vec<&'a str>,
+    /// Whether it says that its files, or whatever is named there, belong together.
+    is_pattern: bool,
 }
 
 impl<'a> Told<'a> {
-    /// `None` of a record that claims nothing: hits, patterns and summaries add up, and decisions are about others.
+    /// `None` of a record that claims nothing: hits and summaries add up, and decisions are about others.
     pub(super) fn of(record: &'a Record) -> Option<Self> {
-        let Body::Learning {
-            text, subject, author, ..
-        } = &record.body
-        else {
-            return None;
+        let claimed = match &record.body {
+            Body::Learning {
+                text, subject, author, ..
+            } => Self {
+                record,
+                text,
+                subject: subject.as_deref(),
+                author: author.as_deref(),
+                files: record
+                    .origin
+                    .sources
+                    .iter()
+                    .map(|source| source.path.as_str())
+                    .collect(),
+                is_pattern: false,
+            },
+            Body::Pattern { pattern, entities, .. } if !pattern.is_empty() => {
+                let entities: BTreeSet<&str> = entities.iter().map(String::as_str).collect();
+                Self {
+                    record,
+                    text: pattern,
+                    subject: None,
+                    author: None,
+                    files: entities.into_iter().collect(),
+                    is_pattern: true,
+                }
+            }
+            _ => return None,
         };
-        Some(Self {
-            record,
-            text,
-            subject: subject.as_deref(),
-            author: author.as_deref(),
-            files: record
-                .origin
-                .sources
-                .iter()
-                .map(|source| source.path.as_str())
-                .collect(),
-        })
+        Some(claimed)
+    }
+
+    /// What a pattern is about, sorted and each once; `None` of another claim.
+    pub(super) fn entities(&self) -> Option<&[&'a str]> {
+        self.is_pattern.then_some(&self.files)
+    }
+
+    /// As a person reads it beside what contradicts it.
+    pub(super) fn shown(&self) -> String {
+        match self.entities() {
+            Some(entities) if !entities.is_empty() => format!("{} ({})", self.text, entities.join(", ")),
+            _ => self.text.to_owned(),
+        }
     }
 
     /// As it is judged.
@@ -62,7 +90,7 @@ pub(super) struct Standing {
     same: Same,
     /// Forgotten, superseded, or dropped by a person: what is kept for it and all that says the same.
     gone: HashSet<String>,
-    /// Pairs that a person kept both of.
+    /// Pairs that a person kept both of, or of what says the same: those that are kept, the smaller id first.
     both: HashSet<(String, String)>,
 }
 
@@ -70,10 +98,10 @@ impl Standing {
     pub(super) fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Self {
         let mut standing = Self::default();
         let mut decisions = Decisions::default();
-        let mut lost = Vec::new();
+        let (mut lost, mut both) = (Vec::new(), Vec::new());
         for record in records {
             match &record.body {
-                Body::Same { kept, folded, .. } => standing.same.join(kept, folded),
+                Body::Same { .. } | Body::Pattern { .. } => standing.same.take(record),
                 Body::Supersedes { older: gone, .. } | Body::Tombstone { forget: gone } => {
                     lost.push(gone.clone());
                 }
@@ -83,12 +111,12 @@ impl Standing {
         for decision in decisions.holding() {
             lost.extend(decision.drop.iter().cloned());
             for (at, one) in decision.keep.iter().enumerate() {
-                let others = decision.keep.iter().skip(at + 1);
-                standing.both.extend(others.map(|other| ordered(one, other)));
+                both.extend(decision.keep.iter().skip(at + 1).map(|other| (one, other)));
             }
         }
         // Only now, when it is known what says the same.
         standing.gone = lost.iter().map(|id| standing.kept(id).to_owned()).collect();
+        standing.both = both.into_iter().map(|(one, other)| standing.pair(one, other)).collect();
         standing
     }
 
@@ -104,8 +132,10 @@ impl Standing {
 
     /// Whether a person kept both of two records, or of what says the same.
     pub(super) fn keeps_both(&self, one: &str, other: &str) -> bool {
-        let pair = ordered(self.kept(one), self.kept(other));
-        let mut pairs = self.both.iter();
-        pairs.any(|(one, other)| ordered(self.kept(one), self.kept(other)) == pair)
+        self.both.contains(&self.pair(one, other))
+    }
+
+    fn pair(&self, one: &str, other: &str) -> (String, String) {
+        ordered(self.kept(one), self.kept(other))
     }
 }

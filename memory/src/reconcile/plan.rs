@@ -195,9 +195,9 @@ impl Decided {
             })),
             Relation::Contradicts | Relation::Doubt => self.conflicts.push(derived(Body::Conflict {
                 left: older.id().to_owned(),
-                left_text: older.text.to_owned(),
+                left_text: older.shown(),
                 right: newer.id().to_owned(),
-                right_text: newer.text.to_owned(),
+                right_text: newer.shown(),
                 by,
                 reason,
             })),
@@ -281,12 +281,19 @@ fn logged(before: &Before, runs: &Runs<'_>, taken: &[&Segment]) -> Vec<Record> {
     log.into_values().collect()
 }
 
+/// How many another one is recalled for.
+fn folded(main: &[Record]) -> usize {
+    let standing = Standing::of(main);
+    let ids = main.iter().map(|record| record.id.as_str());
+    ids.filter(|id| standing.kept(id) != *id).count()
+}
+
 fn counted(summary: Summary, before: &Before, main: &[Record], conflicts: &[Record]) -> Summary {
     let was: BTreeSet<&str> = before.main.iter().map(|record| record.id.as_str()).collect();
     let was_open: BTreeSet<&str> = before.conflicts.iter().map(|record| record.id.as_str()).collect();
     let made = || main.iter().filter(|record| !was.contains(record.id.as_str()));
     Summary {
-        duplicates: made().filter(|record| matches!(record.body, Body::Same { .. })).count(),
+        duplicates: folded(main).saturating_sub(folded(&before.main)),
         superseded: made()
             .filter(|record| matches!(record.body, Body::Supersedes { .. }))
             .count(),

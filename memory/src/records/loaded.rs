@@ -148,7 +148,7 @@ impl Loaded {
         match &record.body {
             Body::Tombstone { forget } => self.gone.push(forget.clone()),
             Body::Supersedes { older, .. } => self.gone.push(older.clone()),
-            Body::Same { kept, folded, .. } => self.disputes.same.join(kept, folded),
+            Body::Same { .. } | Body::Pattern { .. } => self.disputes.same.take(record),
             Body::Conflict { left, right, .. } => {
                 let conflict = (record.id.clone(), left.clone(), right.clone());
                 self.disputes.conflicts.push(conflict);

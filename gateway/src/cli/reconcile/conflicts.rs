@@ -13,7 +13,7 @@ use crate::cli::{CliError, Common};
 /// Show memories that contradict each other, for you to settle with `muninn resolve`
 #[derive(Args)]
 pub(crate) struct Conflicts {
-    /// Print JSON: conflicts with id, reason, by, and left and right with text, date, session, author, confidence and files
+    /// Print JSON: conflicts with id, reason, by, and left and right with text, subject, entities, date, session, author, confidence and files
     #[arg(long)]
     json: bool,
 }
