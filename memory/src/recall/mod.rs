@@ -12,6 +12,7 @@ mod memory;
 mod options;
 mod order;
 mod rank;
+mod summaries;
 mod types;
 mod words;
 
@@ -30,6 +31,7 @@ pub use self::memory::{CitedFile, Memory, MemoryKind, Stamp};
 pub use self::options::{BlobOf, RecallOptions};
 use self::order::Runs;
 use self::rank::{Ranked, Ranker};
+pub(crate) use self::summaries::FILES_TOUCHED;
 use self::types::Types;
 use crate::derived::vectors::VectorIndex;
 use crate::embed::Embedder;
@@ -328,6 +330,7 @@ impl Store {
             .items
             .retain(|item| item.kind != MemoryKind::Record || seen.insert(item.source.clone()));
         hits.retain(|hit| hit.id.is_empty() || seen.remove(&hit.id));
+        summaries::fold(&mut store.items);
         let stand_in = confidence::merge(&mut store.items, same);
         disputes.mark(&mut store.items, &stand_in);
         order::sort(&mut store.items);

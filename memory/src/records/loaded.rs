@@ -19,7 +19,7 @@ use super::newest::{self, Bounds};
 use super::record::Record;
 use super::told::Told;
 use crate::hits::Hit;
-use crate::recall::{CitedFile, Loaded, Memory, MemoryKind, Stamp};
+use crate::recall::{CitedFile, FILES_TOUCHED, Loaded, Memory, MemoryKind, Stamp};
 use crate::redact::redact;
 
 /// The file of what the team agreed on.
@@ -292,7 +292,7 @@ fn said(record: &Record) -> Said {
             ..
         } => Said {
             texts: learnings,
-            about: vec![("files touched", files_touched)],
+            about: vec![(FILES_TOUCHED, files_touched)],
             ..Said::default()
         },
         Body::Learning {
