@@ -6,6 +6,7 @@ use muninn_repo_tools::RelPath;
 use serde::{Deserialize, Serialize};
 
 use super::contested::{Contested, Disputes};
+use super::superseded::Superseded;
 use crate::hits::Hit;
 use crate::records::Decisions;
 
@@ -61,6 +62,8 @@ pub struct Memory {
     pub task: Option<String>,
     /// What contradicts it, as long as nobody has settled that.
     pub contested: Option<Contested>,
+    /// Until when it held, where another one has taken its place.
+    pub superseded: Option<Superseded>,
     /// What it rests on; it is stale once one of these is another.
     pub cites: Vec<CitedFile>,
 }
@@ -85,8 +88,10 @@ pub(crate) struct Loaded {
     pub(crate) hits: Vec<Hit>,
     /// Ids of records that left main: what files behind this one have of them is no news.
     pub(crate) pruned: Vec<String>,
-    /// Ids of records that are superseded or forgotten, in whatever file they are.
+    /// Ids of records that are forgotten, in whatever file they are.
     pub(crate) gone: Vec<String>,
+    /// Likewise of those that others have taken the place of.
+    pub(crate) superseded: Vec<(String, Superseded)>,
     /// On conflicts, in whatever file what they decide on is.
     pub(crate) decisions: Decisions,
     pub(crate) disputes: Disputes,

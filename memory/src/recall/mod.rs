@@ -8,11 +8,13 @@ mod confidence;
 mod contested;
 mod embedding;
 mod kept;
+mod make;
 mod memory;
 mod options;
 mod order;
 mod rank;
 mod summaries;
+mod superseded;
 mod types;
 mod words;
 
@@ -26,19 +28,19 @@ pub use self::contested::Contested;
 pub(crate) use self::contested::Disputes;
 use self::embedding::Embedding;
 use self::kept::Store;
+use self::make::Which;
 pub(crate) use self::memory::Loaded;
 pub use self::memory::{CitedFile, Memory, MemoryKind, Stamp};
 pub use self::options::{BlobOf, RecallOptions};
-use self::order::Runs;
 use self::rank::{Ranked, Ranker};
 pub(crate) use self::summaries::FILES_TOUCHED;
+pub use self::superseded::Superseded;
 use self::types::Types;
 use crate::derived::vectors::VectorIndex;
 use crate::embed::Embedder;
-use crate::hits::{Hit, Hits};
-use crate::knowledge;
+use crate::hits::Hits;
 use crate::lexical::{Bm25, DocId, Tokenizer};
-use crate::records::{Decisions, Record, RecordFile};
+use crate::records::{Record, RecordFile};
 
 /// What a memory keeps of its score when nothing speaks for it: it says that it is a guess, or its files have changed.
 /// So doubt decides between memories that fit alike, and does not hide one that alone fits.
@@ -125,12 +127,18 @@ impl Memories {
         Self::made_of(store, embedder)
     }
 
+    /// What these files hold of records that others have taken the place of, and of nothing else: each says since when.
+    pub fn superseded(worktree: &Worktree, files: &[RecordFile]) -> Self {
+        let records = files.iter().map(|file| file.load(worktree));
+        Self::made_of(Store::made_of(records, Which::Superseded), None)
+    }
+
     /// Records that are in no file, for recall among them alone; those that others have taken the place of are left out.
     pub(crate) fn of_records<'a>(
         records: impl IntoIterator<Item = &'a Record>,
         embedder: Option<Arc<dyn Embedder>>,
     ) -> Self {
-        let mut store = Store::made_of([Loaded::of(records)]);
+        let mut store = Store::made_of([Loaded::of(records)], Which::Holding);
         if let Some(embedder) = &embedder {
             store.embed(&Embedding::new(&**embedder, None));
         }
@@ -286,81 +294,6 @@ impl Memories {
     /// The index over titles and texts, without the words that say nothing.
     pub fn index(&self) -> &Bm25 {
         &self.store.index
-    }
-}
-
-impl Store {
-    /// Of files as they are.
-    fn of(worktree: &Worktree, files: &[RecordFile]) -> Self {
-        let records = files.iter().map(|file| file.load(worktree));
-        Self {
-            files: files.to_vec(),
-            ..Self::made_of(std::iter::once(knowledge::load(worktree)).chain(records))
-        }
-    }
-
-    fn made_of(parts: impl IntoIterator<Item = Loaded>) -> Self {
-        let mut store = Self::default();
-        let mut hits = Vec::new();
-        let mut gone = HashSet::new();
-        let mut decisions = Decisions::default();
-        let mut disputes = Disputes::default();
-        let mut pruned = HashSet::new();
-        for mut part in parts {
-            part.items.retain(|item| !pruned.contains(&item.source));
-            part.hits.retain(|hit| !pruned.contains(&hit.id));
-            pruned.extend(part.pruned);
-            hits.extend(part.hits);
-            gone.extend(part.gone);
-            decisions.extend(part.decisions);
-            disputes.extend(part.disputes);
-            store.items.extend(part.items);
-            store.stamps.extend(part.stamps);
-            store.notes.extend(part.notes);
-        }
-        gone.extend(decisions.holding().flat_map(|decision| decision.drop.iter().cloned()));
-        let same = &disputes.same;
-        // What one file forgets may be in another, before it or behind, and so may be what says the same.
-        let gone: HashSet<&str> = gone.iter().map(|id| same.kept(id)).collect();
-        store.items.retain(|item| !gone.contains(same.kept(&item.source)));
-        hits.retain(|hit: &Hit| !gone.contains(hit.id.as_str()));
-        // Of a record that is in two files, as after a merge, one counts.
-        let mut seen = HashSet::new();
-        store
-            .items
-            .retain(|item| item.kind != MemoryKind::Record || seen.insert(item.source.clone()));
-        hits.retain(|hit| hit.id.is_empty() || seen.remove(&hit.id));
-        summaries::fold(&mut store.items);
-        let stand_in = confidence::merge(&mut store.items, same);
-        disputes.mark(&mut store.items, &stand_in);
-        order::sort(&mut store.items);
-        store.runs = Runs::new(&store.items);
-        store.index = words::index(&store.items);
-        store.mean_lengths = words::mean_lengths(&store.index, &store.runs);
-        store.hits = Hits::new(hits);
-        store
-    }
-
-    fn embed(&mut self, embedding: &Embedding<'_>) {
-        match embedding.vectors(&self.items) {
-            Ok(vectors) => {
-                self.vectors = vectors;
-                self.embedder = embedding.id().to_owned();
-            }
-            Err(error) => self.notes.push(format!("memory is recalled by words alone: {error}")),
-        }
-    }
-
-    /// Whether it is of these files and this embedder; without one, what has vectors serves as well.
-    fn serves(&self, files: &[RecordFile], embedder: &str) -> bool {
-        self.files == files && (embedder.is_empty() || self.embedder == embedder)
-    }
-
-    /// Whether the files are still as they were.
-    fn is_current(&self, worktree: &Worktree) -> bool {
-        let mut now = knowledge::stamps(worktree);
-        now.extend(self.files.iter().filter_map(|file| file.stamp(worktree)));
-        now == self.stamps
     }
 }
 

@@ -191,6 +191,7 @@ impl Decided {
             }
             Relation::Contradicts if takes_its_place(older, newer) => self.records.push(derived(Body::Supersedes {
                 older: older.id().to_owned(),
+                newer: Some(newer.id().to_owned()),
                 since: Some(newer.record.ts.clone()),
             })),
             Relation::Contradicts | Relation::Doubt => self.conflicts.push(derived(Body::Conflict {

@@ -19,7 +19,7 @@ use super::newest::{self, Bounds};
 use super::record::Record;
 use super::told::Told;
 use crate::hits::Hit;
-use crate::recall::{CitedFile, FILES_TOUCHED, Loaded, Memory, MemoryKind, Stamp};
+use crate::recall::{CitedFile, FILES_TOUCHED, Loaded, Memory, MemoryKind, Stamp, Superseded};
 use crate::redact::redact;
 
 /// The file of what the team agreed on.
@@ -147,7 +147,7 @@ impl Loaded {
     fn take(&mut self, file: &RecordFile, line: usize, record: &Record) {
         match &record.body {
             Body::Tombstone { forget } => self.gone.push(forget.clone()),
-            Body::Supersedes { older, .. } => self.gone.push(older.clone()),
+            Body::Supersedes { .. } => self.superseded.extend(Superseded::told_by(record)),
             Body::Same { .. } | Body::Pattern { .. } => self.disputes.same.take(record),
             Body::Conflict { left, right, .. } => {
                 let conflict = (record.id.clone(), left.clone(), right.clone());
@@ -246,6 +246,7 @@ fn item(file: &RecordFile, line: usize, record: &Record) -> Option<Memory> {
             .map(|value| value as f32),
         applies_to: Vec::new(),
         contested: None,
+        superseded: None,
         record_type: Some(redact(kind).into_owned()),
         session: kept(&origin.session),
         branch: kept(&origin.branch),

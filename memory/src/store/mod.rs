@@ -174,6 +174,15 @@ impl Store {
         }
     }
 
+    /// Whether a record of this id is there to be recalled, itself or by another that says the same.
+    #[must_use]
+    pub fn remembers(&self, id: &str) -> bool {
+        let files = self.files();
+        let loaded: Vec<_> = files.iter().map(|file| file.load(&self.worktree)).collect();
+        let is_there = loaded.iter().flat_map(|part| &part.items).any(|item| item.source == id);
+        is_there && !loaded.iter().flat_map(|part| &part.gone).any(|gone| gone == id)
+    }
+
     /// What is wrong with the files that recall reads, in words: lines that are no records, knowledge that is left out.
     #[must_use]
     pub fn problems(&self) -> Vec<String> {
