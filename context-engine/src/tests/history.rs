@@ -119,7 +119,7 @@ fn hits_of_two_sessions_for_like_questions_add_up() {
     let other = hit("2", r#""lexer","marks""#, "ben");
     let elsewhere = hit("3", r#""giraffe""#, "eve");
     let score = |main: &[&str]| {
-        repo.write(".muninn/memory/main.jsonl", &main.concat());
+        repo.write(".muninn/memory/main.jsonl", main.concat());
         let tuning = Tuning {
             lists: Lists::ALL.without(list("cochange")).without(list("messages")),
             decide: false,

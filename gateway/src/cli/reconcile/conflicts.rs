@@ -20,7 +20,7 @@ pub(crate) struct Conflicts {
 
 impl Conflicts {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
-        let worktree = super::worktree(common)?;
+        let worktree = common.worktree()?;
         let open = open_conflicts(&worktree);
         if self.json {
             let all: Vec<_> = open.iter().map(|open| sides::as_json(&worktree, open)).collect();
