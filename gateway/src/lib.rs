@@ -22,6 +22,7 @@
 
 pub mod access;
 pub mod backend;
+mod causes;
 pub mod cli;
 pub mod config;
 pub mod inject;

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use muninn_tests::TestEnv;
+#[cfg(unix)]
+use muninn_tests::at_terminal;
 use serde_json::Value;
 
 use crate::MUNINN;
@@ -124,6 +126,160 @@ fn contradicting_branches_are_merged_reconciled_listed_and_settled() {
     assert!(
         diff.contains(".muninn/memory/main.jsonl") && diff.contains(".muninn/memory/conflicts.jsonl"),
         "{diff}"
+    );
+}
+
+/// What one branch says, and another the contrary of.
+const USES: [&str; 4] = [
+    "The retry queue uses jitter",
+    "The importer uses threads",
+    "The login page uses cookies",
+    "The billing report uses euros",
+];
+
+#[cfg(unix)]
+#[test]
+fn a_person_at_a_terminal_settles_one_conflict_after_the_other() {
+    let team = Team::new();
+    team.branch("ada", &USES);
+    let contrary = USES.map(|fact| fact.replace(" uses ", " does not use "));
+    team.branch("ben", &contrary.each_ref().map(String::as_str));
+    team.git("checkout --quiet main");
+    team.git("merge --quiet --no-edit ada");
+    team.git("merge --quiet --no-edit ben");
+    team.reconcile(&[]);
+    let before = team.conflicts();
+    assert_eq!(before.len(), 4, "{before:?}");
+    let walk = |typed: &str| {
+        let mut command = team.env.muninn();
+        command.current_dir(&team.root).arg("resolve");
+        at_terminal(command, typed)
+    };
+    // What is none of the answers is asked again, and the fourth is not answered at all.
+    let (ended, shown) = walk("left\n\nwhatever\nb\n");
+    assert!(ended.success(), "{shown}");
+    for said in [
+        "1 of 4",
+        "4 of 4",
+        "`whatever` is none of these",
+        "2 conflicts settled, 2 open",
+    ] {
+        assert!(shown.contains(said), "{said}: {shown}");
+    }
+    let text = |conflict: &Value, side: &str| conflict[side]["text"].as_str().unwrap().to_owned();
+    let beside = shown.lines().find(|line| line.contains(&text(&before[0], "left")));
+    assert!(
+        beside.is_some_and(|line| line.contains(&text(&before[0], "right"))),
+        "side by side: {shown}"
+    );
+    let ids = |conflicts: &[Value]| conflicts.iter().map(|open| open["id"].clone()).collect::<Vec<_>>();
+    assert_eq!(
+        ids(&team.conflicts()),
+        [before[1]["id"].clone(), before[3]["id"].clone()]
+    );
+    let main = team.file("main.jsonl");
+    let decisions: Vec<Value> = main
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .filter(|record: &Value| record["type"] == "decision")
+        .collect();
+    let side = |at: usize, side: &str| before[at][side]["id"].clone();
+    let kept: Vec<Vec<Value>> = decisions
+        .iter()
+        .map(|decision| decision["keep"].as_array().unwrap().clone())
+        .collect();
+    assert_eq!(kept, [vec![side(0, "left")], vec![side(2, "left"), side(2, "right")]]);
+    // One who leaves at once settles nothing.
+    let (ended, shown) = walk("quit\n");
+    assert!(
+        ended.success() && shown.contains("0 conflicts settled, 2 open"),
+        "{shown}"
+    );
+    // Nobody sits at a pipe.
+    let piped = team.env.run(&team.root, &["resolve"]);
+    assert_eq!(piped.status.code(), Some(2), "{piped:?}");
+    let (ended, shown) = walk("r\nr\n");
+    assert!(
+        ended.success() && shown.contains("2 conflicts settled, 0 open"),
+        "{shown}"
+    );
+    assert!(team.conflicts().is_empty());
+}
+
+#[test]
+fn patterns_about_the_same_files_fold_or_wait_for_a_person() {
+    let team = Team::new();
+    let about = |texts: &[&str], branch: &str, files: [&str; 2]| {
+        team.git("checkout --quiet main");
+        team.git(&format!("checkout --quiet -b {branch}"));
+        for text in texts {
+            team.muninn(&[
+                "remember", text, "--type", "pattern", "--file", files[0], "--file", files[1],
+            ]);
+        }
+        team.commit(branch);
+    };
+    let [one, other] = [FILES[0].0, FILES[1].0];
+    about(
+        &["Changes come together", "Jitter is used in both"],
+        "ada",
+        [one, other],
+    );
+    about(
+        &["Changes come together.", "Jitter is not used in both"],
+        "ben",
+        [other, one],
+    );
+    about(&["Changes come together"], "eve", [one, one]);
+    team.git("checkout --quiet main");
+    for branch in ["ada", "ben", "eve"] {
+        team.git(&format!("merge --quiet --no-edit {branch}"));
+    }
+    assert_eq!(
+        team.reconcile(&[]),
+        "5 memories consolidated, 1 duplicate removed, 1 conflict"
+    );
+    let told: Value = serde_json::from_str(&team.muninn(&["recall", "which changes come together", "--json"])).unwrap();
+    let recalled = told["memories"].as_array().unwrap().iter();
+    let of_both = recalled.filter(|memory| memory["text"].as_str().unwrap().starts_with("Changes"));
+    assert_eq!(of_both.count(), 2, "of one of the files alone it is another: {told}");
+    let open = team.conflicts();
+    assert_eq!(open[0]["left"]["text"], "Jitter is used in both");
+    let mut entities = [one, other];
+    entities.sort_unstable();
+    let mut named: Vec<&str> = open[0]["right"]["entities"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
+    named.sort_unstable();
+    assert_eq!(named, entities);
+    assert!(
+        team.muninn(&["conflicts"])
+            .contains(&format!("about      {one}, {other}"))
+    );
+}
+
+#[test]
+fn what_held_once_is_told_with_its_time_where_that_is_asked() {
+    let team = Team::new();
+    let main = r#"{"id":"01A","ts":"2026-01-01T00:00:00Z","type":"learning","text":"the port is 8000"}
+{"id":"01B","ts":"2026-02-01T00:00:00Z","type":"learning","text":"the port is 9000"}
+{"id":"01C","ts":"2026-02-01T00:00:00Z","type":"supersedes","older":"01A","newer":"01B","since":"2026-02-01T00:00:00Z"}
+"#;
+    std::fs::write(team.root.join(".muninn/memory/main.jsonl"), main).unwrap();
+    let now = team.muninn(&["recall", "which port"]);
+    assert!(now.contains("9000") && !now.contains("8000"), "{now}");
+    let once = team.muninn(&["recall", "which port", "--superseded"]);
+    assert!(once.contains("8000") && !once.contains("9000"), "{once}");
+    let said = "(valid from 2026-01-01T00:00:00Z until 2026-02-01T00:00:00Z, superseded by 01B)";
+    assert!(once.contains(said), "{once}");
+    let json: Value = serde_json::from_str(&team.muninn(&["recall", "--superseded", "--json"])).unwrap();
+    let memory = &json["memories"][0];
+    assert_eq!(
+        [&memory["id"], &memory["until"], &memory["superseded_by"]],
+        [&Value::from("01A"), &"2026-02-01T00:00:00Z".into(), &"01B".into()]
     );
 }
 

@@ -30,10 +30,14 @@ mod architecture;
 mod env;
 mod gateway;
 pub mod http;
+#[cfg(unix)]
+mod terminal;
 mod upstream;
 mod wait;
 
 pub use env::{TestEnv, git, output, why};
 pub use gateway::{Gateway, Stopped};
+#[cfg(unix)]
+pub use terminal::at_terminal;
 pub use upstream::{Control, Recorded, Reply, Script, Upstream, answers, script};
 pub use wait::{PATIENCE, wait_until};

@@ -17,6 +17,23 @@ use super::{Engine, State};
 /// A question waits for memory for at most this share of its time.
 const SHARE: u32 = 2;
 
+/// That a thread reads memory again, until this is dropped: also where that panics, or there is no thread to be had.
+struct Reloading(Arc<Engine>);
+
+impl Reloading {
+    /// `None` while another is at it.
+    fn begin(engine: &Arc<Engine>) -> Option<Self> {
+        let is_busy = engine.reloading.swap(true, Ordering::AcqRel);
+        (!is_busy).then(|| Self(Arc::clone(engine)))
+    }
+}
+
+impl Drop for Reloading {
+    fn drop(&mut self) {
+        self.0.reloading.store(false, Ordering::Release);
+    }
+}
+
 impl Engine {
     /// All that is remembered here, as it is now, to be recalled from by words and by meaning.
     pub fn remembered(&self) -> Arc<Memories> {
@@ -71,20 +88,37 @@ impl Engine {
     /// Has memory read again by a thread, and waits for it as long as there is time.
     fn reload_beside(&self, until: Instant) -> Option<Arc<Memories>> {
         let engine = self.itself.get().and_then(Weak::upgrade)?;
-        if self.reloading.swap(true, Ordering::AcqRel) {
-            return None;
-        }
+        let reloading = Reloading::begin(&engine)?;
         let (done, wait) = sync_channel(1);
         let spawned = std::thread::Builder::new().name("muninn-recall".into()).spawn(move || {
             let memories = engine.memories_with_vectors(&engine.state());
-            engine.reloading.store(false, Ordering::Release);
+            drop(reloading);
             let _nobody_waits = done.send(memories);
         });
         if let Err(error) = spawned {
-            self.reloading.store(false, Ordering::Release);
             tracing::warn!(%error, "memory is not read again");
             return None;
         }
         wait.recv_timeout(until.saturating_duration_since(Instant::now())).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+    use crate::tests::Repo;
+
+    #[test]
+    fn whoever_panics_while_memory_is_read_leaves_the_next_to_read_it() {
+        let engine = Arc::new(Repo::with(&[]).engine());
+        let read = catch_unwind(AssertUnwindSafe(|| {
+            let _reloading = Reloading::begin(&engine).unwrap();
+            assert!(Reloading::begin(&engine).is_none(), "one at a time");
+            panic!("while it is read");
+        }));
+        assert!(read.is_err());
+        assert!(Reloading::begin(&engine).is_some());
     }
 }

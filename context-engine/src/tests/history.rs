@@ -101,3 +101,42 @@ fn the_same_question_finds_what_one_session_worked_with() {
         "{pack:?}"
     );
 }
+
+#[test]
+fn hits_of_two_sessions_for_like_questions_add_up() {
+    let repo = Repo::with(&[
+        ("lexer.rs", "fn lexer() { quotation() }\n"),
+        ("marks.rs", "/// Quotation marks of the lexer.\nfn marks() {}\n"),
+        ("zoo.rs", "fn giraffe() {}\n"),
+    ]);
+    repo.commit("begin", &[]);
+    let hit = |id: &str, terms: &str, session: &str| {
+        format!(
+            r#"{{"id":"{id}","type":"context_hit","terms":[{terms}],"files":["zoo.rs"],"relevance":0.5,"session":"{session}"}}"#
+        ) + "\n"
+    };
+    let one = hit("1", r#""lexer","quotation","marks""#, "ada");
+    let other = hit("2", r#""lexer","marks""#, "ben");
+    let elsewhere = hit("3", r#""giraffe""#, "eve");
+    let score = |main: &[&str]| {
+        repo.write(".muninn/memory/main.jsonl", main.concat());
+        let tuning = Tuning {
+            lists: Lists::ALL.without(list("cochange")).without(list("messages")),
+            decide: false,
+        };
+        let ranking = repo
+            .ready()
+            .rank("why does the lexer leave quotation marks", tuning, 10);
+        let mut files = ranking.files.iter();
+        files
+            .find(|file| file.path.as_str() == "zoo.rs")
+            .map_or(0.0, |file| file.score)
+    };
+    let (of_one, of_other, of_both) = (score(&[&one]), score(&[&other]), score(&[&one, &other]));
+    assert!(
+        of_one > 0.0 && of_other > 0.0 && of_both > of_one.max(of_other),
+        "{of_one} and {of_other} make {of_both}"
+    );
+    assert_eq!(score(&[&elsewhere]), 0.0);
+    assert_eq!(score(&[&one, &one]), of_one, "a line that is there twice is one hit");
+}

@@ -21,13 +21,13 @@ use muninn_repo_tools::Worktree;
 use crate::{Engine, EngineSettings, Exploration, Limits};
 
 /// A git repository in a directory of its own.
-struct Repo {
+pub(crate) struct Repo {
     root: PathBuf,
     _dir: tempfile::TempDir,
 }
 
 impl Repo {
-    fn with(files: &[(&str, &str)]) -> Self {
+    pub(crate) fn with(files: &[(&str, &str)]) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let repo = Self {
             root: dir.path().canonicalize().unwrap(),
@@ -87,7 +87,7 @@ impl Repo {
         std::fs::write(path, text).unwrap();
     }
 
-    fn engine(&self) -> Engine {
+    pub(crate) fn engine(&self) -> Engine {
         self.engine_with(EngineSettings::default())
     }
 

@@ -28,7 +28,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
+use muninn_repo_tools::Worktree;
 
+use crate::causes::with_causes;
 use crate::config::{Config, Overrides, env_vars, load};
 pub use error::{CliError, Exit};
 
@@ -172,6 +174,14 @@ impl Common {
             None => std::env::current_dir()
                 .map_err(|error| CliError::new(Exit::Failure, format!("there is no current directory: {error}"))),
         }
+    }
+
+    /// The worktree that the directory is in.
+    fn worktree(&self) -> Result<Worktree, CliError> {
+        Worktree::discover(&self.directory()?).map_err(|error| {
+            CliError::new(Exit::NotFound, with_causes(&error))
+                .hint("run it inside a git repository, or name one with --root DIR")
+        })
     }
 
     fn configuration(&self, listen: Option<String>) -> Result<Config, CliError> {

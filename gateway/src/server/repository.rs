@@ -10,6 +10,7 @@ use muninn_memory::Store;
 use muninn_repo_tools::Worktree;
 use serde_json::{Value, json};
 
+use crate::causes::with_causes;
 use crate::config::{Config, ConfigError, ContextConfig, MemoryConfig, paths, repository as repository_config};
 
 /// An index is not looked at again sooner than this after the last time, and nothing is walked for more than a twentieth
@@ -186,10 +187,4 @@ impl Repository {
         let contains = |engine: &Arc<Engine>| engine.worktree().contains(real);
         real == self.root || self.engine.as_ref().is_some_and(contains)
     }
-}
-
-/// An error with its causes, in one line.
-fn with_causes(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(error.source(), |error| error.source());
-    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }

@@ -64,6 +64,7 @@ impl Text<'_> {
                 branch: None,
                 task: None,
                 contested: None,
+                superseded: None,
                 cites: Vec::new(),
             }
         });

@@ -1,15 +1,15 @@
 //! How sure a memory is: by how many found it out, and how long ago.
 //!
 //! A pattern or a failure is written down by each session that comes upon it, in the same words; a learning is told again
-//! in others, and reconciling finds that it is the same. Recalled one by one these would crowd out all else, so one
-//! stands for all. Sessions are independent witnesses: that none of those who say so is right is as probable as that each
+//! in others, as a pattern may be, and reconciling finds that it is the same. Recalled one by one these would crowd out all
+//! else, so one stands for all. Sessions are independent witnesses: that none of those who say so is right is as probable as that each
 //! of them is wrong, `1 - confidence = product of (1 - confidence of a session)`. What one session says often counts once.
 //!
 //! What nobody has confirmed for long is less sure. Of its confidence half is lost in the long run, and half of that in
 //! each year: `confidence * (1 + 2^(-age / 1 year)) / 2`. The age is counted up to the newest record of all, not up to
 //! today, so that a repository in which nothing happens forgets nothing.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
 
@@ -26,33 +26,38 @@ const MOST: f32 = 0.95;
 const STEP: f32 = 0.05;
 const YEAR_SECONDS: f32 = 365.0 * 24.0 * 3600.0;
 
-/// Leaves one of all that say the same, with the confidence of all together: of what `standing` says so, the record that
-/// stands for the others (`folded` by `kept`); of what was found in the same words, the newest. Keeps the order.
-pub(super) fn merge(items: &mut Vec<Memory>, standing: &Standing) {
-    let mut alike: HashMap<(String, String), Vec<usize>> = HashMap::new();
+/// Leaves one of all that say the same, with the confidence of all together: of learnings, the record that stands for the
+/// others (`folded` by `kept`); of what sessions found without anybody's doing, the newest, since its files are the least
+/// likely to have changed. Keeps the order. Returns what main has something of, as the records that stand for it.
+pub(super) fn merge(items: &mut Vec<Memory>, standing: &Standing) -> HashSet<String> {
+    let mut alike: HashMap<(&str, String), Vec<usize>> = HashMap::new();
     for (at, item) in items
         .iter()
         .enumerate()
         .filter(|(_, item)| item.kind == MemoryKind::Record)
     {
         let kept = standing.kept(&item.source);
-        let kind = item.record_type.as_deref().filter(|kind| FOUND.contains(kind));
-        let key = match kind {
-            Some(kind) => (kind.to_owned(), item.text.clone()),
-            None => (String::new(), kept.to_owned()),
+        let key = match item.record_type.as_deref() {
+            Some("failure") => ("failure", item.text.clone()),
+            _ => ("", kept.to_owned()),
         };
         alike.entry(key).or_default().push(at);
     }
+    let mut of_main = HashSet::new();
     let now = items.iter().filter_map(seconds).max();
     let mut is_left_out = vec![false; items.len()];
     let mut sure: Vec<(usize, f32)> = Vec::new();
     for ((kind, kept), group) in alike {
         let newest = group.iter().copied().max_by_key(|at| (items[*at].date.clone(), *at));
-        let named = group
-            .iter()
-            .copied()
-            .find(|at| kind.is_empty() && items[*at].source == kept);
-        let Some(stays) = named.or(newest) else { continue };
+        // The one that stands for all may be superseded, or in the archive.
+        let first = group.iter().copied().min_by_key(|at| &items[*at].source);
+        let is_found = group.iter().any(|at| was_found(&items[*at]));
+        let Some(stays) = (if is_found { newest } else { first }) else {
+            continue;
+        };
+        if kind.is_empty() && group.iter().any(|at| items[*at].path == MAIN) {
+            of_main.insert(kept);
+        }
         let age = newest.and_then(|newest| Some(now? - seconds(&items[newest])?));
         let is_known = group.len() > 1 || items[stays].confidence.is_some();
         if is_known {
@@ -71,6 +76,11 @@ pub(super) fn merge(items: &mut Vec<Memory>, standing: &Standing) {
     }
     let mut is_left_out = is_left_out.into_iter();
     items.retain(|_| !is_left_out.next().unwrap_or(false));
+    of_main
+}
+
+fn was_found(item: &Memory) -> bool {
+    item.record_type.as_deref().is_some_and(|kind| FOUND.contains(&kind))
 }
 
 fn together<'a>(items: impl Iterator<Item = &'a Memory> + Clone) -> f32 {

@@ -1,11 +1,11 @@
 //! Memories that contradict each other, as long as nobody has settled which holds.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
 use super::memory::Memory;
-use crate::records::{Body, MAIN, Record, Standing};
+use crate::records::{Body, Record, Standing};
 
 /// An open conflict, seen from one of its sides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,18 +43,19 @@ impl Disputes {
         self.0.extend(other.0);
     }
 
-    /// Marks both sides of each conflict. One of which main has only one side is not open yet, or no more; nor is one that
-    /// was settled and is in a list still, as git may have merged it.
-    pub(super) fn mark(&self, items: &mut [Memory], standing: &Standing) {
+    /// Marks both sides of each conflict. One of which main has only one side is not open yet, or no more (`of_main` are the
+    /// records that stand for what main has something of); nor is one that was settled.
+    pub(super) fn mark(&self, items: &mut [Memory], standing: &Standing, of_main: &HashSet<String>) {
         let mut places: HashMap<String, usize> = HashMap::new();
-        for (at, item) in items.iter().enumerate().filter(|(_, item)| item.path == MAIN) {
-            places.insert(item.source.clone(), at);
+        for (at, item) in items.iter().enumerate() {
+            let kept = standing.kept(&item.source);
+            if of_main.contains(kept) {
+                places.insert(kept.to_owned(), at);
+            }
         }
         let place = |id: &str| places.get(standing.kept(id)).copied();
-        let open = self
-            .0
-            .iter()
-            .filter(|dispute| !standing.is_settled(&dispute.left, &dispute.right));
+        let is_open = |dispute: &&Dispute| !standing.is_settled(&dispute.left, &dispute.right);
+        let open = self.0.iter().filter(is_open);
         for dispute in open {
             let (Some(left), Some(right)) = (place(&dispute.left), place(&dispute.right)) else {
                 continue;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::contested::{Contested, Disputes};
 use crate::hits::Hit;
-use crate::records::Statements;
+use crate::records::{Statements, Superseded};
 
 /// What kind of memory it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,6 +61,8 @@ pub struct Memory {
     pub task: Option<String>,
     /// What contradicts it, as long as nobody has settled that.
     pub contested: Option<Contested>,
+    /// Until when it held, where another one has taken its place.
+    pub superseded: Option<Superseded>,
     /// What it rests on; it is stale once one of these is another.
     pub cites: Vec<CitedFile>,
 }
@@ -83,6 +85,8 @@ pub(crate) struct Loaded {
     pub(crate) stamps: Vec<Stamp>,
     pub(crate) notes: Vec<String>,
     pub(crate) hits: Vec<Hit>,
+    /// Ids of records that left main: what files behind this one have of them is no news.
+    pub(crate) pruned: Vec<String>,
     /// What records say of others, in whatever file these are.
     pub(crate) statements: Statements,
     pub(crate) disputes: Disputes,

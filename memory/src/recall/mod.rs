@@ -8,10 +8,12 @@ mod confidence;
 mod contested;
 mod embedding;
 mod kept;
+mod make;
 mod memory;
 mod options;
 mod order;
 mod rank;
+mod summaries;
 mod types;
 mod words;
 
@@ -25,18 +27,19 @@ pub use self::contested::Contested;
 pub(crate) use self::contested::Disputes;
 use self::embedding::Embedding;
 use self::kept::Store;
+use self::make::Which;
 pub(crate) use self::memory::Loaded;
 pub use self::memory::{CitedFile, Memory, MemoryKind, Stamp};
 pub use self::options::{BlobOf, RecallOptions};
-use self::order::Runs;
 use self::rank::{Ranked, Ranker};
+pub(crate) use self::summaries::FILES_TOUCHED;
 use self::types::Types;
 use crate::derived::vectors::VectorIndex;
 use crate::embed::Embedder;
-use crate::hits::{Hit, Hits};
-use crate::knowledge;
+use crate::hits::Hits;
 use crate::lexical::{Bm25, DocId, Tokenizer};
-use crate::records::{Record, RecordFile, Statements};
+pub use crate::records::Superseded;
+use crate::records::{Record, RecordFile};
 
 /// What a memory keeps of its score when nothing speaks for it: it says that it is a guess, or its files have changed.
 /// So doubt decides between memories that fit alike, and does not hide one that alone fits.
@@ -123,12 +126,18 @@ impl Memories {
         Self::made_of(store, embedder)
     }
 
+    /// What these files hold of records that others have taken the place of, and of nothing else: each says since when.
+    pub fn superseded(worktree: &Worktree, files: &[RecordFile]) -> Self {
+        let records = files.iter().map(|file| file.load(worktree));
+        Self::made_of(Store::made_of(records, Which::Superseded), None)
+    }
+
     /// Records that are in no file, for recall among them alone; those that others have taken the place of are left out.
     pub(crate) fn of_records<'a>(
         records: impl IntoIterator<Item = &'a Record>,
         embedder: Option<Arc<dyn Embedder>>,
     ) -> Self {
-        let mut store = Store::made_of([Loaded::of(records)]);
+        let mut store = Store::made_of([Loaded::of(records)], Which::Holding);
         if let Some(embedder) = &embedder {
             store.embed(&Embedding::new(&**embedder, None));
         }
@@ -284,72 +293,6 @@ impl Memories {
     /// The index over titles and texts, without the words that say nothing.
     pub fn index(&self) -> &Bm25 {
         &self.store.index
-    }
-}
-
-impl Store {
-    /// Of files as they are.
-    fn of(worktree: &Worktree, files: &[RecordFile]) -> Self {
-        let records = files.iter().map(|file| file.load(worktree));
-        Self {
-            files: files.to_vec(),
-            ..Self::made_of(std::iter::once(knowledge::load(worktree)).chain(records))
-        }
-    }
-
-    fn made_of(parts: impl IntoIterator<Item = Loaded>) -> Self {
-        let mut store = Self::default();
-        let mut hits = Vec::new();
-        let mut statements = Statements::default();
-        let mut disputes = Disputes::default();
-        for part in parts {
-            hits.extend(part.hits);
-            statements.extend(part.statements);
-            disputes.extend(part.disputes);
-            store.items.extend(part.items);
-            store.stamps.extend(part.stamps);
-            store.notes.extend(part.notes);
-        }
-        // What one file forgets may be in another, before it or behind, and so may be what says the same.
-        let standing = statements.standing();
-        store.items.retain(|item| !standing.is_gone(&item.source));
-        hits.retain(|hit: &Hit| !standing.is_gone(&hit.id));
-        // Of a record that is in two files, as after a merge, one counts.
-        let mut seen = HashSet::new();
-        store
-            .items
-            .retain(|item| item.kind != MemoryKind::Record || seen.insert(item.source.clone()));
-        hits.retain(|hit| hit.id.is_empty() || seen.remove(&hit.id));
-        confidence::merge(&mut store.items, &standing);
-        disputes.mark(&mut store.items, &standing);
-        order::sort(&mut store.items);
-        store.runs = Runs::new(&store.items);
-        store.index = words::index(&store.items);
-        store.mean_lengths = words::mean_lengths(&store.index, &store.runs);
-        store.hits = Hits::new(hits);
-        store
-    }
-
-    fn embed(&mut self, embedding: &Embedding<'_>) {
-        match embedding.vectors(&self.items) {
-            Ok(vectors) => {
-                self.vectors = vectors;
-                self.embedder = embedding.id().to_owned();
-            }
-            Err(error) => self.notes.push(format!("memory is recalled by words alone: {error}")),
-        }
-    }
-
-    /// Whether it is of these files and this embedder; without one, what has vectors serves as well.
-    fn serves(&self, files: &[RecordFile], embedder: &str) -> bool {
-        self.files == files && (embedder.is_empty() || self.embedder == embedder)
-    }
-
-    /// Whether the files are still as they were.
-    fn is_current(&self, worktree: &Worktree) -> bool {
-        let mut now = knowledge::stamps(worktree);
-        now.extend(self.files.iter().filter_map(|file| file.stamp(worktree)));
-        now == self.stamps
     }
 }
 

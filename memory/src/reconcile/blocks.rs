@@ -3,8 +3,11 @@
 //! All that name the same subject or rest on the same file, and those that recall finds for it as for a question. How
 //! alike two texts are does not tell whether they agree; so this is about finding partners, and leaves what they are to
 //! each other to the judge.
+//!
+//! A pattern is about its entities, and compared with those that are about the same ones, all of them. What two patterns
+//! of other entities say can be said in the same words and does not touch.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::claim::Told;
 use super::judge::{WIDE, to_judge};
@@ -13,7 +16,7 @@ use crate::recall::{Memories, RecallOptions};
 
 /// So many of those that recall finds are judged.
 const JUDGED: usize = 20;
-/// A subject or a file that more claims have says nothing about two of them.
+/// A subject or a file that more claims have says nothing about two of them, nor do entities of which so much is said.
 const MOST_OF_A_BLOCK: usize = 64;
 
 pub(super) struct Blocks<'a> {
@@ -24,29 +27,46 @@ pub(super) struct Blocks<'a> {
     judge: &'a dyn Judge,
     /// By subject, and by file.
     named: HashMap<String, Vec<usize>>,
+    /// Patterns by their entities and their words.
+    patterns: HashMap<&'a [&'a str], BTreeMap<&'a str, Vec<usize>>>,
 }
 
 impl<'a> Blocks<'a> {
     pub(super) fn of(claims: &'a [Told<'a>], judging: &Judging<'a>) -> Self {
         let mut named: HashMap<String, Vec<usize>> = HashMap::new();
+        let mut patterns: HashMap<&[&str], BTreeMap<&str, Vec<usize>>> = HashMap::new();
         for (at, claim) in claims.iter().enumerate() {
+            if let Some(entities) = claim.entities() {
+                let alike = patterns.entry(entities).or_default();
+                alike.entry(claim.text).or_default().push(at);
+                continue;
+            }
             for name in names(claim) {
                 named.entry(name).or_default().push(at);
             }
         }
         named.retain(|_, block| (2..=MOST_OF_A_BLOCK).contains(&block.len()));
+        patterns.retain(|_, block| (2..=MOST_OF_A_BLOCK).contains(&block.len()));
+        let by_words = claims.iter().filter(|claim| claim.entities().is_none());
         Self {
             claims,
             places: claims.iter().map(Told::id).zip(0..).collect(),
-            memories: Memories::of_records(claims.iter().map(|claim| claim.record), judging.embedder.clone()),
+            memories: Memories::of_records(by_words.map(|claim| claim.record), judging.embedder.clone()),
             judge: judging.judge,
             named,
+            patterns,
         }
     }
 
     /// The places of claims that are worth comparing with the one at a place.
     pub(super) fn beside(&self, at: usize) -> BTreeSet<usize> {
         let claim = &self.claims[at];
+        if let Some(entities) = claim.entities() {
+            // Those in the same words are the same already.
+            let alike = self.patterns.get(entities).into_iter().flatten();
+            let others = alike.filter(|(text, _)| **text != claim.text);
+            return others.flat_map(|(_, block)| block).copied().collect();
+        }
         let blocks = names(claim).filter_map(|name| self.named.get(&name));
         let mut beside: BTreeSet<usize> = blocks.flatten().copied().collect();
         let options = RecallOptions {

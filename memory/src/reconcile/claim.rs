@@ -1,5 +1,7 @@
 //! What records claim.
 
+use std::collections::BTreeSet;
+
 use super::judge::Claim;
 use crate::records::{Body, Record};
 
@@ -9,30 +11,58 @@ pub(super) struct Told<'a> {
     pub(super) text: &'a str,
     pub(super) subject: Option<&'a str>,
     pub(super) author: Option<&'a str>,
+    /// What it rests on; of a pattern, what it is about.
     files: Vec<&'a str>,
+    /// Whether it says that its files, or whatever is named there, belong together.
+    is_pattern: bool,
 }
 
 impl<'a> Told<'a> {
-    /// `None` of a record that claims nothing: hits, patterns and summaries add up, and decisions are about others.
+    /// `None` of a record that claims nothing: hits and summaries add up, and decisions are about others.
     pub(super) fn of(record: &'a Record) -> Option<Self> {
-        let Body::Learning {
-            text, subject, author, ..
-        } = &record.body
-        else {
-            return None;
+        let claimed = match &record.body {
+            Body::Learning {
+                text, subject, author, ..
+            } => Self {
+                record,
+                text,
+                subject: subject.as_deref(),
+                author: author.as_deref(),
+                files: record
+                    .origin
+                    .sources
+                    .iter()
+                    .map(|source| source.path.as_str())
+                    .collect(),
+                is_pattern: false,
+            },
+            Body::Pattern { pattern, entities, .. } if !pattern.is_empty() => {
+                let entities: BTreeSet<&str> = entities.iter().map(String::as_str).collect();
+                Self {
+                    record,
+                    text: pattern,
+                    subject: None,
+                    author: None,
+                    files: entities.into_iter().collect(),
+                    is_pattern: true,
+                }
+            }
+            _ => return None,
         };
-        Some(Self {
-            record,
-            text,
-            subject: subject.as_deref(),
-            author: author.as_deref(),
-            files: record
-                .origin
-                .sources
-                .iter()
-                .map(|source| source.path.as_str())
-                .collect(),
-        })
+        Some(claimed)
+    }
+
+    /// What a pattern is about, sorted and each once; `None` of another claim.
+    pub(super) fn entities(&self) -> Option<&[&'a str]> {
+        self.is_pattern.then_some(&self.files)
+    }
+
+    /// As a person reads it beside what contradicts it.
+    pub(super) fn shown(&self) -> String {
+        match self.entities() {
+            Some(entities) if !entities.is_empty() => format!("{} ({})", self.text, entities.join(", ")),
+            _ => self.text.to_owned(),
+        }
     }
 
     /// As it is judged.

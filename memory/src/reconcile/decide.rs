@@ -84,6 +84,7 @@ impl<'a> Pair<'a> {
             Relation::Same => Some(self.same(RULES, reason)),
             Relation::Contradicts if takes_its_place(older, newer) => Some(self.derived(Body::Supersedes {
                 older: older.id().to_owned(),
+                newer: Some(newer.id().to_owned()),
                 since: Some(newer.record.ts.clone()),
             })),
             Relation::Contradicts | Relation::Doubt => Some(self.conflict(RULES, reason)),
@@ -128,9 +129,9 @@ impl<'a> Pair<'a> {
         let Self { older, newer } = *self;
         self.derived(Body::Conflict {
             left: older.id().to_owned(),
-            left_text: older.text.to_owned(),
+            left_text: older.shown(),
             right: newer.id().to_owned(),
-            right_text: newer.text.to_owned(),
+            right_text: newer.shown(),
             by: by.to_owned(),
             reason: reason.to_owned(),
         })

@@ -1,14 +1,16 @@
 //! The files of a worktree's memory, read whatever is in them, and put in place as wholes.
 
+use std::cmp::Ordering;
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 
 use muninn_repo_tools::{RelPath, Worktree};
 
-use super::{ARCHIVE, ReconcileError, Steps};
+use super::{ARCHIVE, Before, ReconcileError, Segment, Steps};
 use crate::records::lines::{self, Reason};
-use crate::records::{Record, RecordFile, own_directory};
+use crate::records::{Record, RecordFile, TakenIn, own_directory, pruned_files, pruned_name};
 
 /// Where the lock of a run is: git ignores it.
 const CACHE: &str = ".muninn/cache";
@@ -92,6 +94,27 @@ impl Place<'_> {
         Ok(records)
     }
 
+    /// Of a segment that grew since it was taken in, what left main since is no news.
+    pub(super) fn leave_out_pruned(&self, before: &mut Before) -> Result<(), ReconcileError> {
+        let mut taken = TakenIn::default();
+        before.log.iter().for_each(|record| taken.take(record));
+        let has_grown =
+            |segment: &Segment| taken.compare(&segment.name, || Some(segment.bytes)) == Some(Ordering::Greater);
+        if !before.segments.iter().any(has_grown) {
+            return Ok(());
+        }
+        let mut pruned = HashSet::new();
+        for file in pruned_files(self.worktree).map_err(at(Path::new(ARCHIVE)))? {
+            let RecordFile::Worktree(path) = file else { continue };
+            let records = self.records(&path, &mut Vec::new())?;
+            pruned.extend(records.into_iter().map(|record| record.id));
+        }
+        for segment in before.segments.iter_mut().filter(|segment| has_grown(segment)) {
+            segment.records.retain(|record| !pruned.contains(&record.id));
+        }
+        Ok(())
+    }
+
     /// Keeps a file of which not every line is a record.
     pub(super) fn keep(&self, found: &Found, step: Steps<'_>) -> Result<(), ReconcileError> {
         self.put((ARCHIVE, &found.kept_as()), &found.bytes, step)
@@ -99,12 +122,7 @@ impl Place<'_> {
 
     /// Keeps records that leave main, in a file named by what they are.
     pub(super) fn archive(&self, records: &[Record], step: Steps<'_>) -> Result<(), ReconcileError> {
-        let ids: String = records.iter().map(|record| record.id.as_str()).collect();
-        let name = format!(
-            "{ARCHIVE}/pruned-{}.jsonl",
-            &blake3::hash(ids.as_bytes()).to_hex()[..12]
-        );
-        self.put_records(&name, records, step)
+        self.put_records(&pruned_name(records), records, step)
     }
 
     /// Puts a file of records in place.

@@ -219,6 +219,13 @@ fn logged(before: &Before, runs: &Runs<'_>, taken: &[&Segment]) -> Vec<Record> {
     by_id(before.log.iter().chain(&made)).into_values().collect()
 }
 
+/// How many another one is recalled for.
+fn folded(main: &[Record]) -> usize {
+    let standing = Standing::of(main);
+    let ids = main.iter().map(|record| record.id.as_str());
+    ids.filter(|id| standing.kept(id) != *id).count()
+}
+
 fn counted(consolidated: usize, before: &Before, main: &[Record], conflicts: &[Record]) -> Summary {
     let was = before.main.iter().chain(&before.conflicts);
     let was: BTreeSet<&str> = was.map(|record| record.id.as_str()).collect();
@@ -230,7 +237,7 @@ fn counted(consolidated: usize, before: &Before, main: &[Record], conflicts: &[R
     };
     Summary {
         consolidated,
-        duplicates: made("same"),
+        duplicates: folded(main).saturating_sub(folded(&before.main)),
         superseded: made("supersedes"),
         conflicts: conflicts.iter().filter(is_new).count(),
         open: conflicts.len(),

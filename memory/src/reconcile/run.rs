@@ -13,12 +13,9 @@ use thiserror::Error;
 use super::place::{Found, Place, at};
 use super::{Asked, Before, FileToday, Judging, Pruned, Segment, Summary, plan, prune, today};
 use crate::Store;
+pub use crate::records::{ARCHIVE, RECONCILED};
 use crate::records::{CONFLICTS, MAIN, RecordFile, SESSIONS, SegmentError, Source, own_directory};
 
-/// Where it is told which sessions are in main.
-pub const RECONCILED: &str = ".muninn/memory/reconciled.jsonl";
-/// Where files go of which not every line is a record, as they are.
-pub const ARCHIVE: &str = ".muninn/memory/archive";
 /// Where sessions' files go, where they are to be kept.
 pub const SESSIONS_ARCHIVE: &str = ".muninn/memory/sessions/archive";
 
@@ -157,6 +154,7 @@ impl<'a> Place<'a> {
                 bytes: file.metadata(self.worktree).map_err(at(&path.to_path_buf()))?.len(),
             });
         }
+        self.leave_out_pruned(&mut before)?;
         Ok((before, found))
     }
 

@@ -75,6 +75,8 @@ pub enum Body {
     Supersedes {
         /// The older record's id.
         older: String,
+        /// The id of the one that holds instead.
+        newer: Option<String>,
         /// From when on, RFC 3339.
         since: Option<String>,
     },
@@ -203,6 +205,7 @@ impl Body {
             },
             "supersedes" => Self::Supersedes {
                 older: text(members, "older"),
+                newer: members.take("newer"),
                 since: members.take("since"),
             },
             "same" => Self::Same {
@@ -304,8 +307,9 @@ impl Body {
                 map.list("drop", drop)?;
                 map.some("note", note)
             }
-            Self::Supersedes { older, since } => {
+            Self::Supersedes { older, newer, since } => {
                 map.text("older", older)?;
+                map.some("newer", newer)?;
                 map.some("since", since)
             }
             Self::Same {

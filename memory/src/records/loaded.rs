@@ -12,13 +12,14 @@ use muninn_repo_tools::{RelPath, Worktree};
 use serde::{Deserialize, Serialize};
 use serde_json::Number;
 
+use super::archive::is_pruned;
 use super::body::Body;
 use super::lines;
 use super::newest::{self, Bounds};
 use super::record::Record;
 use super::told::Told;
 use crate::hits::Hit;
-use crate::recall::{CitedFile, Loaded, Memory, MemoryKind, Stamp};
+use crate::recall::{CitedFile, FILES_TOUCHED, Loaded, Memory, MemoryKind, Stamp};
 use crate::redact::redact;
 
 /// The file of what the team agreed on.
@@ -105,7 +106,10 @@ impl RecordFile {
                 let note = format!("{self}: too large to be recalled whole, without its first {before} lines");
                 loaded.notes.push(note);
             }
-            let take = |line, record| loaded.take(self, before + line, &record);
+            let take = |line, record: Record| match self {
+                Self::Worktree(path) if is_pruned(path) => loaded.pruned.push(record.id),
+                _ => loaded.take(self, before + line, &record),
+            };
             lines::read(file, take, |aside| told.tell(self, before, &aside))
         });
         if let Err(error) = read {
@@ -145,7 +149,7 @@ impl Loaded {
         self.hits.extend(hit(record));
         // A later version may say the same in types of its own.
         let lost = ["forget", "supersedes", "older"].iter();
-        self.statements.lose(lost.flat_map(|name| record.unknown_texts(name)));
+        self.statements.forget(lost.flat_map(|name| record.unknown_texts(name)));
         self.items.extend(item(file, line, record));
     }
 }
@@ -229,6 +233,7 @@ fn item(file: &RecordFile, line: usize, record: &Record) -> Option<Memory> {
             .map(|value| value as f32),
         applies_to: Vec::new(),
         contested: None,
+        superseded: None,
         record_type: Some(redact(kind).into_owned()),
         session: kept(&origin.session),
         branch: kept(&origin.branch),
@@ -275,7 +280,7 @@ fn said(record: &Record) -> Said {
             ..
         } => Said {
             texts: learnings,
-            about: vec![("files touched", files_touched)],
+            about: vec![(FILES_TOUCHED, files_touched)],
             ..Said::default()
         },
         Body::Learning {

@@ -3,6 +3,7 @@
 //! A [`Record`] is typed and loses nothing when it is written again. Live ones wait in a [`Spool`] in the user's state
 //! directory, become write-once [`Segments`] that travel through git, and end in `.muninn/memory/main.jsonl`.
 
+mod archive;
 mod body;
 mod decisions;
 pub mod lines;
@@ -15,11 +16,14 @@ mod segment;
 mod source;
 mod spool;
 mod standing;
+mod taken;
 mod told;
 
 #[cfg(test)]
 mod tests;
 
+pub use archive::ARCHIVE;
+pub(crate) use archive::{pruned_files, pruned_name};
 pub use body::Body;
 pub use loaded::{CONFLICTS, MAIN, RecordFile};
 pub use record::{InvalidRecord, Origin, Record};
@@ -28,4 +32,7 @@ pub(crate) use segment::own_directory;
 pub use segment::{SESSIONS, SegmentError, Segments, Written};
 pub use source::Source;
 pub use spool::{Durability, Flushed, Recorded, Spool, SpoolError, Waiting};
+pub use standing::Superseded;
 pub(crate) use standing::{Standing, Statements};
+pub use taken::RECONCILED;
+pub(crate) use taken::TakenIn;

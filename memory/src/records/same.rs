@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::body::Body;
 use super::decisions::Decisions;
+use super::lines::{Digest, digest};
 use super::record::Record;
 
 /// What records say of pairs of others: which are the same, and which must not be taken for the same.
@@ -11,13 +12,20 @@ use super::record::Record;
 /// Whether two are alike is found out pair by pair, and being alike does not carry over: a may be like b, and b like c,
 /// while a contradicts c. So links are followed in the order of their ids, and one that would bring two together that are
 /// held apart is not followed. That depends on what is known alone, and not on who knew it first.
+///
+/// Patterns in the same words about the same things are the same without anybody's saying so. Each session that edits two
+/// files together writes one: a line for each pair of these would soon be most of main.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Links {
     same: BTreeSet<(String, String)>,
+    /// The smallest id of those with the same words and entities, and the others.
+    patterns: HashMap<Digest, BTreeSet<String>>,
     /// Pairs of which somebody found that both are so.
     distinct: HashSet<(String, String)>,
     /// Pairs that are, or were, in conflict.
     disputed: HashSet<(String, String)>,
+    /// Pairs of which the newer took the older one's place.
+    replaced: HashSet<(String, String)>,
 }
 
 /// Which record stands for which: of all that say the same, the one of the smallest id.
@@ -31,6 +39,17 @@ impl Links {
             Body::Same { kept, folded, .. } => _ = self.same.insert(ordered(kept, folded)),
             Body::Distinct { left, right, .. } => _ = self.distinct.insert(ordered(left, right)),
             Body::Conflict { left, right, .. } => _ = self.disputed.insert(ordered(left, right)),
+            Body::Supersedes {
+                older,
+                newer: Some(newer),
+                ..
+            } => _ = self.replaced.insert(ordered(older, newer)),
+            Body::Pattern { pattern, entities, .. } if !pattern.is_empty() && !record.id.is_empty() => {
+                let entities: BTreeSet<&str> = entities.iter().map(String::as_str).collect();
+                let entities: Vec<&str> = entities.into_iter().collect();
+                let pattern = digest(&format!("{pattern}\0{}", entities.join("\0")));
+                self.patterns.entry(pattern).or_default().insert(record.id.clone());
+            }
             _ => {}
         }
     }
@@ -40,6 +59,10 @@ impl Links {
         self.same.extend(other.same);
         self.distinct.extend(other.distinct);
         self.disputed.extend(other.disputed);
+        self.replaced.extend(other.replaced);
+        for (pattern, ids) in other.patterns {
+            self.patterns.entry(pattern).or_default().extend(ids);
+        }
     }
 
     /// Whether somebody found that both of two records are so, these two and not what says the same as either.
@@ -50,17 +73,11 @@ impl Links {
     /// What stands for what. What people decided on holds apart what they decided between, whatever others found; and
     /// what was found to be the same is in conflict no more.
     pub(crate) fn followed(&self, decisions: &Decisions) -> Same {
-        let disputed = self.disputed.iter().filter(|pair| !self.same.contains(*pair));
-        let mut apart: Apart = disputed.chain(&self.distinct).cloned().collect();
-        for decision in decisions.holding() {
-            let all: Vec<&String> = decision.keep.iter().chain(&decision.drop).collect();
-            for (at, one) in all.iter().enumerate() {
-                apart.extend(all.iter().skip(at + 1).map(|other| ordered(one, other)));
-            }
-        }
+        let mut apart = Neighbours::of(&self.apart(decisions));
         let mut same = Same::default();
-        let mut apart = Neighbours::of(&apart);
-        for (one, other) in &self.same {
+        let found = self.same.iter().map(|(one, other)| (one.as_str(), other.as_str()));
+        let links: BTreeSet<(&str, &str)> = found.chain(self.alike()).collect();
+        for (one, other) in links {
             let (one, other) = (same.kept(one).to_owned(), same.kept(other).to_owned());
             if one != other && !apart.holds(&one, &other) {
                 let (kept, folded) = ordered(&one, &other);
@@ -69,6 +86,26 @@ impl Links {
             }
         }
         same
+    }
+
+    /// Patterns that are the same without anybody's saying so: the first of them, and each other one.
+    fn alike(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.patterns.values().flat_map(|ids| {
+            let first = ids.first().map_or("", String::as_str);
+            ids.iter().skip(1).map(move |other| (first, other.as_str()))
+        })
+    }
+
+    fn apart(&self, decisions: &Decisions) -> Apart {
+        let disputed = self.disputed.iter().filter(|pair| !self.same.contains(*pair));
+        let mut apart: Apart = disputed.chain(&self.distinct).chain(&self.replaced).cloned().collect();
+        for decision in decisions.holding() {
+            let all: Vec<&String> = decision.keep.iter().chain(&decision.drop).collect();
+            for (at, one) in all.iter().enumerate() {
+                apart.extend(all.iter().skip(at + 1).map(|other| ordered(one, other)));
+            }
+        }
+        apart
     }
 }
 
@@ -184,5 +221,29 @@ mod tests {
         assert_eq!(kept(&found, &[]), "aacd");
         let decision = r#"{"type":"decision","conflict":"X","keep":["a","b"]}"#;
         assert_eq!(kept(&found, &[decision]), "abcd");
+    }
+
+    #[test]
+    fn patterns_are_the_same_by_their_words_and_the_set_of_their_entities() {
+        let pattern = |id: &str, text: &str, entities: &str| {
+            let line = format!(r#"{{"id":"{id}","type":"pattern","pattern":"{text}","entities":[{entities}]}}"#);
+            Record::parse(&line).unwrap()
+        };
+        let records = [
+            pattern("c", "together", r#""x.rs","y.rs""#),
+            pattern("b", "together", r#""y.rs","x.rs","y.rs""#),
+            pattern("d", "together", r#""x.rs""#),
+            pattern("e", "apart", r#""x.rs","y.rs""#),
+        ];
+        // In one file, and in two.
+        for cut in 0..records.len() {
+            let [mut links, mut other] = [Links::default(), Links::default()];
+            records[..cut].iter().for_each(|record| links.take(record));
+            records[cut..].iter().for_each(|record| other.take(record));
+            links.extend(other);
+            let same = links.followed(&Decisions::default());
+            let kept = ["b", "c", "d", "e"].map(|id| same.kept(id));
+            assert_eq!(kept, ["b", "b", "d", "e"], "{cut}");
+        }
     }
 }

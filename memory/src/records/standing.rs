@@ -1,6 +1,8 @@
 //! What has become of records, by what others say of them.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+
+use serde::{Deserialize, Serialize};
 
 use super::body::Body;
 use super::decisions::Decisions;
@@ -12,16 +14,34 @@ use super::same::{Links, Same, ordered};
 pub(crate) struct Statements {
     links: Links,
     decisions: Decisions,
-    /// Ids of what is superseded or forgotten.
-    lost: Vec<String>,
+    /// Ids of what is forgotten.
+    forgotten: Vec<String>,
+    superseded: HashMap<String, Superseded>,
+}
+
+/// Until when a record held, and what took its place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Superseded {
+    /// When it ceased to hold, RFC 3339; empty where nobody said.
+    pub until: String,
+    /// The id of the record that holds since; `None` where nobody said.
+    pub by: Option<String>,
+}
+
+impl Superseded {
+    fn order(&self) -> (&str, bool, Option<&str>) {
+        (&self.until, self.by.is_none(), self.by.as_deref())
+    }
 }
 
 /// Which records are recalled, and which for others. What is asked for may be in any file.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Standing {
     same: Same,
-    /// Forgotten, superseded, or dropped by a person: what stands for it and all that says the same.
-    gone: HashSet<String>,
+    /// Forgotten, or dropped by a person: what stands for it and all that says the same.
+    dropped: HashSet<String>,
+    /// These alone: that somebody thinks better of it says nothing of others who found the same.
+    superseded: HashMap<String, Superseded>,
     /// Pairs of which people kept both: what stands for either.
     both: HashSet<(String, String)>,
     links: Links,
@@ -33,21 +53,44 @@ impl Statements {
         self.links.take(record);
         self.decisions.take(record);
         match &record.body {
-            Body::Supersedes { older: lost, .. } | Body::Tombstone { forget: lost } => self.lost.push(lost.clone()),
+            Body::Tombstone { forget } => self.forgotten.push(forget.clone()),
+            Body::Supersedes { older, newer, since } => self.supersede(
+                older.clone(),
+                Superseded {
+                    until: since.clone().unwrap_or_else(|| record.ts.clone()),
+                    by: newer.clone(),
+                },
+            ),
             _ => {}
         }
     }
 
     /// These are to be recalled no more.
-    pub(crate) fn lose(&mut self, ids: impl IntoIterator<Item = String>) {
-        self.lost.extend(ids);
+    pub(crate) fn forget(&mut self, ids: impl IntoIterator<Item = String>) {
+        self.forgotten.extend(ids);
+    }
+
+    /// Whether it is said of this record itself that it is forgotten.
+    pub(crate) fn forgets(&self, id: &str) -> bool {
+        self.forgotten.iter().any(|forgotten| forgotten == id)
+    }
+
+    /// Of several the earliest counts: it did not hold any more when the next came.
+    fn supersede(&mut self, older: String, superseded: Superseded) {
+        let known = self.superseded.entry(older).or_insert_with(|| superseded.clone());
+        if superseded.order() < known.order() {
+            *known = superseded;
+        }
     }
 
     /// Takes in what another file says.
     pub(crate) fn extend(&mut self, other: Self) {
         self.links.extend(other.links);
         self.decisions.extend(other.decisions);
-        self.lost.extend(other.lost);
+        self.forgotten.extend(other.forgotten);
+        for (older, superseded) in other.superseded {
+            self.supersede(older, superseded);
+        }
     }
 
     /// What it comes to, now that all is known.
@@ -55,7 +98,7 @@ impl Statements {
         let same = self.links.followed(&self.decisions);
         let kept = |id: &String| same.kept(id).to_owned();
         let dropped = self.decisions.holding().flat_map(|decision| &decision.drop);
-        let gone = self.lost.iter().chain(dropped).map(kept).collect();
+        let dropped = self.forgotten.iter().chain(dropped).map(kept).collect();
         let mut both = HashSet::new();
         for decision in self.decisions.holding() {
             for (at, one) in decision.keep.iter().enumerate() {
@@ -64,9 +107,10 @@ impl Statements {
             }
         }
         Standing {
-            gone,
+            dropped,
             both,
             same,
+            superseded: self.superseded,
             links: self.links,
         }
     }
@@ -85,9 +129,19 @@ impl Standing {
         self.same.kept(id)
     }
 
-    /// Whether it is recalled no more, nor what says the same.
+    /// Whether a person wants neither it nor what says the same to be recalled.
+    pub(crate) fn is_dropped(&self, id: &str) -> bool {
+        self.dropped.contains(self.kept(id))
+    }
+
+    /// Until when it held, where another took its place.
+    pub(crate) fn superseded(&self, id: &str) -> Option<&Superseded> {
+        self.superseded.get(id)
+    }
+
+    /// Whether it is recalled no more; what says the same may be.
     pub(crate) fn is_gone(&self, id: &str) -> bool {
-        self.gone.contains(self.kept(id))
+        self.is_dropped(id) || self.superseded.contains_key(id)
     }
 
     /// Whether somebody found that both of two records are so.

@@ -92,16 +92,17 @@ impl Store {
         self.dir.join("sessions")
     }
 
-    /// The files of records that belong to what is checked out, main first: what recall reads.
+    /// The files of records that belong to what is checked out, main first: what recall reads. What main has taken in is
+    /// not read again; where a segment grew since, the archive stands behind main, so that what was pruned stays there.
     #[must_use]
     pub fn files(&self) -> Vec<RecordFile> {
-        self.files_on(self.settings.on_default)
+        self.files_on(self.settings.on_default, false)
     }
 
     /// The segments in the repository that belong to what is checked out, whosever they are: what is to be reconciled.
     #[must_use]
     pub fn shared_segments(&self) -> Vec<RecordFile> {
-        let mut files = self.files_on(OnDefault::All);
+        let mut files = self.files_on(OnDefault::All, true);
         let in_sessions = |path: &RelPath| path.as_str().starts_with(SESSIONS);
         files.retain(|file| matches!(file, RecordFile::Worktree(path) if in_sessions(path)));
         files
@@ -115,7 +116,7 @@ impl Store {
         named.filter(|name| checkout.branch.as_ref() != Some(name))
     }
 
-    fn files_on(&self, on_default: OnDefault) -> Vec<RecordFile> {
+    fn files_on(&self, on_default: OnDefault, with_taken: bool) -> Vec<RecordFile> {
         let mut scope = self.scope.lock().unwrap_or_else(PoisonError::into_inner);
         scope.files(&Places {
             worktree: &self.worktree,
@@ -123,6 +124,7 @@ impl Store {
             local_segments: &self.local_segments(),
             default_branch: self.settings.default_branch.as_deref(),
             on_default,
+            with_taken,
         })
     }
 
@@ -170,6 +172,15 @@ impl Store {
                 !waiting.commits.is_empty() && commits.all(|commit| self.worktree.has_commit(commit))
             }
         }
+    }
+
+    /// Whether a record of this id is there to be recalled, itself or by another that says the same.
+    #[must_use]
+    pub fn remembers(&self, id: &str) -> bool {
+        let files = self.files();
+        let loaded: Vec<_> = files.iter().map(|file| file.load(&self.worktree)).collect();
+        let is_there = loaded.iter().flat_map(|part| &part.items).any(|item| item.source == id);
+        is_there && !loaded.iter().any(|part| part.statements.forgets(id))
     }
 
     /// What is wrong with the files that recall reads, in words: lines that are no records, knowledge that is left out.

@@ -3,19 +3,23 @@
 //! On the default branch that is main, and what this worktree's own sessions learned and nobody has reconciled yet, so
 //! that a developer alone is not without memory. On another branch it is main and the segments there. Beside these stand
 //! records that wait in the spool. What was learned on a branch that is not merged into this one belongs to neither,
-//! wherever it lies: a segment that git does not track stays in the worktree when another branch is checked out.
+//! wherever it lies: a segment that git does not track stays in the worktree when another branch is checked out. Nor does
+//! a segment that main has taken in already, as one does that a late merge brings back: what was pruned, forgotten or
+//! folded since must not come back with it.
 //!
 //! It is asked before each question, so what can be known from a file's metadata is not read again.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use muninn_repo_tools::{Checkout, RelPath, Worktree};
 
 use super::{OnDefault, segments_in};
-use crate::records::{RecordFile, Recorded, SESSIONS, Segments, Spool};
+use crate::records::{RECONCILED, RecordFile, Recorded, SESSIONS, Segments, Spool, TakenIn, lines, pruned_files};
 
 /// What was found out, for the next time.
 #[derive(Debug, Default)]
@@ -26,6 +30,7 @@ pub(super) struct Scope {
     merged: HashMap<String, bool>,
     beginnings: HashMap<RecordFile, Beginning>,
     tracked: Tracked,
+    taken: Taken,
 }
 
 /// Where the records of a file were learned. All of them were learned on one branch.
@@ -46,6 +51,13 @@ struct Tracked {
     files: BTreeSet<RelPath>,
 }
 
+/// The segments that main has taken in.
+#[derive(Debug, Default)]
+struct Taken {
+    log: Option<Stamp>,
+    segments: TakenIn,
+}
+
 /// The places that are looked at.
 pub(super) struct Places<'a> {
     pub(super) worktree: &'a Worktree,
@@ -54,6 +66,8 @@ pub(super) struct Places<'a> {
     /// The name of the default branch, where a person has said it.
     pub(super) default_branch: Option<&'a str>,
     pub(super) on_default: OnDefault,
+    /// Whether segments that main has taken in are wanted as well.
+    pub(super) with_taken: bool,
 }
 
 impl Scope {
@@ -67,11 +81,17 @@ impl Scope {
             return files;
         }
         let own_only = on_default && places.on_default == OnDefault::Own;
-        let mut beginnings = HashMap::new();
+        let (mut beginnings, mut has_grown) = (HashMap::new(), false);
+        let team = files.len();
         for (file, is_shared) in self.candidates(places) {
             let is_foreign = own_only && is_shared && !session(&file).is_some_and(|id| self.recorded.has(id));
             if is_foreign {
                 continue;
+            }
+            match self.beside_taken(&file, places) {
+                Some(Ordering::Greater) => has_grown = true,
+                Some(_) => continue,
+                None => {}
             }
             if self.is_tracked(&file) {
                 files.push(file);
@@ -84,6 +104,9 @@ impl Scope {
             beginnings.insert(file, beginning);
         }
         self.beginnings = beginnings;
+        if has_grown {
+            files.splice(team..team, pruned_files(places.worktree).unwrap_or_default());
+        }
         files
     }
 
@@ -101,6 +124,15 @@ impl Scope {
             let files = places.worktree.tracked_in(&directory);
             self.tracked = Tracked { index, files };
         }
+        self.taken.look(places.worktree);
+    }
+
+    /// How long a segment is beside what main has of it; `None` where main has nothing, or that is not asked.
+    fn beside_taken(&self, file: &RecordFile, places: &Places<'_>) -> Option<Ordering> {
+        let RecordFile::Worktree(path) = file else { return None };
+        let bytes = || Some(file.metadata(places.worktree).ok()?.len());
+        let beside = self.taken.segments.compare(path.file_name(), bytes);
+        beside.filter(|_| !places.with_taken)
     }
 
     /// Everything but main, and whether others can have put it there.
@@ -123,10 +155,7 @@ impl Scope {
     }
 
     fn beginning(&mut self, file: &RecordFile, worktree: &Worktree) -> Beginning {
-        let stamp = file
-            .metadata(worktree)
-            .ok()
-            .and_then(|meta| Some((meta.len(), meta.modified().ok()?)));
+        let stamp = file.metadata(worktree).ok().and_then(|metadata| stamp_of(&metadata));
         if let Some(known) = self.beginnings.remove(file)
             && stamp.is_some()
             && known.stamp == stamp
@@ -158,6 +187,26 @@ impl Scope {
     }
 }
 
+impl Taken {
+    /// Reads the log again, where it is another by now. What cannot be read says nothing: duplicates are better than gaps.
+    fn look(&mut self, worktree: &Worktree) {
+        let Ok(file) = RelPath::new(RECONCILED).map(RecordFile::Worktree) else {
+            return;
+        };
+        let log = file.metadata(worktree).ok().and_then(|metadata| stamp_of(&metadata));
+        if log.is_some() && log == self.log {
+            return;
+        }
+        let mut segments = TakenIn::default();
+        if log.is_some()
+            && let Ok(opened) = file.open(worktree)
+        {
+            let _what_was_read_counts = lines::read(BufReader::new(opened), |_, record| segments.take(&record), |_| {});
+        }
+        *self = Self { log, segments };
+    }
+}
+
 /// The session in a segment's name.
 fn session(file: &RecordFile) -> Option<&str> {
     let RecordFile::Worktree(path) = file else { return None };
@@ -165,6 +214,9 @@ fn session(file: &RecordFile) -> Option<&str> {
 }
 
 fn stamp(path: &Path) -> Option<Stamp> {
-    let metadata = fs::metadata(path).ok()?;
+    stamp_of(&fs::metadata(path).ok()?)
+}
+
+fn stamp_of(metadata: &fs::Metadata) -> Option<Stamp> {
     Some((metadata.len(), metadata.modified().ok()?))
 }

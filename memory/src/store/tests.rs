@@ -196,6 +196,52 @@ fn a_linked_worktree_has_memory_of_its_own() {
     assert_eq!(read(&there), ["here"]);
 }
 
+#[test]
+fn what_main_has_taken_in_is_not_read_again() {
+    let desk = Desk::new();
+    desk.foreign("late", "feature");
+    desk.foreign("other", "feature");
+    desk.repo.git(&["checkout", "-q", "-b", "side"]);
+    desk.repo.commit();
+    let store = desk.store();
+    assert_eq!(read(&store), ["late", "other"]);
+    let name = format!("{SESSIONS}/session_late.0.jsonl");
+    let late = std::fs::read_to_string(desk.repo.path(&name)).unwrap();
+    let log = |bytes: usize| {
+        let line = format!(
+            "{{\"id\":\"L{bytes}\",\"type\":\"reconciled\",\"segment\":\"session_late.0.jsonl\",\"bytes\":{bytes}}}\n"
+        );
+        desk.repo.write(crate::records::RECONCILED, line.as_bytes());
+    };
+    log(late.len());
+    assert_eq!(read(&store), ["other"]);
+    assert_eq!(store.shared_segments().len(), 2, "it is still to be put away");
+    // One that grew brings what is new, and not what left main.
+    let more = r#"{"id":"more","type":"learning","text":"more","branch":"feature"}"#;
+    desk.repo.write(&name, format!("{late}{more}\n").as_bytes());
+    assert_eq!(
+        read(&store),
+        ["late", "more", "other"],
+        "main has it, or will hold it back by its id"
+    );
+    let recalled = || {
+        let memories = crate::recall::Memories::load_from(store.worktree(), &store.files(), None, None);
+        let mut texts: Vec<String> = memories.items().iter().map(|item| item.text.clone()).collect();
+        texts.sort();
+        texts
+    };
+    desk.repo
+        .write(".muninn/memory/archive/session_late.0-0.jsonl", late.as_bytes());
+    assert_eq!(recalled(), ["late", "more", "other"], "a copy of what was damaged");
+    desk.repo
+        .write(".muninn/memory/archive/pruned-0.jsonl", late.as_bytes());
+    assert_eq!(recalled(), ["more", "other"]);
+    desk.repo.write(MAIN, late.as_bytes());
+    assert_eq!(recalled(), ["late", "more", "other"], "what main has is recalled");
+    log(late.len() + more.len() + 1);
+    assert_eq!(recalled(), ["late", "other"]);
+}
+
 #[cfg(unix)]
 #[test]
 fn a_link_out_of_the_worktree_is_not_read() {

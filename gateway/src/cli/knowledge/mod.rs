@@ -11,7 +11,6 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use muninn_memory::knowledge::WriteError;
-use muninn_repo_tools::Worktree;
 
 use super::{CliError, Common, Exit, output};
 
@@ -32,10 +31,7 @@ enum Action {
 
 impl KnowledgeCommand {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
-        let worktree = Worktree::discover(&common.directory()?).map_err(|error| {
-            CliError::new(Exit::NotFound, error.to_string())
-                .hint("run it inside a git repository, or name one with --root DIR")
-        })?;
+        let worktree = common.worktree()?;
         match self.action {
             Action::New(command) => command.run(&worktree),
             Action::List(command) => command.run(&worktree),

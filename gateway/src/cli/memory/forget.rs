@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use muninn_memory::Memories;
 use muninn_memory::learn::Place;
 use muninn_memory::records::Body;
 
@@ -22,8 +21,7 @@ impl Forget {
         output::log_to_stderr("error");
         let memory = Memory::of(common)?;
         let failed = |error: &dyn std::error::Error| CliError::new(Exit::Failure, super::with_causes(error));
-        let memories = Memories::load_from(memory.store.worktree(), &memory.store.files(), None, None);
-        if !memories.items().iter().any(|item| item.source == self.id) {
+        if !memory.store.remembers(&self.id) {
             return Err(CliError::new(Exit::NotFound, format!("there is no record {}", self.id)));
         }
         let place = Place {

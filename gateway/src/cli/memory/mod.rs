@@ -11,6 +11,7 @@ use muninn_memory::store::Destination;
 
 use super::output::plural;
 use super::{CliError, Common, Exit};
+use crate::causes::with_causes;
 use crate::config::paths;
 use crate::server::Repository;
 
@@ -51,10 +52,4 @@ impl Memory {
             .flush(self.destination)
             .map_err(|error| CliError::new(Exit::Failure, with_causes(&error)))
     }
-}
-
-/// An error with its causes, in one line.
-pub(super) fn with_causes(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(error.source(), |error| error.source());
-    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }

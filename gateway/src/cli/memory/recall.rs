@@ -3,8 +3,10 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Args;
+use muninn_memory::recall::Superseded;
 use muninn_memory::{Memories, Memory, MemoryKind, RecallOptions, Recalled};
 use muninn_repo_tools::{RelPath, Worktree, read_text};
 use serde_json::{Value, json};
@@ -41,10 +43,13 @@ pub(crate) struct Recall {
     /// Only what was written on this branch
     #[arg(long, value_name = "NAME")]
     branch: Option<String>,
+    /// Only what held once and another record has taken the place of
+    #[arg(long)]
+    superseded: bool,
     /// So many at most
     #[arg(long, value_name = "COUNT", default_value_t = 10)]
     limit: usize,
-    /// Print JSON: memories with id, kind, type, title, text, date, confidence, session, branch, task, files, conflict, stale, score
+    /// Print JSON: memories with id, kind, type, title, text, date, confidence, session, branch, task, files, conflict, until, superseded_by, stale, score
     #[arg(long)]
     json: bool,
 }
@@ -73,7 +78,10 @@ impl Recall {
             return Err(CliError::new(Exit::NotFound, repository.problem.unwrap_or_default())
                 .hint("run it inside a git repository, or name one with --root DIR"));
         };
-        let memories = engine.remembered();
+        let memories = match &repository.memory {
+            Some(store) if self.superseded => Arc::new(Memories::superseded(store.worktree(), &store.files())),
+            _ => engine.remembered(),
+        };
         let blobs = RefCell::new(HashMap::new());
         let blob_of = |path: &RelPath| blob(engine.worktree(), &blobs, path);
         let types: Vec<&str> = self.types.iter().map(String::as_str).collect();
@@ -140,6 +148,8 @@ fn as_json((memory, recalled): (&Memory, &Recalled)) -> Value {
         "in": memory.path,
         "files": memory.cites.iter().map(|cited| &cited.path).collect::<Vec<_>>(),
         "conflict": memory.contested.as_ref().map(|contested| &contested.conflict),
+        "until": memory.superseded.as_ref().map(|superseded| &superseded.until),
+        "superseded_by": memory.superseded.as_ref().and_then(|superseded| superseded.by.as_ref()),
         "stale": recalled.stale,
         "score": rounded(recalled.score),
     })
@@ -152,7 +162,10 @@ fn rounded(number: f32) -> f64 {
 
 /// A heading with where it comes from, then the text.
 fn shown(memory: &Memory, recalled: &Recalled) -> String {
-    let mut about: Vec<String> = memory.date.iter().map(|date| date.chars().take(10).collect()).collect();
+    let mut about: Vec<String> = match &memory.superseded {
+        None => memory.date.iter().map(|date| date.chars().take(10).collect()).collect(),
+        Some(superseded) => held(memory.date.as_deref(), superseded),
+    };
     about.extend(memory.confidence.map(|confidence| format!("confidence {confidence}")));
     about.extend(memory.branch.as_ref().map(|branch| format!("on {branch}")));
     let contested = memory.contested.as_ref();
@@ -172,6 +185,14 @@ fn shown(memory: &Memory, recalled: &Recalled) -> String {
         more => text.push_str(&format!("    ... {}\n", output::plural(more, "more line"))),
     }
     text
+}
+
+/// From when until when something held, and what does since.
+fn held(from: Option<&str>, superseded: &Superseded) -> Vec<String> {
+    let from = from.map(|date| format!("from {date} ")).unwrap_or_default();
+    let until = format!("valid {from}until {}", superseded.until);
+    let by = superseded.by.iter().map(|by| format!("superseded by {by}"));
+    std::iter::once(until).chain(by).collect()
 }
 
 /// What strangers wrote must not speak to the terminal.

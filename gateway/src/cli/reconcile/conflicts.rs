@@ -13,14 +13,14 @@ use crate::cli::{CliError, Common};
 /// Show memories that contradict each other, for you to settle with `muninn resolve`
 #[derive(Args)]
 pub(crate) struct Conflicts {
-    /// Print JSON: conflicts with id, reason, by, and left and right with text, date, session, author, confidence and files
+    /// Print JSON: conflicts with id, reason, by, and left and right with text, subject, entities, date, session, author, confidence and files
     #[arg(long)]
     json: bool,
 }
 
 impl Conflicts {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
-        let worktree = super::worktree(common)?;
+        let worktree = common.worktree()?;
         let open = open_conflicts(&worktree);
         if self.json {
             let all: Vec<_> = open.iter().map(|open| sides::as_json(&worktree, open)).collect();

@@ -6,23 +6,15 @@ mod run;
 mod sides;
 
 use muninn_memory::Store;
-use muninn_repo_tools::Worktree;
 
-use super::memory::with_causes;
 use super::{CliError, Common, Exit, output};
+use crate::causes::with_causes;
 use crate::config::{Config, paths};
 use crate::server::Repository;
 
 pub(super) use conflicts::Conflicts;
 pub(super) use resolve::Resolve;
 pub(super) use run::Reconcile;
-
-fn worktree(common: &Common) -> Result<Worktree, CliError> {
-    Worktree::discover(&common.directory()?).map_err(|error| {
-        CliError::new(Exit::NotFound, error.to_string())
-            .hint("run it inside a git repository, or name one with --root DIR")
-    })
-}
 
 /// A worktree's memory, and what main may take in bytes once it is pruned.
 fn store_of(common: &Common, config: &Config) -> Result<(Store, u64), CliError> {

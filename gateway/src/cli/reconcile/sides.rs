@@ -30,6 +30,7 @@ fn side_json(worktree: &Worktree, record: &Record) -> Value {
         "id": record.id,
         "text": said.text,
         "subject": said.subject,
+        "entities": said.entities,
         "date": record.ts,
         "session": record.origin.session,
         "branch": record.origin.branch,
@@ -92,6 +93,10 @@ fn side(worktree: &Worktree, name: &str, record: &Record) -> String {
     field("id", Some(record.id.clone()));
     field("date", Some(record.ts.chars().take(10).collect()));
     field("subject", said.subject.map(str::to_owned));
+    field(
+        "about",
+        Some(said.entities.join(", ")).filter(|names| !names.is_empty()),
+    );
     field("author", said.author.map(str::to_owned));
     field("confidence", said.confidence.map(|confidence| confidence.to_string()));
     field("session", origin.session.clone());
@@ -108,10 +113,12 @@ fn side(worktree: &Worktree, name: &str, record: &Record) -> String {
     tame(&(lines.join("\n") + "\n"))
 }
 
-/// What a learning says.
+/// What a learning or a pattern says.
+#[derive(Default)]
 struct Said<'a> {
     text: &'a str,
     subject: Option<&'a str>,
+    entities: &'a [String],
     author: Option<&'a str>,
     confidence: Option<f64>,
 }
@@ -128,16 +135,26 @@ impl<'a> Said<'a> {
                 text,
                 subject: subject.as_deref(),
                 author: author.as_deref(),
-                confidence: confidence.as_ref().and_then(serde_json::Number::as_f64),
+                confidence: number(confidence.as_ref()),
+                ..Self::default()
             },
-            _ => Self {
-                text: "",
-                subject: None,
-                author: None,
-                confidence: None,
+            Body::Pattern {
+                pattern,
+                entities,
+                confidence,
+            } => Self {
+                text: pattern,
+                entities,
+                confidence: number(confidence.as_ref()),
+                ..Self::default()
             },
+            _ => Self::default(),
         }
     }
+}
+
+fn number(number: Option<&serde_json::Number>) -> Option<f64> {
+    number.and_then(serde_json::Number::as_f64)
 }
 
 /// What strangers wrote must not speak to the terminal.

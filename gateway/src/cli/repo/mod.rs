@@ -27,6 +27,7 @@ use muninn_repo_tools::code::{CodeError, CodeLimits, NameQuery};
 use muninn_repo_tools::{Cuts, FileFilter, RelPath, Worktree};
 
 use super::{CliError, Common, Exit, output};
+use crate::causes::with_causes;
 use crate::config::env_vars;
 
 /// Which files a command is about.
@@ -62,10 +63,7 @@ pub(super) struct Place {
 impl Place {
     fn open(common: &Common) -> Result<Self, CliError> {
         let directory = common.directory()?;
-        let worktree = Worktree::discover(&directory).map_err(|error| {
-            CliError::new(Exit::NotFound, described(&error))
-                .hint("run it inside a git repository, or name one with --root DIR")
-        })?;
+        let worktree = common.worktree()?;
         let directory = directory.canonicalize()?;
         Ok(Self { worktree, directory })
     }
@@ -130,19 +128,8 @@ impl Question {
     }
 }
 
-/// An error with its causes, as one sentence.
-fn described(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(&format!(": {error}"));
-        cause = error.source();
-    }
-    text
-}
-
 fn wrong_usage(error: &(impl std::error::Error + 'static)) -> CliError {
-    CliError::new(Exit::Usage, described(error))
+    CliError::new(Exit::Usage, with_causes(error))
 }
 
 fn wrong_name(error: CodeError) -> CliError {

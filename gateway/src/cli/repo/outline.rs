@@ -6,7 +6,8 @@ use clap::Args;
 use muninn_repo_tools::code::outline;
 use muninn_repo_tools::syntax::ParseLimits;
 
-use super::{Common, Paint, Place, described, output};
+use super::{Common, Paint, Place, output};
+use crate::causes::with_causes;
 use crate::cli::{CliError, Exit};
 
 /// Show the definitions of a file, with their lines
@@ -23,7 +24,7 @@ impl Outline {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         let place = Place::open(common)?;
         let outline = outline(&place.worktree, &place.path(&self.file)?, &ParseLimits::default())
-            .map_err(|error| CliError::new(Exit::NotFound, described(&error)))?;
+            .map_err(|error| CliError::new(Exit::NotFound, with_causes(&error)))?;
         if self.json {
             output::json(&outline);
             return Ok(ExitCode::SUCCESS);

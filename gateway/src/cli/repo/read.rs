@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use clap::Args;
 use muninn_repo_tools::{LineRange, read_lines};
 
-use super::{Common, Paint, Place, described, finish, output};
+use super::{Common, Paint, Place, finish, output};
+use crate::causes::with_causes;
 use crate::cli::{CliError, Exit};
 
 /// Print lines of a file with their numbers
@@ -32,7 +33,7 @@ impl Read {
             ..LineRange::default()
         };
         let excerpt = read_lines(&place.worktree, &place.path(file)?, &range)
-            .map_err(|error| CliError::new(Exit::NotFound, described(&error)))?;
+            .map_err(|error| CliError::new(Exit::NotFound, with_causes(&error)))?;
         if self.json {
             output::json(&excerpt);
             return Ok(finish(&excerpt.cuts, false));

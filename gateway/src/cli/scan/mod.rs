@@ -10,7 +10,6 @@ use std::process::ExitCode;
 
 use clap::Args;
 use muninn_memory::redact::secrets;
-use muninn_repo_tools::Worktree;
 use serde::Serialize;
 
 use super::output::{self, plural};
@@ -42,10 +41,7 @@ impl Scan {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         output::log_to_stderr("error");
         let config = common.configuration(None)?;
-        let worktree = Worktree::discover(&common.directory()?).map_err(|error| {
-            CliError::new(Exit::NotFound, error.to_string())
-                .hint("run it inside a git repository, or name one with --root DIR")
-        })?;
+        let worktree = common.worktree()?;
         let mut report = Report::default();
         for (name, ending) in STORED {
             let below = worktree.root().join(name);

@@ -11,12 +11,15 @@
 mod align;
 mod candidates;
 mod lexicon;
+mod merging;
 mod order;
+mod pieces;
 mod reading;
 mod rules;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod value;
 
 use std::borrow::Cow;
 

@@ -1,19 +1,16 @@
-//! The rules, in the order in which they are asked.
+//! The rules, in the order in which they are asked, and those of what excludes each other.
 
 use super::align::{Alignment, Link, Pair, weight};
-use super::reading::{Kind, Reading, Token};
-use super::tables::{Kinship, List, Tables};
+use super::merging::{merged, substantial};
+use super::reading::{Kind, Reading};
+use super::tables::Tables;
+use super::value::revalued;
 use super::{Judgement, Relation, order};
 
 /// The share of a negated text that the other has to say for being what is denied.
 const DENIED: f32 = 0.8;
 /// The share of each text, its opposites aside, that has to be the same for opposites to be about the same thing.
 const SAME_SUBJECT: f32 = 0.66;
-/// So many words at least are shared where one text is a part of the other, and this share of each.
-const LEAST_SHARED: f32 = 2.0;
-const LEAST_SHARE: f32 = 0.4;
-/// So many words at most are exchanged for each other where one value is exchanged for another.
-const VALUE_WORDS: usize = 3;
 
 /// Judges two readings.
 pub(super) fn decide(a: &Reading, b: &Reading, tables: &Tables) -> Judgement {
@@ -95,138 +92,7 @@ fn opposed(both: &Alignment<'_>) -> Option<Judgement> {
     Some(Judgement::new(Relation::Contradicts, reason))
 }
 
-/// They give one thing two values.
-fn revalued(both: &Alignment<'_>) -> Option<Judgement> {
-    let sides = [0, 1].map(|side| both.telling(side).collect::<Vec<(usize, &Token)>>());
-    if both.a.negations != both.b.negations
-        || exclusive(both).next().is_some()
-        || both.a.progressive
-        || both.b.progressive
-    {
-        return None;
-    }
-    let one_run = |run: &[(usize, &Token)]| {
-        !run.is_empty() && run.len() <= VALUE_WORDS && run.windows(2).all(|two| continues(two[0], two[1]))
-    };
-    if !sides.iter().all(|run| one_run(run)) {
-        return None;
-    }
-    let [a, b] = [sides[0][0].0, sides[1][0].0];
-    if !same_slot(both, &sides) {
-        return None;
-    }
-    let value = both.a.in_predicate(a) && both.b.in_predicate(b);
-    let holds_one = if value { gives_a_value(both, a, b) } else { owned(both) };
-    let named = |run: &[(usize, &Token)]| {
-        run.iter()
-            .map(|(_, token)| &*token.surface)
-            .collect::<Vec<_>>()
-            .join(" ")
-    };
-    holds_one.then(|| {
-        let reason = format!("same, but `{}` against `{}`", named(&sides[0]), named(&sides[1]));
-        Judgement::new(Relation::Contradicts, reason)
-    })
-}
-
-/// Whether a word belongs to the same phrase as the one before it.
-fn continues(before: (usize, &Token), next: (usize, &Token)) -> bool {
-    next.0 == before.0 + 1 && !next.1.begins && next.1.lead.as_deref().is_none_or(|lead| lead == "of")
-}
-
-/// They say the same, or one says all that the other does.
-fn merged(both: &Alignment<'_>, tables: &Tables) -> Option<Judgement> {
-    let link = |link: Link| both.pairs.iter().any(|pair| pair.link == link);
-    let extra = [0, 1].map(|side| both.telling(side).next().is_some());
-    if link(Link::Exclusive) || extra == [true, true] || both.pairs.is_empty() {
-        return None;
-    }
-    let more = [extra[0] || link(Link::Narrower), extra[1] || link(Link::Broader)];
-    if more == [true, true] {
-        return None;
-    }
-    if !substantial(both, more == [false, false]) {
-        return None;
-    }
-    if let Some(why) = guard(both, tables) {
-        let close = !extra[0] && !extra[1];
-        return Some(Judgement::new(
-            if close { Relation::Doubt } else { Relation::Unrelated },
-            why,
-        ));
-    }
-    Some(match more {
-        [false, false] => Judgement::new(Relation::Same, "the same in other words"),
-        [true, _] => Judgement::new(
-            Relation::Refines,
-            format!("the first says all of the second{}", and_more(both, 0)),
-        ),
-        _ => Judgement::new(
-            Relation::RefinedBy,
-            format!("the second says all of the first{}", and_more(both, 1)),
-        ),
-    })
-}
-
-/// Whether two texts have enough in common for becoming one. What says a single thing ("it works") is part of half of all
-/// texts, and what is a small part of a long text is hardly what that is about.
-fn substantial(both: &Alignment<'_>, all_answered: bool) -> bool {
-    let shared = |side: usize, pair: &Pair| match side {
-        0 => weight(&both.a.tokens[pair.a]),
-        _ => weight(&both.b.tokens[pair.b]),
-    };
-    let least = [0, 1].map(|side| both.pairs.iter().map(|pair| shared(side, pair)).sum::<f32>());
-    let shares = both.covered();
-    let enough = if all_answered { 1.0 } else { LEAST_SHARED };
-    least.iter().all(|shared| *shared >= enough) && shares.iter().all(|share| *share >= LEAST_SHARE)
-}
-
-/// Why two texts with the same words must not become one.
-fn guard(both: &Alignment<'_>, tables: &Tables) -> Option<&'static str> {
-    if both.a.negations != both.b.negations {
-        return Some("one of them negates");
-    }
-    let negates_here = |there: bool| {
-        let mut pairs = both.pairs.iter();
-        pairs.any(|pair| {
-            let negated = [both.a.tokens[pair.a].negated, both.b.tokens[pair.b].negated];
-            negated == [!there, there]
-        })
-    };
-    if negates_here(false) && negates_here(true) {
-        return Some("each negates another word");
-    }
-    if !order::agrees(both) {
-        return Some("the same words in another order");
-    }
-    if both.a.conditional != both.b.conditional && both.pairs.len() < 2 {
-        return Some("one of them under a condition");
-    }
-    for side in [0, 1] {
-        let reading = [both.a, both.b][side];
-        for at in &both.alone[side] {
-            let token = &reading.tokens[*at];
-            let shifting = token.entry.lists.has(List::Shifting) || token.entry.lists.has(List::Conditions);
-            if shifting {
-                return Some("a word of one of them may change what both say");
-            }
-            if *at == reading.predicate && token.kind == Kind::Content && !token.surface.ends_with("ly") {
-                return Some("the predicate of one is not in the other");
-            }
-        }
-    }
-    let clash = |pair: &Pair| {
-        let lead = |token: &Token| token.lead.clone();
-        match (lead(&both.a.tokens[pair.a]), lead(&both.b.tokens[pair.b])) {
-            (Some(a), Some(b)) => tables.kinship(tables.entry(&a), tables.entry(&b)) == Kinship::Exclusive,
-            (Some(one), None) | (None, Some(one)) => matches!(&*one, "off" | "out" | "without"),
-            (None, None) => false,
-        }
-    };
-    both.pairs.iter().any(clash).then_some("opposite prepositions")
-}
-
-fn exclusive<'s>(both: &'s Alignment<'_>) -> impl Iterator<Item = &'s Pair> {
+pub(super) fn exclusive<'s>(both: &'s Alignment<'_>) -> impl Iterator<Item = &'s Pair> {
     both.pairs.iter().filter(|pair| pair.link == Link::Exclusive)
 }
 
@@ -245,71 +111,6 @@ fn same_besides(both: &Alignment<'_>) -> bool {
     rest(0) && rest(1)
 }
 
-/// Whether two runs of words stand between the same words.
-fn same_slot(both: &Alignment<'_>, sides: &[Vec<(usize, &Token)>; 2]) -> bool {
-    let ends = |run: &[(usize, &Token)]| (run.first().map_or(0, |one| one.0), run.last().map_or(0, |one| one.0));
-    let ((first_a, last_a), (first_b, last_b)) = (ends(&sides[0]), ends(&sides[1]));
-    let left = |at: usize, side: usize| neighbour(both, side, (0..at).rev());
-    let right = |at: usize, side: usize| neighbour(both, side, at + 1..[both.a, both.b][side].tokens.len());
-    left(first_a, 0) == left(first_b, 1) && right(last_a, 0) == right(last_b, 1)
-}
-
-/// The first pair on a way through one side, as its number.
-fn neighbour(both: &Alignment<'_>, side: usize, mut way: impl Iterator<Item = usize>) -> Option<usize> {
-    way.find_map(|at| {
-        both.pairs
-            .iter()
-            .position(|pair| at == if side == 0 { pair.a } else { pair.b })
-    })
-}
-
-/// Whether the words before a value say that there is only one: `is written in`, `the default port is`.
-fn gives_a_value(both: &Alignment<'_>, a: usize, b: usize) -> bool {
-    let gives = |reading: &Reading, at: usize| {
-        let before = at.checked_sub(1).filter(|before| *before >= reading.predicate);
-        let before = before.map(|before| reading.tokens[before].entry.lists);
-        let led = reading.tokens[at].lead.is_some();
-        let verb = before.is_some_and(|verb| verb.has(List::Functional) && led || verb.has(List::Giving));
-        let value = at == reading.predicate && !reading.tokens[at].surface.ends_with("ed");
-        verb || value && named_by_attribute(reading) || purpose(reading, at)
-    };
-    gives(both.a, a) && gives(both.b, b)
-}
-
-/// Whether the subject is the name of a value: `the default port of the gateway`.
-fn named_by_attribute(reading: &Reading) -> bool {
-    let subject = &reading.tokens[..reading.predicate];
-    let end = subject
-        .iter()
-        .position(|token| token.lead.is_some())
-        .unwrap_or(subject.len());
-    subject[..end]
-        .last()
-        .is_some_and(|head| head.entry.lists.has(List::Attributes))
-}
-
-/// `We use X for Y`: a tool with what it is for.
-fn purpose(reading: &Reading, at: usize) -> bool {
-    let uses = at
-        .checked_sub(1)
-        .is_some_and(|at| reading.tokens[at].normal.as_ref() == "use");
-    uses && reading.tokens[at..]
-        .iter()
-        .any(|token| token.lead.as_deref() == Some("for"))
-}
-
-fn owned(both: &Alignment<'_>) -> bool {
-    both.a
-        .tokens
-        .get(both.a.predicate)
-        .is_some_and(|token| token.entry.lists.has(List::Owning))
-        && both
-            .b
-            .tokens
-            .get(both.b.predicate)
-            .is_some_and(|token| token.entry.lists.has(List::Owning))
-}
-
 fn shown(opposites: &[&Pair], both: &Alignment<'_>) -> String {
     let one = |pair: &&Pair| {
         format!(
@@ -322,13 +123,4 @@ fn shown(opposites: &[&Pair], both: &Alignment<'_>) -> String {
 
 fn doubt(why: &str, opposites: &[&Pair], both: &Alignment<'_>) -> Judgement {
     Judgement::new(Relation::Doubt, format!("{why}: {}", shown(opposites, both)))
-}
-
-fn and_more(both: &Alignment<'_>, side: usize) -> String {
-    let words: Vec<&str> = both.telling(side).map(|(_, token)| &*token.surface).collect();
-    if words.is_empty() {
-        String::new()
-    } else {
-        format!(", and `{}`", words.join(" "))
-    }
 }

@@ -1,6 +1,7 @@
 //! Whatever the order, and however many people: the same is left, and nothing is lost.
 
 mod on_disk;
+mod patterns;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -220,6 +220,28 @@ fn what_is_worth_least_goes_to_the_archive_and_does_not_come_back() {
 }
 
 #[test]
+fn what_was_pruned_is_not_recalled_from_a_session_that_comes_late_nor_from_one_that_grew() {
+    let desk = Desk::new();
+    let recalls = |id: &str| desk.seen().0.contains(id);
+    assert!(recalls("005"));
+    desk.run(ReconcileOptions {
+        max_main_bytes: Some(0),
+        ..ReconcileOptions::default()
+    })
+    .unwrap();
+    let pruned = desk.seen();
+    assert!(!recalls("005"));
+    desk.repo.git(&["checkout", "-q", "HEAD", "--", SESSIONS]);
+    assert_eq!(desk.seen(), pruned, "before anybody reconciles again");
+    let name = format!("{SESSIONS}/session_S2.0.jsonl");
+    let grown = desk.read(&name) + &learning(8, 2, (3, false)).line() + "\n";
+    desk.repo.write(&name, grown.as_bytes());
+    assert!(recalls("008") && !recalls("005"));
+    desk.run(ReconcileOptions::default()).unwrap();
+    assert!(recalls("008") && !recalls("005"));
+}
+
+#[test]
 fn a_decision_is_in_main_and_the_latest_holds() {
     let desk = Desk::new();
     desk.run(ReconcileOptions::default()).unwrap();

@@ -41,6 +41,7 @@ fn every_type_is_written_as_it_was_read() {
         r#"{"id":"5","ts":"t","type":"failure","attempt":"cargo test","count":3,"outcome":"exit 101"}"#,
         r#"{"id":"6","ts":"t","type":"decision","conflict":"7","keep":["1"],"drop":["2"],"note":"n"}"#,
         r#"{"id":"7","ts":"t","type":"supersedes","older":"1","since":"t"}"#,
+        r#"{"id":"7","ts":"t","type":"supersedes","older":"1","newer":"2","since":"t"}"#,
         r#"{"id":"8","ts":"t","type":"tombstone","forget":"1"}"#,
         r#"{"id":"9","ts":"t","type":"of_the_future","text":"x","numbers":[1e400,0.10,12345678901234567890123]}"#,
         r#"{"id":"0","ts":"t","type":"learning","text":"x","sources":[{"path":"a","blob":"d","lines":[1,2]},{"path":"b","blob":7}]}"#,

@@ -1,0 +1,148 @@
+//! From what the files hold to what is recalled.
+
+use std::collections::HashSet;
+
+use muninn_repo_tools::Worktree;
+
+use super::embedding::Embedding;
+use super::kept::Store;
+use super::order::Runs;
+use super::{Disputes, Loaded, MemoryKind, confidence, order, summaries, words};
+use crate::hits::{Hit, Hits};
+use crate::knowledge;
+use crate::records::{RecordFile, Statements, Superseded};
+use crate::redact::redact;
+
+/// Which records are wanted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Which {
+    /// Those that hold, as far as anybody knows.
+    Holding,
+    /// Those that others have taken the place of.
+    Superseded,
+}
+
+impl Store {
+    /// Of files as they are.
+    pub(super) fn of(worktree: &Worktree, files: &[RecordFile]) -> Self {
+        let records = files.iter().map(|file| file.load(worktree));
+        let parts = std::iter::once(knowledge::load(worktree)).chain(records);
+        Self {
+            files: files.to_vec(),
+            ..Self::made_of(parts, Which::Holding)
+        }
+    }
+
+    pub(super) fn made_of(parts: impl IntoIterator<Item = Loaded>, which: Which) -> Self {
+        let mut store = Self::default();
+        let mut hits = Vec::new();
+        let mut statements = Statements::default();
+        let mut disputes = Disputes::default();
+        let mut pruned = HashSet::new();
+        for mut part in parts {
+            part.items.retain(|item| !pruned.contains(&item.source));
+            part.hits.retain(|hit| !pruned.contains(&hit.id));
+            pruned.extend(part.pruned);
+            hits.extend(part.hits);
+            statements.extend(part.statements);
+            disputes.extend(part.disputes);
+            store.items.extend(part.items);
+            store.stamps.extend(part.stamps);
+            store.notes.extend(part.notes);
+        }
+        // What one file forgets may be in another, before it or behind, and so may be what says the same.
+        let standing = statements.standing();
+        hits.retain(|hit: &Hit| !standing.is_gone(&hit.id));
+        store.items.retain(|item| !standing.is_dropped(&item.source));
+        for item in &mut store.items {
+            item.superseded = standing.superseded(&item.source).map(redacted);
+        }
+        let wanted = which == Which::Superseded;
+        store.items.retain(|item| item.superseded.is_some() == wanted);
+        // Of a record that is in two files, as after a merge, one counts.
+        let mut seen = HashSet::new();
+        store
+            .items
+            .retain(|item| item.kind != MemoryKind::Record || seen.insert(item.source.clone()));
+        hits.retain(|hit| hit.id.is_empty() || seen.remove(&hit.id));
+        summaries::fold(&mut store.items);
+        let of_main = confidence::merge(&mut store.items, &standing);
+        disputes.mark(&mut store.items, &standing, &of_main);
+        order::sort(&mut store.items);
+        store.runs = Runs::new(&store.items);
+        store.index = words::index(&store.items);
+        store.mean_lengths = words::mean_lengths(&store.index, &store.runs);
+        store.hits = Hits::new(hits);
+        store
+    }
+
+    pub(super) fn embed(&mut self, embedding: &Embedding<'_>) {
+        match embedding.vectors(&self.items) {
+            Ok(vectors) => {
+                self.vectors = vectors;
+                self.embedder = embedding.id().to_owned();
+            }
+            Err(error) => self.notes.push(format!("memory is recalled by words alone: {error}")),
+        }
+    }
+
+    /// Whether it is of these files and this embedder; without one, what has vectors serves as well.
+    pub(super) fn serves(&self, files: &[RecordFile], embedder: &str) -> bool {
+        self.files == files && (embedder.is_empty() || self.embedder == embedder)
+    }
+
+    /// Whether the files are still as they were.
+    pub(super) fn is_current(&self, worktree: &Worktree) -> bool {
+        let mut now = knowledge::stamps(worktree);
+        now.extend(self.files.iter().filter_map(|file| file.stamp(worktree)));
+        now == self.stamps
+    }
+}
+
+fn redacted(superseded: &Superseded) -> Superseded {
+    Superseded {
+        until: redact(&superseded.until).into_owned(),
+        by: superseded.by.as_deref().map(|by| redact(by).into_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fixture::{Fixture, main_alone};
+    use crate::recall::{Memories, RecallOptions};
+    use crate::records::MAIN;
+
+    #[test]
+    fn what_held_once_is_told_with_its_time_and_only_where_that_is_asked() {
+        let learning = |id: &str| {
+            format!(
+                "{{\"id\":\"{id}\",\"ts\":\"2026-01-0{id}\",\"type\":\"learning\",\"text\":\"the port is {id}\"}}\n"
+            )
+        };
+        let main = ["1", "2", "3", "4", "5"].map(learning).concat()
+            + r#"{"id":"6","ts":"2026-01-06","type":"supersedes","older":"1","newer":"3","since":"2026-01-03"}
+{"id":"7","ts":"2026-01-06","type":"supersedes","older":"2","newer":"4","since":"2026-01-04"}
+{"id":"8","ts":"2026-01-06","type":"same","kept":"1","folded":"2"}
+{"id":"9","ts":"2026-01-09","type":"supersedes","older":"3"}
+{"id":"a","ts":"2026-01-09","type":"supersedes","older":"4"}
+{"id":"b","ts":"2026-01-09","type":"tombstone","forget":"4"}
+"#;
+        let repo = Fixture::with(&[(MAIN, &main)]);
+        let ids = |memories: &Memories| -> Vec<String> {
+            let items = memories.items().iter();
+            items.map(|item| item.source.clone()).collect()
+        };
+        assert_eq!(ids(&Memories::load(&repo.worktree())), ["5"]);
+        let superseded = Memories::superseded(&repo.worktree(), &main_alone());
+        let told: Vec<_> = superseded
+            .items()
+            .iter()
+            .map(|item| {
+                let superseded = item.superseded.as_ref().unwrap();
+                (&*item.source, &*superseded.until, superseded.by.as_deref())
+            })
+            .collect();
+        assert_eq!(told, [("1", "2026-01-03", Some("3")), ("3", "2026-01-09", None)]);
+        assert_eq!(superseded.recall("which port", &RecallOptions::default()).len(), 2);
+    }
+}

@@ -1,0 +1,111 @@
+//! Whether two texts may become one, and what speaks against it.
+
+use super::align::{Alignment, Link, Pair, weight};
+use super::reading::{Kind, Token};
+use super::tables::{Kinship, List, Tables};
+use super::{Judgement, Relation, order};
+
+/// So many words at least are shared where one text is a part of the other, and this share of each.
+const LEAST_SHARED: f32 = 2.0;
+const LEAST_SHARE: f32 = 0.4;
+
+/// They say the same, or one says all that the other does.
+pub(super) fn merged(both: &Alignment<'_>, tables: &Tables) -> Option<Judgement> {
+    let link = |link: Link| both.pairs.iter().any(|pair| pair.link == link);
+    let extra = [0, 1].map(|side| both.telling(side).next().is_some());
+    if link(Link::Exclusive) || extra == [true, true] || both.pairs.is_empty() {
+        return None;
+    }
+    let more = [extra[0] || link(Link::Narrower), extra[1] || link(Link::Broader)];
+    if more == [true, true] {
+        return None;
+    }
+    if !substantial(both, more == [false, false]) {
+        return None;
+    }
+    if let Some(why) = guard(both, tables) {
+        let close = !extra[0] && !extra[1];
+        return Some(Judgement::new(
+            if close { Relation::Doubt } else { Relation::Unrelated },
+            why,
+        ));
+    }
+    Some(match more {
+        [false, false] => Judgement::new(Relation::Same, "the same in other words"),
+        [true, _] => Judgement::new(
+            Relation::Refines,
+            format!("the first says all of the second{}", and_more(both, 0)),
+        ),
+        _ => Judgement::new(
+            Relation::RefinedBy,
+            format!("the second says all of the first{}", and_more(both, 1)),
+        ),
+    })
+}
+
+/// Whether two texts have enough in common for becoming one. What says a single thing ("it works") is part of half of all
+/// texts, and what is a small part of a long text is hardly what that is about.
+pub(super) fn substantial(both: &Alignment<'_>, all_answered: bool) -> bool {
+    let shared = |side: usize, pair: &Pair| match side {
+        0 => weight(&both.a.tokens[pair.a]),
+        _ => weight(&both.b.tokens[pair.b]),
+    };
+    let least = [0, 1].map(|side| both.pairs.iter().map(|pair| shared(side, pair)).sum::<f32>());
+    let shares = both.covered();
+    let enough = if all_answered { 1.0 } else { LEAST_SHARED };
+    least.iter().all(|shared| *shared >= enough) && shares.iter().all(|share| *share >= LEAST_SHARE)
+}
+
+/// Why two texts with the same words must not become one.
+fn guard(both: &Alignment<'_>, tables: &Tables) -> Option<&'static str> {
+    if both.a.negations != both.b.negations {
+        return Some("one of them negates");
+    }
+    let negates_here = |there: bool| {
+        let mut pairs = both.pairs.iter();
+        pairs.any(|pair| {
+            let negated = [both.a.tokens[pair.a].negated, both.b.tokens[pair.b].negated];
+            negated == [!there, there]
+        })
+    };
+    if negates_here(false) && negates_here(true) {
+        return Some("each negates another word");
+    }
+    if !order::agrees(both) {
+        return Some("the same words in another order");
+    }
+    if both.a.conditional != both.b.conditional && both.pairs.len() < 2 {
+        return Some("one of them under a condition");
+    }
+    for side in [0, 1] {
+        let reading = [both.a, both.b][side];
+        for at in &both.alone[side] {
+            let token = &reading.tokens[*at];
+            let shifting = token.entry.lists.has(List::Shifting) || token.entry.lists.has(List::Conditions);
+            if shifting {
+                return Some("a word of one of them may change what both say");
+            }
+            if *at == reading.predicate && token.kind == Kind::Content && !token.surface.ends_with("ly") {
+                return Some("the predicate of one is not in the other");
+            }
+        }
+    }
+    let clash = |pair: &Pair| {
+        let lead = |token: &Token| token.lead.clone();
+        match (lead(&both.a.tokens[pair.a]), lead(&both.b.tokens[pair.b])) {
+            (Some(a), Some(b)) => tables.kinship(tables.entry(&a), tables.entry(&b)) == Kinship::Exclusive,
+            (Some(one), None) | (None, Some(one)) => matches!(&*one, "off" | "out" | "without"),
+            (None, None) => false,
+        }
+    };
+    both.pairs.iter().any(clash).then_some("opposite prepositions")
+}
+
+fn and_more(both: &Alignment<'_>, side: usize) -> String {
+    let words: Vec<&str> = both.telling(side).map(|(_, token)| &*token.surface).collect();
+    if words.is_empty() {
+        String::new()
+    } else {
+        format!(", and `{}`", words.join(" "))
+    }
+}
