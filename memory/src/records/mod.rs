@@ -6,6 +6,7 @@
 mod archive;
 mod body;
 mod decisions;
+mod item;
 pub mod lines;
 mod loaded;
 mod members;

@@ -2,6 +2,7 @@
 
 mod on_disk;
 mod patterns;
+mod superseding;
 
 use std::collections::{BTreeMap, BTreeSet};
 

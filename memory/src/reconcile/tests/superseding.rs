@@ -1,0 +1,63 @@
+//! What the same voice says later of the same thing takes the place of what it said before.
+
+use super::{lines, next, reconciled, segment, union};
+use crate::reconcile::{After, Before};
+use crate::records::{Body, Record};
+
+/// A learning of a subject, said at a second by somebody.
+fn said(second: usize, text: &str, author: &str) -> Record {
+    let line = format!(
+        r#"{{"id":"{second:03}","ts":"2026-01-01T00:00:{second:02}Z","type":"learning","text":"{text} alpha","subject":"ports","author":"{author}","session":"S{second}"}}"#
+    );
+    Record::parse(&line).unwrap()
+}
+
+fn of(records: &[Record]) -> After {
+    let segments = records
+        .iter()
+        .enumerate()
+        .map(|(number, record)| segment(number, 0, vec![record.clone()]));
+    reconciled(&Before {
+        segments: segments.collect(),
+        ..Before::default()
+    })
+}
+
+fn superseding(after: &After) -> Vec<&Record> {
+    let main = after.main.iter();
+    main.filter(|record| matches!(record.body, Body::Supersedes { .. }))
+        .collect()
+}
+
+#[test]
+fn it_is_told_which_record_holds_since_when() {
+    let records = [said(1, "is", "ada"), said(2, "not", "ada")];
+    let after = of(&records);
+    assert_eq!((after.summary.superseded, after.conflicts.len()), (1, 0));
+    let body = Body::Supersedes {
+        older: "001".to_owned(),
+        newer: Some("002".to_owned()),
+        since: Some("2026-01-01T00:00:02Z".to_owned()),
+    };
+    assert_eq!(superseding(&after)[0].body, body);
+    // Two who find it each for themselves write one line.
+    let other = of(&[records[1].clone(), records[0].clone()]);
+    assert_eq!(lines(&union(&after.main, &other.main)), lines(&after.main));
+    // A line by an earlier version does not say what took its place, and counts all the same.
+    let mut before = next(&after, Vec::new());
+    let old = superseding(&after)[0].line().replace(r#","newer":"002""#, "");
+    before
+        .main
+        .retain(|record| !matches!(record.body, Body::Supersedes { .. }));
+    before.main.push(Record::parse(&old).unwrap());
+    before.segments = vec![segment(7, 0, vec![said(7, "is", "ben")])];
+    let later = reconciled(&before);
+    assert_eq!(superseding(&later).len(), 1);
+    assert_eq!(later.conflicts.len(), 1, "with what holds, and not with what did");
+}
+
+#[test]
+fn another_voice_is_a_conflict() {
+    let after = of(&[said(1, "is", "ada"), said(2, "not", "ben")]);
+    assert_eq!((after.summary.superseded, after.conflicts.len()), (0, 1));
+}
