@@ -13,6 +13,7 @@ mod prune;
 mod resolve;
 mod run;
 mod runs;
+mod setup;
 
 use std::sync::Arc;
 
@@ -27,6 +28,7 @@ pub use self::resolve::{Keep, ResolveError, resolve};
 pub use self::run::{
     ARCHIVE, RECONCILED, ReconcileError, ReconcileOptions, Reconciled, SESSIONS_ARCHIVE, Steps, reconcile,
 };
+pub use self::setup::SETUP;
 
 /// Says what two claims are to each other, and why.
 pub trait Judge: Sync {

@@ -12,6 +12,7 @@ use muninn_repo_tools::RelPath;
 use thiserror::Error;
 
 use super::place::{Found, Place, at};
+use super::setup::KEEPER;
 use super::{Before, FileToday, Judging, Pruned, Segment, Summary, plan, prune, today};
 use crate::Store;
 use crate::records::{CONFLICTS, MAIN, RecordFile, SESSIONS, SegmentError, Source, own_directory};
@@ -119,6 +120,9 @@ pub fn reconcile(
     place.put_records(CONFLICTS, &after.conflicts, step)?;
     place.put_records(MAIN, &pruned.main, step)?;
     place.put_records(RECONCILED, &after.log, step)?;
+    if !before.segments.is_empty() {
+        place.put((SESSIONS, KEEPER), b"", step)?;
+    }
     for segment in &before.segments {
         place.remove(segment, options.archive, step)?;
     }
