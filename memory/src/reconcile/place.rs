@@ -13,6 +13,9 @@ use crate::records::{Record, RecordFile, own_directory};
 /// Where the lock of a run is: git ignores it.
 const CACHE: &str = ".muninn/cache";
 
+/// How the names of files begin that hold what left main.
+pub(super) const PRUNED: &str = "pruned-";
+
 /// A worktree's memory, on disk.
 pub(super) struct Place<'a> {
     pub(super) worktree: &'a Worktree,
@@ -65,6 +68,29 @@ impl Place<'_> {
         }
     }
 
+    /// The files of records in a folder below the root, by name; none where there is no such folder.
+    pub(super) fn files(&self, folder: &str) -> Result<Vec<RelPath>, ReconcileError> {
+        let path = self.worktree.root().join(folder);
+        let entries = match fs::read_dir(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(at(&path))?,
+        };
+        let names = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
+        let mut names: Vec<String> = names.collect::<io::Result<_>>().map_err(at(&path))?;
+        names.retain(|name| name.ends_with(".jsonl"));
+        names.sort();
+        let paths = names
+            .iter()
+            .filter_map(|name| RelPath::new(&format!("{folder}/{name}")).ok());
+        Ok(paths.collect())
+    }
+
+    /// Of a file, in bytes.
+    pub(super) fn length(&self, path: &RelPath) -> Result<u64, ReconcileError> {
+        let metadata = RecordFile::Worktree(path.clone()).metadata(self.worktree);
+        Ok(metadata.map_err(at(&path.to_path_buf()))?.len())
+    }
+
     /// A file's records; none where there is no such file. Those without an id get one that follows from what they say.
     pub(super) fn records(&self, path: &RelPath, found: &mut Vec<Found>) -> Result<Vec<Record>, ReconcileError> {
         let failed = |source| at(&path.to_path_buf())(source);
@@ -101,7 +127,7 @@ impl Place<'_> {
     pub(super) fn archive(&self, records: &[Record], step: Steps<'_>) -> Result<(), ReconcileError> {
         let ids: String = records.iter().map(|record| record.id.as_str()).collect();
         let name = format!(
-            "{ARCHIVE}/pruned-{}.jsonl",
+            "{ARCHIVE}/{PRUNED}{}.jsonl",
             &blake3::hash(ids.as_bytes()).to_hex()[..12]
         );
         self.put_records(&name, records, step)

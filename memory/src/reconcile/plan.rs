@@ -27,6 +27,8 @@ pub struct Segment {
     pub bytes: u64,
     /// What it holds.
     pub records: Vec<Record>,
+    /// Whether it is in the archive of sessions, and stays there.
+    pub archived: bool,
 }
 
 /// What there is to reconcile.
@@ -40,6 +42,17 @@ pub struct Before {
     pub conflicts: Vec<Record>,
     /// In the order of their names.
     pub segments: Vec<Segment>,
+    /// The ids of what main once had and the archive has now; looked for where [`Before::lacks_records`].
+    pub pruned: BTreeSet<String>,
+}
+
+impl Before {
+    /// Whether a session's file that was taken in holds something that main does not have.
+    pub(super) fn lacks_records(&self) -> bool {
+        let main: BTreeSet<&str> = self.main.iter().map(|record| record.id.as_str()).collect();
+        let mut records = self.segments.iter().flat_map(|segment| &segment.records);
+        records.any(|record| !main.contains(record.id.as_str()))
+    }
 }
 
 /// What is to be there afterwards.
@@ -78,11 +91,12 @@ pub fn plan(before: &Before, judging: &Judging<'_>) -> After {
     let runs = Runs::of(&before.log);
     let mut main: BTreeMap<&str, Record> = by_id(&before.main);
     let mut fresh: BTreeSet<String> = BTreeSet::new();
-    let taken: Vec<&Segment> = before
-        .segments
-        .iter()
-        .filter(|segment| !runs.has(&segment.name, segment.bytes))
-        .collect();
+    // That the log has a session's file does not tell that main has its records: a revert may have taken them, or the
+    // session went on elsewhere, to the same length.
+    let is_known = |record: &Record| main.contains_key(record.id.as_str()) || before.pruned.contains(&record.id);
+    let is_taken =
+        |segment: &&Segment| !runs.has(&segment.name, segment.bytes) || !segment.records.iter().all(is_known);
+    let taken: Vec<&Segment> = before.segments.iter().filter(is_taken).collect();
     for record in taken.iter().flat_map(|segment| &segment.records) {
         if !main.contains_key(record.id.as_str()) {
             fresh.insert(record.id.clone());
@@ -90,7 +104,10 @@ pub fn plan(before: &Before, judging: &Judging<'_>) -> After {
         }
     }
     let mut all: Vec<Record> = main.into_values().collect();
-    let decided = decide(&all, &fresh, &runs, judging);
+    // All that lies there, taken in or not: a revert may have taken what was decided on it.
+    let there = before.segments.iter().flat_map(|segment| &segment.records);
+    let there: BTreeSet<&str> = there.map(|record| record.id.as_str()).collect();
+    let decided = decide(&all, &there, &runs, judging);
     let summary = Summary {
         consolidated: fresh.len(),
         ..Summary::default()
@@ -123,7 +140,7 @@ struct Decided {
 }
 
 /// Compares what was never compared: new records, and those that not all heads have seen.
-fn decide(all: &[Record], fresh: &BTreeSet<String>, runs: &Runs<'_>, judging: &Judging<'_>) -> Decided {
+fn decide(all: &[Record], fresh: &BTreeSet<&str>, runs: &Runs<'_>, judging: &Judging<'_>) -> Decided {
     let standing = Standing::of(all);
     let claims: Vec<Told<'_>> = all
         .iter()

@@ -62,6 +62,7 @@ fn segment(session: usize, number: usize, records: Vec<Record>) -> Segment {
         name: format!("session_S{session}.{number}.jsonl"),
         bytes,
         records,
+        archived: false,
     }
 }
 
@@ -76,6 +77,7 @@ fn next(after: &After, segments: Vec<Segment>) -> Before {
         log: after.log.clone(),
         conflicts: after.conflicts.clone(),
         segments,
+        ..Before::default()
     }
 }
 
@@ -142,7 +144,7 @@ proptest! {
             main: union(&left.main, &right.main),
             log: union(&left.log, &right.log),
             conflicts: union(&left.conflicts, &right.conflicts),
-            segments: Vec::new(),
+            ..Before::default()
         };
         let both = reconciled(&merged);
         prop_assert_eq!(lines(&one.main), lines(&both.main));

@@ -77,6 +77,7 @@ impl Play {
                 name: name.clone(),
                 bytes: 1,
                 records: records.collect(),
+                archived: false,
             }
         });
         let before = Before {

@@ -49,7 +49,7 @@ impl Play {
         };
         *self.done.entry(step.deed.name()).or_default() += 1;
         let desk = match step.deed {
-            Deed::ForgeMerge { .. } => &self.office.forge,
+            Deed::ForgeMerge => &self.office.forge,
             _ => &self.office.people[step.who],
         };
         check::tree(desk, &self.model, &expected);
@@ -76,10 +76,7 @@ impl Play {
                 there.or_else(|| desk.run(&["checkout", "-q", "-b", name]))?;
                 Some(self.model.at(&desk.head()))
             }
-            Deed::Merge { branch, theirs } => {
-                let theirs = if *theirs { "origin/" } else { "" };
-                self.merge(desk, &now, &format!("{theirs}{}", BRANCHES[*branch]))
-            }
+            Deed::Merge { which } => self.merge(desk, &now, &foreign(desk, *which)?),
             Deed::Rebase { theirs } => {
                 let onto = if *theirs { "origin/main" } else { "main" };
                 let other = self.model.at(commit(desk, onto)?.as_str());
@@ -87,7 +84,7 @@ impl Play {
                 desk.finish(went_well).then(|| now.merged(&other))
             }
             Deed::CherryPick { branch, which } => {
-                let picked = nth(desk, BRANCHES[*branch], *which)?;
+                let picked = nth(desk, &foreign(desk, *branch)?, *which)?;
                 let (added, taken) = self.model.changed_by(desk, &picked);
                 let went_well = desk.run(&["cherry-pick", &picked]).is_some();
                 let change = Expected {
@@ -109,23 +106,23 @@ impl Play {
                 desk.commit("resolve");
                 Some(now)
             }
-            Deed::Push => desk.run(&["push", "-q", "origin", "HEAD"]).map(|_| now),
             Deed::Pull => {
                 desk.run(&["fetch", "-q", "origin"])?;
                 let own = format!("origin/{}", desk.worktree.branch()?);
-                let from = if commit(desk, &own).is_some() {
-                    own
-                } else {
-                    "origin/main".to_owned()
-                };
-                self.merge(desk, &now, &from)
+                let merged = self.merge(desk, &now, &own);
+                let pushed = desk.run(&["push", "-q", "origin", "HEAD"]);
+                merged.or(pushed.map(|_| now))
             }
-            Deed::ForgeMerge { branch } => {
-                let forge = &self.office.forge;
+            Deed::Update => {
+                desk.run(&["fetch", "-q", "origin"])?;
+                self.merge(desk, &now, "origin/main")
+            }
+            Deed::ForgeMerge => {
+                desk.run(&["push", "-q", "origin", "HEAD"])?;
+                let (forge, branch) = (&self.office.forge, desk.worktree.branch()?);
                 forge.run(&["fetch", "-q", "origin"])?;
                 forge.run(&["reset", "-q", "--hard", "origin/main"])?;
-                let now = self.model.at(&forge.head());
-                let merged = self.merge(forge, &now, &format!("origin/{}", BRANCHES[*branch]))?;
+                let merged = self.merge(forge, &self.model.at(&forge.head()), &format!("origin/{branch}"))?;
                 forge.run(&["push", "-q", "origin", "main"]).unwrap();
                 Some(merged)
             }
@@ -256,7 +253,7 @@ impl Play {
             dry_run: false,
             ..options(desk, how)
         };
-        let run = |last: usize| {
+        let run = |options: ReconcileOptions, last: usize| {
             let mut steps = 0;
             let killed = catch_unwind(AssertUnwindSafe(|| {
                 reconcile(&desk.store(), options, &by_letters(), &mut |_| {
@@ -272,16 +269,24 @@ impl Play {
             }
         };
         let (before, old) = (desk.memory(), check::seen(desk));
-        run(0);
+        // Pruning is a change of its own, after the other.
+        let unpruned = ReconcileOptions {
+            max_main_bytes: None,
+            ..options
+        };
+        run(unpruned, 0);
+        let half = check::seen(desk);
+        desk.restore(&before);
+        run(options, 0);
         let (whole, new) = (desk.memory(), check::seen(desk));
         desk.restore(&before);
-        run(after);
+        run(options, after);
         let (left, seen) = (desk.memory(), check::seen(desk));
         assert!(
-            seen == old || seen == new,
+            [&old, &half, &new].contains(&&seen),
             "between\n{old:?} and\n{new:?}:\n{seen:?}\n{before:#?}\n{left:#?}"
         );
-        run(0);
+        run(options, 0);
         assert_eq!(
             desk.memory(),
             whole,
@@ -310,9 +315,18 @@ fn commit(desk: &Desk, name: &str) -> Option<String> {
     Some(id.trim().to_owned())
 }
 
+/// A branch that is not part of what is checked out.
+fn foreign(desk: &Desk, which: usize) -> Option<String> {
+    let branches = desk.run(&["for-each-ref", "--format=%(refname)", "--no-merged", "HEAD"])?;
+    let branches: Vec<&str> = branches.lines().filter(|name| !name.ends_with("/HEAD")).collect();
+    branches
+        .get(which % branches.len().max(1))
+        .map(|name| (*name).to_owned())
+}
+
 /// A commit of a branch that is no merge and has a parent.
 fn nth(desk: &Desk, branch: &str, which: usize) -> Option<String> {
-    let commits = desk.run(&["log", "--format=%H", "--no-merges", "-n", "20", branch, "--"])?;
+    let commits = desk.run(&["log", "--format=%H", "--no-merges", "-n", "9", branch, "--"])?;
     let commits: Vec<&str> = commits.lines().collect();
     let commits = commits.split_last().map(|(_, commits)| commits)?;
     commits

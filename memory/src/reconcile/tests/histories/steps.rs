@@ -33,14 +33,15 @@ pub(super) enum Deed {
     Checkout {
         branch: usize,
     },
+    /// Of a branch that is not part of this one.
     Merge {
-        branch: usize,
-        theirs: bool,
+        which: usize,
     },
     /// On the default branch, as the forge has it or as it is here.
     Rebase {
         theirs: bool,
     },
+    /// A commit of such a branch.
     CherryPick {
         branch: usize,
         which: usize,
@@ -61,13 +62,12 @@ pub(super) enum Deed {
         which: usize,
         keep: usize,
     },
-    Push,
-    /// Fetches, and merges what the forge has of this branch, or else its default one.
+    /// Fetches, merges what the forge has of this branch, and gives it the outcome.
     Pull,
-    /// The forge merges a branch into its default one, and knows nothing of our attributes.
-    ForgeMerge {
-        branch: usize,
-    },
+    /// The same with the forge's default branch, whichever is checked out.
+    Update,
+    /// Gives this branch to the forge, which merges it into its default one, and knows nothing of our attributes.
+    ForgeMerge,
 }
 
 /// How a run goes about it.
@@ -107,9 +107,9 @@ impl Deed {
             Self::Reconcile { .. } => "reconcile",
             Self::Crash { .. } => "crash",
             Self::Resolve { .. } => "resolve",
-            Self::Push => "push",
             Self::Pull => "pull",
-            Self::ForgeMerge { .. } => "forge merge",
+            Self::Update => "update",
+            Self::ForgeMerge => "forge merge",
         }
     }
 }
@@ -131,36 +131,36 @@ pub(super) const NAMES: [&str; 18] = [
     "reconcile",
     "crash",
     "resolve",
-    "push",
+    "update",
     "pull",
     "forge merge",
 ];
 
-/// Histories of 8 to 25 steps.
+/// Histories of up to 32 steps.
 pub(super) fn histories() -> impl Strategy<Value = Vec<Step>> {
     let step = (0..PEOPLE, deeds()).prop_map(|(who, deed)| Step { who, deed });
-    prop::collection::vec(step, 8..=25)
+    prop::collection::vec(step, 1..=32)
 }
 
 fn deeds() -> impl Strategy<Value = Deed> {
     let which = 0..8usize;
     let branch = 0..BRANCHES.len();
     prop_oneof![
-        8 => (prop::collection::vec(said(), 1..=3), prop::bool::weighted(0.25))
+        8 => (prop::collection::vec(said(), 1..=4), prop::bool::weighted(0.25))
             .prop_map(|(said, grows)| Deed::Append { said, grows }),
         1 => (0..3usize).prop_map(|kind| Deed::Note { kind }),
         1 => which.clone().prop_map(|which| Deed::Forget { which }),
-        4 => branch.clone().prop_map(|branch| Deed::Checkout { branch }),
-        3 => (branch.clone(), any::<bool>()).prop_map(|(branch, theirs)| Deed::Merge { branch, theirs }),
+        2 => branch.prop_map(|branch| Deed::Checkout { branch }),
+        4 => which.clone().prop_map(|which| Deed::Merge { which }),
         1 => any::<bool>().prop_map(|theirs| Deed::Rebase { theirs }),
-        1 => (branch.clone(), which.clone()).prop_map(|(branch, which)| Deed::CherryPick { branch, which }),
+        1 => (which.clone(), which.clone()).prop_map(|(branch, which)| Deed::CherryPick { branch, which }),
         1 => which.clone().prop_map(|which| Deed::Revert { which }),
         6 => how().prop_map(|how| Deed::Reconcile { how }),
         2 => (how(), 1..16usize, any::<bool>()).prop_map(|(how, after, commit)| Deed::Crash { how, after, commit }),
-        2 => (which, 0..3usize).prop_map(|(which, keep)| Deed::Resolve { which, keep }),
-        4 => Just(Deed::Push),
+        5 => (which, 0..3usize).prop_map(|(which, keep)| Deed::Resolve { which, keep }),
         4 => Just(Deed::Pull),
-        2 => branch.prop_map(|branch| Deed::ForgeMerge { branch }),
+        4 => Just(Deed::Update),
+        4 => Just(Deed::ForgeMerge),
     ]
 }
 
@@ -174,5 +174,5 @@ fn how() -> impl Strategy<Value = How> {
 }
 
 fn said() -> impl Strategy<Value = Said> {
-    (0..4usize, any::<bool>(), 0..3usize).prop_map(|(letter, negated, voice)| Said { letter, negated, voice })
+    (0..3usize, any::<bool>(), 0..3usize).prop_map(|(letter, negated, voice)| Said { letter, negated, voice })
 }
