@@ -46,13 +46,12 @@ pub(super) fn merge(items: &mut Vec<Memory>, same: &Same) {
     let now = items.iter().filter_map(seconds).max();
     let mut is_left_out = vec![false; items.len()];
     let mut sure: Vec<(usize, f32)> = Vec::new();
-    for ((kind, kept), group) in alike {
+    for ((kind, _), group) in alike {
         let newest = group.iter().copied().max_by_key(|at| (items[*at].date.clone(), *at));
-        let named = group
-            .iter()
-            .copied()
-            .find(|at| kind.is_empty() && items[*at].source == kept);
-        let Some(stays) = named.or(newest) else { continue };
+        let first = group.iter().copied().min_by_key(|at| &items[*at].source);
+        let Some(stays) = (if kind.is_empty() { first } else { newest }) else {
+            continue;
+        };
         let age = newest.and_then(|newest| Some(now? - seconds(&items[newest])?));
         let is_known = group.len() > 1 || items[stays].confidence.is_some();
         if is_known {

@@ -35,7 +35,8 @@ impl Disputes {
     pub(super) fn mark(&self, items: &mut [Memory]) {
         let mut places: HashMap<String, usize> = HashMap::new();
         for (at, item) in items.iter().enumerate().filter(|(_, item)| item.path == MAIN) {
-            places.insert(item.source.clone(), at);
+            // The one that all of them are kept for may be superseded, or in the archive.
+            places.insert(self.same.kept(&item.source).to_owned(), at);
         }
         let place = |id: &str| places.get(self.same.kept(id)).copied();
         for (conflict, left, right) in &self.conflicts {

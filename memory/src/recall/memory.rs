@@ -83,8 +83,10 @@ pub(crate) struct Loaded {
     pub(crate) stamps: Vec<Stamp>,
     pub(crate) notes: Vec<String>,
     pub(crate) hits: Vec<Hit>,
-    /// Ids of records that are superseded or forgotten, in whatever file they are.
+    /// Ids of records that are forgotten, in whatever file they are, and with them what says the same.
     pub(crate) gone: Vec<String>,
+    /// Ids of records that are superseded, in whatever file they are.
+    pub(crate) superseded: Vec<String>,
     /// On conflicts, in whatever file what they decide on is.
     pub(crate) decisions: Decisions,
     pub(crate) disputes: Disputes,

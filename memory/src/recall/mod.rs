@@ -301,11 +301,13 @@ impl Store {
         let mut store = Self::default();
         let mut hits = Vec::new();
         let mut gone = HashSet::new();
+        let mut superseded = HashSet::new();
         let mut decisions = Decisions::default();
         let mut disputes = Disputes::default();
         for part in parts {
             hits.extend(part.hits);
             gone.extend(part.gone);
+            superseded.extend(part.superseded);
             decisions.extend(part.decisions);
             disputes.extend(part.disputes);
             store.items.extend(part.items);
@@ -316,8 +318,9 @@ impl Store {
         let same = &disputes.same;
         // What one file forgets may be in another, before it or behind, and so may be what says the same.
         let gone: HashSet<&str> = gone.iter().map(|id| same.kept(id)).collect();
-        store.items.retain(|item| !gone.contains(same.kept(&item.source)));
-        hits.retain(|hit: &Hit| !gone.contains(hit.id.as_str()));
+        let is_gone = |id: &str| superseded.contains(id) || gone.contains(same.kept(id));
+        store.items.retain(|item| !is_gone(&item.source));
+        hits.retain(|hit: &Hit| !is_gone(&hit.id));
         // Of a record that is in two files, as after a merge, one counts.
         let mut seen = HashSet::new();
         store

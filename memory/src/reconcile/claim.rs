@@ -60,8 +60,12 @@ impl<'a> Told<'a> {
 #[derive(Default)]
 pub(super) struct Standing {
     same: Same,
-    /// Forgotten, superseded, or dropped by a person: what is kept for it and all that says the same.
-    gone: HashSet<String>,
+    /// Forgotten or dropped by a person, and with it all that says the same: by what is kept for it.
+    dropped: HashSet<String>,
+    /// These alone: that somebody thinks better of it says nothing of others who found the same.
+    superseded: HashSet<String>,
+    /// What is kept for records of which some still stand.
+    standing: HashSet<String>,
     /// Pairs that a person kept both of.
     both: HashSet<(String, String)>,
 }
@@ -70,13 +74,13 @@ impl Standing {
     pub(super) fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Self {
         let mut standing = Self::default();
         let mut decisions = Decisions::default();
-        let mut lost = Vec::new();
+        let (mut lost, mut there) = (Vec::new(), Vec::new());
         for record in records {
+            there.push(record.id.as_str());
             match &record.body {
                 Body::Same { kept, folded, .. } => standing.same.join(kept, folded),
-                Body::Supersedes { older: gone, .. } | Body::Tombstone { forget: gone } => {
-                    lost.push(gone.clone());
-                }
+                Body::Supersedes { older, .. } => drop(standing.superseded.insert(older.clone())),
+                Body::Tombstone { forget } => lost.push(forget.clone()),
                 _ => decisions.take(record),
             }
         }
@@ -88,18 +92,30 @@ impl Standing {
             }
         }
         // Only now, when it is known what says the same.
-        standing.gone = lost.iter().map(|id| standing.kept(id).to_owned()).collect();
+        standing.dropped = lost.iter().map(|id| standing.kept(id).to_owned()).collect();
+        let stands = there.into_iter().filter(|id| !standing.is_gone(id));
+        standing.standing = stands.map(|id| standing.kept(id).to_owned()).collect();
         standing
     }
 
-    /// The record that is recalled for this one: the oldest id of all that say the same.
+    /// The record that stands for all that say the same as this one: the one of the smallest id, there or not.
     pub(super) fn kept<'a>(&'a self, id: &'a str) -> &'a str {
         self.same.kept(id)
     }
 
-    /// Whether it is recalled no more, nor what says the same.
+    /// Whether a person wants neither it nor what says the same to be recalled.
+    pub(super) fn is_dropped(&self, id: &str) -> bool {
+        self.dropped.contains(self.kept(id))
+    }
+
+    /// Whether it is recalled no more.
     pub(super) fn is_gone(&self, id: &str) -> bool {
-        self.gone.contains(self.kept(id))
+        self.is_dropped(id) || self.superseded.contains(id)
+    }
+
+    /// Whether it is recalled, or something that says the same.
+    pub(super) fn is_told(&self, id: &str) -> bool {
+        self.standing.contains(self.kept(id))
     }
 
     /// Whether a person kept both of two records, or of what says the same.

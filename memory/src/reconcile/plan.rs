@@ -142,10 +142,11 @@ struct Decided {
 /// Compares what was never compared: new records, and those that not all heads have seen.
 fn decide(all: &[Record], fresh: &BTreeSet<&str>, runs: &Runs<'_>, judging: &Judging<'_>) -> Decided {
     let standing = Standing::of(all);
+    // What is superseded is compared too, so that it does not matter whether that was known when another came in.
     let claims: Vec<Told<'_>> = all
         .iter()
         .filter_map(Told::of)
-        .filter(|claim| !standing.is_gone(claim.id()))
+        .filter(|claim| !standing.is_dropped(claim.id()))
         .collect();
     let unseen = runs.unseen_sessions();
     let is_new = |claim: &Told<'_>| {
@@ -242,15 +243,13 @@ fn takes_its_place(older: &Told<'_>, newer: &Told<'_>) -> bool {
 /// the smallest id counts.
 pub(super) fn open_conflicts(main: &[Record], conflicts: impl Iterator<Item = Record>) -> Vec<Record> {
     let standing = Standing::of(main);
-    let there: BTreeSet<&str> = main.iter().map(|record| record.id.as_str()).collect();
     let mut open: BTreeMap<(String, String), Record> = BTreeMap::new();
     for conflict in conflicts {
         let Body::Conflict { left, right, .. } = &conflict.body else {
             continue;
         };
-        let is_there = |id: &String| there.contains(id.as_str()) && !standing.is_gone(id);
-        let is_open = is_there(left)
-            && is_there(right)
+        let is_open = standing.is_told(left)
+            && standing.is_told(right)
             && standing.kept(left) != standing.kept(right)
             && !standing.keeps_both(left, right);
         if is_open {

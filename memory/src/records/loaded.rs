@@ -143,7 +143,7 @@ impl Loaded {
     fn take(&mut self, file: &RecordFile, line: usize, record: &Record) {
         match &record.body {
             Body::Tombstone { forget } => self.gone.push(forget.clone()),
-            Body::Supersedes { older, .. } => self.gone.push(older.clone()),
+            Body::Supersedes { older, .. } => self.superseded.push(older.clone()),
             Body::Same { kept, folded, .. } => self.disputes.same.join(kept, folded),
             Body::Conflict { left, right, .. } => {
                 let conflict = (record.id.clone(), left.clone(), right.clone());
@@ -154,11 +154,10 @@ impl Loaded {
             _ => {}
         }
         // A later version may say the same in types of its own.
-        self.gone.extend(
-            ["forget", "supersedes", "older"]
-                .iter()
-                .flat_map(|name| record.unknown_texts(name)),
-        );
+        self.gone.extend(record.unknown_texts("forget"));
+        let older = ["supersedes", "older"].iter();
+        self.superseded
+            .extend(older.flat_map(|name| record.unknown_texts(name)));
         self.items.extend(item(file, line, record));
     }
 }

@@ -107,7 +107,9 @@ pub(super) struct Tree {
     pub(super) main: BTreeMap<String, Value>,
     sessions: Vec<Value>,
     same: Vec<(String, String)>,
-    gone: BTreeSet<String>,
+    /// Forgotten or dropped, and with it what says the same.
+    dropped: BTreeSet<String>,
+    superseded: BTreeSet<String>,
     both: Vec<(String, String)>,
 }
 
@@ -138,7 +140,8 @@ impl Tree {
             main: main.collect(),
             sessions: values(&sessions),
             same: Vec::new(),
-            gone: BTreeSet::new(),
+            dropped: BTreeSet::new(),
+            superseded: BTreeSet::new(),
             both: Vec::new(),
         };
         tree.decide();
@@ -150,8 +153,8 @@ impl Tree {
         for value in self.main.values().chain(&self.sessions) {
             match text(value, "type").as_str() {
                 "same" => self.same.push((text(value, "kept"), text(value, "folded"))),
-                "tombstone" => drop(self.gone.insert(text(value, "forget"))),
-                "supersedes" => drop(self.gone.insert(text(value, "older"))),
+                "tombstone" => drop(self.dropped.insert(text(value, "forget"))),
+                "supersedes" => drop(self.superseded.insert(text(value, "older"))),
                 "decision" => {
                     let holds = holding.entry(text(value, "conflict")).or_insert(value);
                     if (text(holds, "ts"), text(holds, "id")) < (text(value, "ts"), text(value, "id")) {
@@ -162,7 +165,7 @@ impl Tree {
             }
         }
         for decision in holding.into_values() {
-            self.gone.extend(texts(decision, "drop"));
+            self.dropped.extend(texts(decision, "drop"));
             if let [left, right] = texts(decision, "keep").as_slice() {
                 self.both.push((left.clone(), right.clone()));
             }
@@ -185,9 +188,9 @@ impl Tree {
         }
     }
 
-    /// Whether it was forgotten, superseded or dropped, or what says the same.
+    /// Whether it was superseded, or it or what says the same was forgotten or dropped.
     pub(super) fn is_gone(&self, id: &str) -> bool {
-        self.alike(id).iter().any(|id| self.gone.contains(id))
+        self.superseded.contains(id) || self.alike(id).iter().any(|id| self.dropped.contains(id))
     }
 
     /// Whether a person kept both.
