@@ -71,7 +71,11 @@ impl Office {
                 )
                 .unwrap();
             }
-            Desk::at(dir.path(), &name)
+            let desk = Desk::at(dir.path(), &name);
+            if who == 1 {
+                desk.run(&["checkout", "-q", "-b", "one"]).unwrap();
+            }
+            desk
         });
         let people = people.collect();
         Self { dir, people, forge }
