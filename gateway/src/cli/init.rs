@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use muninn_memory::reconcile::SETUP;
+use muninn_memory::records::SESSIONS;
 use muninn_repo_tools::Worktree;
 
 use super::{CliError, Common, Exit, output};
@@ -46,14 +47,8 @@ impl Init {
                 .hint("run `git init` first, or name a repository with --root DIR")
         })?;
         let folder = worktree.root().join(".muninn");
-        if folder
-            .symlink_metadata()
-            .is_ok_and(|meta| meta.is_symlink() || !meta.is_dir())
-        {
-            return Err(CliError::new(
-                Exit::Failure,
-                format!("{} is not a directory of its own; remove it first", folder.display()),
-            ));
+        for name in [".muninn", ".muninn/knowledge", ".muninn/memory", SESSIONS] {
+            own_directory(&worktree.root().join(name))?;
         }
         let existing = folder.join("config.toml").exists();
         let memory = match self.memory {
@@ -74,6 +69,17 @@ impl Init {
         }
         output::print(&pasting(&format!("http://{}", config.listen)));
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Nothing is written through a link: it could lead anywhere.
+fn own_directory(folder: &Path) -> Result<(), CliError> {
+    match folder.symlink_metadata() {
+        Ok(meta) if !meta.is_dir() => Err(CliError::new(
+            Exit::Failure,
+            format!("{} is not a directory of its own; remove it first", folder.display()),
+        )),
+        _ => Ok(()),
     }
 }
 
