@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 
 use super::memory::{Memory, MemoryKind};
-use crate::records::{MAIN, Same};
+use crate::records::{Alike, MAIN};
 
 /// Types of records that are written without anybody's doing.
 const FOUND: [&str; 2] = ["pattern", "failure"];
@@ -28,7 +28,7 @@ const YEAR_SECONDS: f32 = 365.0 * 24.0 * 3600.0;
 
 /// Leaves one of all that say the same, with the confidence of all together: of what `same` says so, the record that
 /// stands for the others (`folded` by `kept`); of what was found in the same words, the newest. Keeps the order.
-pub(super) fn merge(items: &mut Vec<Memory>, same: &Same) {
+pub(super) fn merge(items: &mut Vec<Memory>, same: &Alike) {
     let mut alike: HashMap<(String, String), Vec<usize>> = HashMap::new();
     for (at, item) in items
         .iter()

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use super::memory::Memory;
-use crate::records::{MAIN, Same};
+use crate::records::{Alike, MAIN, Same};
 
 /// An open conflict, seen from one of its sides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,17 +28,17 @@ pub(crate) struct Disputes {
 impl Disputes {
     pub(super) fn extend(&mut self, other: Self) {
         self.conflicts.extend(other.conflicts);
-        self.same.extend(&other.same);
+        self.same.extend(other.same);
     }
 
     /// Marks both sides of each conflict. One of which main has only one side is not open yet, or no more.
-    pub(super) fn mark(&self, items: &mut [Memory]) {
+    pub(super) fn mark(&self, items: &mut [Memory], same: &Alike) {
         let mut places: HashMap<String, usize> = HashMap::new();
         for (at, item) in items.iter().enumerate().filter(|(_, item)| item.path == MAIN) {
-            // The one that all of them are kept for may be superseded, or in the archive.
-            places.insert(self.same.kept(&item.source).to_owned(), at);
+            // The one that all of them are kept for may be in the archive.
+            places.insert(same.kept(&item.source).to_owned(), at);
         }
-        let place = |id: &str| places.get(self.same.kept(id)).copied();
+        let place = |id: &str| places.get(same.kept(id)).copied();
         for (conflict, left, right) in &self.conflicts {
             let (Some(left), Some(right)) = (place(left), place(right)) else {
                 continue;

@@ -315,10 +315,10 @@ impl Store {
             store.notes.extend(part.notes);
         }
         gone.extend(decisions.holding().flat_map(|decision| decision.drop.iter().cloned()));
-        let same = &disputes.same;
+        let (all, same) = (disputes.same.settled(), &disputes.same.settled_without(&superseded));
         // What one file forgets may be in another, before it or behind, and so may be what says the same.
-        let gone: HashSet<&str> = gone.iter().map(|id| same.kept(id)).collect();
-        let is_gone = |id: &str| superseded.contains(id) || gone.contains(same.kept(id));
+        let gone: HashSet<&str> = gone.iter().map(|id| all.kept(id)).collect();
+        let is_gone = |id: &str| superseded.contains(id) || gone.contains(all.kept(id));
         store.items.retain(|item| !is_gone(&item.source));
         hits.retain(|hit: &Hit| !is_gone(&hit.id));
         // Of a record that is in two files, as after a merge, one counts.
@@ -328,7 +328,7 @@ impl Store {
             .retain(|item| item.kind != MemoryKind::Record || seen.insert(item.source.clone()));
         hits.retain(|hit| hit.id.is_empty() || seen.remove(&hit.id));
         confidence::merge(&mut store.items, same);
-        disputes.mark(&mut store.items);
+        disputes.mark(&mut store.items, same);
         order::sort(&mut store.items);
         store.runs = Runs::new(&store.items);
         store.index = words::index(&store.items);

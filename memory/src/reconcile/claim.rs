@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::judge::Claim;
-use crate::records::{Body, Decisions, Record, Same, ordered};
+use crate::records::{Alike, Body, Decisions, Record, Same, ordered};
 
 /// What a record claims to be so, in words.
 pub(super) struct Told<'a> {
@@ -59,13 +59,14 @@ impl<'a> Told<'a> {
 /// What decisions in main say of the records there.
 #[derive(Default)]
 pub(super) struct Standing {
-    same: Same,
+    /// Among what is not superseded.
+    alike: Alike,
+    /// Among all, for what a person says of one holds for all that say the same.
+    all_alike: Alike,
     /// Forgotten or dropped by a person, and with it all that says the same: by what is kept for it.
     dropped: HashSet<String>,
     /// These alone: that somebody thinks better of it says nothing of others who found the same.
     superseded: HashSet<String>,
-    /// What is kept for records of which some still stand.
-    standing: HashSet<String>,
     /// Pairs that a person kept both of.
     both: HashSet<(String, String)>,
 }
@@ -73,17 +74,19 @@ pub(super) struct Standing {
 impl Standing {
     pub(super) fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Self {
         let mut standing = Self::default();
-        let mut decisions = Decisions::default();
-        let (mut lost, mut there) = (Vec::new(), Vec::new());
+        let (mut same, mut decisions) = (Same::default(), Decisions::default());
+        let mut lost = Vec::new();
         for record in records {
-            there.push(record.id.as_str());
             match &record.body {
-                Body::Same { kept, folded, .. } => standing.same.join(kept, folded),
+                Body::Same { kept, folded, .. } => same.join(kept, folded),
+                Body::Apart { one, other, .. } => same.part(one, other),
                 Body::Supersedes { older, .. } => drop(standing.superseded.insert(older.clone())),
                 Body::Tombstone { forget } => lost.push(forget.clone()),
                 _ => decisions.take(record),
             }
         }
+        standing.alike = same.settled_without(&standing.superseded);
+        standing.all_alike = same.settled();
         for decision in decisions.holding() {
             lost.extend(decision.drop.iter().cloned());
             for (at, one) in decision.keep.iter().enumerate() {
@@ -92,20 +95,19 @@ impl Standing {
             }
         }
         // Only now, when it is known what says the same.
-        standing.dropped = lost.iter().map(|id| standing.kept(id).to_owned()).collect();
-        let stands = there.into_iter().filter(|id| !standing.is_gone(id));
-        standing.standing = stands.map(|id| standing.kept(id).to_owned()).collect();
+        let of_all = |id: &String| standing.all_alike.kept(id).to_owned();
+        standing.dropped = lost.iter().map(of_all).collect();
         standing
     }
 
     /// The record that stands for all that say the same as this one: the one of the smallest id, there or not.
     pub(super) fn kept<'a>(&'a self, id: &'a str) -> &'a str {
-        self.same.kept(id)
+        self.alike.kept(id)
     }
 
     /// Whether a person wants neither it nor what says the same to be recalled.
     pub(super) fn is_dropped(&self, id: &str) -> bool {
-        self.dropped.contains(self.kept(id))
+        self.dropped.contains(self.all_alike.kept(id))
     }
 
     /// Whether it is recalled no more.
@@ -113,15 +115,10 @@ impl Standing {
         self.is_dropped(id) || self.superseded.contains(id)
     }
 
-    /// Whether it is recalled, or something that says the same.
-    pub(super) fn is_told(&self, id: &str) -> bool {
-        self.standing.contains(self.kept(id))
-    }
-
     /// Whether a person kept both of two records, or of what says the same.
     pub(super) fn keeps_both(&self, one: &str, other: &str) -> bool {
-        let pair = ordered(self.kept(one), self.kept(other));
-        let mut pairs = self.both.iter();
-        pairs.any(|(one, other)| ordered(self.kept(one), self.kept(other)) == pair)
+        let of_all = |one: &str, other: &str| ordered(self.all_alike.kept(one), self.all_alike.kept(other));
+        let pair = of_all(one, other);
+        self.both.iter().any(|(one, other)| of_all(one, other) == pair)
     }
 }

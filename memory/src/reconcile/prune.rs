@@ -81,8 +81,15 @@ impl<'a> Worth<'a> {
             Body::Conflict { left, right, .. } => Some([left.as_str(), right.as_str()]),
             _ => None,
         });
+        let mut in_conflict: BTreeSet<&str> = sides.flatten().collect();
+        // Another may be recalled for a side.
+        let recalled = in_conflict
+            .iter()
+            .filter_map(|side| told.get(standing.kept(side)).copied());
+        let recalled: Vec<&str> = recalled.collect();
+        in_conflict.extend(recalled);
         Self {
-            in_conflict: sides.flatten().collect(),
+            in_conflict,
             newest: main.iter().filter_map(|record| record.ts.parse().ok()).max(),
             witnesses,
             told,

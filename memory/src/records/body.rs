@@ -89,6 +89,17 @@ pub enum Body {
         /// Why.
         reason: String,
     },
+    /// Two records do not say the same, though there is one that says the same as each of them.
+    Apart {
+        /// The id of one.
+        one: String,
+        /// The id of the other.
+        other: String,
+        /// Who found so: the rules, or a model by its name.
+        by: String,
+        /// Why.
+        reason: String,
+    },
     /// Two records that cannot both be so, or may not be, for a person to settle.
     Conflict {
         /// The older record's id.
@@ -143,6 +154,7 @@ impl Body {
             Self::Decision { .. } => "decision",
             Self::Supersedes { .. } => "supersedes",
             Self::Same { .. } => "same",
+            Self::Apart { .. } => "apart",
             Self::Conflict { .. } => "conflict",
             Self::Reconciled { .. } => "reconciled",
             Self::Run { .. } => "run",
@@ -196,6 +208,12 @@ impl Body {
             "same" => Self::Same {
                 kept: text(members, "kept"),
                 folded: text(members, "folded"),
+                by: text(members, "by"),
+                reason: text(members, "reason"),
+            },
+            "apart" => Self::Apart {
+                one: text(members, "one"),
+                other: text(members, "other"),
                 by: text(members, "by"),
                 reason: text(members, "reason"),
             },
@@ -298,6 +316,12 @@ impl Body {
             } => {
                 map.text("kept", kept)?;
                 map.text("folded", folded)?;
+                map.text("by", by)?;
+                map.text("reason", reason)
+            }
+            Self::Apart { one, other, by, reason } => {
+                map.text("one", one)?;
+                map.text("other", other)?;
                 map.text("by", by)?;
                 map.text("reason", reason)
             }

@@ -145,6 +145,7 @@ impl Loaded {
             Body::Tombstone { forget } => self.gone.push(forget.clone()),
             Body::Supersedes { older, .. } => self.superseded.push(older.clone()),
             Body::Same { kept, folded, .. } => self.disputes.same.join(kept, folded),
+            Body::Apart { one, other, .. } => self.disputes.same.part(one, other),
             Body::Conflict { left, right, .. } => {
                 let conflict = (record.id.clone(), left.clone(), right.clone());
                 self.disputes.conflicts.push(conflict);
@@ -315,6 +316,7 @@ fn said(record: &Record) -> Said {
         },
         Body::Tombstone { .. }
         | Body::Same { .. }
+        | Body::Apart { .. }
         | Body::Conflict { .. }
         | Body::Reconciled { .. }
         | Body::Run { .. } => return Said::default(),

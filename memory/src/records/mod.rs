@@ -23,7 +23,7 @@ pub use body::Body;
 pub(crate) use decisions::Decisions;
 pub use loaded::{CONFLICTS, MAIN, RecordFile};
 pub use record::{InvalidRecord, Origin, Record};
-pub(crate) use same::{Same, ordered};
+pub(crate) use same::{Alike, Same, ordered};
 pub(crate) use segment::own_directory;
 pub use segment::{SESSIONS, SegmentError, Segments, Written};
 pub use source::Source;

@@ -1,14 +1,80 @@
 //! Records that say the same.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// Which record stands for which: of all that say the same, the one of the smallest id. In whatever order it is told.
+/// What records say of which others say the same, and which do not.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Same(HashMap<String, String>);
+pub(crate) struct Same {
+    joined: BTreeSet<(String, String)>,
+    apart: BTreeSet<(String, String)>,
+}
+
+/// Which record stands for which: of all that say the same, the one of the smallest id.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Alike(HashMap<String, String>);
 
 impl Same {
     /// Two records say the same, and so does all that says the same as either.
     pub(crate) fn join(&mut self, one: &str, other: &str) {
+        self.joined.insert(ordered(one, other));
+    }
+
+    /// Two records do not say the same, though there may be one that says the same as each of them.
+    pub(crate) fn part(&mut self, one: &str, other: &str) {
+        self.apart.insert(ordered(one, other));
+    }
+
+    /// Takes in what another file says.
+    pub(crate) fn extend(&mut self, other: Self) {
+        self.joined.extend(other.joined);
+        self.apart.extend(other.apart);
+    }
+
+    /// What comes of it, in whatever order it was told: pairs are joined one after the other, and passed over where that
+    /// would join what is apart.
+    pub(crate) fn settled(&self) -> Alike {
+        self.settled_without(&HashSet::new())
+    }
+
+    /// The same among those that are left without some: what only these joined is not.
+    pub(crate) fn settled_without(&self, gone: &HashSet<String>) -> Alike {
+        let joined = self
+            .joined
+            .iter()
+            .filter(|(one, other)| !gone.contains(one) && !gone.contains(other));
+        let mut chains = Alike::default();
+        joined.clone().for_each(|(one, other)| chains.join(one, other));
+        let mut apart: HashMap<&str, Vec<&(String, String)>> = HashMap::new();
+        for pair in &self.apart {
+            let (one, other) = (chains.kept(&pair.0), chains.kept(&pair.1));
+            if one == other {
+                apart.entry(one).or_default().push(pair);
+            }
+        }
+        if apart.is_empty() {
+            return chains;
+        }
+        let mut alike = Alike::default();
+        for (one, other) in joined {
+            let ends = ordered(alike.kept(one), alike.kept(other));
+            let mut pairs = apart.get(chains.kept(one)).into_iter().flatten();
+            if !pairs.any(|(one, other)| ordered(alike.kept(one), alike.kept(other)) == ends) {
+                alike.join(one, other);
+            }
+        }
+        alike
+    }
+
+    /// The same, whatever is apart.
+    pub(crate) fn chains(&self) -> Alike {
+        let mut chains = Alike::default();
+        self.joined.iter().for_each(|(one, other)| chains.join(one, other));
+        chains
+    }
+}
+
+impl Alike {
+    fn join(&mut self, one: &str, other: &str) {
         let (one, other) = (self.kept(one).to_owned(), self.kept(other).to_owned());
         if one != other {
             let (kept, folded) = ordered(&one, &other);
@@ -23,13 +89,6 @@ impl Same {
             id = next;
         }
         id
-    }
-
-    /// Takes in what another file says.
-    pub(crate) fn extend(&mut self, other: &Self) {
-        for (folded, kept) in &other.0 {
-            self.join(kept, folded);
-        }
     }
 }
 
@@ -52,11 +111,27 @@ mod tests {
         ] {
             let mut same = Same::default();
             pairs.iter().for_each(|(one, other)| same.join(one, other));
+            let same = same.settled();
             assert_eq!(
                 (same.kept("a"), same.kept("b"), same.kept("d")),
                 ("a", "a", "d"),
                 "{pairs:?}"
             );
         }
+    }
+
+    #[test]
+    fn what_is_apart_is_not_joined_through_a_third() {
+        let mut same = Same::default();
+        for (one, other) in [("a", "b"), ("b", "c"), ("c", "d"), ("e", "f")] {
+            same.join(one, other);
+        }
+        same.part("c", "a");
+        let alike = same.settled();
+        assert_eq!(
+            ["a", "b", "c", "d", "e", "f"].map(|id| alike.kept(id)),
+            ["a", "a", "c", "c", "e", "e"]
+        );
+        assert_eq!(same.chains().kept("d"), "a");
     }
 }

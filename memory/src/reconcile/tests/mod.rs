@@ -11,7 +11,7 @@ use super::judge::Relation;
 use super::*;
 use crate::records::{Body, Origin, Record};
 
-/// Knows letters: the same one says the same, one with `not` before it the contrary.
+/// Knows letters: the same one says the same, one with `not` before it the contrary, and one with `any` agrees with both.
 struct Letters;
 
 impl Judge for Letters {
@@ -20,7 +20,8 @@ impl Judge for Letters {
         let letter = |text: &str| text.split(' ').nth(1).map(str::to_owned);
         let relation = match (
             letter(older) == letter(newer),
-            older.starts_with("not") == newer.starts_with("not"),
+            older.starts_with("not") == newer.starts_with("not")
+                || [older, newer].iter().any(|text| text.starts_with("any")),
         ) {
             (true, true) => Relation::Same,
             (true, false) => Relation::Contradicts,

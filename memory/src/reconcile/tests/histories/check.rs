@@ -117,9 +117,9 @@ fn contradictions(desk: &Desk, tree: &Tree) {
         pairs.insert((left.first().cloned(), right.first().cloned()));
     }
     let claims = tree.claims();
-    for (at, (one, letter, negated)) in claims.iter().enumerate() {
-        for (other, of_letter, is_negated) in &claims[at + 1..] {
-            if letter != of_letter || negated == is_negated {
+    for (at, (one, letter, how)) in claims.iter().enumerate() {
+        for (other, of_letter, is_how) in &claims[at + 1..] {
+            if letter != of_letter || how == is_how || [how, is_how].contains(&&"any".to_owned()) {
                 continue;
             }
             let (left, right) = (tree.alike(one), tree.alike(other));

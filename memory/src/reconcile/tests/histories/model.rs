@@ -107,6 +107,9 @@ pub(super) struct Tree {
     pub(super) main: BTreeMap<String, Value>,
     sessions: Vec<Value>,
     same: Vec<(String, String)>,
+    apart: Vec<(String, String)>,
+    groups: Vec<BTreeSet<String>>,
+    all_groups: Vec<BTreeSet<String>>,
     /// Forgotten or dropped, and with it what says the same.
     dropped: BTreeSet<String>,
     superseded: BTreeSet<String>,
@@ -140,11 +143,15 @@ impl Tree {
             main: main.collect(),
             sessions: values(&sessions),
             same: Vec::new(),
+            apart: Vec::new(),
+            groups: Vec::new(),
+            all_groups: Vec::new(),
             dropped: BTreeSet::new(),
             superseded: BTreeSet::new(),
             both: Vec::new(),
         };
         tree.decide();
+        tree.join();
         tree
     }
 
@@ -153,6 +160,7 @@ impl Tree {
         for value in self.main.values().chain(&self.sessions) {
             match text(value, "type").as_str() {
                 "same" => self.same.push((text(value, "kept"), text(value, "folded"))),
+                "apart" => self.apart.push((text(value, "one"), text(value, "other"))),
                 "tombstone" => drop(self.dropped.insert(text(value, "forget"))),
                 "supersedes" => drop(self.superseded.insert(text(value, "older"))),
                 "decision" => {
@@ -172,45 +180,71 @@ impl Tree {
         }
     }
 
-    /// An id and all that says the same.
+    /// An id and all that says the same, of what is not superseded.
     pub(super) fn alike(&self, id: &str) -> BTreeSet<String> {
-        let mut alike = BTreeSet::from([id.to_owned()]);
-        loop {
-            let before = alike.len();
-            for (one, other) in &self.same {
-                if alike.contains(one) || alike.contains(other) {
-                    alike.extend([one.clone(), other.clone()]);
-                }
-            }
-            if alike.len() == before {
-                return alike;
+        group(&self.groups, id)
+    }
+
+    fn join(&mut self) {
+        self.same.sort();
+        let all: Vec<_> = self.same.iter().collect();
+        let is_left = |id| !self.superseded.contains(id);
+        let left = self
+            .same
+            .iter()
+            .filter(|(one, other)| is_left(one) && is_left(other))
+            .collect();
+        (self.groups, self.all_groups) = (self.joined(left), self.joined(all));
+    }
+
+    /// Pair by pair in their order, but for what would bring together what is apart.
+    fn joined(&self, pairs: Vec<&(String, String)>) -> Vec<BTreeSet<String>> {
+        let mut groups: Vec<BTreeSet<String>> = Vec::new();
+        for (one, other) in pairs {
+            let mut joined = group(&groups, one);
+            joined.extend(group(&groups, other));
+            if !self
+                .apart
+                .iter()
+                .any(|(one, other)| joined.contains(one) && joined.contains(other))
+            {
+                groups.retain(|group| group.is_disjoint(&joined));
+                groups.push(joined);
             }
         }
+        groups
     }
 
     /// Whether it was superseded, or it or what says the same was forgotten or dropped.
     pub(super) fn is_gone(&self, id: &str) -> bool {
-        self.superseded.contains(id) || self.alike(id).iter().any(|id| self.dropped.contains(id))
+        let alike = group(&self.all_groups, id);
+        self.superseded.contains(id) || alike.iter().any(|id| self.dropped.contains(id))
     }
 
     /// Whether a person kept both.
     pub(super) fn keeps_both(&self, one: &str, other: &str) -> bool {
-        let (one, other) = (self.alike(one), self.alike(other));
+        let (one, other) = (group(&self.all_groups, one), group(&self.all_groups, other));
         let is =
             |a: &String, b: &String| (one.contains(a) && other.contains(b)) || (one.contains(b) && other.contains(a));
         self.both.iter().any(|(a, b)| is(a, b))
     }
 
-    /// The learnings of main by id, with their letter and whether they deny it.
-    pub(super) fn claims(&self) -> Vec<(&str, String, bool)> {
+    /// The learnings of main by id, with their letter and how they say it.
+    pub(super) fn claims(&self) -> Vec<(&str, String, String)> {
         let learnings = self.main.iter().filter(|(_, value)| value["type"] == "learning");
         let claims = learnings.map(|(id, value)| {
             let said = text(value, "text");
-            let letter = said.split(' ').nth(1).unwrap().to_owned();
-            (id.as_str(), letter, said.starts_with("not"))
+            let mut words = said.split(' ').map(str::to_owned);
+            let how = words.next().unwrap();
+            (id.as_str(), words.next().unwrap(), how)
         });
         claims.collect()
     }
+}
+
+fn group(groups: &[BTreeSet<String>], id: &str) -> BTreeSet<String> {
+    let group = groups.iter().find(|group| group.contains(id));
+    group.cloned().unwrap_or_else(|| BTreeSet::from([id.to_owned()]))
 }
 
 fn text(value: &Value, name: &str) -> String {

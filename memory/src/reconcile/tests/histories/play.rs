@@ -160,13 +160,12 @@ impl Play {
         let bodies: Vec<String> = said
             .iter()
             .map(|said| {
-                let yes = if said.negated { "not" } else { "is" };
                 let letter = LETTERS[said.letter];
                 let voice = match said.voice {
                     0 => String::new(),
                     voice => format!(r#","subject":"{letter}","author":"voice {voice}""#),
                 };
-                format!(r#""type":"learning","text":"{yes} {letter} here"{voice}"#)
+                format!(r#""type":"learning","text":"{} {letter} here"{voice}"#, said.how)
             })
             .collect();
         self.say(who, now, grows, &bodies)

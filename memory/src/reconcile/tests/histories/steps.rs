@@ -83,7 +83,8 @@ pub(super) struct How {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Said {
     pub(super) letter: usize,
-    pub(super) negated: bool,
+    /// That it is so, that it is not, or what agrees with both.
+    pub(super) how: &'static str,
     /// Whose words these are, about a subject that is the letter; nobody's and about nothing where it is zero.
     pub(super) voice: usize,
 }
@@ -186,5 +187,6 @@ fn how() -> impl Strategy<Value = How> {
 
 fn said() -> impl Strategy<Value = Said> {
     let letter = prop_oneof![2 => Just(0), 2 => Just(1), 1 => 2..4usize];
-    (letter, any::<bool>(), 0..3usize).prop_map(|(letter, negated, voice)| Said { letter, negated, voice })
+    let how = prop_oneof![6 => Just("is"), 6 => Just("not"), 1 => Just("any")];
+    (letter, how, 0..3usize).prop_map(|(letter, how, voice)| Said { letter, how, voice })
 }
