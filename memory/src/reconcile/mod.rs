@@ -3,6 +3,7 @@
 //! [`plan`] says what main, the open conflicts and the log are to be; it reads and writes nothing. [`reconcile`] does that
 //! to a worktree's files.
 
+mod apart;
 mod blocks;
 mod claim;
 pub mod judge;

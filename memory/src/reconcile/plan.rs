@@ -10,13 +10,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde::{Deserialize, Serialize};
 
+use super::apart::apart;
 use super::blocks::Blocks;
 use super::claim::{Standing, Told};
 use super::judge::{Judgement, Relation};
 use super::runs::Runs;
 use crate::derived::Progress;
-use crate::reconcile::{Judge, Judging};
-use crate::records::{Body, Record, Same, ordered};
+use crate::reconcile::Judging;
+use crate::records::{Body, Record, ordered};
 
 /// A file of a session's records.
 #[derive(Debug, Clone)]
@@ -166,7 +167,9 @@ fn decide(all: &[Record], fresh: &BTreeSet<&str>, runs: &Runs<'_>, judging: &Jud
         };
         decided.take(older, newer, judging.judge.judge(&older.claim(), &newer.claim()));
     }
-    decided.keep_apart(all, &claims, &new, judging.judge);
+    let same = all.iter().chain(&decided.records);
+    let apart = apart(same, &claims, &new, judging.judge);
+    decided.records.extend(apart);
     decided
 }
 
@@ -193,41 +196,6 @@ fn pairs(blocks: &Blocks<'_>, new: &[usize], progress: &dyn Progress) -> BTreeSe
 }
 
 impl Decided {
-    /// One that says little may say the same as each of two that contradict each other. Of all that would be one by such
-    /// chains, these are found, and said to be apart: then no chain joins them.
-    fn keep_apart(&mut self, all: &[Record], claims: &[Told<'_>], new: &[usize], judge: &dyn Judge) {
-        let mut same = Same::default();
-        for record in all.iter().chain(&self.records) {
-            if let Body::Same { kept, folded, .. } = &record.body {
-                same.join(kept, folded);
-            }
-        }
-        let chains = same.chains();
-        let touched: BTreeSet<&str> = new.iter().map(|at| chains.kept(claims[*at].id())).collect();
-        let mut groups: BTreeMap<&str, Vec<&Told<'_>>> = BTreeMap::new();
-        for claim in claims {
-            let kept = chains.kept(claim.id());
-            if touched.contains(kept) {
-                groups.entry(kept).or_default().push(claim);
-            }
-        }
-        for group in groups.values() {
-            for (at, one) in group.iter().enumerate() {
-                for other in &group[at + 1..] {
-                    let (older, newer) = if one.is_older(other) {
-                        (one, other)
-                    } else {
-                        (other, one)
-                    };
-                    let judgement = judge.judge(&older.claim(), &newer.claim());
-                    if matches!(judgement.relation, Relation::Contradicts | Relation::Doubt) {
-                        self.records.push(apart(older, newer, judgement.reason));
-                    }
-                }
-            }
-        }
-    }
-
     fn take(&mut self, older: &Told<'_>, newer: &Told<'_>, Judgement { relation, reason }: Judgement) {
         let about = [older.id(), newer.id()];
         let derived = |body| Record::derived(body, &about, &newer.record.ts);
@@ -257,17 +225,6 @@ impl Decided {
             })),
         }
     }
-}
-
-fn apart(older: &Told<'_>, newer: &Told<'_>, reason: String) -> Record {
-    let (one, other) = ordered(older.id(), newer.id());
-    let body = Body::Apart {
-        one,
-        other,
-        by: RULES.to_owned(),
-        reason,
-    };
-    Record::derived(body, &[older.id(), newer.id()], &newer.record.ts)
 }
 
 /// Whether the newer of two that contradict each other is what the same voice says now of the same subject, or says it of

@@ -64,13 +64,6 @@ impl Same {
         }
         alike
     }
-
-    /// The same, whatever is apart.
-    pub(crate) fn chains(&self) -> Alike {
-        let mut chains = Alike::default();
-        self.joined.iter().for_each(|(one, other)| chains.join(one, other));
-        chains
-    }
 }
 
 impl Alike {
@@ -132,6 +125,7 @@ mod tests {
             ["a", "b", "c", "d", "e", "f"].map(|id| alike.kept(id)),
             ["a", "a", "c", "c", "e", "e"]
         );
-        assert_eq!(same.chains().kept("d"), "a");
+        let without = same.settled_without(&HashSet::from(["b".to_owned()]));
+        assert_eq!(["a", "b", "c", "d"].map(|id| without.kept(id)), ["a", "b", "c", "c"]);
     }
 }

@@ -228,3 +228,84 @@ fn a_session_that_grew_brings_what_is_new() {
     assert_eq!(after.summary.consolidated, 1);
     assert_eq!(after.main.len(), 2);
 }
+
+#[test]
+fn who_comes_back_to_what_they_said_first_is_heard_and_so_is_who_agreed_with_it() {
+    let says = |id: usize, yes: &str, author: &str| {
+        let text = format!("{yes} alpha here");
+        let line = format!(
+            r#"{{"id":"{id:03}","ts":"2026-01-01T00:00:{id:02}Z","type":"learning","text":"{text}","subject":"alpha","author":"{author}","session":"S{id}"}}"#
+        );
+        segment(id, 0, vec![Record::parse(&line).unwrap()])
+    };
+    let table = [
+        (
+            vec![says(1, "is", "ana"), says(2, "not", "ana"), says(3, "is", "ana")],
+            vec!["003"],
+            0,
+        ),
+        (
+            vec![says(1, "is", "ana"), says(2, "is", "bo"), says(3, "not", "ana")],
+            vec!["002", "003"],
+            1,
+        ),
+    ];
+    for (segments, told, open) in table {
+        let mut before = Before::default();
+        for segment in &segments {
+            before.segments = vec![segment.clone()];
+            before = next(&reconciled(&before), Vec::new());
+        }
+        let together = reconciled(&Before {
+            segments,
+            ..Before::default()
+        });
+        assert_eq!(lines(&before.main), lines(&together.main), "one by one, or all at once");
+        assert_eq!((before.conflicts.len(), together.conflicts.len()), (open, open));
+        let memories = crate::Memories::of_records(&together.main, None);
+        let recalled: Vec<&str> = memories.items().iter().map(|item| item.source.as_str()).collect();
+        assert_eq!(recalled, told);
+    }
+}
+
+#[test]
+fn what_a_revert_took_from_main_is_taken_in_again_whatever_the_log_says() {
+    let sessions = vec![segment(
+        0,
+        0,
+        vec![learning(1, 0, (0, false)), learning(2, 0, (0, true))],
+    )];
+    let after = reconciled(&Before {
+        segments: sessions.clone(),
+        ..Before::default()
+    });
+    let mut reverted = next(&after, sessions.clone());
+    reverted.main.clear();
+    reverted.conflicts.clear();
+    let again = reconciled(&reverted);
+    assert_eq!(lines(&again.main), lines(&after.main));
+    assert_eq!(lines(&again.conflicts), lines(&after.conflicts));
+    // Where main kept them, what was asked about them is asked again.
+    let mut half = next(&after, sessions.clone());
+    half.conflicts.clear();
+    assert_eq!(lines(&reconciled(&half).conflicts), lines(&after.conflicts));
+    // What is in the archive stays there.
+    let mut pruned = next(&after, sessions);
+    pruned.main.clear();
+    pruned.pruned = ["001", "002"].map(str::to_owned).into();
+    assert!(reconciled(&pruned).main.is_empty());
+}
+
+#[test]
+fn a_session_that_went_on_elsewhere_to_the_same_length_is_taken_in() {
+    let first = segment(0, 0, vec![learning(1, 0, (0, false))]);
+    let other = segment(0, 0, vec![learning(2, 0, (1, true))]);
+    let bytes = first.bytes.max(other.bytes);
+    let sized = |segment: Segment| Segment { bytes, ..segment };
+    let after = reconciled(&Before {
+        segments: vec![sized(first)],
+        ..Before::default()
+    });
+    let after = reconciled(&next(&after, vec![sized(other)]));
+    assert_eq!(after.main.len(), 2);
+}

@@ -6,6 +6,7 @@
 mod check;
 mod desk;
 mod end;
+mod found;
 mod model;
 mod play;
 mod steps;
