@@ -5,7 +5,7 @@
 //! tomorrow's sessions where yesterday's went, the files of the team are there before any session is, and the folder of
 //! sessions never empties.
 
-use crate::records::{CONFLICTS, MAIN, SESSIONS};
+use crate::records::{CONFLICTS, MAIN};
 
 use super::RECONCILED;
 
@@ -27,7 +27,12 @@ pub const SETUP: [(&str, &str); 6] = [
 ];
 
 #[cfg(test)]
-#[test]
-fn the_keeper_is_in_the_folder_of_sessions() {
-    assert!(SETUP.iter().any(|(path, _)| *path == format!("{SESSIONS}/{KEEPER}")));
+mod tests {
+    use super::*;
+    use crate::records::SESSIONS;
+
+    #[test]
+    fn the_keeper_is_in_the_folder_of_sessions() {
+        assert!(SETUP.iter().any(|(path, _)| *path == format!("{SESSIONS}/{KEEPER}")));
+    }
 }

@@ -31,7 +31,7 @@ pub(super) fn seen(desk: &Desk) -> Seen {
 pub(super) fn tree(desk: &Desk, model: &Model, expected: &Expected) {
     let tree = Tree::of(desk);
     let held = model.held(&tree);
-    for lost in expected.must.difference(&held) {
+    if let Some(lost) = expected.must.difference(&held).next() {
         let lost = &model.all[*lost];
         panic!("lost: {} of {}\n{:#?}", lost.line, lost.segment, desk.memory());
     }

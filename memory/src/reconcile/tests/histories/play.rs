@@ -210,7 +210,7 @@ impl Play {
             // Who wrote first has not the smaller id, for clocks differ.
             let id = format!("01K{:05}", number * 7919 % 100_003);
             let ts = format!("2026-01-{:02}T{:02}:00:00Z", 1 + number / 24 % 28, number % 24);
-            let odd = if number % 3 == 0 {
+            let odd = if number.is_multiple_of(3) {
                 r#","later":{"b":1,"a":[2.50]}"#
             } else {
                 ""
