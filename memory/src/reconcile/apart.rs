@@ -12,11 +12,11 @@ use super::judge::Relation;
 use super::plan::RULES;
 use crate::records::{Body, Record, Same, ordered};
 
-/// The records that say so, of chains in which one of the claims in the places `new` is. `records` have the pairs.
+/// The records that say so, of chains in which one of the claims is new. `records` have the pairs.
 pub(super) fn apart<'a>(
     records: impl Iterator<Item = &'a Record>,
     claims: &[Told<'_>],
-    new: &[usize],
+    is_new: &dyn Fn(&Told<'_>) -> bool,
     judge: &dyn Judge,
 ) -> Vec<Record> {
     let mut same = Same::default();
@@ -26,7 +26,8 @@ pub(super) fn apart<'a>(
         }
     }
     let chains = same.settled();
-    let touched: BTreeSet<&str> = new.iter().map(|at| chains.kept(claims[*at].id())).collect();
+    let new = claims.iter().filter(|claim| is_new(claim));
+    let touched: BTreeSet<&str> = new.map(|claim| chains.kept(claim.id())).collect();
     let mut groups: BTreeMap<&str, Vec<&Told<'_>>> = BTreeMap::new();
     for claim in claims {
         let kept = chains.kept(claim.id());

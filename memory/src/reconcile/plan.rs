@@ -168,7 +168,9 @@ fn decide(all: &[Record], fresh: &BTreeSet<&str>, runs: &Runs<'_>, judging: &Jud
         decided.take(older, newer, judging.judge.judge(&older.claim(), &newer.claim()));
     }
     let same = all.iter().chain(&decided.records);
-    let apart = apart(same, &claims, &new, judging.judge);
+    // Nor does a person's word on one side reach the other.
+    let told: Vec<Told<'_>> = all.iter().filter_map(Told::of).collect();
+    let apart = apart(same, &told, &is_new, judging.judge);
     decided.records.extend(apart);
     decided
 }

@@ -269,6 +269,35 @@ fn who_comes_back_to_what_they_said_first_is_heard_and_so_is_who_agreed_with_it(
 }
 
 #[test]
+fn what_a_person_drops_takes_nothing_along_that_contradicts_it() {
+    let says = |id: usize, how: &str| {
+        let text = format!("{how} alpha here");
+        let line = format!(
+            r#"{{"id":"{id:03}","ts":"2026-01-01T00:00:{id:02}Z","type":"learning","text":"{text}","session":"S{id}"}}"#
+        );
+        vec![segment(id, 0, vec![Record::parse(&line).unwrap()])]
+    };
+    let both = reconciled(&Before {
+        segments: says(2, "any"),
+        ..Before::default()
+    });
+    // On one branch somebody forgets what one side says, on another the other side is said.
+    let mut one = reconciled(&next(&both, says(1, "is")));
+    let forget = "001".to_owned();
+    one.main
+        .push(Record::new(Body::Tombstone { forget }, Origin::default()));
+    let other = reconciled(&next(&both, says(3, "not")));
+    let after = reconciled(&Before {
+        main: union(&one.main, &other.main),
+        log: union(&one.log, &other.log),
+        ..Before::default()
+    });
+    let memories = crate::Memories::of_records(&after.main, None);
+    let recalled: Vec<&str> = memories.items().iter().map(|item| item.source.as_str()).collect();
+    assert_eq!(recalled, ["003"]);
+}
+
+#[test]
 fn what_a_revert_took_from_main_is_taken_in_again_whatever_the_log_says() {
     let sessions = vec![segment(
         0,
