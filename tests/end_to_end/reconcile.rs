@@ -94,8 +94,10 @@ fn contradicting_branches_are_merged_reconciled_listed_and_settled() {
         team.reconcile(&[]),
         "4 memories consolidated, 1 duplicate removed, 1 conflict"
     );
-    assert!(
-        !team.root.join(".muninn/memory/sessions").exists() || team.git("ls-files .muninn/memory/sessions").is_empty()
+    team.git("add --all .muninn/memory/sessions");
+    assert_eq!(
+        team.git("ls-files .muninn/memory/sessions").trim(),
+        ".muninn/memory/sessions/.gitkeep"
     );
     let open = team.conflicts();
     assert_eq!(

@@ -86,7 +86,9 @@ fn init_writes_its_own_folder_once() {
     let tracked = env.git(&root, &["ls-files", ".muninn"]);
     assert_eq!(
         tracked,
-        ".muninn/.gitignore\n.muninn/config.toml\n.muninn/knowledge/README.md\n"
+        ".muninn/.gitattributes\n.muninn/.gitignore\n.muninn/config.toml\n.muninn/knowledge/README.md\n\
+         .muninn/memory/conflicts.jsonl\n.muninn/memory/main.jsonl\n.muninn/memory/reconciled.jsonl\n\
+         .muninn/memory/sessions/.gitkeep\n"
     );
 
     let config = std::fs::read_to_string(root.join(".muninn/config.toml")).unwrap();

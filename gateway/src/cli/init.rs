@@ -5,6 +5,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
+use muninn_memory::reconcile::SETUP;
+use muninn_memory::records::SESSIONS;
 use muninn_repo_tools::Worktree;
 
 use super::{CliError, Common, Exit, output};
@@ -45,14 +47,8 @@ impl Init {
                 .hint("run `git init` first, or name a repository with --root DIR")
         })?;
         let folder = worktree.root().join(".muninn");
-        if folder
-            .symlink_metadata()
-            .is_ok_and(|meta| meta.is_symlink() || !meta.is_dir())
-        {
-            return Err(CliError::new(
-                Exit::Failure,
-                format!("{} is not a directory of its own; remove it first", folder.display()),
-            ));
+        for name in [".muninn", ".muninn/knowledge", ".muninn/memory", SESSIONS] {
+            own_directory(&worktree.root().join(name))?;
         }
         let existing = folder.join("config.toml").exists();
         let memory = match self.memory {
@@ -62,14 +58,10 @@ impl Init {
         };
         let made = [
             write_new(&folder.join("config.toml"), &configuration(memory))?,
-            write_new(
-                &folder.join(".gitignore"),
-                "# Derived from the code; rebuilt when it is missing.\ncache/\n# Of a write that was cut short.\n*.tmp\n",
-            )?,
-            write_new(&folder.join(".gitattributes"), ATTRIBUTES)?,
             write_new(&folder.join("knowledge").join("README.md"), KNOWLEDGE)?,
         ];
-        std::fs::create_dir_all(folder.join("memory"))?;
+        let for_git = SETUP.map(|(path, text)| write_new(&worktree.root().join(path), text));
+        let made: Vec<bool> = made.into_iter().map(Ok).chain(for_git).collect::<Result<_, _>>()?;
         if made.contains(&true) {
             output::line(&format!("made {} (memory: {})", folder.display(), memory.name()));
         } else {
@@ -77,6 +69,17 @@ impl Init {
         }
         output::print(&pasting(&format!("http://{}", config.listen)));
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Nothing is written through a link: it could lead anywhere.
+fn own_directory(folder: &Path) -> Result<(), CliError> {
+    match folder.symlink_metadata() {
+        Ok(meta) if !meta.is_dir() => Err(CliError::new(
+            Exit::Failure,
+            format!("{} is not a directory of its own; remove it first", folder.display()),
+        )),
+        _ => Ok(()),
     }
 }
 
@@ -129,9 +132,6 @@ fn configuration(memory: MemoryChoice) -> String {
         memory.name()
     )
 }
-
-/// Lines of records are never changed, so of two versions of a file each line is as good as in the other.
-const ATTRIBUTES: &str = "memory/*.jsonl merge=union\n";
 
 const KNOWLEDGE: &str = "---\ntype: convention\ndomain: muninn\nconfidence: high\nsource: muninn init\n---\n# What goes into this folder\n\n\
 One Markdown file for each thing that the code does not say by itself: conventions, decisions, words of the domain.\n\

@@ -36,18 +36,30 @@ pub(super) fn doubts_by_rules(all: &[Record], claims: &[Told<'_>]) -> Vec<Places
     open.filter_map(pair).collect()
 }
 
-/// The records of what is decided on these pairs: by rules, and by a model on those that rules leave open.
+/// The records of what is decided on pairs: by rules, and by a model on those that rules leave open. `chained` are pairs
+/// that are to be looked at for contradictions because of what was decided; nothing is decided on what `is_distinct`.
 pub(super) fn decisions(
-    pairs: &BTreeSet<Places>,
+    pairs: BTreeSet<Places>,
     claims: &[Told<'_>],
     judging: &Judging<'_>,
+    chained: &dyn Fn(&[Record]) -> Vec<Places>,
+    is_distinct: &dyn Fn(&Places) -> bool,
 ) -> (Vec<Record>, Option<Asked>) {
-    let pairs = pairs
-        .iter()
-        .map(|(one, other)| Pair::of(&claims[*one], &claims[*other]));
-    let judged = pairs.map(|pair| (pair, Verdict::of(pair.older.claim(), pair.newer.claim(), judging)));
+    let judged = |(one, other): Places| {
+        let pair = Pair::of(&claims[one], &claims[other]);
+        (pair, Verdict::of(pair.older.claim(), pair.newer.claim(), judging))
+    };
+    let looked_at = pairs.iter().copied().filter(|places| !is_distinct(places));
     // Of most pairs there is nothing to say, and there may be millions.
-    let (pairs, verdicts): (Vec<_>, Vec<_>) = judged.filter(|(_, verdict)| verdict.matters()).unzip();
+    let mut decided: Vec<(Pair<'_>, Verdict<'_>)> =
+        looked_at.map(judged).filter(|(_, verdict)| verdict.matters()).collect();
+    let by_rules = decided
+        .iter()
+        .filter_map(|(pair, verdict)| pair.by_rules(&verdict.judgement));
+    let others = chained(&by_rules.collect::<Vec<_>>()).into_iter();
+    let others = others.filter(|places| !pairs.contains(places) && !is_distinct(places));
+    decided.extend(others.map(judged).filter(|(_, verdict)| verdict.parts()));
+    let (pairs, verdicts): (Vec<_>, Vec<_>) = decided.into_iter().unzip();
     let (settled, asked) = verdict::settled(&verdicts, judging);
     let by_model = judging.reconciler.map(Reconciler::by).unwrap_or_default();
     let records = pairs.iter().zip(&verdicts).enumerate();

@@ -4,6 +4,7 @@
 //! to a worktree's files.
 
 mod blocks;
+mod chains;
 mod claim;
 mod decide;
 pub mod judge;
@@ -15,6 +16,7 @@ mod prune;
 mod resolve;
 mod run;
 mod runs;
+mod setup;
 mod verdict;
 
 use std::sync::Arc;
@@ -31,6 +33,7 @@ pub use self::resolve::{Keep, ResolveError, resolve};
 pub use self::run::{
     ARCHIVE, RECONCILED, ReconcileError, ReconcileOptions, Reconciled, SESSIONS_ARCHIVE, Steps, reconcile,
 };
+pub use self::setup::SETUP;
 pub use self::verdict::relations;
 
 /// Says what two claims are to each other, and why.

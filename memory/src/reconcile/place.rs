@@ -1,16 +1,15 @@
 //! The files of a worktree's memory, read whatever is in them, and put in place as wholes.
 
-use std::cmp::Ordering;
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 
 use muninn_repo_tools::{RelPath, Worktree};
 
-use super::{ARCHIVE, Before, ReconcileError, Segment, Steps};
+use super::{ARCHIVE, ReconcileError, Steps};
 use crate::records::lines::{self, Reason};
-use crate::records::{Record, RecordFile, TakenIn, own_directory, pruned_files, pruned_name};
+use crate::records::{Record, RecordFile, own_directory, pruned_files, pruned_name};
 
 /// Where the lock of a run is: git ignores it.
 const CACHE: &str = ".muninn/cache";
@@ -67,6 +66,29 @@ impl Place<'_> {
         }
     }
 
+    /// The files of records in a folder below the root, by name; none where there is no such folder.
+    pub(super) fn files(&self, folder: &str) -> Result<Vec<RelPath>, ReconcileError> {
+        let path = self.worktree.root().join(folder);
+        let entries = match fs::read_dir(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(at(&path))?,
+        };
+        let names = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
+        let mut names: Vec<String> = names.collect::<io::Result<_>>().map_err(at(&path))?;
+        names.retain(|name| name.ends_with(".jsonl"));
+        names.sort();
+        let paths = names
+            .iter()
+            .filter_map(|name| RelPath::new(&format!("{folder}/{name}")).ok());
+        Ok(paths.collect())
+    }
+
+    /// Of a file, in bytes.
+    pub(super) fn length(&self, path: &RelPath) -> Result<u64, ReconcileError> {
+        let metadata = RecordFile::Worktree(path.clone()).metadata(self.worktree);
+        Ok(metadata.map_err(at(&path.to_path_buf()))?.len())
+    }
+
     /// A file's records; none where there is no such file. Those without an id get one that follows from what they say.
     pub(super) fn records(&self, path: &RelPath, found: &mut Vec<Found>) -> Result<Vec<Record>, ReconcileError> {
         let failed = |source| at(&path.to_path_buf())(source);
@@ -94,25 +116,15 @@ impl Place<'_> {
         Ok(records)
     }
 
-    /// Of a segment that grew since it was taken in, what left main since is no news.
-    pub(super) fn leave_out_pruned(&self, before: &mut Before) -> Result<(), ReconcileError> {
-        let mut taken = TakenIn::default();
-        before.log.iter().for_each(|record| taken.take(record));
-        let has_grown =
-            |segment: &Segment| taken.compare(&segment.name, || Some(segment.bytes)) == Some(Ordering::Greater);
-        if !before.segments.iter().any(has_grown) {
-            return Ok(());
-        }
-        let mut pruned = HashSet::new();
+    /// The ids of what left main for the archive.
+    pub(super) fn pruned(&self) -> Result<BTreeSet<String>, ReconcileError> {
+        let mut pruned = BTreeSet::new();
         for file in pruned_files(self.worktree).map_err(at(Path::new(ARCHIVE)))? {
             let RecordFile::Worktree(path) = file else { continue };
             let records = self.records(&path, &mut Vec::new())?;
             pruned.extend(records.into_iter().map(|record| record.id));
         }
-        for segment in before.segments.iter_mut().filter(|segment| has_grown(segment)) {
-            segment.records.retain(|record| !pruned.contains(&record.id));
-        }
-        Ok(())
+        Ok(pruned)
     }
 
     /// Keeps a file of which not every line is a record.

@@ -12,8 +12,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde::{Deserialize, Serialize};
 
 use super::blocks::Blocks;
+use super::chains;
 use super::claim::Told;
-use super::decide::{decisions, doubts_by_rules};
+use super::decide::{Places, decisions, doubts_by_rules};
 use super::model::Asked;
 use super::runs::Runs;
 use crate::derived::Progress;
@@ -29,6 +30,8 @@ pub struct Segment {
     pub bytes: u64,
     /// What it holds.
     pub records: Vec<Record>,
+    /// Whether it is in the archive of sessions, and stays there.
+    pub archived: bool,
 }
 
 /// What there is to reconcile.
@@ -42,6 +45,17 @@ pub struct Before {
     pub conflicts: Vec<Record>,
     /// In the order of their names.
     pub segments: Vec<Segment>,
+    /// The ids of what main once had and the archive has now; looked for where [`Before::lacks_records`].
+    pub pruned: BTreeSet<String>,
+}
+
+impl Before {
+    /// Whether a session's file holds something that main does not have.
+    pub(super) fn lacks_records(&self) -> bool {
+        let main: BTreeSet<&str> = self.main.iter().map(|record| record.id.as_str()).collect();
+        let mut records = self.segments.iter().flat_map(|segment| &segment.records);
+        records.any(|record| !main.contains(record.id.as_str()))
+    }
 }
 
 /// What is to be there afterwards.
@@ -77,26 +91,25 @@ pub struct Summary {
 /// Works it out.
 pub fn plan(before: &Before, judging: &Judging<'_>) -> After {
     let runs = Runs::of(&before.log);
-    let taken: Vec<&Segment> = before
-        .segments
-        .iter()
-        .filter(|segment| !runs.has(&segment.name, segment.bytes))
-        .collect();
     // A conflict that only the list of open ones has was put there by somebody else's merge.
     let known = by_id(before.main.iter().chain(&before.conflicts));
+    // That the log has a session's file does not tell that main has its records: a revert may have taken them, or the
+    // session went on elsewhere, to the same length.
+    let is_known = |record: &Record| known.contains_key(&record.id) || before.pruned.contains(&record.id);
+    let is_taken =
+        |segment: &&Segment| !runs.has(&segment.name, segment.bytes) || !segment.records.iter().all(is_known);
+    let taken: Vec<&Segment> = before.segments.iter().filter(is_taken).collect();
     let learned = taken.iter().flat_map(|segment| &segment.records);
-    let all = by_id(known.values().chain(learned));
-    let fresh: BTreeSet<&str> = all
-        .keys()
-        .map(String::as_str)
-        .filter(|id| !known.contains_key(*id))
-        .collect();
-    let was: Vec<Record> = all.values().cloned().collect();
-    let (decided, asked) = decide(&was, &fresh, &runs, judging);
+    let learned = learned.filter(|record| !before.pruned.contains(&record.id));
+    let was: Vec<Record> = by_id(known.values().chain(learned)).into_values().collect();
+    // All that lies there, taken in or not: a revert may have taken what was decided on it.
+    let there = before.segments.iter().flat_map(|segment| &segment.records);
+    let there: BTreeSet<&str> = there.map(|record| record.id.as_str()).collect();
+    let (decided, asked) = decide(&was, &there, &runs, judging);
     let main: Vec<Record> = by_id(was.iter().chain(&decided)).into_values().collect();
     let conflicts = open_conflicts(&main);
     After {
-        summary: counted(fresh.len(), before, &main, &conflicts),
+        summary: counted(was.len() - known.len(), before, &main, &conflicts),
         log: logged(before, &runs, &taken),
         main,
         conflicts,
@@ -120,29 +133,30 @@ fn by_id<'r>(records: impl IntoIterator<Item = &'r Record>) -> BTreeMap<String, 
 /// Compares what was never compared: new records, and those that not all heads have seen.
 fn decide(
     all: &[Record],
-    fresh: &BTreeSet<&str>,
+    there: &BTreeSet<&str>,
     runs: &Runs<'_>,
     judging: &Judging<'_>,
 ) -> (Vec<Record>, Option<Asked>) {
     let standing = Standing::of(all);
-    let claims: Vec<Told<'_>> = all
-        .iter()
-        .filter_map(Told::of)
-        .filter(|claim| !standing.is_gone(claim.id()))
-        .collect();
+    let claims: Vec<Told<'_>> = all.iter().filter_map(Told::of).collect();
     let unseen = runs.unseen_sessions();
     let is_new = |claim: &Told<'_>| {
         let session = claim.record.origin.session.as_deref();
-        fresh.contains(claim.id()) || session.is_some_and(|session| unseen.contains(session))
+        there.contains(claim.id()) || session.is_some_and(|session| unseen.contains(session))
     };
     let new: Vec<usize> = (0..claims.len()).filter(|at| is_new(&claims[*at])).collect();
     let blocks = Blocks::of(&claims, judging);
     let mut pairs = pairs(&blocks, &new, judging.progress);
+    // What is superseded is compared, so that it does not matter whether that was known when another came in; what people
+    // dropped is not.
+    let is_dropped = |at: usize| standing.is_dropped(claims[at].id());
+    pairs.retain(|(one, other)| !is_dropped(*one) && !is_dropped(*other));
     if judging.reconciler.is_some() {
         pairs.extend(doubts_by_rules(all, &claims));
     }
-    pairs.retain(|(one, other)| !standing.are_distinct(claims[*one].id(), claims[*other].id()));
-    decisions(&pairs, &claims, judging)
+    let chained = |decided: &[Record]| chains::pairs(all, decided, &claims, &new);
+    let is_distinct = |(one, other): &Places| standing.are_distinct(claims[*one].id(), claims[*other].id());
+    decisions(pairs, &claims, judging, &chained, &is_distinct)
 }
 
 /// The pairs that are worth comparing, each once, the smaller place first. Looked for by as many threads as there are
@@ -172,13 +186,19 @@ fn pairs(blocks: &Blocks<'_>, new: &[usize], progress: &dyn Progress) -> BTreeSe
 pub(super) fn open_conflicts(main: &[Record]) -> Vec<Record> {
     let standing = Standing::of(main);
     let there: BTreeSet<&str> = main.iter().map(|record| record.id.as_str()).collect();
-    let is_there = |id: &str| there.contains(id) && !standing.is_gone(id);
+    // Another may be recalled for a side.
+    let told: BTreeSet<&str> = there
+        .iter()
+        .filter(|id| !standing.is_gone(id))
+        .map(|id| standing.kept(id))
+        .collect();
+    let is_told = |id: &str| told.contains(standing.kept(id));
     let mut open: BTreeMap<(String, String), &Record> = BTreeMap::new();
     for conflict in main {
         let Some((left, right)) = conflict.sides() else {
             continue;
         };
-        if is_there(left) && is_there(right) && !standing.is_settled(left, right) {
+        if is_told(left) && is_told(right) && !standing.is_settled(left, right) {
             let known = open
                 .entry(ordered(standing.kept(left), standing.kept(right)))
                 .or_insert(conflict);

@@ -58,25 +58,33 @@ struct Worth<'a> {
     standing: Standing,
     /// How many say the same, by the one that is kept.
     witnesses: BTreeMap<String, u32>,
+    /// The one that is recalled, by the one that is kept.
+    told: BTreeMap<String, &'a str>,
     in_conflict: BTreeSet<&'a str>,
     newest: Option<Timestamp>,
 }
 
 impl<'a> Worth<'a> {
-    fn of(main: &[Record], open: &'a [Record]) -> Self {
-        let standing = Standing::of(main.iter().chain(open));
+    fn of(main: &'a [Record], open: &'a [Record]) -> Self {
+        let standing = Standing::of(main);
         let mut witnesses: BTreeMap<String, u32> = BTreeMap::new();
         for record in main {
             *witnesses.entry(standing.kept(&record.id).to_owned()).or_default() += 1;
         }
-        let sides = open.iter().filter_map(|conflict| match &conflict.body {
-            Body::Conflict { left, right, .. } => Some([left.as_str(), right.as_str()]),
-            _ => None,
-        });
+        let mut told: BTreeMap<String, &str> = BTreeMap::new();
+        for record in main.iter().filter(|record| !standing.is_gone(&record.id)) {
+            let first = told.entry(standing.kept(&record.id).to_owned()).or_insert(&record.id);
+            *first = (*first).min(&record.id);
+        }
+        let sides = open.iter().filter_map(Record::sides);
+        let sides: Vec<&str> = sides.flat_map(|(left, right)| [left, right]).collect();
+        // Another may be recalled for a side.
+        let recalled = sides.iter().filter_map(|side| told.get(standing.kept(side)).copied());
         Self {
-            in_conflict: sides.flatten().collect(),
+            in_conflict: sides.iter().copied().chain(recalled).collect(),
             newest: main.iter().filter_map(|record| record.ts.parse().ok()).max(),
             witnesses,
+            told,
             standing,
         }
     }
@@ -94,7 +102,7 @@ impl<'a> Worth<'a> {
             return None;
         }
         let kept = self.standing.kept(&record.id);
-        if kept != record.id || self.standing.is_gone(&record.id) {
+        if self.told.get(kept) != Some(&record.id.as_str()) {
             return Some(GONE);
         }
         let others = self

@@ -1,8 +1,9 @@
 //! Reconciling a worktree's files.
 //!
 //! Everything new is on the disk before anything old is gone. Main comes first, whose renaming is the moment at which the
-//! new state holds; the list of its open conflicts and the log follow, and the sessions' files go last. Whoever is killed in between is finished by the next run, which comes to the
-//! same: what main is to be depends on nothing but what is there.
+//! new state holds; the list of its open conflicts and the log follow, and then the sessions' files go. Whoever is killed in
+//! between is finished by the next run, which comes to the same: what main is to be depends on nothing but what is there.
+//! Pruning comes last, as a change of its own: a session's file that is still there would tell what main no longer does.
 
 use std::path::PathBuf;
 use std::{fs, io};
@@ -11,10 +12,12 @@ use muninn_repo_tools::RelPath;
 use thiserror::Error;
 
 use super::place::{Found, Place, at};
+use super::runs::Runs;
+use super::setup::KEEPER;
 use super::{Asked, Before, FileToday, Judging, Pruned, Segment, Summary, plan, prune, today};
 use crate::Store;
 pub use crate::records::{ARCHIVE, RECONCILED};
-use crate::records::{CONFLICTS, MAIN, RecordFile, SESSIONS, SegmentError, Source, own_directory};
+use crate::records::{CONFLICTS, MAIN, RecordFile, SESSIONS, SegmentError, Segments, Source, own_directory};
 
 /// Where sessions' files go, where they are to be kept.
 pub const SESSIONS_ARCHIVE: &str = ".muninn/memory/sessions/archive";
@@ -95,14 +98,10 @@ pub fn reconcile(
         let is_changed = |source: &Source| today(store.worktree(), source) != FileToday::Unchanged;
         prune(&after.main, &after.conflicts, most, &is_changed)
     });
-    let pruned = pruned.unwrap_or_else(|| Pruned {
-        main: after.main,
-        archived: Vec::new(),
-    });
     let reconciled = Reconciled {
         summary: after.summary,
         asked: after.asked,
-        pruned: pruned.archived.len(),
+        pruned: pruned.as_ref().map_or(0, |pruned| pruned.archived.len()),
         segments: before.segments.iter().map(|segment| segment.name.clone()).collect(),
         notes: found.iter().map(Found::note).collect(),
     };
@@ -112,14 +111,18 @@ pub fn reconcile(
     for found in &found {
         place.keep(found, step)?;
     }
-    if !pruned.archived.is_empty() {
-        place.archive(&pruned.archived, step)?;
-    }
-    place.put_records(MAIN, &pruned.main, step)?;
+    place.put_records(MAIN, &after.main, step)?;
     place.put_records(CONFLICTS, &after.conflicts, step)?;
     place.put_records(RECONCILED, &after.log, step)?;
+    if !before.segments.is_empty() {
+        place.put((SESSIONS, KEEPER), b"", step)?;
+    }
     for segment in &before.segments {
         place.remove(segment, options.archive, step)?;
+    }
+    if let Some(Pruned { main, archived }) = pruned.filter(|pruned| !pruned.archived.is_empty()) {
+        place.archive(&archived, step)?;
+        place.put_records(MAIN, &main, step)?;
     }
     Ok(reconciled)
 }
@@ -144,22 +147,41 @@ impl<'a> Place<'a> {
             main: of(MAIN)?,
             log: of(RECONCILED)?,
             conflicts: of(CONFLICTS)?,
-            segments: Vec::new(),
+            ..Before::default()
         };
-        for file in store.shared_segments() {
-            let RecordFile::Worktree(path) = &file else { continue };
+        let mut take = |path: &RelPath, bytes, archived| {
             before.segments.push(Segment {
                 name: path.file_name().to_owned(),
                 records: self.records(path, &mut found)?,
-                bytes: file.metadata(self.worktree).map_err(at(&path.to_path_buf()))?.len(),
+                bytes,
+                archived,
             });
+            Ok::<_, ReconcileError>(())
+        };
+        for file in store.shared_segments() {
+            let RecordFile::Worktree(path) = &file else { continue };
+            take(path, self.length(path)?, false)?;
         }
-        self.leave_out_pruned(&mut before)?;
+        // Git takes what went to the archive for renamed, and adds to it there what others added to the session's file.
+        let runs = Runs::of(&before.log);
+        for path in self.files(SESSIONS_ARCHIVE)? {
+            let bytes = self.length(&path)?;
+            if Segments::parse_name(path.file_name()).is_some() && !runs.has(path.file_name(), bytes) {
+                take(&path, bytes, true)?;
+            }
+        }
+        drop(runs);
+        if before.lacks_records() {
+            before.pruned = self.pruned()?;
+        }
         Ok((before, found))
     }
 
     /// Removes a session's file, all of whose records are in main. Where not every line was one, it is kept by now.
     fn remove(&self, segment: &Segment, archive: bool, step: Steps<'_>) -> Result<(), ReconcileError> {
+        if segment.archived {
+            return Ok(());
+        }
         let path = own_directory(self.worktree.root(), SESSIONS)?.join(&segment.name);
         if archive {
             let bytes = fs::read(&path).map_err(at(&path))?;

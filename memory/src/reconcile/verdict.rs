@@ -39,6 +39,11 @@ impl<'a> Verdict<'a> {
         !is_nothing || self.is_open()
     }
 
+    /// Whether the two must not be taken for one, or may not be.
+    pub(super) fn parts(&self) -> bool {
+        matches!(self.judgement.relation, Relation::Contradicts | Relation::Doubt)
+    }
+
     /// Whether rules cannot tell what the two are to each other.
     fn is_open(&self) -> bool {
         match self.judgement.relation {

@@ -28,7 +28,7 @@ pub(crate) use archive::{pruned_files, pruned_name};
 pub use body::Body;
 pub use loaded::{CONFLICTS, MAIN, RecordFile};
 pub use record::{InvalidRecord, Origin, Record};
-pub(crate) use same::ordered;
+pub(crate) use same::{Links, ordered};
 pub(crate) use segment::own_directory;
 pub use segment::{SESSIONS, SegmentError, Segments, Written};
 pub use source::Source;

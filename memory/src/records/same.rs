@@ -70,10 +70,19 @@ impl Links {
         self.distinct.contains(&ordered(one, other))
     }
 
+    /// What links join, whatever is held apart.
+    pub(crate) fn chains(&self) -> Same {
+        self.joined(&Apart::new())
+    }
+
     /// What stands for what. What people decided on holds apart what they decided between, whatever others found; and
     /// what was found to be the same is in conflict no more.
     pub(crate) fn followed(&self, decisions: &Decisions) -> Same {
-        let mut apart = Neighbours::of(&self.apart(decisions));
+        self.joined(&self.apart(decisions))
+    }
+
+    fn joined(&self, apart: &Apart) -> Same {
+        let mut apart = Neighbours::of(apart);
         let mut same = Same::default();
         let found = self.same.iter().map(|(one, other)| (one.as_str(), other.as_str()));
         let links: BTreeSet<(&str, &str)> = found.chain(self.alike()).collect();

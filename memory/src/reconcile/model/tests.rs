@@ -107,6 +107,7 @@ fn before(texts: &[&str]) -> Before {
         name: "session_S.0.jsonl".to_owned(),
         bytes: 1,
         records,
+        archived: false,
     };
     Before {
         segments: vec![segment],
@@ -170,6 +171,7 @@ fn what_rules_doubt_a_model_settles_and_signs() {
             log: after.log.clone(),
             conflicts: after.conflicts.clone(),
             segments: Vec::new(),
+            ..Before::default()
         };
         let again = run(&again, &model, LIMITS);
         assert_eq!(model.questions().len(), 1, "{word}");
@@ -197,6 +199,7 @@ fn a_doubt_that_waits_is_asked_about_once_there_is_a_model() {
         log: waiting.log,
         conflicts: waiting.conflicts,
         segments: Vec::new(),
+        ..Before::default()
     };
     let model = Scripted::new(|_, question: &str| Ok(says(question, "same")));
     let after = run(&next, &model, LIMITS);

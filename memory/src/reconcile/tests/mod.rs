@@ -1,5 +1,6 @@
 //! Whatever the order, and however many people: the same is left, and nothing is lost.
 
+mod histories;
 mod on_disk;
 mod patterns;
 mod superseding;
@@ -12,7 +13,7 @@ use super::judge::Relation;
 use super::*;
 use crate::records::{Body, Origin, Record, Standing, ordered};
 
-/// Knows letters: the same one says the same, one with `not` before it the contrary.
+/// Knows letters: the same one says the same, one with `not` before it the contrary, and one with `any` agrees with both.
 struct Letters;
 
 impl Judge for Letters {
@@ -21,7 +22,8 @@ impl Judge for Letters {
         let letter = |text: &str| text.split(' ').nth(1).map(str::to_owned);
         let relation = match (
             letter(older) == letter(newer),
-            older.starts_with("not") == newer.starts_with("not"),
+            older.starts_with("not") == newer.starts_with("not")
+                || [older, newer].iter().any(|text| text.starts_with("any")),
         ) {
             (true, true) => Relation::Same,
             (true, false) => Relation::Contradicts,
@@ -34,7 +36,8 @@ impl Judge for Letters {
     }
 
     fn likeness(&self, one: &Claim<'_>, other: &Claim<'_>) -> f32 {
-        if one.text.ends_with(other.text) { 1.0 } else { 0.5 }
+        let letter = |claim: &Claim<'_>| claim.text.split(' ').nth(1).map(str::to_owned);
+        if letter(one) == letter(other) { 1.0 } else { 0.5 }
     }
 
     fn opposes(&self, one: &Claim<'_>, other: &Claim<'_>) -> bool {
@@ -67,6 +70,7 @@ fn segment(session: usize, number: usize, records: Vec<Record>) -> Segment {
         name: format!("session_S{session}.{number}.jsonl"),
         bytes,
         records,
+        archived: false,
     }
 }
 
@@ -128,6 +132,7 @@ fn next(after: &After, segments: Vec<Segment>) -> Before {
         log: after.log.clone(),
         conflicts: after.conflicts.clone(),
         segments,
+        ..Before::default()
     }
 }
 
@@ -194,7 +199,7 @@ proptest! {
             main: union(&left.main, &right.main),
             log: union(&left.log, &right.log),
             conflicts: union(&left.conflicts, &right.conflicts),
-            segments: Vec::new(),
+            ..Before::default()
         };
         let both = reconciled(&merged);
         prop_assert_eq!(lines(&one.main), lines(&both.main));
@@ -224,6 +229,7 @@ proptest! {
             log: union(&left.log, &right.log),
             conflicts: union(&left.conflicts, &right.conflicts),
             segments: Vec::new(),
+            ..Before::default()
         });
         prop_assert_eq!(lines(&one.main), lines(&both.main));
         prop_assert_eq!(lines(&one.conflicts), lines(&both.conflicts));
@@ -313,5 +319,116 @@ fn a_session_that_grew_brings_what_is_new() {
     let grown = [first, vec![learning(2, 0, (1, false))]].concat();
     let after = reconciled(&next(&after, vec![segment(0, 0, grown)]));
     assert_eq!(after.summary.consolidated, 1);
+    assert_eq!(after.main.len(), 2);
+}
+
+#[test]
+fn who_comes_back_to_what_they_said_first_is_heard_and_so_is_who_agreed_with_it() {
+    let says = |id: usize, yes: &str, author: &str| {
+        let text = format!("{yes} alpha here");
+        let line = format!(
+            r#"{{"id":"{id:03}","ts":"2026-01-01T00:00:{id:02}Z","type":"learning","text":"{text}","subject":"alpha","author":"{author}","session":"S{id}"}}"#
+        );
+        segment(id, 0, vec![Record::parse(&line).unwrap()])
+    };
+    let table = [
+        (
+            vec![says(1, "is", "ana"), says(2, "not", "ana"), says(3, "is", "ana")],
+            vec!["003"],
+            0,
+        ),
+        (
+            vec![says(1, "is", "ana"), says(2, "is", "bo"), says(3, "not", "ana")],
+            vec!["002", "003"],
+            1,
+        ),
+    ];
+    for (segments, told, open) in table {
+        let mut before = Before::default();
+        for segment in &segments {
+            before.segments = vec![segment.clone()];
+            before = next(&reconciled(&before), Vec::new());
+        }
+        let together = reconciled(&Before {
+            segments,
+            ..Before::default()
+        });
+        assert_eq!(lines(&before.main), lines(&together.main), "one by one, or all at once");
+        assert_eq!((before.conflicts.len(), together.conflicts.len()), (open, open));
+        let memories = crate::Memories::of_records(&together.main, None);
+        let recalled: Vec<&str> = memories.items().iter().map(|item| item.source.as_str()).collect();
+        assert_eq!(recalled, told);
+    }
+}
+
+#[test]
+fn what_a_person_drops_takes_nothing_along_that_contradicts_it() {
+    let says = |id: usize, how: &str| {
+        let text = format!("{how} alpha here");
+        let line = format!(
+            r#"{{"id":"{id:03}","ts":"2026-01-01T00:00:{id:02}Z","type":"learning","text":"{text}","session":"S{id}"}}"#
+        );
+        vec![segment(id, 0, vec![Record::parse(&line).unwrap()])]
+    };
+    let both = reconciled(&Before {
+        segments: says(2, "any"),
+        ..Before::default()
+    });
+    // On one branch somebody forgets what one side says, on another the other side is said.
+    let mut one = reconciled(&next(&both, says(1, "is")));
+    let forget = "001".to_owned();
+    one.main
+        .push(Record::new(Body::Tombstone { forget }, Origin::default()));
+    let other = reconciled(&next(&both, says(3, "not")));
+    let after = reconciled(&Before {
+        main: union(&one.main, &other.main),
+        log: union(&one.log, &other.log),
+        ..Before::default()
+    });
+    let memories = crate::Memories::of_records(&after.main, None);
+    let recalled: Vec<&str> = memories.items().iter().map(|item| item.source.as_str()).collect();
+    assert_eq!(recalled, ["003"]);
+}
+
+#[test]
+fn what_a_revert_took_from_main_is_taken_in_again_whatever_the_log_says() {
+    let sessions = vec![segment(
+        0,
+        0,
+        vec![learning(1, 0, (0, false)), learning(2, 0, (0, true))],
+    )];
+    let after = reconciled(&Before {
+        segments: sessions.clone(),
+        ..Before::default()
+    });
+    let mut reverted = next(&after, sessions.clone());
+    reverted.main.clear();
+    reverted.conflicts.clear();
+    let again = reconciled(&reverted);
+    assert_eq!(lines(&again.main), lines(&after.main));
+    assert_eq!(lines(&again.conflicts), lines(&after.conflicts));
+    // Where main kept them, what was asked about them is asked again.
+    let mut half = next(&after, sessions.clone());
+    half.conflicts.clear();
+    assert_eq!(lines(&reconciled(&half).conflicts), lines(&after.conflicts));
+    // What is in the archive stays there.
+    let mut pruned = next(&after, sessions);
+    pruned.main.clear();
+    pruned.conflicts.clear();
+    pruned.pruned = ["001", "002"].map(str::to_owned).into();
+    assert!(reconciled(&pruned).main.is_empty());
+}
+
+#[test]
+fn a_session_that_went_on_elsewhere_to_the_same_length_is_taken_in() {
+    let first = segment(0, 0, vec![learning(1, 0, (0, false))]);
+    let other = segment(0, 0, vec![learning(2, 0, (1, true))]);
+    let bytes = first.bytes.max(other.bytes);
+    let sized = |segment: Segment| Segment { bytes, ..segment };
+    let after = reconciled(&Before {
+        segments: vec![sized(first)],
+        ..Before::default()
+    });
+    let after = reconciled(&next(&after, vec![sized(other)]));
     assert_eq!(after.main.len(), 2);
 }

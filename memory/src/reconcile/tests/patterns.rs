@@ -149,6 +149,7 @@ fn two_people_come_to_the_same_patterns() {
             log: union(&left.log, &right.log),
             conflicts: union(&left.conflicts, &right.conflicts),
             segments: Vec::new(),
+            ..Before::default()
         });
         assert_eq!(lines(&both.main), lines(&one.main), "{cut}");
         assert_eq!(lines(&both.conflicts), lines(&one.conflicts), "{cut}");

@@ -1,0 +1,137 @@
+//! What must hold whatever was done.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::recall::{Memories, MemoryKind};
+use crate::reconcile::{ReconcileOptions, open_conflicts, reconcile};
+
+use super::super::by_letters;
+use super::desk::Desk;
+use super::model::{Expected, Model, Tree};
+
+/// What somebody who looks sees: what is recalled, and which conflicts are open.
+pub(super) type Seen = (BTreeSet<String>, Vec<String>);
+
+pub(super) fn memories(desk: &Desk) -> Memories {
+    Memories::load_from(&desk.worktree, &desk.store().files(), None, None)
+}
+
+pub(super) fn seen(desk: &Desk) -> Seen {
+    let recalled = memories(desk)
+        .items()
+        .iter()
+        .filter(|item| item.kind == MemoryKind::Record)
+        .map(|item| item.source.clone())
+        .collect();
+    let open = open_conflicts(&desk.worktree).into_iter().map(|open| open.conflict.id);
+    (recalled, open.collect())
+}
+
+/// After whatever step: nothing is lost, and nothing that is gone is recalled.
+pub(super) fn tree(desk: &Desk, model: &Model, expected: &Expected) {
+    let tree = Tree::of(desk);
+    let held = model.held(&tree);
+    if let Some(lost) = expected.must.difference(&held).next() {
+        let lost = &model.all[*lost];
+        panic!("lost: {} of {}\n{:#?}", lost.line, lost.segment, desk.memory());
+    }
+    let mut recalled: BTreeMap<String, String> = BTreeMap::new();
+    for id in seen(desk).0 {
+        assert!(!tree.is_gone(&id), "{id} came back\n{:#?}", desk.memory());
+        let first = tree.alike(&id).first().cloned().unwrap();
+        if let Some(twice) = recalled.insert(first, id.clone()) {
+            panic!("{id} and {twice} say the same\n{:#?}", desk.memory());
+        }
+    }
+    for (id, ..) in tree.claims() {
+        let is_recalled = tree.alike(id).first().is_some_and(|first| recalled.contains_key(first));
+        assert!(
+            is_recalled || tree.is_gone(id),
+            "{id} is in main and not recalled\n{:#?}",
+            desk.memory()
+        );
+    }
+}
+
+/// After a run: all is in main, no contradiction is hidden, and another run changes nothing.
+pub(super) fn reconciled(desk: &Desk, model: &Model, expected: &Expected) {
+    let tree = Tree::of(desk);
+    for number in &expected.must {
+        let said = &model.all[*number];
+        assert!(
+            tree.reconciled.contains(&said.line),
+            "not in main: {} of {}\n{:#?}",
+            said.line,
+            said.segment,
+            desk.memory()
+        );
+    }
+    contradictions(desk, &tree);
+    let before = desk.memory();
+    let again = reconcile(&desk.store(), here(), &by_letters(), &mut |_| {}).unwrap();
+    assert_eq!(desk.memory(), before, "twice is once");
+    let summary = again.summary;
+    assert_eq!(
+        (
+            summary.consolidated,
+            summary.duplicates,
+            summary.superseded,
+            summary.conflicts
+        ),
+        (0, 0, 0, 0)
+    );
+    assert_eq!((again.segments.len(), again.notes), (0, Vec::new()));
+}
+
+pub(super) fn here() -> ReconcileOptions {
+    ReconcileOptions {
+        here: true,
+        ..ReconcileOptions::default()
+    }
+}
+
+/// Each contradiction between what stands is in an open conflict or was settled, and none is inside of what is said to
+/// be the same.
+fn contradictions(desk: &Desk, tree: &Tree) {
+    let open = open_conflicts(&desk.worktree);
+    let memories = memories(desk);
+    let item = |id: &str| {
+        let alike = tree.alike(id);
+        memories.items().iter().find(|item| alike.contains(&item.source))
+    };
+    let mut pairs = BTreeSet::new();
+    for conflict in &open {
+        let (left, right) = (tree.alike(&conflict.left.id), tree.alike(&conflict.right.id));
+        assert!(
+            !tree.keeps_both(&conflict.left.id, &conflict.right.id),
+            "open again: {conflict:?}"
+        );
+        let items = [item(&conflict.left.id), item(&conflict.right.id)];
+        for item in items {
+            assert!(
+                item.is_some_and(|item| item.contested.is_some()),
+                "not marked: {conflict:?} {item:?}\n{:#?}",
+                desk.memory()
+            );
+        }
+        pairs.insert((left.first().cloned(), right.first().cloned()));
+    }
+    let claims = tree.claims();
+    for (at, (one, letter, how)) in claims.iter().enumerate() {
+        for (other, of_letter, is_how) in &claims[at + 1..] {
+            if letter != of_letter || how == is_how || [how, is_how].contains(&&"any".to_owned()) {
+                continue;
+            }
+            let (left, right) = (tree.alike(one), tree.alike(other));
+            assert_ne!(left, right, "{one} and {other} are merged\n{:#?}", desk.memory());
+            let (left, right) = (left.first().cloned(), right.first().cloned());
+            let is_open = pairs.contains(&(left.clone(), right.clone())) || pairs.contains(&(right, left));
+            let is_settled = tree.is_gone(one) || tree.is_gone(other) || tree.keeps_both(one, other);
+            assert!(
+                is_open || is_settled,
+                "{one} and {other}: nobody is asked\n{:#?}",
+                desk.memory()
+            );
+        }
+    }
+}

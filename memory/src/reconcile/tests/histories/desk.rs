@@ -1,0 +1,221 @@
+//! Where a person works: a repository, and git with nobody's configuration but this one.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use muninn_repo_tools::Worktree;
+use tempfile::TempDir;
+
+use crate::Store;
+use crate::reconcile::SETUP;
+use crate::store::{OnDefault, StoreSettings};
+
+use super::steps::PEOPLE;
+
+/// Where records are.
+const MEMORY: &str = ".muninn/memory";
+/// Nothing here has to outlive a power cut.
+const CONFIG: &str = "[user]\n\tname = Test\n\temail = test@example.com\n[core]\n\tfsync = none\n[gc]\n\tauto = 0\n\
+                      [maintenance]\n\tauto = false\n[commit]\n\tgpgsign = false\n";
+
+/// A worktree and a state directory.
+pub(super) struct Desk {
+    pub(super) worktree: Worktree,
+    state: PathBuf,
+    config: PathBuf,
+}
+
+/// A forge, the people's clones of it, and one of its own in which it merges.
+pub(super) struct Office {
+    dir: TempDir,
+    pub(super) people: Vec<Desk>,
+    pub(super) forge: Desk,
+}
+
+impl Office {
+    /// With one commit, which is what `muninn init` leaves.
+    pub(super) fn new() -> Self {
+        let dir = tempfile::Builder::new()
+            .tempdir_in(
+                Some(Path::new("/dev/shm"))
+                    .filter(|dir| dir.is_dir())
+                    .unwrap_or(&std::env::temp_dir()),
+            )
+            .unwrap();
+        let at = |name: &str| dir.path().join(name);
+        std::fs::write(at("config"), CONFIG).unwrap();
+        let run = |args: &[&str]| git(dir.path(), &at("config"), args).unwrap();
+        run(&["init", "-q", "--bare", "-b", "main", "forge.git"]);
+        run(&["clone", "-q", "forge.git", "forge"]);
+        let forge = Desk::at(dir.path(), "forge");
+        for (path, text) in SETUP {
+            forge.write(path, text);
+        }
+        forge.run(&["checkout", "-q", "-b", "main"]).unwrap();
+        forge.commit("init");
+        forge.run(&["push", "-q", "origin", "main"]).unwrap();
+        forge.run(&["remote", "set-head", "origin", "main"]).unwrap();
+        // Above what the repository itself says.
+        forge.write(".git/info/attributes", "*.jsonl !merge\n");
+        let people = (0..PEOPLE).map(|who| {
+            let name = format!("person{who}");
+            if who + 1 < PEOPLE {
+                run(&["clone", "-q", "forge.git", &name]);
+            } else {
+                let there = at(&name).display().to_string();
+                git(
+                    &at("person0"),
+                    &at("config"),
+                    &["worktree", "add", "-q", "-b", "linked", &there],
+                )
+                .unwrap();
+            }
+            let desk = Desk::at(dir.path(), &name);
+            if who == 1 {
+                desk.run(&["checkout", "-q", "-b", "one"]).unwrap();
+            }
+            desk
+        });
+        let people = people.collect();
+        Self { dir, people, forge }
+    }
+
+    /// Another clone, which has the branches of all as remotes.
+    pub(super) fn another(&self, name: &str) -> Desk {
+        git(
+            self.dir.path(),
+            &self.dir.path().join("config"),
+            &["clone", "-q", "forge.git", name],
+        )
+        .unwrap();
+        let desk = Desk::at(self.dir.path(), name);
+        for (who, person) in self.people.iter().enumerate() {
+            let from = person.worktree.root().display().to_string();
+            let to = format!("+refs/heads/*:refs/remotes/person{who}/*");
+            desk.run(&["fetch", "-q", &from, &to]).unwrap();
+        }
+        desk
+    }
+}
+
+impl Desk {
+    fn at(dir: &Path, name: &str) -> Self {
+        let dir = dir.canonicalize().unwrap();
+        Self {
+            worktree: Worktree::discover(&dir.join(name)).unwrap(),
+            state: dir.join(format!("{name}.state")),
+            config: dir.join("config"),
+        }
+    }
+
+    /// What git says; `None` where it says no.
+    pub(super) fn run(&self, args: &[&str]) -> Option<String> {
+        git(self.worktree.root(), &self.config, args)
+    }
+
+    /// What is checked out.
+    pub(super) fn head(&self) -> String {
+        self.worktree.head_commit().unwrap()
+    }
+
+    pub(super) fn commit(&self, message: &str) {
+        self.run(&["add", "-A"]).unwrap();
+        let _unless_there_is_nothing = self.run(&["commit", "-q", "-m", message]);
+    }
+
+    /// After a merge, a cherry-pick, a revert or a rebase: whoever did it takes what lies there, whatever it is. Says
+    /// whether it came to anything.
+    pub(super) fn finish(&self, went_well: bool) -> bool {
+        let under_way = |name: &str| self.worktree.git_dir().join(name).exists();
+        if ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD"]
+            .iter()
+            .any(|name| under_way(name))
+            && !under_way("rebase-merge")
+        {
+            self.run(&["add", "-A"]).unwrap();
+            self.run(&["commit", "-q", "--allow-empty", "--no-edit"]).unwrap();
+            return true;
+        }
+        let rebasing = under_way("rebase-merge");
+        while under_way("rebase-merge") {
+            self.run(&["add", "-A"]).unwrap();
+            let goes_on = self.run(&["rebase", "--continue"]).is_some();
+            let is_empty = || self.run(&["diff", "--cached", "--quiet"]).is_some();
+            if !goes_on
+                && under_way("rebase-merge")
+                && is_empty()
+                && self.run(&["ls-files", "-u"]) == Some(String::new())
+            {
+                let _next_one_may_conflict = self.run(&["rebase", "--skip"]);
+            }
+        }
+        went_well || rebasing
+    }
+
+    pub(super) fn store(&self) -> Store {
+        // As on another branch, where all sessions are read.
+        let settings = StoreSettings {
+            on_default: OnDefault::All,
+            ..StoreSettings::default()
+        };
+        Store::of(self.worktree.clone(), &self.state, settings)
+    }
+
+    pub(super) fn read(&self, path: &str) -> String {
+        std::fs::read_to_string(self.worktree.root().join(path)).unwrap_or_default()
+    }
+
+    pub(super) fn write(&self, path: &str, text: &str) {
+        let path = self.worktree.root().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    /// All that git would take of the memory, by its path below that.
+    pub(super) fn memory(&self) -> BTreeMap<String, String> {
+        let root = self.worktree.root().join(MEMORY);
+        let mut files = BTreeMap::new();
+        gather(&root, &root, &mut files);
+        files
+    }
+
+    /// Puts all of the memory back as it was.
+    pub(super) fn restore(&self, memory: &BTreeMap<String, String>) {
+        for path in self.memory().keys().filter(|path| !memory.contains_key(*path)) {
+            std::fs::remove_file(self.worktree.root().join(MEMORY).join(path)).unwrap();
+        }
+        for (path, text) in memory {
+            self.write(&format!("{MEMORY}/{path}"), text);
+        }
+    }
+}
+
+fn gather(root: &Path, dir: &Path, files: &mut BTreeMap<String, String>) {
+    for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            gather(root, &path, files);
+        } else if path.extension().is_none_or(|extension| extension != "tmp") {
+            let name = path.strip_prefix(root).unwrap().display().to_string();
+            files.insert(name, std::fs::read_to_string(&path).unwrap());
+        }
+    }
+}
+
+fn git(dir: &Path, config: &Path, args: &[&str]) -> Option<String> {
+    let output = Command::new("git")
+        .args(args)
+        .current_dir(dir)
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("GIT_CONFIG_GLOBAL", config)
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_EDITOR", "true")
+        .env("GIT_AUTHOR_DATE", "2026-01-01T00:00:00Z")
+        .env("GIT_COMMITTER_DATE", "2026-01-01T00:00:00Z")
+        .output()
+        .unwrap();
+    let said = || String::from_utf8_lossy(&output.stdout).into_owned();
+    output.status.success().then(said)
+}

@@ -1,0 +1,108 @@
+//! How a history ends: all branches come together, in two orders, and it makes no difference.
+
+use std::collections::BTreeMap;
+
+use crate::reconcile::{Before, Segment, plan, reconcile};
+use crate::records::{CONFLICTS, MAIN, Record};
+
+use super::super::{by_letters, lines};
+use super::check;
+use super::desk::Desk;
+use super::play::Play;
+
+/// Steps after which git is free to keep a line or not, according to the order of merges.
+const TAKES_LINES: [&str; 3] = ["revert", "prune", "crash"];
+/// Steps of people who saw a part of it: what they decided on another would not have come about.
+const DECIDES: [&str; 2] = ["resolve", "forget"];
+
+impl Play {
+    /// Says whether the end could be compared with what one person would have come to.
+    pub(super) fn end(&mut self) -> bool {
+        let [mut one, mut other] = [("end0", false), ("end1", true)].map(|(name, turned)| {
+            let desk = self.office.another(name);
+            self.gather(&desk, turned);
+            desk
+        });
+        let did = |names: &[&str]| names.iter().any(|name| self.done.contains_key(name));
+        let is_alike = records(&one) == records(&other);
+        assert!(
+            is_alike || did(&TAKES_LINES),
+            "two orders of merging\n{:#?}\n{:#?}",
+            one.memory(),
+            other.memory()
+        );
+        for desk in [&mut one, &mut other] {
+            reconcile(&desk.store(), check::here(), &by_letters(), &mut |_| {}).unwrap();
+            let expected = self.model.at(&desk.head());
+            check::tree(desk, &self.model, &expected);
+            check::reconciled(desk, &self.model, &expected);
+        }
+        if is_alike {
+            assert_eq!(one.memory(), other.memory(), "two orders of merging, reconciled");
+            assert_eq!(check::seen(&one), check::seen(&other));
+        }
+        let comparable = !did(&TAKES_LINES) && !did(&DECIDES);
+        if comparable {
+            self.compare(&one);
+        }
+        comparable
+    }
+
+    /// Merges all branches of all people into the default one.
+    fn gather(&mut self, desk: &Desk, turned: bool) {
+        let branches = desk
+            .run(&["for-each-ref", "--format=%(refname)", "refs/remotes"])
+            .unwrap();
+        let mut branches: Vec<&str> = branches.lines().filter(|name| !name.ends_with("/HEAD")).collect();
+        if turned {
+            branches.reverse();
+        }
+        for branch in branches {
+            let there = desk.run(&["rev-parse", branch]).unwrap();
+            let expected = self.model.at(&desk.head()).merged(&self.model.at(there.trim()));
+            let went_well = desk.run(&["merge", "-q", "--no-edit", branch]).is_some();
+            assert!(desk.finish(went_well), "{branch} is merged");
+            check::tree(desk, &self.model, &expected);
+            self.model.commits.insert(desk.head(), expected);
+        }
+    }
+
+    /// With all sessions on one branch, reconciled once.
+    fn compare(&self, desk: &Desk) {
+        let segments = self.model.segments.iter().map(|(name, numbers)| {
+            let records = numbers
+                .iter()
+                .map(|number| Record::parse(&self.model.all[*number].line).unwrap());
+            Segment {
+                name: name.clone(),
+                bytes: 1,
+                records: records.collect(),
+                archived: false,
+            }
+        });
+        let before = Before {
+            segments: segments.collect(),
+            ..Before::default()
+        };
+        let alone = plan(&before, &by_letters());
+        let of = |path: &str| -> Vec<String> { desk.read(path).lines().map(str::to_owned).collect() };
+        assert_eq!(of(MAIN), lines(&alone.main), "main as one person would have it");
+        assert_eq!(of(CONFLICTS), lines(&alone.conflicts), "what one person would be asked");
+    }
+}
+
+/// The lines of each file, whatever their order.
+fn records(desk: &Desk) -> BTreeMap<String, Vec<String>> {
+    let sorted = |text: &String| {
+        let marks = ["<<<<<<<", "=======", ">>>>>>>"];
+        let is_mark = |line: &str| marks.iter().any(|mark| line.starts_with(mark));
+        let mut lines: Vec<String> = text.lines().filter(|line| !is_mark(line)).map(str::to_owned).collect();
+        lines.sort();
+        lines.dedup();
+        lines
+    };
+    desk.memory()
+        .iter()
+        .map(|(name, text)| (name.clone(), sorted(text)))
+        .collect()
+}

@@ -1,0 +1,117 @@
+//! Histories that once broke something.
+
+use std::cell::RefCell;
+
+use super::steps::{Deed, How, Said, Step};
+use super::{Tally, play};
+
+fn plays(history: &[Step]) {
+    let tally = RefCell::default();
+    play(history, &tally);
+    let Tally { steps, .. } = tally.into_inner();
+    assert_eq!(
+        steps.values().sum::<usize>(),
+        history.len(),
+        "each step makes sense: {steps:?}"
+    );
+}
+
+fn step(who: usize, deed: Deed) -> Step {
+    Step { who, deed }
+}
+
+/// What somebody says of the first letter.
+fn says(who: usize, said: &[(&'static str, usize)]) -> Step {
+    let said = said.iter().map(|(how, voice)| Said {
+        letter: 0,
+        how,
+        voice: *voice,
+    });
+    let said = said.collect();
+    step(who, Deed::Append { said, grows: false })
+}
+
+fn reconciles(who: usize) -> Step {
+    step(who, Deed::Reconcile { how: How::default() })
+}
+
+#[test]
+fn a_folder_of_sessions_that_empties_is_not_taken_for_moved() {
+    plays(&[
+        says(1, &[("is", 0), ("is", 1)]),
+        says(2, &[("is", 0)]),
+        reconciles(1),
+        says(0, &[("is", 0)]),
+    ]);
+}
+
+#[test]
+fn what_a_session_adds_after_another_archived_it_is_not_left_in_the_archive() {
+    let archive = How {
+        archive: true,
+        ..How::default()
+    };
+    let grows = Deed::Append {
+        said: vec![Said {
+            letter: 0,
+            how: "not",
+            voice: 0,
+        }],
+        grows: true,
+    };
+    plays(&[
+        says(1, &[("is", 0)]),
+        step(1, Deed::ForgeMerge),
+        step(2, Deed::Update),
+        step(2, Deed::Reconcile { how: archive }),
+        step(1, grows),
+    ]);
+}
+
+#[test]
+fn a_run_that_is_killed_while_it_prunes_leaves_what_was_reconciled() {
+    let how = How {
+        quarters: Some(0),
+        ..How::default()
+    };
+    for after in 1..=16 {
+        let commit = false;
+        plays(&[
+            says(1, &[("is", 0), ("is", 0)]),
+            step(1, Deed::Note { kind: 0 }),
+            step(1, Deed::Crash { how, after, commit }),
+        ]);
+    }
+}
+
+#[test]
+fn what_is_told_for_a_side_of_a_conflict_is_not_pruned() {
+    let prune = How {
+        quarters: Some(0),
+        ..How::default()
+    };
+    plays(&[
+        says(0, &[("is", 0), ("not", 1), ("not", 0)]),
+        says(2, &[("is", 1)]),
+        reconciles(2),
+        step(2, Deed::Merge { which: 0 }),
+        step(2, Deed::Reconcile { how: prune }),
+    ]);
+}
+
+#[test]
+fn what_agrees_with_both_sides_does_not_join_them_whoever_reconciles_it() {
+    plays(&[says(0, &[("is", 0), ("any", 0), ("not", 0)]), reconciles(0)]);
+    // What agrees with both comes first, and each side is reconciled on a branch of its own.
+    plays(&[
+        says(2, &[("any", 0)]),
+        reconciles(2),
+        step(2, Deed::ForgeMerge),
+        step(0, Deed::Update),
+        step(1, Deed::Update),
+        says(0, &[("is", 0)]),
+        reconciles(0),
+        says(1, &[("not", 0)]),
+        reconciles(1),
+    ]);
+}

@@ -1,0 +1,115 @@
+//! Random histories over real repositories: whatever people do, in whatever order, nothing that was acknowledged is lost,
+//! nothing comes back, and no contradiction is hidden.
+//!
+//! `MUNINN_HISTORIES=2000 cargo test -p muninn-memory --lib histories -- --nocapture` plays so many.
+
+mod check;
+mod desk;
+mod end;
+mod found;
+mod model;
+mod play;
+mod steps;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner};
+
+use self::play::Play;
+use self::steps::{NAMES, Step};
+
+/// How many are played, where somebody wants another number than the usual one.
+const HISTORIES: &str = "MUNINN_HISTORIES";
+const USUAL: u32 = 80;
+/// Played beside each other, each from a seed of its own.
+const LANES: u8 = 2;
+
+/// What was played.
+#[derive(Default)]
+struct Tally {
+    histories: usize,
+    steps: BTreeMap<&'static str, usize>,
+    records: usize,
+    conflicts: usize,
+    /// Histories of which the end was compared with what one person would have come to.
+    compared: usize,
+}
+
+fn play(history: &[Step], tally: &RefCell<Tally>) {
+    let mut play = Play::new();
+    history.iter().for_each(|step| play.take(step));
+    let compared = play.end();
+    let mut tally = tally.borrow_mut();
+    tally.histories += 1;
+    tally.records += play.model.all.len();
+    tally.conflicts += play.conflicts.len();
+    tally.compared += usize::from(compared);
+    for (name, count) in play.done {
+        *tally.steps.entry(name).or_default() += count;
+    }
+}
+
+/// Plays histories; the first that breaks something is told of as it is once it is as short as can be.
+fn lane(number: u8, histories: u32) -> Tally {
+    let tally = RefCell::new(Tally::default());
+    let config = Config {
+        cases: histories,
+        failure_persistence: None,
+        max_shrink_iters: 1500,
+        ..Config::default()
+    };
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[number; 32]);
+    let mut runner = TestRunner::new_with_rng(config, rng);
+    let ended = runner.run(&steps::histories(), |history| {
+        play(&history, &tally);
+        Ok(())
+    });
+    match ended {
+        Ok(()) => tally.into_inner(),
+        Err(TestError::Fail(why, history)) => panic!("{why}\n{history:?}"),
+        Err(TestError::Abort(why)) => panic!("{why}"),
+    }
+}
+
+#[test]
+fn whatever_people_do_nothing_is_lost() {
+    let histories = std::env::var(HISTORIES).map_or(USUAL, |count| count.parse().unwrap());
+    let played: Vec<Tally> = std::thread::scope(|scope| {
+        let share =
+            |number: u8| histories / u32::from(LANES) + u32::from(u32::from(number) < histories % u32::from(LANES));
+        let lanes: Vec<_> = (0..LANES)
+            .map(|number| scope.spawn(move || lane(number, share(number))))
+            .collect();
+        lanes.into_iter().map(|lane| lane.join().unwrap()).collect()
+    });
+    let mut all = Tally::default();
+    for tally in played {
+        all.histories += tally.histories;
+        all.records += tally.records;
+        all.conflicts += tally.conflicts;
+        all.compared += tally.compared;
+        tally
+            .steps
+            .iter()
+            .for_each(|(name, count)| *all.steps.entry(name).or_default() += count);
+    }
+    let counts: Vec<String> = all
+        .steps
+        .iter()
+        .map(|(name, count)| format!("{name}: {count}"))
+        .collect();
+    println!(
+        "{} histories, {} steps {{{}}}, {} records, {} conflicts, {} compared with one person's; no invariant broken",
+        all.histories,
+        all.steps.values().sum::<usize>(),
+        counts.join(", "),
+        all.records,
+        all.conflicts,
+        all.compared
+    );
+    assert_eq!(all.histories, histories as usize);
+    for name in NAMES {
+        assert!(all.steps.contains_key(name), "nobody did this: {name}");
+    }
+}

@@ -1,0 +1,257 @@
+//! What ought to be where: kept beside the repositories, and told by nothing that is tested.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use serde_json::Value;
+
+use super::desk::Desk;
+
+/// Records by their number, in the order in which they were acknowledged.
+pub(super) type Numbers = BTreeSet<usize>;
+
+/// A record that somebody was told is kept.
+pub(super) struct Acknowledged {
+    pub(super) line: String,
+    pub(super) segment: String,
+}
+
+/// What a commit has to hold.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Expected {
+    pub(super) must: Numbers,
+    /// What a revert before it took away: it may be there and need not, for git keeps the lines of both sides where two
+    /// changes touch.
+    pub(super) back: Numbers,
+}
+
+impl Expected {
+    /// Of a merge: it has what either has.
+    pub(super) fn merged(&self, other: &Self) -> Self {
+        let back: Numbers = self.back.union(&other.back).copied().collect();
+        let must = self.must.union(&other.must).copied();
+        Self {
+            must: must.filter(|number| !back.contains(number)).collect(),
+            back,
+        }
+    }
+}
+
+/// All that was acknowledged, and what each commit has to hold of it.
+#[derive(Default)]
+pub(super) struct Model {
+    pub(super) all: Vec<Acknowledged>,
+    numbers: HashMap<String, usize>,
+    pub(super) commits: HashMap<String, Expected>,
+    /// What each segment was last seen to hold, by its name.
+    pub(super) segments: BTreeMap<String, Vec<usize>>,
+}
+
+impl Model {
+    pub(super) fn acknowledge(&mut self, line: String, segment: &str) -> usize {
+        let number = self.all.len();
+        self.numbers.insert(line.clone(), number);
+        let segment = segment.to_owned();
+        self.all.push(Acknowledged { line, segment });
+        number
+    }
+
+    pub(super) fn number(&self, line: &str) -> Option<usize> {
+        self.numbers.get(line).copied()
+    }
+
+    pub(super) fn at(&self, commit: &str) -> Expected {
+        self.commits[commit].clone()
+    }
+
+    /// The records that a tree holds.
+    pub(super) fn held(&self, tree: &Tree) -> Numbers {
+        tree.lines.iter().filter_map(|line| self.number(line)).collect()
+    }
+
+    /// What a commit added to its tree and took from it, over all files.
+    pub(super) fn changed_by(&self, desk: &Desk, commit: &str) -> (Numbers, Numbers) {
+        let diff = desk.run(&[
+            "show",
+            "--format=",
+            "-U0",
+            "--no-renames",
+            commit,
+            "--",
+            ".muninn/memory",
+        ]);
+        let mut more: BTreeMap<usize, i32> = BTreeMap::new();
+        for line in diff.unwrap().lines() {
+            let number = self.number(line.get(1..).unwrap_or_default());
+            let by = if line.starts_with('+') { 1 } else { -1 };
+            number
+                .into_iter()
+                .for_each(|number| *more.entry(number).or_default() += by);
+        }
+        let of = |wanted: &dyn Fn(i32) -> bool| {
+            more.iter()
+                .filter(|(_, by)| wanted(**by))
+                .map(|(number, _)| *number)
+                .collect()
+        };
+        (of(&|by| by > 0), of(&|by| by < 0))
+    }
+}
+
+/// What a worktree's files say.
+pub(super) struct Tree {
+    /// Of all files in which a record may be.
+    pub(super) lines: BTreeSet<String>,
+    /// Of main and the archive, where reconciled records are.
+    pub(super) reconciled: BTreeSet<String>,
+    /// By id.
+    pub(super) main: BTreeMap<String, Value>,
+    sessions: Vec<Value>,
+    same: Vec<(String, String)>,
+    apart: Vec<(String, String)>,
+    groups: Vec<BTreeSet<String>>,
+    /// Forgotten or dropped, and with it what says the same.
+    dropped: BTreeSet<String>,
+    superseded: BTreeSet<String>,
+    both: Vec<(String, String)>,
+}
+
+impl Tree {
+    pub(super) fn of(desk: &Desk) -> Self {
+        let files = desk.memory();
+        let lines = |is_wanted: &dyn Fn(&str) -> bool| -> BTreeSet<String> {
+            let wanted = files.iter().filter(|(name, _)| is_wanted(name));
+            wanted.flat_map(|(_, text)| text.lines().map(str::to_owned)).collect()
+        };
+        let values = |lines: &BTreeSet<String>| -> Vec<Value> {
+            lines
+                .iter()
+                .filter_map(|line| serde_json::from_str(line).ok())
+                .collect()
+        };
+        let sessions = lines(&|name| name.starts_with("sessions/") && !name.starts_with("sessions/archive/"));
+        let main = lines(&|name| name == "main.jsonl");
+        let main = values(&main).into_iter().map(|value| (text(&value, "id"), value));
+        let is_for_records = |name: &str| {
+            ["main.jsonl", "sessions/", "archive/"]
+                .iter()
+                .any(|start| name.starts_with(start))
+        };
+        let mut tree = Self {
+            lines: lines(&is_for_records),
+            reconciled: lines(&|name| name == "main.jsonl" || name.starts_with("archive/")),
+            main: main.collect(),
+            sessions: values(&sessions),
+            same: Vec::new(),
+            apart: Vec::new(),
+            groups: Vec::new(),
+            dropped: BTreeSet::new(),
+            superseded: BTreeSet::new(),
+            both: Vec::new(),
+        };
+        tree.decide();
+        tree.join();
+        tree
+    }
+
+    fn decide(&mut self) {
+        let mut holding: BTreeMap<String, &Value> = BTreeMap::new();
+        let mut conflicts = Vec::new();
+        for value in self.main.values().chain(&self.sessions) {
+            match text(value, "type").as_str() {
+                "same" => self.same.push((text(value, "kept"), text(value, "folded"))),
+                "conflict" => conflicts.push((text(value, "left"), text(value, "right"))),
+                "tombstone" => drop(self.dropped.insert(text(value, "forget"))),
+                "supersedes" => {
+                    self.superseded.insert(text(value, "older"));
+                    self.apart.push((text(value, "older"), text(value, "newer")));
+                }
+                "decision" => {
+                    let holds = holding.entry(text(value, "conflict")).or_insert(value);
+                    if (text(holds, "ts"), text(holds, "id")) < (text(value, "ts"), text(value, "id")) {
+                        *holds = value;
+                    }
+                }
+                _ => {}
+            }
+        }
+        for decision in holding.into_values() {
+            self.dropped.extend(texts(decision, "drop"));
+            if let [left, right] = texts(decision, "keep").as_slice() {
+                self.both.push((left.clone(), right.clone()));
+            }
+            let all = [texts(decision, "keep"), texts(decision, "drop")].concat();
+            if let [one, other] = all.as_slice() {
+                self.apart.push((one.clone(), other.clone()));
+            }
+        }
+        self.apart.extend(conflicts);
+    }
+
+    /// An id and all that says the same.
+    pub(super) fn alike(&self, id: &str) -> BTreeSet<String> {
+        group(&self.groups, id)
+    }
+
+    fn join(&mut self) {
+        self.same.sort();
+        self.groups = self.joined();
+    }
+
+    /// Pair by pair in their order, but for what would bring together what is apart.
+    fn joined(&self) -> Vec<BTreeSet<String>> {
+        let mut groups: Vec<BTreeSet<String>> = Vec::new();
+        for (one, other) in &self.same {
+            let mut joined = group(&groups, one);
+            joined.extend(group(&groups, other));
+            if !self
+                .apart
+                .iter()
+                .any(|(one, other)| joined.contains(one) && joined.contains(other))
+            {
+                groups.retain(|group| group.is_disjoint(&joined));
+                groups.push(joined);
+            }
+        }
+        groups
+    }
+
+    /// Whether it was superseded, or it or what says the same was forgotten or dropped.
+    pub(super) fn is_gone(&self, id: &str) -> bool {
+        let alike = group(&self.groups, id);
+        self.superseded.contains(id) || alike.iter().any(|id| self.dropped.contains(id))
+    }
+
+    /// Whether a person kept both.
+    pub(super) fn keeps_both(&self, one: &str, other: &str) -> bool {
+        let (one, other) = (group(&self.groups, one), group(&self.groups, other));
+        let is =
+            |a: &String, b: &String| (one.contains(a) && other.contains(b)) || (one.contains(b) && other.contains(a));
+        self.both.iter().any(|(a, b)| is(a, b))
+    }
+
+    /// The learnings of main by id, with their letter and how they say it.
+    pub(super) fn claims(&self) -> Vec<(&str, String, String)> {
+        let learnings = self.main.iter().filter(|(_, value)| value["type"] == "learning");
+        let claims = learnings.map(|(id, value)| {
+            let said = text(value, "text");
+            let mut words = said.split(' ').map(str::to_owned);
+            let how = words.next().unwrap();
+            (id.as_str(), words.next().unwrap(), how)
+        });
+        claims.collect()
+    }
+}
+
+fn group(groups: &[BTreeSet<String>], id: &str) -> BTreeSet<String> {
+    let group = groups.iter().find(|group| group.contains(id));
+    group.cloned().unwrap_or_else(|| BTreeSet::from([id.to_owned()]))
+}
+
+fn text(value: &Value, name: &str) -> String {
+    value[name].as_str().unwrap_or_default().to_owned()
+}
+
+fn texts(value: &Value, name: &str) -> Vec<String> {
+    let texts = value[name].as_array().into_iter().flatten();
+    texts.filter_map(|text| Some(text.as_str()?.to_owned())).collect()
+}

@@ -1,0 +1,334 @@
+//! Plays a history.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use crate::reconcile::{Keep, ReconcileError, ReconcileOptions, open_conflicts, reconcile, resolve};
+use crate::records::{MAIN, SESSIONS};
+
+use super::super::by_letters;
+use super::check;
+use super::desk::{Desk, Office};
+use super::model::{Expected, Model, Numbers, Tree};
+use super::steps::{BRANCHES, Deed, How, PEOPLE, Said, Step};
+
+const LETTERS: [&str; 4] = ["alpha", "bravo", "charlie", "delta"];
+
+/// A history under way.
+pub(super) struct Play {
+    pub(super) office: Office,
+    pub(super) model: Model,
+    /// How often what was done; a step that makes no sense where it comes is not.
+    pub(super) done: BTreeMap<&'static str, usize>,
+    /// Conflicts that were ever open.
+    pub(super) conflicts: std::collections::BTreeSet<String>,
+    /// The current session of each person, by its number, and its last segment's.
+    sessions: [(usize, usize); PEOPLE],
+}
+
+/// What a killed run unwinds with.
+struct Killed;
+
+impl Play {
+    pub(super) fn new() -> Self {
+        let office = Office::new();
+        let mut model = Model::default();
+        model.commits.insert(office.forge.head(), Expected::default());
+        Self {
+            office,
+            model,
+            done: BTreeMap::new(),
+            conflicts: Default::default(),
+            sessions: [(0, 0), (1, 0), (2, 0)],
+        }
+    }
+
+    pub(super) fn take(&mut self, step: &Step) {
+        let Some(expected) = self.deed(step.who, &step.deed) else {
+            return;
+        };
+        *self.done.entry(step.deed.name()).or_default() += 1;
+        let desk = match step.deed {
+            Deed::ForgeMerge => &self.office.forge,
+            _ => &self.office.people[step.who],
+        };
+        check::tree(desk, &self.model, &expected);
+        self.conflicts
+            .extend(open_conflicts(&desk.worktree).into_iter().map(|open| open.conflict.id));
+        self.model.commits.insert(desk.head(), expected);
+    }
+
+    /// Returns what is to be there afterwards; `None` where it could not be done.
+    fn deed(&mut self, who: usize, deed: &Deed) -> Option<Expected> {
+        let desk = &self.office.people[who];
+        let now = self.model.at(&desk.head());
+        match deed {
+            Deed::Append { said, grows } => Some(self.append(who, now, said, *grows)),
+            Deed::Note { kind } => Some(self.note(who, now, *kind)),
+            Deed::Forget { which } => {
+                let (recalled, _) = check::seen(desk);
+                let id = recalled.iter().nth(which % recalled.len().max(1))?.clone();
+                Some(self.say(who, now, false, &[format!(r#""type":"tombstone","forget":"{id}""#)]))
+            }
+            Deed::Checkout { branch } => {
+                let name = BRANCHES[*branch];
+                let there = desk.run(&["checkout", "-q", name]);
+                there.or_else(|| desk.run(&["checkout", "-q", "-b", name]))?;
+                Some(self.model.at(&desk.head()))
+            }
+            Deed::Merge { which } => self.merge(desk, &now, &foreign(desk, *which)?),
+            Deed::Rebase { theirs } => {
+                let onto = if *theirs { "origin/main" } else { "main" };
+                let other = self.model.at(commit(desk, onto)?.as_str());
+                let went_well = desk.run(&["rebase", "-q", onto]).is_some();
+                desk.finish(went_well).then(|| now.merged(&other))
+            }
+            Deed::CherryPick { branch, which } => {
+                let picked = nth(desk, &foreign(desk, *branch)?, *which)?;
+                let (added, taken) = self.model.changed_by(desk, &picked);
+                let went_well = desk.run(&["cherry-pick", &picked]).is_some();
+                let change = Expected {
+                    must: added,
+                    back: taken,
+                };
+                desk.finish(went_well).then(|| now.merged(&change))
+            }
+            Deed::Revert { which } => self.revert(desk, now, *which),
+            Deed::Reconcile { how } => self.reconcile(desk, now, *how),
+            Deed::Crash { how, after, commit } => Some(self.crash(desk, now, *how, *after, *commit)),
+            Deed::Resolve { which, keep } => {
+                let open = open_conflicts(&desk.worktree);
+                let conflict = &open.get(which % open.len().max(1))?.conflict.id;
+                let keep = [Keep::Left, Keep::Right, Keep::Both][*keep];
+                resolve(&desk.store(), conflict, keep, None).unwrap();
+                let open = open_conflicts(&desk.worktree);
+                assert!(open.iter().all(|open| open.conflict.id != *conflict), "settled");
+                desk.commit("resolve");
+                Some(now)
+            }
+            Deed::Pull => {
+                desk.run(&["fetch", "-q", "origin"])?;
+                let own = format!("origin/{}", desk.worktree.branch()?);
+                let merged = self.merge(desk, &now, &own);
+                let pushed = desk.run(&["push", "-q", "origin", "HEAD"]);
+                merged.or(pushed.map(|_| now))
+            }
+            Deed::Update => {
+                desk.run(&["fetch", "-q", "origin"])?;
+                self.merge(desk, &now, "origin/main")
+            }
+            Deed::ForgeMerge => {
+                desk.run(&["push", "-q", "origin", "HEAD"])?;
+                let (forge, branch) = (&self.office.forge, desk.worktree.branch()?);
+                forge.run(&["fetch", "-q", "origin"])?;
+                forge.run(&["reset", "-q", "--hard", "origin/main"])?;
+                let merged = self.merge(forge, &self.model.at(&forge.head()), &format!("origin/{branch}"))?;
+                forge.run(&["push", "-q", "origin", "main"]).unwrap();
+                Some(merged)
+            }
+        }
+    }
+
+    fn merge(&self, desk: &Desk, now: &Expected, from: &str) -> Option<Expected> {
+        let there = commit(desk, from)?;
+        if desk.run(&["merge-base", "--is-ancestor", &there, "HEAD"]).is_some() {
+            return None;
+        }
+        let other = self.model.at(&there);
+        let went_well = desk.run(&["merge", "-q", "--no-edit", from]).is_some();
+        desk.finish(went_well).then(|| now.merged(&other))
+    }
+
+    /// Only what the commit brought may go, and from then on nobody relies on that.
+    fn revert(&self, desk: &Desk, mut now: Expected, which: usize) -> Option<Expected> {
+        let commit = nth(desk, "HEAD", which)?;
+        let (added, _) = self.model.changed_by(desk, &commit);
+        let before = self.model.held(&Tree::of(desk));
+        let went_well = desk.run(&["revert", "--no-edit", &commit]).is_some();
+        if !desk.finish(went_well) {
+            return None;
+        }
+        let after = self.model.held(&Tree::of(desk));
+        let gone: Numbers = before.difference(&after).copied().collect();
+        now.must
+            .retain(|number| !gone.contains(number) || !added.contains(number));
+        now.back.extend(added);
+        Some(now)
+    }
+
+    fn append(&mut self, who: usize, now: Expected, said: &[Said], grows: bool) -> Expected {
+        let bodies: Vec<String> = said
+            .iter()
+            .map(|said| {
+                let letter = LETTERS[said.letter];
+                let voice = match said.voice {
+                    0 => String::new(),
+                    voice => format!(r#","subject":"{letter}","author":"voice {voice}""#),
+                };
+                format!(r#""type":"learning","text":"{} {letter} here"{voice}"#, said.how)
+            })
+            .collect();
+        self.say(who, now, grows, &bodies)
+    }
+
+    fn note(&mut self, who: usize, now: Expected, kind: usize) -> Expected {
+        let body = [
+            r#""type":"context_hit","query_hash":"q","terms":["alpha"],"files":["a.txt"],"relevance":0.5"#,
+            r#""type":"pattern","pattern":"alpha goes with bravo","entities":["alpha","bravo"],"confidence":0.6"#,
+            r#""type":"session_summary","files_touched":["a.txt"],"learnings":["nothing much"]"#,
+        ];
+        self.say(who, now, false, &[body[kind].to_owned()])
+    }
+
+    /// A session writes, and it is committed.
+    fn say(&mut self, who: usize, mut now: Expected, grows: bool, bodies: &[String]) -> Expected {
+        let (session, segment) = &mut self.sessions[who];
+        if !grows {
+            *segment += 1;
+        }
+        if *segment > 2 {
+            (*session, *segment) = (*session + PEOPLE, 0);
+        }
+        let (name, session) = (format!("session_S{session}.{segment}.jsonl"), *session);
+        let desk = &self.office.people[who];
+        let path = format!("{SESSIONS}/{name}");
+        let there = desk.read(&path);
+        let known = self.model.segments.entry(name.clone()).or_default().clone();
+        let mut text = match there.as_str() {
+            "" => known
+                .iter()
+                .map(|number| self.model.all[*number].line.clone() + "\n")
+                .collect(),
+            _ => there.clone(),
+        };
+        if there.is_empty() {
+            now.must
+                .extend(known.iter().filter(|number| !now.back.contains(number)));
+        }
+        for body in bodies {
+            let number = self.model.all.len();
+            // Who wrote first has not the smaller id, for clocks differ.
+            let id = format!("01K{:05}", number * 7919 % 100_003);
+            let ts = format!("2026-01-{:02}T{:02}:00:00Z", 1 + number / 24 % 28, number % 24);
+            let odd = if number.is_multiple_of(3) {
+                r#","later":{"b":1,"a":[2.50]}"#
+            } else {
+                ""
+            };
+            let line = format!(r#"{{"id":"{id}","ts":"{ts}",{body},"session":"S{session}"{odd}}}"#);
+            text.push_str(&line);
+            text.push('\n');
+            let number = self.model.acknowledge(line, &name);
+            now.must.insert(number);
+            self.model.segments.get_mut(&name).unwrap().push(number);
+        }
+        let desk = &self.office.people[who];
+        desk.write(&path, &text);
+        desk.commit("say");
+        now
+    }
+
+    fn reconcile(&self, desk: &Desk, now: Expected, how: How) -> Option<Expected> {
+        let options = options(desk, how);
+        let run = |options| reconcile(&desk.store(), options, &by_letters(), &mut |_| {});
+        if desk.worktree.branch().is_some_and(|branch| branch != "main") {
+            let refused = run(ReconcileOptions { here: false, ..options });
+            assert!(matches!(refused, Err(ReconcileError::NotDefault { .. })), "{refused:?}");
+        }
+        if how.dry_run {
+            let before = desk.memory();
+            run(options).unwrap();
+            assert_eq!(desk.memory(), before, "a dry run writes nothing");
+            return Some(now);
+        }
+        run(options).unwrap();
+        check::reconciled(desk, &self.model, &now);
+        desk.commit("reconcile");
+        Some(now)
+    }
+
+    fn crash(&self, desk: &Desk, now: Expected, how: How, after: usize, commit: bool) -> Expected {
+        let options = ReconcileOptions {
+            dry_run: false,
+            ..options(desk, how)
+        };
+        let run = |options: ReconcileOptions, last: usize| {
+            let mut steps = 0;
+            let killed = catch_unwind(AssertUnwindSafe(|| {
+                reconcile(&desk.store(), options, &by_letters(), &mut |_| {
+                    steps += 1;
+                    if steps == last {
+                        resume_unwind(Box::new(Killed));
+                    }
+                })
+            }));
+            match killed {
+                Ok(done) => drop(done.unwrap()),
+                Err(panic) => assert!(panic.is::<Killed>()),
+            }
+        };
+        let (before, old) = (desk.memory(), check::seen(desk));
+        // Pruning is a change of its own, after the other.
+        let unpruned = ReconcileOptions {
+            max_main_bytes: None,
+            ..options
+        };
+        run(unpruned, 0);
+        let half = check::seen(desk);
+        desk.restore(&before);
+        run(options, 0);
+        let (whole, new) = (desk.memory(), check::seen(desk));
+        desk.restore(&before);
+        run(options, after);
+        let (left, seen) = (desk.memory(), check::seen(desk));
+        assert!(
+            [&old, &half, &new].contains(&&seen),
+            "between\n{old:?} and\n{new:?}:\n{seen:?}\n{before:#?}\n{left:#?}"
+        );
+        run(options, 0);
+        assert_eq!(
+            desk.memory(),
+            whole,
+            "what the next run makes of what a killed one left: {left:#?}"
+        );
+        desk.restore(&left);
+        if commit {
+            desk.commit("what a killed run left");
+        }
+        now
+    }
+}
+
+fn options(desk: &Desk, how: How) -> ReconcileOptions {
+    let bytes = desk.read(MAIN).len() as u64;
+    ReconcileOptions {
+        archive: how.archive,
+        dry_run: how.dry_run,
+        here: true,
+        max_main_bytes: how.quarters.map(|quarters| bytes * quarters / 4),
+    }
+}
+
+fn commit(desk: &Desk, name: &str) -> Option<String> {
+    let id = desk.run(&["rev-parse", "-q", "--verify", &format!("{name}^{{commit}}")])?;
+    Some(id.trim().to_owned())
+}
+
+/// A branch that is not part of what is checked out.
+fn foreign(desk: &Desk, which: usize) -> Option<String> {
+    let branches = desk.run(&["for-each-ref", "--format=%(refname)", "--no-merged", "HEAD"])?;
+    let branches: Vec<&str> = branches.lines().filter(|name| !name.ends_with("/HEAD")).collect();
+    branches
+        .get(which % branches.len().max(1))
+        .map(|name| (*name).to_owned())
+}
+
+/// A commit of a branch that is no merge and has a parent.
+fn nth(desk: &Desk, branch: &str, which: usize) -> Option<String> {
+    let commits = desk.run(&["log", "--format=%H", "--no-merges", "-n", "9", branch, "--"])?;
+    let commits: Vec<&str> = commits.lines().collect();
+    let commits = commits.split_last().map(|(_, commits)| commits)?;
+    commits
+        .get(which % commits.len().max(1))
+        .map(|commit| (*commit).to_owned())
+}

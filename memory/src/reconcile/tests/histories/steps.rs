@@ -1,0 +1,192 @@
+//! What people do, in random order.
+
+use proptest::prelude::*;
+
+/// So many people there are, the last of them in a linked worktree of the first one's repository.
+pub(super) const PEOPLE: usize = 3;
+/// The default branch comes first.
+pub(super) const BRANCHES: [&str; 3] = ["main", "one", "two"];
+
+/// Somebody does something. Numbers that choose among what is there are taken modulo how much there is.
+#[derive(Debug, Clone)]
+pub(super) struct Step {
+    pub(super) who: usize,
+    pub(super) deed: Deed,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Deed {
+    /// A session writes a segment, or adds to its last one, and it is committed.
+    Append {
+        said: Vec<Said>,
+        grows: bool,
+    },
+    /// Something that claims nothing: a hit, a pattern, a summary.
+    Note {
+        kind: usize,
+    },
+    /// What `muninn forget` writes, of something that is recalled.
+    Forget {
+        which: usize,
+    },
+    /// Checks a branch out, made where it is missing.
+    Checkout {
+        branch: usize,
+    },
+    /// Of a branch that is not part of this one.
+    Merge {
+        which: usize,
+    },
+    /// On the default branch, as the forge has it or as it is here.
+    Rebase {
+        theirs: bool,
+    },
+    /// A commit of such a branch.
+    CherryPick {
+        branch: usize,
+        which: usize,
+    },
+    Revert {
+        which: usize,
+    },
+    Reconcile {
+        how: How,
+    },
+    /// A run that is killed after so many steps, and what it left is committed or stays as it is.
+    Crash {
+        how: How,
+        after: usize,
+        commit: bool,
+    },
+    Resolve {
+        which: usize,
+        keep: usize,
+    },
+    /// Fetches, merges what the forge has of this branch, and gives it the outcome.
+    Pull,
+    /// The same with the forge's default branch, whichever is checked out.
+    Update,
+    /// Gives this branch to the forge, which merges it into its default one, and knows nothing of our attributes.
+    ForgeMerge,
+}
+
+/// How a run goes about it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct How {
+    pub(super) archive: bool,
+    pub(super) dry_run: bool,
+    /// Main is to have so many quarters of its bytes.
+    pub(super) quarters: Option<u64>,
+}
+
+/// What a learning says.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Said {
+    pub(super) letter: usize,
+    /// That it is so, that it is not, or what agrees with both.
+    pub(super) how: &'static str,
+    /// Whose words these are, about a subject that is the letter; nobody's and about nothing where it is zero.
+    pub(super) voice: usize,
+}
+
+impl Deed {
+    /// For the counts.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::Append { grows: true, .. } => "grow",
+            Self::Append { .. } => "append",
+            Self::Note { .. } => "note",
+            Self::Forget { .. } => "forget",
+            Self::Checkout { .. } => "checkout",
+            Self::Merge { .. } => "merge",
+            Self::Rebase { .. } => "rebase",
+            Self::CherryPick { .. } => "cherry-pick",
+            Self::Revert { .. } => "revert",
+            Self::Reconcile { how } if how.dry_run => "dry run",
+            Self::Reconcile { how } if how.quarters.is_some() => "prune",
+            Self::Reconcile { how } if how.archive => "reconcile --archive",
+            Self::Reconcile { .. } => "reconcile",
+            Self::Crash { .. } => "crash",
+            Self::Resolve { .. } => "resolve",
+            Self::Pull => "pull",
+            Self::Update => "update",
+            Self::ForgeMerge => "forge merge",
+        }
+    }
+}
+
+/// All that there is to do, as [`Deed::name`] has it.
+pub(super) const NAMES: [&str; 18] = [
+    "append",
+    "grow",
+    "note",
+    "forget",
+    "checkout",
+    "merge",
+    "rebase",
+    "cherry-pick",
+    "revert",
+    "dry run",
+    "prune",
+    "reconcile --archive",
+    "reconcile",
+    "crash",
+    "resolve",
+    "update",
+    "pull",
+    "forge merge",
+];
+
+/// Histories of up to some 35 steps.
+pub(super) fn histories() -> impl Strategy<Value = Vec<Step>> {
+    let one = (0..PEOPLE, deeds()).prop_map(|(who, deed)| vec![Step { who, deed }]);
+    // What seldom comes about by itself: that somebody finds a contradiction and settles it.
+    let settled = (0..PEOPLE, append(), 0..8usize, 0..3usize).prop_map(|(who, append, which, keep)| {
+        let how = How::default();
+        let deeds = [append, Deed::Reconcile { how }, Deed::Resolve { which, keep }];
+        deeds.into_iter().map(|deed| Step { who, deed }).collect()
+    });
+    let parts = prop::collection::vec(prop_oneof![12 => one, 1 => settled], 1..=30);
+    parts.prop_map(|parts: Vec<Vec<Step>>| parts.concat())
+}
+
+fn append() -> impl Strategy<Value = Deed> {
+    (prop::collection::vec(said(), 1..=4), prop::bool::weighted(0.25))
+        .prop_map(|(said, grows)| Deed::Append { said, grows })
+}
+
+fn deeds() -> impl Strategy<Value = Deed> {
+    let which = 0..8usize;
+    let branch = 0..BRANCHES.len();
+    prop_oneof![
+        8 => append(),
+        1 => (0..3usize).prop_map(|kind| Deed::Note { kind }),
+        1 => which.clone().prop_map(|which| Deed::Forget { which }),
+        2 => branch.prop_map(|branch| Deed::Checkout { branch }),
+        4 => which.clone().prop_map(|which| Deed::Merge { which }),
+        1 => any::<bool>().prop_map(|theirs| Deed::Rebase { theirs }),
+        1 => (which.clone(), which.clone()).prop_map(|(branch, which)| Deed::CherryPick { branch, which }),
+        1 => which.clone().prop_map(|which| Deed::Revert { which }),
+        6 => how().prop_map(|how| Deed::Reconcile { how }),
+        2 => (how(), 1..16usize, any::<bool>()).prop_map(|(how, after, commit)| Deed::Crash { how, after, commit }),
+        5 => (which, 0..3usize).prop_map(|(which, keep)| Deed::Resolve { which, keep }),
+        4 => Just(Deed::Pull),
+        4 => Just(Deed::Update),
+        4 => Just(Deed::ForgeMerge),
+    ]
+}
+
+fn how() -> impl Strategy<Value = How> {
+    let quarters = prop_oneof![5 => Just(None), 1 => (0..4u64).prop_map(Some)];
+    (prop::bool::weighted(0.25), prop::bool::weighted(0.1), quarters).prop_map(|(archive, dry_run, quarters)| How {
+        archive,
+        dry_run,
+        quarters,
+    })
+}
+
+fn said() -> impl Strategy<Value = Said> {
+    let letter = prop_oneof![2 => Just(0), 2 => Just(1), 1 => 2..4usize];
+    let how = prop_oneof![6 => Just("is"), 6 => Just("not"), 1 => Just("any")];
+    (letter, how, 0..3usize).prop_map(|(letter, how, voice)| Said { letter, how, voice })
+}
