@@ -1,20 +1,18 @@
 //! The files of a worktree's memory, read whatever is in them, and put in place as wholes.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 
 use muninn_repo_tools::{RelPath, Worktree};
 
-use super::{ARCHIVE, ReconcileError, Steps};
+use super::{ARCHIVE, PRUNED, ReconcileError, Steps};
 use crate::records::lines::{self, Reason};
 use crate::records::{Record, RecordFile, own_directory};
 
 /// Where the lock of a run is: git ignores it.
 const CACHE: &str = ".muninn/cache";
-
-/// How the names of files begin that hold what left main.
-pub(super) const PRUNED: &str = "pruned-";
 
 /// A worktree's memory, on disk.
 pub(super) struct Place<'a> {
@@ -123,14 +121,25 @@ impl Place<'_> {
         self.put((ARCHIVE, &found.kept_as()), &found.bytes, step)
     }
 
-    /// Keeps records that leave main, in a file named by what they are.
+    /// Keeps records that leave main. One file holds all of them, which is there from the beginning.
     pub(super) fn archive(&self, records: &[Record], step: Steps<'_>) -> Result<(), ReconcileError> {
-        let ids: String = records.iter().map(|record| record.id.as_str()).collect();
-        let name = format!(
-            "{ARCHIVE}/{PRUNED}{}.jsonl",
-            &blake3::hash(ids.as_bytes()).to_hex()[..12]
-        );
-        self.put_records(&name, records, step)
+        let mut found = Vec::new();
+        let mut all: BTreeMap<String, Record> = BTreeMap::new();
+        for record in self.pruned(&mut found)?.into_iter().chain(records.iter().cloned()) {
+            all.entry(record.id.clone()).or_insert(record);
+        }
+        for found in &found {
+            self.keep(found, step)?;
+        }
+        self.put_records(PRUNED, &all.into_values().collect::<Vec<_>>(), step)
+    }
+
+    /// What left main.
+    pub(super) fn pruned(&self, found: &mut Vec<Found>) -> Result<Vec<Record>, ReconcileError> {
+        match RelPath::new(PRUNED) {
+            Ok(path) => self.records(&path, found),
+            Err(_) => Ok(Vec::new()),
+        }
     }
 
     /// Puts a file of records in place.

@@ -12,7 +12,7 @@ use std::{fs, io};
 use muninn_repo_tools::RelPath;
 use thiserror::Error;
 
-use super::place::{Found, PRUNED, Place, at};
+use super::place::{Found, Place, at};
 use super::runs::Runs;
 use super::setup::KEEPER;
 use super::{Before, FileToday, Judging, Pruned, Segment, Summary, plan, prune, today};
@@ -23,6 +23,8 @@ use crate::records::{CONFLICTS, MAIN, RecordFile, SESSIONS, SegmentError, Segmen
 pub const RECONCILED: &str = ".muninn/memory/reconciled.jsonl";
 /// Where files go of which not every line is a record, as they are.
 pub const ARCHIVE: &str = ".muninn/memory/archive";
+/// Where records go that leave main.
+pub const PRUNED: &str = ".muninn/memory/archive/pruned.jsonl";
 /// Where sessions' files go, where they are to be kept.
 pub const SESSIONS_ARCHIVE: &str = ".muninn/memory/sessions/archive";
 
@@ -173,12 +175,8 @@ impl<'a> Place<'a> {
         }
         drop(runs);
         if before.lacks_records() {
-            for path in self.files(ARCHIVE)? {
-                if path.file_name().starts_with(PRUNED) {
-                    let pruned = self.records(&path, &mut Vec::new())?;
-                    before.pruned.extend(pruned.into_iter().map(|record| record.id));
-                }
-            }
+            let pruned = self.pruned(&mut Vec::new())?;
+            before.pruned = pruned.into_iter().map(|record| record.id).collect();
         }
         Ok((before, found))
     }
