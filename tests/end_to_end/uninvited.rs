@@ -87,7 +87,7 @@ fn init_writes_its_own_folder_once() {
     assert_eq!(
         tracked,
         ".muninn/.gitattributes\n.muninn/.gitignore\n.muninn/config.toml\n.muninn/knowledge/README.md\n\
-         .muninn/memory/conflicts.jsonl\n.muninn/memory/main.jsonl\n.muninn/memory/reconciled.jsonl\n\
+         .muninn/memory/archive/pruned.jsonl\n.muninn/memory/conflicts.jsonl\n.muninn/memory/main.jsonl\n.muninn/memory/reconciled.jsonl\n\
          .muninn/memory/sessions/.gitkeep\n"
     );
 

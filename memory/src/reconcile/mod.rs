@@ -31,7 +31,7 @@ pub use self::plan::{After, Before, Segment, Summary, plan};
 pub use self::prune::{Pruned, prune};
 pub use self::resolve::{Keep, ResolveError, resolve};
 pub use self::run::{
-    ARCHIVE, RECONCILED, ReconcileError, ReconcileOptions, Reconciled, SESSIONS_ARCHIVE, Steps, reconcile,
+    ARCHIVE, PRUNED, RECONCILED, ReconcileError, ReconcileOptions, Reconciled, SESSIONS_ARCHIVE, Steps, reconcile,
 };
 pub use self::setup::SETUP;
 pub use self::verdict::relations;

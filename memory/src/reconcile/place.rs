@@ -1,15 +1,15 @@
 //! The files of a worktree's memory, read whatever is in them, and put in place as wholes.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 
 use muninn_repo_tools::{RelPath, Worktree};
 
-use super::{ARCHIVE, ReconcileError, Steps};
+use super::{ARCHIVE, PRUNED, ReconcileError, Steps};
 use crate::records::lines::{self, Reason};
-use crate::records::{Record, RecordFile, own_directory, pruned_files, pruned_name};
+use crate::records::{Record, RecordFile, own_directory};
 
 /// Where the lock of a run is: git ignores it.
 const CACHE: &str = ".muninn/cache";
@@ -116,25 +116,30 @@ impl Place<'_> {
         Ok(records)
     }
 
-    /// The ids of what left main for the archive.
-    pub(super) fn pruned(&self) -> Result<BTreeSet<String>, ReconcileError> {
-        let mut pruned = BTreeSet::new();
-        for file in pruned_files(self.worktree).map_err(at(Path::new(ARCHIVE)))? {
-            let RecordFile::Worktree(path) = file else { continue };
-            let records = self.records(&path, &mut Vec::new())?;
-            pruned.extend(records.into_iter().map(|record| record.id));
-        }
-        Ok(pruned)
-    }
-
     /// Keeps a file of which not every line is a record.
     pub(super) fn keep(&self, found: &Found, step: Steps<'_>) -> Result<(), ReconcileError> {
         self.put((ARCHIVE, &found.kept_as()), &found.bytes, step)
     }
 
-    /// Keeps records that leave main, in a file named by what they are.
+    /// Keeps records that leave main. One file holds all of them, which is there from the beginning.
     pub(super) fn archive(&self, records: &[Record], step: Steps<'_>) -> Result<(), ReconcileError> {
-        self.put_records(&pruned_name(records), records, step)
+        let mut found = Vec::new();
+        let mut all: BTreeMap<String, Record> = BTreeMap::new();
+        for record in self.pruned(&mut found)?.into_iter().chain(records.iter().cloned()) {
+            all.entry(record.id.clone()).or_insert(record);
+        }
+        for found in &found {
+            self.keep(found, step)?;
+        }
+        self.put_records(PRUNED, &all.into_values().collect::<Vec<_>>(), step)
+    }
+
+    /// What left main.
+    pub(super) fn pruned(&self, found: &mut Vec<Found>) -> Result<Vec<Record>, ReconcileError> {
+        match RelPath::new(PRUNED) {
+            Ok(path) => self.records(&path, found),
+            Err(_) => Ok(Vec::new()),
+        }
     }
 
     /// Puts a file of records in place.

@@ -16,7 +16,7 @@ use super::runs::Runs;
 use super::setup::KEEPER;
 use super::{Asked, Before, FileToday, Judging, Pruned, Segment, Summary, plan, prune, today};
 use crate::Store;
-pub use crate::records::{ARCHIVE, RECONCILED};
+pub use crate::records::{ARCHIVE, PRUNED, RECONCILED};
 use crate::records::{CONFLICTS, MAIN, RecordFile, SESSIONS, SegmentError, Segments, Source, own_directory};
 
 /// Where sessions' files go, where they are to be kept.
@@ -172,7 +172,8 @@ impl<'a> Place<'a> {
         }
         drop(runs);
         if before.lacks_records() {
-            before.pruned = self.pruned()?;
+            let pruned = self.pruned(&mut Vec::new())?;
+            before.pruned = pruned.into_iter().map(|record| record.id).collect();
         }
         Ok((before, found))
     }

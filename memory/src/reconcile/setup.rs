@@ -7,22 +7,26 @@
 
 use crate::records::{CONFLICTS, MAIN};
 
-use super::RECONCILED;
+use super::{PRUNED, RECONCILED};
 
 /// In the folder of sessions, whether there are any or not.
 pub(super) const KEEPER: &str = ".gitkeep";
 
 /// Files that are there from the beginning, by their path below the root, and their text.
-pub const SETUP: [(&str, &str); 6] = [
+pub const SETUP: [(&str, &str); 7] = [
     (
         ".muninn/.gitignore",
         "# Derived from the code; rebuilt when it is missing.\ncache/\n# Of a write that was cut short.\n*.tmp\n",
     ),
     // Lines of records are never changed, so of two versions of a file each line is as good as in the other.
-    (".muninn/.gitattributes", "memory/*.jsonl merge=union\n"),
+    (
+        ".muninn/.gitattributes",
+        "memory/*.jsonl merge=union\nmemory/archive/pruned.jsonl merge=union\n",
+    ),
     (MAIN, ""),
     (CONFLICTS, ""),
     (RECONCILED, ""),
+    (PRUNED, ""),
     (".muninn/memory/sessions/.gitkeep", ""),
 ];
 

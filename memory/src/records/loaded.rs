@@ -102,9 +102,9 @@ impl RecordFile {
                 let note = format!("{self}: too large to be recalled whole, without its first {before} lines");
                 loaded.notes.push(note);
             }
-            let take = |line, record: Record| match self {
-                Self::Worktree(path) if is_pruned(path) => loaded.pruned.push(record.id),
-                _ => loaded.take(self, before + line, &record),
+            let take = |line, record: Record| match is_pruned(self) {
+                true => loaded.pruned.push(record.id),
+                false => loaded.take(self, before + line, &record),
             };
             lines::read(file, take, |aside| told.tell(self, before, &aside))
         });

@@ -23,8 +23,7 @@ mod told;
 #[cfg(test)]
 mod tests;
 
-pub use archive::ARCHIVE;
-pub(crate) use archive::{pruned_files, pruned_name};
+pub use archive::{ARCHIVE, PRUNED};
 pub use body::Body;
 pub use loaded::{CONFLICTS, MAIN, RecordFile};
 pub use record::{InvalidRecord, Origin, Record};

@@ -19,7 +19,7 @@ use std::time::SystemTime;
 use muninn_repo_tools::{Checkout, RelPath, Worktree};
 
 use super::{OnDefault, segments_in};
-use crate::records::{RECONCILED, RecordFile, Recorded, SESSIONS, Segments, Spool, TakenIn, lines, pruned_files};
+use crate::records::{PRUNED, RECONCILED, RecordFile, Recorded, SESSIONS, Segments, Spool, TakenIn, lines};
 
 /// What was found out, for the next time.
 #[derive(Debug, Default)]
@@ -105,7 +105,8 @@ impl Scope {
         }
         self.beginnings = beginnings;
         if has_grown {
-            files.splice(team..team, pruned_files(places.worktree).unwrap_or_default());
+            let pruned = RelPath::new(PRUNED).map(RecordFile::Worktree);
+            files.splice(team..team, pruned.ok());
         }
         files
     }

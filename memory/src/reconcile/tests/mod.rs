@@ -432,3 +432,24 @@ fn a_session_that_went_on_elsewhere_to_the_same_length_is_taken_in() {
     let after = reconciled(&next(&after, vec![sized(other)]));
     assert_eq!(after.main.len(), 2);
 }
+
+#[test]
+fn what_is_recalled_for_a_side_of_a_conflict_is_not_pruned() {
+    let claims = vec![
+        learning(1, 0, (0, true)),
+        learning(2, 0, (0, true)),
+        learning(3, 0, (0, false)),
+    ];
+    let after = reconciled(&Before {
+        segments: vec![segment(0, 0, claims)],
+        ..Before::default()
+    });
+    let mut open = after.conflicts;
+    let Body::Conflict { left, .. } = &mut open[0].body else {
+        panic!("{open:?}")
+    };
+    // It is about the second, for which the first is recalled.
+    *left = "002".to_owned();
+    let pruned = prune(&after.main, &open, 0, &|_| false);
+    assert!(pruned.archived.is_empty(), "{:?}", pruned.archived);
+}

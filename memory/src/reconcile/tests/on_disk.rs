@@ -201,7 +201,7 @@ fn what_is_worth_least_goes_to_the_archive_and_does_not_come_back() {
     let archived: String = desk
         .files()
         .iter()
-        .filter(|(name, _)| name.contains("pruned-"))
+        .filter(|(name, _)| name.ends_with("pruned.jsonl"))
         .map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned())
         .collect();
     assert!(

@@ -35,6 +35,9 @@ pub(super) fn tree(desk: &Desk, model: &Model, expected: &Expected) {
         let lost = &model.all[*lost];
         panic!("lost: {} of {}\n{:#?}", lost.line, lost.segment, desk.memory());
     }
+    let strays = tree.pruned.difference(&model.pruned);
+    let strays: Vec<_> = strays.filter(|line| model.number(line).is_some()).collect();
+    assert!(strays.is_empty(), "never pruned: {strays:#?}\n{:#?}", desk.memory());
     let mut recalled: BTreeMap<String, String> = BTreeMap::new();
     for id in seen(desk).0 {
         assert!(!tree.is_gone(&id), "{id} came back\n{:#?}", desk.memory());

@@ -6,6 +6,9 @@ use serde_json::Value;
 
 use super::desk::Desk;
 
+/// What pruning leaves.
+const PRUNED: &str = "archive/pruned.jsonl";
+
 /// Records by their number, in the order in which they were acknowledged.
 pub(super) type Numbers = BTreeSet<usize>;
 
@@ -42,6 +45,8 @@ pub(super) struct Model {
     pub(super) all: Vec<Acknowledged>,
     numbers: HashMap<String, usize>,
     pub(super) commits: HashMap<String, Expected>,
+    /// Those that a run has pruned.
+    pub(super) pruned: BTreeSet<String>,
     /// What each segment was last seen to hold, by its name.
     pub(super) segments: BTreeMap<String, Vec<usize>>,
 }
@@ -103,6 +108,8 @@ pub(super) struct Tree {
     pub(super) lines: BTreeSet<String>,
     /// Of main and the archive, where reconciled records are.
     pub(super) reconciled: BTreeSet<String>,
+    /// Of the archive of main alone.
+    pub(super) pruned: BTreeSet<String>,
     /// By id.
     pub(super) main: BTreeMap<String, Value>,
     sessions: Vec<Value>,
@@ -132,13 +139,14 @@ impl Tree {
         let main = lines(&|name| name == "main.jsonl");
         let main = values(&main).into_iter().map(|value| (text(&value, "id"), value));
         let is_for_records = |name: &str| {
-            ["main.jsonl", "sessions/", "archive/"]
+            ["main.jsonl", "sessions/", PRUNED]
                 .iter()
                 .any(|start| name.starts_with(start))
         };
         let mut tree = Self {
             lines: lines(&is_for_records),
-            reconciled: lines(&|name| name == "main.jsonl" || name.starts_with("archive/")),
+            reconciled: lines(&|name| name == "main.jsonl" || name.starts_with(PRUNED)),
+            pruned: lines(&|name| name.starts_with(PRUNED)),
             main: main.collect(),
             sessions: values(&sessions),
             same: Vec::new(),

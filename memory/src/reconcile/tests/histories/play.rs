@@ -44,9 +44,14 @@ impl Play {
     }
 
     pub(super) fn take(&mut self, step: &Step) {
+        let pruned = Tree::of(&self.office.people[step.who]).pruned;
         let Some(expected) = self.deed(step.who, &step.deed) else {
             return;
         };
+        if matches!(step.deed, Deed::Reconcile { .. } | Deed::Crash { .. }) {
+            let now = Tree::of(&self.office.people[step.who]).pruned;
+            self.model.pruned.extend(now.difference(&pruned).cloned());
+        }
         *self.done.entry(step.deed.name()).or_default() += 1;
         let desk = match step.deed {
             Deed::ForgeMerge => &self.office.forge,
