@@ -38,7 +38,14 @@ impl Play {
             check::reconciled(desk, &self.model, &expected);
         }
         if is_alike {
-            assert_eq!(one.memory(), other.memory(), "two orders of merging, reconciled");
+            let files = |desk: &Desk| {
+                let mut files = desk.memory();
+                // A run that prunes nothing leaves it as the merges do, whose lines are in their order.
+                files.remove("archive/pruned.jsonl");
+                files
+            };
+            assert_eq!(records(&one), records(&other), "two orders of merging, reconciled");
+            assert_eq!(files(&one), files(&other), "two orders of merging, reconciled");
             assert_eq!(check::seen(&one), check::seen(&other));
         }
         let comparable = !did(&TAKES_LINES) && !did(&DECIDES);

@@ -21,7 +21,7 @@ use self::steps::{NAMES, Step};
 
 /// How many are played, where somebody wants another number than the usual one.
 const HISTORIES: &str = "MUNINN_HISTORIES";
-const USUAL: u32 = 80;
+const USUAL: u32 = 60;
 /// Played beside each other, each from a seed of its own.
 const LANES: u8 = 2;
 
