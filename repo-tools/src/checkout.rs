@@ -36,6 +36,14 @@ impl Worktree {
         Some(id.to_string())
     }
 
+    /// The name by which whoever works here signs commits; `None` where git knows none. For that alone the configuration
+    /// of the user and the system is read.
+    pub fn author(&self) -> Option<String> {
+        let repository = gix::open(self.root()).ok()?;
+        let author = repository.author()?.ok()?;
+        Some(author.name.to_string()).filter(|name| !name.trim().is_empty())
+    }
+
     /// Whether a commit, in hexadecimal, is HEAD or one of those that lead to it. Not where it is unknown here.
     pub fn has_commit(&self, commit: &str) -> bool {
         let is_there = || {

@@ -104,7 +104,8 @@ fn a_turn_becomes_records_of_what_was_done_and_not_of_what_was_said() {
     }
     // All that git sees are new segments, and a name says which session and which of its segments it is.
     let status = team.env.git(&team.root, &["status", "--porcelain"]);
-    assert_eq!(status.trim(), "?? .muninn/memory/");
+    let new = |line: &str| line.starts_with("?? .muninn/memory/sessions/session_") && line.ends_with(".jsonl");
+    assert!(!status.is_empty() && status.lines().all(new), "{status}");
     let id = first["session"].as_str().unwrap();
     assert!(
         segments

@@ -104,6 +104,7 @@ fn contradicting_branches_are_merged_reconciled_listed_and_settled() {
         (&open[0]["left"]["text"], &open[0]["right"]["text"]),
         (&BACKOFF.into(), &NO_BACKOFF.into())
     );
+    assert_eq!(open[0]["left"]["author"], "Ada", "as git knows who remembered it");
     // Both sides are recalled, marked, and so is what each says of the other.
     let told: Value =
         serde_json::from_str(&team.muninn(&["recall", "does the retry queue use jitter", "--json"])).unwrap();

@@ -45,7 +45,7 @@ pub struct Before {
     pub conflicts: Vec<Record>,
     /// In the order of their names.
     pub segments: Vec<Segment>,
-    /// The ids of what main once had and the archive has now; looked for where [`Before::lacks_records`].
+    /// The ids of what main once had and the archive has now; looked for where a session holds what main does not.
     pub pruned: BTreeSet<String>,
 }
 

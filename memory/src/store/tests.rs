@@ -233,8 +233,7 @@ fn what_main_has_taken_in_is_not_read_again() {
     desk.repo
         .write(".muninn/memory/archive/session_late.0-0.jsonl", late.as_bytes());
     assert_eq!(recalled(), ["late", "more", "other"], "a copy of what was damaged");
-    desk.repo
-        .write(crate::records::PRUNED, late.as_bytes());
+    desk.repo.write(crate::records::PRUNED, late.as_bytes());
     assert_eq!(recalled(), ["more", "other"]);
     desk.repo.write(MAIN, late.as_bytes());
     assert_eq!(recalled(), ["late", "more", "other"], "what main has is recalled");

@@ -76,7 +76,11 @@ impl Remember {
                 text: said,
                 subject: None,
                 confidence: Number::from_f64(self.confidence),
-                author: None,
+                author: memory
+                    .store
+                    .worktree()
+                    .author()
+                    .map(|author| redact(&author).into_owned()),
             },
             Kind::Pattern => Body::Pattern {
                 pattern: said,
