@@ -1,6 +1,6 @@
 //! What is decided on pairs of claims, and written down of it.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::Judging;
 use super::claim::Told;
@@ -36,20 +36,31 @@ pub(super) fn doubts_by_rules(all: &[Record], claims: &[Told<'_>]) -> Vec<Places
     open.filter_map(pair).collect()
 }
 
+/// The pairs that need not be looked at again, though what was said of them lies there once more: no model is asked twice.
+pub(super) fn settled(all: &[Record]) -> HashSet<(String, String)> {
+    let pair = |record: &Record| match &record.body {
+        Body::Same { kept, folded, .. } => Some(ordered(kept, folded)),
+        Body::Distinct { left, right, .. } => Some(ordered(left, right)),
+        Body::Conflict { left, right, by, .. } if by != RULES => Some(ordered(left, right)),
+        _ => None,
+    };
+    all.iter().filter_map(pair).collect()
+}
+
 /// The records of what is decided on pairs: by rules, and by a model on those that rules leave open. `chained` are pairs
-/// that are to be looked at for contradictions because of what was decided; nothing is decided on what `is_distinct`.
+/// that are to be looked at for contradictions because of what was decided; on what `is_settled` nothing is decided.
 pub(super) fn decisions(
     pairs: BTreeSet<Places>,
     claims: &[Told<'_>],
     judging: &Judging<'_>,
     chained: &dyn Fn(&[Record]) -> Vec<Places>,
-    is_distinct: &dyn Fn(&Places) -> bool,
+    is_settled: &dyn Fn(&Places) -> bool,
 ) -> (Vec<Record>, Option<Asked>) {
     let judged = |(one, other): Places| {
         let pair = Pair::of(&claims[one], &claims[other]);
         (pair, Verdict::of(pair.older.claim(), pair.newer.claim(), judging))
     };
-    let looked_at = pairs.iter().copied().filter(|places| !is_distinct(places));
+    let looked_at = pairs.iter().copied().filter(|places| !is_settled(places));
     // Of most pairs there is nothing to say, and there may be millions.
     let mut decided: Vec<(Pair<'_>, Verdict<'_>)> =
         looked_at.map(judged).filter(|(_, verdict)| verdict.matters()).collect();
@@ -57,7 +68,7 @@ pub(super) fn decisions(
         .iter()
         .filter_map(|(pair, verdict)| pair.by_rules(&verdict.judgement));
     let others = chained(&by_rules.collect::<Vec<_>>()).into_iter();
-    let others = others.filter(|places| !pairs.contains(places) && !is_distinct(places));
+    let others = others.filter(|places| !pairs.contains(places) && !is_settled(places));
     decided.extend(others.map(judged).filter(|(_, verdict)| verdict.parts()));
     let (pairs, verdicts): (Vec<_>, Vec<_>) = decided.into_iter().unzip();
     let (settled, asked) = verdict::settled(&verdicts, judging);

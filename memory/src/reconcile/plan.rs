@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::blocks::Blocks;
 use super::chains;
 use super::claim::Told;
-use super::decide::{Places, decisions, doubts_by_rules};
+use super::decide::{Places, decisions, doubts_by_rules, settled};
 use super::model::Asked;
 use super::runs::Runs;
 use crate::derived::Progress;
@@ -92,24 +92,28 @@ pub struct Summary {
 pub fn plan(before: &Before, judging: &Judging<'_>) -> After {
     let runs = Runs::of(&before.log);
     // A conflict that only the list of open ones has was put there by somebody else's merge.
-    let known = by_id(before.main.iter().chain(&before.conflicts));
+    let mut all = by_id(before.main.iter().chain(&before.conflicts).cloned());
+    let known = all.len();
     // That the log has a session's file does not tell that main has its records: a revert may have taken them, or the
     // session went on elsewhere, to the same length.
-    let is_known = |record: &Record| known.contains_key(&record.id) || before.pruned.contains(&record.id);
+    let is_known = |record: &Record| all.contains_key(&record.id) || before.pruned.contains(&record.id);
     let is_taken =
         |segment: &&Segment| !runs.has(&segment.name, segment.bytes) || !segment.records.iter().all(is_known);
     let taken: Vec<&Segment> = before.segments.iter().filter(is_taken).collect();
     let learned = taken.iter().flat_map(|segment| &segment.records);
-    let learned = learned.filter(|record| !before.pruned.contains(&record.id));
-    let was: Vec<Record> = by_id(known.values().chain(learned)).into_values().collect();
+    for record in learned.filter(|record| !before.pruned.contains(&record.id)) {
+        put(&mut all, record.clone());
+    }
+    let all: Vec<Record> = all.into_values().collect();
+    let consolidated = all.len() - known;
     // All that lies there, taken in or not: a revert may have taken what was decided on it.
     let there = before.segments.iter().flat_map(|segment| &segment.records);
     let there: BTreeSet<&str> = there.map(|record| record.id.as_str()).collect();
-    let (decided, asked) = decide(&was, &there, &runs, judging);
-    let main: Vec<Record> = by_id(was.iter().chain(&decided)).into_values().collect();
+    let (decided, asked) = decide(&all, &there, &runs, judging);
+    let main: Vec<Record> = by_id(all.into_iter().chain(decided)).into_values().collect();
     let conflicts = open_conflicts(&main);
     After {
-        summary: counted(was.len() - known.len(), before, &main, &conflicts),
+        summary: counted(consolidated, before, &main, &conflicts),
         log: logged(before, &runs, &taken),
         main,
         conflicts,
@@ -117,17 +121,19 @@ pub fn plan(before: &Before, judging: &Judging<'_>) -> After {
     }
 }
 
-/// Of two lines with the same id, as two models may come to, the smaller counts.
-fn by_id<'r>(records: impl IntoIterator<Item = &'r Record>) -> BTreeMap<String, Record> {
-    let mut by_id: BTreeMap<String, Record> = BTreeMap::new();
-    for record in records {
-        match by_id.entry(record.id.clone()) {
-            Entry::Vacant(entry) => _ = entry.insert(record.clone()),
-            Entry::Occupied(mut entry) if record.line() < entry.get().line() => _ = entry.insert(record.clone()),
-            Entry::Occupied(_) => {}
-        }
-    }
+fn by_id(records: impl IntoIterator<Item = Record>) -> BTreeMap<String, Record> {
+    let mut by_id = BTreeMap::new();
+    records.into_iter().for_each(|record| put(&mut by_id, record));
     by_id
+}
+
+/// Of two lines with the same id, as two models may come to, the smaller counts.
+fn put(by_id: &mut BTreeMap<String, Record>, record: Record) {
+    match by_id.entry(record.id.clone()) {
+        Entry::Vacant(entry) => _ = entry.insert(record),
+        Entry::Occupied(mut entry) if record.line() < entry.get().line() => _ = entry.insert(record),
+        Entry::Occupied(_) => {}
+    }
 }
 
 /// Compares what was never compared: new records, and those that not all heads have seen.
@@ -155,8 +161,9 @@ fn decide(
         pairs.extend(doubts_by_rules(all, &claims));
     }
     let chained = |decided: &[Record]| chains::pairs(all, decided, &claims, &new);
-    let is_distinct = |(one, other): &Places| standing.are_distinct(claims[*one].id(), claims[*other].id());
-    decisions(pairs, &claims, judging, &chained, &is_distinct)
+    let settled = settled(all);
+    let is_settled = |(one, other): &Places| settled.contains(&ordered(claims[*one].id(), claims[*other].id()));
+    decisions(pairs, &claims, judging, &chained, &is_settled)
 }
 
 /// The pairs that are worth comparing, each once, the smaller place first. Looked for by as many threads as there are
@@ -236,7 +243,7 @@ fn logged(before: &Before, runs: &Runs<'_>, taken: &[&Segment]) -> Vec<Record> {
         }
         made.push(run);
     }
-    by_id(before.log.iter().chain(&made)).into_values().collect()
+    by_id(before.log.iter().cloned().chain(made)).into_values().collect()
 }
 
 /// How many another one is recalled for.

@@ -144,14 +144,9 @@ impl Standing {
         self.is_dropped(id) || self.superseded.contains_key(id)
     }
 
-    /// Whether somebody found that both of two records are so.
-    pub(crate) fn are_distinct(&self, one: &str, other: &str) -> bool {
-        self.links.are_distinct(one, other)
-    }
-
     /// Whether it is settled what two records are to each other: that they say the same, or are both so.
     pub(crate) fn is_settled(&self, one: &str, other: &str) -> bool {
         let (kept, other_kept) = (self.kept(one), self.kept(other));
-        kept == other_kept || self.are_distinct(one, other) || self.both.contains(&ordered(kept, other_kept))
+        kept == other_kept || self.links.are_distinct(one, other) || self.both.contains(&ordered(kept, other_kept))
     }
 }

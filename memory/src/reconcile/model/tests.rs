@@ -165,12 +165,12 @@ fn what_rules_doubt_a_model_settles_and_signs() {
         );
         let asked = after.asked.unwrap();
         assert_eq!((asked.open, asked.answered, asked.input, asked.output), (1, 1, 700, 50));
-        // It is not asked for the second time, whatever it said.
+        // It is not asked for the second time, whatever it said, and though the session's file comes back.
         let again = Before {
             main: after.main.clone(),
             log: after.log.clone(),
             conflicts: after.conflicts.clone(),
-            segments: Vec::new(),
+            segments: before.segments.clone(),
             ..Before::default()
         };
         let again = run(&again, &model, LIMITS);
