@@ -69,16 +69,14 @@ fn a_question_about_auth_packs_the_decision_with_its_code() {
 #[test]
 fn a_conflict_is_packed_with_both_sides_or_not_at_all() {
     let learning = |id: &str, text: &str| format!("{{\"id\":\"{id}\",\"type\":\"learning\",\"text\":\"{text}\"}}\n");
+    let main = [
+        learning("1", "Retries of the ledger use jitter"),
+        learning("2", "No jitter there, ever"),
+        "{\"id\":\"C\",\"type\":\"conflict\",\"left\":\"1\",\"right\":\"2\"}\n".to_owned(),
+    ];
     let repo = Repo::with(&[
         ("src/lib.rs", "fn main() {}\n"),
-        (
-            ".muninn/memory/main.jsonl",
-            &(learning("1", "Retries of the ledger use jitter") + &learning("2", "No jitter there, ever")),
-        ),
-        (
-            ".muninn/memory/conflicts.jsonl",
-            "{\"id\":\"C\",\"type\":\"conflict\",\"left\":\"1\",\"right\":\"2\"}\n",
-        ),
+        (".muninn/memory/main.jsonl", &main.concat()),
     ]);
     repo.commit("begin", &[]);
     let engine = repo.ready();
