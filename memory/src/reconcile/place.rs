@@ -121,13 +121,14 @@ impl Place<'_> {
         self.put((ARCHIVE, &found.kept_as()), &found.bytes, step)
     }
 
-    /// Keeps records that leave main. One file holds all of them, which is there from the beginning.
-    pub(super) fn archive(&self, records: &[Record], step: Steps<'_>) -> Result<(), ReconcileError> {
+    /// Keeps what leaves `main`, which is as it is to be. One file holds all that did, but for what is back in main.
+    pub(super) fn archive(&self, leaving: &[Record], main: &[Record], step: Steps<'_>) -> Result<(), ReconcileError> {
         let mut found = Vec::new();
         let mut all: BTreeMap<String, Record> = BTreeMap::new();
-        for record in self.pruned(&mut found)?.into_iter().chain(records.iter().cloned()) {
+        for record in self.pruned(&mut found)?.into_iter().chain(leaving.iter().cloned()) {
             all.entry(record.id.clone()).or_insert(record);
         }
+        main.iter().for_each(|record| drop(all.remove(&record.id)));
         for found in &found {
             self.keep(found, step)?;
         }

@@ -45,17 +45,8 @@ pub struct Before {
     pub conflicts: Vec<Record>,
     /// In the order of their names.
     pub segments: Vec<Segment>,
-    /// The ids of what main once had and the archive has now; looked for where a session holds what main does not.
+    /// The ids of what main once had and the archive has now.
     pub pruned: BTreeSet<String>,
-}
-
-impl Before {
-    /// Whether a session's file holds something that main does not have.
-    pub(super) fn lacks_records(&self) -> bool {
-        let main: BTreeSet<&str> = self.main.iter().map(|record| record.id.as_str()).collect();
-        let mut records = self.segments.iter().flat_map(|segment| &segment.records);
-        records.any(|record| !main.contains(record.id.as_str()))
-    }
 }
 
 /// What is to be there afterwards.
@@ -106,9 +97,11 @@ pub fn plan(before: &Before, judging: &Judging<'_>) -> After {
     }
     let all: Vec<Record> = all.into_values().collect();
     let consolidated = all.len() - known;
-    // All that lies there, taken in or not: a revert may have taken what was decided on it.
+    // All that lies there, taken in or not: a revert may have taken what was decided on it. And what is back from the
+    // archive, where it may have missed much.
     let there = before.segments.iter().flat_map(|segment| &segment.records);
-    let there: BTreeSet<&str> = there.map(|record| record.id.as_str()).collect();
+    let there = there.map(|record| record.id.as_str());
+    let there: BTreeSet<&str> = there.chain(before.pruned.iter().map(String::as_str)).collect();
     let (decided, asked) = decide(&all, &there, &runs, judging);
     let main: Vec<Record> = by_id(all.into_iter().chain(decided)).into_values().collect();
     let conflicts = open_conflicts(&main);

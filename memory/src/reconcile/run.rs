@@ -120,9 +120,13 @@ pub fn reconcile(
     for segment in &before.segments {
         place.remove(segment, options.archive, step)?;
     }
-    if let Some(Pruned { main, archived }) = pruned.filter(|pruned| !pruned.archived.is_empty()) {
-        place.archive(&archived, step)?;
-        place.put_records(MAIN, &main, step)?;
+    match pruned.filter(|pruned| !pruned.archived.is_empty()) {
+        Some(Pruned { main, archived }) => {
+            place.archive(&archived, &main, step)?;
+            place.put_records(MAIN, &main, step)?;
+        }
+        None if !before.pruned.is_empty() => place.archive(&[], &after.main, step)?,
+        None => {}
     }
     Ok(reconciled)
 }
@@ -171,10 +175,8 @@ impl<'a> Place<'a> {
             }
         }
         drop(runs);
-        if before.lacks_records() {
-            let pruned = self.pruned(&mut Vec::new())?;
-            before.pruned = pruned.into_iter().map(|record| record.id).collect();
-        }
+        let pruned = self.pruned(&mut Vec::new())?;
+        before.pruned = pruned.into_iter().map(|record| record.id).collect();
         Ok((before, found))
     }
 

@@ -420,6 +420,18 @@ fn what_a_revert_took_from_main_is_taken_in_again_whatever_the_log_says() {
 }
 
 #[test]
+fn what_is_back_from_the_archive_is_compared_with_what_came_meanwhile() {
+    let main = vec![learning(1, 0, (0, false)), learning(2, 1, (0, true))];
+    let before = |pruned: &[&str]| Before {
+        main: main.clone(),
+        pruned: pruned.iter().map(|id| (*id).to_owned()).collect(),
+        ..Before::default()
+    };
+    assert!(reconciled(&before(&[])).conflicts.is_empty(), "both were there before");
+    assert_eq!(reconciled(&before(&["001"])).conflicts.len(), 1);
+}
+
+#[test]
 fn a_session_that_went_on_elsewhere_to_the_same_length_is_taken_in() {
     let first = segment(0, 0, vec![learning(1, 0, (0, false))]);
     let other = segment(0, 0, vec![learning(2, 0, (1, true))]);

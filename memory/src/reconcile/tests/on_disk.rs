@@ -9,7 +9,7 @@ use crate::Store;
 use crate::fixture::Fixture;
 use crate::recall::Memories;
 use crate::reconcile::{
-    ARCHIVE, Keep, RECONCILED, ReconcileError, ReconcileOptions, Reconciled, SESSIONS_ARCHIVE, open_conflicts,
+    ARCHIVE, Keep, PRUNED, RECONCILED, ReconcileError, ReconcileOptions, Reconciled, SESSIONS_ARCHIVE, open_conflicts,
     reconcile, resolve,
 };
 use crate::records::{CONFLICTS, MAIN, Record, SESSIONS};
@@ -219,6 +219,10 @@ fn what_is_worth_least_goes_to_the_archive_and_does_not_come_back() {
     };
     desk.run(all).unwrap();
     assert_eq!(open_conflicts(&desk.repo.worktree()).len(), 1);
+    // What somebody puts back into main has left the archive.
+    desk.repo.write(MAIN, main.as_bytes());
+    desk.run(ReconcileOptions::default()).unwrap();
+    assert_eq!((desk.read(MAIN), desk.read(PRUNED)), (main, String::new()));
 }
 
 #[test]
