@@ -41,6 +41,13 @@ impl Team {
         records_in(&self.root.join(".muninn/memory/sessions"))
     }
 
+    /// All that git sees are new segments.
+    pub(crate) fn has_new_segments_alone(&self) {
+        let status = self.env.git(&self.root, &["status", "--porcelain"]);
+        let new = |line: &str| line.starts_with("?? .muninn/memory/sessions/session_") && line.ends_with(".jsonl");
+        assert!(!status.is_empty() && status.lines().all(new), "{status}");
+    }
+
     /// Everything that waits or was written outside the repository.
     fn state(&self) -> String {
         let mut text = String::new();
@@ -103,9 +110,7 @@ fn a_turn_becomes_records_of_what_was_done_and_not_of_what_was_said() {
         assert!(!written.contains(secret), "{secret} in {written}");
     }
     // All that git sees are new segments, and a name says which session and which of its segments it is.
-    let status = team.env.git(&team.root, &["status", "--porcelain"]);
-    let new = |line: &str| line.starts_with("?? .muninn/memory/sessions/session_") && line.ends_with(".jsonl");
-    assert!(!status.is_empty() && status.lines().all(new), "{status}");
+    team.has_new_segments_alone();
     let id = first["session"].as_str().unwrap();
     assert!(
         segments
