@@ -1,10 +1,12 @@
 //! The conflicts that wait for a person.
 
+use std::collections::BTreeMap;
+
 use muninn_repo_tools::{RelPath, Worktree, read_text};
 
 use super::place::Place;
 use super::plan::open_conflicts as open_among;
-use crate::records::{MAIN, Record, Source};
+use crate::records::{MAIN, Record, Source, Standing};
 
 /// Larger files are taken for changed.
 const MAX_FILE_BYTES: u64 = 4 << 20;
@@ -14,9 +16,9 @@ const MAX_FILE_BYTES: u64 = 4 << 20;
 pub struct OpenConflict {
     /// It says why.
     pub conflict: Record,
-    /// The older record.
+    /// The older record, or what is recalled for it.
     pub left: Record,
-    /// The newer one.
+    /// The newer one, likewise.
     pub right: Record,
 }
 
@@ -39,8 +41,19 @@ pub fn open_conflicts(worktree: &Worktree) -> Vec<OpenConflict> {
     let place = Place { worktree };
     let main = RelPath::new(MAIN).ok();
     let main = main.and_then(|path| place.records(&path, &mut Vec::new()).ok());
-    let main = main.unwrap_or_default();
-    let side = |id: &str| main.iter().find(|record| record.id == id).cloned();
+    let mut main = main.unwrap_or_default();
+    main.sort_by(|one, other| one.id.cmp(&other.id));
+    let standing = Standing::of(&main);
+    // A side may be superseded, or in the archive: then what says the same is shown, as it is recalled.
+    let told = main.iter().filter(|record| !standing.is_gone(&record.id));
+    let mut by_kept: BTreeMap<&str, &Record> = BTreeMap::new();
+    for record in told {
+        by_kept.entry(standing.kept(&record.id)).or_insert(record);
+    }
+    let side = |id: &str| {
+        let itself = main.iter().find(|record| record.id == id && !standing.is_gone(id));
+        itself.or_else(|| by_kept.get(standing.kept(id)).copied()).cloned()
+    };
     let with_sides = |conflict: Record| {
         let (left, right) = conflict.sides()?;
         Some(OpenConflict {

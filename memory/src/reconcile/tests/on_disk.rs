@@ -278,6 +278,31 @@ fn a_decision_is_in_main_and_the_latest_holds() {
     assert_eq!(desk.run(ReconcileOptions::default()).unwrap().summary.open, 0);
 }
 
+#[test]
+fn a_side_that_is_superseded_or_in_the_archive_is_shown_by_what_says_the_same() {
+    let desk = Desk::new();
+    let main = r#"{"id":"1","type":"learning","text":"not alpha"}
+{"id":"3","type":"learning","text":"is alpha"}
+{"id":"4","type":"learning","text":"is alpha"}
+{"id":"5","type":"same","kept":"1","folded":"2"}
+{"id":"6","type":"same","kept":"3","folded":"4"}
+{"id":"7","type":"supersedes","older":"3","newer":"2"}
+{"id":"8","type":"conflict","left":"2","right":"3","by":"rules"}
+{"id":"9","type":"conflict","left":"1","right":"4","by":"rules"}
+"#;
+    desk.repo.write(MAIN, main.as_bytes());
+    let open = open_conflicts(&desk.repo.worktree());
+    let shown: Vec<_> = open
+        .iter()
+        .map(|open| [&open.conflict.id, &open.left.id, &open.right.id])
+        .collect();
+    assert_eq!(shown, [["8", "1", "4"]]);
+    resolve(&desk.store(), "8", Keep::Left, None).unwrap();
+    assert!(open_conflicts(&desk.repo.worktree()).is_empty());
+    let recalled = desk.seen().0;
+    assert!(recalled.contains("1") && !recalled.contains("4"), "{recalled:?}");
+}
+
 #[cfg(unix)]
 #[test]
 fn nothing_is_written_through_a_link() {
