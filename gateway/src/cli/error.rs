@@ -45,7 +45,7 @@ impl CliError {
     }
 
     pub(crate) fn print(&self) {
-        super::output::note(&format!("error: {}", self.message));
+        super::output::note(&super::output::tame(&format!("error: {}", self.message)));
         if let Some(hint) = &self.hint {
             super::output::note(&format!("hint: {hint}"));
         }

@@ -27,6 +27,22 @@ pub(crate) fn note(text: &str) {
     let _reader_left = writeln!(anstream::stderr().lock(), "{text}");
 }
 
+/// What strangers wrote must not speak to the terminal, nor turn what stands beside it around: control characters but for
+/// line ends, and those that are not seen, are replaced.
+pub(crate) fn tame(text: &str) -> String {
+    text.replace(|c: char| c != '\n' && (c.is_control() || is_unseen(c)), "\u{fffd}")
+}
+
+/// The same in one line.
+pub(crate) fn tame_line(text: &str) -> String {
+    tame(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// Marks of direction, joiners, blanks without width, separators of lines, and tags.
+fn is_unseen(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+}
+
 /// Starts logging to stderr, at `default` unless the environment says otherwise.
 pub(crate) fn log_to_stderr(default: &str) {
     let colours = std::io::stderr().is_terminal() && std::env::var_os(env_vars::NO_COLOR).is_none();
@@ -59,5 +75,20 @@ pub(crate) fn plural(count: usize, word: &str) -> String {
         format!("1 {word}")
     } else {
         format!("{count} {word}s")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_strangers_wrote_is_tame() {
+        let wild = "a\u{1b}[31m\u{9b}m\u{202e}b\nc\r\td\u{feff}";
+        assert_eq!(
+            tame(wild),
+            "a\u{fffd}[31m\u{fffd}m\u{fffd}b\nc\u{fffd}\u{fffd}d\u{fffd}"
+        );
+        assert_eq!(tame_line("one\n\n[right] two\u{2028}three"), "one [right] two three");
     }
 }

@@ -5,6 +5,9 @@ use std::collections::BTreeSet;
 use super::judge::Claim;
 use crate::records::{Body, Record};
 
+/// Longer texts are cut where a conflict shows them, in bytes.
+const LONGEST_SHOWN: usize = 1_000;
+
 /// What a record claims to be so, in words.
 pub(super) struct Told<'a> {
     pub(super) record: &'a Record,
@@ -57,11 +60,15 @@ impl<'a> Told<'a> {
         self.is_pattern.then_some(&self.files)
     }
 
-    /// As a person reads it beside what contradicts it.
+    /// As a person reads it beside what contradicts it: the beginning of a long one, for two of them are in one line.
     pub(super) fn shown(&self) -> String {
-        match self.entities() {
+        let text = match self.entities() {
             Some(entities) if !entities.is_empty() => format!("{} ({})", self.text, entities.join(", ")),
             _ => self.text.to_owned(),
+        };
+        match text.len() > LONGEST_SHOWN {
+            true => format!("{} [...]", text[..text.floor_char_boundary(LONGEST_SHOWN)].trim_end()),
+            false => text,
         }
     }
 

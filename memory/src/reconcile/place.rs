@@ -8,8 +8,8 @@ use std::path::Path;
 use muninn_repo_tools::{RelPath, Worktree};
 
 use super::{ARCHIVE, PRUNED, ReconcileError, Steps};
-use crate::records::lines::{self, Reason};
-use crate::records::{Record, RecordFile, own_directory};
+use crate::records::lines::{self, MAX_LINE_BYTES, Reason};
+use crate::records::{Record, RecordFile, anew, own_directory};
 
 /// Where the lock of a run is: git ignores it.
 const CACHE: &str = ".muninn/cache";
@@ -93,21 +93,28 @@ impl Place<'_> {
     pub(super) fn records(&self, path: &RelPath, found: &mut Vec<Found>) -> Result<Vec<Record>, ReconcileError> {
         let failed = |source| at(&path.to_path_buf())(source);
         let file = RecordFile::Worktree(path.clone());
-        if file.metadata(self.worktree).is_err() {
-            return Ok(Vec::new());
+        match self.worktree.root().join(path.to_path_buf()).symlink_metadata() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(failed(error)),
+            // One that leads out of the worktree is refused when it is opened.
+            Ok(_) => {}
         }
         let mut bytes = Vec::new();
         let opened = file.open(self.worktree);
         opened
             .and_then(|mut file| file.read_to_end(&mut bytes))
             .map_err(failed)?;
-        let (mut records, mut lines) = (Vec::new(), 0);
+        let (mut records, mut lines): (Vec<Record>, _) = (Vec::new(), 0);
         let read = lines::read(
             bytes.as_slice(),
             |_, record| records.push(record.identified()),
             // What stands between the markers of a merge is read, and they say nothing themselves.
             |line| lines += usize::from(line.reason != Reason::ConflictMarker),
         );
+        // With an id it may be longer than a line can be, and would be none the next time.
+        let all = records.len();
+        records.retain(|record| record.line().len() <= MAX_LINE_BYTES);
+        lines += all - records.len();
         read.map_err(failed)?;
         if lines > 0 {
             let name = path.clone();
@@ -165,7 +172,7 @@ impl Place<'_> {
         }
         let temporary = folder.join(format!(".{name}.tmp"));
         let mut write = || {
-            let mut file = File::create(&temporary)?;
+            let mut file = anew(&temporary)?;
             file.write_all(bytes)?;
             file.sync_all()?;
             step("written");

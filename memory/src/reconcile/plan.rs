@@ -120,12 +120,22 @@ fn by_id(records: impl IntoIterator<Item = Record>) -> BTreeMap<String, Record> 
     by_id
 }
 
-/// Of two lines with the same id, as two models may come to, the smaller counts.
+/// Of two decisions with the same id, as two models may come to, the smaller line counts. Of two other records that somebody
+/// gave the same id, the later one gets an id of its own: neither is lost.
 fn put(by_id: &mut BTreeMap<String, Record>, record: Record) {
     match by_id.entry(record.id.clone()) {
         Entry::Vacant(entry) => _ = entry.insert(record),
-        Entry::Occupied(mut entry) if record.line() < entry.get().line() => _ = entry.insert(record),
-        Entry::Occupied(_) => {}
+        Entry::Occupied(mut entry) if record.is_derived() => {
+            if record.line() < entry.get().line() {
+                entry.insert(record);
+            }
+        }
+        Entry::Occupied(entry) => {
+            if record.line() != entry.get().line() {
+                let record = record.renamed();
+                by_id.entry(record.id.clone()).or_insert(record);
+            }
+        }
     }
 }
 

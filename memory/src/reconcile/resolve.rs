@@ -30,10 +30,16 @@ pub enum ResolveError {
     /// Several have it.
     #[error("several conflicts end with {0}; give more of the id")]
     Ambiguous(String),
+    /// A line of main would be too long with it.
+    #[error("the note has {0} bytes, and at most {MAX_NOTE_BYTES} are kept")]
+    LongNote(usize),
     /// The files.
     #[error(transparent)]
     Files(#[from] ReconcileError),
 }
+
+/// The longest note.
+const MAX_NOTE_BYTES: usize = 8 << 10;
 
 /// Settles the open conflict whose id ends with `id`: records the decision in main, and takes the conflict off the list.
 /// What is not kept stays in main, and is recalled no more.
@@ -45,6 +51,9 @@ pub fn resolve(store: &Store, id: &str, keep: Keep, note: Option<&str>) -> Resul
         here: true,
         ..ReconcileOptions::default()
     };
+    if let Some(note) = note.filter(|note| note.len() > MAX_NOTE_BYTES) {
+        return Err(ResolveError::LongNote(note.len()));
+    }
     let place = Place::of(store, here)?;
     let _lock = place.lock()?;
     let (before, found) = place.read(store)?;
@@ -68,7 +77,7 @@ pub fn resolve(store: &Store, id: &str, keep: Keep, note: Option<&str>) -> Resul
 fn one<'a>(open: &'a [Record], id: &str) -> Result<&'a Record, ResolveError> {
     let mut fitting = open
         .iter()
-        .filter(|conflict| !id.is_empty() && conflict.id.ends_with(&id.to_uppercase()));
+        .filter(|conflict| !id.is_empty() && conflict.id.to_uppercase().ends_with(&id.to_uppercase()));
     match (fitting.next(), fitting.next()) {
         (Some(conflict), None) => Ok(conflict),
         (None, _) => Err(ResolveError::Unknown(id.to_owned())),

@@ -56,6 +56,10 @@ impl RecordFile {
     }
 
     pub(crate) fn open(&self, worktree: &Worktree) -> io::Result<File> {
+        // To open a pipe is to wait for somebody to write.
+        if !self.metadata(worktree)?.is_file() {
+            return Err(io::Error::other("it is not a file"));
+        }
         match self {
             Self::Worktree(path) => File::open(worktree.resolve(path).map_err(io::Error::other)?),
             Self::State(path) => File::open(path),

@@ -143,6 +143,26 @@ impl Record {
         self
     }
 
+    /// The same with an id that follows from its line: another one has its own.
+    #[must_use]
+    pub(crate) fn renamed(mut self) -> Self {
+        self.id = Self::derived(Body::Other { kind: String::new() }, &[&self.line()], &self.ts).id;
+        self
+    }
+
+    /// Whether its id follows from what it is about.
+    pub(crate) fn is_derived(&self) -> bool {
+        matches!(
+            self.body,
+            Body::Same { .. }
+                | Body::Distinct { .. }
+                | Body::Conflict { .. }
+                | Body::Supersedes { .. }
+                | Body::Run { .. }
+                | Body::Reconciled { .. }
+        )
+    }
+
     /// The line, without the line's end.
     #[must_use]
     pub fn line(&self) -> String {

@@ -142,8 +142,17 @@ fn make(dir: &Path) -> Result<(), SegmentError> {
     }
 }
 
+/// A file of this name that was not there: what is in its place, perhaps a link that leads anywhere, goes.
+pub(crate) fn anew(path: &Path) -> io::Result<File> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    File::options().write(true).create_new(true).open(path)
+}
+
 fn write(path: &Path, text: &str) -> io::Result<()> {
-    let mut file = File::create(path)?;
+    let mut file = anew(path)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()
 }

@@ -175,10 +175,10 @@ fn shown(memory: &Memory, recalled: &Recalled) -> String {
         true => String::new(),
         false => format!(" ({})", about.join(", ")),
     };
-    let mut text = tame(&format!("{}: {}{about}\n", memory.source, memory.title));
+    let mut text = output::tame(&format!("{}: {}{about}\n", memory.source, memory.title));
     let mut lines = memory.text.lines().filter(|line| !line.trim().is_empty());
     for line in lines.by_ref().take(SHOWN_LINES) {
-        text.push_str(&format!("    {}\n", tame(line)));
+        text.push_str(&format!("    {}\n", output::tame(line)));
     }
     match lines.count() {
         0 => {}
@@ -193,9 +193,4 @@ fn held(from: Option<&str>, superseded: &Superseded) -> Vec<String> {
     let until = format!("valid {from}until {}", superseded.until);
     let by = superseded.by.iter().map(|by| format!("superseded by {by}"));
     std::iter::once(until).chain(by).collect()
-}
-
-/// What strangers wrote must not speak to the terminal.
-fn tame(text: &str) -> String {
-    text.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}")
 }

@@ -13,6 +13,9 @@ use serde_json::{Number, json};
 use super::{BY_HAND, CliError, Common, Exit, Memory};
 use crate::cli::output;
 
+/// A longer text is no note: a line of records has 64 KiB at most, and whoever is told of it pays for each word.
+const MAX_TEXT_BYTES: usize = 16 << 10;
+
 /// Write down something that the team should know
 #[derive(Args)]
 pub(crate) struct Remember {
@@ -59,6 +62,14 @@ impl Remember {
         let text = self.text.trim();
         if text.is_empty() {
             return Err(CliError::new(Exit::Usage, "there is nothing to remember"));
+        }
+        if text.len() > MAX_TEXT_BYTES {
+            let told = format!(
+                "it has {} bytes, and at most {MAX_TEXT_BYTES} are remembered",
+                text.len()
+            );
+            return Err(CliError::new(Exit::Usage, told)
+                .hint("say what matters in a few sentences, or write a file in .muninn/knowledge/"));
         }
         let memory = Memory::of(common)?;
         let failed = |error: &dyn std::error::Error| CliError::new(Exit::Failure, super::with_causes(error));

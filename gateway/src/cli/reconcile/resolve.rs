@@ -70,6 +70,7 @@ fn settle(store: &Store, id: &str, keep: Keep, note: Option<&str>) -> Result<Str
     let decision = resolve(store, id, keep, note).map_err(|error| {
         let exit = match error {
             ResolveError::Unknown(_) | ResolveError::Ambiguous(_) => Exit::NotFound,
+            ResolveError::LongNote(_) => Exit::Usage,
             ResolveError::Files(_) => Exit::Failure,
         };
         CliError::new(exit, super::with_causes(&error)).hint("`muninn conflicts` lists the open ones")

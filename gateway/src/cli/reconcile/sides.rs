@@ -7,6 +7,8 @@ use muninn_memory::records::{Body, Record};
 use muninn_repo_tools::Worktree;
 use serde_json::{Value, json};
 
+use crate::cli::output::{tame, tame_line};
+
 /// Narrower terminals, and pipes, get one side below the other.
 const WIDE: usize = 80;
 const BETWEEN: &str = "  |  ";
@@ -44,7 +46,12 @@ fn side_json(worktree: &Worktree, record: &Record) -> Value {
 pub(super) fn shown(worktree: &Worktree, open: &OpenConflict) -> String {
     let (by, reason) = why(&open.conflict);
     let (left, right) = (side(worktree, "left", &open.left), side(worktree, "right", &open.right));
-    let heading = tame(&format!("conflict {}\n{reason} ({by})", open.conflict.id));
+    let heading = format!(
+        "conflict {}\n{} ({})",
+        tame_line(&open.conflict.id),
+        tame_line(reason),
+        tame_line(by)
+    );
     let width = textwrap::termwidth();
     let body = match std::io::stdout().is_terminal() && width >= WIDE {
         true => beside(&left, &right, width),
@@ -85,10 +92,10 @@ fn beside(left: &str, right: &str, width: usize) -> String {
 /// One side: what it says, and what is known of it.
 fn side(worktree: &Worktree, name: &str, record: &Record) -> String {
     let said = Said::of(record);
-    let mut lines = vec![format!("[{name}] {}", said.text)];
+    let mut lines = vec![format!("[{name}] {}", tame(said.text).replace('\n', "\n    "))];
     let origin = &record.origin;
     let mut field = |name: &str, value: Option<String>| {
-        lines.extend(value.map(|value| format!("  {name:<10} {value}")));
+        lines.extend(value.map(|value| format!("  {name:<10} {}", tame_line(&value))));
     };
     field("id", Some(record.id.clone()));
     field("date", Some(record.ts.chars().take(10).collect()));
@@ -110,7 +117,7 @@ fn side(worktree: &Worktree, name: &str, record: &Record) -> String {
         };
         field("file", Some(format!("{} ({now})", source.path)));
     }
-    tame(&(lines.join("\n") + "\n"))
+    lines.join("\n") + "\n"
 }
 
 /// What a learning or a pattern says.
@@ -155,9 +162,4 @@ impl<'a> Said<'a> {
 
 fn number(number: Option<&serde_json::Number>) -> Option<f64> {
     number.and_then(serde_json::Number::as_f64)
-}
-
-/// What strangers wrote must not speak to the terminal.
-fn tame(text: &str) -> String {
-    text.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}")
 }

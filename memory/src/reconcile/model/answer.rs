@@ -47,6 +47,16 @@ pub(super) enum Refusal {
     Unusable(String),
 }
 
+impl Refusal {
+    /// For whoever waits; what a backend said has its model's name in it.
+    pub(super) fn told(&self, model: &str) -> String {
+        match self {
+            Self::Unusable(said) => said.clone(),
+            refusal => format!("{model} gave no usable answer: {refusal}"),
+        }
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {

@@ -157,7 +157,7 @@ impl<'a> Reconciler<'a> {
             Err(refusal) => refusal,
         };
         self.ask_once(batch, Some(&refusal), asked)?
-            .map_err(|refusal| Failed::Refused(format!("{} gave no usable answer: {refusal}", self.model.id())))
+            .map_err(|refusal| Failed::Refused(refusal.told(self.model.id())))
     }
 
     fn ask_once(

@@ -420,6 +420,45 @@ fn what_a_revert_took_from_main_is_taken_in_again_whatever_the_log_says() {
 }
 
 #[test]
+fn of_two_records_with_one_id_neither_is_lost() {
+    let (one, other) = (learning(1, 0, (0, false)), learning(1, 1, (1, false)));
+    let sessions = vec![segment(0, 0, vec![one.clone()]), segment(1, 0, vec![other.clone()])];
+    let after = reconciled(&Before {
+        segments: sessions.clone(),
+        ..Before::default()
+    });
+    let kept = lines(&after.main);
+    assert_eq!(kept.len(), 2);
+    assert!(kept.contains(&one.line()) && kept.iter().any(|line| line.contains("is bravo indexing")));
+    assert_eq!(lines(&reconciled(&next(&after, sessions)).main), kept);
+    // What main has is never rewritten.
+    let main = Before {
+        main: vec![other.clone()],
+        segments: vec![segment(0, 0, vec![one])],
+        ..Before::default()
+    };
+    let after = reconciled(&main);
+    assert!(lines(&after.main).contains(&other.line()) && after.main.len() == 2);
+}
+
+#[test]
+fn a_conflict_between_long_texts_is_a_line_that_can_be_read() {
+    let long = |id: usize, negated| {
+        let mut record = learning(id, id, (0, negated));
+        if let Body::Learning { text, .. } = &mut record.body {
+            text.push_str(&" word".repeat(12_000));
+        }
+        record
+    };
+    let after = reconciled(&Before {
+        segments: vec![segment(1, 0, vec![long(1, false)]), segment(2, 0, vec![long(2, true)])],
+        ..Before::default()
+    });
+    let read = after.conflicts.iter().map(|conflict| conflict.line().len());
+    assert!(read.eq([after.conflicts[0].line().len()]) && after.conflicts[0].line().len() < 4_000);
+}
+
+#[test]
 fn what_is_back_from_the_archive_is_compared_with_what_came_meanwhile() {
     let main = vec![learning(1, 0, (0, false)), learning(2, 1, (0, true))];
     let before = |pruned: &[&str]| Before {

@@ -313,6 +313,49 @@ fn nothing_is_written_through_a_link() {
     desk.run(ReconcileOptions::default()).unwrap_err();
     let main = std::fs::read_to_string(outside.path().join("memory/main.jsonl")).unwrap();
     assert!(main.contains("<<<<"), "untouched");
+    // Nor through one that git brought along, under the name of what is written first.
+    for name in ["main.jsonl", "conflicts.jsonl", "reconciled.jsonl"] {
+        let desk = Desk::new();
+        let precious = outside.path().join(name);
+        std::fs::write(&precious, "precious").unwrap();
+        std::os::unix::fs::symlink(&precious, desk.repo.path(&format!(".muninn/memory/.{name}.tmp"))).unwrap();
+        desk.run(ReconcileOptions::default()).unwrap();
+        assert_eq!(std::fs::read_to_string(&precious).unwrap(), "precious", "{name}");
+        let written = desk.repo.path(&format!(".muninn/memory/{name}"));
+        assert!(written.symlink_metadata().unwrap().is_file());
+    }
+    // Main that leads out is no main: it is not taken for an empty one.
+    let desk = Desk::new();
+    std::fs::remove_file(desk.repo.path(MAIN)).unwrap();
+    std::os::unix::fs::symlink(outside.path().join("memory/main.jsonl"), desk.repo.path(MAIN)).unwrap();
+    desk.run(ReconcileOptions::default()).unwrap_err();
+}
+
+#[test]
+fn what_cannot_be_kept_is_refused() {
+    let desk = Desk::new();
+    desk.run(ReconcileOptions::default()).unwrap();
+    let id = &open_conflicts(&desk.repo.worktree())[0].conflict.id;
+    let long = resolve(&desk.store(), id, Keep::Left, Some(&"n".repeat(9_000))).unwrap_err();
+    assert_eq!(long.to_string(), "the note has 9000 bytes, and at most 8192 are kept");
+    assert_eq!(open_conflicts(&desk.repo.worktree()).len(), 1);
+    // Its id is whatever somebody wrote.
+    let main = desk.read(MAIN).replace(id.as_str(), "low-1");
+    desk.repo.write(MAIN, main.as_bytes());
+    resolve(&desk.store(), "low-1", Keep::Left, None).unwrap();
+    // With an id this would be longer than a line can be, and no record any more.
+    let text = "z".repeat(65_480);
+    let line = format!("{{\"type\":\"learning\",\"text\":\"{text}\"}}\n");
+    desk.repo
+        .write(&format!("{SESSIONS}/session_S3.0.jsonl"), line.as_bytes());
+    desk.repo.commit();
+    let done = desk.run(ReconcileOptions::default()).unwrap();
+    assert_eq!(
+        (done.summary.consolidated, done.notes.len()),
+        (0, 1),
+        "{:?}",
+        done.notes
+    );
 }
 
 /// Reconciles, and kills itself on the way. No test by itself.
