@@ -1,0 +1,236 @@
+//! What a reconciliation comes to, one case at a time.
+
+use super::*;
+
+#[test]
+fn a_decision_settles_a_conflict_until_something_new_contradicts() {
+    let sessions = vec![segment(
+        0,
+        0,
+        vec![learning(1, 0, (0, false)), learning(2, 0, (0, true))],
+    )];
+    let after = reconciled(&Before {
+        segments: sessions,
+        ..Before::default()
+    });
+    let conflict = after.conflicts[0].id.clone();
+    for keep in [vec!["001"], vec!["002"], vec!["001", "002"]] {
+        let drop = ["001", "002"]
+            .iter()
+            .filter(|id| !keep.contains(id))
+            .map(|id| (*id).to_owned())
+            .collect();
+        let body = Body::Decision {
+            conflict: conflict.clone(),
+            keep: keep.iter().map(|id| (*id).to_owned()).collect(),
+            drop,
+            note: None,
+        };
+        let mut settled = next(&after, Vec::new());
+        settled.main.push(Record::new(body, Origin::default()));
+        assert!(reconciled(&settled).conflicts.is_empty(), "{keep:?}");
+        // The same once more, from somebody else, is nothing new,
+        settled.segments = vec![segment(1, 0, vec![learning(3, 1, (0, keep[0] == "002"))])];
+        assert!(reconciled(&settled).conflicts.is_empty(), "{keep:?}");
+        // and the contrary is, where one of them was dropped.
+        settled.segments = vec![segment(1, 0, vec![learning(3, 1, (0, keep[0] == "001"))])];
+        let open = reconciled(&settled).conflicts.len();
+        assert_eq!(open, if keep.len() == 2 { 0 } else { 1 }, "{keep:?}");
+    }
+}
+
+#[test]
+fn a_session_that_grew_brings_what_is_new() {
+    let first = vec![learning(1, 0, (0, false))];
+    let after = reconciled(&Before {
+        segments: vec![segment(0, 0, first.clone())],
+        ..Before::default()
+    });
+    let grown = [first, vec![learning(2, 0, (1, false))]].concat();
+    let after = reconciled(&next(&after, vec![segment(0, 0, grown)]));
+    assert_eq!(after.summary.consolidated, 1);
+    assert_eq!(after.main.len(), 2);
+}
+
+#[test]
+fn who_comes_back_to_what_they_said_first_is_heard_and_so_is_who_agreed_with_it() {
+    let says = |id: usize, yes: &str, author: &str| {
+        let text = format!("{yes} alpha here");
+        let line = format!(
+            r#"{{"id":"{id:03}","ts":"2026-01-01T00:00:{id:02}Z","type":"learning","text":"{text}","subject":"alpha","author":"{author}","session":"S{id}"}}"#
+        );
+        segment(id, 0, vec![Record::parse(&line).unwrap()])
+    };
+    let table = [
+        (
+            vec![says(1, "is", "ana"), says(2, "not", "ana"), says(3, "is", "ana")],
+            vec!["003"],
+            0,
+        ),
+        (
+            vec![says(1, "is", "ana"), says(2, "is", "bo"), says(3, "not", "ana")],
+            vec!["002", "003"],
+            1,
+        ),
+    ];
+    for (segments, told, open) in table {
+        let mut before = Before::default();
+        for segment in &segments {
+            before.segments = vec![segment.clone()];
+            before = next(&reconciled(&before), Vec::new());
+        }
+        let together = reconciled(&Before {
+            segments,
+            ..Before::default()
+        });
+        assert_eq!(lines(&before.main), lines(&together.main), "one by one, or all at once");
+        assert_eq!((before.conflicts.len(), together.conflicts.len()), (open, open));
+        let memories = crate::Memories::of_records(&together.main, None);
+        let recalled: Vec<&str> = memories.items().iter().map(|item| item.source.as_str()).collect();
+        assert_eq!(recalled, told);
+    }
+}
+
+#[test]
+fn what_a_person_drops_takes_nothing_along_that_contradicts_it() {
+    let says = |id: usize, how: &str| {
+        let text = format!("{how} alpha here");
+        let line = format!(
+            r#"{{"id":"{id:03}","ts":"2026-01-01T00:00:{id:02}Z","type":"learning","text":"{text}","session":"S{id}"}}"#
+        );
+        vec![segment(id, 0, vec![Record::parse(&line).unwrap()])]
+    };
+    let both = reconciled(&Before {
+        segments: says(2, "any"),
+        ..Before::default()
+    });
+    // On one branch somebody forgets what one side says, on another the other side is said.
+    let mut one = reconciled(&next(&both, says(1, "is")));
+    let forget = "001".to_owned();
+    one.main
+        .push(Record::new(Body::Tombstone { forget }, Origin::default()));
+    let other = reconciled(&next(&both, says(3, "not")));
+    let after = reconciled(&Before {
+        main: union(&one.main, &other.main),
+        log: union(&one.log, &other.log),
+        ..Before::default()
+    });
+    let memories = crate::Memories::of_records(&after.main, None);
+    let recalled: Vec<&str> = memories.items().iter().map(|item| item.source.as_str()).collect();
+    assert_eq!(recalled, ["003"]);
+}
+
+#[test]
+fn what_a_revert_took_from_main_is_taken_in_again_whatever_the_log_says() {
+    let sessions = vec![segment(
+        0,
+        0,
+        vec![learning(1, 0, (0, false)), learning(2, 0, (0, true))],
+    )];
+    let after = reconciled(&Before {
+        segments: sessions.clone(),
+        ..Before::default()
+    });
+    let mut reverted = next(&after, sessions.clone());
+    reverted.main.clear();
+    reverted.conflicts.clear();
+    let again = reconciled(&reverted);
+    assert_eq!(lines(&again.main), lines(&after.main));
+    assert_eq!(lines(&again.conflicts), lines(&after.conflicts));
+    // Where main kept them, what was asked about them is asked again.
+    let mut half = next(&after, sessions.clone());
+    half.conflicts.clear();
+    assert_eq!(lines(&reconciled(&half).conflicts), lines(&after.conflicts));
+    // What is in the archive stays there.
+    let mut pruned = next(&after, sessions);
+    pruned.main.clear();
+    pruned.conflicts.clear();
+    pruned.pruned = ["001", "002"].map(str::to_owned).into();
+    assert!(reconciled(&pruned).main.is_empty());
+}
+
+#[test]
+fn of_two_records_with_one_id_neither_is_lost() {
+    let (one, other) = (learning(1, 0, (0, false)), learning(1, 1, (1, false)));
+    let sessions = vec![segment(0, 0, vec![one.clone()]), segment(1, 0, vec![other.clone()])];
+    let after = reconciled(&Before {
+        segments: sessions.clone(),
+        ..Before::default()
+    });
+    let kept = lines(&after.main);
+    assert_eq!(kept.len(), 2);
+    assert!(kept.contains(&one.line()) && kept.iter().any(|line| line.contains("is bravo indexing")));
+    assert_eq!(lines(&reconciled(&next(&after, sessions)).main), kept);
+    // What main has is never rewritten.
+    let main = Before {
+        main: vec![other.clone()],
+        segments: vec![segment(0, 0, vec![one])],
+        ..Before::default()
+    };
+    let after = reconciled(&main);
+    assert!(lines(&after.main).contains(&other.line()) && after.main.len() == 2);
+}
+
+#[test]
+fn a_conflict_between_long_texts_is_a_line_that_can_be_read() {
+    let long = |id: usize, negated| {
+        let mut record = learning(id, id, (0, negated));
+        if let Body::Learning { text, .. } = &mut record.body {
+            text.push_str(&" word".repeat(12_000));
+        }
+        record
+    };
+    let after = reconciled(&Before {
+        segments: vec![segment(1, 0, vec![long(1, false)]), segment(2, 0, vec![long(2, true)])],
+        ..Before::default()
+    });
+    let read = after.conflicts.iter().map(|conflict| conflict.line().len());
+    assert!(read.eq([after.conflicts[0].line().len()]) && after.conflicts[0].line().len() < 4_000);
+}
+
+#[test]
+fn what_is_back_from_the_archive_is_compared_with_what_came_meanwhile() {
+    let main = vec![learning(1, 0, (0, false)), learning(2, 1, (0, true))];
+    let before = |pruned: &[&str]| Before {
+        main: main.clone(),
+        pruned: pruned.iter().map(|id| (*id).to_owned()).collect(),
+        ..Before::default()
+    };
+    assert!(reconciled(&before(&[])).conflicts.is_empty(), "both were there before");
+    assert_eq!(reconciled(&before(&["001"])).conflicts.len(), 1);
+}
+
+#[test]
+fn a_session_that_went_on_elsewhere_to_the_same_length_is_taken_in() {
+    let first = segment(0, 0, vec![learning(1, 0, (0, false))]);
+    let other = segment(0, 0, vec![learning(2, 0, (1, true))]);
+    let bytes = first.bytes.max(other.bytes);
+    let sized = |segment: Segment| Segment { bytes, ..segment };
+    let after = reconciled(&Before {
+        segments: vec![sized(first)],
+        ..Before::default()
+    });
+    let after = reconciled(&next(&after, vec![sized(other)]));
+    assert_eq!(after.main.len(), 2);
+}
+
+#[test]
+fn what_is_recalled_for_a_side_of_a_conflict_is_not_pruned() {
+    let claims = vec![
+        learning(1, 0, (0, true)),
+        learning(2, 0, (0, true)),
+        learning(3, 0, (0, false)),
+    ];
+    let after = reconciled(&Before {
+        segments: vec![segment(0, 0, claims)],
+        ..Before::default()
+    });
+    let mut open = after.conflicts;
+    let Body::Conflict { left, .. } = &mut open[0].body else {
+        panic!("{open:?}")
+    };
+    // It is about the second, for which the first is recalled.
+    *left = "002".to_owned();
+    let pruned = prune(&after.main, &open, 0, &|_| false);
+    assert!(pruned.archived.is_empty(), "{:?}", pruned.archived);
+}
