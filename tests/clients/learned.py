@@ -117,7 +117,7 @@ def first_session(lane, client, label):
 
 def segments_of(root):
     """The files of records in a worktree."""
-    return sorted((root / MEMORY / "sessions").glob("*"))
+    return sorted((root / MEMORY / "sessions").glob("session_*"))
 
 
 def judge_conversation(checks, label, client, outcome, upstream, where, questions):
@@ -173,7 +173,8 @@ def judge_record(checks, label, root, record):
 
 def judge_git(checks, label, root):
     """Git sees the edit and the memory, and is not in the way of either."""
-    checks.equal(f"{label}: git status", git(root, "status", "--porcelain").splitlines(), [f" M {ferry.EDITED}", f"?? {MEMORY}/"])
+    segments = [f"?? {path.relative_to(root).as_posix()}" for path in segments_of(root)]
+    checks.equal(f"{label}: git status", git(root, "status", "--porcelain").splitlines(), [f" M {ferry.EDITED}", *segments])
     commit(root, "lanes: twice the patience")
     git(root, "checkout", "-q", "elsewhere")
     checks.equal(f"{label}: another branch has no memory", segments_of(root), [])
