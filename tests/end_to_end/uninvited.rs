@@ -88,7 +88,7 @@ fn init_writes_its_own_folder_once() {
         tracked,
         ".muninn/.gitattributes\n.muninn/.gitignore\n.muninn/config.toml\n.muninn/knowledge/README.md\n\
          .muninn/memory/archive/pruned.jsonl\n.muninn/memory/conflicts.jsonl\n.muninn/memory/main.jsonl\n.muninn/memory/reconciled.jsonl\n\
-         .muninn/memory/sessions/.gitkeep\n"
+         .muninn/memory/sessions/.gitkeep\n.muninn/memory/sessions/archive/sessions.jsonl\n"
     );
 
     let config = std::fs::read_to_string(root.join(".muninn/config.toml")).unwrap();

@@ -1,13 +1,13 @@
 //! The files of a worktree's memory, read whatever is in them, and put in place as wholes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 
 use muninn_repo_tools::{RelPath, Worktree};
 
-use super::{ARCHIVE, PRUNED, ReconcileError, Steps};
+use super::{ARCHIVE, PRUNED, ReconcileError, SESSIONS_ARCHIVE, Segment, Steps};
 use crate::records::lines::{self, MAX_LINE_BYTES, Reason};
 use crate::records::{Record, RecordFile, anew, own_directory};
 
@@ -64,23 +64,6 @@ impl Place<'_> {
             Err(fs::TryLockError::WouldBlock) => Err(ReconcileError::Busy),
             Err(fs::TryLockError::Error(source)) => Err(at(&path)(source)),
         }
-    }
-
-    /// The files of records in a folder below the root, by name; none where there is no such folder.
-    pub(super) fn files(&self, folder: &str) -> Result<Vec<RelPath>, ReconcileError> {
-        let path = self.worktree.root().join(folder);
-        let entries = match fs::read_dir(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            entries => entries.map_err(at(&path))?,
-        };
-        let names = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
-        let mut names: Vec<String> = names.collect::<io::Result<_>>().map_err(at(&path))?;
-        names.retain(|name| name.ends_with(".jsonl"));
-        names.sort();
-        let paths = names
-            .iter()
-            .filter_map(|name| RelPath::new(&format!("{folder}/{name}")).ok());
-        Ok(paths.collect())
     }
 
     /// Of a file, in bytes.
@@ -142,6 +125,21 @@ impl Place<'_> {
         self.put_records(PRUNED, &all.into_values().collect::<Vec<_>>(), step)
     }
 
+    /// Keeps what sessions' files held, beside what is kept of others; of an id with two lines both.
+    pub(super) fn archive_sessions(&self, segments: &[Segment], step: Steps<'_>) -> Result<(), ReconcileError> {
+        let mut found = Vec::new();
+        let there = match RelPath::new(SESSIONS_ARCHIVE) {
+            Ok(path) => self.records(&path, &mut found)?,
+            Err(_) => Vec::new(),
+        };
+        for found in &found {
+            self.keep(found, step)?;
+        }
+        let records = there.iter().chain(segments.iter().flat_map(|segment| &segment.records));
+        let lines: BTreeSet<(&str, String)> = records.map(|record| (record.id.as_str(), record.line())).collect();
+        self.put_lines(SESSIONS_ARCHIVE, lines.into_iter().map(|(_, line)| line), step)
+    }
+
     /// What left main.
     pub(super) fn pruned(&self, found: &mut Vec<Found>) -> Result<Vec<Record>, ReconcileError> {
         match RelPath::new(PRUNED) {
@@ -152,8 +150,16 @@ impl Place<'_> {
 
     /// Puts a file of records in place.
     pub(super) fn put_records(&self, path: &str, records: &[Record], step: Steps<'_>) -> Result<(), ReconcileError> {
-        let lines = records.iter().flat_map(|record| [record.line(), "\n".to_owned()]);
-        let text: String = lines.collect();
+        self.put_lines(path, records.iter().map(Record::line), step)
+    }
+
+    fn put_lines(
+        &self,
+        path: &str,
+        lines: impl Iterator<Item = String>,
+        step: Steps<'_>,
+    ) -> Result<(), ReconcileError> {
+        let text: String = lines.flat_map(|line| [line, "\n".to_owned()]).collect();
         self.put(path.rsplit_once('/').unwrap_or_default(), text.as_bytes(), step)
     }
 

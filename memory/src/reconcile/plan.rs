@@ -30,8 +30,6 @@ pub struct Segment {
     pub bytes: u64,
     /// What it holds.
     pub records: Vec<Record>,
-    /// Whether it is in the archive of sessions, and stays there.
-    pub archived: bool,
 }
 
 /// What there is to reconcile.

@@ -12,20 +12,20 @@ use muninn_repo_tools::RelPath;
 use thiserror::Error;
 
 use super::place::{Found, Place, at};
-use super::runs::Runs;
 use super::setup::KEEPER;
 use super::{Asked, Before, FileToday, Judging, Pruned, Segment, Summary, plan, prune, today};
 use crate::Store;
 pub use crate::records::{ARCHIVE, PRUNED, RECONCILED};
-use crate::records::{CONFLICTS, MAIN, RecordFile, SESSIONS, SegmentError, Segments, Source, own_directory};
+use crate::records::{CONFLICTS, MAIN, RecordFile, SESSIONS, SegmentError, Source, own_directory};
 
-/// Where sessions' files go, where they are to be kept.
-pub const SESSIONS_ARCHIVE: &str = ".muninn/memory/sessions/archive";
+/// Where what sessions' files held goes, where it is to be kept. It is one file, which is there from the beginning: git takes
+/// a session's file that moves for renamed, and where two people moved it drops without a word what was added to it since.
+pub const SESSIONS_ARCHIVE: &str = ".muninn/memory/sessions/archive/sessions.jsonl";
 
 /// How a run is to go about it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ReconcileOptions {
-    /// Keep the sessions' files in an archive.
+    /// Keep what the sessions' files held in an archive.
     pub archive: bool,
     /// Only say what would be done.
     pub dry_run: bool,
@@ -117,8 +117,11 @@ pub fn reconcile(
     if !before.segments.is_empty() {
         place.put((SESSIONS, KEEPER), b"", step)?;
     }
+    if options.archive && !before.segments.is_empty() {
+        place.archive_sessions(&before.segments, step)?;
+    }
     for segment in &before.segments {
-        place.remove(segment, options.archive, step)?;
+        place.remove(segment, step)?;
     }
     match pruned.filter(|pruned| !pruned.archived.is_empty()) {
         Some(Pruned { main, archived }) => {
@@ -153,43 +156,22 @@ impl<'a> Place<'a> {
             conflicts: of(CONFLICTS)?,
             ..Before::default()
         };
-        let mut take = |path: &RelPath, bytes, archived| {
+        for file in store.shared_segments() {
+            let RecordFile::Worktree(path) = &file else { continue };
             before.segments.push(Segment {
                 name: path.file_name().to_owned(),
                 records: self.records(path, &mut found)?,
-                bytes,
-                archived,
+                bytes: self.length(path)?,
             });
-            Ok::<_, ReconcileError>(())
-        };
-        for file in store.shared_segments() {
-            let RecordFile::Worktree(path) = &file else { continue };
-            take(path, self.length(path)?, false)?;
         }
-        // Git takes what went to the archive for renamed, and adds to it there what others added to the session's file.
-        let runs = Runs::of(&before.log);
-        for path in self.files(SESSIONS_ARCHIVE)? {
-            let bytes = self.length(&path)?;
-            if Segments::parse_name(path.file_name()).is_some() && !runs.has(path.file_name(), bytes) {
-                take(&path, bytes, true)?;
-            }
-        }
-        drop(runs);
         let pruned = self.pruned(&mut Vec::new())?;
         before.pruned = pruned.into_iter().map(|record| record.id).collect();
         Ok((before, found))
     }
 
     /// Removes a session's file, all of whose records are in main. Where not every line was one, it is kept by now.
-    fn remove(&self, segment: &Segment, archive: bool, step: Steps<'_>) -> Result<(), ReconcileError> {
-        if segment.archived {
-            return Ok(());
-        }
+    fn remove(&self, segment: &Segment, step: Steps<'_>) -> Result<(), ReconcileError> {
         let path = own_directory(self.worktree.root(), SESSIONS)?.join(&segment.name);
-        if archive {
-            let bytes = fs::read(&path).map_err(at(&path))?;
-            self.put((SESSIONS_ARCHIVE, &segment.name), &bytes, step)?;
-        }
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(at(&path)(error)),
             _ => step("removed"),

@@ -7,13 +7,13 @@
 
 use crate::records::{CONFLICTS, MAIN};
 
-use super::{PRUNED, RECONCILED};
+use super::{PRUNED, RECONCILED, SESSIONS_ARCHIVE};
 
 /// In the folder of sessions, whether there are any or not.
 pub(super) const KEEPER: &str = ".gitkeep";
 
 /// Files that are there from the beginning, by their path below the root, and their text.
-pub const SETUP: [(&str, &str); 7] = [
+pub const SETUP: [(&str, &str); 8] = [
     (
         ".muninn/.gitignore",
         "# Derived from the code; rebuilt when it is missing.\ncache/\n# Of a write that was cut short.\n*.tmp\n",
@@ -21,12 +21,14 @@ pub const SETUP: [(&str, &str); 7] = [
     // Lines of records are never changed, so of two versions of a file each line is as good as in the other.
     (
         ".muninn/.gitattributes",
-        "memory/*.jsonl merge=union\nmemory/archive/pruned.jsonl merge=union\n",
+        "memory/*.jsonl merge=union\nmemory/archive/pruned.jsonl merge=union\n\
+         memory/sessions/archive/sessions.jsonl merge=union\n",
     ),
     (MAIN, ""),
     (CONFLICTS, ""),
     (RECONCILED, ""),
     (PRUNED, ""),
+    (SESSIONS_ARCHIVE, ""),
     (".muninn/memory/sessions/.gitkeep", ""),
 ];
 

@@ -28,7 +28,7 @@ use crate::store::{Outcome, Receipt, SqliteStore, Store as _};
     after_help = "Nothing is committed: look at `git diff .muninn`, then commit it. A main.jsonl with conflict markers, as a merge on a forge may leave it, is mended by the same command."
 )]
 pub(crate) struct Reconcile {
-    /// Keep the sessions' files in .muninn/memory/sessions/archive/
+    /// Keep what the sessions' files held, in .muninn/memory/sessions/archive/
     #[arg(long)]
     archive: bool,
     /// Say what would be done, and do nothing

@@ -107,7 +107,6 @@ fn before(texts: &[&str]) -> Before {
         name: "session_S.0.jsonl".to_owned(),
         bytes: 1,
         records,
-        archived: false,
     };
     Before {
         segments: vec![segment],

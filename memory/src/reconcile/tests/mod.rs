@@ -71,7 +71,6 @@ fn segment(session: usize, number: usize, records: Vec<Record>) -> Segment {
         name: format!("session_S{session}.{number}.jsonl"),
         bytes,
         records,
-        archived: false,
     }
 }
 

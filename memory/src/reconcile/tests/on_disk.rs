@@ -149,14 +149,25 @@ fn sessions_become_main_and_leave() {
 #[test]
 fn sessions_are_archived_where_that_is_wanted() {
     let desk = Desk::new();
-    let session = desk.read(&format!("{SESSIONS}/session_S1.0.jsonl"));
-    desk.run(ReconcileOptions {
+    let archive = ReconcileOptions {
         archive: true,
         ..ReconcileOptions::default()
-    })
-    .unwrap();
-    assert_eq!(desk.read(&format!("{SESSIONS_ARCHIVE}/session_S1.0.jsonl")), session);
-    assert_eq!(desk.read(&format!("{SESSIONS}/session_S1.0.jsonl")), "");
+    };
+    let lines = |path: &str| -> Vec<String> { desk.read(path).lines().map(str::to_owned).collect() };
+    let (one, two) = ("session_S1.0.jsonl", "session_S2.0.jsonl");
+    let mut sessions = [one, two].map(|name| lines(&format!("{SESSIONS}/{name}"))).concat();
+    sessions.retain(|line| line != "no record");
+    desk.run(archive).unwrap();
+    assert_eq!(lines(SESSIONS_ARCHIVE), sessions, "all, in the order of their ids");
+    assert_eq!(desk.read(&format!("{SESSIONS}/{one}")), "");
+    // A later one comes to them, and one that a merge brings back is there once.
+    let later = learning(9, 3, (3, false)).line();
+    let again = [sessions[0].clone(), later.clone()].join("\n") + "\n";
+    desk.repo
+        .write(&format!("{SESSIONS}/session_S3.0.jsonl"), again.as_bytes());
+    desk.repo.commit();
+    desk.run(archive).unwrap();
+    assert_eq!(lines(SESSIONS_ARCHIVE), [sessions, vec![later]].concat());
 }
 
 #[test]

@@ -40,8 +40,10 @@ impl Play {
         if is_alike {
             let alike = [&one, &other].map(|desk| {
                 let (mut files, mut records) = (desk.memory(), records(desk));
-                // A run that prunes nothing leaves it as the merges do, whose lines are in their order.
-                files.remove("archive/pruned.jsonl");
+                // A run that puts nothing there leaves them as the merges do, whose lines are in their order.
+                for archive in ["archive/pruned.jsonl", "sessions/archive/sessions.jsonl"] {
+                    files.remove(archive);
+                }
                 // It has lengths, and those of files with a forge's markers go by the names in these.
                 files.remove("reconciled.jsonl");
                 let log = records.remove("reconciled.jsonl").unwrap_or_default();
@@ -86,7 +88,6 @@ impl Play {
                 name: name.clone(),
                 bytes: 1,
                 records: records.collect(),
-                archived: false,
             }
         });
         let before = Before {

@@ -66,6 +66,45 @@ fn what_a_session_adds_after_another_archived_it_is_not_left_in_the_archive() {
 }
 
 #[test]
+fn what_a_session_adds_after_two_archived_it_is_kept() {
+    let archive = How {
+        archive: true,
+        ..How::default()
+    };
+    plays(&[
+        says(0, &[("is", 0)]),
+        step(0, Deed::Pull),
+        step(1, Deed::Update),
+        step(1, Deed::Note { kind: 0 }),
+        step(0, Deed::Reconcile { how: archive }),
+        step(1, Deed::Reconcile { how: archive }),
+        grows(0, "not"),
+        step(1, Deed::ForgeMerge),
+        step(0, Deed::Update),
+    ]);
+}
+
+#[test]
+fn what_a_session_adds_after_its_archiving_was_picked_is_kept() {
+    let archive = How {
+        archive: true,
+        ..How::default()
+    };
+    plays(&[
+        says(1, &[("is", 0)]),
+        reconciles(1),
+        says(0, &[("is", 0)]),
+        step(0, Deed::Pull),
+        step(0, Deed::Reconcile { how: archive }),
+        grows(0, "is"),
+        step(2, Deed::Merge { which: 2 }),
+        step(2, Deed::Pull),
+        step(1, Deed::Update),
+        step(1, Deed::CherryPick { branch: 0, which: 1 }),
+    ]);
+}
+
+#[test]
 fn what_a_session_adds_after_another_pruned_it_is_not_taken_for_pruned() {
     let how = How {
         quarters: Some(0),
