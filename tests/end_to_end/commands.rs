@@ -285,6 +285,30 @@ fn wrong_usage_has_an_exit_code_of_its_own() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn output_that_a_full_disk_cuts_short_is_an_error_and_a_reader_that_leaves_is_none() {
+    let env = TestEnv::new(MUNINN);
+    let root = env.repository("demo", &FILES);
+    let code = |stdout: Stdio| {
+        let mut command = env.muninn();
+        command.current_dir(&root).args(["grep", "fn"]).stdout(stdout);
+        command.stderr(Stdio::piped());
+        let output = command.spawn().unwrap().wait_with_output().unwrap();
+        (
+            output.status.code(),
+            String::from_utf8_lossy(&output.stderr).into_owned(),
+        )
+    };
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let (failed, said) = code(full.into());
+    assert_eq!(failed, Some(1), "{said}");
+    assert!(said.starts_with("error: writing to stdout: "), "{said}");
+    let (reader, left) = std::io::pipe().unwrap();
+    drop(reader);
+    assert_eq!(code(left.into()), (Some(0), String::new()));
+}
+
+#[test]
 fn run_gives_the_child_a_gateway_and_takes_it_away() {
     let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start());
     env.connect(&upstream);

@@ -97,7 +97,7 @@ fn contradicting_branches_are_merged_reconciled_listed_and_settled() {
     team.git("add --all .muninn/memory/sessions");
     assert_eq!(
         team.git("ls-files .muninn/memory/sessions").trim(),
-        ".muninn/memory/sessions/.gitkeep"
+        ".muninn/memory/sessions/.gitkeep\n.muninn/memory/sessions/archive/sessions.jsonl"
     );
     let open = team.conflicts();
     assert_eq!(

@@ -153,13 +153,14 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Knowledge(command) => command.run(&common),
         Command::Key(command) => command.run(&common),
     };
-    match done {
-        Ok(code) => code,
-        Err(error) => {
-            error.print();
-            ExitCode::from(error.exit as u8)
-        }
-    }
+    let done = match (done, output::cut_short()) {
+        (Ok(_), Some(why)) => Err(CliError::new(Exit::Failure, format!("writing to stdout: {why}"))),
+        (done, _) => done,
+    };
+    done.unwrap_or_else(|error| {
+        error.print();
+        ExitCode::from(error.exit as u8)
+    })
 }
 
 impl Common {

@@ -1,15 +1,29 @@
 //! The two streams that a command writes to, and its log.
 
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::sync::OnceLock;
 
 use tracing_subscriber::EnvFilter;
 
 use crate::config::env_vars;
 
-/// Writes to stdout. A reader that has left ends nothing: the next write of data would say so again.
+/// Why stdout does not hold all that was written to it.
+static CUT_SHORT: OnceLock<String> = OnceLock::new();
+
+/// Writes to stdout. A reader that has left ends nothing; what else goes wrong, as on a full disk, ends the command badly.
 pub(crate) fn print(text: &str) {
     let mut out = anstream::stdout().lock();
-    let _reader_left = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    if let Err(error) = written
+        && error.kind() != ErrorKind::BrokenPipe
+    {
+        CUT_SHORT.get_or_init(|| error.to_string());
+    }
+}
+
+/// Why stdout does not hold all that was written to it; `None` where it does, or nobody reads it.
+pub(crate) fn cut_short() -> Option<&'static str> {
+    CUT_SHORT.get().map(String::as_str)
 }
 
 /// Writes a line to stdout.

@@ -21,6 +21,8 @@ const YEAR_SECONDS: f64 = 365.0 * 24.0 * 3600.0;
 pub struct Pruned {
     /// Sorted by id.
     pub main: Vec<Record>,
+    /// How long its lines are.
+    pub bytes: u64,
     /// Likewise.
     pub archived: Vec<Record>,
 }
@@ -51,7 +53,7 @@ pub fn prune(main: &[Record], open: &[Record], max_bytes: u64, is_changed: &dyn 
         .iter()
         .cloned()
         .partition(|record| archived.contains(record.id.as_str()));
-    Pruned { main, archived }
+    Pruned { main, bytes, archived }
 }
 
 struct Worth<'a> {

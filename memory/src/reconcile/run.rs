@@ -46,7 +46,7 @@ pub struct Reconciled {
     pub pruned: usize,
     /// The sessions' files that were taken in.
     pub segments: Vec<String>,
-    /// What was found that is no record, in words, and where it is kept.
+    /// In words: what was found that is no record, and where it is kept; and whether main stays above its bound.
     pub notes: Vec<String>,
 }
 
@@ -91,19 +91,22 @@ pub fn reconcile(
     step: Steps<'_>,
 ) -> Result<Reconciled, ReconcileError> {
     let place = Place::of(store, options)?;
-    let _lock = place.lock()?;
+    // Whoever writes nothing is in nobody's way.
+    let _lock = (!options.dry_run).then(|| place.lock()).transpose()?;
     let (before, found) = place.read(store)?;
     let after = plan(&before, judging);
     let pruned = options.max_main_bytes.map(|most| {
         let is_changed = |source: &Source| today(store.worktree(), source) != FileToday::Unchanged;
         prune(&after.main, &after.conflicts, most, &is_changed)
     });
+    let mut notes: Vec<String> = found.iter().map(Found::note).collect();
+    notes.extend(options.max_main_bytes.zip(pruned.as_ref()).and_then(over));
     let reconciled = Reconciled {
         summary: after.summary,
         asked: after.asked,
         pruned: pruned.as_ref().map_or(0, |pruned| pruned.archived.len()),
         segments: before.segments.iter().map(|segment| segment.name.clone()).collect(),
-        notes: found.iter().map(Found::note).collect(),
+        notes,
     };
     if options.dry_run {
         return Ok(reconciled);
@@ -124,7 +127,7 @@ pub fn reconcile(
         place.remove(segment, step)?;
     }
     match pruned.filter(|pruned| !pruned.archived.is_empty()) {
-        Some(Pruned { main, archived }) => {
+        Some(Pruned { main, archived, .. }) => {
             place.archive(&archived, &main, step)?;
             place.put_records(MAIN, &main, step)?;
         }
@@ -132,6 +135,14 @@ pub fn reconcile(
         None => {}
     }
     Ok(reconciled)
+}
+
+/// That main stays above what it may take.
+fn over((most, pruned): (u64, &Pruned)) -> Option<String> {
+    (pruned.bytes > most).then(|| {
+        let bytes = pruned.bytes;
+        format!("{MAIN} stays at {bytes} bytes, above {most}: decisions and what is in conflict are not pruned")
+    })
 }
 
 impl<'a> Place<'a> {

@@ -82,7 +82,7 @@ pub fn read(
                 set_aside(Reason::Invalid(error.to_string()));
                 continue;
             }
-            (_, Ok(text)) => text.trim(),
+            (_, Ok(text)) => bare(text),
         };
         if text.is_empty() {
             continue;
@@ -119,7 +119,7 @@ pub fn first(mut file: impl BufRead) -> io::Result<Option<Record>> {
         if let Read::End = next_line(&mut file, &mut bytes)? {
             break;
         }
-        let record = std::str::from_utf8(&bytes).ok().map(Record::parse);
+        let record = std::str::from_utf8(&bytes).ok().map(|text| Record::parse(bare(text)));
         if let Some(Ok(record)) = record {
             return Ok(Some(record));
         }
@@ -134,6 +134,11 @@ pub(crate) fn digest(text: &str) -> Digest {
     let mut digest = Digest::default();
     digest.copy_from_slice(&blake3::hash(text.as_bytes()).as_bytes()[..16]);
     digest
+}
+
+/// Without what editors put around a line: blanks, a carriage return, the mark of a file's beginning.
+fn bare(text: &str) -> &str {
+    text.trim_start_matches('\u{feff}').trim()
 }
 
 fn is_conflict_marker(line: &str) -> bool {

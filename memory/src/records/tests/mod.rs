@@ -71,7 +71,7 @@ fn members_come_in_their_order_and_what_is_odd_survives() {
 #[test]
 fn what_is_no_record_is_set_aside_with_a_reason() {
     let text = concat!(
-        "{\"id\":\"1\",\"type\":\"learning\",\"text\":\"a\"}\r\n",
+        "\u{feff}{\"id\":\"1\",\"type\":\"learning\",\"text\":\"a\"}\r\n",
         "<<<<<<< HEAD\n",
         "{\"id\":\"2\",\"type\":\"learning\",\"text\":\"ours\"}\n",
         "=======\n",
