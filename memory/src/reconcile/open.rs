@@ -38,7 +38,7 @@ pub enum FileToday {
 
 /// The conflicts that are open, by id. Main that cannot be read has none.
 pub fn open_conflicts(worktree: &Worktree) -> Vec<OpenConflict> {
-    let place = Place { worktree };
+    let mut place = Place::at(worktree);
     let main = RelPath::new(MAIN).ok();
     let main = main.and_then(|path| place.records(&path, &mut Vec::new()).ok());
     let mut main = main.unwrap_or_default();

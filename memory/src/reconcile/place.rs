@@ -1,6 +1,6 @@
 //! The files of a worktree's memory, read whatever is in them, and put in place as wholes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
@@ -17,6 +17,15 @@ const CACHE: &str = ".muninn/cache";
 /// A worktree's memory, on disk.
 pub(super) struct Place<'a> {
     pub(super) worktree: &'a Worktree,
+    /// What each file held that was read or written, by its path below the root.
+    known: HashMap<String, Digest>,
+}
+
+/// Of a file's bytes; `None` of one that is not there.
+type Digest = Option<blake3::Hash>;
+
+fn digest(bytes: Option<&[u8]>) -> Digest {
+    bytes.map(blake3::hash)
 }
 
 /// The right to change the files, until it is dropped.
@@ -54,7 +63,12 @@ impl Found {
     }
 }
 
-impl Place<'_> {
+impl<'a> Place<'a> {
+    pub(super) fn at(worktree: &'a Worktree) -> Self {
+        let known = HashMap::new();
+        Self { worktree, known }
+    }
+
     pub(super) fn lock(&self) -> Result<Lock, ReconcileError> {
         let path = own_directory(self.worktree.root(), CACHE)?.join("reconcile.lock");
         let opened = File::options().create(true).truncate(false).write(true).open(&path);
@@ -66,53 +80,55 @@ impl Place<'_> {
         }
     }
 
-    /// Of a file, in bytes.
-    pub(super) fn length(&self, path: &RelPath) -> Result<u64, ReconcileError> {
-        let metadata = RecordFile::Worktree(path.clone()).metadata(self.worktree);
-        Ok(metadata.map_err(at(&path.to_path_buf()))?.len())
+    /// A file's bytes; none where there is no such file.
+    pub(super) fn bytes(&mut self, path: &RelPath) -> Result<Vec<u8>, ReconcileError> {
+        let bytes = match self.worktree.root().join(path.to_path_buf()).symlink_metadata() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            // One that leads out of the worktree is refused when it is opened.
+            there => Some(there.and_then(|_| self.read(path)).map_err(at(&path.to_path_buf()))?),
+        };
+        self.known.insert(path.as_str().to_owned(), digest(bytes.as_deref()));
+        Ok(bytes.unwrap_or_default())
     }
 
-    /// A file's records; none where there is no such file. Those without an id get one that follows from what they say.
-    pub(super) fn records(&self, path: &RelPath, found: &mut Vec<Found>) -> Result<Vec<Record>, ReconcileError> {
-        let failed = |source| at(&path.to_path_buf())(source);
-        let file = RecordFile::Worktree(path.clone());
-        match self.worktree.root().join(path.to_path_buf()).symlink_metadata() {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(failed(error)),
-            // One that leads out of the worktree is refused when it is opened.
-            Ok(_) => {}
-        }
+    fn read(&self, path: &RelPath) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        let opened = file.open(self.worktree);
-        opened
-            .and_then(|mut file| file.read_to_end(&mut bytes))
-            .map_err(failed)?;
-        let (mut records, mut lines): (Vec<Record>, _) = (Vec::new(), 0);
-        let read = lines::read(
-            bytes.as_slice(),
-            |_, record| records.push(record.identified()),
-            // What stands between the markers of a merge is read, and they say nothing themselves.
-            |line| lines += usize::from(line.reason != Reason::ConflictMarker),
-        );
-        // With an id it may be longer than a line can be, and would be none the next time.
-        let all = records.len();
-        records.retain(|record| record.line().len() <= MAX_LINE_BYTES);
-        lines += all - records.len();
-        read.map_err(failed)?;
-        if lines > 0 {
-            let name = path.clone();
-            found.push(Found { name, bytes, lines });
-        }
-        Ok(records)
+        let mut file = RecordFile::Worktree(path.clone()).open(self.worktree)?;
+        file.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// A file's records; none where there is no such file.
+    pub(super) fn records(&mut self, path: &RelPath, found: &mut Vec<Found>) -> Result<Vec<Record>, ReconcileError> {
+        let bytes = self.bytes(path)?;
+        records_in(path, bytes, found)
+    }
+
+    /// Whether a file is as this run read or left it; of one that it never read nobody knows.
+    pub(super) fn is_as_known(&self, path: &str) -> Result<bool, ReconcileError> {
+        let Some(known) = self.known.get(path) else {
+            return Ok(true);
+        };
+        let path = self.worktree.root().join(path);
+        let there = match fs::read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            there => Some(there.map_err(at(&path))?),
+        };
+        Ok(digest(there.as_deref()) == *known)
     }
 
     /// Keeps a file of which not every line is a record.
-    pub(super) fn keep(&self, found: &Found, step: Steps<'_>) -> Result<(), ReconcileError> {
+    pub(super) fn keep(&mut self, found: &Found, step: Steps<'_>) -> Result<(), ReconcileError> {
         self.put((ARCHIVE, &found.kept_as()), &found.bytes, step)
     }
 
     /// Keeps what leaves `main`, which is as it is to be. One file holds all that did, but for what is back in main.
-    pub(super) fn archive(&self, leaving: &[Record], main: &[Record], step: Steps<'_>) -> Result<(), ReconcileError> {
+    pub(super) fn archive(
+        &mut self,
+        leaving: &[Record],
+        main: &[Record],
+        step: Steps<'_>,
+    ) -> Result<(), ReconcileError> {
         let mut found = Vec::new();
         let mut all: BTreeMap<String, Record> = BTreeMap::new();
         for record in self.pruned(&mut found)?.into_iter().chain(leaving.iter().cloned()) {
@@ -126,7 +142,7 @@ impl Place<'_> {
     }
 
     /// Keeps what sessions' files held, beside what is kept of others; of an id with two lines both.
-    pub(super) fn archive_sessions(&self, segments: &[Segment], step: Steps<'_>) -> Result<(), ReconcileError> {
+    pub(super) fn archive_sessions(&mut self, segments: &[Segment], step: Steps<'_>) -> Result<(), ReconcileError> {
         let mut found = Vec::new();
         let there = match RelPath::new(SESSIONS_ARCHIVE) {
             Ok(path) => self.records(&path, &mut found)?,
@@ -141,7 +157,7 @@ impl Place<'_> {
     }
 
     /// What left main.
-    pub(super) fn pruned(&self, found: &mut Vec<Found>) -> Result<Vec<Record>, ReconcileError> {
+    pub(super) fn pruned(&mut self, found: &mut Vec<Found>) -> Result<Vec<Record>, ReconcileError> {
         match RelPath::new(PRUNED) {
             Ok(path) => self.records(&path, found),
             Err(_) => Ok(Vec::new()),
@@ -149,12 +165,17 @@ impl Place<'_> {
     }
 
     /// Puts a file of records in place.
-    pub(super) fn put_records(&self, path: &str, records: &[Record], step: Steps<'_>) -> Result<(), ReconcileError> {
+    pub(super) fn put_records(
+        &mut self,
+        path: &str,
+        records: &[Record],
+        step: Steps<'_>,
+    ) -> Result<(), ReconcileError> {
         self.put_lines(path, records.iter().map(Record::line), step)
     }
 
     fn put_lines(
-        &self,
+        &mut self,
         path: &str,
         lines: impl Iterator<Item = String>,
         step: Steps<'_>,
@@ -163,31 +184,69 @@ impl Place<'_> {
         self.put(path.rsplit_once('/').unwrap_or_default(), text.as_bytes(), step)
     }
 
-    /// Puts a file in place as a whole; one that is so already stays untouched.
+    /// Puts a file in place as a whole; one that is so already stays untouched, and so does one that somebody else changed
+    /// since it was read.
     pub(super) fn put(
-        &self,
+        &mut self,
         (folder, name): (&str, &str),
         bytes: &[u8],
         step: Steps<'_>,
     ) -> Result<(), ReconcileError> {
-        let folder = own_directory(self.worktree.root(), folder)?;
-        let path = folder.join(name);
+        let directory = own_directory(self.worktree.root(), folder)?;
+        let path = directory.join(name);
         let is_file = path.symlink_metadata().is_ok_and(|meta| meta.is_file());
         if is_file && fs::read(&path).is_ok_and(|there| there == bytes) {
             return Ok(());
         }
-        let temporary = folder.join(format!(".{name}.tmp"));
-        let mut write = || {
-            let mut file = anew(&temporary)?;
-            file.write_all(bytes)?;
-            file.sync_all()?;
+        let temporary = directory.join(format!(".{name}.tmp"));
+        let below = format!("{folder}/{name}");
+        let put = write(&temporary, bytes).map_err(at(&path)).and_then(|()| {
             step("written");
-            fs::rename(&temporary, &path)?;
-            step("in place");
-            sync(&folder)
-        };
-        write().map_err(at(&path))
+            // To come to this may have taken minutes, in which git may have merged what others did.
+            if !self.is_as_known(&below)? {
+                return Err(ReconcileError::Changed { path: below.clone() });
+            }
+            fs::rename(&temporary, &path).map_err(at(&path))
+        });
+        if put.is_err() {
+            let _of_no_use_any_more = fs::remove_file(&temporary);
+        }
+        put?;
+        self.known.insert(below, digest(Some(bytes)));
+        step("in place");
+        sync(&directory).map_err(at(&path))
     }
+}
+
+/// A file's records, whatever else is in it. Those without an id get one that follows from what they say.
+pub(super) fn records_in(
+    path: &RelPath,
+    bytes: Vec<u8>,
+    found: &mut Vec<Found>,
+) -> Result<Vec<Record>, ReconcileError> {
+    let (mut records, mut lines): (Vec<Record>, _) = (Vec::new(), 0);
+    let read = lines::read(
+        bytes.as_slice(),
+        |_, record| records.push(record.identified()),
+        // What stands between the markers of a merge is read, and they say nothing themselves.
+        |line| lines += usize::from(line.reason != Reason::ConflictMarker),
+    );
+    // With an id it may be longer than a line can be, and would be none the next time.
+    let all = records.len();
+    records.retain(|record| record.line().len() <= MAX_LINE_BYTES);
+    lines += all - records.len();
+    read.map_err(|source| at(&path.to_path_buf())(source))?;
+    if lines > 0 {
+        let name = path.clone();
+        found.push(Found { name, bytes, lines });
+    }
+    Ok(records)
+}
+
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = anew(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
 }
 
 /// A renamed file is there for good when its directory is on the disk.

@@ -54,9 +54,9 @@ pub fn resolve(store: &Store, id: &str, keep: Keep, note: Option<&str>) -> Resul
     if let Some(note) = note.filter(|note| note.len() > MAX_NOTE_BYTES) {
         return Err(ResolveError::LongNote(note.len()));
     }
-    let place = Place::of(store, here)?;
+    let mut place = Place::of(store, here)?;
     let _lock = place.lock()?;
-    let (before, found) = place.read(store)?;
+    let (before, found) = place.read_all(store)?;
     let mut main = before.main;
     let open = open_conflicts(&main);
     let conflict = one(&open, id)?;

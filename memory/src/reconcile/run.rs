@@ -11,7 +11,7 @@ use std::{fs, io};
 use muninn_repo_tools::RelPath;
 use thiserror::Error;
 
-use super::place::{Found, Place, at};
+use super::place::{Found, Place, at, records_in};
 use super::setup::KEEPER;
 use super::{Asked, Before, FileToday, Judging, Pruned, Segment, Summary, plan, prune, today};
 use crate::Store;
@@ -46,7 +46,7 @@ pub struct Reconciled {
     pub pruned: usize,
     /// The sessions' files that were taken in.
     pub segments: Vec<String>,
-    /// In words: what was found that is no record, and where it is kept; and whether main stays above its bound.
+    /// In words: what was found that is no record, and where it is kept; and what could not be done.
     pub notes: Vec<String>,
 }
 
@@ -64,6 +64,12 @@ pub enum ReconcileError {
     /// A directory of its own is missing.
     #[error(transparent)]
     Directory(#[from] SegmentError),
+    /// Somebody else changed a file while a run was under way.
+    #[error("{path} was changed while this was under way, and stays as it is now")]
+    Changed {
+        /// Which, below the root.
+        path: String,
+    },
     /// Another process is at it.
     #[error("another reconciliation is under way here")]
     Busy,
@@ -90,10 +96,10 @@ pub fn reconcile(
     judging: &Judging<'_>,
     step: Steps<'_>,
 ) -> Result<Reconciled, ReconcileError> {
-    let place = Place::of(store, options)?;
+    let mut place = Place::of(store, options)?;
     // Whoever writes nothing is in nobody's way.
     let _lock = (!options.dry_run).then(|| place.lock()).transpose()?;
-    let (before, found) = place.read(store)?;
+    let (before, found) = place.read_all(store)?;
     let after = plan(&before, judging);
     let pruned = options.max_main_bytes.map(|most| {
         let is_changed = |source: &Source| today(store.worktree(), source) != FileToday::Unchanged;
@@ -101,7 +107,7 @@ pub fn reconcile(
     });
     let mut notes: Vec<String> = found.iter().map(Found::note).collect();
     notes.extend(options.max_main_bytes.zip(pruned.as_ref()).and_then(over));
-    let reconciled = Reconciled {
+    let mut reconciled = Reconciled {
         summary: after.summary,
         asked: after.asked,
         pruned: pruned.as_ref().map_or(0, |pruned| pruned.archived.len()),
@@ -124,7 +130,7 @@ pub fn reconcile(
         place.archive_sessions(&before.segments, step)?;
     }
     for segment in &before.segments {
-        place.remove(segment, step)?;
+        reconciled.notes.extend(place.remove(segment, step)?);
     }
     match pruned.filter(|pruned| !pruned.archived.is_empty()) {
         Some(Pruned { main, archived, .. }) => {
@@ -152,10 +158,10 @@ impl<'a> Place<'a> {
             let branch = worktree.branch();
             return Err(ReconcileError::NotDefault { branch, default });
         }
-        Ok(Self { worktree })
+        Ok(Self::at(worktree))
     }
 
-    pub(super) fn read(&self, store: &Store) -> Result<(Before, Vec<Found>), ReconcileError> {
+    pub(super) fn read_all(&mut self, store: &Store) -> Result<(Before, Vec<Found>), ReconcileError> {
         let mut found = Vec::new();
         let mut of = |name: &str| match RelPath::new(name) {
             Ok(path) => self.records(&path, &mut found),
@@ -169,10 +175,11 @@ impl<'a> Place<'a> {
         };
         for file in store.shared_segments() {
             let RecordFile::Worktree(path) = &file else { continue };
+            let bytes = self.bytes(path)?;
             before.segments.push(Segment {
                 name: path.file_name().to_owned(),
-                records: self.records(path, &mut found)?,
-                bytes: self.length(path)?,
+                bytes: bytes.len() as u64,
+                records: records_in(path, bytes, &mut found)?,
             });
         }
         let pruned = self.pruned(&mut Vec::new())?;
@@ -180,13 +187,20 @@ impl<'a> Place<'a> {
         Ok((before, found))
     }
 
-    /// Removes a session's file, all of whose records are in main. Where not every line was one, it is kept by now.
-    fn remove(&self, segment: &Segment, step: Steps<'_>) -> Result<(), ReconcileError> {
+    /// Removes a session's file, all of whose records are in main. Where not every line was one, it is kept by now. Returns
+    /// what is to be said where it holds more by now, and stays.
+    fn remove(&self, segment: &Segment, step: Steps<'_>) -> Result<Option<String>, ReconcileError> {
+        let name = format!("{SESSIONS}/{}", segment.name);
+        if !self.is_as_known(&name)? {
+            return Ok(Some(format!(
+                "{name} was changed meanwhile, and stays for the next run"
+            )));
+        }
         let path = own_directory(self.worktree.root(), SESSIONS)?.join(&segment.name);
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(at(&path)(error)),
             _ => step("removed"),
         }
-        Ok(())
+        Ok(None)
     }
 }

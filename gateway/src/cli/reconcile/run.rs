@@ -214,6 +214,7 @@ fn said(error: ReconcileError) -> CliError {
         ReconcileError::NotDefault { default, .. } => {
             told.hint(format!("check out {default}, or say --here to do it on this branch"))
         }
+        ReconcileError::Changed { .. } => told.hint("nothing is lost; run it again"),
         ReconcileError::Busy => told.hint("wait for it, and ask again"),
         ReconcileError::Directory(_) | ReconcileError::Io { .. } => told,
     }

@@ -1,23 +1,21 @@
-//! The files of a worktree, and runs that are killed over them.
+//! The files of a worktree.
+
+mod interrupted;
+mod pruning;
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::Command;
 
 use super::{by_letters, learning};
 use crate::Store;
 use crate::fixture::Fixture;
 use crate::recall::Memories;
 use crate::reconcile::{
-    ARCHIVE, Keep, PRUNED, RECONCILED, ReconcileError, ReconcileOptions, Reconciled, SESSIONS_ARCHIVE, open_conflicts,
+    ARCHIVE, Keep, RECONCILED, ReconcileError, ReconcileOptions, Reconciled, SESSIONS_ARCHIVE, open_conflicts,
     reconcile, resolve,
 };
 use crate::records::{CONFLICTS, MAIN, Record, SESSIONS};
 use crate::store::StoreSettings;
-
-/// Set for the processes that are killed: the worktree, and the step after which that happens.
-const VICTIM: &str = "MUNINN_TEST_RECONCILE";
-const STEP: &str = "MUNINN_TEST_STEP";
 
 struct Desk {
     repo: Fixture,
@@ -197,75 +195,6 @@ fn main_is_for_the_default_branch_and_for_one_run_at_a_time() {
 }
 
 #[test]
-fn what_is_worth_least_goes_to_the_archive_and_does_not_come_back() {
-    let desk = Desk::new();
-    desk.run(ReconcileOptions::default()).unwrap();
-    let main = desk.read(MAIN);
-    let most = main.len() as u64 - 20;
-    let prune = ReconcileOptions {
-        max_main_bytes: Some(most),
-        ..ReconcileOptions::default()
-    };
-    let done = desk.run(prune).unwrap();
-    assert_eq!((done.pruned, done.notes.len()), (1, 0), "{:?}", done.notes);
-    let left = desk.read(MAIN);
-    assert!(left.len() as u64 <= most);
-    assert!(
-        !left.contains("\"id\":\"002\"") && left.contains("\"same\""),
-        "what was folded goes first: {left}"
-    );
-    let archived: String = desk
-        .files()
-        .iter()
-        .filter(|(name, _)| name.ends_with("pruned.jsonl"))
-        .map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned())
-        .collect();
-    assert!(
-        main.lines().all(|line| left.contains(line) || archived.contains(line)),
-        "nothing is away"
-    );
-    // The session that it came from, merged late.
-    desk.repo.git(&["checkout", "-q", "HEAD", "--", SESSIONS]);
-    desk.run(ReconcileOptions::default()).unwrap();
-    assert_eq!(desk.read(MAIN), left);
-    // However small it is to be, what people have to settle stays.
-    let all = ReconcileOptions {
-        max_main_bytes: Some(0),
-        ..ReconcileOptions::default()
-    };
-    let done = desk.run(all).unwrap();
-    assert_eq!(open_conflicts(&desk.repo.worktree()).len(), 1);
-    let stays = format!("{MAIN} stays at {} bytes, above 0", desk.read(MAIN).len());
-    assert!(done.notes[0].starts_with(&stays), "{stays}: {:?}", done.notes);
-    // What somebody puts back into main has left the archive.
-    desk.repo.write(MAIN, main.as_bytes());
-    desk.run(ReconcileOptions::default()).unwrap();
-    assert_eq!((desk.read(MAIN), desk.read(PRUNED)), (main, String::new()));
-}
-
-#[test]
-fn what_was_pruned_is_not_recalled_from_a_session_that_comes_late_nor_from_one_that_grew() {
-    let desk = Desk::new();
-    let recalls = |id: &str| desk.seen().0.contains(id);
-    assert!(recalls("005"));
-    desk.run(ReconcileOptions {
-        max_main_bytes: Some(0),
-        ..ReconcileOptions::default()
-    })
-    .unwrap();
-    let pruned = desk.seen();
-    assert!(!recalls("005"));
-    desk.repo.git(&["checkout", "-q", "HEAD", "--", SESSIONS]);
-    assert_eq!(desk.seen(), pruned, "before anybody reconciles again");
-    let name = format!("{SESSIONS}/session_S2.0.jsonl");
-    let grown = desk.read(&name) + &learning(8, 2, (3, false)).line() + "\n";
-    desk.repo.write(&name, grown.as_bytes());
-    assert!(recalls("008") && !recalls("005"));
-    desk.run(ReconcileOptions::default()).unwrap();
-    assert!(recalls("008") && !recalls("005"));
-}
-
-#[test]
 fn a_decision_is_in_main_and_the_latest_holds() {
     let desk = Desk::new();
     desk.run(ReconcileOptions::default()).unwrap();
@@ -374,80 +303,4 @@ fn what_cannot_be_kept_is_refused() {
         "{:?}",
         done.notes
     );
-}
-
-/// Reconciles, and kills itself on the way. No test by itself.
-#[test]
-fn victim() {
-    let (Some(place), Ok(step)) = (std::env::var_os(VICTIM), std::env::var(STEP)) else {
-        return;
-    };
-    let place = Path::new(&place);
-    let store = store(&place.join("repo"), &place.join("state"));
-    let last: usize = step.parse().unwrap();
-    let mut steps = 0;
-    let options = ReconcileOptions {
-        archive: true,
-        ..ReconcileOptions::default()
-    };
-    let _done = reconcile(&store, options, &by_letters(), &mut |_| {
-        steps += 1;
-        if steps == last {
-            std::process::abort();
-        }
-    });
-    std::process::exit(0);
-}
-
-#[test]
-#[cfg(unix)]
-fn whoever_is_killed_leaves_the_old_or_the_new_and_the_next_run_finishes_it() {
-    let whole = Desk::new();
-    let old = whole.seen();
-    whole
-        .run(ReconcileOptions {
-            archive: true,
-            ..ReconcileOptions::default()
-        })
-        .unwrap();
-    let (new, files) = (whole.seen(), whole.files());
-    assert_ne!(old, new);
-    let names = |files: &[(String, Vec<u8>)], root: &Path| -> Vec<(String, Vec<u8>)> {
-        let below = |(name, bytes): &(String, Vec<u8>)| (name.replace(&root.display().to_string(), ""), bytes.clone());
-        files.iter().map(below).collect()
-    };
-    let expected = names(&files, &whole.repo.path(""));
-    let (mut step, mut seen_old) = (0, false);
-    loop {
-        step += 1;
-        let desk = Desk::new();
-        let place = tempfile::tempdir().unwrap();
-        std::os::unix::fs::symlink(desk.repo.path(""), place.path().join("repo")).unwrap();
-        std::os::unix::fs::symlink(desk.state.path(), place.path().join("state")).unwrap();
-        let ended = Command::new(std::env::current_exe().unwrap())
-            .args([
-                "--exact",
-                "reconcile::tests::on_disk::victim",
-                "--nocapture",
-                "--test-threads=1",
-            ])
-            .env(VICTIM, place.path())
-            .env(STEP, step.to_string())
-            .output()
-            .unwrap();
-        let seen = desk.seen();
-        assert!(seen == old || seen == new, "after step {step}: {seen:?}");
-        seen_old |= seen == old;
-        desk.run(ReconcileOptions {
-            archive: true,
-            ..ReconcileOptions::default()
-        })
-        .unwrap();
-        assert_eq!(names(&desk.files(), &desk.repo.path("")), expected, "after step {step}");
-        assert_eq!(desk.seen(), new);
-        if ended.status.success() {
-            break;
-        }
-    }
-    assert!(seen_old && step > 10, "{step} steps");
 }

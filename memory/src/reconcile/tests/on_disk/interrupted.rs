@@ -1,0 +1,148 @@
+//! Runs that are killed, and runs in the middle of which somebody else changes the files.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+
+use super::super::{by_letters, learning};
+use super::{Desk, store};
+use crate::reconcile::{RECONCILED, ReconcileError, ReconcileOptions, reconcile};
+use crate::records::{CONFLICTS, MAIN, SESSIONS};
+
+/// Set for the processes that are killed: the worktree, and the step after which that happens.
+const VICTIM: &str = "MUNINN_TEST_RECONCILE";
+const STEP: &str = "MUNINN_TEST_STEP";
+
+/// Reconciles, and kills itself on the way. No test by itself.
+#[test]
+fn victim() {
+    let (Some(place), Ok(step)) = (std::env::var_os(VICTIM), std::env::var(STEP)) else {
+        return;
+    };
+    let place = Path::new(&place);
+    let store = store(&place.join("repo"), &place.join("state"));
+    let last: usize = step.parse().unwrap();
+    let mut steps = 0;
+    let options = ReconcileOptions {
+        archive: true,
+        ..ReconcileOptions::default()
+    };
+    let _done = reconcile(&store, options, &by_letters(), &mut |_| {
+        steps += 1;
+        if steps == last {
+            std::process::abort();
+        }
+    });
+    std::process::exit(0);
+}
+
+#[test]
+#[cfg(unix)]
+fn whoever_is_killed_leaves_the_old_or_the_new_and_the_next_run_finishes_it() {
+    let whole = Desk::new();
+    let old = whole.seen();
+    whole
+        .run(ReconcileOptions {
+            archive: true,
+            ..ReconcileOptions::default()
+        })
+        .unwrap();
+    let (new, files) = (whole.seen(), whole.files());
+    assert_ne!(old, new);
+    let names = |files: &[(String, Vec<u8>)], root: &Path| -> Vec<(String, Vec<u8>)> {
+        let below = |(name, bytes): &(String, Vec<u8>)| (name.replace(&root.display().to_string(), ""), bytes.clone());
+        files.iter().map(below).collect()
+    };
+    let expected = names(&files, &whole.repo.path(""));
+    let (mut step, mut seen_old) = (0, false);
+    loop {
+        step += 1;
+        let desk = Desk::new();
+        let place = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink(desk.repo.path(""), place.path().join("repo")).unwrap();
+        std::os::unix::fs::symlink(desk.state.path(), place.path().join("state")).unwrap();
+        let ended = Command::new(std::env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "reconcile::tests::on_disk::interrupted::victim",
+                "--nocapture",
+                "--test-threads=1",
+            ])
+            .env(VICTIM, place.path())
+            .env(STEP, step.to_string())
+            .output()
+            .unwrap();
+        let seen = desk.seen();
+        assert!(seen == old || seen == new, "after step {step}: {seen:?}");
+        seen_old |= seen == old;
+        desk.run(ReconcileOptions {
+            archive: true,
+            ..ReconcileOptions::default()
+        })
+        .unwrap();
+        assert_eq!(names(&desk.files(), &desk.repo.path("")), expected, "after step {step}");
+        assert_eq!(desk.seen(), new);
+        if ended.status.success() {
+            break;
+        }
+    }
+    assert!(seen_old && step > 10, "{step} steps");
+}
+
+#[test]
+fn what_others_write_while_a_run_is_under_way_is_not_written_over() {
+    let learned = learning(9, 3, (3, false)).line();
+    let logged = r#"{"id":"009","type":"reconciled","segment":"session_S9.0.jsonl","bytes":9,"run":"008"}"#;
+    let session = format!("{SESSIONS}/session_S1.0.jsonl");
+    let cases = [
+        (MAIN, learned.as_str()),
+        (CONFLICTS, &learned),
+        (RECONCILED, logged),
+        (&session, &learned),
+    ];
+    let everything = |desk: &Desk| -> String {
+        let files = desk.files();
+        files.iter().map(|(_, bytes)| String::from_utf8_lossy(bytes)).collect()
+    };
+    let (before, mut refused) = (everything(&Desk::new()), BTreeSet::new());
+    for (path, line) in cases {
+        // Somebody adds a line after the first step, after the second, and so on until the run has no more.
+        for after in 1.. {
+            let (desk, mut steps) = (Desk::new(), 0);
+            let run = reconcile(&desk.store(), ReconcileOptions::default(), &by_letters(), &mut |_| {
+                steps += 1;
+                if steps == after {
+                    desk.repo.write(path, format!("{}{line}\n", desk.read(path)).as_bytes());
+                }
+            });
+            if steps < after {
+                break;
+            }
+            match run {
+                Err(ReconcileError::Changed { path: told }) => {
+                    assert_eq!(told, path);
+                    refused.insert(told);
+                }
+                done => drop(done.unwrap()),
+            }
+            let (left, at) = (everything(&desk), format!("step {after}, {path}"));
+            for kept in before.lines().filter(|line| line.starts_with('{')).chain([line]) {
+                assert!(left.contains(kept), "{at}: {kept} is gone:\n{left}");
+            }
+            desk.repo.commit();
+            desk.run(ReconcileOptions::default()).unwrap();
+            let reconciled = desk.read(MAIN) + &desk.read(RECONCILED);
+            for kept in before.lines().filter(|line| line.starts_with('{')).chain([line]) {
+                assert!(
+                    reconciled.contains(kept),
+                    "{at}: {kept} was not taken in:\n{reconciled}"
+                );
+            }
+        }
+    }
+    assert_eq!(
+        refused.len(),
+        3,
+        "a session's file stays, and the run goes on: {refused:?}"
+    );
+}
