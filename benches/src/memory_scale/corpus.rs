@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 const SEED: u64 = 0x6d65_6d6f;
 /// Records of one session.
-const SESSION: usize = 40;
+pub(crate) const SESSION: usize = 40;
 /// Words of a question.
 const ASKED: usize = 6;
 
@@ -104,8 +104,13 @@ fn record(number: usize, subject: &str, text: &str) -> Value {
         "text": text,
         "subject": subject,
         "confidence": 0.8,
-        "session": format!("{:08x}", number / SESSION),
+        "session": session(number),
     })
+}
+
+/// The session of a record.
+pub(crate) fn session(number: usize) -> String {
+    format!("{:08x}", number / SESSION)
 }
 
 fn collect(dir: &Path, paths: &mut Vec<PathBuf>) -> io::Result<()> {

@@ -12,22 +12,21 @@ use clap::Parser;
 use muninn_memory::Store;
 use muninn_memory::embed::{LoadError, StaticVectors};
 use muninn_memory::reconcile::judge::Tools;
-use muninn_memory::reconcile::{Judging, ReconcileError, ReconcileOptions, Summary, reconcile};
-use muninn_memory::records::{MAIN, SESSIONS};
+use muninn_memory::reconcile::{Judging, RECONCILED, ReconcileError, ReconcileOptions, Summary, reconcile};
+use muninn_memory::records::{MAIN, SESSIONS, Segments};
 use muninn_memory::store::StoreSettings;
 use muninn_repo_tools::{DiscoverError, Worktree};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::git::{GitError, git};
-use crate::memory_scale::corpus::Corpus;
+use crate::memory_scale::corpus::{Corpus, SESSION, session};
 use crate::procfs;
 use crate::report::rounded;
 use crate::subprocess::{self, SubprocessError};
 
 /// The hidden first argument.
 const ROLE: &str = "__reconcile-phase";
-/// Records of one segment.
-const SEGMENT: usize = 40;
 
 /// Measures `muninn reconcile` over many records.
 ///
@@ -117,6 +116,8 @@ pub fn run(options: &Options) -> Result<Report, ReconcileScaleError> {
         .write(&main, options.main + options.sessions)
         .map_err(at(&main))?;
     split(&main, &sessions, options.main).map_err(at(&main))?;
+    let log = task.root.join(RECONCILED);
+    fs::write(&log, reconciled(options.main)).map_err(at(&log))?;
     git(&task.root, &["init", "--quiet", "--template=", "--initial-branch=main"])?;
     git(&task.root, &["add", "--all"])?;
     let load1 = procfs::load1();
@@ -136,13 +137,22 @@ fn split(main: &Path, sessions: &Path, keep: usize) -> io::Result<()> {
     let text = fs::read_to_string(main)?;
     let lines: Vec<&str> = text.lines().collect();
     let (kept, rest) = lines.split_at(keep.min(lines.len()));
-    for (number, segment) in rest.chunks(SEGMENT).enumerate() {
-        fs::write(
-            sessions.join(format!("session_bench{number}.0.jsonl")),
-            segment.join("\n") + "\n",
-        )?;
+    for (number, segment) in rest.chunks(SESSION).enumerate() {
+        let name = Segments::name(&session(kept.len() + number * SESSION), 0);
+        fs::write(sessions.join(name), segment.join("\n") + "\n")?;
     }
     fs::write(main, kept.join("\n") + "\n")
+}
+
+/// The log of a run that took in the sessions of main.
+fn reconciled(main: usize) -> String {
+    let segment = |number: usize| {
+        let segment = Segments::name(&session(number * SESSION), 0);
+        json!({ "id": format!("00{number:024}"), "type": "reconciled", "segment": segment, "bytes": 1, "run": "00" })
+    };
+    let run = json!({ "id": "00", "type": "run" });
+    let lines = (0..main.div_ceil(SESSION)).map(segment).chain([run]);
+    lines.map(|line| format!("{line}\n")).collect()
 }
 
 /// If this process is the one that reconciles: does it, and says how it went.

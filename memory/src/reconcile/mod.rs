@@ -10,6 +10,7 @@ mod decide;
 pub mod judge;
 mod model;
 mod open;
+mod others;
 mod place;
 mod plan;
 mod prune;

@@ -16,6 +16,7 @@ use super::chains;
 use super::claim::Told;
 use super::decide::{Places, decisions, doubts_by_rules, settled};
 use super::model::Asked;
+use super::others::Others;
 use super::runs::Runs;
 use crate::derived::Progress;
 use crate::reconcile::Judging;
@@ -100,12 +101,14 @@ pub fn plan(before: &Before, judging: &Judging<'_>) -> After {
     let there = before.segments.iter().flat_map(|segment| &segment.records);
     let there = there.map(|record| record.id.as_str());
     let there: BTreeSet<&str> = there.chain(before.pruned.iter().map(String::as_str)).collect();
-    let (decided, asked) = decide(&all, &there, &runs, judging);
+    let others = Others::of(&all, &runs, &taken);
+    let is_new = |record: &Record| there.contains(record.id.as_str()) || (!others.are_known && others.are_with(record));
+    let (decided, asked) = decide(&all, &is_new, &runs, judging);
     let main: Vec<Record> = by_id(all.into_iter().chain(decided)).into_values().collect();
     let conflicts = open_conflicts(&main);
     After {
         summary: counted(consolidated, before, &main, &conflicts),
-        log: logged(before, &runs, &taken),
+        log: logged(before, &runs, &taken, &others),
         main,
         conflicts,
         asked,
@@ -140,7 +143,7 @@ fn put(by_id: &mut BTreeMap<String, Record>, record: Record) {
 /// Compares what was never compared: new records, and those that not all heads have seen.
 fn decide(
     all: &[Record],
-    there: &BTreeSet<&str>,
+    is_new: &dyn Fn(&Record) -> bool,
     runs: &Runs<'_>,
     judging: &Judging<'_>,
 ) -> (Vec<Record>, Option<Asked>) {
@@ -149,7 +152,7 @@ fn decide(
     let unseen = runs.unseen_sessions();
     let is_new = |claim: &Told<'_>| {
         let session = claim.record.origin.session.as_deref();
-        there.contains(claim.id()) || session.is_some_and(|session| unseen.contains(session))
+        is_new(claim.record) || session.is_some_and(|session| unseen.contains(session))
     };
     let new: Vec<usize> = (0..claims.len()).filter(|at| is_new(&claims[*at])).collect();
     let blocks = Blocks::of(&claims, judging);
@@ -220,19 +223,29 @@ pub(super) fn open_conflicts(main: &[Record]) -> Vec<Record> {
 }
 
 /// The log with this run, where there was anything to do.
-fn logged(before: &Before, runs: &Runs<'_>, taken: &[&Segment]) -> Vec<Record> {
+fn logged(before: &Before, runs: &Runs<'_>, taken: &[&Segment], others: &Others<'_>) -> Vec<Record> {
     let heads = runs.heads();
     let mut made = Vec::new();
-    if !taken.is_empty() || heads.len() > 1 {
+    if !taken.is_empty() || heads.len() > 1 || !others.are_known {
         let names: Vec<String> = taken
             .iter()
             .map(|segment| format!("{} {}", segment.name, segment.bytes))
             .collect();
-        let about: Vec<&str> = names.iter().map(String::as_str).chain(heads.iter().copied()).collect();
-        let records = taken.iter().flat_map(|segment| &segment.records).chain(&before.log);
-        let latest = records.map(|record| record.ts.as_str()).max().unwrap_or_default();
+        let about = names.iter().map(String::as_str).chain(heads.iter().copied());
+        let about: Vec<&str> = about.chain(others.digest.as_deref()).collect();
+        let told = taken.iter().flat_map(|segment| &segment.records).chain(&before.log);
+        let latest = told.map(|record| record.ts.as_str()).max();
+        let latest = latest.or_else(|| before.main.iter().map(|record| record.ts.as_str()).max());
+        let latest = latest.unwrap_or_default();
         let after = heads.iter().map(|head| (*head).to_owned()).collect();
-        let run = Record::derived(Body::Run { after }, &about, latest);
+        let run = Record::derived(
+            Body::Run {
+                after,
+                others: others.digest.clone(),
+            },
+            &about,
+            latest,
+        );
         for segment in taken {
             let body = Body::Reconciled {
                 segment: segment.name.clone(),

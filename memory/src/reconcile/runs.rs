@@ -11,6 +11,8 @@ use crate::records::{Body, Record, Segments};
 #[derive(Default)]
 pub(super) struct Runs<'a> {
     after: BTreeMap<&'a str, Vec<&'a str>>,
+    /// What each run knew that came from no session.
+    others: BTreeMap<&'a str, &'a str>,
     /// Length in bytes and run of each segment.
     segments: BTreeMap<&'a str, (u64, &'a str)>,
 }
@@ -20,9 +22,11 @@ impl<'a> Runs<'a> {
         let mut runs = Self::default();
         for record in log {
             match &record.body {
-                Body::Run { after } => {
+                Body::Run { after, others } => {
                     runs.after
                         .insert(&record.id, after.iter().map(String::as_str).collect());
+                    let others = others.as_deref().map(|others| (record.id.as_str(), others));
+                    runs.others.extend(others);
                 }
                 Body::Reconciled { segment, bytes, run } => {
                     let known = runs.segments.entry(segment).or_insert((*bytes, run));
@@ -38,6 +42,19 @@ impl<'a> Runs<'a> {
     /// Whether a segment was taken in as it is.
     pub(super) fn has(&self, segment: &str, bytes: u64) -> bool {
         self.segments.get(segment).is_some_and(|(known, _)| *known >= bytes)
+    }
+
+    /// The sessions of which something was taken in.
+    pub(super) fn sessions(&self) -> BTreeSet<&'a str> {
+        let names = self.segments.keys();
+        names
+            .filter_map(|segment| Some(Segments::parse_name(segment)?.0))
+            .collect()
+    }
+
+    /// Whether one of the newest runs knew what main holds that came from no session; its digest is given.
+    pub(super) fn know(&self, others: &str) -> bool {
+        self.heads().iter().any(|head| self.others.get(head) == Some(&others))
     }
 
     /// The runs that no other run knew of.

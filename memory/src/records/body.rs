@@ -130,6 +130,9 @@ pub enum Body {
     Run {
         /// The ids of the runs that it knew of and no other run did.
         after: Vec<String>,
+        /// A digest of the ids of what main held of no session that was ever taken in: somebody wrote it there, or took back
+        /// what told of its session. `None` where there was nothing of that kind.
+        others: Option<String>,
     },
     /// A record that nobody wants to see again.
     Tombstone {
@@ -235,6 +238,7 @@ impl Body {
             },
             "run" => Self::Run {
                 after: list(members, "after"),
+                others: members.take("others"),
             },
             "tombstone" => Self::Tombstone {
                 forget: text(members, "forget"),
@@ -354,7 +358,10 @@ impl Body {
                 map.number("bytes", *bytes)?;
                 map.text("run", run)
             }
-            Self::Run { after } => map.list("after", after),
+            Self::Run { after, others } => {
+                map.list("after", after)?;
+                map.some("others", others)
+            }
             Self::Tombstone { forget } => map.text("forget", forget),
             Self::Other { .. } => Ok(()),
         }

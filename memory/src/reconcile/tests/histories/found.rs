@@ -66,6 +66,26 @@ fn what_a_session_adds_after_another_archived_it_is_not_left_in_the_archive() {
 }
 
 #[test]
+fn what_is_in_main_and_of_no_session_any_more_is_compared() {
+    let how = How::default();
+    plays(&[
+        says(1, &[("is", 0)]),
+        says(0, &[("not", 0)]),
+        reconciles(0),
+        // Main has what the session said, and nothing tells of the session: that is taken back before its run ends.
+        step(
+            1,
+            Deed::Crash {
+                how,
+                after: 2,
+                commit: true,
+            },
+        ),
+        step(1, Deed::Revert { which: 1 }),
+    ]);
+}
+
+#[test]
 fn what_a_session_adds_after_two_archived_it_is_kept() {
     let archive = How {
         archive: true,

@@ -49,8 +49,6 @@ pub(super) struct Model {
     pub(super) pruned: BTreeSet<String>,
     /// What each segment was last seen to hold, by its name.
     pub(super) segments: BTreeMap<String, Vec<usize>>,
-    /// Whether somebody took back a commit: what was found between two records may be gone then, and they there still.
-    pub(super) reverted: bool,
 }
 
 impl Model {

@@ -98,10 +98,7 @@ impl Play {
                 };
                 desk.finish(went_well).then(|| now.merged(&change))
             }
-            Deed::Revert { which } => {
-                self.model.reverted = true;
-                self.revert(desk, now, *which)
-            }
+            Deed::Revert { which } => self.revert(desk, now, *which),
             Deed::Reconcile { how } => self.reconcile(desk, now, *how),
             Deed::Crash { how, after, commit } => Some(self.crash(desk, now, *how, *after, *commit)),
             Deed::Resolve { which, keep } => {
