@@ -10,7 +10,6 @@ mod decide;
 pub mod judge;
 mod model;
 mod open;
-mod others;
 mod place;
 mod plan;
 mod prune;
@@ -18,6 +17,7 @@ mod resolve;
 mod run;
 mod runs;
 mod setup;
+mod unseen;
 mod verdict;
 
 use std::sync::Arc;

@@ -16,11 +16,14 @@ use super::chains;
 use super::claim::Told;
 use super::decide::{Places, decisions, doubts_by_rules, settled};
 use super::model::Asked;
-use super::others::Others;
 use super::runs::Runs;
+use super::unseen::Unseen;
 use crate::derived::Progress;
 use crate::reconcile::Judging;
 use crate::records::{Body, Record, Standing, ordered};
+
+/// So many records of no session are named in one line of the log, which must not be too long.
+const OTHERS: usize = 1024;
 
 /// A file of a session's records.
 #[derive(Debug, Clone)]
@@ -101,14 +104,15 @@ pub fn plan(before: &Before, judging: &Judging<'_>) -> After {
     let there = before.segments.iter().flat_map(|segment| &segment.records);
     let there = there.map(|record| record.id.as_str());
     let there: BTreeSet<&str> = there.chain(before.pruned.iter().map(String::as_str)).collect();
-    let others = Others::of(&all, &runs, &taken);
-    let is_new = |record: &Record| there.contains(record.id.as_str()) || (!others.are_known && others.are_with(record));
-    let (decided, asked) = decide(&all, &is_new, &runs, judging);
+    let unseen = Unseen::of(&runs, &taken);
+    let is_new = |record: &Record| there.contains(record.id.as_str()) || unseen.has(record);
+    let log = logged(before, &runs, &taken, &unseen.others(&all));
+    let (decided, asked) = decide(&all, &is_new, judging);
     let main: Vec<Record> = by_id(all.into_iter().chain(decided)).into_values().collect();
     let conflicts = open_conflicts(&main);
     After {
         summary: counted(consolidated, before, &main, &conflicts),
-        log: logged(before, &runs, &taken, &others),
+        log,
         main,
         conflicts,
         asked,
@@ -141,20 +145,10 @@ fn put(by_id: &mut BTreeMap<String, Record>, record: Record) {
 }
 
 /// Compares what was never compared: new records, and those that not all heads have seen.
-fn decide(
-    all: &[Record],
-    is_new: &dyn Fn(&Record) -> bool,
-    runs: &Runs<'_>,
-    judging: &Judging<'_>,
-) -> (Vec<Record>, Option<Asked>) {
+fn decide(all: &[Record], is_new: &dyn Fn(&Record) -> bool, judging: &Judging<'_>) -> (Vec<Record>, Option<Asked>) {
     let standing = Standing::of(all);
     let claims: Vec<Told<'_>> = all.iter().filter_map(Told::of).collect();
-    let unseen = runs.unseen_sessions();
-    let is_new = |claim: &Told<'_>| {
-        let session = claim.record.origin.session.as_deref();
-        is_new(claim.record) || session.is_some_and(|session| unseen.contains(session))
-    };
-    let new: Vec<usize> = (0..claims.len()).filter(|at| is_new(&claims[*at])).collect();
+    let new: Vec<usize> = (0..claims.len()).filter(|at| is_new(claims[*at].record)).collect();
     let blocks = Blocks::of(&claims, judging);
     let mut pairs = pairs(&blocks, &new, judging.progress);
     // What is superseded is compared, so that it does not matter whether that was known when another came in; what people
@@ -222,30 +216,23 @@ pub(super) fn open_conflicts(main: &[Record]) -> Vec<Record> {
     open.into_values().cloned().collect()
 }
 
-/// The log with this run, where there was anything to do.
-fn logged(before: &Before, runs: &Runs<'_>, taken: &[&Segment], others: &Others<'_>) -> Vec<Record> {
+/// The log with this run, where there was anything to do. `others` are known by the log from now on.
+fn logged(before: &Before, runs: &Runs<'_>, taken: &[&Segment], others: &[String]) -> Vec<Record> {
     let heads = runs.heads();
     let mut made = Vec::new();
-    if !taken.is_empty() || heads.len() > 1 || !others.are_known {
+    if !taken.is_empty() || heads.len() > 1 || !others.is_empty() {
         let names: Vec<String> = taken
             .iter()
             .map(|segment| format!("{} {}", segment.name, segment.bytes))
             .collect();
-        let about = names.iter().map(String::as_str).chain(heads.iter().copied());
-        let about: Vec<&str> = about.chain(others.digest.as_deref()).collect();
+        let about = names.iter().chain(others).map(String::as_str);
+        let about: Vec<&str> = about.chain(heads.iter().copied()).collect();
         let told = taken.iter().flat_map(|segment| &segment.records).chain(&before.log);
         let latest = told.map(|record| record.ts.as_str()).max();
         let latest = latest.or_else(|| before.main.iter().map(|record| record.ts.as_str()).max());
         let latest = latest.unwrap_or_default();
         let after = heads.iter().map(|head| (*head).to_owned()).collect();
-        let run = Record::derived(
-            Body::Run {
-                after,
-                others: others.digest.clone(),
-            },
-            &about,
-            latest,
-        );
+        let run = Record::derived(Body::Run { after }, &about, latest);
         for segment in taken {
             let body = Body::Reconciled {
                 segment: segment.name.clone(),
@@ -254,6 +241,12 @@ fn logged(before: &Before, runs: &Runs<'_>, taken: &[&Segment], others: &Others<
             };
             let length = segment.bytes.to_string();
             made.push(Record::derived(body, &[&segment.name, &length, &run.id], latest));
+        }
+        for others in others.chunks(OTHERS) {
+            let about = others.iter().chain([&run.id]).map(String::as_str);
+            let about: Vec<&str> = about.collect();
+            let (others, run) = (others.to_vec(), run.id.clone());
+            made.push(Record::derived(Body::Compared { others, run }, &about, latest));
         }
         made.push(run);
     }

@@ -11,8 +11,8 @@ use crate::records::{Body, Record, Segments};
 #[derive(Default)]
 pub(super) struct Runs<'a> {
     after: BTreeMap<&'a str, Vec<&'a str>>,
-    /// What each run knew that came from no session.
-    others: BTreeMap<&'a str, &'a str>,
+    /// Each record that came from no session, with a run that compared it.
+    others: BTreeSet<(&'a str, &'a str)>,
     /// Length in bytes and run of each segment.
     segments: BTreeMap<&'a str, (u64, &'a str)>,
 }
@@ -22,16 +22,18 @@ impl<'a> Runs<'a> {
         let mut runs = Self::default();
         for record in log {
             match &record.body {
-                Body::Run { after, others } => {
+                Body::Run { after } => {
                     runs.after
                         .insert(&record.id, after.iter().map(String::as_str).collect());
-                    let others = others.as_deref().map(|others| (record.id.as_str(), others));
-                    runs.others.extend(others);
                 }
                 Body::Reconciled { segment, bytes, run } => {
                     let known = runs.segments.entry(segment).or_insert((*bytes, run));
                     // One that grew was taken in twice.
                     *known = (*known).max((*bytes, run));
+                }
+                Body::Compared { others, run } => {
+                    let others = others.iter().map(|other| (other.as_str(), run.as_str()));
+                    runs.others.extend(others);
                 }
                 _ => {}
             }
@@ -52,11 +54,6 @@ impl<'a> Runs<'a> {
             .collect()
     }
 
-    /// Whether one of the newest runs knew what main holds that came from no session; its digest is given.
-    pub(super) fn know(&self, others: &str) -> bool {
-        self.heads().iter().any(|head| self.others.get(head) == Some(&others))
-    }
-
     /// The runs that no other run knew of.
     pub(super) fn heads(&self) -> Vec<&'a str> {
         let known: HashSet<&str> = self.after.values().flatten().copied().collect();
@@ -67,16 +64,29 @@ impl<'a> Runs<'a> {
     /// Sessions whose records some run has not seen, where there is more than one head: those that all but one of the
     /// heads do not share.
     pub(super) fn unseen_sessions(&self) -> BTreeSet<&'a str> {
-        let heads = self.heads();
-        if heads.len() < 2 {
-            return BTreeSet::new();
-        }
-        let known: Vec<BTreeSet<&str>> = heads.iter().map(|head| self.known_to(head)).collect();
-        let by_all = |run: &str| known.iter().all(|known| known.contains(run));
-        let sessions = self.segments.iter().filter(|(_, (_, run))| !by_all(run));
+        let shared = self.shared();
+        let is_shared = |run: &str| shared.as_ref().is_none_or(|shared| shared.contains(run));
+        let sessions = self.segments.iter().filter(|(_, (_, run))| !is_shared(run));
         sessions
             .filter_map(|(segment, _)| Some(Segments::parse_name(segment)?.0))
             .collect()
+    }
+
+    /// The records of no session that all heads have seen.
+    pub(super) fn seen_others(&self) -> BTreeSet<&'a str> {
+        let shared = self.shared();
+        let is_shared = |run: &str| shared.as_ref().is_none_or(|shared| shared.contains(run));
+        let others = self.others.iter().filter(|(_, run)| is_shared(run));
+        others.map(|(id, _)| *id).collect()
+    }
+
+    /// The runs that all heads know of; `None` where there are not several.
+    fn shared(&self) -> Option<BTreeSet<&'a str>> {
+        let heads = self.heads().into_iter().map(|head| self.known_to(head));
+        let heads: Vec<BTreeSet<&str>> = heads.collect();
+        let (first, others) = heads.split_first().filter(|(_, others)| !others.is_empty())?;
+        let is_shared = |run: &&str| others.iter().all(|known| known.contains(run));
+        Some(first.iter().copied().filter(is_shared).collect())
     }
 
     /// A run and all that it knew of.

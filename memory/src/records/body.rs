@@ -1,10 +1,9 @@
 //! What a record says, by its type, and how that is written.
 
-use serde::Serialize;
 use serde::ser::SerializeMap;
 use serde_json::Number;
 
-use super::members::Members;
+use super::members::{Map, Members};
 
 /// What a record says, by its type. Numbers are kept as they are written.
 #[derive(Debug, Clone, PartialEq)]
@@ -130,9 +129,13 @@ pub enum Body {
     Run {
         /// The ids of the runs that it knew of and no other run did.
         after: Vec<String>,
-        /// A digest of the ids of what main held of no session that was ever taken in: somebody wrote it there, or took back
-        /// what told of its session. `None` where there was nothing of that kind.
-        others: Option<String>,
+    },
+    /// Records of main that came from no session that was taken in, and were compared with all there was.
+    Compared {
+        /// The first sixteen hexadecimal digits of the BLAKE3 hash of each one's id.
+        others: Vec<String>,
+        /// The id of the run that did it.
+        run: String,
     },
     /// A record that nobody wants to see again.
     Tombstone {
@@ -163,6 +166,7 @@ impl Body {
             Self::Conflict { .. } => "conflict",
             Self::Reconciled { .. } => "reconciled",
             Self::Run { .. } => "run",
+            Self::Compared { .. } => "compared",
             Self::Tombstone { .. } => "tombstone",
             Self::Other { kind } => kind,
         }
@@ -238,7 +242,10 @@ impl Body {
             },
             "run" => Self::Run {
                 after: list(members, "after"),
-                others: members.take("others"),
+            },
+            "compared" => Self::Compared {
+                others: list(members, "others"),
+                run: text(members, "run"),
             },
             "tombstone" => Self::Tombstone {
                 forget: text(members, "forget"),
@@ -358,45 +365,13 @@ impl Body {
                 map.number("bytes", *bytes)?;
                 map.text("run", run)
             }
-            Self::Run { after, others } => {
-                map.list("after", after)?;
-                map.some("others", others)
+            Self::Run { after } => map.list("after", after),
+            Self::Compared { others, run } => {
+                map.list("others", others)?;
+                map.text("run", run)
             }
             Self::Tombstone { forget } => map.text("forget", forget),
             Self::Other { .. } => Ok(()),
-        }
-    }
-}
-
-/// Writes members that say something: what is empty is left out.
-pub(super) struct Map<M>(pub(super) M);
-
-impl<M: SerializeMap> Map<M> {
-    pub(super) fn text(&mut self, name: &str, value: &str) -> Result<(), M::Error> {
-        match value {
-            "" => Ok(()),
-            value => self.0.serialize_entry(name, value),
-        }
-    }
-
-    pub(super) fn number(&mut self, name: &str, value: u64) -> Result<(), M::Error> {
-        match value {
-            0 => Ok(()),
-            value => self.0.serialize_entry(name, &value),
-        }
-    }
-
-    pub(super) fn list<T: Serialize>(&mut self, name: &str, values: &[T]) -> Result<(), M::Error> {
-        match values {
-            [] => Ok(()),
-            values => self.0.serialize_entry(name, values),
-        }
-    }
-
-    pub(super) fn some<T: Serialize>(&mut self, name: &str, value: &Option<T>) -> Result<(), M::Error> {
-        match value {
-            None => Ok(()),
-            Some(value) => self.0.serialize_entry(name, value),
         }
     }
 }

@@ -147,7 +147,8 @@ fn said(record: &Record) -> Said {
         | Body::Distinct { .. }
         | Body::Conflict { .. }
         | Body::Reconciled { .. }
-        | Body::Run { .. } => return Said::default(),
+        | Body::Run { .. }
+        | Body::Compared { .. } => return Said::default(),
     };
     said.texts
         .extend(TEXTS.iter().flat_map(|name| record.unknown_texts(name)));

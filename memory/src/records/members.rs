@@ -5,7 +5,9 @@
 
 use std::fmt;
 
+use serde::Serialize;
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, MapAccess, Visitor};
+use serde::ser::SerializeMap;
 use serde_json::value::RawValue;
 
 /// The members of a JSON object in their order, each value as it was written.
@@ -68,5 +70,38 @@ impl<'de> Deserialize<'de> for Members {
         }
 
         deserializer.deserialize_map(Object)
+    }
+}
+
+/// Writes members that say something: what is empty is left out.
+pub(super) struct Map<M>(pub(super) M);
+
+impl<M: SerializeMap> Map<M> {
+    pub(super) fn text(&mut self, name: &str, value: &str) -> Result<(), M::Error> {
+        match value {
+            "" => Ok(()),
+            value => self.0.serialize_entry(name, value),
+        }
+    }
+
+    pub(super) fn number(&mut self, name: &str, value: u64) -> Result<(), M::Error> {
+        match value {
+            0 => Ok(()),
+            value => self.0.serialize_entry(name, &value),
+        }
+    }
+
+    pub(super) fn list<T: Serialize>(&mut self, name: &str, values: &[T]) -> Result<(), M::Error> {
+        match values {
+            [] => Ok(()),
+            values => self.0.serialize_entry(name, values),
+        }
+    }
+
+    pub(super) fn some<T: Serialize>(&mut self, name: &str, value: &Option<T>) -> Result<(), M::Error> {
+        match value {
+            None => Ok(()),
+            Some(value) => self.0.serialize_entry(name, value),
+        }
     }
 }

@@ -8,8 +8,8 @@ use serde_json::value::RawValue;
 use thiserror::Error;
 use ulid::{Generator, Ulid};
 
-use super::body::{Body, Map};
-use super::members::Members;
+use super::body::Body;
+use super::members::{Map, Members};
 use super::source::Source;
 
 /// One thing that was learned, decided or taken back: a line of a file.
@@ -136,11 +136,8 @@ impl Record {
 
     /// The same with an id: one without gets one that follows from its line.
     #[must_use]
-    pub(crate) fn identified(mut self) -> Self {
-        if self.id.is_empty() {
-            self.id = Self::derived(Body::Other { kind: String::new() }, &[&self.line()], &self.ts).id;
-        }
-        self
+    pub(crate) fn identified(self) -> Self {
+        if self.id.is_empty() { self.renamed() } else { self }
     }
 
     /// The same with an id that follows from its line: another one has its own.
@@ -159,6 +156,7 @@ impl Record {
                 | Body::Conflict { .. }
                 | Body::Supersedes { .. }
                 | Body::Run { .. }
+                | Body::Compared { .. }
                 | Body::Reconciled { .. }
         )
     }

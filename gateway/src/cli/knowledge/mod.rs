@@ -54,7 +54,7 @@ impl From<WriteError> for CliError {
     }
 }
 
-/// A text of a strange file, which must not speak to the terminal.
+/// A text of a strange file, which must not speak to the terminal, nor take more than its line.
 fn tame(text: &str) -> String {
-    text.replace(char::is_control, "\u{fffd}")
+    output::tame(text).replace('\n', "\u{fffd}")
 }

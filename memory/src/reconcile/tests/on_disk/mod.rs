@@ -134,7 +134,11 @@ fn sessions_become_main_and_leave() {
     sorted.sort_unstable();
     assert_eq!(main.lines().collect::<Vec<_>>(), sorted);
     assert_eq!(desk.read(CONFLICTS).lines().count(), 1);
-    assert_eq!(desk.read(RECONCILED).lines().count(), 3);
+    assert_eq!(
+        desk.read(RECONCILED).lines().count(),
+        4,
+        "two sessions, what main had before them, and the run"
+    );
     let left = std::fs::read_dir(desk.repo.path(SESSIONS)).unwrap().flatten();
     let left: Vec<_> = left.map(|entry| entry.file_name()).collect();
     assert_eq!(left, [".gitkeep"], "so that git does not take the folder for moved");
