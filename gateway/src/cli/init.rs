@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use muninn_memory::reconcile::{ARCHIVE, SETUP};
+use muninn_memory::reconcile::SETUP;
 use muninn_memory::records::SESSIONS;
 use muninn_repo_tools::Worktree;
 
@@ -47,7 +47,9 @@ impl Init {
                 .hint("run `git init` first, or name a repository with --root DIR")
         })?;
         let folder = worktree.root().join(".muninn");
-        for name in [".muninn", ".muninn/knowledge", ".muninn/memory", ARCHIVE, SESSIONS] {
+        let own = [".muninn", ".muninn/knowledge", ".muninn/memory", SESSIONS];
+        let of_files = SETUP.iter().filter_map(|(path, _)| Some(path.rsplit_once('/')?.0));
+        for name in own.into_iter().chain(of_files) {
             own_directory(&worktree.root().join(name))?;
         }
         let existing = folder.join("config.toml").exists();

@@ -13,6 +13,9 @@ use crate::records::{Body, Record, ordered};
 /// By whom a decision is that no model had a part in.
 const RULES: &str = "rules";
 
+/// In bytes.
+const LONGEST_REASON: usize = 500;
+
 /// Two claims, by their places.
 pub(super) type Places = (usize, usize);
 
@@ -67,9 +70,26 @@ pub(super) fn decisions(
     let by_rules = decided
         .iter()
         .filter_map(|(pair, verdict)| pair.by_rules(&verdict.judgement));
-    let others = chained(&by_rules.collect::<Vec<_>>()).into_iter();
-    let others = others.filter(|places| !pairs.contains(places) && !is_settled(places));
-    decided.extend(others.map(judged).filter(|(_, verdict)| verdict.parts()));
+    let is_unseen = |places: &Places| !pairs.contains(places) && !is_settled(places);
+    let others: BTreeSet<Places> = chained(&by_rules.collect::<Vec<_>>()).into_iter().collect();
+    let unseen = others.iter().copied().filter(is_unseen);
+    decided.extend(unseen.map(judged).filter(|(_, verdict)| verdict.parts()));
+    let (mut records, asked) = settled_by(decided, judging);
+    if asked.is_some() {
+        // A model's word may join what rules would have held apart, had they seen it.
+        let joined = chained(&records).into_iter();
+        let joined = joined.filter(|places| is_unseen(places) && !others.contains(places));
+        let parted = joined.map(judged).filter(|(_, verdict)| verdict.parts());
+        let parted: Vec<Record> = parted
+            .filter_map(|(pair, verdict)| pair.by_rules(&verdict.judgement))
+            .collect();
+        records.extend(parted);
+    }
+    (records, asked)
+}
+
+/// What comes of verdicts, as rules have it, and a model where there is one and they leave it open.
+fn settled_by(decided: Vec<(Pair<'_>, Verdict<'_>)>, judging: &Judging<'_>) -> (Vec<Record>, Option<Asked>) {
     let (pairs, verdicts): (Vec<_>, Vec<_>) = decided.into_iter().unzip();
     let (settled, asked) = verdict::settled(&verdicts, judging);
     let by_model = judging.reconciler.map(Reconciler::by).unwrap_or_default();
@@ -124,7 +144,7 @@ impl<'a> Pair<'a> {
                 left: left.to_owned(),
                 right: right.to_owned(),
                 by: by.to_owned(),
-                reason: said.reason.clone(),
+                reason: shortened(&said.reason),
             })
         };
         match said.relation {
@@ -144,7 +164,7 @@ impl<'a> Pair<'a> {
             kept,
             folded,
             by: by.to_owned(),
-            reason: reason.to_owned(),
+            reason: shortened(reason),
         })
     }
 
@@ -156,8 +176,16 @@ impl<'a> Pair<'a> {
             right: newer.id().to_owned(),
             right_text: newer.shown(),
             by: by.to_owned(),
-            reason: reason.to_owned(),
+            reason: shortened(reason),
         })
+    }
+}
+
+/// A reason may quote words of any length, and its record has to stay a line that can be read.
+fn shortened(reason: &str) -> String {
+    match reason.len() > LONGEST_REASON {
+        true => format!("{} [...]", &reason[..reason.floor_char_boundary(LONGEST_REASON)]),
+        false => reason.to_owned(),
     }
 }
 

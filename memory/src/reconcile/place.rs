@@ -14,6 +14,9 @@ use crate::records::{Record, RecordFile, anew, own_directory};
 /// Where the lock of a run is: git ignores it.
 const CACHE: &str = ".muninn/cache";
 
+/// What is kept of a file's name, in bytes, so that there is room for more.
+const LONGEST_STEM: usize = 100;
+
 /// A worktree's memory, on disk.
 pub(super) struct Place<'a> {
     pub(super) worktree: &'a Worktree,
@@ -50,6 +53,7 @@ impl Found {
     /// By its content, so that the same is kept once.
     pub(super) fn kept_as(&self) -> String {
         let stem = self.name.file_name().trim_end_matches(".jsonl");
+        let stem = &stem[..stem.floor_char_boundary(LONGEST_STEM)];
         format!("{stem}-{}.jsonl", &blake3::hash(&self.bytes).to_hex()[..12])
     }
 
@@ -71,6 +75,10 @@ impl<'a> Place<'a> {
 
     pub(super) fn lock(&self) -> Result<Lock, ReconcileError> {
         let path = own_directory(self.worktree.root(), CACHE)?.join("reconcile.lock");
+        if path.symlink_metadata().is_ok_and(|meta| !meta.is_file()) {
+            let source = io::Error::new(io::ErrorKind::InvalidInput, "it is no file of its own");
+            return Err(at(&path)(source));
+        }
         let opened = File::options().create(true).truncate(false).write(true).open(&path);
         let lock = opened.map_err(at(&path))?;
         match lock.try_lock() {

@@ -7,6 +7,7 @@
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde::{Deserialize, Serialize};
@@ -84,8 +85,7 @@ pub struct Summary {
 /// Works it out.
 pub fn plan(before: &Before, judging: &Judging<'_>) -> After {
     let runs = Runs::of(&before.log);
-    // A conflict that only the list of open ones has was put there by somebody else's merge.
-    let mut all = by_id(before.main.iter().chain(&before.conflicts).cloned());
+    let mut all = held(before);
     let known = all.len();
     // That the log has a session's file does not tell that main has its records: a revert may have taken them, or the
     // session went on elsewhere, to the same length.
@@ -117,6 +117,11 @@ pub fn plan(before: &Before, judging: &Judging<'_>) -> After {
         conflicts,
         asked,
     }
+}
+
+/// What main holds, or ought to: what only the list of open conflicts has was put there by somebody else's merge.
+pub(super) fn held(before: &Before) -> BTreeMap<String, Record> {
+    by_id(before.main.iter().chain(&before.conflicts).cloned())
 }
 
 fn by_id(records: impl IntoIterator<Item = Record>) -> BTreeMap<String, Record> {
@@ -178,10 +183,9 @@ fn pairs(blocks: &Blocks<'_>, new: &[usize], progress: &dyn Progress) -> BTreeSe
     std::thread::scope(|scope| {
         let parts = new.chunks(new.len().div_ceil(threads).max(1));
         let running: Vec<_> = parts.map(|part| scope.spawn(move || of_part(part))).collect();
-        running
-            .into_iter()
-            .filter_map(|thread| thread.join().ok())
-            .flatten()
+        let joined = running.into_iter().map(|thread| thread.join());
+        joined
+            .flat_map(|pairs| pairs.unwrap_or_else(|panic| resume_unwind(panic)))
             .collect()
     })
 }

@@ -4,7 +4,7 @@ use muninn_repo_tools::Worktree;
 use thiserror::Error;
 
 use super::place::Place;
-use super::plan::open_conflicts;
+use super::plan::{held, open_conflicts};
 use super::{ReconcileError, ReconcileOptions};
 use crate::Store;
 use crate::records::{Body, CONFLICTS, MAIN, Origin, Record};
@@ -57,7 +57,7 @@ pub fn resolve(store: &Store, id: &str, keep: Keep, note: Option<&str>) -> Resul
     let mut place = Place::of(store, here)?;
     let _lock = place.lock()?;
     let (before, found) = place.read_all(store)?;
-    let mut main = before.main;
+    let mut main: Vec<Record> = held(&before).into_values().collect();
     let open = open_conflicts(&main);
     let conflict = one(&open, id)?;
     let decision = decision(conflict, keep, note, store.worktree());

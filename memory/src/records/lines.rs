@@ -100,6 +100,8 @@ pub fn read(
                     take(line, record);
                 }
                 Entry::Occupied(before) if *before.get() == digest(text) => {}
+                // Two models may come to two decisions on one pair.
+                Entry::Occupied(_) if record.is_derived() => take(line, record),
                 Entry::Occupied(_) => set_aside(Reason::Duplicate(record.id)),
             },
             Err(_) if matches!(read, Read::Open) => set_aside(Reason::Torn),

@@ -71,7 +71,7 @@ pub(super) struct Places<'a> {
 }
 
 impl Scope {
-    /// The files: main, the open conflicts, and then what is not in main.
+    /// The files: main, and then what is not in main.
     pub(super) fn files(&mut self, places: &Places<'_>) -> Vec<RecordFile> {
         let mut files = RecordFile::of_team();
         self.look(places);

@@ -110,7 +110,7 @@ impl Reconcile {
             output::note(&self.asked(asked));
         }
         for note in &done.notes {
-            output::note(note);
+            output::note(&output::tame_line(note));
         }
         let summary = done.summary;
         let mut told = vec![

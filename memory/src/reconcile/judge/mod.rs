@@ -123,6 +123,8 @@ pub fn judge(a: &Claim<'_>, b: &Claim<'_>, tools: &Tools) -> Judgement {
 pub fn compare(a: &ReadClaim<'_>, b: &ReadClaim<'_>, tools: &Tools) -> Judgement {
     let judged = if words(a.claim.text).eq(words(b.claim.text)) {
         Judgement::new(Relation::Same, "the same words")
+    } else if a.reading.is_cut || b.reading.is_cut {
+        Judgement::new(Relation::Unrelated, "too long to be laid side by side")
     } else {
         rules::decide(&a.reading, &b.reading, &tools.tables)
     };
@@ -150,7 +152,9 @@ pub fn likeness(a: &ReadClaim<'_>, b: &ReadClaim<'_>, tools: &Tools) -> f32 {
 /// doubt that they are the same, and too little to say that they are not.
 #[must_use]
 pub fn opposes(a: &ReadClaim<'_>, b: &ReadClaim<'_>, tools: &Tools) -> bool {
-    Alignment::new(&a.reading, &b.reading, &tools.tables).opposes()
+    // What was not read may oppose.
+    let is_cut = a.reading.is_cut || b.reading.is_cut;
+    is_cut || Alignment::new(&a.reading, &b.reading, &tools.tables).opposes()
 }
 
 /// The words of a text, without the blanks between them and the stop at its end.

@@ -3,6 +3,9 @@
 use super::pieces::{Piece, in_pieces};
 use super::tables::{Entry, List, Tables};
 
+/// So much of a text is read: two are laid side by side in the product of their lengths, and no insight takes as many words.
+const MOST_PIECES: usize = 400;
+
 /// What a word is to the rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -52,17 +55,21 @@ pub(super) struct Reading {
     pub(super) progressive: bool,
     /// A participle follows a form of `be`.
     pub(super) passive: bool,
+    /// There is more of the text than this.
+    pub(super) is_cut: bool,
 }
 
 impl Reading {
-    /// Reads a text. Takes time in proportion to its length.
+    /// Reads a text, or the beginning of one that is too long. Takes time in proportion to its length.
     pub(super) fn new(text: &str, tables: &Tables) -> Self {
         let pieces = in_pieces(text);
         let mut reader = Reader::new(tables);
-        for (at, piece) in pieces.iter().enumerate() {
+        for (at, piece) in pieces.iter().enumerate().take(MOST_PIECES) {
             reader.take(piece, pieces.get(at + 1));
         }
-        reader.finish()
+        let mut read = reader.finish();
+        read.is_cut = pieces.len() > MOST_PIECES;
+        read
     }
 
     /// Whether a token stands in the predicate.
@@ -97,6 +104,7 @@ impl<'a> Reader<'a> {
                 conditional: false,
                 progressive: false,
                 passive: false,
+                is_cut: false,
             },
             lead: None,
             begins: false,

@@ -17,14 +17,14 @@ use crate::reconcile::{
 use crate::records::{CONFLICTS, MAIN, Record, SESSIONS};
 use crate::store::StoreSettings;
 
-struct Desk {
-    repo: Fixture,
+pub(super) struct Desk {
+    pub(super) repo: Fixture,
     state: tempfile::TempDir,
 }
 
 impl Desk {
     /// Two sessions that agree in one thing and not in another, one with a line that is no record, and a torn main.
-    fn new() -> Desk {
+    pub(super) fn new() -> Desk {
         let repo = Fixture::with(&[("a.txt", "x")]);
         let lines = |records: &[Record]| -> String { records.iter().map(|record| record.line() + "\n").collect() };
         let main = lines(&[learning(1, 9, (0, false))]);
@@ -46,15 +46,15 @@ impl Desk {
         }
     }
 
-    fn store(&self) -> Store {
+    pub(super) fn store(&self) -> Store {
         store(&self.repo.path(""), self.state.path())
     }
 
-    fn run(&self, options: ReconcileOptions) -> Result<Reconciled, ReconcileError> {
+    pub(super) fn run(&self, options: ReconcileOptions) -> Result<Reconciled, ReconcileError> {
         reconcile(&self.store(), options, &by_letters(), &mut |_| {})
     }
 
-    fn read(&self, name: &str) -> String {
+    pub(super) fn read(&self, name: &str) -> String {
         std::fs::read_to_string(self.repo.path(name)).unwrap_or_default()
     }
 
@@ -275,6 +275,13 @@ fn nothing_is_written_through_a_link() {
         let written = desk.repo.path(&format!(".muninn/memory/{name}"));
         assert!(written.symlink_metadata().unwrap().is_file());
     }
+    // Nor is anything made where its lock ought to be.
+    let desk = Desk::new();
+    let made = outside.path().join("made");
+    std::fs::create_dir_all(desk.repo.path(".muninn/cache")).unwrap();
+    std::os::unix::fs::symlink(&made, desk.repo.path(".muninn/cache/reconcile.lock")).unwrap();
+    desk.run(ReconcileOptions::default()).unwrap_err();
+    assert!(!made.exists());
     // Main that leads out is no main: it is not taken for an empty one.
     let desk = Desk::new();
     std::fs::remove_file(desk.repo.path(MAIN)).unwrap();
@@ -291,8 +298,10 @@ fn what_cannot_be_kept_is_refused() {
     assert_eq!(long.to_string(), "the note has 9000 bytes, and at most 8192 are kept");
     assert_eq!(open_conflicts(&desk.repo.worktree()).len(), 1);
     // Its id is whatever somebody wrote.
-    let main = desk.read(MAIN).replace(id.as_str(), "low-1");
-    desk.repo.write(MAIN, main.as_bytes());
+    for path in [MAIN, CONFLICTS] {
+        let renamed = desk.read(path).replace(id.as_str(), "low-1");
+        desk.repo.write(path, renamed.as_bytes());
+    }
     resolve(&desk.store(), "low-1", Keep::Left, None).unwrap();
     // With an id this would be longer than a line can be, and no record any more.
     let text = "z".repeat(65_480);

@@ -1,0 +1,60 @@
+//! What a model joins, and rules would not.
+
+use std::collections::BTreeSet;
+
+use super::super::Reconciler;
+use super::{LIMITS, Scripted, learning, says};
+use crate::reconcile::claim::Told;
+use crate::reconcile::decide::decisions;
+use crate::reconcile::judge::{Claim, Judgement, Relation};
+use crate::reconcile::{Judge, Judging, chains};
+use crate::records::{Body, Record};
+
+/// Knows that "is" and "not" contradict each other, and nothing else.
+struct Little;
+
+impl Judge for Little {
+    fn judge(&self, older: &Claim<'_>, newer: &Claim<'_>) -> Judgement {
+        let says = |word: &str| older.text.starts_with(word) || newer.text.starts_with(word);
+        let relation = match says("is") && says("not") {
+            true => Relation::Contradicts,
+            false => Relation::Unrelated,
+        };
+        let reason = "little".to_owned();
+        Judgement { relation, reason }
+    }
+
+    fn likeness(&self, _: &Claim<'_>, _: &Claim<'_>) -> f32 {
+        1.0
+    }
+
+    fn opposes(&self, _: &Claim<'_>, _: &Claim<'_>) -> bool {
+        false
+    }
+}
+
+#[test]
+fn what_a_model_joins_through_a_third_is_asked_for_contradictions() {
+    let texts = ["is alpha", "about alpha", "not alpha"];
+    let records = texts.iter().zip(1..).map(|(text, id)| learning(&id.to_string(), text));
+    let records: Vec<Record> = records.collect();
+    let claims: Vec<Told<'_>> = records.iter().filter_map(Told::of).collect();
+    let model = Scripted::new(|_, question: &str| Ok(says(question, "same")));
+    let reconciler = Reconciler::new(&model, LIMITS, &());
+    let judging = Judging {
+        judge: &Little,
+        embedder: None,
+        progress: &(),
+        reconciler: Some(&reconciler),
+    };
+    // The two that contradict each other were not found for each other.
+    let found = BTreeSet::from([(0, 1), (1, 2)]);
+    let chained = |decided: &[Record]| chains::pairs(&records, decided, &claims, &[0, 1, 2]);
+    let (decided, _) = decisions(found, &claims, &judging, &chained, &|_| false);
+    let kinds: Vec<&str> = decided.iter().map(|record| record.body.kind()).collect();
+    assert_eq!(kinds, ["same", "same", "conflict"]);
+    let Body::Conflict { left, right, by, .. } = &decided[2].body else {
+        panic!("{decided:?}")
+    };
+    assert_eq!((left.as_str(), right.as_str(), by.as_str()), ("1", "3", "rules"));
+}

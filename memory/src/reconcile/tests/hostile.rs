@@ -1,0 +1,104 @@
+//! What strangers may have put into the files.
+
+use std::fmt::Write as _;
+
+use super::learning;
+use super::on_disk::Desk;
+use crate::reconcile::judge::{Claim, Relation, Tools, judge, opposes};
+use crate::reconcile::{Before, Judging, Keep, ReconcileOptions, Segment, open_conflicts, plan, resolve};
+use crate::records::lines::MAX_LINE_BYTES;
+use crate::records::{CONFLICTS, MAIN, Record, SESSIONS};
+
+fn claim(text: &str) -> Claim<'_> {
+    Claim {
+        text,
+        subject: None,
+        files: &[],
+    }
+}
+
+#[test]
+fn texts_of_many_words_are_not_laid_side_by_side() {
+    let tools = Tools::new();
+    let long = |last: &str| "x ".repeat(30_000) + last;
+    let (one, other) = (long("y"), long("z"));
+    let relation = |one: &str, other: &str| judge(&claim(one), &claim(other), &tools).relation;
+    assert_eq!(relation(&one, &other), Relation::Unrelated);
+    assert_eq!(relation(&one, &one), Relation::Same);
+    let read = [&one, &other].map(|text| tools.read(&claim(text)));
+    assert!(opposes(&read[0], &read[1], &tools), "nor made one on a model's word");
+}
+
+#[test]
+fn a_reason_that_quotes_long_words_leaves_a_line_that_can_be_read() {
+    let text = |digit: &str| format!("The default port is {}.", digit.repeat(33_000));
+    let records = [(1, text("1")), (2, text("2"))].map(|(id, text)| {
+        let line = serde_json::json!({"id": format!("{id}"), "ts": "2026-01-01T00:00:00Z", "type": "learning", "text": text, "session": "S"});
+        Record::parse(&line.to_string()).unwrap()
+    });
+    let segment = Segment {
+        name: "session_S.0.jsonl".to_owned(),
+        bytes: 1,
+        records: records.into(),
+    };
+    let judging = Judging {
+        judge: &Tools::new(),
+        embedder: None,
+        progress: &(),
+        reconciler: None,
+    };
+    let before = Before {
+        segments: vec![segment],
+        ..Before::default()
+    };
+    let after = plan(&before, &judging);
+    let lengths: Vec<usize> = after.conflicts.iter().map(|conflict| conflict.line().len()).collect();
+    assert!(
+        matches!(lengths[..], [length] if length < MAX_LINE_BYTES / 8),
+        "{lengths:?}"
+    );
+}
+
+#[test]
+fn what_only_the_list_of_open_conflicts_has_outlives_a_decision() {
+    let desk = Desk::new();
+    desk.run(ReconcileOptions::default()).unwrap();
+    let id = open_conflicts(&desk.repo.worktree())[0].conflict.id.clone();
+    let theirs = learning(9, 3, (3, false)).line();
+    let listed = desk.read(CONFLICTS) + &theirs + "\n";
+    desk.repo.write(CONFLICTS, listed.as_bytes());
+    resolve(&desk.store(), &id, Keep::Left, None).unwrap();
+    assert!(desk.read(MAIN).contains(&theirs));
+}
+
+#[test]
+fn of_two_decisions_on_one_pair_the_smaller_line_stays_wherever_it_stands() {
+    let conflict = |by: &str| format!(r#"{{"id":"009","type":"conflict","left":"1","right":"2","by":"{by}"}}"#);
+    for (first, second) in [("model:a", "rules"), ("rules", "model:a")] {
+        let desk = Desk::new();
+        desk.run(ReconcileOptions::default()).unwrap();
+        let main = desk.read(MAIN);
+        let twice = format!("{main}{}\n{}\n", conflict(first), conflict(second));
+        desk.repo.write(MAIN, twice.as_bytes());
+        let done = desk.run(ReconcileOptions::default()).unwrap();
+        assert_eq!(done.notes, Vec::<String>::new());
+        let main = desk.read(MAIN);
+        assert!(
+            main.contains(&conflict("model:a")) && !main.contains(&conflict("rules")),
+            "{main}"
+        );
+    }
+}
+
+#[test]
+fn a_name_without_room_for_more_is_shortened_where_it_is_kept() {
+    let desk = Desk::new();
+    let name = format!("session_{}.1.jsonl", "s".repeat(235));
+    let mut text = learning(9, 3, (3, false)).line();
+    writeln!(text, "\nno record").unwrap();
+    desk.repo.write(&format!("{SESSIONS}/{name}"), text.as_bytes());
+    desk.repo.commit();
+    let done = desk.run(ReconcileOptions::default()).unwrap();
+    assert_eq!(done.notes.len(), 2, "{:?}", done.notes);
+    assert!(desk.read(MAIN).contains("delta"));
+}
