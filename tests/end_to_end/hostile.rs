@@ -336,6 +336,13 @@ fn a_muninn_folder_that_is_a_link_is_not_written_through() {
         ["precious.txt"],
         "nothing was written or removed through the link"
     );
+    // Nor through one further down, where a file of the team would be.
+    std::fs::remove_file(root.join(".muninn")).unwrap();
+    std::fs::create_dir_all(root.join(".muninn/memory/sessions")).unwrap();
+    symlink(outside.join("knowledge"), root.join(".muninn/memory/sessions/archive")).unwrap();
+    let init = env.run(&root, &["init"]);
+    assert_ne!(init.status.code(), Some(0), "init must not write through a link");
+    assert_eq!(std::fs::read_dir(outside.join("knowledge")).unwrap().count(), 1);
     println!(
         "{:<52} not followed, not written, init refuses",
         ".muninn as a link to elsewhere"

@@ -18,6 +18,8 @@ use crate::recall::{Memories, RecallOptions};
 const JUDGED: usize = 20;
 /// A subject or a file that more claims have says nothing about two of them, nor do entities of which so much is said.
 const MOST_OF_A_BLOCK: usize = 64;
+/// So many patterns about the same entities are compared, those in the same words counted each.
+const MOST_PATTERNS: usize = 256;
 
 pub(super) struct Blocks<'a> {
     claims: &'a [Told<'a>],
@@ -46,7 +48,10 @@ impl<'a> Blocks<'a> {
             }
         }
         named.retain(|_, block| (2..=MOST_OF_A_BLOCK).contains(&block.len()));
-        patterns.retain(|_, block| (2..=MOST_OF_A_BLOCK).contains(&block.len()));
+        patterns.retain(|_, texts| {
+            let all: usize = texts.values().map(Vec::len).sum();
+            (2..=MOST_OF_A_BLOCK).contains(&texts.len()) && all <= MOST_PATTERNS
+        });
         let by_words = claims.iter().filter(|claim| claim.entities().is_none());
         Self {
             claims,

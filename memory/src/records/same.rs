@@ -87,13 +87,15 @@ impl Links {
         let found = self.same.iter().map(|(one, other)| (one.as_str(), other.as_str()));
         let links: BTreeSet<(&str, &str)> = found.chain(self.alike()).collect();
         for (one, other) in links {
-            let (one, other) = (same.kept(one).to_owned(), same.kept(other).to_owned());
+            let (one, other) = (same.shortened(one), same.shortened(other));
             if one != other && !apart.holds(&one, &other) {
                 let (kept, folded) = ordered(&one, &other);
                 apart.join(&kept, &folded);
                 same.0.insert(folded, kept);
             }
         }
+        let ids: Vec<String> = same.0.keys().cloned().collect();
+        ids.iter().for_each(|id| drop(same.shortened(id)));
         same
     }
 
@@ -159,6 +161,16 @@ impl Same {
         }
         id
     }
+
+    /// The same, after which all on the way to it are one step from it: links in an unlucky order make long ways.
+    fn shortened(&mut self, id: &str) -> String {
+        let kept = self.kept(id).to_owned();
+        let mut at = id.to_owned();
+        while at != kept {
+            at = self.0.insert(at, kept.clone()).unwrap_or_else(|| kept.clone());
+        }
+        kept
+    }
 }
 
 /// Two ids, the smaller first.
@@ -203,6 +215,13 @@ mod tests {
         ] {
             assert_eq!(kept(&links(&pairs), &[]), "aaad", "{pairs:?}");
         }
+    }
+
+    #[test]
+    fn each_is_one_step_from_what_stands_for_it() {
+        let same = links(&[("same", "a", "x"), ("same", "b", "d"), ("same", "d", "x")]).chains();
+        assert_eq!(same.0.len(), 3);
+        assert!(same.0.values().all(|kept| kept == "a"), "{same:?}");
     }
 
     #[test]
