@@ -61,7 +61,11 @@ pub(super) fn merge(items: &mut Vec<Memory>, standing: &Standing) -> HashSet<Str
         let age = newest.and_then(|newest| Some(now? - seconds(&items[newest])?));
         let is_known = group.len() > 1 || items[stays].confidence.is_some();
         if is_known {
-            let confidence = together(group.iter().map(|at| &items[*at]));
+            let confidence = together(
+                group
+                    .iter()
+                    .map(|at| (items[*at].session.as_deref(), items[*at].confidence)),
+            );
             let is_main = items[stays].path == MAIN;
             let aged = if is_main { aged(confidence, age) } else { confidence };
             sure.push((stays, aged));
@@ -83,23 +87,29 @@ fn was_found(item: &Memory) -> bool {
     item.record_type.as_deref().is_some_and(|kind| FOUND.contains(&kind))
 }
 
-fn together<'a>(items: impl Iterator<Item = &'a Memory> + Clone) -> f32 {
+/// How sure several are together who say the same, each with its session and how sure it is itself.
+pub(crate) fn together<'a>(witnesses: impl Iterator<Item = (Option<&'a str>, Option<f32>)>) -> f32 {
     let mut by_session: HashMap<Option<&str>, f32> = HashMap::new();
-    for item in items {
-        let confidence = by_session.entry(item.session.as_deref()).or_default();
-        *confidence = confidence.max(item.confidence.unwrap_or(USUAL));
+    for (session, sure) in witnesses {
+        let confidence = by_session.entry(session).or_default();
+        *confidence = confidence.max(sure.unwrap_or(USUAL));
     }
     let surest = by_session.values().copied().fold(0.0, f32::max);
     let doubt: f32 = by_session.values().map(|confidence| 1.0 - confidence).product();
     (1.0 - doubt).min(MOST.max(surest))
 }
 
+/// What share of a confidence is left after so many seconds.
+#[expect(clippy::cast_precision_loss, reason = "a second more or less is nothing in a year")]
+pub(crate) fn left_after(seconds: i64) -> f32 {
+    let years = seconds.max(0) as f32 / YEAR_SECONDS;
+    (1.0 + (-years).exp2()) / 2.0
+}
+
 /// In seconds; nothing is lost where the age is not known. What is lost goes by steps: a memory that is shown with its
 /// confidence must not look like another one the next day.
-#[expect(clippy::cast_precision_loss, reason = "a second more or less is nothing in a year")]
 fn aged(confidence: f32, age: Option<i64>) -> f32 {
-    let years = age.map_or(0.0, |age| age.max(0) as f32 / YEAR_SECONDS);
-    let left = confidence * (1.0 + (-years).exp2()) / 2.0;
+    let left = confidence * age.map_or(1.0, left_after);
     let steps = ((confidence - left) / STEP).round();
     confidence - steps * STEP
 }

@@ -4,7 +4,7 @@
 //! (`rank.rs`). What cannot be read is left out and reported, never fatal, for these files arrive by `git pull` from
 //! anyone.
 
-mod confidence;
+pub(crate) mod confidence;
 mod contested;
 mod embedding;
 mod kept;

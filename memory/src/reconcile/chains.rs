@@ -10,6 +10,9 @@ use super::claim::Told;
 use super::decide::Places;
 use crate::records::{Links, Record};
 
+/// What more different texts are joined in is not compared within: no honest team says one thing in so many ways.
+const MOST_TEXTS: usize = 512;
+
 /// The pairs of what is joined by chains in which one of the claims is new, but for those in the same words. `decided` are
 /// the records of pairs that were compared just now.
 pub(super) fn pairs(all: &[Record], decided: &[Record], claims: &[Told<'_>], new: &[usize]) -> Vec<Places> {
@@ -24,13 +27,27 @@ pub(super) fn pairs(all: &[Record], decided: &[Record], claims: &[Told<'_>], new
             groups.entry(kept).or_default().push(at);
         }
     }
-    let within = |group: Vec<usize>| {
-        let pairs = group.iter().enumerate().flat_map(|(number, one)| {
-            let others = group[number + 1..].iter();
-            others.map(|other| (*one, *other))
-        });
-        let differ = |(one, other): &Places| claims[*one].text != claims[*other].text;
-        pairs.filter(differ).collect::<Vec<_>>()
+    groups.into_values().flat_map(|group| within(&group, claims)).collect()
+}
+
+/// The pairs of a group, but for those in the same words; none of one that is too large.
+fn within(group: &[usize], claims: &[Told<'_>]) -> Vec<Places> {
+    let mut texts: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for at in group {
+        texts.entry(claims[*at].text).or_default().push(*at);
+    }
+    if texts.len() > MOST_TEXTS {
+        return Vec::new();
+    }
+    let texts: Vec<Vec<usize>> = texts.into_values().collect();
+    let others = |number: usize| texts[number + 1..].iter().flatten().copied();
+    let of_text = |(number, text): (usize, &Vec<usize>)| -> Vec<Places> {
+        let of_one = |one: &usize| {
+            others(number)
+                .map(|other| (other.min(*one), other.max(*one)))
+                .collect::<Vec<_>>()
+        };
+        text.iter().flat_map(of_one).collect()
     };
-    groups.into_values().flat_map(within).collect()
+    texts.iter().enumerate().flat_map(of_text).collect()
 }

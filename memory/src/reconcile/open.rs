@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use muninn_repo_tools::{RelPath, Worktree, read_text};
 
+use super::ReconcileError;
 use super::place::Place;
 use super::plan::open_conflicts as open_among;
 use crate::records::{MAIN, Record, Source, Standing};
@@ -36,12 +37,15 @@ pub enum FileToday {
     Unknown,
 }
 
-/// The conflicts that are open, by id. Main that cannot be read has none.
-pub fn open_conflicts(worktree: &Worktree) -> Vec<OpenConflict> {
-    let mut place = Place::at(worktree);
-    let main = RelPath::new(MAIN).ok();
-    let main = main.and_then(|path| place.records(&path, &mut Vec::new()).ok());
-    let mut main = main.unwrap_or_default();
+/// The conflicts that are open, by id.
+///
+/// # Errors
+/// [`ReconcileError::Io`] where main cannot be read.
+pub fn open_conflicts(worktree: &Worktree) -> Result<Vec<OpenConflict>, ReconcileError> {
+    let mut main = match RelPath::new(MAIN) {
+        Ok(path) => Place::at(worktree).records(&path, &mut Vec::new())?,
+        Err(_) => Vec::new(),
+    };
     main.sort_by(|one, other| one.id.cmp(&other.id));
     let standing = Standing::of(&main);
     // A side may be superseded, or in the archive: then what says the same is shown, as it is recalled.
@@ -62,7 +66,7 @@ pub fn open_conflicts(worktree: &Worktree) -> Vec<OpenConflict> {
             conflict,
         })
     };
-    open_among(&main).into_iter().filter_map(with_sides).collect()
+    Ok(open_among(&main).into_iter().filter_map(with_sides).collect())
 }
 
 /// What has become of a file that a record rests on.

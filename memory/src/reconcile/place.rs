@@ -202,12 +202,13 @@ impl<'a> Place<'a> {
     ) -> Result<(), ReconcileError> {
         let directory = own_directory(self.worktree.root(), folder)?;
         let path = directory.join(name);
+        let below = format!("{folder}/{name}");
         let is_file = path.symlink_metadata().is_ok_and(|meta| meta.is_file());
         if is_file && fs::read(&path).is_ok_and(|there| there == bytes) {
+            self.known.insert(below, digest(Some(bytes)));
             return Ok(());
         }
         let temporary = directory.join(format!(".{name}.tmp"));
-        let below = format!("{folder}/{name}");
         let put = write(&temporary, bytes).map_err(at(&path)).and_then(|()| {
             step("written");
             // To come to this may have taken minutes, in which git may have merged what others did.

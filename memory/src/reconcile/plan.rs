@@ -21,10 +21,7 @@ use super::runs::Runs;
 use super::unseen::Unseen;
 use crate::derived::Progress;
 use crate::reconcile::Judging;
-use crate::records::{Body, Record, Standing, ordered};
-
-/// So many records of no session are named in one line of the log, which must not be too long.
-const OTHERS: usize = 1024;
+use crate::records::{Record, Standing, ordered};
 
 /// A file of a session's records.
 #[derive(Debug, Clone)]
@@ -106,7 +103,9 @@ pub fn plan(before: &Before, judging: &Judging<'_>) -> After {
     let there: BTreeSet<&str> = there.chain(before.pruned.iter().map(String::as_str)).collect();
     let unseen = Unseen::of(&runs, &taken);
     let is_new = |record: &Record| there.contains(record.id.as_str()) || unseen.has(record);
-    let log = logged(before, &runs, &taken, &unseen.others(&all));
+    let log = by_id(runs.logged(before, &taken, &unseen.others(&all)))
+        .into_values()
+        .collect();
     let (decided, asked) = decide(&all, &is_new, judging);
     let main: Vec<Record> = by_id(all.into_iter().chain(decided)).into_values().collect();
     let conflicts = open_conflicts(&main);
@@ -218,43 +217,6 @@ pub(super) fn open_conflicts(main: &[Record]) -> Vec<Record> {
     }
     let open: BTreeMap<&str, &Record> = open.into_values().map(|record| (record.id.as_str(), record)).collect();
     open.into_values().cloned().collect()
-}
-
-/// The log with this run, where there was anything to do. `others` are known by the log from now on.
-fn logged(before: &Before, runs: &Runs<'_>, taken: &[&Segment], others: &[String]) -> Vec<Record> {
-    let heads = runs.heads();
-    let mut made = Vec::new();
-    if !taken.is_empty() || heads.len() > 1 || !others.is_empty() {
-        let names: Vec<String> = taken
-            .iter()
-            .map(|segment| format!("{} {}", segment.name, segment.bytes))
-            .collect();
-        let about = names.iter().chain(others).map(String::as_str);
-        let about: Vec<&str> = about.chain(heads.iter().copied()).collect();
-        let told = taken.iter().flat_map(|segment| &segment.records).chain(&before.log);
-        let latest = told.map(|record| record.ts.as_str()).max();
-        let latest = latest.or_else(|| before.main.iter().map(|record| record.ts.as_str()).max());
-        let latest = latest.unwrap_or_default();
-        let after = heads.iter().map(|head| (*head).to_owned()).collect();
-        let run = Record::derived(Body::Run { after }, &about, latest);
-        for segment in taken {
-            let body = Body::Reconciled {
-                segment: segment.name.clone(),
-                bytes: segment.bytes,
-                run: run.id.clone(),
-            };
-            let length = segment.bytes.to_string();
-            made.push(Record::derived(body, &[&segment.name, &length, &run.id], latest));
-        }
-        for others in others.chunks(OTHERS) {
-            let about = others.iter().chain([&run.id]).map(String::as_str);
-            let about: Vec<&str> = about.collect();
-            let (others, run) = (others.to_vec(), run.id.clone());
-            made.push(Record::derived(Body::Compared { others, run }, &about, latest));
-        }
-        made.push(run);
-    }
-    by_id(before.log.iter().cloned().chain(made)).into_values().collect()
 }
 
 /// How many another one is recalled for.

@@ -1,20 +1,22 @@
 //! Keeping main memory within bounds: what is worth least goes to the archive, and is never away.
 //!
-//! What a record is worth is its confidence, as time has left it, half of that where a file that it rests on has changed,
-//! and twice as much for each other record that says the same. Decisions stay, for they say what became of others, and so
-//! does what an open conflict is about.
+//! What a record is worth is its confidence as [`crate::recall`] has it, raised by each session that confirmed it and lowered
+//! by the time since the last one did, and half of that where a file that it rests on has changed. A record that only confirms
+//! another is worth what that one's confidence would lose without it. Decisions stay, for they say what became of others, and
+//! so does what an open conflict is about.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
+use crate::recall::confidence::{left_after, together};
 use crate::records::{Body, Record, Source, Standing};
 
-/// What counts for a record that does not say how sure it is.
-const USUAL: f64 = 0.5;
-/// What a record that nothing recalls any more is worth.
-const GONE: f64 = 0.0;
-const YEAR_SECONDS: f64 = 365.0 * 24.0 * 3600.0;
+/// What a record that nothing recalls any more is worth, and one that adds nothing to others.
+const GONE: f32 = 0.0;
+/// Of more that say the same, none makes those without it any surer.
+const MANY: usize = 32;
 
 /// Main, and what leaves it.
 #[derive(Debug, Clone, Default)]
@@ -33,7 +35,7 @@ pub fn prune(main: &[Record], open: &[Record], max_bytes: u64, is_changed: &dyn 
     let length = |record: &Record| record.line().len() as u64 + 1;
     let mut bytes: u64 = main.iter().map(length).sum();
     let worth = Worth::of(main, open);
-    let mut order: Vec<(f64, &Record)> = main
+    let mut order: Vec<(f32, &Record)> = main
         .iter()
         .filter_map(|record| Some((worth.of_record(record, is_changed)?, record)))
         .collect();
@@ -58,71 +60,110 @@ pub fn prune(main: &[Record], open: &[Record], max_bytes: u64, is_changed: &dyn 
 
 struct Worth<'a> {
     standing: Standing,
-    /// How many say the same, by the one that is kept.
-    witnesses: BTreeMap<String, u32>,
-    /// The one that is recalled, by the one that is kept.
-    told: BTreeMap<String, &'a str>,
+    /// What is recalled of those that say the same, the one that is recalled first.
+    alike: BTreeMap<String, Vec<&'a Record>>,
     in_conflict: BTreeSet<&'a str>,
-    newest: Option<Timestamp>,
+    newest: Option<i64>,
 }
 
 impl<'a> Worth<'a> {
     fn of(main: &'a [Record], open: &'a [Record]) -> Self {
         let standing = Standing::of(main);
-        let mut witnesses: BTreeMap<String, u32> = BTreeMap::new();
-        for record in main {
-            *witnesses.entry(standing.kept(&record.id).to_owned()).or_default() += 1;
-        }
-        let mut told: BTreeMap<String, &str> = BTreeMap::new();
+        let mut alike: BTreeMap<String, Vec<&Record>> = BTreeMap::new();
         for record in main.iter().filter(|record| !standing.is_gone(&record.id)) {
-            let first = told.entry(standing.kept(&record.id).to_owned()).or_insert(&record.id);
-            *first = (*first).min(&record.id);
+            alike.entry(same_as(record, &standing)).or_default().push(record);
         }
+        for records in alike.values_mut() {
+            records.sort_by_key(|record| recalled_first(record));
+        }
+        let recalled = |side: &str| Some(alike.get(standing.kept(side))?.first()?.id.as_str());
         let sides = open.iter().filter_map(Record::sides);
         let sides: Vec<&str> = sides.flat_map(|(left, right)| [left, right]).collect();
         // Another may be recalled for a side.
-        let recalled = sides.iter().filter_map(|side| told.get(standing.kept(side)).copied());
+        let in_conflict = sides
+            .iter()
+            .copied()
+            .chain(sides.iter().filter_map(|side| recalled(side)));
         Self {
-            in_conflict: sides.iter().copied().chain(recalled).collect(),
-            newest: main.iter().filter_map(|record| record.ts.parse().ok()).max(),
-            witnesses,
-            told,
+            in_conflict: in_conflict.collect(),
+            newest: main.iter().filter_map(seconds).max(),
+            alike,
             standing,
         }
     }
 
     /// `None` of what stays whatever it takes.
-    fn of_record(&self, record: &Record, is_changed: &dyn Fn(&Source) -> bool) -> Option<f64> {
-        let confidence = match &record.body {
-            Body::ContextHit { relevance: sure, .. }
-            | Body::Pattern { confidence: sure, .. }
-            | Body::Learning { confidence: sure, .. } => sure.as_ref().and_then(serde_json::Number::as_f64),
-            Body::SessionSummary { .. } | Body::Failure { .. } => None,
-            _ => return None,
-        };
-        if self.in_conflict.contains(record.id.as_str()) {
+    fn of_record(&self, record: &Record, is_changed: &dyn Fn(&Source) -> bool) -> Option<f32> {
+        let is_said = matches!(
+            record.body,
+            Body::ContextHit { .. }
+                | Body::Pattern { .. }
+                | Body::Learning { .. }
+                | Body::SessionSummary { .. }
+                | Body::Failure { .. }
+        );
+        if !is_said || self.in_conflict.contains(record.id.as_str()) {
             return None;
         }
-        let kept = self.standing.kept(&record.id);
-        if self.told.get(kept) != Some(&record.id.as_str()) {
+        let gone = self.standing.is_gone(&record.id);
+        let Some(alike) = self.alike.get(&same_as(record, &self.standing)).filter(|_| !gone) else {
+            return Some(GONE);
+        };
+        let is_recalled = alike.first().is_some_and(|first| first.id == record.id);
+        if !is_recalled && alike.len() > MANY {
             return Some(GONE);
         }
-        let others = self
-            .witnesses
-            .get(kept)
-            .map_or(0, |count| count.saturating_sub(1))
-            .min(30);
+        let all = together(alike.iter().map(|one| witness(one)));
+        let confidence = if is_recalled {
+            all
+        } else {
+            let others = alike.iter().filter(|one| one.id != record.id);
+            all - together(others.map(|one| witness(one)))
+        };
+        let confirmed = alike.iter().filter_map(|one| seconds(one)).max();
+        let age = self
+            .newest
+            .zip(confirmed)
+            .map_or(0, |(newest, confirmed)| newest - confirmed);
+        let worth = confidence * left_after(age);
         let changed = record.origin.sources.iter().any(is_changed);
-        let worth = confidence.unwrap_or(USUAL) * self.aged(record) * f64::from(1u32 << others);
         Some(if changed { worth / 2.0 } else { worth })
     }
+}
 
-    /// As [`crate::recall`] has it: half is lost in the long run, and half of that in each year.
-    fn aged(&self, record: &Record) -> f64 {
-        let written: Option<Timestamp> = record.ts.parse().ok();
-        let age = self.newest.zip(written).map_or(0.0, |(newest, written)| {
-            (newest - written).total(jiff::Unit::Second).unwrap_or(0.0)
-        });
-        (1.0 + (-age.max(0.0) / YEAR_SECONDS).exp2()) / 2.0
+/// Failures in the same words are the same without anybody's saying so.
+fn same_as(record: &Record, standing: &Standing) -> String {
+    match &record.body {
+        Body::Failure { attempt, outcome, .. } => format!("failure\0{attempt}\0{outcome}"),
+        _ => standing.kept(&record.id).to_owned(),
     }
+}
+
+/// Smaller for the one of several that is recalled: the newest of what sessions found without anybody's doing, and of what
+/// was told the one that stands for the others.
+fn recalled_first(record: &Record) -> (Reverse<String>, &str) {
+    match &record.body {
+        Body::Pattern { .. } | Body::Failure { .. } => (Reverse(record.ts.clone()), &record.id),
+        _ => (Reverse(String::new()), &record.id),
+    }
+}
+
+/// Its session, and how sure it is.
+fn witness(record: &Record) -> (Option<&str>, Option<f32>) {
+    let sure = match &record.body {
+        Body::ContextHit { relevance: sure, .. }
+        | Body::Pattern { confidence: sure, .. }
+        | Body::Learning { confidence: sure, .. } => sure.as_ref(),
+        _ => None,
+    };
+    #[expect(clippy::cast_possible_truncation, reason = "it is from 0 to 1")]
+    let sure = sure
+        .and_then(serde_json::Number::as_f64)
+        .map(|sure| sure.clamp(0.0, 1.0) as f32);
+    (record.origin.session.as_deref(), sure)
+}
+
+fn seconds(record: &Record) -> Option<i64> {
+    let written: Timestamp = record.ts.parse().ok()?;
+    Some(written.as_second())
 }

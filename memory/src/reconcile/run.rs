@@ -191,12 +191,11 @@ impl<'a> Place<'a> {
     /// what is to be said where it holds more by now, and stays.
     fn remove(&self, segment: &Segment, step: Steps<'_>) -> Result<Option<String>, ReconcileError> {
         let name = format!("{SESSIONS}/{}", segment.name);
-        if !self.is_as_known(&name)? {
-            return Ok(Some(format!(
-                "{name} was changed meanwhile, and stays for the next run"
-            )));
-        }
         let path = own_directory(self.worktree.root(), SESSIONS)?.join(&segment.name);
+        if !self.is_as_known(&name)? {
+            let stays = || format!("{name} was changed meanwhile, and stays for the next run");
+            return Ok(path.exists().then(stays));
+        }
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(at(&path)(error)),
             _ => step("removed"),

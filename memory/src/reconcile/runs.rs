@@ -5,7 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use super::{Before, Segment};
 use crate::records::{Body, Record, Segments};
+
+/// So many records of no session are named in one line of the log, which must not be too long.
+const OTHERS: usize = 1024;
 
 /// What `reconciled.jsonl` says.
 #[derive(Default)]
@@ -64,8 +68,7 @@ impl<'a> Runs<'a> {
     /// Sessions whose records some run has not seen, where there is more than one head: those that all but one of the
     /// heads do not share.
     pub(super) fn unseen_sessions(&self) -> BTreeSet<&'a str> {
-        let shared = self.shared();
-        let is_shared = |run: &str| shared.as_ref().is_none_or(|shared| shared.contains(run));
+        let is_shared = self.is_shared();
         let sessions = self.segments.iter().filter(|(_, (_, run))| !is_shared(run));
         sessions
             .filter_map(|(segment, _)| Some(Segments::parse_name(segment)?.0))
@@ -74,10 +77,15 @@ impl<'a> Runs<'a> {
 
     /// The records of no session that all heads have seen.
     pub(super) fn seen_others(&self) -> BTreeSet<&'a str> {
-        let shared = self.shared();
-        let is_shared = |run: &str| shared.as_ref().is_none_or(|shared| shared.contains(run));
+        let is_shared = self.is_shared();
         let others = self.others.iter().filter(|(_, run)| is_shared(run));
         others.map(|(id, _)| *id).collect()
+    }
+
+    /// Whether all heads know of a run; of one head, whatever it is.
+    fn is_shared(&self) -> impl Fn(&str) -> bool {
+        let shared = self.shared();
+        move |run| shared.as_ref().is_none_or(|shared| shared.contains(run))
     }
 
     /// The runs that all heads know of; `None` where there are not several.
@@ -99,5 +107,42 @@ impl<'a> Runs<'a> {
             }
         }
         known
+    }
+
+    /// The log with this run, where there was anything to do. `others` are known by the log from now on.
+    pub(super) fn logged(&self, before: &Before, taken: &[&Segment], others: &[String]) -> Vec<Record> {
+        let heads = self.heads();
+        let mut made = Vec::new();
+        if !taken.is_empty() || heads.len() > 1 || !others.is_empty() {
+            let names: Vec<String> = taken
+                .iter()
+                .map(|segment| format!("{} {}", segment.name, segment.bytes))
+                .collect();
+            let about = names.iter().chain(others).map(String::as_str);
+            let about: Vec<&str> = about.chain(heads.iter().copied()).collect();
+            let told = taken.iter().flat_map(|segment| &segment.records).chain(&before.log);
+            let latest = told.map(|record| record.ts.as_str()).max();
+            let latest = latest.or_else(|| before.main.iter().map(|record| record.ts.as_str()).max());
+            let latest = latest.unwrap_or_default();
+            let after = heads.iter().map(|head| (*head).to_owned()).collect();
+            let run = Record::derived(Body::Run { after }, &about, latest);
+            for segment in taken {
+                let body = Body::Reconciled {
+                    segment: segment.name.clone(),
+                    bytes: segment.bytes,
+                    run: run.id.clone(),
+                };
+                let length = segment.bytes.to_string();
+                made.push(Record::derived(body, &[&segment.name, &length, &run.id], latest));
+            }
+            for others in others.chunks(OTHERS) {
+                let about = others.iter().chain([&run.id]).map(String::as_str);
+                let about: Vec<&str> = about.collect();
+                let (others, run) = (others.to_vec(), run.id.clone());
+                made.push(Record::derived(Body::Compared { others, run }, &about, latest));
+            }
+            made.push(run);
+        }
+        before.log.iter().cloned().chain(made).collect()
     }
 }

@@ -123,32 +123,55 @@ impl Links {
 type Apart = HashSet<(String, String)>;
 
 /// What each record, or what stands for others, is held apart from.
-struct Neighbours(HashMap<String, HashSet<String>>);
+///
+/// A group goes by any one of its ids, and of two that are joined the one with fewer neighbours changes its own: however
+/// many are held apart, each is moved but a few times.
+struct Neighbours {
+    /// By the ids that groups go by.
+    apart: HashMap<String, HashSet<String>>,
+    /// What a group goes by, where that is not the record that stands for it.
+    names: HashMap<String, String>,
+}
 
 impl Neighbours {
-    fn of(apart: &Apart) -> Self {
-        let mut neighbours: HashMap<String, HashSet<String>> = HashMap::new();
-        for (one, other) in apart {
-            neighbours.entry(one.clone()).or_default().insert(other.clone());
-            neighbours.entry(other.clone()).or_default().insert(one.clone());
+    fn of(pairs: &Apart) -> Self {
+        let mut apart: HashMap<String, HashSet<String>> = HashMap::new();
+        for (one, other) in pairs {
+            apart.entry(one.clone()).or_default().insert(other.clone());
+            apart.entry(other.clone()).or_default().insert(one.clone());
         }
-        Self(neighbours)
+        let names = HashMap::new();
+        Self { apart, names }
+    }
+
+    fn name<'a>(&'a self, kept: &'a str) -> &'a str {
+        self.names.get(kept).map_or(kept, String::as_str)
     }
 
     fn holds(&self, one: &str, other: &str) -> bool {
-        self.0.get(one).is_some_and(|apart| apart.contains(other))
+        let apart = self.apart.get(self.name(one));
+        apart.is_some_and(|apart| apart.contains(self.name(other)))
     }
 
     /// From now on `kept` stands for `folded`.
     fn join(&mut self, kept: &str, folded: &str) {
-        let Some(apart) = self.0.remove(folded) else { return };
-        for other in &apart {
-            if let Some(of_other) = self.0.get_mut(other) {
-                of_other.remove(folded);
-                of_other.insert(kept.to_owned());
+        let count = |name: &str| self.apart.get(name).map_or(0, HashSet::len);
+        let (mut most, mut fewest) = (self.name(kept).to_owned(), self.name(folded).to_owned());
+        if count(&most) < count(&fewest) {
+            std::mem::swap(&mut most, &mut fewest);
+        }
+        let moved = self.apart.remove(&fewest).unwrap_or_default();
+        for other in &moved {
+            if let Some(of_other) = self.apart.get_mut(other) {
+                of_other.remove(&fewest);
+                of_other.insert(most.clone());
             }
         }
-        self.0.entry(kept.to_owned()).or_default().extend(apart);
+        if !moved.is_empty() {
+            self.apart.entry(most.clone()).or_default().extend(moved);
+        }
+        self.names.remove(folded);
+        self.names.insert(kept.to_owned(), most);
     }
 }
 
@@ -241,6 +264,23 @@ mod tests {
             ("conflict", "a", "c"),
         ];
         assert_eq!(kept(&links(&square), &[]), "aaca");
+    }
+
+    /// A record that is held apart from many keeps them, whichever of the two stands for both.
+    #[test]
+    fn what_is_held_apart_stays_so_whoever_goes_by_whose_name() {
+        let joined = [
+            ("same", "a", "b"),
+            ("same", "c", "d"),
+            ("same", "a", "d"),
+            ("same", "a", "e"),
+        ];
+        for apart in [["b", "x", "y"], ["x", "b", "y"], ["c", "d", "x"]] {
+            let held = apart.map(|other| ("conflict", other, "e"));
+            assert_eq!(kept(&links(&[&joined[..], &held].concat()), &[]), "aaaa", "{apart:?}");
+            let same = links(&[&joined[..], &held].concat()).followed(&Decisions::default());
+            assert_eq!(same.kept("e"), "e", "{apart:?}");
+        }
     }
 
     #[test]

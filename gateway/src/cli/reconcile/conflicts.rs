@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use muninn_memory::reconcile::open_conflicts;
 use serde_json::json;
 
 use super::sides;
@@ -21,7 +20,7 @@ pub(crate) struct Conflicts {
 impl Conflicts {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         let worktree = common.worktree()?;
-        let open = open_conflicts(&worktree);
+        let open = super::open_in(&worktree)?;
         if self.json {
             let all: Vec<_> = open.iter().map(|open| sides::as_json(&worktree, open)).collect();
             output::json(&json!({"conflicts": all}));

@@ -6,6 +6,8 @@ mod run;
 mod sides;
 
 use muninn_memory::Store;
+use muninn_memory::reconcile::{OpenConflict, open_conflicts};
+use muninn_repo_tools::Worktree;
 
 use super::{CliError, Common, Exit, output};
 use crate::causes::with_causes;
@@ -29,4 +31,9 @@ fn store_of(common: &Common, config: &Config) -> Result<(Store, u64), CliError> 
             .hint("run it inside a git repository, or name one with --root DIR")
     })?;
     Ok((store, max_main_bytes))
+}
+
+/// The conflicts that wait for a person.
+fn open_in(worktree: &Worktree) -> Result<Vec<OpenConflict>, CliError> {
+    open_conflicts(worktree).map_err(|error| CliError::new(Exit::Failure, with_causes(&error)))
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use muninn_memory::Store;
-use muninn_memory::reconcile::{Keep, ResolveError, open_conflicts, resolve};
+use muninn_memory::reconcile::{Keep, ResolveError, resolve};
 use serde_json::json;
 
 use super::sides;
@@ -80,7 +80,7 @@ fn settle(store: &Store, id: &str, keep: Keep, note: Option<&str>) -> Result<Str
 
 /// Asks for each open conflict what is so.
 fn walk(store: &Store) -> Result<ExitCode, CliError> {
-    let open = open_conflicts(store.worktree());
+    let open = super::open_in(store.worktree())?;
     if !open.is_empty() && !std::io::stdin().is_terminal() {
         return Err(CliError::new(Exit::Usage, "there is nobody to ask")
             .hint("name a conflict: muninn resolve ID --keep=left|right|both"));

@@ -23,7 +23,10 @@ pub(super) fn seen(desk: &Desk) -> Seen {
         .filter(|item| item.kind == MemoryKind::Record)
         .map(|item| item.source.clone())
         .collect();
-    let open = open_conflicts(&desk.worktree).into_iter().map(|open| open.conflict.id);
+    let open = open_conflicts(&desk.worktree)
+        .unwrap()
+        .into_iter()
+        .map(|open| open.conflict.id);
     (recalled, open.collect())
 }
 
@@ -96,7 +99,7 @@ pub(super) fn here() -> ReconcileOptions {
 /// Each contradiction between what stands is in an open conflict or was settled, and none is inside of what is said to
 /// be the same.
 fn contradictions(desk: &Desk, tree: &Tree) {
-    let open = open_conflicts(&desk.worktree);
+    let open = open_conflicts(&desk.worktree).unwrap();
     let memories = memories(desk);
     let item = |id: &str| {
         let alike = tree.alike(id);

@@ -58,8 +58,12 @@ impl Play {
             _ => &self.office.people[step.who],
         };
         check::tree(desk, &self.model, &expected);
-        self.conflicts
-            .extend(open_conflicts(&desk.worktree).into_iter().map(|open| open.conflict.id));
+        self.conflicts.extend(
+            open_conflicts(&desk.worktree)
+                .unwrap()
+                .into_iter()
+                .map(|open| open.conflict.id),
+        );
         self.model.commits.insert(desk.head(), expected);
     }
 
@@ -102,11 +106,11 @@ impl Play {
             Deed::Reconcile { how } => self.reconcile(desk, now, *how),
             Deed::Crash { how, after, commit } => Some(self.crash(desk, now, *how, *after, *commit)),
             Deed::Resolve { which, keep } => {
-                let open = open_conflicts(&desk.worktree);
+                let open = open_conflicts(&desk.worktree).unwrap();
                 let conflict = &open.get(which % open.len().max(1))?.conflict.id;
                 let keep = [Keep::Left, Keep::Right, Keep::Both][*keep];
                 resolve(&desk.store(), conflict, keep, None).unwrap();
-                let open = open_conflicts(&desk.worktree);
+                let open = open_conflicts(&desk.worktree).unwrap();
                 assert!(open.iter().all(|open| open.conflict.id != *conflict), "settled");
                 desk.commit("resolve");
                 Some(now)

@@ -68,7 +68,7 @@ impl Desk {
         let store = Store::of(self.repo.worktree(), self.state.path(), settings);
         let memories = Memories::load_from(store.worktree(), &store.files(), None, None);
         let recalled = memories.items().iter().map(|item| item.source.clone()).collect();
-        let conflicts = open_conflicts(store.worktree());
+        let conflicts = open_conflicts(store.worktree()).unwrap();
         (recalled, conflicts.into_iter().map(|open| open.conflict.id).collect())
     }
 
@@ -202,13 +202,13 @@ fn main_is_for_the_default_branch_and_for_one_run_at_a_time() {
 fn a_decision_is_in_main_and_the_latest_holds() {
     let desk = Desk::new();
     desk.run(ReconcileOptions::default()).unwrap();
-    let open = open_conflicts(&desk.repo.worktree());
+    let open = open_conflicts(&desk.repo.worktree()).unwrap();
     let id = &open[0].conflict.id;
     let unknown = resolve(&desk.store(), "NONE", Keep::Left, None).unwrap_err();
     assert_eq!(unknown.to_string(), "there is no open conflict NONE");
     let secret = "asked Bo, ghp_0123456789abcdefghijABCDEFGHIJ012345";
     resolve(&desk.store(), &id[20..].to_lowercase(), Keep::Left, Some(secret)).unwrap();
-    assert!(open_conflicts(&desk.repo.worktree()).is_empty());
+    assert!(open_conflicts(&desk.repo.worktree()).unwrap().is_empty());
     assert_eq!(desk.read(CONFLICTS), "");
     let main = desk.read(MAIN);
     assert!(main.contains("asked Bo, [redacted:github-token]"), "{main}");
@@ -242,14 +242,14 @@ fn a_side_that_is_superseded_or_in_the_archive_is_shown_by_what_says_the_same() 
 {"id":"9","type":"conflict","left":"1","right":"4","by":"rules"}
 "#;
     desk.repo.write(MAIN, main.as_bytes());
-    let open = open_conflicts(&desk.repo.worktree());
+    let open = open_conflicts(&desk.repo.worktree()).unwrap();
     let shown: Vec<_> = open
         .iter()
         .map(|open| [&open.conflict.id, &open.left.id, &open.right.id])
         .collect();
     assert_eq!(shown, [["8", "1", "4"]]);
     resolve(&desk.store(), "8", Keep::Left, None).unwrap();
-    assert!(open_conflicts(&desk.repo.worktree()).is_empty());
+    assert!(open_conflicts(&desk.repo.worktree()).unwrap().is_empty());
     let recalled = desk.seen().0;
     assert!(recalled.contains("1") && !recalled.contains("4"), "{recalled:?}");
 }
@@ -293,10 +293,10 @@ fn nothing_is_written_through_a_link() {
 fn what_cannot_be_kept_is_refused() {
     let desk = Desk::new();
     desk.run(ReconcileOptions::default()).unwrap();
-    let id = &open_conflicts(&desk.repo.worktree())[0].conflict.id;
+    let id = &open_conflicts(&desk.repo.worktree()).unwrap()[0].conflict.id;
     let long = resolve(&desk.store(), id, Keep::Left, Some(&"n".repeat(9_000))).unwrap_err();
     assert_eq!(long.to_string(), "the note has 9000 bytes, and at most 8192 are kept");
-    assert_eq!(open_conflicts(&desk.repo.worktree()).len(), 1);
+    assert_eq!(open_conflicts(&desk.repo.worktree()).unwrap().len(), 1);
     // Its id is whatever somebody wrote.
     for path in [MAIN, CONFLICTS] {
         let renamed = desk.read(path).replace(id.as_str(), "low-1");

@@ -2,8 +2,8 @@
 
 use super::super::learning;
 use super::Desk;
-use crate::reconcile::{PRUNED, ReconcileOptions, open_conflicts};
-use crate::records::{MAIN, SESSIONS};
+use crate::reconcile::{PRUNED, ReconcileOptions, open_conflicts, prune};
+use crate::records::{MAIN, Record, SESSIONS};
 
 #[test]
 fn what_is_worth_least_goes_to_the_archive_and_does_not_come_back() {
@@ -43,7 +43,7 @@ fn what_is_worth_least_goes_to_the_archive_and_does_not_come_back() {
         ..ReconcileOptions::default()
     };
     let done = desk.run(all).unwrap();
-    assert_eq!(open_conflicts(&desk.repo.worktree()).len(), 1);
+    assert_eq!(open_conflicts(&desk.repo.worktree()).unwrap().len(), 1);
     let stays = format!("{MAIN} stays at {} bytes, above 0", desk.read(MAIN).len());
     assert!(done.notes[0].starts_with(&stays), "{stays}: {:?}", done.notes);
     // What somebody puts back into main has left the archive.
@@ -72,4 +72,61 @@ fn what_was_pruned_is_not_recalled_from_a_session_that_comes_late_nor_from_one_t
     assert!(recalls("008") && !recalls("005"));
     desk.run(ReconcileOptions::default()).unwrap();
     assert!(recalls("008") && !recalls("005"));
+}
+
+/// Which of these records leave main first, second and so on.
+fn leaving(records: &[Record]) -> Vec<String> {
+    let mut order: Vec<String> = Vec::new();
+    let length: u64 = records.iter().map(|record| record.line().len() as u64 + 1).sum();
+    for most in (0..length).rev() {
+        let archived = prune(records, &[], most, &|source| source.path == "changed.rs").archived;
+        let next = archived.iter().filter(|record| !order.contains(&record.id));
+        let next: Vec<String> = next.map(|record| record.id.clone()).collect();
+        order.extend(next);
+    }
+    order
+}
+
+#[test]
+fn a_confirmation_is_worth_what_it_adds() {
+    let record = |line: &str| Record::parse(line).unwrap();
+    let learned = |id: &str, session: &str, ts: &str, sure: f32, file: &str| {
+        record(&format!(
+            r#"{{"id":"{id}","ts":"{ts}","type":"learning","text":"{id}","confidence":{sure},"session":"{session}","sources":[{{"path":"{file}","blob":"00"}}]}}"#
+        ))
+    };
+    let same = |one: &str, other: &str| {
+        record(&format!(
+            r#"{{"id":"{one}{other}","type":"same","kept":"{one}","folded":"{other}"}}"#
+        ))
+    };
+    let now = "2026-06-01T00:00:00Z";
+    // Worth 0.75, 0.25 of it by the second, and 0 of it by the third, whose session said so already.
+    let records = [
+        learned("a", "1", now, 0.5, "x.rs"),
+        learned("b", "2", now, 0.5, "x.rs"),
+        learned("c", "1", now, 0.5, "x.rs"),
+        same("a", "b"),
+        same("a", "c"),
+        learned("d", "3", now, 0.4, "x.rs"),
+        // What has changed since counts half.
+        learned("e", "3", now, 0.4, "changed.rs"),
+        // And less what nobody confirmed for two years: 0.9 * 0.625.
+        learned("f", "3", "2024-06-01T00:00:00Z", 0.9, "x.rs"),
+    ];
+    assert_eq!(leaving(&records), ["c", "e", "b", "d", "f", "a"]);
+}
+
+#[test]
+fn of_what_sessions_found_in_the_same_words_the_newest_stays_longest() {
+    let failure = |id: &str, day: u8| {
+        let line = format!(
+            r#"{{"id":"{id}","ts":"2026-06-{day:02}T00:00:00Z","type":"failure","attempt":"cargo test","outcome":"no linker","session":"{id}"}}"#
+        );
+        Record::parse(&line).unwrap()
+    };
+    let many: Vec<Record> = (1..=28).map(|day| failure(&format!("{day:02}"), day)).collect();
+    let left = prune(&many, &[], many[0].line().len() as u64 + 1, &|_| false).main;
+    let left: Vec<&str> = left.iter().map(|record| record.id.as_str()).collect();
+    assert_eq!(left, ["28"]);
 }
