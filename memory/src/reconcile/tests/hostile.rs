@@ -1,11 +1,12 @@
 //! What strangers may have put into the files.
 
 use std::fmt::Write as _;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::learning;
 use super::on_disk::Desk;
-use crate::reconcile::judge::{Claim, Relation, Tools, judge, opposes};
-use crate::reconcile::{Before, Judging, Keep, ReconcileOptions, Segment, open_conflicts, plan, resolve};
+use crate::reconcile::judge::{Claim, Judgement, Relation, Tools, judge, opposes};
+use crate::reconcile::{Before, Judge, Judging, Keep, ReconcileOptions, Segment, open_conflicts, plan, resolve};
 use crate::records::lines::MAX_LINE_BYTES;
 use crate::records::{CONFLICTS, MAIN, Record, SESSIONS};
 
@@ -101,4 +102,60 @@ fn a_name_without_room_for_more_is_shortened_where_it_is_kept() {
     let done = desk.run(ReconcileOptions::default()).unwrap();
     assert_eq!(done.notes.len(), 2, "{:?}", done.notes);
     assert!(desk.read(MAIN).contains("delta"));
+}
+
+/// Finds nothing, and counts how often it was asked.
+#[derive(Default)]
+struct Counting(AtomicUsize);
+
+impl Judge for Counting {
+    fn judge(&self, _: &Claim<'_>, _: &Claim<'_>) -> Judgement {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Judgement {
+            relation: Relation::Unrelated,
+            reason: String::new(),
+        }
+    }
+
+    fn likeness(&self, _: &Claim<'_>, _: &Claim<'_>) -> f32 {
+        0.0
+    }
+
+    fn opposes(&self, _: &Claim<'_>, _: &Claim<'_>) -> bool {
+        false
+    }
+}
+
+/// How often the judge is asked about so many texts, of which lines of main say that all are the same.
+fn asked_about_one_chain(texts: usize) -> usize {
+    let same = |at: usize| format!(r#"{{"id":"s{at}","type":"same","kept":"0","folded":"{at}"}}"#);
+    let claim = |at: usize| {
+        // No word of one is in another.
+        let word = blake3::hash(&at.to_le_bytes())
+            .to_hex()
+            .replace(|c: char| c.is_ascii_digit(), "q");
+        format!(r#"{{"id":"{at}","ts":"2026-01-01T00:00:00Z","type":"learning","text":"{word}"}}"#)
+    };
+    let lines = (0..texts).map(claim).chain((1..texts).map(same));
+    let before = Before {
+        main: lines.map(|line| Record::parse(&line).unwrap()).collect(),
+        ..Before::default()
+    };
+    let judge = Counting::default();
+    let judging = Judging {
+        judge: &judge,
+        embedder: None,
+        progress: &(),
+        reconciler: None,
+    };
+    assert_eq!(plan(&before, &judging).main.len(), 2 * texts - 1);
+    judge.0.into_inner()
+}
+
+#[test]
+fn a_chain_without_end_is_not_compared_all_with_all() {
+    // Each with each, but for the first with the others, of which main says it already.
+    assert_eq!(asked_about_one_chain(100), 99 * 98 / 2);
+    let asked = asked_about_one_chain(2_000);
+    assert!(asked < 100_000, "{asked}");
 }

@@ -146,3 +146,17 @@ fn what_others_write_while_a_run_is_under_way_is_not_written_over() {
         "a session's file stays, and the run goes on: {refused:?}"
     );
 }
+
+#[test]
+fn a_session_that_somebody_removes_meanwhile_is_not_told_of_as_staying() {
+    let (desk, mut is_first) = (Desk::new(), true);
+    let session = desk.repo.path(&format!("{SESSIONS}/session_S1.0.jsonl"));
+    let done = reconcile(&desk.store(), ReconcileOptions::default(), &by_letters(), &mut |_| {
+        if std::mem::take(&mut is_first) {
+            std::fs::remove_file(&session).unwrap();
+        }
+    });
+    let notes = done.unwrap().notes;
+    assert!(notes.iter().all(|note| !note.contains("stays")), "{notes:?}");
+    assert!(desk.read(MAIN).contains("\"id\":\"003\""), "what it held is in main");
+}

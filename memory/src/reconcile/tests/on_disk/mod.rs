@@ -317,3 +317,16 @@ fn what_cannot_be_kept_is_refused() {
         done.notes
     );
 }
+
+#[test]
+fn a_main_that_cannot_be_read_is_told_of_and_not_taken_for_empty() {
+    let desk = Desk::new();
+    std::fs::remove_file(desk.repo.path(MAIN)).unwrap();
+    std::fs::create_dir(desk.repo.path(MAIN)).unwrap();
+    let told = open_conflicts(&desk.repo.worktree()).unwrap_err();
+    assert!(
+        matches!(&told, ReconcileError::Io { path, .. } if path.ends_with(MAIN)),
+        "{told:?}"
+    );
+    assert!(desk.run(ReconcileOptions::default()).is_err());
+}
