@@ -154,7 +154,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Key(command) => command.run(&common),
     };
     let done = match (done, output::cut_short()) {
-        (Ok(_), Some(why)) => Err(CliError::new(Exit::Failure, format!("writing to stdout: {why}"))),
+        (Ok(_), Some(why)) => Err(CliError::new(Exit::Failure, format!("writing to stdout: {why}"))
+            .hint("what the command does is done; only what it says of it is cut short")),
         (done, _) => done,
     };
     done.unwrap_or_else(|error| {

@@ -89,6 +89,9 @@ fn walk(store: &Store) -> Result<ExitCode, CliError> {
     for (at, one) in open.iter().enumerate() {
         output::note(&format!("{} of {}", at + 1, open.len()));
         output::line(&sides::shown(store.worktree(), one));
+        if output::cut_short().is_some() {
+            break;
+        }
         let keep = match answer()? {
             Answer::Keep(keep) => keep,
             Answer::Skip => continue,
