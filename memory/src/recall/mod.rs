@@ -201,12 +201,16 @@ impl Memories {
                 (recalled, memory)
             })
             .collect();
-        recalled.sort_by(|(a, of_a), (b, of_b)| {
-            let step = |recalled: &Recalled| (recalled.rank_score * STEPS).round();
+        let step = |recalled: &Recalled| (recalled.rank_score * STEPS).round();
+        let order = |(a, of_a): &(Recalled, &Memory), (b, of_b): &(Recalled, &Memory)| {
             let by_score = step(b).total_cmp(&step(a));
             by_score.then_with(|| of_b.date.cmp(&of_a.date)).then(a.doc.cmp(&b.doc))
-        });
-        recalled.truncate(options.keep);
+        };
+        if recalled.len() > options.keep {
+            recalled.select_nth_unstable_by(options.keep, order);
+            recalled.truncate(options.keep);
+        }
+        recalled.sort_unstable_by(order);
         recalled.into_iter().map(|(recalled, _)| recalled).collect()
     }
 

@@ -96,18 +96,19 @@ impl Ranker<'_> {
         if let Some((query, vectors)) = near {
             best.extend(vectors.nearest_of(query, WIDE, allowed));
         }
+        best.sort_unstable();
         self.widened(&best)
     }
 
-    /// Memories with their neighbours, in order of their numbers, each once.
+    /// Memories, which are in order of their numbers, with their neighbours: in the same order, each once.
     fn widened(&self, docs: &[u32]) -> Vec<u32> {
-        let around = |doc: &u32| {
+        let mut all = Vec::new();
+        let mut behind = 0;
+        for doc in docs {
             let (first, end) = self.runs.around(*doc, REACH);
-            first..end
-        };
-        let mut all: Vec<u32> = docs.iter().flat_map(around).collect();
-        all.sort_unstable();
-        all.dedup();
+            all.extend(behind.max(first)..end);
+            behind = end;
+        }
         all
     }
 

@@ -35,9 +35,10 @@ impl Types {
     pub(super) fn allowed_by(&self, options: &RecallOptions<'_>) -> impl Fn(u32) -> bool {
         let names = self.names.iter();
         let allowed: Vec<bool> = names.map(|name| options.allow_type(name.as_deref())).collect();
+        let all = !allowed.contains(&false);
         move |doc| {
             let number = self.of.get(doc as usize);
-            number.is_some_and(|number| allowed.get(*number as usize).copied().unwrap_or(false))
+            all || number.is_some_and(|number| allowed.get(*number as usize).copied().unwrap_or(false))
         }
     }
 }

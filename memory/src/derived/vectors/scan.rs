@@ -11,15 +11,18 @@ type Distance = u16;
 /// `query.len()` words each.
 pub(super) fn nearest(query: &[u64], rows: &[u64], keep: usize, wanted: impl Fn(u32) -> bool) -> Vec<u32> {
     let mut distances = Vec::with_capacity(rows.len() / query.len().max(1));
-    fastest(|| match query.len() {
-        4 => measure::<4>(query, rows, &mut distances),
-        6 => measure::<6>(query, rows, &mut distances),
-        _ => measure_any(query, rows, &mut distances),
-    });
+    fastest(
+        #[inline(always)]
+        || match query.len() {
+            4 => measure::<4>(query, rows, &mut distances),
+            6 => measure::<6>(query, rows, &mut distances),
+            _ => measure_any(query, rows, &mut distances),
+        },
+    );
     select(&distances, query.len() * 64, keep, wanted)
 }
 
-/// Runs a loop with the instructions that this processor has.
+/// Runs a loop with the instructions that this processor has. Only what is inlined into it gets them: mark it so.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn fastest(run: impl FnOnce()) {
     match pulp::x86::V3::try_new() {
