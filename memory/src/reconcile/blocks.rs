@@ -88,7 +88,9 @@ impl<'a> Blocks<'a> {
                 self.places.get(memory.source.as_str()).copied()
             });
         let found: Vec<usize> = found.filter(|other| *other != at).collect();
-        let likeness = |other: &usize| self.judge.likeness(&claim.claim(), &self.claims[*other].claim());
+        let claim = claim.claim();
+        let likeness_to = self.judge.likeness_to(&claim);
+        let likeness = |other: &usize| likeness_to(&self.claims[*other].claim());
         beside.extend(to_judge(found, JUDGED, likeness));
         beside.remove(&at);
         beside

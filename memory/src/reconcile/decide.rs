@@ -6,6 +6,7 @@ use super::Judging;
 use super::claim::Told;
 use super::judge::{Judgement, Relation};
 use super::model::{Asked, Reconciler, Settled};
+use super::parallel::by_all_processors;
 use super::plan::open_conflicts;
 use super::verdict::{self, Verdict};
 use crate::records::{Body, Record, ordered};
@@ -64,9 +65,10 @@ pub(super) fn decisions(
         (pair, Verdict::of(pair.older.claim(), pair.newer.claim(), judging))
     };
     let looked_at = pairs.iter().copied().filter(|places| !is_settled(places));
+    let looked_at: Vec<Places> = looked_at.collect();
     // Of most pairs there is nothing to say, and there may be millions.
-    let mut decided: Vec<(Pair<'_>, Verdict<'_>)> =
-        looked_at.map(judged).filter(|(_, verdict)| verdict.matters()).collect();
+    let of_pair = |places: &Places| Vec::from_iter(Some(judged(*places)).filter(|(_, verdict)| verdict.matters()));
+    let mut decided: Vec<(Pair<'_>, Verdict<'_>)> = by_all_processors(&looked_at, of_pair);
     let by_rules = decided
         .iter()
         .filter_map(|(pair, verdict)| pair.by_rules(&verdict.judgement));

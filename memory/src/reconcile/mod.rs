@@ -10,6 +10,7 @@ mod decide;
 pub mod judge;
 mod model;
 mod open;
+mod parallel;
 mod place;
 mod plan;
 mod prune;
@@ -45,6 +46,11 @@ pub trait Judge: Sync {
     /// How much two claims say of the same, from 0 to 1, whichever way round: which of many deserve to be judged.
     fn likeness(&self, one: &Claim<'_>, other: &Claim<'_>) -> f32;
 
+    /// The same of one claim and any other, for one that is laid beside many.
+    fn likeness_to<'c>(&'c self, one: &'c Claim<'c>) -> Box<dyn Fn(&Claim<'_>) -> f32 + 'c> {
+        Box::new(|other| self.likeness(one, other))
+    }
+
     /// Whether one denies something that the other says, or uses words that exclude the other's.
     fn opposes(&self, one: &Claim<'_>, other: &Claim<'_>) -> bool;
 }
@@ -69,6 +75,11 @@ impl Judge for Tools {
 
     fn likeness(&self, one: &Claim<'_>, other: &Claim<'_>) -> f32 {
         judge::likeness(&self.read(one), &self.read(other), self)
+    }
+
+    fn likeness_to<'c>(&'c self, one: &'c Claim<'c>) -> Box<dyn Fn(&Claim<'_>) -> f32 + 'c> {
+        let one = self.read(one);
+        Box::new(move |other| judge::likeness(&one, &self.read(other), self))
     }
 
     fn opposes(&self, one: &Claim<'_>, other: &Claim<'_>) -> bool {

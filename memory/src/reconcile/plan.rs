@@ -7,7 +7,6 @@
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
-use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde::{Deserialize, Serialize};
@@ -17,6 +16,7 @@ use super::chains;
 use super::claim::Told;
 use super::decide::{Places, decisions, doubts_by_rules, settled};
 use super::model::Asked;
+use super::parallel::by_all_processors;
 use super::runs::Runs;
 use super::unseen::Unseen;
 use crate::derived::Progress;
@@ -168,25 +168,17 @@ fn decide(all: &[Record], is_new: &dyn Fn(&Record) -> bool, judging: &Judging<'_
     decisions(pairs, &claims, judging, &chained, &is_settled)
 }
 
-/// The pairs that are worth comparing, each once, the smaller place first. Looked for by as many threads as there are
-/// processors: to recall among many takes much longer than to judge what was recalled.
+/// The pairs that are worth comparing, each once, the smaller place first. To recall among many takes much longer than to
+/// judge what was recalled.
 fn pairs(blocks: &Blocks<'_>, new: &[usize], progress: &dyn Progress) -> BTreeSet<(usize, usize)> {
     let done = AtomicUsize::new(0);
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let of_claim = |at: usize| {
-        let beside = blocks.beside(at);
+    let of_claim = |at: &usize| {
+        let beside = blocks.beside(*at);
         progress.advance(done.fetch_add(1, Ordering::Relaxed) + 1, new.len());
-        beside.into_iter().map(move |other| (at.min(other), at.max(other)))
+        let ordered = |other: usize| (other.min(*at), other.max(*at));
+        beside.into_iter().map(ordered).collect::<Vec<_>>()
     };
-    let of_part = |part: &[usize]| -> Vec<(usize, usize)> { part.iter().flat_map(|at| of_claim(*at)).collect() };
-    std::thread::scope(|scope| {
-        let parts = new.chunks(new.len().div_ceil(threads).max(1));
-        let running: Vec<_> = parts.map(|part| scope.spawn(move || of_part(part))).collect();
-        let joined = running.into_iter().map(|thread| thread.join());
-        joined
-            .flat_map(|pairs| pairs.unwrap_or_else(|panic| resume_unwind(panic)))
-            .collect()
-    })
+    by_all_processors(new, of_claim).into_iter().collect()
 }
 
 /// The conflicts in main that are still to be settled: between records that are recalled. Of several between what says the

@@ -1,6 +1,6 @@
 //! A text cut into words, before anybody asks what they mean.
 
-use super::lexicon::PHRASES;
+use super::tables::{Phrase, Tables};
 
 /// A word between blanks, without the punctuation around it.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,8 +13,8 @@ pub(super) struct Piece {
 }
 
 /// The words of a text, of which phrases of several count as the one that says the same.
-pub(super) fn in_pieces(text: &str) -> Vec<Piece> {
-    merged(pieces(text))
+pub(super) fn in_pieces(text: &str, tables: &Tables) -> Vec<Piece> {
+    merged(pieces(text), tables)
 }
 
 fn pieces(text: &str) -> Vec<Piece> {
@@ -80,34 +80,24 @@ fn is_name(word: &str) -> bool {
 }
 
 /// Replaces phrases of several words by the one that says the same.
-fn merged(pieces: Vec<Piece>) -> Vec<Piece> {
+fn merged(pieces: Vec<Piece>, tables: &Tables) -> Vec<Piece> {
     let mut found: Vec<Piece> = Vec::with_capacity(pieces.len());
     let mut rest = pieces.as_slice();
     while let Some(first) = rest.first() {
-        let phrase = PHRASES.iter().find_map(|(phrase, one)| {
-            if !phrase.starts_with(first.text.as_str()) {
-                return None;
-            }
-            let words = phrase.split(' ').count();
-            let here = rest.get(..words)?;
-            let same = here.iter().map(|piece| piece.text.as_str()).eq(phrase.split(' '));
-            same.then_some((words, *one))
-        });
-        let (taken, piece) = match phrase {
-            Some((words, one)) => {
-                let ends = rest[words - 1].ends;
-                (
-                    words,
-                    Piece {
-                        text: one.to_owned(),
-                        name: false,
-                        ends,
-                    },
-                )
-            }
-            None => (1, first.clone()),
+        let stands_here = |phrase: &&Phrase| {
+            let here = rest.iter().map(|piece| piece.text.as_str());
+            here.take(phrase.words.len()).eq(phrase.words.iter().copied())
         };
-        found.push(piece);
+        let phrase = tables.phrases_from(&first.text).iter().find(stands_here);
+        let taken = phrase.map_or(1, |phrase| phrase.words.len());
+        found.push(phrase.map_or_else(
+            || first.clone(),
+            |phrase| Piece {
+                text: phrase.meaning.to_owned(),
+                name: false,
+                ends: rest[taken - 1].ends,
+            },
+        ));
         rest = &rest[taken..];
     }
     found

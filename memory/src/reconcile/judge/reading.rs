@@ -62,7 +62,7 @@ pub(super) struct Reading {
 impl Reading {
     /// Reads a text, or the beginning of one that is too long. Takes time in proportion to its length.
     pub(super) fn new(text: &str, tables: &Tables) -> Self {
-        let pieces = in_pieces(text);
+        let pieces = in_pieces(text, tables);
         let mut reader = Reader::new(tables);
         for (at, piece) in pieces.iter().enumerate().take(MOST_PIECES) {
             reader.take(piece, pieces.get(at + 1));

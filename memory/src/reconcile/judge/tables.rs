@@ -61,9 +61,17 @@ pub(super) enum Kinship {
     None,
 }
 
+/// Several words, and the one that says the same.
+pub(super) struct Phrase {
+    pub(super) words: Vec<&'static str>,
+    pub(super) meaning: &'static str,
+}
+
 /// All lists, made once.
 pub(super) struct Tables {
     stemmer: Stemmer,
+    /// By their first words.
+    phrases: HashMap<&'static str, Vec<Phrase>>,
     irregular: HashMap<&'static str, &'static str>,
     written: HashMap<&'static str, Lists>,
     normal: HashMap<Box<str>, Entry>,
@@ -78,6 +86,7 @@ impl Tables {
         let pairs: Vec<&str> = lexicon::IRREGULAR.split_whitespace().collect();
         let mut made = Self {
             stemmer: Stemmer::create(Algorithm::English),
+            phrases: HashMap::new(),
             irregular: pairs.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect(),
             written: HashMap::new(),
             normal: HashMap::new(),
@@ -85,6 +94,13 @@ impl Tables {
             narrower: HashSet::new(),
             exclusive: HashSet::new(),
         };
+        for (phrase, meaning) in lexicon::PHRASES {
+            let words: Vec<&str> = phrase.split(' ').collect();
+            made.phrases
+                .entry(words[0])
+                .or_default()
+                .push(Phrase { words, meaning });
+        }
         for (list, words) in [
             (List::Negators, lexicon::NEGATORS),
             (List::Function, lexicon::FUNCTION),
@@ -163,6 +179,11 @@ impl Tables {
         others.chain([word]).collect()
     }
 
+    /// The phrases that begin with a word.
+    pub(super) fn phrases_from(&self, word: &str) -> &[Phrase] {
+        self.phrases.get(word).map_or(&[], Vec::as_slice)
+    }
+
     /// The form under which the inflections of a lowercase word meet.
     pub(super) fn normal(&self, word: &str) -> Box<str> {
         let word = word.strip_suffix("'s").unwrap_or(word).trim_end_matches('\'');
@@ -231,6 +252,33 @@ fn pairs_of(a: &[u16], b: &[u16]) -> Vec<(u16, u16)> {
 /// Whether one word is the other with a prefix that turns it round, such as `unprotected`.
 pub(super) fn opposite_prefix(a: &str, b: &str) -> bool {
     let (longer, shorter) = if a.len() > b.len() { (a, b) } else { (b, a) };
-    let turned = |prefix: &str| longer.strip_prefix(prefix) == Some(shorter);
-    shorter.len() >= 4 && ["un", "in", "im", "non", "dis", "de", "ir"].into_iter().any(turned)
+    let turned = |(prefix, rest): (&str, &str)| {
+        matches!(prefix, "un" | "in" | "im" | "non" | "dis" | "de" | "ir") && rest == shorter
+    };
+    shorter.len() >= 4
+        && longer
+            .split_at_checked(longer.len() - shorter.len())
+            .is_some_and(turned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prefix_turns_a_word_round() {
+        for (a, b, turned) in [
+            ("unprotected", "protected", true),
+            ("protected", "unprotected", true),
+            ("nonblocking", "blocking", true),
+            ("protected", "protected", false),
+            ("reprotected", "protected", false),
+            ("unbound", "und", false),
+            ("undo", "do", false),
+            ("un\u{e9}tat", "\u{e9}tat", true),
+            ("\u{e9}\u{e9}tats", "\u{20ac}tat", false),
+        ] {
+            assert_eq!(opposite_prefix(a, b), turned, "{a} {b}");
+        }
+    }
 }
