@@ -171,6 +171,31 @@ fn doubt_and_staleness_cost_and_age_only_decides_a_tie() {
 }
 
 #[test]
+fn the_best_are_kept_wherever_they_stand() {
+    let line = |(id, confidence): (&str, &str)| {
+        format!(r#"{{"id":"{id}","type":"learning","text":"cache keys are hashed","confidence":{confidence}}}"#)
+    };
+    let lines = [
+        ("1", "0.2"),
+        ("2", "0.9"),
+        ("3", "0.1"),
+        ("4", "0.7"),
+        ("5", "1.0"),
+        ("6", "0.4"),
+    ]
+    .map(line);
+    let (_repo, memories) = remembering(&lines.each_ref().map(String::as_str));
+    for keep in 0..8 {
+        let options = RecallOptions {
+            keep,
+            ..RecallOptions::default()
+        };
+        let found = ids(&memories, "cache keys", &options);
+        assert_eq!(found, ["5", "2", "4", "6", "1", "3"][..keep.min(6)], "{keep}");
+    }
+}
+
+#[test]
 fn a_score_says_how_much_of_the_question_is_there() {
     let (_repo, memories) = remembering(&[
         r#"{"id":"1","type":"learning","text":"the ledger replays blocks","confidence":1.0}"#,

@@ -65,10 +65,9 @@ pub(super) fn decisions(
         (pair, Verdict::of(pair.older.claim(), pair.newer.claim(), judging))
     };
     let looked_at = pairs.iter().copied().filter(|places| !is_settled(places));
-    let looked_at: Vec<Places> = looked_at.collect();
     // Of most pairs there is nothing to say, and there may be millions.
-    let of_pair = |places: &Places| Vec::from_iter(Some(judged(*places)).filter(|(_, verdict)| verdict.matters()));
-    let mut decided: Vec<(Pair<'_>, Verdict<'_>)> = by_all_processors(&looked_at, of_pair);
+    let of_pair = |places: &Places| Some(judged(*places)).filter(|(_, verdict)| verdict.matters());
+    let mut decided = by_all_processors(&looked_at.collect::<Vec<_>>(), of_pair);
     let by_rules = decided
         .iter()
         .filter_map(|(pair, verdict)| pair.by_rules(&verdict.judgement));

@@ -74,7 +74,7 @@ impl Judge for Tools {
     }
 
     fn likeness(&self, one: &Claim<'_>, other: &Claim<'_>) -> f32 {
-        judge::likeness(&self.read(one), &self.read(other), self)
+        self.likeness_to(one)(other)
     }
 
     fn likeness_to<'c>(&'c self, one: &'c Claim<'c>) -> Box<dyn Fn(&Claim<'_>) -> f32 + 'c> {

@@ -4,9 +4,12 @@ use std::panic::resume_unwind;
 use std::thread;
 
 /// What comes of each item, in the order of the items.
-pub(super) fn by_all_processors<T: Sync, R: Send>(items: &[T], of_item: impl Fn(&T) -> Vec<R> + Sync) -> Vec<R> {
+pub(super) fn by_all_processors<T: Sync, R: IntoIterator<Item: Send>>(
+    items: &[T],
+    of_item: impl Fn(&T) -> R + Sync,
+) -> Vec<R::Item> {
     let threads = thread::available_parallelism().map_or(1, usize::from);
-    let of_part = |part: &[T]| -> Vec<R> { part.iter().flat_map(&of_item).collect() };
+    let of_part = |part: &[T]| -> Vec<R::Item> { part.iter().flat_map(&of_item).collect() };
     thread::scope(|scope| {
         let parts = items.chunks(items.len().div_ceil(threads).max(1));
         let running: Vec<_> = parts.map(|part| scope.spawn(|| of_part(part))).collect();

@@ -172,11 +172,10 @@ fn decide(all: &[Record], is_new: &dyn Fn(&Record) -> bool, judging: &Judging<'_
 /// judge what was recalled.
 fn pairs(blocks: &Blocks<'_>, new: &[usize], progress: &dyn Progress) -> BTreeSet<(usize, usize)> {
     let done = AtomicUsize::new(0);
-    let of_claim = |at: &usize| {
-        let beside = blocks.beside(*at);
+    let of_claim = |&at: &usize| {
+        let beside = blocks.beside(at);
         progress.advance(done.fetch_add(1, Ordering::Relaxed) + 1, new.len());
-        let ordered = |other: usize| (other.min(*at), other.max(*at));
-        beside.into_iter().map(ordered).collect::<Vec<_>>()
+        beside.into_iter().map(move |other| (at.min(other), at.max(other)))
     };
     by_all_processors(new, of_claim).into_iter().collect()
 }

@@ -198,6 +198,17 @@ mod tests {
     }
 
     #[test]
+    fn each_has_its_own_cosine() {
+        let all: Vec<Vec<i8>> = (0..5).map(|at| axis(at, 9)).collect();
+        let mut index = VectorIndex::new(70, 100);
+        index.push(&all.concat());
+        let found = index.cosines(&query(3), [4, 3, 7, 0, 3].into_iter());
+        let expected = [&all[4], &all[3], &vec![0; 70], &all[0], &all[3]].map(|bytes| small::cosine(&query(3), bytes));
+        assert!(expected[1] > 0.99 && expected[0] < 0.1, "{expected:?}");
+        assert_eq!(found, expected, "there is no seventh");
+    }
+
+    #[test]
     fn what_is_removed_is_gone_and_the_rest_is_numbered_anew() {
         let mut index = VectorIndex::new(70, 100);
         for at in 0..10 {

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::reconcile::Judge;
 
 fn claim(text: &str) -> Claim<'_> {
     Claim {
@@ -265,8 +266,7 @@ fn subject_and_files_tell_like_texts_apart() {
 #[test]
 fn likeness_sees_past_voice_and_negation() {
     let tools = Tools::new();
-    let read = |text| tools.read(&claim(text));
-    let of = |a, b| likeness(&read(a), &read(b), &tools);
+    let of = |a, b| Judge::likeness(&tools, &claim(a), &claim(b));
     let near = of("The worker writes the report.", "No report is written by the worker.");
     assert!(near > 0.99, "{near}");
     assert!(of("Telemetry is on for guests.", "Telemetry is off for guests.") > 0.99);
