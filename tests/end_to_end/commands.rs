@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
 
-use muninn_tests::{TestEnv, Upstream, http, wait_until};
+use muninn_tests::{TestEnv, Upstream, at_terminal, http, wait_until};
 use serde_json::Value;
 
 use crate::MUNINN;
@@ -65,6 +65,39 @@ fn ask_without_a_backend_shows_the_pack_and_how_to_connect_one() {
 
     let why = json(&env.stdout_of(&root, &["why", answer["request_id"].as_str().unwrap(), "--json"]));
     assert_eq!(&why, receipt, "why shows the same receipt");
+}
+
+#[test]
+fn ask_for_the_built_in_model_says_so_where_another_is_connected() {
+    let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start());
+    let root = env.repository("demo", &FILES);
+    env.write_config(&format!("[test]\ndiscovery_ports = [{}]\n", upstream.address.port()));
+    let said = env.stdout_of(&root, &["ask", "--model", "muninn/context", QUESTION]);
+    assert!(said.contains("src/rate_limiter.rs:"), "{said}");
+    assert!(
+        said.contains("answers without a model") && !said.contains("No model is connected"),
+        "{said}"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_terminal_is_not_turned_around_by_what_a_file_holds() {
+    let env = TestEnv::new(MUNINN);
+    let wild = "// check\u{202e}\u{2066}\u{61c} the end\n";
+    let root = env.repository("demo", &[("src/wild.rs", wild)]);
+    for arguments in [&["read", "src/wild.rs"][..], &["grep", "check"]] {
+        let mut command = env.muninn();
+        command.current_dir(&root).args(arguments);
+        let (ended, shown) = at_terminal(command, "");
+        assert!(
+            ended.success() && shown.contains("\u{fffd}\u{fffd}\u{fffd}"),
+            "{shown:?}"
+        );
+        assert!(!shown.contains(['\u{202e}', '\u{2066}', '\u{61c}']), "{shown:?}");
+    }
+    let piped = env.stdout_of(&root, &["read", "src/wild.rs"]);
+    assert!(piped.contains('\u{202e}'), "a pipe gets what the file holds: {piped:?}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use crate::MUNINN;
 use crate::formats::{ALL, ARGUMENTS, Answer, Format, TOOL, Turn, WORDS, all_pairs, backend, call, pairs};
-use crate::stage::{FILES, QUESTION};
+use crate::stage::{FILES, QUESTION, error_message};
 
 const OPEN: &str = "<muninn-context>";
 const CLOSE: &str = "</muninn-context>";
@@ -32,6 +32,24 @@ fn convert_to(spoken: Format) -> (Upstream, TestEnv, Gateway) {
     let config = format!("{}{route}", backend("b", &upstream.url(), spoken));
     let (env, gateway) = serve(&config);
     (upstream, env, gateway)
+}
+
+#[test]
+fn content_that_cannot_be_converted_is_refused_by_name() {
+    for (client, spoken) in pairs() {
+        let (upstream, _env, gateway) = convert_to(spoken);
+        let list = client.conversation();
+        for content in [r#","content":5"#, ""] {
+            let body = format!(
+                r#"{{"model":"asked-1","{list}":[{{"role":"user","content":"a"}},{{"role":"user"{content}}}]}}"#
+            );
+            let response = gateway.post(client.path(), &[], body.as_bytes());
+            assert_eq!(response.status, 400, "{client:?}: {}", response.text());
+            let message = error_message(client.path(), &response);
+            assert!(message.contains(&format!("`{list}[1].content`")), "{message}");
+        }
+        assert!(upstream.requests().iter().all(|request| request.method == "GET"));
+    }
 }
 
 fn user(words: &str) -> Turn {

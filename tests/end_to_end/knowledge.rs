@@ -127,7 +127,10 @@ fn list_tells_files_and_metis_documents() {
 fn check_fails_with_what_it_finds() {
     let (env, root) = set_up();
     let (code, out, err) = run(&env, &root, &["check"]);
-    assert_eq!((code, out.as_str(), err.as_str()), (0, "", "0 findings\n"));
+    assert_eq!(
+        (code, out.as_str(), err.as_str()),
+        (0, "", "nothing is wrong with the knowledge files\n")
+    );
     let text =
         "---\nconfidense: high\napplies_to: [src/gone/**, src/**]\n---\n# A\n<<<<<<< HEAD\na\n=======\nb\n>>>>>>> c\n";
     write(&root, ".muninn/knowledge/a.md", text);

@@ -7,18 +7,24 @@ use http::HeaderMap;
 use serde_json::{Value, json};
 
 use super::discovery::ModelList;
-use super::{Backend, CONTEXT_MODEL, Outgoing, Router, Transport, apply_credentials};
+use super::{Allowed, Backend, CONTEXT_MODEL, Outgoing, Router, Transport, apply_credentials};
 use crate::wire::{Dialect, WireFormat};
 
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Asks every backend that this client could reach. One that does not answer is left out.
-pub async fn list_models(router: &Router, transport: &Transport, headers: &HeaderMap) -> Vec<(String, String)> {
+/// Asks every backend that this client could reach and is allowed to use. One that does not answer is left out.
+pub async fn list_models(
+    router: &Router,
+    transport: &Transport,
+    headers: &HeaderMap,
+    allowed: Allowed<'_>,
+) -> Vec<(String, String)> {
     let mut backends = router.backends().to_vec();
     if backends.is_empty() {
         backends.extend(router.vendor(headers));
         backends.extend(router.discovered().await);
     }
+    backends.retain(|backend| allowed(&backend.name));
     list_models_of(&backends, transport, headers).await
 }
 

@@ -223,6 +223,12 @@ impl Router {
         self.circuits.report(Instant::now())
     }
 
+    /// Whether there is any backend that this client could ask: one that is configured, that its credential is for, or that
+    /// answers on loopback.
+    pub async fn is_connected(&self, headers: &HeaderMap) -> bool {
+        !self.backends.is_empty() || self.vendor(headers).is_some() || !self.discovered().await.is_empty()
+    }
+
     /// The backend and model that answer a question from the command line.
     pub async fn default_model(&self) -> Option<(Arc<Backend>, String)> {
         let found = if self.backends.is_empty() {

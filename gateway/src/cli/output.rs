@@ -1,5 +1,6 @@
 //! The two streams that a command writes to, and its log.
 
+use std::borrow::Cow;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::OnceLock;
 
@@ -11,7 +12,10 @@ use crate::config::env_vars;
 static CUT_SHORT: OnceLock<String> = OnceLock::new();
 
 /// Writes to stdout. A reader that has left ends nothing; what else goes wrong, as on a full disk, ends the command badly.
+///
+/// On a terminal, characters that are not seen are replaced, whoever wrote them: see [`is_unseen`].
 pub(crate) fn print(text: &str) {
+    let text = visible(text, std::io::stdout().is_terminal());
     let mut out = anstream::stdout().lock();
     let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     if let Err(error) = written
@@ -31,13 +35,14 @@ pub(crate) fn line(text: &str) {
     print(&format!("{text}\n"));
 }
 
-/// Writes JSON to stdout.
+/// Writes JSON to stdout. Characters that are not seen are escaped, which says the same to whoever reads it.
 pub(crate) fn json(value: &impl serde::Serialize) {
-    line(&serde_json::to_string(value).unwrap_or_default());
+    line(&escaped(&serde_json::to_string(value).unwrap_or_default()));
 }
 
-/// Writes a line to stderr.
+/// Writes a line to stderr, like [`print`].
 pub(crate) fn note(text: &str) {
+    let text = visible(text, std::io::stderr().is_terminal());
     let _reader_left = writeln!(anstream::stderr().lock(), "{text}");
 }
 
@@ -52,9 +57,56 @@ pub(crate) fn tame_line(text: &str) -> String {
     tame(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// Marks of direction, joiners, blanks without width, separators of lines, and tags.
+/// Text as a terminal gets it: what is not seen is replaced. The two joiners stay, which emoji and several scripts are
+/// written with, and which turn nothing around.
+fn visible(text: &str, is_terminal: bool) -> Cow<'_, str> {
+    let hidden = |c: char| is_unseen(c) && !matches!(c, '\u{200c}' | '\u{200d}');
+    if is_terminal && text.contains(hidden) {
+        Cow::Owned(text.replace(hidden, "\u{fffd}"))
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// JSON whose strings hold what is not seen as escapes.
+fn escaped(json: &str) -> Cow<'_, str> {
+    if !json.contains(is_unseen) {
+        return Cow::Borrowed(json);
+    }
+    let mut escaped = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        if is_unseen(c) {
+            let units = c
+                .encode_utf16(&mut [0; 2])
+                .iter()
+                .map(|unit| format!("\\u{unit:04x}"))
+                .collect::<String>();
+            escaped.push_str(&units);
+        } else {
+            escaped.push(c);
+        }
+    }
+    Cow::Owned(escaped)
+}
+
+/// Characters that take no place, and may change how what stands beside them is shown: marks of direction, joiners, blanks
+/// without width, separators of lines, fillers, annotations, and tags.
 fn is_unseen(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+    matches!(
+        c,
+        '\u{ad}'
+            | '\u{61c}'
+            | '\u{115f}'..='\u{1160}'
+            | '\u{180e}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{3164}'
+            | '\u{feff}'
+            | '\u{fff9}'..='\u{fffb}'
+            | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e007f}'
+    )
 }
 
 /// Starts logging to stderr, at `default` unless the environment says otherwise.
@@ -97,12 +149,40 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_terminal_shows_where_text_is_turned_around() {
+        let wild = "a\u{202e}b\u{2066}c\u{61c}d\u{200e}e \u{1b}[31m";
+        assert_eq!(visible(wild, true), "a\u{fffd}b\u{fffd}c\u{fffd}d\u{fffd}e \u{1b}[31m");
+        assert_eq!(visible(wild, false), wild, "files and pipes get the bytes");
+        let emoji = "\u{1f468}\u{200d}\u{1f467}";
+        assert_eq!(visible(emoji, true), emoji);
+    }
+
+    #[test]
+    fn json_escapes_what_is_not_seen_and_says_the_same() {
+        let value = "a\u{202e}\u{e0041}\u{1f600}é";
+        let json = escaped(&serde_json::to_string(value).unwrap()).into_owned();
+        assert_eq!(json, "\"a\\u202e\\udb40\\udc41\u{1f600}é\"");
+        assert_eq!(serde_json::from_str::<String>(&json).unwrap(), value);
+    }
+
+    #[test]
     fn what_strangers_wrote_is_tame() {
         let wild = "a\u{1b}[31m\u{9b}m\u{202e}b\nc\r\td\u{feff}";
         assert_eq!(
             tame(wild),
             "a\u{fffd}[31m\u{fffd}m\u{fffd}b\nc\u{fffd}\u{fffd}d\u{fffd}"
         );
+        for unseen in [
+            '\u{61c}',
+            '\u{ad}',
+            '\u{180e}',
+            '\u{2069}',
+            '\u{200f}',
+            '\u{fff9}',
+            '\u{e0041}',
+        ] {
+            assert_eq!(tame(&format!("a{unseen}b")), "a\u{fffd}b", "{unseen:?}");
+        }
         assert_eq!(tame_line("one\n\n[right] two\u{2028}three"), "one [right] two three");
     }
 }

@@ -31,12 +31,10 @@ pub enum ConfigError {
         message: String,
     },
     /// A value is of the right type but cannot hold.
-    #[error("{origin}: {key}: {message}")]
+    #[error("{setting}: {message}")]
     Value {
-        /// A file, an environment variable or a flag.
-        origin: String,
-        /// The key, dotted.
-        key: String,
+        /// A file and the dotted key in it, or the flag or environment variable that holds the value.
+        setting: String,
         /// What is wrong and what would be right.
         message: String,
     },

@@ -112,6 +112,14 @@ fn per_minute(written: Option<u32>) -> Result<Option<u32>, String> {
 }
 
 impl Config {
+    /// A key as errors name it, with the file that it is in.
+    pub(crate) fn setting(&self, key: &str) -> String {
+        match &self.file {
+            Some(file) => format!("{}: {key}", file.display()),
+            None => key.to_owned(),
+        }
+    }
+
     /// Checks that every directory that a key is held to is one that can be served: the served root or a directory of
     /// `roots`, or inside of either. `served` is canonical; it is only known once a command says where it works.
     ///
@@ -123,16 +131,13 @@ impl Config {
                 let servable = root.starts_with(served) || self.roots.iter().any(|allowed| root.starts_with(allowed));
                 // A directory above the served root holds it, so it can be allowed; it opens nothing that is not served.
                 if !servable && !served.starts_with(root) {
-                    let origin = self
-                        .file
-                        .as_ref()
-                        .map_or_else(String::new, |file| file.display().to_string());
                     let message = format!(
                         "{} is neither in the served {} nor in a directory of `roots`",
                         root.display(),
                         served.display()
                     );
-                    return Err(wrong(&origin, format!("keys[{index}].roots"), message));
+                    let setting = self.setting(&format!("keys[{index}].roots"));
+                    return Err(ConfigError::Value { setting, message });
                 }
             }
         }

@@ -140,35 +140,38 @@ fn refuse_foreign_keys(path: &Path, text: &str) -> Result<(), ConfigError> {
 }
 
 pub(super) fn wrong(origin: &str, key: impl Into<String>, message: impl Into<String>) -> ConfigError {
+    wrong_setting(format!("{origin}: {}", key.into()), message)
+}
+
+/// The same for a value that a flag or an environment variable holds, which names the setting by itself.
+fn wrong_setting(setting: impl Into<String>, message: impl Into<String>) -> ConfigError {
     ConfigError::Value {
-        origin: origin.to_owned(),
-        key: key.into(),
+        setting: setting.into(),
         message: message.into(),
     }
 }
 
 fn listen(overrides: &Overrides, file: &UserFile, origin: &str) -> Result<SocketAddr, ConfigError> {
     let from_environment = std::env::var(env_vars::LISTEN).ok();
-    let (origin, value) = match (&overrides.listen, &from_environment, &file.listen) {
-        (Some(flag), _, _) => ("--listen", flag.as_str()),
-        (None, Some(variable), _) => (env_vars::LISTEN, variable.as_str()),
-        (None, None, Some(written)) => (origin, written.as_str()),
-        (None, None, None) => (origin, DEFAULT_LISTEN),
+    let in_file = || format!("{origin}: listen");
+    let (setting, value) = match (&overrides.listen, &from_environment, &file.listen) {
+        (Some(flag), _, _) => ("--listen".to_owned(), flag.as_str()),
+        (None, Some(variable), _) => (env_vars::LISTEN.to_owned(), variable.as_str()),
+        (None, None, Some(written)) => (in_file(), written.as_str()),
+        (None, None, None) => (in_file(), DEFAULT_LISTEN),
     };
     let value = value
         .strip_prefix("localhost:")
         .map_or(value.to_owned(), |port| format!("127.0.0.1:{port}"));
     let address: SocketAddr = value.parse().map_err(|_| {
-        wrong(
-            origin,
-            "listen",
+        wrong_setting(
+            &setting,
             format!("`{value}` is not an address; write for instance `{DEFAULT_LISTEN}`"),
         )
     })?;
     if !address.ip().is_loopback() && file.keys.is_empty() {
-        return Err(wrong(
-            origin,
-            "listen",
+        return Err(wrong_setting(
+            setting,
             format!(
                 "{address} can be reached from other machines, and there is no access key: only loopback addresses are allowed without one. `muninn key new NAME` makes one"
             ),
@@ -248,6 +251,18 @@ pub(super) mod tests {
             config: Some(file),
             listen: None,
         })
+    }
+
+    #[test]
+    fn a_flag_is_named_once() {
+        let error = load(&Overrides {
+            config: None,
+            listen: Some("here".to_owned()),
+        });
+        let said = error.unwrap_err().to_string();
+        assert!(said.starts_with("--listen: `here` is not an address"), "{said}");
+        let said = load_text("listen = \"here\"").unwrap_err().to_string();
+        assert!(said.contains("muninn.toml: listen: `here` is not an address"), "{said}");
     }
 
     #[test]

@@ -124,11 +124,7 @@ impl Shared {
         let kept = keep_what_is_fixed(&mut config, &previous.config);
         if self.exposed && config.keys.is_empty() {
             return Err(ConfigError::Value {
-                origin: config
-                    .file
-                    .as_ref()
-                    .map_or_else(String::new, |file| file.display().to_string()),
-                key: "keys".to_owned(),
+                setting: config.setting("keys"),
                 message: format!(
                     "are needed as long as {} is listened on, which other machines reach; restart to listen elsewhere",
                     config.listen

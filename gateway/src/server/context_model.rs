@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use http::HeaderMap;
-use muninn_context_engine::{Completeness, Limits, render, tokens};
+use muninn_context_engine::{Completeness, Exploration, Limits, block_tokens, render, tokens};
 
 use super::place::{enter, locate};
-use super::turn::millis;
+use super::turn::{millis, preview};
 use super::{Settings, Shared, notice};
 use crate::access::Caller;
 use crate::backend::CONTEXT_MODEL;
@@ -16,8 +16,7 @@ use crate::store::{Outcome, Receipt, ReceiptItem};
 use crate::wire::Prompt;
 use crate::wire::answer::Answer;
 
-/// What it may pack, and how long it may take: there is nobody to keep waiting behind it.
-const TOKENS: u32 = 3_600;
+/// How long it may take: there is nobody to keep waiting behind it.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Answers a prompt, and fills in its receipt.
@@ -38,51 +37,78 @@ pub(super) async fn answer(
     if let Some(root) = place.root() {
         receipt.worktree = root.display().to_string();
     }
-    let (repository, refused) = match enter(shared, caller, place, &workplace.now).await {
-        Ok(repository) => (Some(repository), None),
+    let entered = enter(shared, caller, place, &workplace.now).await;
+    // The room that the same request would have before a backend.
+    let room = entered.and_then(|repository| {
+        let (budget, already) = preview(shared, caller, headers, prompt, &repository)?;
+        Ok((repository, budget, already))
+    });
+    let (explored, refused) = match room {
         Err(reason) => (None, Some(reason)),
-    };
-    let exploration = {
-        let explore = move || {
-            let limits = Limits {
-                tokens: TOKENS,
-                deadline: Instant::now() + PATIENCE,
+        Ok((repository, tokens, already)) => {
+            let explore = move || {
+                let limits = Limits {
+                    tokens,
+                    deadline: Instant::now() + PATIENCE,
+                };
+                let engine = repository.engine.as_ref()?;
+                Some(Explored::of(engine.explore_beside(&already, &question, &limits)))
             };
-            let exploration = repository?.engine.as_ref()?.explore(&question, &limits);
-            let text = render::markdown(&exploration.items);
-            let cost = tokens::count(&text);
-            Some((exploration, text, cost))
-        };
-        tokio::task::spawn_blocking(explore).await.ok().flatten()
+            (tokio::task::spawn_blocking(explore).await.ok().flatten(), None)
+        }
     };
     let mut text = String::new();
     let mut output_tokens = 0;
-    match exploration {
-        Some((exploration, packed, cost)) if !exploration.items.is_empty() => {
+    match explored {
+        Some(Explored {
+            exploration,
+            shown,
+            shown_tokens,
+        }) if !exploration.items.is_empty() => {
             receipt.items = exploration.items.iter().map(ReceiptItem::from).collect();
-            receipt.tokens = cost;
+            receipt.tokens = block_tokens(&exploration.items);
             receipt.explore_ms = millis(exploration.elapsed);
             receipt.reason = exploration.reason;
             receipt.outcome = match exploration.completeness {
                 Completeness::Full => Outcome::Injected,
                 Completeness::Partial => Outcome::Partial,
             };
-            text = packed;
-            output_tokens = cost;
+            text = shown;
+            output_tokens = shown_tokens;
         }
-        Some((exploration, ..)) => {
+        Some(Explored { exploration, .. }) => {
             receipt.explore_ms = millis(exploration.elapsed);
             receipt.reason = exploration.reason;
         }
         None => receipt.reason = refused,
     }
+    let connected = settings.router.is_connected(headers).await;
     let answer = Answer {
         id: receipt.id.clone(),
         model: CONTEXT_MODEL.to_owned(),
         created: jiff::Timestamp::now().as_second(),
-        pieces: notice::around(settings, text, receipt.reason.as_deref()),
+        pieces: notice::around(connected, text, receipt.reason.as_deref()),
         input_tokens,
         output_tokens,
     };
     (answer, receipt)
+}
+
+/// What was found, and how it is shown to a person.
+struct Explored {
+    exploration: Exploration,
+    shown: String,
+    shown_tokens: u32,
+}
+
+impl Explored {
+    fn of(exploration: Exploration) -> Explored {
+        let shown = render::markdown(&exploration.items);
+        let shown_tokens = tokens::count(&shown);
+        Explored {
+            exploration,
+            shown,
+            shown_tokens,
+        }
+    }
 }

@@ -1,20 +1,21 @@
-//! What the built-in model says around a pack: that no model spoke, and how to connect one.
-
-use super::Settings;
+//! What the built-in model says around a pack: that no model spoke, and how to ask or connect one.
 
 /// The whole answer in the pieces in which it is streamed: a notice, then the pack line group by line group.
+///
+/// `connected` says whether there is a model that could have been asked.
 #[must_use]
-pub(super) fn around(settings: &Settings, pack: String, reason: Option<&str>) -> Vec<String> {
-    let mut pieces = vec![opening(settings, !pack.is_empty(), reason)];
+pub(super) fn around(connected: bool, pack: String, reason: Option<&str>) -> Vec<String> {
+    let mut pieces = vec![opening(connected, !pack.is_empty(), reason)];
     pieces.extend(pack.split_inclusive("\n\n").map(str::to_owned));
     pieces
 }
 
-fn opening(settings: &Settings, found: bool, reason: Option<&str>) -> String {
-    let mut text = String::from("> **No model is connected**, so nobody answers the question: ");
-    if !settings.router.backends().is_empty() {
-        text = String::from("> This is `muninn/context`, which answers without a model: ");
-    }
+fn opening(connected: bool, found: bool, reason: Option<&str>) -> String {
+    let mut text = String::from(if connected {
+        "> This is `muninn/context`, which answers without a model: "
+    } else {
+        "> **No model is connected**, so nobody answers the question: "
+    });
     text.push_str(if found {
         "below is what Muninn would add to a prompt for it.\n"
     } else {
@@ -24,9 +25,33 @@ fn opening(settings: &Settings, found: bool, reason: Option<&str>) -> String {
         let reason = reason.unwrap_or("nothing relevant was found");
         text.push_str(&format!(" ({reason}).\n"));
     }
-    text.push_str(
+    text.push_str(if connected {
+        "> To ask a model, name another one (`muninn ask` takes the connected one by default).\n\n"
+    } else {
         "> To connect one, start ollama, vLLM, llama.cpp or LM Studio on this machine (they are found by themselves), or add a \
-         `[[backends]]` entry to `muninn.toml` (`muninn config check` says where it is read from).\n\n",
-    );
+         `[[backends]]` entry to `muninn.toml` (`muninn config check` says where it is read from).\n\n"
+    });
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_notice_says_whether_a_model_could_be_asked() {
+        let [connected, alone] = [true, false].map(|connected| around(connected, String::new(), None).concat());
+        assert!(
+            !connected.contains("No model is connected") && !connected.contains("[[backends]]"),
+            "{connected}"
+        );
+        assert!(
+            connected.contains("without a model") && connected.contains("To ask a model"),
+            "{connected}"
+        );
+        assert!(
+            alone.contains("No model is connected") && alone.contains("[[backends]]"),
+            "{alone}"
+        );
+    }
 }

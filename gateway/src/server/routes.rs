@@ -12,7 +12,7 @@ use super::door::door;
 use super::passed_on::passed_on;
 use super::{App, reply};
 use crate::access::Caller;
-use crate::backend::{CONTEXT_MODEL, list_models, render_models};
+use crate::backend::{list_models, render_models};
 use crate::metrics::CONTENT_TYPE;
 use crate::wire::error::ErrorKind;
 use crate::wire::{Dialect, WireFormat};
@@ -110,10 +110,9 @@ async fn models(State(app): State<App>, request: Request) -> Response<Body> {
         Dialect::OpenAi
     };
     let caller = Caller::of(request.extensions());
-    let mut models = list_models(&app.shared.settings().router, &app.transport, headers).await;
-    models.retain(|(model, backend)| {
-        caller.may_use_model(model) && (model == CONTEXT_MODEL || caller.may_use_backend(backend))
-    });
+    let allowed = |backend: &str| caller.may_use_backend(backend);
+    let mut models = list_models(&app.shared.settings().router, &app.transport, headers, &allowed).await;
+    models.retain(|(model, _)| caller.may_use_model(model));
     reply::json(StatusCode::OK, render_models(&models, dialect).to_string())
 }
 

@@ -178,13 +178,8 @@ pub(super) async fn plan(shared: &Arc<Shared>, asked: Asked<'_, '_>, receipt: Re
             return plan.without(outcome, reason);
         }
     };
-    let mut already = Already::default();
-    if put_back {
-        replayed.each_block().for_each(|block| already.add_block(block));
-    }
-    for (paths, text) in reads(prompt, &repository.root, &identity.workplace.now) {
-        already.add_read(paths, text);
-    }
+    let blocks = put_back.then_some(&replayed);
+    let already = already(prompt, &repository, &identity, blocks);
     let taken = Taken::of(shared, &chain, slot.session.as_deref());
     let late = taken.results();
     let Some(question) = newest.question else {
@@ -234,6 +229,52 @@ pub(super) async fn plan(shared: &Arc<Shared>, asked: Asked<'_, '_>, receipt: Re
         begin(shared, &repository, explorer, beside);
     }
     plan.add(prompt, newest.site, decision)
+}
+
+/// The room that a request's newest question would have before a backend: the tokens that its block may cost, and what the
+/// conversation holds already. Nothing is remembered of the request.
+///
+/// # Errors
+/// In words, why nothing would be added.
+pub(super) fn preview(
+    shared: &Shared,
+    caller: &Caller,
+    headers: &HeaderMap,
+    prompt: &Prompt<'_>,
+    repository: &Repository,
+) -> Result<(u32, Already), String> {
+    if let Mode::Off | Mode::Bypass = Mode::of(headers) {
+        return Err("the client asked for nothing new".to_owned());
+    }
+    if let Some(side) = side_request(headers, prompt) {
+        return Err(format!("a side request: {}", side.name()));
+    }
+    let identity = identify(headers, prompt);
+    let chain = chain(shared, caller, prompt, &identity);
+    let replayed = shared
+        .store
+        .as_ref()
+        .and_then(|store| replay(&chain, identity.session.as_deref(), &**store, now_ms()).ok());
+    let replayed = replayed.unwrap_or_default();
+    let (budget, _) = within(repository, prompt, None, &replayed).map_err(|(_, reason)| reason)?;
+    Ok((budget, already(prompt, repository, &identity, Some(&replayed))))
+}
+
+/// What a conversation holds of the repository: the blocks that are put back, and what the client's tools have read.
+fn already(
+    prompt: &Prompt<'_>,
+    repository: &Repository,
+    identity: &Identity<'_>,
+    replayed: Option<&Replay>,
+) -> Already {
+    let mut already = Already::default();
+    for block in replayed.into_iter().flat_map(Replay::each_block) {
+        already.add_block(block);
+    }
+    for (paths, text) in reads(prompt, &repository.root, &identity.workplace.now) {
+        already.add_read(paths, text);
+    }
+    already
 }
 
 /// Where something new may stand, and for which question.

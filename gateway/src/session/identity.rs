@@ -2,7 +2,8 @@
 //!
 //! A session is only ever what the client names. What can be derived from the conversation itself is a second name
 //! ([`DerivedId`]) for conversations that bring none: good enough to tell receipts apart, and kept away from the ledger,
-//! whose rule for unnamed sessions counts minutes and must not meet ids that two conversations can share.
+//! whose rule for unnamed sessions counts minutes and must not meet ids that two conversations can share. Nor is
+//! `prompt_cache_key` a session: vendors advise to share one key across conversations whose prompts begin alike.
 
 use http::HeaderMap;
 
@@ -70,9 +71,7 @@ pub fn identify<'a>(headers: &HeaderMap, prompt: &'a Prompt<'a>) -> Identity<'a>
 /// The client's own id of the session, `None` where it names none.
 #[must_use]
 pub fn session_id(headers: &HeaderMap, prompt: &Prompt<'_>) -> Option<String> {
-    first_of(headers, &SESSION_HEADERS)
-        .or_else(|| from_metadata(prompt).and_then(kept))
-        .or_else(|| kept(prompt.members.text("prompt_cache_key")?.decode().into_owned()))
+    first_of(headers, &SESSION_HEADERS).or_else(|| from_metadata(prompt).and_then(kept))
 }
 
 /// Whether the headers say that no person talks to this conversation.
@@ -169,10 +168,6 @@ mod tests {
         assert_eq!(id(&[], json).as_deref(), Some("e"));
         let legacy = r#"{"messages":[],"metadata":{"user_id":"user_1_account_2_session_f"}}"#;
         assert_eq!(id(&[], legacy).as_deref(), Some("f"));
-        assert_eq!(
-            id(&[], r#"{"messages":[],"prompt_cache_key":"g"}"#).as_deref(),
-            Some("g")
-        );
         let written = r#"{"messages":[],"metadata":{"user_id":"u-1","session_id":"h"}}"#;
         assert_eq!(id(&[], written).as_deref(), Some("h"));
         assert_eq!(id(&[], plain), None);
@@ -180,8 +175,15 @@ mod tests {
 
     #[test]
     fn a_blank_id_is_none_and_hides_no_other() {
-        let body = r#"{"messages":[],"prompt_cache_key":"g"}"#;
+        let body = r#"{"messages":[],"metadata":{"session_id":"g"}}"#;
         assert_eq!(id(&[("x-session-id", " ")], body).as_deref(), Some("g"));
+    }
+
+    #[test]
+    fn a_cache_key_is_no_session() {
+        let keyed = r#"{"messages":[],"prompt_cache_key":"g"}"#;
+        assert_eq!(id(&[], keyed), None);
+        assert_eq!(id(&[("session-id", "codex")], keyed).as_deref(), Some("codex"));
     }
 
     #[test]

@@ -40,5 +40,6 @@ fn message<'a>(element: Element<'a>) -> Message<'a> {
         content,
         blocks,
         tools,
+        declares_tools: false,
     }
 }

@@ -17,6 +17,7 @@ pub mod overflow;
 mod prompt;
 mod responses;
 mod scan;
+mod surrogates;
 mod tools;
 mod usage;
 
@@ -26,6 +27,7 @@ pub use align::Aligner;
 pub use ending::Ending;
 pub use prompt::{Block, BlockKind, Content, Insertion, Message, ParseError, Prompt, Role, Site};
 pub use scan::{Element, Members, Text};
+pub use surrogates::{Joiner, Piece};
 pub use tools::{ToolPart, result_text};
 pub use usage::UsageWatch;
 

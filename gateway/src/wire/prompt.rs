@@ -27,6 +27,14 @@ pub enum ParseError {
     /// A member has the wrong type.
     #[error("`{0}` must be {1}")]
     WrongType(&'static str, &'static str),
+    /// A message has no content, or content of a shape that no format has.
+    #[error("`{list}[{index}].content` must be a string or an array of parts")]
+    Content {
+        /// The member that holds the conversation.
+        list: &'static str,
+        /// Which message it is, counted from 0.
+        index: usize,
+    },
 }
 
 /// Who a message is from.
@@ -107,6 +115,8 @@ pub struct Message<'a> {
     pub blocks: Vec<Block<'a>>,
     /// Calls of tools and their results in it, in order.
     pub tools: Vec<ToolPart<'a>>,
+    /// Whether it declares tools that the model may call, as items of a responses request can.
+    pub declares_tools: bool,
 }
 
 /// A request's body, seen as turns.
@@ -202,12 +212,10 @@ impl<'a> Prompt<'a> {
         self.members.get("stream") == Some("true")
     }
 
-    /// Whether the client sent tools.
+    /// Whether the client sent tools, beside the conversation or in it.
     #[must_use]
     pub fn has_tools(&self) -> bool {
-        self.members
-            .get("tools")
-            .is_some_and(|tools| tools.starts_with('[') && tools[1..].trim_ascii_start() != "]")
+        declares_tools(&self.members) || self.messages.iter().any(|message| message.declares_tools)
     }
 
     /// The index of the first message after the model's last word: where the newest turn starts.
@@ -334,6 +342,13 @@ pub(super) fn content<'a>(
     (Content::List, elements.into_iter().map(block).collect())
 }
 
+/// Whether `tools` is a list with anything in it.
+pub(super) fn declares_tools(members: &Members<'_>) -> bool {
+    members
+        .get("tools")
+        .is_some_and(|tools| tools.starts_with('[') && tools[1..].trim_ascii_start() != "]")
+}
+
 /// The role that a name stands for.
 pub(super) fn role(name: Option<Text<'_>>) -> Role {
     match name.map(Text::decode).as_deref() {
@@ -449,6 +464,40 @@ mod tests {
         assert!(!prompt.is_behind_results(Site { message: 2, block: 0 }));
         let chat = Prompt::parse(WireFormat::Chat, body.as_bytes()).unwrap();
         assert_eq!(chat.newest_results(), None);
+    }
+
+    #[test]
+    fn tools_are_seen_wherever_a_client_declares_them() {
+        let tools = r#"[{"type":"function","name":"f"}]"#;
+        for (format, body, has_tools) in [
+            (WireFormat::Chat, format!(r#"{{"messages":[],"tools":{tools}}}"#), true),
+            (WireFormat::Chat, r#"{"messages":[],"tools":[ ]}"#.to_owned(), false),
+            (
+                WireFormat::Responses,
+                format!(
+                    r#"{{"input":[{{"type":"additional_tools","role":"developer","tools":{tools}}},{{"role":"user","content":"a"}}]}}"#
+                ),
+                true,
+            ),
+            (
+                WireFormat::Responses,
+                format!(r#"{{"input":[{{"type":"tool_search_output","call_id":"c","tools":{tools}}}],"tools":[]}}"#),
+                true,
+            ),
+            (
+                WireFormat::Responses,
+                r#"{"input":[{"type":"additional_tools","tools":[]},{"role":"user","content":"a"}]}"#.to_owned(),
+                false,
+            ),
+            (
+                WireFormat::Responses,
+                format!(r#"{{"input":[{{"role":"user","content":"a","tools":{tools}}}]}}"#),
+                false,
+            ),
+        ] {
+            let prompt = Prompt::parse(format, body.as_bytes()).unwrap();
+            assert_eq!(prompt.has_tools(), has_tools, "{body}");
+        }
     }
 
     #[test]

@@ -1,8 +1,12 @@
 //! Responses: `input` as a string or as items, of which only some are messages.
 
-use super::prompt::{Block, BlockKind, Content, Message, ParseError, Role, content, role};
+use super::prompt::{Block, BlockKind, Content, Message, ParseError, Role, content, declares_tools, role};
 use super::scan::{Conversation, Element, Members, Text};
 use super::tools::ToolPart;
+
+/// The items that declare tools: those that a client adds (Codex sends all of its tools so), and those that its own search
+/// for tools found.
+const DECLARING: [&str; 2] = ["additional_tools", "tool_search_output"];
 
 pub(super) fn instructions<'a>(members: &Members<'a>) -> Vec<Text<'a>> {
     members.text("instructions").into_iter().collect()
@@ -32,6 +36,7 @@ pub(super) fn items<'a>(
                 content: Content::Bare(raw.get()),
                 blocks: vec![Block::of_string(BlockKind::Text, text)],
                 tools: Vec::new(),
+                declares_tools: false,
             }])
         }
     }
@@ -53,6 +58,7 @@ fn item(element: Element<'_>) -> Message<'_> {
             content: Content::None,
             blocks: Vec::new(),
             tools: ToolPart::of_item(members.text("type"), &members).into_iter().collect(),
+            declares_tools: DECLARING.contains(&&*kind) && declares_tools(&members),
         };
     }
     let kind_of = |name: &str, _: &Members<'_>| match name {
@@ -65,5 +71,6 @@ fn item(element: Element<'_>) -> Message<'_> {
         content,
         blocks,
         tools: Vec::new(),
+        declares_tools: false,
     }
 }

@@ -8,6 +8,7 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::ParseError;
+use super::surrogates::{Piece, decode_string};
 
 /// An object's members in their order, each value a slice of the text that was parsed. Repeated keys are kept.
 ///
@@ -73,7 +74,13 @@ impl<'a> Members<'a> {
         self.text(key).map(Text::decode)
     }
 
-    /// The same where that is not empty.
+    /// The value of `key` where it is a string, as a piece of a text that a stream brings.
+    #[must_use]
+    pub fn piece(&self, key: &str) -> Option<Piece<'a>> {
+        self.text(key).map(Text::piece)
+    }
+
+    /// The decoded string where that is not empty.
     #[must_use]
     pub fn said(&self, key: &str) -> Option<Cow<'a, str>> {
         self.string(key).filter(|text| !text.is_empty())
@@ -124,8 +131,14 @@ impl<'de> Deserialize<'de> for Members<'de> {
 }
 
 /// An object key, borrowed where it holds no escapes.
-#[derive(Deserialize)]
-struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+struct Key<'a>(Cow<'a, str>);
+
+impl<'de> Deserialize<'de> for Key<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let literal = <&RawValue>::deserialize(deserializer)?;
+        Ok(Key(Text::of(literal.get()).map(Text::decode).unwrap_or_default()))
+    }
+}
 
 /// An element of an array: mostly an object, whose members are read in the pass that splits the array.
 #[derive(Debug)]
@@ -281,14 +294,20 @@ impl<'a> Text<'a> {
         self.0
     }
 
-    /// What the literal says. A literal that no Rust string can hold (a lone surrogate) is given as it is written.
+    /// Decodes the literal. Half of a surrogate pair becomes U+FFFD.
     #[must_use]
     pub fn decode(self) -> Cow<'a, str> {
         let inner = &self.0[1..self.0.len() - 1];
         if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
             return Cow::Borrowed(inner);
         }
-        serde_json::from_str::<String>(self.0).map_or(Cow::Borrowed(inner), Cow::Owned)
+        decode_string(self.0).map_or(Cow::Borrowed(inner), Cow::Owned)
+    }
+
+    /// Decodes the literal as a piece of a longer text: halves of surrogate pairs at its ends are kept.
+    #[must_use]
+    pub fn piece(self) -> Piece<'a> {
+        Piece::of_literal(self.0)
     }
 }
 
@@ -355,8 +374,20 @@ mod tests {
     }
 
     #[test]
-    fn a_lone_surrogate_is_given_as_written() {
-        assert_eq!(Text::of(r#""a\ud800b""#).unwrap().decode(), r"a\ud800b");
+    fn a_lone_surrogate_decodes_as_the_replacement_character() {
+        for (literal, text) in [
+            (r#""a\ud800b""#, "a\u{fffd}b"),
+            (r#""\ta\n\"b\"\ud83d""#, "\ta\n\"b\"\u{fffd}"),
+            (r#""\ude00\ud83d\ude00""#, "\u{fffd}\u{1f600}"),
+        ] {
+            assert_eq!(Text::of(literal).unwrap().decode(), text, "{literal}");
+        }
+    }
+
+    #[test]
+    fn a_key_with_a_lone_surrogate_is_read() {
+        let members: Members<'_> = serde_json::from_str(r#"{"\ud83d":1,"a":2}"#).unwrap();
+        assert_eq!((members.get("\u{fffd}"), members.get("a")), (Some("1"), Some("2")));
     }
 
     #[test]

@@ -126,6 +126,12 @@ fn a_key_that_is_held_to_backends_gets_no_other() {
         assert_eq!(status(&body), 200, "{target}: what no route decides goes where it may");
         assert_eq!(status(&body.replace("\"m\"", "\"first-1\"")), 403, "{target}");
     }
+    let listed = gateway.request("GET", "/v1/models", &[ben.header()], b"").json();
+    let owners = listed["data"].as_array().unwrap().iter();
+    let owners: Vec<_> = owners.map(|model| model["owned_by"].as_str().unwrap()).collect();
+    assert!(owners.contains(&"second") && !owners.contains(&"first"), "{listed}");
+    let asked = first.requests().iter().any(|request| request.target == "/v1/models");
+    assert!(!asked, "a backend that the key may not use is not asked for its models");
     let embeddings = |body: &[u8]| gateway.post("/v1/embeddings", &[ben.header()], body).status;
     assert_eq!(
         (embeddings(br#"{"model":"first-1"}"#), embeddings(br#"{"model":"m"}"#)),

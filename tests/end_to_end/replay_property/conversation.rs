@@ -173,8 +173,9 @@ fn name_session(conversation: &Conversation, looks: &mut Looks, body: &mut Value
         (Format::Chat, _) => vec![("x-muninn-session", session)],
         (Format::Responses, 0) => vec![("session-id", session)],
         (Format::Responses, _) => {
-            body["prompt_cache_key"] = json!(session);
-            Vec::new()
+            // A key that many conversations share names none of them.
+            body["prompt_cache_key"] = json!("shared");
+            vec![("x-session-id", session)]
         }
     }
 }

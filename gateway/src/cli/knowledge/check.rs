@@ -26,7 +26,10 @@ impl Check {
             output::json(&json!({ "findings": findings }));
         } else {
             output::print(&findings.iter().map(line).collect::<String>());
-            output::note(&output::plural(findings.len(), "finding"));
+            output::note(&match findings.len() {
+                0 => "nothing is wrong with the knowledge files".to_owned(),
+                count => output::plural(count, "finding"),
+            });
         }
         Ok(if findings.is_empty() {
             ExitCode::SUCCESS

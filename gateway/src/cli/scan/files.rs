@@ -4,6 +4,8 @@ use std::collections::HashSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use crate::cli::output;
+
 /// No larger file is read.
 const MAX_FILE_BYTES: u64 = 256 << 20;
 
@@ -34,7 +36,7 @@ impl Place {
 
     fn name(&self, path: &Path) -> String {
         let named = path.strip_prefix(&self.unnamed).unwrap_or(path);
-        named.to_string_lossy().replace(|c: char| c.is_control(), "\u{fffd}")
+        output::tame(&named.to_string_lossy()).replace('\n', "\u{fffd}")
     }
 
     /// Whether a path leads to somewhere inside, all links followed.

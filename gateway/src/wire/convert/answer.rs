@@ -1,7 +1,11 @@
 //! An answer in no format, as events in the order in which a stream brings them. A whole answer is the same events at
 //! once, so there is one way through for both.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
+
+use crate::wire::surrogates::well_formed;
 
 pub use crate::wire::error::{ErrorKind as FailureKind, Failure};
 
@@ -150,7 +154,17 @@ impl Answer {
         for event in events {
             answer.take(event)?;
         }
+        answer.mend_arguments();
         Ok(answer)
+    }
+
+    /// Replaces halves of surrogate pairs inside the arguments of calls, which is JSON that clients parse.
+    fn mend_arguments(&mut self) {
+        for block in &mut self.blocks {
+            if let (BlockKind::ToolCall { .. }, Cow::Owned(mended)) = (&block.kind, well_formed(&block.text)) {
+                block.text = mended;
+            }
+        }
     }
 
     /// Takes one more event.

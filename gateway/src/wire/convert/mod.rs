@@ -11,6 +11,8 @@
 pub mod answer;
 mod chat;
 mod converter;
+#[cfg(test)]
+mod cut_pairs;
 mod estimate;
 #[cfg(test)]
 mod fuzz;
@@ -21,17 +23,22 @@ mod messages;
 mod order;
 pub mod request;
 mod responses;
+#[cfg(test)]
+mod shapes;
 mod sse;
 mod words;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use serde_json::value::RawValue;
 use thiserror::Error;
 
 use self::answer::{Answer, Event, Failure};
 use self::request::{Dropped, Request};
-use super::scan::Body;
+use super::scan::{Body, Element, Members, elements};
+use super::surrogates::well_formed;
 use super::{ParseError, WireFormat};
 pub use converter::AnswerConverter;
 pub use estimate::estimate;
@@ -102,25 +109,41 @@ pub enum SpecialKind {
     Search,
 }
 
-/// Names of tools that are too long for the backend's format, and the short ones that stand for them.
+/// What a format takes as the name of a tool.
+#[derive(Debug, Clone, Copy)]
+pub struct NameRule {
+    /// The longest name, in bytes.
+    pub longest: usize,
+    /// Whether it must consist of ASCII letters, digits, `-` and `_`.
+    pub plain: bool,
+}
+
+/// Names of tools that the backend's format does not take, by the names that stand for them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolNames(BTreeMap<String, String>);
 
 impl ToolNames {
-    /// The name to send, at most `limit` bytes long. It depends on the name alone, so a conversation keeps it.
-    pub fn sent<'n>(&mut self, name: &'n str, limit: usize) -> std::borrow::Cow<'n, str> {
-        if name.len() <= limit {
+    /// The name to send: the name itself where it keeps to the rule, else one that ends in a hash of it. It depends on the
+    /// name alone, so a conversation keeps it, and two tools that differ in what the rule forbids stay two.
+    pub fn sent<'n>(&mut self, name: &'n str, rule: NameRule) -> Cow<'n, str> {
+        let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
+        let fits = name.len() <= rule.longest && (!rule.plain || !name.is_empty() && name.chars().all(plain));
+        if fits {
             return name.into();
         }
-        let mark = blake3::hash(name.as_bytes()).to_hex();
-        let mark = &mark[..12];
-        let mut end = limit - mark.len() - 1;
-        while !name.is_char_boundary(end) {
-            end -= 1;
-        }
-        let short = format!("{}_{mark}", &name[..end]);
-        self.0.insert(short.clone(), name.to_owned());
-        short.into()
+        let kept: String = match name {
+            "" => "unknown".to_owned(),
+            name if rule.plain => name
+                .chars()
+                .map(|letter| if plain(letter) { letter } else { '_' })
+                .collect(),
+            name => name.to_owned(),
+        };
+        let mark = &blake3::hash(name.as_bytes()).to_hex()[..MARK];
+        let end = kept.floor_char_boundary(rule.longest - MARK - 1);
+        let made = format!("{}_{mark}", &kept[..end]);
+        self.0.insert(made.clone(), name.to_owned());
+        made.into()
     }
 
     /// The name that the client knows.
@@ -129,6 +152,9 @@ impl ToolNames {
         self.0.get(sent).map_or(sent, String::as_str)
     }
 }
+
+/// How many digits of a hash are in a name that we made.
+const MARK: usize = 12;
 
 /// Converts a request's body, which may hold what was injected already.
 ///
@@ -140,6 +166,7 @@ pub fn request(from: WireFormat, to: WireFormat, body: &str) -> Result<Converted
     let mut context = AnswerContext::default();
     let mut request = read_request(from, body, &mut dropped, &mut context)?;
     request.bytes = bytes;
+    request.mend_arguments();
     context.model = request.model.clone().into_owned();
     context.stream_usage = request.stream_usage;
     let body = write_request(to, &request, &mut dropped, &mut context);
@@ -189,9 +216,36 @@ fn read_request<'a>(
 fn write_request(to: WireFormat, request: &Request<'_>, dropped: &mut Dropped, context: &mut AnswerContext) -> String {
     match to {
         WireFormat::Chat => chat::write_request(request, dropped, &mut context.names),
-        WireFormat::Messages => messages::write_request(request, dropped),
+        WireFormat::Messages => messages::write_request(request, dropped, &mut context.names),
         WireFormat::Responses => responses::write_request(request, dropped, &mut context.names),
     }
+}
+
+/// Checks that a message's content can be read: a string, an array, or a lone part. Only the model's messages and results
+/// of tools may go without.
+fn check_content(members: &Members<'_>, optional: bool, list: &'static str, index: usize) -> Result<(), ParseError> {
+    let fits = match members.get("content") {
+        None | Some("null") => optional,
+        Some(content) => content.starts_with(['"', '[', '{']),
+    };
+    if fits {
+        Ok(())
+    } else {
+        Err(ParseError::Content { list, index })
+    }
+}
+
+/// Content as a list: a lone part is a list of one.
+fn parts(raw: &RawValue) -> Vec<Element<'_>> {
+    elements(raw.get()).unwrap_or_else(|| vec![Element::of(raw)])
+}
+
+/// Content of a tool's result that is neither a string nor parts, which the model gets as it is written.
+fn as_written(content: Option<&RawValue>) -> Option<&str> {
+    let content = content?.get();
+    let is_part = || Members::of(content).is_some_and(|members| members.text("type").is_some());
+    let is_read = content == "null" || content.starts_with(['"', '[']) || is_part();
+    (!is_read).then_some(content)
 }
 
 /// Writes a body in a buffer that need not grow: a body that does is copied again and again.
@@ -199,7 +253,12 @@ fn written(body: &impl Serialize, bytes: usize) -> String {
     let mut out = Vec::with_capacity(bytes + bytes / 8 + 1024);
     // Neither can fail: a body holds nothing that cannot be written, and JSON is UTF-8.
     let _ = serde_json::to_writer(&mut out, body);
-    String::from_utf8(out).unwrap_or_default()
+    let body = String::from_utf8(out).unwrap_or_default();
+    // What is written as the client wrote it (schemas, arguments) may hold half a surrogate pair.
+    match well_formed(&body) {
+        Cow::Owned(mended) => mended,
+        Cow::Borrowed(_) => body,
+    }
 }
 
 /// Writes an answer that is told as events, as a whole.

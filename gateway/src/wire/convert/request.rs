@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use serde_json::value::RawValue;
 
 pub use super::words::Words;
+use crate::wire::surrogates::well_formed;
 
 /// A conversation and how it is to be continued.
 #[derive(Debug, Default)]
@@ -44,6 +45,20 @@ pub struct Request<'a> {
     pub metadata: Option<&'a RawValue>,
     /// How long the client's body is, which tells how long the backend's will be.
     pub bytes: usize,
+}
+
+impl Request<'_> {
+    /// Replaces halves of surrogate pairs inside the arguments of calls, JSON text that some formats keep in a string and
+    /// that backends parse.
+    pub(super) fn mend_arguments(&mut self) {
+        for part in self.messages.iter_mut().flat_map(|message| &mut message.parts) {
+            if let Part::ToolCall(call) = part
+                && let Cow::Owned(mended) = well_formed(&call.arguments)
+            {
+                call.arguments = Cow::Owned(mended);
+            }
+        }
+    }
 }
 
 /// Who speaks.

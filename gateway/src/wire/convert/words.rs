@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use memchr::memmem;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::wire::Text;
+use crate::wire::surrogates::may_hold_halves;
 
 /// What somebody said.
 ///
@@ -22,11 +22,12 @@ pub enum Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    /// Takes a value of the client's body, `None` where it is no string.
+    /// Takes a value of the client's body, `None` where it is no string. Half a surrogate pair, which most backends refuse
+    /// together with the whole request, is decoded; a whole pair looks like it and is too.
     #[must_use]
     pub fn of(raw: &'a RawValue) -> Option<Words<'a>> {
         let text = Text::of(raw.get())?;
-        Some(if may_hold_lone_surrogates(raw.get()) {
+        Some(if may_hold_halves(raw.get()) {
             Words::Decoded(text.decode())
         } else {
             Words::Literal(raw)
@@ -112,14 +113,6 @@ impl<'a> Words<'a> {
             None => Words::Decoded(Cow::Borrowed("")),
         }
     }
-}
-
-/// Whether it holds half of a surrogate pair, which most backends' parsers refuse together with the whole request. A
-/// whole pair looks like it too, and costs the decoding.
-fn may_hold_lone_surrogates(literal: &str) -> bool {
-    [r"\ud", r"\uD"]
-        .iter()
-        .any(|half| memmem::find(literal.as_bytes(), half.as_bytes()).is_some())
 }
 
 /// As the text that they are, however they are held.

@@ -7,7 +7,8 @@
 use super::super::answer::{BlockKind, Event};
 use super::super::ids;
 use super::super::order::Arguments;
-use crate::wire::{Members, Text};
+use crate::wire::surrogates::decode_string;
+use crate::wire::{Joiner, Members, Piece, Text};
 
 /// More calls than an answer has; a stream that goes on opening them must not fill the memory.
 const MOST_CALLS: usize = 1024;
@@ -35,6 +36,7 @@ struct Call {
     block: Option<usize>,
     closed: bool,
     arguments: Arguments,
+    joiner: Joiner,
     begun: bool,
     /// Arguments that wait for the call's name, or for the end of a string that holds them.
     held: String,
@@ -74,8 +76,8 @@ impl Calls {
         let id = members.said("id").unwrap_or_default();
         let name = function.said("name").unwrap_or_default();
         let arguments = match function.get("arguments") {
-            None | Some("null") => String::new(),
-            Some(raw) => Text::of(raw).map_or_else(|| raw.to_owned(), |text| text.decode().into_owned()),
+            None | Some("null") => Piece::from(""),
+            Some(raw) => Text::of(raw).map_or(Piece::from(raw), Text::piece),
         };
         let found = if whole {
             None
@@ -96,7 +98,8 @@ impl Calls {
             self.open(at, name.into_owned(), *next, answer, events);
             *next += 1;
         }
-        self.held += self.calls[at].more(arguments, events);
+        let text = self.calls[at].joiner.join(arguments).into_owned();
+        self.held += self.calls[at].more(text, events);
     }
 
     /// The call that a delta belongs to.
@@ -168,10 +171,13 @@ impl Call {
 
     fn close(&mut self, events: &mut Vec<Event>) {
         self.closed = true;
+        if let Some(text) = self.joiner.end() {
+            self.more(text.to_owned(), events);
+        }
         let Some(block) = self.block else { return };
         if self.quoted {
             let held = std::mem::take(&mut self.held);
-            let text = serde_json::from_str::<String>(held.trim()).unwrap_or(held);
+            let text = decode_string(held.trim()).unwrap_or(held);
             events.push(Event::Delta { block, text });
         }
         events.push(Event::Close { block });

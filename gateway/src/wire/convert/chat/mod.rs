@@ -16,12 +16,10 @@ mod write_answer;
 mod write_message;
 mod write_request;
 
-use std::borrow::Cow;
-
 use serde_json::value::RawValue;
 
 use super::request::Dropped;
-use crate::wire::Members;
+use crate::wire::{Members, Text};
 
 pub(super) use read_answer::Reader;
 pub(super) use read_request::read_request;
@@ -39,10 +37,11 @@ const CALL: &str = "call_";
 const THINKING: [(&str, &str); 2] = [("reasoning", "muninn-2"), ("reasoning_content", "muninn-1")];
 
 /// The thinking in a message or a delta, with its seal.
-fn thinking<'a>(members: &Members<'a>) -> Option<(Cow<'a, str>, &'static str)> {
+fn thinking<'a>(members: &Members<'a>) -> Option<(Text<'a>, &'static str)> {
+    let said = |member| members.text(member).filter(|text| text.literal() != "\"\"");
     THINKING
         .into_iter()
-        .find_map(|(member, seal)| members.said(member).map(|text| (text, seal)))
+        .find_map(|(member, seal)| Some((said(member)?, seal)))
 }
 
 /// Counts the members that nobody reads, under `path`. What is empty would have said nothing.

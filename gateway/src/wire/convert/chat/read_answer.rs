@@ -10,7 +10,7 @@ use super::super::answer::{BlockKind, Event, Failure, FailureKind, Stop, Usage};
 use super::calls::Calls;
 use super::thinking;
 use crate::wire::failure;
-use crate::wire::{Element, Members};
+use crate::wire::{Element, Joiner, Members, Piece};
 
 /// Reads the events of one answer.
 ///
@@ -26,6 +26,8 @@ pub(in super::super) struct Reader {
     blocks: usize,
     /// The block of words that is open.
     words: Option<(usize, Words)>,
+    /// Joins what comes of it.
+    joiner: Joiner,
     calls: Calls,
     stop: Option<Stop>,
 }
@@ -112,7 +114,7 @@ impl ReadAnswer for Reader {
         if self.started
             && let Some(text) = plain_words(name, data)
         {
-            return self.say(Words::Text, &text, events);
+            return self.say(Words::Text, text.into(), events);
         }
         let Some(chunk) = Members::of(data) else {
             if serde_json::from_str::<IgnoredAny>(data).is_err() {
@@ -173,17 +175,17 @@ impl Reader {
 
     fn delta(&mut self, delta: &Members<'_>, whole: bool, events: &mut Vec<Event>) {
         if let Some((text, seal)) = thinking(delta) {
-            self.say(Words::Thinking(seal), &text, events);
+            self.say(Words::Thinking(seal), text.piece(), events);
         }
-        if let Some(text) = delta.said("content") {
-            self.say(Words::Text, &text, events);
+        if let Some(text) = delta.piece("content") {
+            self.say(Words::Text, text, events);
         } else {
             for part in delta.elements("content") {
                 self.part(&part.object().unwrap_or_default(), events);
             }
         }
-        if let Some(text) = delta.said("refusal") {
-            self.say(Words::Refusal, &text, events);
+        if let Some(text) = delta.piece("refusal") {
+            self.say(Words::Refusal, text, events);
         }
         let calls = delta.elements("tool_calls");
         for element in calls.into_iter().chain(delta.raw("function_call").map(Element::of)) {
@@ -204,24 +206,27 @@ impl Reader {
             Some("refusal") => ("refusal", Words::Refusal),
             _ => ("text", Words::Text),
         };
-        if let Some(text) = part.said(key) {
-            self.say(words, &text, events);
+        if let Some(text) = part.piece(key) {
+            self.say(words, text, events);
         }
         for inner in part.elements(key) {
             let inner = inner.object().unwrap_or_default();
-            if let Some(text) = inner.said("text") {
-                self.say(words, &text, events);
+            if let Some(text) = inner.piece("text") {
+                self.say(words, text, events);
             }
         }
     }
 
-    fn say(&mut self, words: Words, text: &str, events: &mut Vec<Event>) {
+    fn say(&mut self, words: Words, piece: Piece<'_>, events: &mut Vec<Event>) {
+        if piece.is_empty() {
+            return;
+        }
         let open = self.words.filter(|(_, open)| *open == words);
         let block = open.map_or_else(|| self.open_words(words, events), |(block, _)| block);
-        events.push(Event::Delta {
-            block,
-            text: text.to_owned(),
-        });
+        let text = self.joiner.join(piece).into_owned();
+        if !text.is_empty() {
+            events.push(Event::Delta { block, text });
+        }
     }
 
     fn open_words(&mut self, words: Words, events: &mut Vec<Event>) -> usize {
@@ -242,6 +247,10 @@ impl Reader {
         let Some((block, words)) = self.words.take() else {
             return;
         };
+        if let Some(text) = self.joiner.end() {
+            let text = text.to_owned();
+            events.push(Event::Delta { block, text });
+        }
         if let Words::Thinking(seal) = words {
             let seal = seal.to_owned();
             events.push(Event::Seal { block, seal });

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use super::super::ids;
 use super::super::request::{Dropped, Message, Part, Source, Speaker, Thinking, ToolCall, ToolResult, Words};
+use super::super::{as_written, check_content, ids};
 use super::{CALL, says_nothing, thinking, unread};
-use crate::wire::scan::{Element, elements};
+use crate::wire::scan::Element;
 use crate::wire::{Members, ParseError, Text};
 
 /// The members of a message that are read, or (`name`) that no other format has and no model needs.
@@ -26,13 +26,18 @@ const READ: &[&str] = &[
 /// Reads the messages in their order.
 ///
 /// # Errors
-/// [`ParseError`] where one is no object.
+/// [`ParseError`] where one is no object, or has no content that can be read.
 pub(super) fn messages<'a>(list: Vec<Element<'a>>, dropped: &mut Dropped) -> Result<Vec<Message<'a>>, ParseError> {
     let mut messages = Vec::with_capacity(list.len());
-    for element in list {
+    for (index, element) in list.into_iter().enumerate() {
         let members = element
             .object()
             .ok_or(ParseError::WrongType("messages", "an array of objects"))?;
+        let role = members.said("role").unwrap_or_default();
+        if role != "tool" {
+            let optional = matches!(&*role, "assistant" | "function");
+            check_content(&members, optional, "messages", index)?;
+        }
         messages.extend(message(&members, dropped));
     }
     Ok(messages)
@@ -53,7 +58,12 @@ fn message<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Option<Message<'
         }
     };
     unread(members, READ, "messages.", dropped);
-    let mut parts = content(members.raw("content"), dropped);
+    let is_result = members.string("role").as_deref() == Some("tool");
+    let raw = members.raw("content");
+    let mut parts = match as_written(raw).filter(|_| is_result) {
+        Some(written) => vec![Part::text(written)],
+        None => content(raw, dropped),
+    };
     // Markers on a message stand for markers on its last block (LiteLLM, OpenRouter).
     if let Some(marker) = marker(members) {
         match parts.last_mut() {
@@ -63,7 +73,7 @@ fn message<'a>(members: &Members<'a>, dropped: &mut Dropped) -> Option<Message<'
     }
     if speaker == Speaker::Assistant {
         parts = assistant(members, parts, dropped);
-    } else if members.text("role").is_some_and(|role| role.decode() == "tool") {
+    } else if is_result {
         parts = vec![Part::ToolResult(ToolResult {
             call: id(members, "tool_call_id"),
             parts,
@@ -78,7 +88,7 @@ fn assistant<'a>(members: &Members<'a>, words: Vec<Part<'a>>, dropped: &mut Drop
     let mut parts = Vec::with_capacity(words.len() + 1);
     parts.extend(thinking(members).map(|(text, seal)| {
         Part::Thinking(Thinking {
-            text,
+            text: text.decode(),
             seal: Some(seal.into()),
         })
     }));
@@ -136,13 +146,11 @@ fn content<'a>(raw: Option<&'a RawValue>, dropped: &mut Dropped) -> Vec<Part<'a>
     if let Some(words) = Words::of(raw) {
         return vec![Part::text(words)];
     }
-    let Some(list) = elements(raw.get()) else {
-        if raw.get() != "null" {
-            dropped.add("messages.content");
-        }
+    if raw.get() == "null" {
         return Vec::new();
-    };
-    list.into_iter().filter_map(|element| part(element, dropped)).collect()
+    }
+    let list = super::super::parts(raw).into_iter();
+    list.filter_map(|element| part(element, dropped)).collect()
 }
 
 fn part<'a>(element: Element<'a>, dropped: &mut Dropped) -> Option<Part<'a>> {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::super::ToolNames;
 use super::super::request::{Dropped, Message as Said, Part, Source, Speaker, Thinking, ToolCall, ToolResult, Words};
 use super::THINKING;
-use super::write_request::LONGEST_NAME;
+use super::write_request::NAMES;
 
 /// Stands where the result of a call should be, which servers want for each.
 const NO_RESULT: &str = "[no result: the call was interrupted]";
@@ -336,7 +336,7 @@ impl<'r> Turns<'r, '_> {
             id: &call.id,
             r#type: "function",
             function: Called {
-                name: self.names.sent(&call.name, LONGEST_NAME),
+                name: self.names.sent(&call.name, NAMES),
                 arguments: arguments(&call.arguments),
             },
         }

@@ -5,12 +5,15 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::super::ToolNames;
 use super::super::request::{Dropped, OutputShape, Reasoning, Request, Tool, ToolChoice};
+use super::super::{NameRule, ToolNames};
 use super::write_message::{self, Message};
 
 /// The longest name of a tool that this format allows, in bytes.
-pub(super) const LONGEST_NAME: usize = 64;
+pub(super) const NAMES: NameRule = NameRule {
+    longest: 64,
+    plain: false,
+};
 
 /// The longest `user` and `prompt_cache_key` that OpenAI takes.
 const LONGEST_LABEL: usize = 64;
@@ -174,7 +177,7 @@ fn declared<'r>(tool: &'r Tool<'_>, dropped: &mut Dropped, names: &mut ToolNames
     }
     Function::Function {
         function: Declared {
-            name: names.sent(&tool.name, LONGEST_NAME),
+            name: names.sent(&tool.name, NAMES),
             description: tool.description.as_deref(),
             parameters: match &tool.schema {
                 Some(schema) => Parameters::Schema(schema),
@@ -196,7 +199,7 @@ fn chosen<'r>(choice: &'r ToolChoice<'_>, names: &mut ToolNames) -> Choice<'r> {
         ToolChoice::Tool(name) => Choice::Function {
             r#type: "function",
             function: Named {
-                name: names.sent(name, LONGEST_NAME),
+                name: names.sent(name, NAMES),
             },
         },
     }

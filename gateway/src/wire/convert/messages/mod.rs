@@ -23,7 +23,9 @@ pub(super) use read_request::read_request;
 pub(super) use write_answer::Writer;
 pub(super) use write_request::write_request;
 
+use super::NameRule;
 use crate::wire::Members;
+use crate::wire::surrogates::decode_string;
 
 /// Stands before the seal (`signature`) of thinking that a messages backend gave, so that it can be told from seals of
 /// other vendors when it comes back: a backend refuses a whole request over one seal that is not its own.
@@ -52,7 +54,7 @@ fn object(arguments: &str) -> Cow<'_, RawValue> {
         return Cow::Borrowed(raw);
     }
     // Some backends write the object as a string.
-    let inner = serde_json::from_str::<String>(whole).unwrap_or_else(|_| whole.to_owned());
+    let inner = decode_string(whole).unwrap_or_else(|| whole.to_owned());
     let kept = if Members::of(&inner).is_some() {
         inner
     } else {
@@ -61,19 +63,11 @@ fn object(arguments: &str) -> Cow<'_, RawValue> {
     RawValue::from_string(kept).map_or_else(|_| Cow::Borrowed(RawValue::NULL), Cow::Owned)
 }
 
-/// The name of a tool as the API takes it in a conversation: models of other vendors have called tools by names that
-/// never were any.
-fn tool_name(name: &str) -> Cow<'_, str> {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
-    if name.is_empty() {
-        return Cow::Borrowed("unknown");
-    }
-    if name.len() <= 128 && name.chars().all(plain) {
-        return Cow::Borrowed(name);
-    }
-    let letters = name.chars().take(128);
-    Cow::Owned(letters.map(|letter| if plain(letter) { letter } else { '_' }).collect())
-}
+/// The names of tools that the API takes. Models of other vendors have called tools by names that never were any.
+const NAMES: NameRule = NameRule {
+    longest: 128,
+    plain: true,
+};
 
 #[cfg(test)]
 mod tests {

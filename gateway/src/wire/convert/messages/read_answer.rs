@@ -11,7 +11,7 @@ use super::super::answer::{BlockKind, Event, Failure, FailureKind, Stop};
 use super::usage::Counts;
 use super::{REDACTED, SEAL};
 use crate::wire::failure;
-use crate::wire::{Members, Text};
+use crate::wire::{Joiner, Members, Piece, Text};
 
 /// How many blocks may be open at once; the format opens one at a time.
 const MOST_OPEN: usize = 64;
@@ -47,6 +47,7 @@ struct Open {
     input: String,
     /// Whether arguments have come.
     filled: bool,
+    joiner: Joiner,
     seal: String,
 }
 
@@ -166,10 +167,11 @@ impl Reader {
     fn start(&mut self, index: u64, block: &Members<'_>, events: &mut Vec<Event>) {
         self.begin(None, events);
         let text = |key: &str| block.string(key).unwrap_or_default();
+        let piece = |key: &str| block.piece(key).unwrap_or("".into());
         let kind = text("type");
         let (sort, first) = match &*kind {
-            "text" => (Sort::Text, text("text")),
-            "thinking" => (Sort::Thinking, text("thinking")),
+            "text" => (Sort::Text, piece("text")),
+            "thinking" => (Sort::Thinking, piece("thinking")),
             "redacted_thinking" => (Sort::Redacted, "".into()),
             "tool_use" => (Sort::Call, "".into()),
             // What the vendor's own tools do means nothing to clients of other formats.
@@ -186,7 +188,7 @@ impl Reader {
         if let (Sort::Call, Some(input)) = (sort, block.present("input")) {
             open.input = Text::of(input.get()).map_or_else(|| input.get().to_owned(), |text| text.decode().into());
         }
-        open.push(&first, events);
+        open.push(first, events);
     }
 
     fn open(&mut self, index: u64, sort: Sort, call: Option<(String, String)>, events: &mut Vec<Event>) {
@@ -218,6 +220,7 @@ impl Reader {
             sort,
             input: String::new(),
             filled: false,
+            joiner: Joiner::default(),
             seal: String::new(),
         };
         self.open.insert(index, open);
@@ -255,7 +258,7 @@ impl Reader {
             _ => return false,
         };
         let open = self.open.get_mut(&index).filter(|open| open.sort == sort);
-        open.map(|open| open.push(&text, events)).is_some()
+        open.map(|open| open.push(text.into(), events)).is_some()
     }
 
     fn delta(&mut self, members: &Members<'_>, events: &mut Vec<Event>) {
@@ -268,14 +271,14 @@ impl Reader {
             ("thinking", Sort::Thinking),
             ("partial_json", Sort::Call),
         ] {
-            let Some(text) = delta.string(key) else { continue };
+            let Some(text) = delta.piece(key) else { continue };
             // Some servers leave out the beginning of blocks that need none.
             if sort != Sort::Call && !text.is_empty() && !self.open.contains_key(&index) {
                 self.begin(None, events);
                 self.open(index, sort, None, events);
             }
             if let Some(open) = self.open.get_mut(&index).filter(|open| open.sort == sort) {
-                open.push(&text, events);
+                open.push(text, events);
             }
         }
         if let (Some(open), Some(seal)) = (self.open.get_mut(&index), delta.string("signature"))
@@ -345,10 +348,10 @@ impl Reader {
 }
 
 impl Open {
-    fn push(&mut self, text: &str, events: &mut Vec<Event>) {
+    fn push(&mut self, piece: Piece<'_>, events: &mut Vec<Event>) {
+        self.filled |= !piece.is_empty();
+        let (block, text) = (self.block, self.joiner.join(piece).into_owned());
         if !text.is_empty() {
-            self.filled = true;
-            let (block, text) = (self.block, text.to_owned());
             events.push(Event::Delta { block, text });
         }
     }
@@ -357,7 +360,11 @@ impl Open {
         let block = self.block;
         if self.sort == Sort::Call && !self.filled {
             let input = std::mem::take(&mut self.input);
-            self.push(if input.trim().is_empty() { "{}" } else { &input }, events);
+            let input = if input.trim().is_empty() { "{}" } else { &input };
+            self.push(input.into(), events);
+        }
+        if let Some(text) = self.joiner.end() {
+            self.push(text.into(), events);
         }
         if !self.seal.is_empty() {
             let tag = if self.sort == Sort::Redacted { REDACTED } else { SEAL };

@@ -4,17 +4,24 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use super::super::ids;
 use super::super::request::{Dropped, Message, Part, Source, Speaker, Thinking, ToolCall, ToolResult, Words};
+use super::super::{as_written, check_content, ids};
 use super::reminder;
-use crate::wire::Members;
-use crate::wire::scan::{Element, elements};
+use crate::wire::scan::Element;
+use crate::wire::{Members, ParseError};
 
 /// Reads one message, `None` where it is no object.
-pub(super) fn message<'a>(element: Element<'a>, dropped: &mut Dropped) -> Option<Message<'a>> {
+///
+/// # Errors
+/// [`ParseError`] where it has no content that can be read.
+pub(super) fn message<'a>(
+    index: usize,
+    element: Element<'a>,
+    dropped: &mut Dropped,
+) -> Result<Option<Message<'a>>, ParseError> {
     let Some(members) = element.object() else {
         dropped.add("messages");
-        return None;
+        return Ok(None);
     };
     let speaker = match members.string("role").as_deref() {
         Some("assistant") => Speaker::Assistant,
@@ -22,10 +29,9 @@ pub(super) fn message<'a>(element: Element<'a>, dropped: &mut Dropped) -> Option
         // Every other name that clients have come up with was one for the user's side.
         _ => Speaker::User,
     };
-    Some(Message {
-        speaker,
-        parts: content(members.raw("content"), dropped),
-    })
+    check_content(&members, speaker == Speaker::Assistant, "messages", index)?;
+    let parts = content(members.present("content"), dropped);
+    Ok(Some(Message { speaker, parts }))
 }
 
 /// Reads content: a string, which is the same as one text block, or blocks.
@@ -35,6 +41,7 @@ pub(super) fn content<'a>(raw: Option<&'a RawValue>, dropped: &mut Dropped) -> V
         match item {
             Item::Text(text) => push_text(Some(text), None, &mut parts),
             Item::Block(members, kind) => block(&members, &kind, &mut parts, dropped),
+            Item::Other => dropped.add("messages.content"),
         }
     }
     parts
@@ -46,18 +53,19 @@ enum Item<'a> {
     Text(Words<'a>),
     /// A block and its type.
     Block(Members<'a>, Cow<'a, str>),
+    /// Neither.
+    Other,
 }
 
 fn items(raw: Option<&RawValue>) -> Vec<Item<'_>> {
     let Some(raw) = raw else { return Vec::new() };
-    let blocks = elements(raw.get()).unwrap_or_else(|| vec![Element::of(raw)]);
-    let items = blocks.into_iter().filter_map(|block| {
+    let items = super::super::parts(raw).into_iter().map(|block| {
         let members = match block {
-            Element::Other(raw) => return Words::of(raw).map(Item::Text),
+            Element::Other(raw) => return Words::of(raw).map_or(Item::Other, Item::Text),
             Element::Object(members) => members,
         };
         let kind = members.string("type").unwrap_or(Cow::Borrowed("text"));
-        Some(Item::Block(members, kind))
+        Item::Block(members, kind)
     });
     items.collect()
 }
@@ -80,11 +88,13 @@ fn block<'a>(members: &Members<'a>, kind: &str, parts: &mut Vec<Part<'a>>, dropp
                 .map_or(Cow::Borrowed("{}"), |input| Cow::Borrowed(input.get())),
         })),
         "tool_result" => {
-            let mut inner = Vec::new();
-            for item in items(members.raw("content")) {
+            let mut inner: Vec<_> = as_written(members.raw("content")).map(Part::text).into_iter().collect();
+            let readable = members.present("content").filter(|_| inner.is_empty());
+            for item in items(readable) {
                 match item {
                     Item::Text(text) => push_text(Some(text), None, &mut inner),
                     Item::Block(members, kind) => material(&members, &kind, &mut inner, dropped),
+                    Item::Other => dropped.add("messages.content"),
                 }
             }
             parts.push(Part::ToolResult(ToolResult {
@@ -116,7 +126,10 @@ fn id<'a>(members: &Members<'a>, key: &str) -> Cow<'a, str> {
 /// Reads what can stand in a message and in a tool's result.
 fn material<'a>(members: &Members<'a>, kind: &str, parts: &mut Vec<Part<'a>>, dropped: &mut Dropped) {
     match kind {
-        "text" => push_text(words(members, "text"), members.present("cache_control"), parts),
+        "text" => match words(members, "text") {
+            None => dropped.add("messages.text"),
+            text => push_text(text, members.present("cache_control"), parts),
+        },
         "image" => match source(members, "image/png") {
             Some(source) => parts.push(Part::Image { source, detail: None }),
             None => dropped.add("messages.image"),
@@ -159,6 +172,7 @@ fn texts(raw: Option<&RawValue>) -> String {
     let texts = items(raw).into_iter().filter_map(|item| match item {
         Item::Text(text) => Some(text),
         Item::Block(members, _) => words(&members, "text"),
+        Item::Other => None,
     });
     Words::joined(texts.collect()).decode().into_owned()
 }
@@ -214,7 +228,7 @@ mod tests {
         let mut dropped = Dropped::default();
         let body = format!(r#"{{"role":"user","content":{content}}}"#);
         let members = Members::of(&body).unwrap();
-        let message = message(Element::Object(members), &mut dropped).unwrap();
+        let message = message(0, Element::Object(members), &mut dropped).unwrap().unwrap();
         let dropped = dropped.iter().map(|(name, _)| name.to_owned()).collect();
         (format!("{:?}", message.parts), dropped)
     }
@@ -225,7 +239,7 @@ mod tests {
         assert_eq!(read(r#""a\nb""#), read(as_block));
         assert_eq!(read(r#"["a\nb"]"#), read(as_block));
         assert_eq!(read(r#"[{"text":"a\nb"}]"#), read(as_block));
-        for nothing in ["null", "[]", r#""""#, "[null,7]", r#"[{"type":"text","text":""}]"#] {
+        for nothing in ["[]", r#""""#, "[null,7]", r#"[{"type":"text","text":""}]"#] {
             assert_eq!(read(nothing).0, "[]", "{nothing}");
         }
     }

@@ -29,7 +29,9 @@ pub(in super::super) fn read_request<'a>(body: Body<'a>, dropped: &mut Dropped) 
     let members = &body.members;
     let mut messages = Vec::with_capacity(list.len() + 1);
     messages.extend(system(members.present("system"), dropped));
-    messages.extend(list.into_iter().filter_map(|element| message(element, dropped)));
+    for (index, element) in list.into_iter().enumerate() {
+        messages.extend(message(index, element, dropped)?);
+    }
     let (tools, gone) = tools(members, dropped);
     let mut request = Request {
         model: members.string("model").unwrap_or_default(),
@@ -336,7 +338,7 @@ mod tests {
     #[test]
     fn no_shape_of_a_body_breaks_it() {
         for body in [
-            r#"{"messages":[null,1,"x",[],{},{"role":7,"content":{}},{"role":"user","content":[null,1,"x",{"type":3}]}]}"#,
+            r#"{"messages":[null,1,"x",[],{"role":7,"content":{}},{"role":"user","content":[null,1,"x",{"type":3}]}]}"#,
             r#"{"messages":[],"system":7,"tools":{},"tool_choice":"auto","thinking":true,"output_config":[],"metadata":1}"#,
             r#"{"messages":[],"tools":[1,null,{}],"stop_sequences":[1,"x"],"temperature":"warm","stream":"yes"}"#,
         ] {

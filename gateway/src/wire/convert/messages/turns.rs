@@ -4,11 +4,12 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use super::super::ToolNames;
 use super::super::ids;
 use super::super::request::{Dropped, Message, Part, Speaker, ToolCall, ToolResult, Words};
 use super::abilities::Standing;
 use super::blocks::{Block, Turn, material, thought, words};
-use super::{object, reminder, tool_name};
+use super::{NAMES, object, reminder};
 
 /// Stands for what the user must have said before the model began.
 const OPENING: &str = "[The conversation begins.]";
@@ -24,7 +25,7 @@ enum Said<'r> {
 }
 
 /// Writes a conversation, what stands before it as system text excepted.
-pub(super) fn turns<'r>(messages: &'r [Message<'r>], dropped: &mut Dropped) -> Vec<Turn<'r>> {
+pub(super) fn turns<'r>(messages: &'r [Message<'r>], dropped: &mut Dropped, names: &mut ToolNames) -> Vec<Turn<'r>> {
     let mut sides = Sides::default();
     for message in messages {
         match message.speaker {
@@ -34,7 +35,7 @@ pub(super) fn turns<'r>(messages: &'r [Message<'r>], dropped: &mut Dropped) -> V
         }
     }
     sides.trim(dropped);
-    paired(sides.0)
+    paired(sides.0, names)
 }
 
 /// What turns leave room for.
@@ -154,7 +155,7 @@ struct Pending<'r> {
     answered: bool,
 }
 
-fn paired<'r>(sides: Vec<(bool, Vec<Said<'r>>)>) -> Vec<Turn<'r>> {
+fn paired<'r>(sides: Vec<(bool, Vec<Said<'r>>)>, names: &mut ToolNames) -> Vec<Turn<'r>> {
     let mut turns = Vec::with_capacity(sides.len() + 2);
     if sides.first().is_none_or(|(model, _)| *model) {
         turns.push(user(vec![Block::text(OPENING)]));
@@ -163,7 +164,7 @@ fn paired<'r>(sides: Vec<(bool, Vec<Said<'r>>)>) -> Vec<Turn<'r>> {
     let mut pending = Vec::new();
     for (model, side) in sides {
         turns.push(if model {
-            let content = calls(side, &mut taken, &mut pending);
+            let content = calls(side, &mut taken, &mut pending, names);
             Turn {
                 role: "assistant",
                 content,
@@ -182,7 +183,12 @@ fn user(content: Vec<Block<'_>>) -> Turn<'_> {
     Turn { role: "user", content }
 }
 
-fn calls<'r>(side: Vec<Said<'r>>, taken: &mut BTreeSet<String>, pending: &mut Vec<Pending<'r>>) -> Vec<Block<'r>> {
+fn calls<'r>(
+    side: Vec<Said<'r>>,
+    taken: &mut BTreeSet<String>,
+    pending: &mut Vec<Pending<'r>>,
+    names: &mut ToolNames,
+) -> Vec<Block<'r>> {
     let blocks = side.into_iter().filter_map(|said| match said {
         Said::Block(block) => Some(block),
         Said::Call(call) => {
@@ -194,7 +200,7 @@ fn calls<'r>(side: Vec<Said<'r>>, taken: &mut BTreeSet<String>, pending: &mut Ve
             });
             Some(Block::ToolUse {
                 id: sent,
-                name: tool_name(&call.name),
+                name: names.sent(&call.name, NAMES),
                 input: object(&call.arguments),
                 cache_control: None,
             })
@@ -316,7 +322,7 @@ mod tests {
     }
 
     fn shape_of(messages: &[Message<'_>]) -> String {
-        shape(&serde_json::to_value(turns(messages, &mut Dropped::default())).unwrap())
+        shape(&serde_json::to_value(turns(messages, &mut Dropped::default(), &mut ToolNames::default())).unwrap())
     }
 
     #[test]
@@ -401,7 +407,7 @@ mod tests {
             says(User, vec![Part::text("d")]),
         ];
         let mut counted = Dropped::default();
-        let body = serde_json::to_value(turns(&messages, &mut counted)).unwrap();
+        let body = serde_json::to_value(turns(&messages, &mut counted, &mut ToolNames::default())).unwrap();
         let dropped: Vec<_> = counted.iter().map(|(name, _)| name).collect();
         assert_eq!(shape(&body), "u:a | a:thinking redacted_thinking b | u:c d");
         assert_eq!(body[1]["content"][0]["signature"], "E1");

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use super::super::ToolNames;
 use super::super::request::{Dropped, Message, OutputShape, Part, Request, Speaker};
 use super::abilities::{Abilities, MAX_TOKENS, Plan, Thinking};
 use super::blocks::{Block, Turn, words};
@@ -65,7 +66,7 @@ struct Metadata<'r> {
 
 /// Writes a request; what the format cannot hold is named in `dropped`.
 #[must_use]
-pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropped) -> String {
+pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropped, names: &mut ToolNames) -> String {
     let abilities = Abilities::of(&request.model);
     let lead = request
         .messages
@@ -74,7 +75,7 @@ pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropp
         .unwrap_or(request.messages.len());
     let (system, conversation) = request.messages.split_at(lead);
     let mut system = self::system(system, dropped);
-    let mut messages = turns(conversation, dropped);
+    let mut messages = turns(conversation, dropped, names);
     let plan = Plan::new(
         abilities,
         &request.reasoning,
@@ -82,7 +83,7 @@ pub(in super::super) fn write_request(request: &Request<'_>, dropped: &mut Dropp
         request.sampling.max_tokens.and_then(count),
         standing(&messages),
     );
-    let (mut tools, tool_choice) = tools(request, &messages, abilities, dropped);
+    let (mut tools, tool_choice) = tools(request, &messages, abilities, dropped, names);
     markers::settle(&mut tools, &mut system, &mut messages, request.cache_key.is_some());
     let sampling = sampling(&request.sampling, abilities, &plan, dropped);
     let body = Body {
@@ -166,7 +167,7 @@ mod tests {
 
     fn write(request: &Request<'_>) -> (serde_json::Value, Vec<String>) {
         let mut dropped = Dropped::default();
-        let body = write_request(request, &mut dropped);
+        let body = write_request(request, &mut dropped, &mut ToolNames::default());
         let dropped = dropped.iter().map(|(name, _)| name.to_owned()).collect();
         (serde_json::from_str(&body).unwrap(), dropped)
     }
@@ -228,7 +229,7 @@ mod tests {
             ..Request::default()
         };
         let mut dropped = Dropped::default();
-        let body = write_request(&request, &mut dropped);
+        let body = write_request(&request, &mut dropped, &mut ToolNames::default());
         assert!(
             body.contains(r#""temperature":0.20,"stop_sequences":["END"]"#),
             "{body}"
@@ -244,7 +245,7 @@ mod tests {
             cache_control: marker,
         };
         let count = |request: &Request<'_>| {
-            write_request(request, &mut Dropped::default())
+            write_request(request, &mut Dropped::default(), &mut ToolNames::default())
                 .matches("cache_control")
                 .count()
         };
@@ -289,7 +290,7 @@ mod tests {
         let convert = |body: &str| {
             let mut dropped = Dropped::default();
             let request = read_request(Body::of(body, "messages").unwrap(), &mut dropped).unwrap();
-            let written = write_request(&request, &mut dropped);
+            let written = write_request(&request, &mut dropped, &mut ToolNames::default());
             assert!(dropped.is_empty(), "{dropped:?}");
             written
         };

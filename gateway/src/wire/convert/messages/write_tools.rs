@@ -5,10 +5,11 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use super::super::ToolNames;
 use super::super::request::{Dropped, Request, Tool, ToolChoice};
+use super::NAMES;
 use super::abilities::Abilities;
 use super::blocks::{Block, Marker, Turn};
-use super::tool_name;
 use crate::wire::Members;
 
 /// The schema of a tool that takes no arguments.
@@ -43,6 +44,7 @@ pub(super) fn tools<'r>(
     turns: &[Turn<'r>],
     abilities: Abilities,
     dropped: &mut Dropped,
+    names: &mut ToolNames,
 ) -> (Vec<Function<'r>>, Option<Choice<'r>>) {
     if request.tools.is_empty() {
         return called(turns);
@@ -50,7 +52,7 @@ pub(super) fn tools<'r>(
     let tools: Vec<_> = request
         .tools
         .iter()
-        .map(|tool| function(tool, abilities, dropped))
+        .map(|tool| function(tool, abilities, dropped, names))
         .collect();
     let serial = request.parallel_tool_calls == Some(false);
     let (kind, name) = match &request.tool_choice {
@@ -58,7 +60,7 @@ pub(super) fn tools<'r>(
         Some(ToolChoice::None) => ("none", None),
         Some(ToolChoice::Required) => ("any", None),
         Some(ToolChoice::Tool(name)) if request.tools.iter().any(|tool| tool.name == *name) => {
-            ("tool", Some(tool_name(name)))
+            ("tool", Some(names.sent(name, NAMES)))
         }
         Some(ToolChoice::Tool(_)) => {
             dropped.add("tool_choice");
@@ -74,7 +76,12 @@ pub(super) fn tools<'r>(
     (tools, choice)
 }
 
-fn function<'r>(tool: &'r Tool<'r>, abilities: Abilities, dropped: &mut Dropped) -> Function<'r> {
+fn function<'r>(
+    tool: &'r Tool<'r>,
+    abilities: Abilities,
+    dropped: &mut Dropped,
+    names: &mut ToolNames,
+) -> Function<'r> {
     let strict = tool.strict == Some(true);
     // What another vendor takes as a strict schema the format's own may refuse, and with it the whole request. Other
     // servers of the format (vLLM) hold a call to its schema only then.
@@ -82,7 +89,7 @@ fn function<'r>(tool: &'r Tool<'r>, abilities: Abilities, dropped: &mut Dropped)
         dropped.add("tools.strict");
     }
     Function {
-        name: tool_name(&tool.name),
+        name: names.sent(&tool.name, NAMES),
         description: tool.description.as_deref().filter(|text| !text.is_empty()),
         input_schema: schema(tool.schema.as_deref()),
         strict: strict && abilities.strict,
@@ -166,7 +173,13 @@ mod tests {
                 ..Request::default()
             };
             let mut dropped = Dropped::default();
-            let (tools, _) = tools(&request, &[], Abilities::of(model), &mut dropped);
+            let (tools, _) = tools(
+                &request,
+                &[],
+                Abilities::of(model),
+                &mut dropped,
+                &mut ToolNames::default(),
+            );
             let tools = serde_json::to_string(&tools).unwrap();
             assert_eq!(tools.contains(r#""strict":true"#), written, "{model}: {tools}");
             assert_eq!(dropped.iter().count(), counted, "{model}");
@@ -187,11 +200,13 @@ mod tests {
             parts: vec![call("T"), call("not.a name"), call("T")],
         }];
         let mut dropped = Dropped::default();
-        let turns = turns(&messages, &mut dropped);
+        let mut sent = ToolNames::default();
+        let turns = turns(&messages, &mut dropped, &mut sent);
         let request = Request::default();
-        let (tools, choice) = tools(&request, &turns, Abilities::of(""), &mut dropped);
+        let (tools, choice) = tools(&request, &turns, Abilities::of(""), &mut dropped, &mut sent);
         let names: Vec<_> = tools.iter().map(|tool| &*tool.name).collect();
-        assert_eq!(names, ["T", "not_a_name"]);
+        assert_eq!(names[0], "T");
+        assert_eq!((names.len(), sent.of_client(names[1])), (2, "not.a name"));
         assert_eq!(choice.map(|choice| choice.kind), Some("none"));
     }
 }

@@ -1,5 +1,7 @@
 //! The free text of a custom tool, taken out of the arguments of the function that stands for it, as they come.
 
+use crate::wire::surrogates::{decode_string, well_formed};
+
 /// Where the text would have begun by now. Arguments that begin otherwise are read when they are complete.
 const LONGEST_START: usize = 64;
 
@@ -66,7 +68,7 @@ fn decoded(arguments: &str) -> Option<String> {
         Object { input: String },
         Bare(String),
     }
-    match serde_json::from_str(arguments).ok()? {
+    match serde_json::from_str(&well_formed(arguments)).ok()? {
         Arguments::Object { input } | Arguments::Bare(input) => Some(input),
     }
 }
@@ -108,16 +110,23 @@ fn escape(bytes: &[u8]) -> Option<usize> {
     match (high, bytes.get(6)) {
         (false, _) => Some(6),
         (true, None) => None,
-        (true, Some(b'\\')) => bytes.get(11).map(|_| 12),
+        (true, Some(b'\\')) => match bytes.get(7)? {
+            b'u' => bytes.get(11).map(|_| if is_low(&bytes[8..12]) { 12 } else { 6 }),
+            _ => Some(6),
+        },
         (true, Some(_)) => Some(6),
     }
+}
+
+fn is_low(digits: &[u8]) -> bool {
+    digits[0].eq_ignore_ascii_case(&b'd') && matches!(digits[1], b'c'..=b'f' | b'C'..=b'F')
 }
 
 fn decode(inside: &str) -> Option<String> {
     if memchr::memchr(b'\\', inside.as_bytes()).is_none() {
         return Some(inside.to_owned());
     }
-    serde_json::from_str(&format!("\"{inside}\"")).ok()
+    decode_string(&format!("\"{inside}\""))
 }
 
 #[cfg(test)]
@@ -149,6 +158,10 @@ mod tests {
             (
                 r#" { "input" : "\ud83d\ude00 \u00e9\\" , "more": 1 }"#,
                 "\u{1f600} \u{e9}\\",
+            ),
+            (
+                r#"{"input":"\ud83d\n\ud83d\ud83d\ude00\ude00\t"}"#,
+                "\u{fffd}\n\u{fffd}\u{1f600}\u{fffd}\t",
             ),
             (r#"{"input":""}"#, ""),
             (r#"{"other":1,"input":"late"}"#, "late"),

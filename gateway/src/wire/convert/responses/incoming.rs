@@ -1,7 +1,9 @@
 //! An item of a backend's answer while it comes in, and the events that it becomes.
 
+use std::borrow::Cow;
+
 use super::super::answer::{BlockKind, Event, Usage};
-use crate::wire::Members;
+use crate::wire::{Joiner, Members, Text};
 
 /// An item that is coming in.
 pub(super) struct Item {
@@ -14,6 +16,19 @@ pub(super) struct Item {
     pub(super) part: u64,
     /// How many bytes of that part have come.
     pub(super) seen: usize,
+    /// Joins the deltas of that part.
+    pub(super) joiner: Joiner,
+}
+
+impl Item {
+    /// Decodes a delta, joined to those before it, or a whole text.
+    pub(super) fn more<'t>(&mut self, text: Text<'t>, is_delta: bool) -> Cow<'t, str> {
+        if is_delta {
+            self.joiner.join(text.piece())
+        } else {
+            text.decode()
+        }
+    }
 }
 
 pub(super) enum State {
@@ -77,6 +92,8 @@ pub(super) fn emit(
     let text = if is_delta {
         text
     } else {
+        // The whole text has what a half that waits has become.
+        item.joiner = Joiner::default();
         text.get(item.seen..).unwrap_or_default()
     };
     let opens = matches!(kind, BlockKind::ToolCall { .. } | BlockKind::SealedThinking);
@@ -93,7 +110,12 @@ pub(super) fn emit(
 }
 
 pub(super) fn close_block(item: &mut Item, events: &mut Vec<Event>) {
+    let half = item.joiner.end();
     if let Some(block) = item.block.take() {
+        if let Some(text) = half {
+            let text = text.to_owned();
+            events.push(Event::Delta { block, text });
+        }
         events.push(Event::Close { block });
         item.seen = 0;
     }

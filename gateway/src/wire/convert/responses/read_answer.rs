@@ -16,7 +16,8 @@ use super::super::request::OUR_SEAL;
 use super::incoming::{Item, Kind, State, close_block, emit, read_usage};
 use super::{SEAL, flat_name};
 use crate::wire::failure;
-use crate::wire::{Element, Members};
+use crate::wire::surrogates::well_formed;
+use crate::wire::{Element, Joiner, Members, Text};
 
 /// Reads the events of one answer.
 #[derive(Default)]
@@ -193,6 +194,7 @@ impl Reader {
             block: None,
             part: 0,
             seen: 0,
+            joiner: Joiner::default(),
         });
     }
 
@@ -248,7 +250,8 @@ impl Reader {
         };
         let is_open = item.block.is_some() && item.part == part;
         if is_open && plain.error.is_none() {
-            emit(item, &mut self.next, BlockKind::Text, &plain.delta, true, events);
+            let text = item.joiner.join(plain.delta.into());
+            emit(item, &mut self.next, BlockKind::Text, &text, true, events);
             return true;
         }
         false
@@ -262,12 +265,12 @@ impl Reader {
         };
         self.start(&Members::default(), events);
         let part = members.parse("content_index").unwrap_or(0);
-        if let Some(text) = members.string(key) {
-            self.text(at, part, kind, &text, is_delta, events);
+        if let Some(text) = members.text(key) {
+            self.text(at, part, kind, text, is_delta, events);
         }
     }
 
-    fn text(&mut self, at: usize, part: u64, kind: BlockKind, text: &str, is_delta: bool, events: &mut Vec<Event>) {
+    fn text(&mut self, at: usize, part: u64, kind: BlockKind, text: Text<'_>, is_delta: bool, events: &mut Vec<Event>) {
         let Some(item) = self.items.get_mut(at) else { return };
         if part < item.part && !is_delta {
             return;
@@ -276,7 +279,8 @@ impl Reader {
             close_block(item, events);
         }
         item.part = item.part.max(part);
-        emit(item, &mut self.next, kind, text, is_delta, events);
+        let text = item.more(text, is_delta);
+        emit(item, &mut self.next, kind, &text, is_delta, events);
     }
 
     fn thinking(&mut self, members: &Members<'_>, content: bool, events: &mut Vec<Event>) {
@@ -285,7 +289,7 @@ impl Reader {
         };
         self.start(&Members::default(), events);
         let key = if content { "content_index" } else { "summary_index" };
-        let (part, delta) = (members.parse(key).unwrap_or(0), members.string("delta"));
+        let (part, delta) = (members.parse(key).unwrap_or(0), members.piece("delta"));
         let (Some(item), Some(delta)) = (self.items.get_mut(at), delta) else {
             return;
         };
@@ -293,10 +297,12 @@ impl Reader {
             && *chosen.get_or_insert(content) == content
         {
             if part != item.part && item.seen > 0 {
-                emit(item, &mut self.next, BlockKind::Thinking, "\n\n", true, events);
+                let between = item.joiner.join("\n\n".into());
+                emit(item, &mut self.next, BlockKind::Thinking, &between, true, events);
             }
             item.part = part;
-            emit(item, &mut self.next, BlockKind::Thinking, &delta, true, events);
+            let text = item.joiner.join(delta);
+            emit(item, &mut self.next, BlockKind::Thinking, &text, true, events);
         }
     }
 
@@ -307,7 +313,8 @@ impl Reader {
         };
         self.start(&Members::default(), events);
         self.name(at, members, events);
-        if let Some(text) = members.string(key) {
+        if let (Some(text), Some(item)) = (members.text(key), self.items.get_mut(at)) {
+            let text = item.more(text, is_delta);
             self.argue(at, &text, is_delta, events);
         }
     }
@@ -352,6 +359,7 @@ impl Reader {
             held.push_str(text);
         } else {
             text.clone_into(held);
+            item.joiner = Joiner::default();
         }
     }
 
@@ -386,10 +394,10 @@ impl Reader {
     fn complete_message(&mut self, at: usize, item: &Members<'_>, events: &mut Vec<Event>) {
         for (part, element) in (0..).zip(item.elements("content")) {
             let Some(members) = element.object() else { continue };
-            if let Some(text) = members.string("text") {
-                self.text(at, part, BlockKind::Text, &text, false, events);
-            } else if let Some(text) = members.string("refusal") {
-                self.text(at, part, BlockKind::Refusal, &text, false, events);
+            if let Some(text) = members.text("text") {
+                self.text(at, part, BlockKind::Text, text, false, events);
+            } else if let Some(text) = members.text("refusal") {
+                self.text(at, part, BlockKind::Refusal, text, false, events);
             }
         }
     }
@@ -433,7 +441,7 @@ impl Reader {
         let arguments = if custom {
             members
                 .get("input")
-                .map(|input| format!(r#"{{"input":{input}}}"#).into())
+                .map(|input| format!(r#"{{"input":{}}}"#, well_formed(input)).into())
         } else {
             let raw = || members.present("arguments").map(|raw| raw.get().into());
             members.string("arguments").or_else(raw)

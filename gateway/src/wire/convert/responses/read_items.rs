@@ -7,11 +7,11 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::super::request::{Dropped, Message, Part, Source, Speaker, Thinking, ToolCall, ToolResult, Words};
-use super::super::{ConvertError, ids};
+use super::super::{ConvertError, as_written, check_content, ids};
 use super::flat_name;
 use super::read_request::held;
 use super::tools::{SEARCH, Tools};
-use crate::wire::scan::{Conversation, Element, elements};
+use crate::wire::scan::{Conversation, Element};
 use crate::wire::{Members, ParseError};
 
 /// A client's name of a kind as a part of a dropped field's name, which must never hold a value.
@@ -57,9 +57,9 @@ impl<'a> Items<'a> {
             }
             _ => return Err(ParseError::Missing("input").into()),
         };
-        for element in list {
+        for (index, element) in list.into_iter().enumerate() {
             match element {
-                Element::Object(members) => self.item(&members, dropped)?,
+                Element::Object(members) => self.item(index, &members, dropped)?,
                 Element::Other(raw) => match Words::of(raw) {
                     Some(text) => self.push(Speaker::User, texts(text)),
                     None => dropped.add("input"),
@@ -69,9 +69,13 @@ impl<'a> Items<'a> {
         Ok(())
     }
 
-    fn item(&mut self, members: &Members<'a>, dropped: &mut Dropped) -> Result<(), ConvertError> {
+    fn item(&mut self, index: usize, members: &Members<'a>, dropped: &mut Dropped) -> Result<(), ConvertError> {
         match &*kind(members) {
-            "message" => self.message(members, dropped),
+            "message" => {
+                let optional = members.string("role").as_deref() == Some("assistant");
+                check_content(members, optional, "input", index)?;
+                self.message(members, dropped);
+            }
             "function_call" => {
                 let arguments = members
                     .string("arguments")
@@ -245,8 +249,7 @@ fn texts<'a>(text: impl Into<Words<'a>>) -> Vec<Part<'a>> {
 fn output<'a>(raw: Option<&'a RawValue>, dropped: &mut Dropped) -> Vec<Part<'a>> {
     match raw.map_or("null", RawValue::get) {
         "null" => Vec::new(),
-        said if said.starts_with(['"', '[']) => content(raw, dropped),
-        said => texts(said),
+        _ => as_written(raw).map_or_else(|| content(raw, dropped), texts),
     }
 }
 
@@ -256,22 +259,34 @@ fn content<'a>(raw: Option<&'a RawValue>, dropped: &mut Dropped) -> Vec<Part<'a>
     if let Some(text) = Words::of(raw) {
         return texts(text);
     }
-    let parts = elements(raw.get()).unwrap_or_default();
-    parts.into_iter().filter_map(|element| part(element, dropped)).collect()
+    if raw.get() == "null" {
+        return Vec::new();
+    }
+    let parts = super::super::parts(raw).into_iter();
+    parts.filter_map(|element| part(element, dropped)).collect()
 }
 
 fn part<'a>(element: Element<'a>, dropped: &mut Dropped) -> Option<Part<'a>> {
     let members = match element {
-        Element::Other(raw) => return texts(Words::of(raw)?).pop(),
+        Element::Other(raw) => match Words::of(raw) {
+            Some(text) => return texts(text).pop(),
+            None => {
+                dropped.add("input.content");
+                return None;
+            }
+        },
         Element::Object(members) => members,
     };
-    let words = |key| members.raw(key).and_then(Words::of);
     let kind = members.string("type").unwrap_or_default();
+    let words = match &*kind {
+        "input_text" | "output_text" | "text" | "summary_text" | "" => Some("text"),
+        "refusal" => Some("refusal"),
+        _ => None,
+    };
+    if let Some(text) = words.and_then(|key| members.raw(key)).and_then(Words::of) {
+        return texts(text).pop();
+    }
     let part = match &*kind {
-        "input_text" | "output_text" | "text" | "summary_text" | "" => {
-            return texts(words("text")?).pop();
-        }
-        "refusal" => return texts(words("refusal")?).pop(),
         "input_image" | "image_url" => image(&members),
         "input_file" => file(&members),
         _ => None,

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::super::ToolNames;
 use super::super::request::{Dropped, Message, Part, Source, Speaker, Thinking, ToolCall, ToolResult, Words};
 use super::SEAL;
-use super::write_request::NAME_LIMIT;
+use super::write_request::NAMES;
 
 /// Stands for the output of a call that was never made.
 const INTERRUPTED: &str = "[no result: the call was interrupted]";
@@ -210,7 +210,7 @@ impl<'a> Items<'a, '_> {
         };
         self.items.push(Item::FunctionCall {
             call_id: &call.id,
-            name: self.names.sent(&call.name, NAME_LIMIT),
+            name: self.names.sent(&call.name, NAMES),
             arguments,
         });
     }

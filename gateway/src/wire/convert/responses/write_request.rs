@@ -6,12 +6,15 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::super::ToolNames;
 use super::super::request::{Dropped, OutputShape, Part, Reasoning, Request, Speaker, Tool, ToolChoice, Words};
+use super::super::{NameRule, ToolNames};
 use super::write_items::{Item, items};
 
 /// The longest name of a tool.
-pub(super) const NAME_LIMIT: usize = 64;
+pub(super) const NAMES: NameRule = NameRule {
+    longest: 64,
+    plain: false,
+};
 
 /// The longest name of a user or a cache.
 const KEY_LIMIT: usize = 64;
@@ -156,7 +159,7 @@ fn function<'a>(tool: &'a Tool<'_>, names: &mut ToolNames) -> Function<'a> {
     let none = || serde_json::from_str::<&'static RawValue>(NO_ARGUMENTS).ok();
     Function {
         r#type: "function",
-        name: names.sent(&tool.name, NAME_LIMIT),
+        name: names.sent(&tool.name, NAMES),
         description: tool.description.as_deref(),
         parameters: tool.schema.as_deref().or_else(none),
         strict: tool.strict.unwrap_or(false),
@@ -170,7 +173,7 @@ fn tool_choice<'a>(choice: &'a ToolChoice<'_>, names: &mut ToolNames) -> Choice<
         ToolChoice::Required => Choice::Mode("required"),
         ToolChoice::Tool(name) => Choice::Tool {
             r#type: "function",
-            name: names.sent(name, NAME_LIMIT),
+            name: names.sent(name, NAMES),
         },
     }
 }

@@ -135,6 +135,10 @@ fn streams_of_many_servers_are_understood() {
             "Thinking(Hm.)muninn-2 Text(Ok.) Done 19/16>10".to_owned(),
         ),
         ("not_json", "Server".to_owned()),
+        (
+            "pairs_cut_in_two",
+            "Text(Look\n\u{1f600} \"done\" \u{fffd}) call_1:write({\"text\":\"\u{1f600}\\n\"}) ToolCalls None/None>None".to_owned(),
+        ),
     ];
     let golden = golden("stream");
     assert_eq!(golden.len(), cases.len());

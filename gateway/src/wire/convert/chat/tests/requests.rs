@@ -6,8 +6,9 @@ use super::super::super::ToolNames;
 use super::super::super::request::{Dropped, Message, Part, Request, Source, Speaker, Thinking, ToolCall, ToolResult};
 use super::super::{read_request, write_request};
 use super::{case, golden, parsed};
-use crate::wire::Members;
+use crate::wire::convert::ConvertError;
 use crate::wire::scan::Body;
+use crate::wire::{Members, ParseError};
 
 fn again(body: &str) -> (String, Dropped) {
     let mut dropped = Dropped::default();
@@ -148,7 +149,16 @@ fn what_is_no_request_is_refused() {
         let read = Body::of(body, "messages").unwrap();
         assert!(read_request(read, &mut Dropped::default()).is_err(), "{body}");
     }
-    let odd = r#"{"messages":[{},{"role":3,"content":7},{"role":"user","content":[1,{"type":2},"a"]},
+    for body in [r#"{"messages":[{}]}"#, r#"{"messages":[{"role":3,"content":7}]}"#] {
+        let read = Body::of(body, "messages").unwrap();
+        let place = ParseError::Content {
+            list: "messages",
+            index: 0,
+        };
+        let error = read_request(read, &mut Dropped::default()).unwrap_err();
+        assert_eq!(error, ConvertError::Parse(place), "{body}");
+    }
+    let odd = r#"{"messages":[{"role":"user","content":[1,{"type":2},"a"]},
         {"role":"assistant","tool_calls":[1,{},{"function":{"name":"f","arguments":{"a":1}}}]}],
         "tools":[1,{"name":"g"}],"tool_choice":7,"stop":[1],"temperature":"hot","response_format":1,"stream":1}"#;
     let (body, _) = again(odd);
