@@ -11,10 +11,7 @@ const RESPONSES: &str = "/v1/responses";
 
 /// A gateway that gives clients with tools much less than others.
 fn stage() -> Stage {
-    let stage = Stage::with(
-        Upstream::start(),
-        "[context]\ndeadline_ms = 20000\ntokens_with_tools = 260\n",
-    );
+    let stage = Stage::with(Upstream::start(), "tokens_with_tools = 260\n");
     stage.gateway.wait_ready();
     stage
 }
