@@ -72,8 +72,17 @@ fn ask_for_the_built_in_model_says_so_where_another_is_connected() {
     let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start());
     let root = env.repository("demo", &FILES);
     env.write_config(&format!("[test]\ndiscovery_ports = [{}]\n", upstream.address.port()));
-    let said = env.stdout_of(&root, &["ask", "--model", "muninn/context", QUESTION]);
-    assert!(said.contains("src/rate_limiter.rs:"), "{said}");
+    let mut command = env.muninn();
+    command.env_remove("MUNINN_DISCOVER").current_dir(&root);
+    let output = command
+        .args(["ask", "--model", "muninn/context", QUESTION])
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        output.status.success() && said.contains("src/rate_limiter.rs:"),
+        "{said}"
+    );
     assert!(
         said.contains("answers without a model") && !said.contains("No model is connected"),
         "{said}"
