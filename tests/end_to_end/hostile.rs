@@ -32,7 +32,7 @@ const HIDDEN: [(&str, &str); 8] = [
 ];
 
 /// Configuration that no repository may have, by key.
-const CONFIGURATIONS: [(&str, &str); 8] = [
+const CONFIGURATIONS: [(&str, &str); 9] = [
     (
         "backends",
         "[[backends]]\nname = \"mock\"\nurl = \"EVIL\"\ndialect = \"openai\"\nclient_credentials = true\n",
@@ -43,6 +43,7 @@ const CONFIGURATIONS: [(&str, &str); 8] = [
     ),
     ("keys", "keys = [\"evil\"]\n"),
     ("listen", "listen = \"0.0.0.0:80\"\n"),
+    ("allowed_hosts", "allowed_hosts = [\"evil.example\"]\n"),
     ("roots", "roots = [\"/\"]\n"),
     ("discover", "discover = true\n"),
     ("limits", "[limits]\nbody_bytes = 1\n"),

@@ -12,6 +12,36 @@ const ANTHROPIC_KEY: &str = "sk-ant-api03-0000dummy0000dummy0000";
 const OPENAI_KEY: &str = "sk-proj-0000dummy0000dummy0000";
 
 #[test]
+fn hosts_that_the_configuration_names_are_answered_and_pages_there_are_not() {
+    let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start());
+    env.write_config(&format!(
+        "allowed_hosts = [\"muninn.example:8443\", \"*.internal\"]\n{}",
+        upstream.backend("mock")
+    ));
+    let root = env.repository("demo", &[]);
+    let gateway = env.serve(&root, &[]);
+    for target in ["/healthz", "/v1/models"] {
+        for (host, status) in [
+            ("muninn.example:8443", 200),
+            ("Muninn.Internal", 200),
+            ("a.b.internal:80", 200),
+            ("muninn.example", 403),
+            ("internal", 403),
+            ("muninn.internal.evil.example", 403),
+        ] {
+            let response = gateway.request("GET", target, &[("Host", host)], b"");
+            assert_eq!(response.status, status, "{target} {host}");
+        }
+        let page = [("Host", "muninn.internal"), ("Origin", "https://muninn.internal")];
+        assert_eq!(gateway.request("GET", target, &page, b"").status, 403);
+    }
+    env.write_config("allowed_hosts = [\"*\"]\n");
+    let output = env.run(&root, &["config", "check"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && said.contains("allowed_hosts"), "{said}");
+}
+
+#[test]
 fn foreign_hosts_and_origins_are_refused() {
     let stage = Stage::with(Upstream::start(), "");
     let own = stage.gateway.address.to_string();
@@ -30,6 +60,17 @@ fn foreign_hosts_and_origins_are_refused() {
         (vec![("Host", "localhost:1")], 200),
         (vec![("Host", "[::1]:4747")], 200),
         (vec![("Origin", "http://localhost:3000")], 200),
+        (
+            vec![("Origin", "http://localhost:3000"), ("Origin", "https://evil.example")],
+            403,
+        ),
+        (vec![("Sec-Fetch-Site", "cross-site")], 403),
+        (vec![("Sec-Fetch-Site", "same-site")], 403),
+        (vec![("Sec-Fetch-Site", "none")], 200),
+        (
+            vec![("Sec-Fetch-Site", "cross-site"), ("Origin", "http://localhost:3000")],
+            200,
+        ),
     ] {
         for (target, body) in simple("hello") {
             let before = stage.upstream.requests().len();

@@ -23,18 +23,20 @@ const PROBE_RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// What came of a request, and of each try.
 #[derive(Debug)]
-pub struct Attempted<E> {
+pub struct Attempted<H, E> {
     /// The answer, or why there is none.
-    pub outcome: Result<Answered, Unanswered<E>>,
+    pub outcome: Result<Answered<H>, Unanswered<E>>,
     /// Every try, in order; for the receipt and the log.
     pub tries: Vec<Try>,
 }
 
 /// An answer: its head, and a body that streams.
 #[derive(Debug)]
-pub struct Answered {
+pub struct Answered<H> {
     /// Which candidate it came from: an index into the candidates.
     pub candidate: usize,
+    /// What the caller's request builder made beside this candidate's request.
+    pub made: H,
     /// The answer as it came.
     pub response: Response<Body>,
 }
@@ -185,20 +187,21 @@ fn backoff(repetition: u32, jitter: f64) -> Duration {
 }
 
 /// Sends a request to the first candidate that answers. `request` makes what a candidate gets (path, headers with its
-/// credentials, body in its format); it is asked once for each candidate, and where it fails the next one has its turn.
+/// credentials, body in its format) and what the caller wants to know about it afterwards; it is asked once for each
+/// candidate, and where it fails the next one has its turn.
 ///
 /// Returns with the answer's head. Dropping the future cancels the request.
-pub async fn attempt<E>(
+pub async fn attempt<H, E, F: Future<Output = Result<(Outgoing, H), E>>>(
     transport: &Transport,
     candidates: &[Candidate],
-    mut request: impl FnMut(&Candidate) -> Result<Outgoing, E>,
-) -> Attempted<E> {
+    mut request: impl FnMut(&Candidate) -> F,
+) -> Attempted<H, E> {
     let mut tries = Vec::new();
     let mut answered = None;
     let mut unanswered = Unanswered::Backend(NoAnswer::NoCandidate);
     for (index, candidate) in candidates.iter().enumerate() {
-        let outgoing = match request(candidate) {
-            Ok(outgoing) => outgoing,
+        let (outgoing, made) = match request(candidate).await {
+            Ok(made) => made,
             Err(error) => {
                 note(&mut tries, candidate, Happened::NotSent, Instant::now());
                 unanswered = Unanswered::Request(error);
@@ -210,6 +213,7 @@ pub async fn attempt<E>(
                 let is_final = is_final(response.status());
                 answered = Some(Answered {
                     candidate: index,
+                    made,
                     response,
                 });
                 if is_final {

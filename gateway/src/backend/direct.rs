@@ -22,10 +22,10 @@ use hyper::client::conn::http1::{Builder, Connection, SendRequest};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
-use super::SendError;
 use super::relay::RelayBody;
 use super::timed::TimedBody;
 use super::transport::{self, KEPT};
+use super::{FairBody, SendError};
 
 /// Idle connections older than this are not used again: most servers close them after five seconds or more.
 const IDLE: Duration = Duration::from_secs(4);
@@ -83,7 +83,7 @@ impl DirectPool {
     fn relay(&self, response: Response<Incoming>, link: Link, authority: String, idle: Duration) -> Response<Body> {
         response.map(|incoming| {
             let relay = RelayBody::new(incoming, link, self.clone(), authority.clone());
-            Body::new(TimedBody::new(relay, authority, idle))
+            Body::new(FairBody::new(TimedBody::new(relay, authority, idle)))
         })
     }
 

@@ -12,9 +12,9 @@ use bytes::Bytes;
 use http::{HeaderMap, Method, Response};
 use thiserror::Error;
 
-use super::Backend;
 use super::direct::DirectPool;
 use super::timed::TimedBody;
+use super::{Backend, FairBody};
 use crate::config::env_vars;
 use crate::wire::error::ErrorKind;
 
@@ -217,7 +217,8 @@ async fn generally(
     let authority = authority(uri);
     match request.send().await {
         Ok(answer) => {
-            Ok(Response::<reqwest::Body>::from(answer).map(|body| Body::new(TimedBody::new(body, authority, idle))))
+            let timed = |body| Body::new(FairBody::new(TimedBody::new(body, authority, idle)));
+            Ok(Response::<reqwest::Body>::from(answer).map(timed))
         }
         Err(error) => {
             let reason = innermost(&error);

@@ -5,6 +5,7 @@ use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::OnceLock;
 
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::MakeWriter;
 
 use crate::config::env_vars;
 
@@ -112,23 +113,32 @@ fn is_unseen(c: char) -> bool {
 /// Starts logging to stderr, at `default` unless the environment says otherwise.
 pub(crate) fn log_to_stderr(default: &str) {
     let colours = std::io::stderr().is_terminal() && std::env::var_os(env_vars::NO_COLOR).is_none();
-    let subscriber = tracing_subscriber::fmt()
-        .with_env_filter(filter(default))
-        .with_target(false)
-        .with_ansi(colours)
-        .with_writer(std::io::stderr);
-    // A second start in one process, as in tests, keeps the first.
-    let _already_started = subscriber.try_init();
+    start_log(default, colours, std::io::stderr);
 }
 
 /// Starts logging to a file, for commands whose terminal belongs to somebody else.
 pub(crate) fn log_to_file(file: std::fs::File, default: &str) {
+    start_log(default, false, std::sync::Mutex::new(file));
+}
+
+fn start_log(default: &str, colours: bool, writer: impl for<'w> MakeWriter<'w> + Send + Sync + 'static) {
     let subscriber = tracing_subscriber::fmt()
         .with_env_filter(filter(default))
         .with_target(false)
-        .with_ansi(false)
-        .with_writer(std::sync::Mutex::new(file));
-    let _already_started = subscriber.try_init();
+        .with_ansi(colours)
+        .with_writer(writer);
+    let format = std::env::var(env_vars::LOG_FORMAT).unwrap_or_default();
+    // A second start in one process, as in tests, keeps the first.
+    let _already_started = match format.as_str() {
+        "json" => subscriber.json().flatten_event(true).try_init(),
+        _ => subscriber.try_init(),
+    };
+    if !matches!(format.as_str(), "" | "text" | "json") {
+        tracing::warn!(
+            "{} is `{format}`, which is neither `text` nor `json`; this is text",
+            env_vars::LOG_FORMAT
+        );
+    }
 }
 
 fn filter(default: &str) -> EnvFilter {

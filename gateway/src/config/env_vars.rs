@@ -21,6 +21,8 @@ pub const PACKAGE_INDEX: &str = "MUNINN_PACKAGE_INDEX";
 pub const PIP_INDEX_URL: &str = "PIP_INDEX_URL";
 /// The log filter, in the syntax of `tracing_subscriber::EnvFilter`; default `info`.
 pub const LOG: &str = "MUNINN_LOG";
+/// How log lines are written: `text`, the default, or `json`, one object a line.
+pub const LOG_FORMAT: &str = "MUNINN_LOG_FORMAT";
 /// `0` or `false`: do not look for model servers on loopback.
 pub const DISCOVER: &str = "MUNINN_DISCOVER";
 /// Set to anything: no colours.

@@ -10,6 +10,7 @@ mod chosen;
 pub mod env_vars;
 mod explore;
 mod files;
+mod hosts;
 mod keys;
 mod memory;
 pub mod paths;
@@ -25,6 +26,7 @@ pub use chosen::ChosenModel;
 pub use explore::{ExploreConfig, ExploreMode};
 pub use files::ConfigError;
 pub(crate) use files::nearest;
+pub use hosts::HostPattern;
 pub use keys::check_name;
 pub use memory::{MemoryConfig, MemoryWrite, ReconcilerConfig, SummarizerConfig};
 pub use resolve::{Overrides, load, repository};
@@ -40,6 +42,8 @@ pub struct Config {
     pub file: Option<PathBuf>,
     /// Where to listen; a loopback address unless there are keys.
     pub listen: SocketAddr,
+    /// Names besides this machine's own that a `Host` header may have.
+    pub allowed_hosts: Vec<HostPattern>,
     /// Directories, besides the served root, whose repositories may be served; canonical.
     pub roots: Vec<PathBuf>,
     /// Whether model servers on loopback are looked for when no backend is configured.
@@ -177,6 +181,8 @@ pub struct ContextConfig {
 pub struct LimitsConfig {
     /// Largest request body, in bytes.
     pub body_bytes: usize,
+    /// Bytes that the bodies of all requests may take together.
+    pub total_body_bytes: usize,
     /// How long connecting to a backend may take.
     pub connect_timeout: Duration,
     /// How long the head of a backend's answer may take, connecting included. Long, because local prefill is slow.

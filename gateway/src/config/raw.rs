@@ -9,6 +9,7 @@ use serde::Deserialize;
 #[serde(deny_unknown_fields)]
 pub(crate) struct UserFile {
     pub(crate) listen: Option<String>,
+    pub(crate) allowed_hosts: Option<Vec<String>>,
     pub(crate) roots: Option<Vec<String>>,
     pub(crate) discover: Option<bool>,
     #[serde(default)]
@@ -180,6 +181,7 @@ pub(crate) struct Explore {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Limits {
     pub(crate) body_bytes: Option<usize>,
+    pub(crate) total_body_bytes: Option<usize>,
     pub(crate) connect_timeout_ms: Option<u64>,
     pub(crate) first_byte_timeout_ms: Option<u64>,
     pub(crate) stream_idle_timeout_ms: Option<u64>,

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::backends::{backends, routes};
 use super::explore::explore;
+use super::hosts::hosts;
 use super::keys::keys;
 use super::memory::{memory, memory_write, reconciler, summarizer};
 use super::raw::{self, RepositoryFile, UserFile};
@@ -45,10 +46,18 @@ pub fn load(overrides: &Overrides) -> Result<Config, ConfigError> {
     let file: UserFile = files::parse(&path, text.as_deref().unwrap_or_default())?;
     let origin = path.display().to_string();
     let limits = limits(&file.limits);
+    if limits.total_body_bytes < limits.body_bytes {
+        let message = format!(
+            "is {}, and one body alone may have {} (limits.body_bytes)",
+            limits.total_body_bytes, limits.body_bytes
+        );
+        return Err(wrong(&origin, "limits.total_body_bytes", message));
+    }
     let backends = backends(&origin, &file.backends, &limits)?;
     Ok(Config {
         file: text.is_some().then(|| path.clone()),
         listen: listen(overrides, &file, &origin)?,
+        allowed_hosts: hosts(&origin, file.allowed_hosts.as_deref().unwrap_or_default())?,
         keys: keys(&origin, &file.keys, &backends)?,
         roots: roots(&origin, file.roots.as_deref().unwrap_or_default())?,
         discover: discover(&file),
@@ -119,8 +128,17 @@ fn refuse_foreign_keys(path: &Path, text: &str) -> Result<(), ConfigError> {
     let Ok(table) = text.parse::<toml::Table>() else {
         return Ok(());
     };
-    const USERS_ONLY: [&str; 9] = [
-        "backends", "routes", "keys", "explore", "listen", "roots", "discover", "limits", "test",
+    const USERS_ONLY: [&str; 10] = [
+        "backends",
+        "routes",
+        "keys",
+        "explore",
+        "listen",
+        "allowed_hosts",
+        "roots",
+        "discover",
+        "limits",
+        "test",
     ];
     let foreign = table.keys().find(|key| USERS_ONLY.contains(&key.as_str())).cloned();
     let of_memory = || {
@@ -213,8 +231,11 @@ fn context(origin: &str, raw: &raw::Context) -> Result<ContextConfig, ConfigErro
 
 fn limits(raw: &raw::Limits) -> LimitsConfig {
     let millis = |written: Option<u64>, default: u64| Duration::from_millis(written.unwrap_or(default));
+    let body_bytes = raw.body_bytes.unwrap_or(32 << 20);
     LimitsConfig {
-        body_bytes: raw.body_bytes.unwrap_or(32 << 20),
+        body_bytes,
+        // Whoever only raises the bound on one body means that it is accepted.
+        total_body_bytes: raw.total_body_bytes.unwrap_or(body_bytes.max(512 << 20)),
         connect_timeout: millis(raw.connect_timeout_ms, 10_000),
         first_byte_timeout: millis(raw.first_byte_timeout_ms, 600_000),
         stream_idle_timeout: millis(raw.stream_idle_timeout_ms, 300_000),
@@ -274,6 +295,17 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn one_body_fits_into_the_memory_of_all() {
+        let error = load_text("[limits]\nbody_bytes = 2000\ntotal_body_bytes = 1000\n").unwrap_err();
+        assert!(error.to_string().contains("limits.total_body_bytes"), "{error}");
+        let config = load_text("[limits]\nbody_bytes = 2000\ntotal_body_bytes = 2000\n").unwrap();
+        assert_eq!(config.limits.total_body_bytes, 2000);
+        let config = load_text("[limits]\nbody_bytes = 600000000\n").unwrap();
+        assert_eq!(config.limits.total_body_bytes, 600_000_000);
+        assert_eq!(load_text("").unwrap().limits.total_body_bytes, 512 << 20);
+    }
+
+    #[test]
     fn a_route_to_nowhere_names_what_there_is() {
         let error = load_text(
             "[[backends]]\nname = \"a\"\nurl = \"http://x\"\ndialect = \"openai\"\n[[routes]]\nmodel = \"*\"\nbackend = \"b\"\n",
@@ -320,6 +352,7 @@ pub(super) mod tests {
             ("keys", "keys = [\"x\"]\n"),
             ("explore", "[explore]\nmode = \"off\"\n"),
             ("listen", "listen = \"0.0.0.0:80\"\n"),
+            ("allowed_hosts", "allowed_hosts = [\"evil.example\"]\n"),
             ("roots", "roots = [\"/\"]\n"),
             (
                 "memory.summarizer",

@@ -110,7 +110,7 @@ impl Metrics {
         );
         registry.register(
             "refused_requests",
-            "Requests refused by access rules",
+            "Requests refused by access rules or by the bound on all bodies",
             self.refused.clone(),
         );
         registry.register(
@@ -256,6 +256,7 @@ impl Metrics {
             ErrorKind::Authentication => "unauthenticated",
             ErrorKind::RateLimit => "rate_limited",
             ErrorKind::Permission => "forbidden",
+            ErrorKind::NoMemory => "body_memory",
             _ => OTHER,
         };
         let key = key.to_owned();

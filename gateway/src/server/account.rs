@@ -7,10 +7,10 @@ use axum::body::Body;
 use http::{HeaderValue, Response};
 
 use super::answer_body::{AnswerBody, End, Source};
-use super::exchange::Exchanged;
+use super::exchanged::Exchanged;
+use super::refusal::Client;
 use super::turn::millis;
 use super::{App, bookkeeping, reply};
-use crate::access::Caller;
 use crate::metrics::{Active, Finished};
 use crate::store::{Outcome, Receipt};
 use crate::wire::WireFormat;
@@ -18,7 +18,7 @@ use crate::wire::WireFormat;
 /// One request's account; shared by whoever waits for its answer and the answer's body.
 pub(super) struct Account {
     app: App,
-    caller: Caller,
+    client: Client,
     format: WireFormat,
     started: Instant,
     added: Duration,
@@ -42,7 +42,7 @@ impl Account {
     /// Opens the account of a request that came at `started` and is ready to go now.
     pub(super) fn open(
         app: &App,
-        caller: Caller,
+        client: Client,
         active: Active,
         format: WireFormat,
         started: Instant,
@@ -52,7 +52,7 @@ impl Account {
         receipt.ms = millis(added);
         Arc::new(Account {
             app: app.clone(),
-            caller,
+            client,
             format,
             started,
             added,
@@ -100,10 +100,10 @@ impl Account {
             streamed: matches!(exchanged.source, Source::Events { .. } | Source::Converted { .. }),
         };
         let _first_answer_counts = self.answered.set(answered);
-        let shared = Arc::clone(&self.app.shared);
+        let (shared, client) = (Arc::clone(&self.app.shared), self.client.clone());
         self.app
             .bookkeeping
-            .spawn(async move { bookkeeping::keep(&shared, receipt, status) });
+            .spawn(async move { bookkeeping::keep(&shared, receipt, status, &client) });
     }
 
     /// Makes a source the client's body. `silence` is how long a stream of events may say nothing.
@@ -132,7 +132,7 @@ impl Account {
         // A client that leaves before anybody answered has been given nothing that could be counted.
         let Some(answered) = self.answered.get() else { return };
         self.app.shared.finished(&Finished {
-            key: self.caller.name(),
+            key: &self.client.key,
             format: self.format,
             backend: &answered.backend,
             spoken: answered.spoken,

@@ -1,6 +1,9 @@
 //! The body of an answer on its way to the client: passed on or converted, kept alive while nothing comes, and always
 //! brought to an end that its wire format knows.
 
+#[cfg(test)]
+mod tests;
+
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -19,8 +22,15 @@ use crate::wire::convert::{AnswerContext, AnswerConverter};
 use crate::wire::error::{ErrorKind, Failure};
 use crate::wire::{Aligner, Ending, UsageWatch, WireFormat};
 
+/// What is said of a stream beyond [`MOST_SILENT_BYTES`].
+const SILENT: &str = "it sent more than 32 MB without an event";
 /// How long a backend may take to end its answer after the answer's last event.
 const AFTER_THE_END: Duration = Duration::from_secs(1);
+/// What it may send in that time: the mark at the end of a stream, and some comments.
+const MOST_AFTER_THE_END: usize = 64 << 10;
+/// A stream may send so many bytes without an event for the client: comments, or events that convert to nothing. A long
+/// thought that a conversion leaves out has less; beyond it nothing is coming.
+const MOST_SILENT_BYTES: usize = 32 << 20;
 
 /// Where the bytes of an answer come from.
 pub(super) enum Source {
@@ -56,6 +66,8 @@ pub(super) enum Source {
         framed: bool,
         /// What it costs.
         watch: UsageWatch,
+        /// Bytes since its last event.
+        silent_bytes: usize,
     },
     /// A stream of events in another format.
     Converted {
@@ -63,6 +75,8 @@ pub(super) enum Source {
         body: Body,
         /// Makes the client's events of it.
         converter: Box<AnswerConverter>,
+        /// Bytes since the client's last event.
+        silent_bytes: usize,
     },
     /// Events of our own, or converted ones that are all there.
     Ready {
@@ -167,19 +181,29 @@ impl AnswerBody {
                 ending,
                 framed,
                 watch,
+                silent_bytes,
             } => match ready!(poll_data(body, context)) {
                 Some(Ok(bytes)) => {
                     watch.see(&bytes);
                     let events = aligner.push(bytes);
                     ending.see(&events);
-                    (events, None)
+                    let is_event = !aligner.is_between_events() || Ending::has_event(&events);
+                    *silent_bytes = if is_event { 0 } else { *silent_bytes + events.len() };
+                    if *silent_bytes > MOST_SILENT_BYTES {
+                        let broke = || broken_off(self.format, self.first_byte.is_some(), SILENT).into_bytes();
+                        let end = if ending.is_over() { Vec::new() } else { broke() };
+                        (Bytes::from(end), Some(Source::Ended(watch.usage())))
+                    } else {
+                        (events, None)
+                    }
                 }
                 Some(Err(error)) => {
                     let end = if ending.is_over() {
                         Some(Vec::new())
                     } else {
                         // The rest of an event is of no use to anybody; that it broke is.
-                        let broke = || broken_off(self.format, self.first_byte.is_some(), &error).into_bytes();
+                        let broke =
+                            || broken_off(self.format, self.first_byte.is_some(), &error.to_string()).into_bytes();
                         aligner.is_between_events().then(broke)
                     };
                     let next = Source::Ended(watch.usage());
@@ -200,19 +224,31 @@ impl AnswerBody {
                         self.source = next;
                         return Poll::Ready(Some(Err(error)));
                     }
-                    let broke = || broken_off(self.format, self.first_byte.is_some(), &error).into_bytes();
+                    let broke = || broken_off(self.format, self.first_byte.is_some(), &error.to_string()).into_bytes();
                     (Bytes::from(end.unwrap_or_else(broke)), Some(next))
                 }
             },
-            Source::Converted { body, converter } => match ready!(poll_data(body, context)) {
+            Source::Converted {
+                body,
+                converter,
+                silent_bytes,
+            } => match ready!(poll_data(body, context)) {
                 Some(Ok(bytes)) => {
-                    let text = Bytes::from(converter.push(&bytes));
+                    let mut text = converter.push(&bytes);
+                    *silent_bytes = if text.is_empty() {
+                        *silent_bytes + bytes.len()
+                    } else {
+                        0
+                    };
+                    let mut next = None;
                     if converter.ended() {
-                        let usage = converter.usage();
                         read_out(std::mem::take(body));
-                        self.source = Source::Ended(usage);
+                        next = Some(Source::Ended(converter.usage()));
+                    } else if *silent_bytes > MOST_SILENT_BYTES {
+                        text = converter.finish(Some(SILENT));
+                        next = Some(Source::Ended(converter.usage()));
                     }
-                    (text, None)
+                    (Bytes::from(text), next)
                 }
                 Some(Err(error)) => {
                     let text = converter.finish(Some(&error.to_string()));
@@ -334,9 +370,17 @@ fn poll_data(body: &mut Body, context: &mut Context<'_>) -> Poll<Option<Result<B
 }
 
 /// Reads what may follow the last event, so that the backend's connection can be used again. The client does not wait.
+/// A backend that goes on sending has its connection closed.
 fn read_out(mut body: Body) {
-    let rest =
-        async move { while let Some(Ok(_)) = std::future::poll_fn(|context| poll_data(&mut body, context)).await {} };
+    let rest = async move {
+        let mut read = 0;
+        while let Some(Ok(bytes)) = std::future::poll_fn(|context| poll_data(&mut body, context)).await {
+            read += bytes.len();
+            if read > MOST_AFTER_THE_END {
+                return;
+            }
+        }
+    };
     tokio::spawn(tokio::time::timeout(AFTER_THE_END, rest));
 }
 
@@ -349,7 +393,7 @@ fn sign_of_life(format: WireFormat) -> &'static str {
 }
 
 /// The last event of a stream that broke off. `begun` is whether the client has seen its beginning.
-fn broken_off(format: WireFormat, begun: bool, error: &axum::Error) -> String {
+fn broken_off(format: WireFormat, begun: bool, error: &str) -> String {
     let failure = Failure {
         kind: ErrorKind::Server,
         message: format!("the backend's stream broke off: {error}"),

@@ -5,8 +5,11 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use tokio_util::task::TaskTracker;
 
+use super::body_memory::BodyMemory;
 use super::deep::Explorations;
+use super::large::LargeBodies;
 use super::learn::Learner;
+use super::refusal::RefusalLog;
 use crate::access::Access;
 use crate::backend::{Courier, Router, Transport};
 use crate::config::{Config, ConfigError, paths};
@@ -72,6 +75,12 @@ pub struct Shared {
     pub(super) explorations: Explorations,
     /// What learns from the conversations.
     pub(super) learner: Learner,
+    /// Bounds the log lines of refused requests.
+    pub(super) refusals: RefusalLog,
+    /// The memory of all request bodies.
+    pub(super) body_memory: Arc<BodyMemory>,
+    /// Threads for work on large bodies.
+    pub(super) large: LargeBodies,
     /// Carries the requests of our own; started by the first.
     courier: OnceLock<Option<Courier>>,
 }
@@ -104,6 +113,9 @@ impl Shared {
             store_problem,
             explorations: Explorations::default(),
             learner,
+            refusals: RefusalLog::default(),
+            body_memory: Arc::default(),
+            large: LargeBodies::default(),
             courier: OnceLock::new(),
         })
     }

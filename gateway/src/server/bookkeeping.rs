@@ -2,20 +2,23 @@
 
 use std::sync::Arc;
 
+use muninn_memory::redact;
+
 use super::Shared;
+use super::refusal::Client;
 use crate::store::Receipt;
 
 /// Logs a request, keeps its receipt, and sees to the index for the next one.
-pub(super) fn keep(shared: &Arc<Shared>, receipt: Receipt, status: u16) {
-    log(&receipt, status);
+pub(super) fn keep(shared: &Arc<Shared>, receipt: Receipt, status: u16, client: &Client) {
+    log(&receipt, status, client);
     shared.keep_index_fresh(&receipt.worktree);
     if let Some(store) = &shared.store {
         store.note_receipt(receipt);
     }
 }
 
-/// One line per request: what came of it and the id to ask `why` about. No word of the prompt, and no code.
-fn log(receipt: &Receipt, status: u16) {
+/// One line per request: who asked, what came of it, and the id to ask `why` about. No word of the prompt, and no code.
+fn log(receipt: &Receipt, status: u16, client: &Client) {
     tracing::info!(
         id = %receipt.id,
         outcome = receipt.outcome.name(),
@@ -25,6 +28,10 @@ fn log(receipt: &Receipt, status: u16) {
         ms = receipt.ms,
         status,
         backend = %receipt.backend,
+        model = %redact(&receipt.model),
+        key = client.key,
+        repository = %receipt.worktree,
+        client = client.shown(),
         "{}", receipt.format
     );
 }

@@ -1,6 +1,5 @@
 //! The three conversation endpoints: read, plan, send, stream back.
 
-use std::convert::Infallible;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -14,8 +13,10 @@ use http::{Response, header};
 use super::account::Account;
 use super::answer_body::{AnswerBody, Source, failure_event};
 use super::deep::{self, Progress, Watching};
-use super::exchange::{Exchange, Exchanged};
+use super::exchange::{Exchange, panicked};
+use super::exchanged::Exchanged;
 use super::learn::{Observed, Summarizing};
+use super::refusal::{self, Client};
 use super::turn::{Asked, Plan, new_receipt, plan};
 use super::{App, Settings, body, context_model, reply};
 use crate::access::{Caller, Forbidden};
@@ -28,17 +29,20 @@ use crate::wire::convert::answer::Usage;
 use crate::wire::error::{ErrorKind, Failure};
 use crate::wire::{Insertion, Prompt, Text, WireFormat};
 
-/// Bodies above this are looked into on a thread of their own, so that other streams of this worker go on.
-const LARGE: usize = 1 << 20;
-
 /// Answers one request of a conversation.
-pub(super) async fn converse(app: App, format: WireFormat, parts: Parts, body: Body) -> Response<Body> {
+pub(super) async fn converse(app: App, format: WireFormat, mut parts: Parts, body: Body) -> Response<Body> {
     let settings = app.shared.settings();
     let caller = Caller::of(&parts.extensions);
     let active = app.shared.metrics.started();
-    let body = match body::read(body, &parts.headers, &settings.config.limits).await {
+    let read = body::read(
+        body,
+        &mut parts.headers,
+        &settings.config.limits,
+        &app.shared.body_memory,
+    );
+    let body = match read.await {
         Ok(body) => body,
-        Err(error) => return reply::error(format, error.kind, &error.message),
+        Err(error) => return error.refuse(&app, &Client::of(&parts), format),
     };
     let incoming = Incoming {
         app,
@@ -58,7 +62,7 @@ pub(super) async fn converse(app: App, format: WireFormat, parts: Parts, body: B
     let explores = tokio::select! {
         biased;
         prepared = &mut preparing => return incoming.answer(prepared, active).await,
-        begun = watching.next() => begun.is_some() && incoming.wants_stream(&body),
+        begun = watching.next() => begun.is_some() && incoming.wants_stream(&body).await,
     };
     let line = if explores {
         tokio::select! {
@@ -93,14 +97,16 @@ struct Incoming {
 type Prepared = Result<(Route, Receipt), Refusal>;
 
 impl Incoming {
-    fn wants_stream(&self, body: &Bytes) -> bool {
-        Prompt::parse(self.format, body).is_ok_and(|prompt| prompt.stream())
+    async fn wants_stream(&self, body: &Bytes) -> bool {
+        let (format, length, body) = (self.format, body.len(), body.clone());
+        let work = async move { Prompt::parse(format, &body).is_ok_and(|prompt| prompt.stream()) };
+        self.app.shared.large.run(length, work).await.unwrap_or(false)
     }
 
     fn open(&self, receipt: Receipt, active: Active) -> Arc<Account> {
         Account::open(
             &self.app,
-            self.caller.clone(),
+            Client::of(&self.parts),
             active,
             self.format,
             self.started,
@@ -118,6 +124,7 @@ impl Incoming {
             model: ready.model,
             streamed: ready.streamed,
             id: self.id.clone(),
+            reads: true,
             candidates: ready.candidates,
         }
     }
@@ -126,7 +133,7 @@ impl Incoming {
     async fn answer(self, prepared: Prepared, active: Active) -> Response<Body> {
         let (route, receipt) = match prepared {
             Ok(prepared) => prepared,
-            Err(refusal) => return refusal.response(&self.app, &self.caller, self.format),
+            Err(refusal) => return refusal.response(&self.app, &Client::of(&self.parts), self.format),
         };
         let outcome = receipt.outcome;
         let silence = self.settings.config.limits.keep_alive;
@@ -157,7 +164,7 @@ impl Incoming {
         let answer = async move {
             let (route, receipt) = match preparing.await {
                 Ok(prepared) => prepared,
-                Err(refusal) => return refusal.events(&self.app, &self.caller, format),
+                Err(refusal) => return refusal.events(&self.app, &Client::of(&self.parts), format),
             };
             let opened = self.open(receipt, active);
             let opened = account.get_or_init(|| opened);
@@ -173,7 +180,7 @@ impl Incoming {
                 }
             };
             opened.answered(&exchanged);
-            exchanged.into_events(format, context)
+            exchanged.into_events(&self.app.shared, format, context)
         };
         let source = Source::Exploring {
             line,
@@ -205,6 +212,7 @@ async fn whole(exchange: Exchange, account: Arc<Account>, silence: std::time::Du
 /// a while of silence the client hears that somebody is there, and what goes wrong then is said in the stream.
 async fn stream(exchange: Exchange, account: Arc<Account>, silence: std::time::Duration) -> Response<Body> {
     let (format, context) = (exchange.format, exchange.answer_context());
+    let shared = Arc::clone(&exchange.app.shared);
     let mut running = exchange.run().boxed();
     if let Ok(exchanged) = tokio::time::timeout(silence, &mut running).await {
         account.answered(&exchanged);
@@ -213,7 +221,7 @@ async fn stream(exchange: Exchange, account: Arc<Account>, silence: std::time::D
     let waiting = Arc::clone(&account);
     let later = running.map(move |exchanged| {
         waiting.answered(&exchanged);
-        exchanged.into_events(format, context)
+        exchanged.into_events(&shared, format, context)
     });
     let mut response = Response::new(account.body(Source::Waiting(later.boxed()), Some(silence)));
     response.headers_mut().insert(header::CONTENT_TYPE, reply::EVENT_STREAM);
@@ -242,20 +250,19 @@ struct Refusal {
 }
 
 impl Refusal {
-    fn response(&self, app: &App, caller: &Caller, format: WireFormat) -> Response<Body> {
-        tracing::info!(status = self.kind.status().as_u16(), "refused: {}", self.message);
-        app.shared
-            .metrics
-            .failed(caller.name(), format, self.kind.status().as_u16());
+    fn response(&self, app: &App, client: &Client, format: WireFormat) -> Response<Body> {
+        refusal::log(&app.shared, client, self.kind, &self.message);
+        let metrics = &app.shared.metrics;
+        metrics.failed(&client.key, format, self.kind.status().as_u16());
         if self.kind == ErrorKind::Permission {
-            app.shared.metrics.refused(caller.name(), self.kind);
+            metrics.refused(&client.key, self.kind);
         }
         reply::error(format, self.kind, &self.message)
     }
 
     /// The same for a client whose stream has begun.
-    fn events(self, app: &App, caller: &Caller, format: WireFormat) -> Source {
-        drop(self.response(app, caller, format));
+    fn events(self, app: &App, client: &Client, format: WireFormat) -> Source {
+        drop(self.response(app, client, format));
         let failure = Failure {
             kind: self.kind,
             message: self.message,
@@ -264,6 +271,12 @@ impl Refusal {
             text: failure_event(format, failure),
             usage: Usage::default(),
         }
+    }
+}
+
+impl From<Failure> for Refusal {
+    fn from(Failure { kind, message }: Failure) -> Self {
+        Refusal { kind, message }
     }
 }
 
@@ -285,32 +298,13 @@ impl From<Forbidden> for Refusal {
     }
 }
 
-/// Prepares a request here, or on another thread where its body is large. Both end when nobody waits any more.
+/// Prepares a request, on another thread where its body is large.
 async fn prepare_anywhere(incoming: &Incoming, body: Bytes, progress: Progress) -> Prepared {
-    if body.len() <= LARGE {
-        return prepare(incoming, body, progress).await;
-    }
-    let (incoming, runtime) = (incoming.clone(), tokio::runtime::Handle::current());
-    // A thread is not told that whoever waits for it is gone; the end of a channel is.
-    let (_waits, gone) = tokio::sync::oneshot::channel::<Infallible>();
-    let work = move || {
-        runtime.block_on(async {
-            tokio::select! {
-                biased;
-                prepared = prepare(&incoming, body, progress) => prepared,
-                _ = gone => Err(failed("nobody waits for the answer")),
-            }
-        })
-    };
-    let prepared = tokio::task::spawn_blocking(work).await;
-    prepared.unwrap_or_else(|error| Err(failed(error)))
-}
-
-fn failed(reason: impl std::fmt::Display) -> Refusal {
-    Refusal {
-        kind: ErrorKind::Server,
-        message: format!("Muninn failed: {reason}"),
-    }
+    let (incoming, length) = (incoming.clone(), body.len());
+    let shared = Arc::clone(&incoming.app.shared);
+    let preparing = async move { prepare(&incoming, body, progress).await };
+    let prepared = shared.large.run(length, preparing).await;
+    prepared.unwrap_or_else(|error| Err(panicked(&error).into()))
 }
 
 /// From the client's body to what is sent for it.

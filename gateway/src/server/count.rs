@@ -1,60 +1,59 @@
 //! How many tokens a prompt is, what was added to it included: by its backend where that counts, else by an estimate
 //! that says that it is one.
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::extract::Request;
 use bytes::Bytes;
+use http::request::Parts;
 use http::{HeaderValue, Response, StatusCode};
 use muninn_context_engine::tokens;
 use serde_json::json;
 
-use super::door::forbid;
-use super::exchange::Exchange;
+use super::exchange::{Exchange, panicked};
+use super::refusal::{Client, forbid};
 use super::turn::put_back_only;
-use super::{App, body, deep, reply};
-use crate::access::Caller;
-use crate::backend::Target;
+use super::{App, Settings, Shared, body, deep, reply};
+use crate::access::{Caller, Forbidden};
+use crate::backend::{Candidate, Target};
 use crate::inject::splice;
-use crate::wire::error::ErrorKind;
+use crate::wire::error::{ErrorKind, Failure};
 use crate::wire::{Insertion, Prompt, Text, WireFormat, convert};
 
 /// Counts the tokens of a conversation's prompt.
 pub(super) async fn count_tokens(app: App, format: WireFormat, request: Request) -> Response<Body> {
     let settings = app.shared.settings();
-    let (parts, body) = request.into_parts();
-    let caller = Caller::of(&parts.extensions);
-    let body = match body::read(body, &parts.headers, &settings.config.limits).await {
+    let (mut parts, body) = request.into_parts();
+    let read = body::read(
+        body,
+        &mut parts.headers,
+        &settings.config.limits,
+        &app.shared.body_memory,
+    );
+    let body = match read.await {
         Ok(body) => body,
-        Err(error) => return reply::error(format, error.kind, &error.message),
+        Err(error) => return error.refuse(&app, &Client::of(&parts), format),
     };
-    let prompt = match Prompt::parse(format, &body) {
-        Ok(prompt) => prompt,
-        Err(error) => return reply::error(format, ErrorKind::InvalidRequest, &error.to_string()),
+    let planned = {
+        let (app, parts, body) = (app.clone(), parts.clone(), body.clone());
+        let shared = Arc::clone(&app.shared);
+        let length = body.len();
+        let planning = async move { plan(&app, &settings, format, &parts, &body).await };
+        shared.large.run(length, planning).await
     };
-    let name = prompt.model().map(Text::decode).unwrap_or_default();
-    let (plain, deep) = deep::meant(&settings, &name);
-    if let Err(forbidden) = caller.check_model(plain, &prompt.members) {
-        return forbid(&app, format, &caller, &forbidden);
-    }
-    let allowed = |backend: &str| caller.may_use_backend(backend);
-    let candidates = match settings.router.route_for(format, plain, &parts.headers, &allowed).await {
-        Ok(Target::Candidates(mut candidates)) => {
-            if deep {
-                deep::rename(&mut candidates, plain);
-            }
-            candidates
-        }
-        Ok(Target::Context) => Vec::new(),
-        Err(error) => return reply::error(format, error.kind(), &error.to_string()),
+    let Planned {
+        first,
+        insertions,
+        model,
+    } = match planned.unwrap_or_else(|error| Err(panicked(&error).into())) {
+        Ok(planned) => planned,
+        Err(Refused::Forbidden(forbidden)) => return forbid(&app, format, &Client::of(&parts), &forbidden),
+        Err(Refused::Failed(failure)) => return reply::error(format, failure.kind, &failure.message),
     };
-    let insertions = put_back_only(&app.shared, &caller, &parts.headers, &prompt);
-    let model = prompt.model_span();
-    drop((name, prompt));
-    let first = candidates
-        .into_iter()
-        .next()
-        .filter(|candidate| candidate.format == format);
-    if let Some(candidate) = first {
+    let shared = Arc::clone(&app.shared);
+    if let Some(candidate) = first.filter(|candidate| candidate.format == format) {
         let exchange = Exchange {
             parts,
             format,
@@ -63,6 +62,7 @@ pub(super) async fn count_tokens(app: App, format: WireFormat, request: Request)
             model,
             streamed: false,
             id: String::new(),
+            reads: true,
             candidates: Vec::from([candidate]),
             app,
         };
@@ -70,7 +70,55 @@ pub(super) async fn count_tokens(app: App, format: WireFormat, request: Request)
             return counted;
         }
     }
-    estimated(format, body, insertions).await
+    estimated(&shared, format, body, insertions).await
+}
+
+/// What is counted, and by whom.
+struct Planned {
+    /// The backend that a conversation would go to.
+    first: Option<Candidate>,
+    insertions: Vec<Insertion>,
+    model: Option<Range<usize>>,
+}
+
+enum Refused {
+    Forbidden(Forbidden),
+    Failed(Failure),
+}
+
+impl From<Failure> for Refused {
+    fn from(failure: Failure) -> Refused {
+        Refused::Failed(failure)
+    }
+}
+
+async fn plan(
+    app: &App,
+    settings: &Settings,
+    format: WireFormat,
+    parts: &Parts,
+    body: &Bytes,
+) -> Result<Planned, Refused> {
+    let failed = |kind, message: String| Refused::Failed(Failure { kind, message });
+    let caller = Caller::of(&parts.extensions);
+    let prompt = Prompt::parse(format, body).map_err(|error| failed(ErrorKind::InvalidRequest, error.to_string()))?;
+    let name = prompt.model().map(Text::decode).unwrap_or_default();
+    let (plain, deep) = deep::meant(settings, &name);
+    caller.check_model(plain, &prompt.members).map_err(Refused::Forbidden)?;
+    let allowed = |backend: &str| caller.may_use_backend(backend);
+    let routed = settings.router.route_for(format, plain, &parts.headers, &allowed).await;
+    let mut candidates = match routed.map_err(|error| failed(error.kind(), error.to_string()))? {
+        Target::Candidates(candidates) => candidates,
+        Target::Context => Vec::new(),
+    };
+    if deep {
+        deep::rename(&mut candidates, plain);
+    }
+    Ok(Planned {
+        first: candidates.into_iter().next(),
+        insertions: put_back_only(&app.shared, &caller, &parts.headers, &prompt),
+        model: prompt.model_span(),
+    })
 }
 
 /// The backend's own count, `None` where it has no such path.
@@ -88,13 +136,14 @@ async fn by_backend(exchange: Exchange) -> Option<Response<Body>> {
     Some(exchanged.into_response(format))
 }
 
-async fn estimated(format: WireFormat, body: Bytes, insertions: Vec<Insertion>) -> Response<Body> {
-    let work = tokio::task::spawn_blocking(move || {
+async fn estimated(shared: &Shared, format: WireFormat, body: Bytes, insertions: Vec<Insertion>) -> Response<Body> {
+    let length = body.len();
+    let work = async move {
         let body = splice(body, insertions);
         let text = std::str::from_utf8(&body).unwrap_or_default();
         convert::estimate(format, text, tokens::count)
-    });
-    match work.await {
+    };
+    match shared.large.run(length, work).await {
         Ok(Ok(count)) => {
             let counted = match format {
                 WireFormat::Responses => json!({"object": "response.input_tokens", "input_tokens": count}),
@@ -107,6 +156,9 @@ async fn estimated(format: WireFormat, body: Bytes, insertions: Vec<Insertion>) 
             response
         }
         Ok(Err(error)) => reply::error(format, ErrorKind::InvalidRequest, &error.to_string()),
-        Err(error) => reply::error(format, ErrorKind::Server, &format!("Muninn failed: {error}")),
+        Err(error) => {
+            let failure = panicked(&error);
+            reply::error(format, failure.kind, &failure.message)
+        }
     }
 }

@@ -10,8 +10,9 @@ use axum::extract::{Request, State};
 use axum::middleware::Next;
 use http::{HeaderMap, HeaderValue, Response, header};
 
-use super::{App, body, guard, reply};
-use crate::access::{Access, Caller, Denied, Forbidden, names_key, remove_keys};
+use super::refusal::{self, Client};
+use super::{App, body, guard, path, reply};
+use crate::access::{Access, Caller, Denied, names_key, remove_keys};
 use crate::wire::WireFormat;
 use crate::wire::error::ErrorKind;
 
@@ -20,16 +21,28 @@ pub(super) async fn door(State(app): State<App>, mut request: Request, next: Nex
     let settings = app.shared.settings();
     // A page whose own host name leads here brings a foreign Host; on an address that others use by name so does
     // everybody, and there a page does not know the key.
-    let any_host = app.shared.exposed && !settings.access.is_open();
-    if let Some(reason) = guard::refusal(request.headers(), request.uri(), any_host) {
-        tracing::info!(status = 403, "refused: {reason}");
-        let format = WireFormat::of_path(request.uri().path());
-        return reply::error(format, ErrorKind::Permission, &reason);
+    let hosts = match app.shared.exposed && !settings.access.is_open() {
+        true => guard::Hosts::Any,
+        false => guard::Hosts::Named(&settings.config.allowed_hosts),
+    };
+    let refuse = |kind, reason: &str| {
+        let client = Client::with(&Caller::anonymous(), request.extensions());
+        refusal::log(&app.shared, &client, kind, reason);
+        reply::error(WireFormat::of_path(request.uri().path()), kind, reason)
+    };
+    if let Some(reason) = guard::refusal(request.headers(), request.uri(), hosts) {
+        return refuse(ErrorKind::Permission, &reason);
     }
     if names_key(request.uri()) {
-        let message =
-            "an access key does not belong in an address, where logs would keep it; send it as `x-muninn-key`";
-        return reply::error(WireFormat::Chat, ErrorKind::InvalidRequest, message);
+        let reason = "an access key does not belong in an address, where logs would keep it; send it as `x-muninn-key`";
+        return refuse(ErrorKind::InvalidRequest, reason);
+    }
+    match path::canonical(request.uri()) {
+        Ok(Some(canonical)) => *request.uri_mut() = canonical,
+        Ok(None) => {}
+        Err(path::DotSegment) => {
+            return refuse(ErrorKind::InvalidRequest, "a path must not have a segment `.` or `..`");
+        }
     }
     let path = request.uri().path();
     match admit(app.shared.exposed, &settings.access, request.headers(), path) {
@@ -62,7 +75,11 @@ fn admit(exposed: bool, access: &Access, headers: &HeaderMap, path: &str) -> Res
 
 async fn turn_away(app: &App, request: Request, key: &str, denied: &Denied) -> Response<Body> {
     let kind = denied.kind();
-    tracing::info!(status = kind.status().as_u16(), key, "refused: {denied}");
+    let client = Client {
+        key: key.to_owned(),
+        ..Client::with(&Caller::anonymous(), request.extensions())
+    };
+    refusal::log(&app.shared, &client, kind, &denied.to_string());
     app.shared.metrics.refused(key, kind);
     let format = WireFormat::of_path(request.uri().path());
     // A client that is still sending would see a broken connection instead of the answer.
@@ -79,13 +96,6 @@ async fn turn_away(app: &App, request: Request, key: &str, denied: &Denied) -> R
         headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }
     response
-}
-
-/// Answers a caller who asks for what their key does not open.
-pub(super) fn forbid(app: &App, format: WireFormat, caller: &Caller, forbidden: &Forbidden) -> Response<Body> {
-    tracing::info!(status = 403, key = caller.name(), "refused: {forbidden}");
-    app.shared.metrics.refused(caller.name(), ErrorKind::Permission);
-    reply::error(format, ErrorKind::Permission, &forbidden.to_string())
 }
 
 #[cfg(test)]

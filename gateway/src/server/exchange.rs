@@ -1,17 +1,21 @@
 //! One request on its way to a backend, and what came back: the same bytes where the backend speaks the client's format,
 //! converted ones where it does not.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use bytes::Bytes;
-use futures_util::future::FutureExt;
+use futures_util::stream::{self, StreamExt};
 use http::request::Parts;
-use http::{HeaderMap, Method, Response, StatusCode, Version, header, response};
+use http::{HeaderMap, Method, Response, StatusCode, header, response};
+use http_body_util::BodyExt;
 
-use super::answer_body::{AnswerBody, Source, failure_event};
-use super::{App, headers, reply};
-use crate::backend::{Attempted, CONTEXT_MODEL, Candidate, Outgoing, Try, Unanswered, apply_credentials, attempt};
+use super::answer_body::Source;
+use super::exchanged::{Exchanged, whole};
+use super::headers::{is_events, is_framed, is_json};
+use super::{App, coding, headers, reply};
+use crate::backend::{Attempted, Candidate, Outgoing, Try, Unanswered, apply_credentials, attempt};
 use crate::inject::splice;
-use crate::wire::convert::answer::Usage;
 use crate::wire::convert::request::Dropped;
 use crate::wire::convert::{self, AnswerContext, AnswerConverter};
 use crate::wire::error::{self, ErrorKind, Failure};
@@ -22,7 +26,7 @@ use crate::wire::{Aligner, Ending, Insertion, Text, UsageWatch, WireFormat};
 /// A backend's error is read this far; more of it is no message.
 const LONGEST_ERROR: usize = 1 << 20;
 /// A whole answer is converted in memory. None comes near this.
-const LONGEST_ANSWER: usize = 64 << 20;
+pub(super) const LONGEST_ANSWER: usize = 64 << 20;
 
 /// A request that is ready to go, to any of its candidates.
 pub(super) struct Exchange {
@@ -42,43 +46,29 @@ pub(super) struct Exchange {
     pub streamed: bool,
     /// The request's id.
     pub id: String,
+    /// Whether the answer is read on its way: its usage, its events, its errors. Then it is asked for without a content
+    /// coding, and decoded where it has one all the same. Other answers (files, for instance) stay as they are encoded.
+    pub reads: bool,
     /// Where it may go, first choice first.
     pub candidates: Vec<Candidate>,
 }
 
-/// What became of it.
-pub(super) struct Exchanged {
-    /// The answer's head.
-    pub head: response::Parts,
-    /// The answer's body.
-    pub source: Source,
-    /// Who answered, and in which format; absent where nobody did.
-    pub by: Option<(String, WireFormat)>,
-    /// What a conversion had to leave out.
-    pub dropped: Dropped,
-    /// What was tried before, and how it went.
-    pub tries: Vec<Try>,
-}
+/// What the way back needs to know of a request that was converted.
+type HowConverted = Option<(Dropped, AnswerContext)>;
 
 impl Exchange {
     /// Sends it and waits for the head of an answer. Dropping the future cancels it at the backend too.
     pub(super) async fn run(self) -> Exchanged {
-        // One for each candidate that was asked: the answer that counts need not be the last one's.
-        let mut converted = Vec::new();
-        let Attempted { outcome, tries } = attempt(&self.app.transport, &self.candidates, |candidate| {
-            let made = self.outgoing(candidate);
-            let (outgoing, how) =
-                made.map_or_else(|failure| (Err(failure), None), |(outgoing, how)| (Ok(outgoing), how));
-            converted.push(how);
-            outgoing
-        })
-        .await;
+        let attempted = attempt(&self.app.transport, &self.candidates, |candidate| {
+            self.outgoing(candidate)
+        });
+        let Attempted { outcome, tries } = attempted.await;
         let answered = match outcome {
             Ok(answered) => answered,
             Err(unanswered) => return self.unanswered(unanswered, tries),
         };
         let candidate = &self.candidates[answered.candidate];
-        let (dropped, context) = converted.swap_remove(answered.candidate).unzip();
+        let (dropped, context) = answered.made.unzip();
         let (head, source) = self.answer(candidate, context, answered.response).await;
         Exchanged {
             head,
@@ -117,7 +107,10 @@ impl Exchange {
     }
 
     /// The request as one candidate gets it.
-    fn outgoing(&self, candidate: &Candidate) -> Result<(Outgoing, Option<(Dropped, AnswerContext)>), Failure> {
+    fn outgoing(
+        &self,
+        candidate: &Candidate,
+    ) -> impl Future<Output = Result<(Outgoing, HowConverted), Failure>> + Send + use<> {
         let mut insertions = self.insertions.clone();
         if let (Some(name), Some(span)) = (&candidate.rename, &self.model) {
             insertions.push(Insertion {
@@ -126,51 +119,71 @@ impl Exchange {
                 replaces: span.len(),
             });
         }
-        let body = splice(self.body.clone(), insertions);
+        let headers = self.headers_for(candidate);
+        let (format, spoken) = (self.format, candidate.format);
+        let (body, length, asked) = (self.body.clone(), self.body.len(), self.answer_context());
+        // A route may have renamed the model; the answer names the one that was asked for.
+        let model = self.model.as_ref().map(|_| asked.model);
+        let native = self.parts.uri.path_and_query();
+        let (method, path) = match format == spoken {
+            true => (
+                self.parts.method.clone(),
+                native.map_or("/", |path| path.as_str()).to_owned(),
+            ),
+            false => (Method::POST, spoken.path().to_owned()),
+        };
+        let is_unchanged = format == spoken && insertions.is_empty();
+        let shared = Arc::clone(&self.app.shared);
+        async move {
+            let work = async move {
+                let body = splice(body, insertions);
+                if format == spoken {
+                    return Ok((body, None));
+                }
+                let converted = convert_request(format, spoken, &body)?;
+                Ok((
+                    Bytes::from(converted.body),
+                    Some((converted.dropped, converted.context)),
+                ))
+            };
+            let bytes = if is_unchanged { 0 } else { length };
+            let made = shared.large.run(bytes, work).await;
+            let (mut body, how) = made.unwrap_or_else(|error| Err(panicked(&error)))?;
+            if !is_unchanged {
+                body = shared.body_memory.hold(body);
+            }
+            let how = how.map(|(dropped, context)| {
+                let model = model.unwrap_or(context.model);
+                let context = AnswerContext {
+                    id: asked.id,
+                    created: asked.created,
+                    model,
+                    ..context
+                };
+                (dropped, context)
+            });
+            let outgoing = Outgoing {
+                method,
+                path,
+                headers,
+                body,
+            };
+            Ok((outgoing, how))
+        }
+    }
+
+    /// The request's headers as one candidate gets them.
+    fn headers_for(&self, candidate: &Candidate) -> HeaderMap {
         let mut headers = headers::for_backend(&self.parts.headers);
-        let native = candidate.format == self.format;
-        if !native {
+        let is_native = candidate.format == self.format;
+        if !is_native {
             headers::for_other_format(&mut headers, candidate.format);
         }
-        apply_credentials(&mut headers, &candidate.backend, candidate.format);
-        if native {
-            let path = self
-                .parts
-                .uri
-                .path_and_query()
-                .map_or("/", http::uri::PathAndQuery::as_str);
-            return Ok((
-                Outgoing {
-                    method: self.parts.method.clone(),
-                    path: path.to_owned(),
-                    headers,
-                    body,
-                },
-                None,
-            ));
+        if self.reads || !is_native {
+            headers::ask_for_identity(&mut headers);
         }
-        let invalid = |message: String| Failure {
-            kind: ErrorKind::InvalidRequest,
-            message,
-        };
-        let text = std::str::from_utf8(&body).map_err(|error| invalid(error.to_string()))?;
-        let converted =
-            convert::request(self.format, candidate.format, text).map_err(|error| invalid(error.to_string()))?;
-        let asked = self.answer_context();
-        let context = AnswerContext {
-            id: asked.id,
-            created: asked.created,
-            // A route may have renamed the model; the answer names the one that was asked for.
-            model: self.model.as_ref().map_or(converted.context.model, |_| asked.model),
-            ..converted.context
-        };
-        let outgoing = Outgoing {
-            method: Method::POST,
-            path: candidate.format.path().to_owned(),
-            headers,
-            body: Bytes::from(converted.body),
-        };
-        Ok((outgoing, Some((converted.dropped, context))))
+        apply_credentials(&mut headers, &candidate.backend, candidate.format);
+        headers
     }
 
     /// What an answer that is made here says of itself.
@@ -194,28 +207,40 @@ impl Exchange {
         context: Option<AnswerContext>,
         response: Response<Body>,
     ) -> (response::Parts, Source) {
-        let (mut head, body) = response.into_parts();
+        let (mut head, mut body) = response.into_parts();
         let framed = is_framed(&head);
         headers::for_client(&mut head.headers);
+        let mut is_decoded = false;
+        if self.reads || context.is_some() {
+            let was_encoded = is_encoded(&head.headers);
+            body = coding::decode_answer(&mut head.headers, body);
+            is_decoded = was_encoded && !is_encoded(&head.headers);
+        }
         if !head.status.is_success() {
             return self.error(candidate, context.is_some(), head, body).await;
         }
         let Some(context) = context else {
             let watch = UsageWatch::default();
-            let source = if is_events(&head.headers) && !is_encoded(&head.headers) {
+            if is_events(&head.headers) && !is_encoded(&head.headers) {
                 // More may be said in it than the backend says.
                 head.headers.remove(header::CONTENT_LENGTH);
-                Source::Events {
+                let source = Source::Events {
                     body,
                     aligner: Aligner::default(),
                     ending: Ending::new(self.format),
                     framed,
                     watch,
+                    silent_bytes: 0,
+                };
+                return (head, source);
+            }
+            if is_decoded {
+                match read_ahead(body).await {
+                    Ok(read) => body = read,
+                    Err(error) => return whole(self.failed(StatusCode::BAD_GATEWAY, &broken_off(&error))),
                 }
-            } else {
-                Source::Untouched { body, watch }
-            };
-            return (head, source);
+            }
+            return (head, Source::Untouched { body, watch });
         };
         let converter = Box::new(AnswerConverter::new(candidate.format, self.format, context));
         if is_encoded(&head.headers) {
@@ -227,7 +252,12 @@ impl Exchange {
         if self.streamed && !is_json(&head.headers) {
             head.headers.insert(header::CONTENT_TYPE, reply::EVENT_STREAM);
             head.headers.insert(header::CACHE_CONTROL, reply::NO_CACHE);
-            return (head, Source::Converted { body, converter });
+            let source = Source::Converted {
+                body,
+                converter,
+                silent_bytes: 0,
+            };
+            return (head, source);
         }
         self.convert_whole(head, body, converter).await
     }
@@ -239,38 +269,27 @@ impl Exchange {
         mut converter: Box<AnswerConverter>,
     ) -> (response::Parts, Source) {
         let failed = |failure: &Failure| whole(self.failed(StatusCode::BAD_GATEWAY, failure));
-        let broken = |message: String| Failure {
-            kind: ErrorKind::BadGateway,
-            message,
-        };
         let bytes = match axum::body::to_bytes(body, LONGEST_ANSWER).await {
             Ok(bytes) => bytes,
-            Err(error) => return failed(&broken(format!("the backend's answer broke off: {error}"))),
+            Err(error) => return failed(&broken_off(&error)),
         };
-        let Ok(text) = std::str::from_utf8(&bytes) else {
-            return failed(&broken("the backend's answer is not UTF-8".to_owned()));
+        let (streamed, length) = (self.streamed, bytes.len());
+        let work = async move {
+            let Ok(text) = std::str::from_utf8(&bytes) else {
+                return Err(bad_gateway("the backend's answer is not UTF-8".to_owned()));
+            };
+            let text = match streamed {
+                true => converter.whole_as_stream(text),
+                false => converter.whole(text)?,
+            };
+            Ok((text, converter.usage()))
         };
-        if self.streamed {
-            let text = converter.whole_as_stream(text);
-            head.headers.insert(header::CONTENT_TYPE, reply::EVENT_STREAM);
-            return (
-                head,
-                Source::Ready {
-                    text,
-                    usage: converter.usage(),
-                },
-            );
-        }
-        match converter.whole(text) {
-            Ok(text) => {
-                head.headers.insert(header::CONTENT_TYPE, reply::JSON);
-                (
-                    head,
-                    Source::Ready {
-                        text,
-                        usage: converter.usage(),
-                    },
-                )
+        let converted = self.app.shared.large.run(length, work).await;
+        match converted.unwrap_or_else(|error| Err(panicked(&error))) {
+            Ok((text, usage)) => {
+                let kind = if streamed { reply::EVENT_STREAM } else { reply::JSON };
+                head.headers.insert(header::CONTENT_TYPE, kind);
+                (head, Source::Ready { text, usage })
             }
             Err(failure) => failed(&failure),
         }
@@ -334,124 +353,59 @@ impl Exchange {
     }
 }
 
-impl Exchanged {
-    /// An answer of our own.
-    pub(super) fn of_ourselves(response: Response<Body>, format: WireFormat) -> Exchanged {
-        let (head, source) = whole(response);
-        let by = Some((CONTEXT_MODEL.to_owned(), format));
-        Exchanged {
-            head,
-            source,
-            by,
-            dropped: Dropped::default(),
-            tries: Vec::new(),
-        }
-    }
+fn convert_request(from: WireFormat, to: WireFormat, body: &[u8]) -> Result<convert::Converted, Failure> {
+    let invalid = |message: String| Failure {
+        kind: ErrorKind::InvalidRequest,
+        message,
+    };
+    let text = std::str::from_utf8(body).map_err(|error| invalid(error.to_string()))?;
+    convert::request(from, to, text).map_err(|error| invalid(error.to_string()))
+}
 
-    /// The answer as it is, of which nothing is written down.
-    pub(super) fn into_response(self, format: WireFormat) -> Response<Body> {
-        let body = AnswerBody::new(self.source, format, None, std::time::Instant::now(), |_| {});
-        Response::from_parts(self.head, Body::new(body))
-    }
-
-    /// Whether it is a stream of events.
-    pub(super) fn is_events(&self) -> bool {
-        is_events(&self.head.headers)
-    }
-
-    /// The answer as the rest of a stream whose head is sent already: an error becomes the stream's own, and a whole
-    /// answer the events that it would have been. The head has said that nothing is encoded.
-    pub(super) fn into_events(self, format: WireFormat, context: AnswerContext) -> Source {
-        let Exchanged { head, source, .. } = self;
-        if is_encoded(&head.headers) {
-            let failure = match head.status.is_success() {
-                true => unreadable(&head.headers),
-                false => failure::read(head.status, ""),
-            };
-            return Source::Ready {
-                text: failure_event(format, failure),
-                usage: Usage::default(),
-            };
-        }
-        if is_events(&head.headers) && head.status.is_success() {
-            return source;
-        }
-        let body = match source {
-            Source::Untouched { body, .. } => body,
-            source => return source,
-        };
-        let collected = async move {
-            let bytes = axum::body::to_bytes(body, LONGEST_ANSWER).await.unwrap_or_default();
-            let text = String::from_utf8_lossy(&bytes);
-            if !head.status.is_success() {
-                let text = failure_event(format, failure::read(head.status, &text));
-                return Source::Ready {
-                    text,
-                    usage: Usage::default(),
-                };
+/// Reads the beginning of a decoded answer, in most cases all of it: data that is corrupt there is still an error with a
+/// status.
+async fn read_ahead(mut body: Body) -> Result<Body, axum::Error> {
+    let (mut chunks, mut length) = (Vec::new(), 0);
+    while length < LONGEST_ERROR {
+        match body.frame().await {
+            Some(Ok(frame)) => {
+                let data = frame.into_data().unwrap_or_default();
+                length += data.len();
+                chunks.push(data);
             }
-            let mut converter = AnswerConverter::new(format, format, context);
-            let text = converter.whole_as_stream(&text);
-            Source::Ready {
-                text,
-                usage: converter.usage(),
-            }
-        };
-        Source::Waiting(collected.boxed())
+            Some(Err(error)) => return Err(error),
+            None => return Ok(Body::from(chunks.concat())),
+        }
     }
-}
-
-fn whole(response: Response<Body>) -> (response::Parts, Source) {
-    let (head, body) = response.into_parts();
-    (
-        head,
-        Source::Untouched {
-            body,
-            watch: UsageWatch::default(),
-        },
-    )
-}
-
-/// Whether a response says where its body ends other than by the end of its connection.
-fn is_framed(head: &response::Parts) -> bool {
-    head.version > Version::HTTP_11
-        || head.headers.contains_key(header::CONTENT_LENGTH)
-        || head.headers.contains_key(header::TRANSFER_ENCODING)
-}
-
-fn is_events(headers: &HeaderMap) -> bool {
-    content_type_is(headers, "text/event-stream")
-}
-
-fn is_json(headers: &HeaderMap) -> bool {
-    content_type_is(headers, "application/json")
-}
-
-fn content_type_is(headers: &HeaderMap, name: &str) -> bool {
-    let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    value.is_some_and(|value| {
-        value
-            .split(';')
-            .next()
-            .is_some_and(|kind| kind.trim().eq_ignore_ascii_case(name))
-    })
+    let read = stream::iter(chunks.into_iter().map(Ok));
+    Ok(Body::from_stream(read.chain(body.into_data_stream())))
 }
 
 /// An answer that would have to be read here, and cannot be.
-fn unreadable(headers: &HeaderMap) -> Failure {
-    let coding = headers
-        .get(header::CONTENT_ENCODING)
-        .and_then(|value| value.to_str().ok());
+pub(super) fn unreadable(headers: &HeaderMap) -> Failure {
+    let coding = coding::codings(headers).err().unwrap_or_default();
+    bad_gateway(format!("the backend's answer is encoded ({coding}) and cannot be read"))
+}
+
+pub(super) fn broken_off(error: &axum::Error) -> Failure {
+    bad_gateway(format!("the backend's answer broke off: {error}"))
+}
+
+fn bad_gateway(message: String) -> Failure {
     Failure {
         kind: ErrorKind::BadGateway,
-        message: format!(
-            "the backend's answer is encoded ({}) and cannot be read",
-            coding.unwrap_or("?")
-        ),
+        message,
     }
 }
 
-fn is_encoded(headers: &HeaderMap) -> bool {
+pub(super) fn panicked(error: &tokio::task::JoinError) -> Failure {
+    Failure {
+        kind: ErrorKind::Server,
+        message: format!("Muninn failed: {error}"),
+    }
+}
+
+pub(super) fn is_encoded(headers: &HeaderMap) -> bool {
     headers
         .get(header::CONTENT_ENCODING)
         .is_some_and(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))

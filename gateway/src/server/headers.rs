@@ -1,7 +1,7 @@
 //! Which headers travel on: all, except those that speak of one connection only and those that are meant for us.
 
-use http::HeaderValue;
 use http::header::{self, HeaderMap, HeaderName};
+use http::{HeaderValue, Version, response};
 
 use crate::wire::{ANTHROPIC_VERSION, WireFormat};
 
@@ -58,8 +58,13 @@ pub(super) fn for_backend(client: &HeaderMap) -> HeaderMap {
     headers
 }
 
+/// Asks for an answer without a content coding, since it is read on its way to the client.
+pub(super) fn ask_for_identity(headers: &mut HeaderMap) {
+    headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+}
+
 /// Makes a request's headers fit for a backend that speaks another format than the client: what belongs to the client's
-/// own API goes, and the answer must come in a form that can be read.
+/// own API goes.
 pub(super) fn for_other_format(headers: &mut HeaderMap, spoken: WireFormat) {
     let foreign: Vec<HeaderName> = headers
         .keys()
@@ -69,7 +74,6 @@ pub(super) fn for_other_format(headers: &mut HeaderMap, spoken: WireFormat) {
     for name in foreign {
         headers.remove(name);
     }
-    headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     if spoken == WireFormat::Messages {
         headers.insert("anthropic-version", HeaderValue::from_static(ANTHROPIC_VERSION));
@@ -88,14 +92,68 @@ pub(super) fn for_converted(headers: &mut HeaderMap) {
     }
 }
 
-/// Makes a backend's response headers fit for the client's connection.
+/// Makes a backend's response headers fit for the client's connection. A body with a transfer coding ends where that
+/// says, whatever `content-length` says beside it (RFC 9112, 6.3).
 pub(super) fn for_client(headers: &mut HeaderMap) {
+    if headers.contains_key(header::TRANSFER_ENCODING) {
+        headers.remove(header::CONTENT_LENGTH);
+    }
     drop_hop_by_hop(headers);
+}
+
+/// Whether the body of a response with this head says itself where it ends; otherwise only the end of its connection does.
+pub(super) fn is_framed(head: &response::Parts) -> bool {
+    let codings = head.headers.get_all(header::TRANSFER_ENCODING);
+    match codings.iter().next_back() {
+        Some(codings) => codings.as_bytes().to_ascii_lowercase().ends_with(b"chunked"),
+        None => head.version > Version::HTTP_11 || head.headers.contains_key(header::CONTENT_LENGTH),
+    }
+}
+
+pub(super) fn is_events(headers: &HeaderMap) -> bool {
+    content_type_is(headers, "text/event-stream")
+}
+
+pub(super) fn is_json(headers: &HeaderMap) -> bool {
+    content_type_is(headers, "application/json")
+}
+
+fn content_type_is(headers: &HeaderMap, name: &str) -> bool {
+    let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    value.is_some_and(|value| {
+        value
+            .split(';')
+            .next()
+            .is_some_and(|kind| kind.trim().eq_ignore_ascii_case(name))
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn length_beside_a_transfer_coding_does_not_reach_the_client() {
+        let answer = |headers: &[(&'static str, &'static str)]| {
+            let mut head = http::Response::new(()).into_parts().0;
+            for (name, value) in headers {
+                head.headers.append(*name, HeaderValue::from_static(value));
+            }
+            let framed = is_framed(&head);
+            for_client(&mut head.headers);
+            (
+                framed,
+                head.headers.contains_key("content-length"),
+                head.headers.contains_key("transfer-encoding"),
+            )
+        };
+        let (chunked, length) = (("transfer-encoding", "gzip, Chunked"), ("content-length", "3"));
+        assert_eq!(answer(&[length]), (true, true, false));
+        assert_eq!(answer(&[chunked]), (true, false, false));
+        assert_eq!(answer(&[chunked, length]), (true, false, false));
+        assert_eq!(answer(&[("transfer-encoding", "gzip"), length]), (false, false, false));
+        assert_eq!(answer(&[]), (false, false, false));
+    }
 
     #[test]
     fn everything_else_travels() {

@@ -10,7 +10,10 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use http::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
@@ -20,6 +23,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::refusal::Peer;
 use super::{App, Shared, routes};
 use crate::backend::Transport;
 use crate::config::{Config, ConfigError};
@@ -181,7 +185,7 @@ async fn accept(listener: TcpListener, queues: Vec<UnboundedSender<StdStream>>, 
 async fn work(app: App, mut connections: UnboundedReceiver<StdStream>, stop: CancellationToken) {
     let limits = app.shared.settings().config.limits.clone();
     let (bookkeeping, shared) = (app.bookkeeping.clone(), Arc::clone(&app.shared));
-    let service = routes::service(app);
+    let service = TowerToHyperService::new(routes::service(app));
     let graceful = GracefulShutdown::new();
     loop {
         let stream = tokio::select! {
@@ -190,17 +194,23 @@ async fn work(app: App, mut connections: UnboundedReceiver<StdStream>, stop: Can
         };
         let Some(stream) = stream else { break };
         let prepared = stream.set_nodelay(true).and_then(|()| TcpStream::from_std(stream));
-        let stream = match prepared {
-            Ok(stream) => stream,
+        let prepared = prepared.and_then(|stream| Ok((Peer(stream.peer_addr()?), stream)));
+        let (peer, stream) = match prepared {
+            Ok(prepared) => prepared,
             Err(error) => {
                 tracing::debug!(%error, "a connection was gone before it was served");
                 continue;
             }
         };
+        let service = service.clone();
+        let service = service_fn(move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(peer);
+            service.call(request)
+        });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(limits.header_timeout)
-            .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service.clone()));
+            .serve_connection(TokioIo::new(stream), service);
         let connection = graceful.watch(connection);
         tokio::spawn(async move {
             if let Err(error) = connection.await {

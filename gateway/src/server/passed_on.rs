@@ -1,6 +1,7 @@
 //! The paths of the API that are no conversation (embeddings, completions, files and all that may come): forwarded as
 //! they are, to the backend that would get a conversation about the same model.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -9,8 +10,9 @@ use axum::extract::Request;
 use http::{HeaderValue, Method, Response, header};
 
 use super::answer_body::AnswerBody;
-use super::door::forbid;
-use super::exchange::{Exchange, Exchanged};
+use super::exchange::{Exchange, panicked};
+use super::exchanged::Exchanged;
+use super::refusal::{Client, forbid};
 use super::{App, body, reply};
 use crate::access::{Caller, Forbidden};
 use crate::backend::Target;
@@ -23,27 +25,40 @@ const SEEN: [&str; 2] = ["/v1/embeddings", "/v1/completions"];
 
 /// Forwards a request.
 pub(super) async fn passed_on(app: App, request: Request) -> Response<Body> {
-    let (parts, body) = request.into_parts();
+    let (mut parts, body) = request.into_parts();
     let format = WireFormat::of_path(parts.uri.path());
     let caller = Caller::of(&parts.extensions);
     if caller.is_restricted() && !(parts.method == Method::POST && SEEN.contains(&parts.uri.path())) {
         let (key, path) = (caller.name().to_owned(), parts.uri.path().to_owned());
         body::drain(body).await;
-        return forbid(&app, format, &caller, &Forbidden::Unseen { key, path });
+        return forbid(&app, format, &Client::of(&parts), &Forbidden::Unseen { key, path });
     }
     let settings = app.shared.settings();
-    let body = match body::read(body, &parts.headers, &settings.config.limits).await {
+    let read = body::read(
+        body,
+        &mut parts.headers,
+        &settings.config.limits,
+        &app.shared.body_memory,
+    );
+    let body = match read.await {
         Ok(body) => body,
-        Err(error) => return reply::error(format, error.kind, &error.message),
+        Err(error) => return error.refuse(&app, &Client::of(&parts), format),
     };
-    let text = std::str::from_utf8(&body).unwrap_or_default().trim_ascii();
-    let members = Members::of(text).unwrap_or_default();
-    let name = members.text("model");
-    let model = name.map(Text::decode).unwrap_or_default().into_owned();
-    if let Err(forbidden) = caller.check_model(&model, &members) {
-        return forbid(&app, format, &caller, &forbidden);
-    }
-    let model_span = name.and_then(|name| Some(name.span_in(std::str::from_utf8(&body).ok()?)));
+    let asked = {
+        let (caller, length, body) = (caller.clone(), body.len(), body.clone());
+        app.shared
+            .large
+            .run(length, async move { asked_for(&caller, &body) })
+            .await
+    };
+    let (model, model_span) = match asked {
+        Ok(Ok(asked)) => asked,
+        Ok(Err(forbidden)) => return forbid(&app, format, &Client::of(&parts), &forbidden),
+        Err(error) => {
+            let failure = panicked(&error);
+            return reply::error(format, failure.kind, &failure.message);
+        }
+    };
     let allowed = |backend: &str| caller.may_use_backend(backend);
     let routed = settings
         .router
@@ -67,6 +82,8 @@ pub(super) async fn passed_on(app: App, request: Request) -> Response<Body> {
     for candidate in &mut candidates {
         candidate.format = format;
     }
+    // Usage is counted of what these answer; what others do, files for instance, is not ours to take apart.
+    let reads = SEEN.contains(&parts.uri.path());
     let exchange = Exchange {
         app: app.clone(),
         parts,
@@ -76,9 +93,20 @@ pub(super) async fn passed_on(app: App, request: Request) -> Response<Body> {
         model: model_span,
         streamed: false,
         id: String::new(),
+        reads,
         candidates,
     };
     forward(&app, caller, exchange).await
+}
+
+/// The model that a body names, and where it does.
+fn asked_for(caller: &Caller, body: &[u8]) -> Result<(String, Option<Range<usize>>), Forbidden> {
+    let text = std::str::from_utf8(body).unwrap_or_default();
+    let members = Members::of(text.trim_ascii()).unwrap_or_default();
+    let name = members.text("model");
+    let model = name.map(Text::decode).unwrap_or_default().into_owned();
+    caller.check_model(&model, &members)?;
+    Ok((model, name.map(|name| name.span_in(text))))
 }
 
 /// Passes on what comes back; it is written down once the answer is over.

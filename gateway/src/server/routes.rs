@@ -19,7 +19,7 @@ use crate::wire::{Dialect, WireFormat};
 
 /// The whole service.
 pub(super) fn service(app: App) -> axum::Router {
-    axum::Router::new()
+    let routes = axum::Router::new()
         .route(
             "/v1/chat/completions",
             any(|State(app), request| conversation(app, WireFormat::Chat, request)),
@@ -45,8 +45,12 @@ pub(super) fn service(app: App) -> axum::Router {
         .route("/metrics", get(metrics))
         .route("/", get(root))
         .fallback(other)
-        .layer(axum::middleware::from_fn_with_state(app.clone(), door))
-        .with_state(app)
+        .with_state(app.clone());
+    // A layer of the router with the routes would see a request after its route was chosen, and the door may rewrite
+    // its path.
+    axum::Router::new()
+        .fallback_service(routes)
+        .layer(axum::middleware::from_fn_with_state(app, door))
 }
 
 async fn conversation(app: App, format: WireFormat, request: Request) -> Response<Body> {

@@ -41,6 +41,12 @@ impl Ending {
             self.format == WireFormat::Chat && (has("\"finish_reason\":\"") || has("\"finish_reason\": \""));
     }
 
+    /// Whether there is an event among these bytes, which begin where a line does; comments are none.
+    #[must_use]
+    pub fn has_event(events: &[u8]) -> bool {
+        at_line_start(events, b"data:")
+    }
+
     /// Whether the last event has come.
     #[must_use]
     pub fn is_over(&self) -> bool {

@@ -22,6 +22,8 @@ pub enum ErrorKind {
     Timeout,
     /// 413: the body is too large.
     TooLarge,
+    /// 415: the body is encoded in a way that cannot be decoded.
+    UnknownCoding,
     /// 426: the client asks for a protocol that is not spoken here.
     UpgradeRefused,
     /// 429: too many requests.
@@ -32,6 +34,8 @@ pub enum ErrorKind {
     BadGateway,
     /// 503: no backend is known, or none takes requests now.
     NoBackend,
+    /// 503: the bodies of other requests take all the memory that bodies may take.
+    NoMemory,
     /// 504: the backend took too long.
     BackendTimeout,
     /// 529: the backend is overloaded.
@@ -58,11 +62,12 @@ impl ErrorKind {
             ErrorKind::NotFound => StatusCode::NOT_FOUND,
             ErrorKind::Timeout => StatusCode::REQUEST_TIMEOUT,
             ErrorKind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            ErrorKind::UnknownCoding => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             ErrorKind::UpgradeRefused => StatusCode::UPGRADE_REQUIRED,
             ErrorKind::RateLimit => StatusCode::TOO_MANY_REQUESTS,
             ErrorKind::Server => StatusCode::INTERNAL_SERVER_ERROR,
             ErrorKind::BadGateway => StatusCode::BAD_GATEWAY,
-            ErrorKind::NoBackend => StatusCode::SERVICE_UNAVAILABLE,
+            ErrorKind::NoBackend | ErrorKind::NoMemory => StatusCode::SERVICE_UNAVAILABLE,
             ErrorKind::BackendTimeout => StatusCode::GATEWAY_TIMEOUT,
             ErrorKind::Overloaded => StatusCode::from_u16(529).unwrap_or(StatusCode::SERVICE_UNAVAILABLE),
         }
@@ -90,16 +95,17 @@ impl ErrorKind {
     #[must_use]
     pub fn anthropic_type(self) -> &'static str {
         match self {
-            ErrorKind::InvalidRequest | ErrorKind::ContextOverflow | ErrorKind::UpgradeRefused => {
-                "invalid_request_error"
-            }
+            ErrorKind::InvalidRequest
+            | ErrorKind::ContextOverflow
+            | ErrorKind::UnknownCoding
+            | ErrorKind::UpgradeRefused => "invalid_request_error",
             ErrorKind::Authentication => "authentication_error",
             ErrorKind::Permission => "permission_error",
             ErrorKind::NotFound => "not_found_error",
             ErrorKind::Timeout | ErrorKind::BackendTimeout => "timeout_error",
             ErrorKind::TooLarge => "request_too_large",
             ErrorKind::RateLimit => "rate_limit_error",
-            ErrorKind::Overloaded => "overloaded_error",
+            ErrorKind::Overloaded | ErrorKind::NoMemory => "overloaded_error",
             ErrorKind::Server | ErrorKind::BadGateway | ErrorKind::NoBackend => "api_error",
         }
     }
@@ -115,13 +121,14 @@ impl ErrorKind {
             ErrorKind::NotFound => ("invalid_request_error", "not_found"),
             ErrorKind::Timeout => ("invalid_request_error", "request_timeout"),
             ErrorKind::TooLarge => ("invalid_request_error", "request_too_large"),
+            ErrorKind::UnknownCoding => ("invalid_request_error", "unsupported_content_encoding"),
             ErrorKind::UpgradeRefused => ("invalid_request_error", "upgrade_required"),
             ErrorKind::RateLimit => ("requests", "rate_limit_exceeded"),
             ErrorKind::Server => ("server_error", "server_error"),
             ErrorKind::BadGateway => ("server_error", "bad_gateway"),
             ErrorKind::NoBackend => ("server_error", "no_backend"),
             ErrorKind::BackendTimeout => ("server_error", "timeout"),
-            ErrorKind::Overloaded => ("server_error", "server_is_overloaded"),
+            ErrorKind::Overloaded | ErrorKind::NoMemory => ("server_error", "server_is_overloaded"),
         }
     }
 }

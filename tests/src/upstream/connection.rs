@@ -24,6 +24,12 @@ pub(super) fn serve(socket: TcpStream, number: usize, shared: &Shared) -> Result
             Kind::Whole { status, headers, body } => write_whole(&socket, &request, status, &headers, &body)?,
             Kind::Scripted(script) => script.play(&socket)?,
             Kind::Raw(bytes) => (&socket).write_all(&bytes)?,
+            Kind::Endless { begin, piece } => {
+                (&socket).write_all(&begin)?;
+                loop {
+                    (&socket).write_all(&piece)?;
+                }
+            }
             Kind::Hangup => {}
         }
         if close {

@@ -50,6 +50,10 @@ pub(crate) enum Kind {
     },
     Scripted(Script),
     Raw(Vec<u8>),
+    Endless {
+        begin: Vec<u8>,
+        piece: Vec<u8>,
+    },
     Hangup,
 }
 
@@ -82,6 +86,15 @@ impl Reply {
         self
     }
 
+    /// The body of a whole answer, empty for any other.
+    #[must_use]
+    pub fn body(self) -> Vec<u8> {
+        match self.kind {
+            Kind::Whole { body, .. } => body,
+            _ => Vec::new(),
+        }
+    }
+
     /// Does what the test says, step by step.
     #[must_use]
     pub fn scripted(script: Script) -> Reply {
@@ -96,6 +109,18 @@ impl Reply {
     pub fn raw(bytes: impl Into<Vec<u8>>) -> Reply {
         Reply {
             kind: Kind::Raw(bytes.into()),
+            close: true,
+        }
+    }
+
+    /// Writes `begin`, head and all, and then `piece` again and again until the other side closes.
+    #[must_use]
+    pub fn endless(begin: impl Into<Vec<u8>>, piece: impl Into<Vec<u8>>) -> Reply {
+        Reply {
+            kind: Kind::Endless {
+                begin: begin.into(),
+                piece: piece.into(),
+            },
             close: true,
         }
     }

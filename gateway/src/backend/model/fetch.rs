@@ -23,7 +23,7 @@ pub(super) async fn fetch(
     candidate: Candidate,
     outgoing: Outgoing,
 ) -> Result<String, ModelError> {
-    let request = |_: &Candidate| Ok::<_, Infallible>(outgoing.clone());
+    let request = |_: &Candidate| std::future::ready(Ok::<_, Infallible>((outgoing.clone(), ())));
     let Attempted { outcome, .. } = attempt(transport, slice::from_ref(&candidate), request).await;
     let answered = match outcome {
         Ok(answered) => answered,

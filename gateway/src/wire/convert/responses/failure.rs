@@ -11,10 +11,11 @@ pub(super) fn code(kind: FailureKind) -> &'static str {
         | FailureKind::Authentication
         | FailureKind::Permission
         | FailureKind::NotFound
+        | FailureKind::UnknownCoding
         | FailureKind::UpgradeRefused
         | FailureKind::TooLarge => "invalid_prompt",
         FailureKind::RateLimit => "rate_limit_exceeded",
-        FailureKind::Overloaded => "server_is_overloaded",
+        FailureKind::Overloaded | FailureKind::NoMemory => "server_is_overloaded",
         FailureKind::Timeout
         | FailureKind::Server
         | FailureKind::BadGateway

@@ -1,0 +1,253 @@
+//! Content codings: what a body is compressed with, and how it is read all the same.
+//!
+//! Decoding streams. A decoder holds its window (at most 16 MB) and one chunk, however much the data expands to; how much
+//! of the result is kept is bounded by whoever reads it.
+
+use std::io;
+
+use async_compression::tokio::bufread::{BrotliDecoder, GzipDecoder, ZlibDecoder, ZstdDecoder};
+use async_compression::zstd::DParameter;
+use axum::body::Body;
+use futures_util::TryStreamExt;
+use http::{HeaderMap, header};
+use tokio::io::{AsyncBufRead, AsyncRead};
+use tokio_util::io::{ReaderStream, StreamReader};
+
+use super::headers;
+use crate::backend::FairBody;
+
+/// The codings that can be decoded, as `accept-encoding` writes them.
+pub(super) const SUPPORTED: &str = "gzip, deflate, br, zstd";
+/// A body that was encoded more often than this is not decoded.
+const MOST_CODINGS: usize = 2;
+/// Bytes of a decoded chunk.
+const CHUNK: usize = 16 << 10;
+/// A zstd frame may ask for a window of 2 GB. RFC 9659 allows 8 MB for HTTP, whose logarithm this is.
+const ZSTD_WINDOW_LOG: u32 = 23;
+
+/// A coding that can be decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Coding {
+    Gzip,
+    Deflate,
+    Brotli,
+    Zstd,
+}
+
+impl Coding {
+    fn name(self) -> &'static str {
+        match self {
+            Coding::Gzip => "gzip",
+            Coding::Deflate => "deflate",
+            Coding::Brotli => "br",
+            Coding::Zstd => "zstd",
+        }
+    }
+
+    fn of(name: &str) -> Option<Coding> {
+        [Coding::Gzip, Coding::Deflate, Coding::Brotli, Coding::Zstd]
+            .into_iter()
+            .find(|coding| coding.name().eq_ignore_ascii_case(name))
+            .or_else(|| name.eq_ignore_ascii_case("x-gzip").then_some(Coding::Gzip))
+    }
+}
+
+/// The codings of a body with these headers, in the order in which they were applied; empty for a plain body.
+///
+/// # Errors
+/// The value of `content-encoding`, where it cannot be decoded.
+pub(super) fn codings(headers: &HeaderMap) -> Result<Vec<Coding>, String> {
+    let values = headers.get_all(header::CONTENT_ENCODING);
+    let written: Vec<_> = values
+        .iter()
+        .map(|value| String::from_utf8_lossy(value.as_bytes()))
+        .collect();
+    let written = written.join(", ");
+    let codings: Option<Vec<Coding>> = written
+        .split(',')
+        .map(str::trim)
+        .filter(|name| !name.is_empty() && !name.eq_ignore_ascii_case("identity"))
+        .map(Coding::of)
+        .collect();
+    match codings {
+        Some(codings) if codings.len() <= MOST_CODINGS => Ok(codings),
+        _ => Err(written),
+    }
+}
+
+/// Decodes the body of an answer, if it is encoded and the coding is supported. The headers then describe the result.
+pub(super) fn decode_answer(headers: &mut HeaderMap, body: Body) -> Body {
+    match codings(headers) {
+        Ok(codings) if !codings.is_empty() => {
+            headers::for_converted(headers);
+            decode(body, &codings)
+        }
+        _ => body,
+    }
+}
+
+/// The decoded body. It ends with an error where the data is corrupt or truncated.
+pub(super) fn decode(body: Body, codings: &[Coding]) -> Body {
+    codings.iter().rev().fold(body, |body, coding| {
+        // Without data there is nothing to decode: the answer to `HEAD`, or a 204.
+        if http_body::Body::is_end_stream(&body) {
+            return body;
+        }
+        let data = StreamReader::new(body.into_data_stream().map_err(io::Error::other));
+        decoded(data, *coding)
+    })
+}
+
+fn decoded(data: impl AsyncBufRead + Send + 'static, coding: Coding) -> Body {
+    match coding {
+        Coding::Gzip => {
+            let mut decoder = GzipDecoder::new(data);
+            decoder.multiple_members(true);
+            chunks(decoder, coding)
+        }
+        Coding::Deflate => chunks(ZlibDecoder::new(data), coding),
+        Coding::Brotli => chunks(BrotliDecoder::new(data), coding),
+        Coding::Zstd => {
+            let bounds = [DParameter::window_log_max(ZSTD_WINDOW_LOG)];
+            let mut decoder = ZstdDecoder::with_params(data, &bounds);
+            decoder.multiple_members(true);
+            chunks(decoder, coding)
+        }
+    }
+}
+
+fn chunks(decoder: impl AsyncRead + Send + 'static, coding: Coding) -> Body {
+    let chunks = ReaderStream::with_capacity(decoder, CHUNK).map_err(move |error| {
+        // An error of the body that is decoded stays what it is.
+        let is_of_the_body = error.get_ref().is_some_and(|inner| inner.is::<axum::Error>());
+        match is_of_the_body {
+            true => error,
+            false => io::Error::other(format!("its {} data is corrupt or truncated: {error}", coding.name())),
+        }
+    });
+    Body::new(FairBody::new(Body::from_stream(chunks)))
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use async_compression::tokio::write::{BrotliEncoder, GzipEncoder, ZlibEncoder, ZstdEncoder};
+    use bytes::Bytes;
+    use futures_util::stream;
+    use http::HeaderValue;
+    use http_body_util::BodyExt;
+    use tokio::io::AsyncWriteExt;
+
+    use super::*;
+
+    const ALL: [Coding; 4] = [Coding::Gzip, Coding::Deflate, Coding::Brotli, Coding::Zstd];
+
+    fn run<T>(future: impl Future<Output = T>) -> T {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.unwrap().block_on(future)
+    }
+
+    async fn encoded(coding: Coding, data: &[u8]) -> Vec<u8> {
+        macro_rules! encode {
+            ($encoder:expr) => {{
+                let mut encoder = $encoder;
+                encoder.write_all(data).await.unwrap();
+                encoder.shutdown().await.unwrap();
+                encoder.into_inner()
+            }};
+        }
+        match coding {
+            Coding::Gzip => encode!(GzipEncoder::new(Vec::new())),
+            Coding::Deflate => encode!(ZlibEncoder::new(Vec::new())),
+            Coding::Brotli => encode!(BrotliEncoder::new(Vec::new())),
+            Coding::Zstd => encode!(ZstdEncoder::new(Vec::new())),
+        }
+    }
+
+    fn in_pieces(data: &[u8], size: usize) -> Body {
+        let pieces: Vec<_> = data.chunks(size).map(Bytes::copy_from_slice).collect();
+        Body::from_stream(stream::iter(pieces.into_iter().map(Ok::<_, io::Error>)))
+    }
+
+    #[test]
+    fn every_coding_is_decoded_however_the_data_is_cut() {
+        let text = "data: {\"usage\":{}}\n\n".repeat(5_000);
+        run(async {
+            for coding in ALL {
+                let data = encoded(coding, text.as_bytes()).await;
+                for size in [1, 7, data.len()] {
+                    let body = decode(in_pieces(&data, size), &[coding]);
+                    let read = body.collect().await.unwrap().to_bytes();
+                    assert_eq!(read, text.as_bytes(), "{coding:?}");
+                }
+            }
+            let twice = encoded(Coding::Brotli, &encoded(Coding::Gzip, text.as_bytes()).await).await;
+            let body = decode(in_pieces(&twice, 100), &[Coding::Gzip, Coding::Brotli]);
+            assert_eq!(body.collect().await.unwrap().to_bytes(), text.as_bytes());
+        });
+    }
+
+    #[test]
+    fn corrupt_and_truncated_data_is_an_error_that_names_the_coding() {
+        let text = "some words that are not the same all the time 0123456789".repeat(20);
+        run(async {
+            for coding in ALL {
+                let data = encoded(coding, text.as_bytes()).await;
+                let noise = b"no compressed data at all, and long enough to be sure".to_vec();
+                for broken in [data[..data.len() / 2].to_vec(), data[..data.len() - 1].to_vec(), noise] {
+                    let body = decode(in_pieces(&broken, 10), &[coding]);
+                    let error = body.collect().await.unwrap_err().to_string();
+                    assert!(error.contains(coding.name()), "{coding:?}: {error}");
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn an_error_of_the_body_keeps_its_words() {
+        run(async {
+            let data = encoded(Coding::Gzip, b"words").await;
+            let pieces = [
+                Ok(Bytes::copy_from_slice(&data[..5])),
+                Err(io::Error::other("backend idle")),
+            ];
+            let body = decode(Body::from_stream(stream::iter(pieces)), &[Coding::Gzip]);
+            assert_eq!(body.collect().await.unwrap_err().to_string(), "backend idle");
+        });
+    }
+
+    #[test]
+    fn a_bomb_is_decoded_in_small_chunks() {
+        run(async {
+            for coding in ALL {
+                let bomb = encoded(coding, &vec![0; 32 << 20]).await;
+                assert!(bomb.len() < 64 << 10, "{coding:?}: {}", bomb.len());
+                let mut body = decode(Body::from(bomb), &[coding]);
+                let mut read = 0;
+                while let Some(frame) = body.frame().await {
+                    let data = frame.unwrap().into_data().unwrap();
+                    assert!(data.len() <= CHUNK);
+                    read += data.len();
+                }
+                assert_eq!(read, 32 << 20);
+            }
+        });
+    }
+
+    #[test]
+    fn content_encoding_is_read_as_a_list() {
+        let of = |values: &[&'static str]| {
+            let mut headers = HeaderMap::new();
+            for value in values {
+                headers.append(header::CONTENT_ENCODING, HeaderValue::from_static(value));
+            }
+            codings(&headers)
+        };
+        assert_eq!(of(&[]), Ok(vec![]));
+        assert_eq!(of(&["identity"]), Ok(vec![]));
+        assert_eq!(of(&["X-GZip"]), Ok(vec![Coding::Gzip]));
+        assert_eq!(of(&["gzip, br"]), Ok(vec![Coding::Gzip, Coding::Brotli]));
+        assert_eq!(of(&["deflate", "zstd"]), Ok(vec![Coding::Deflate, Coding::Zstd]));
+        assert_eq!(of(&["compress"]), Err("compress".to_owned()));
+        assert_eq!(of(&["gzip, gzip, gzip"]), Err("gzip, gzip, gzip".to_owned()));
+    }
+}

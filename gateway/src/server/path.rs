@@ -1,0 +1,159 @@
+//! The one spelling of a path that is answered and forwarded.
+//!
+//! Servers disagree about `/v1//messages`, `/v1/messages/`, `/v1/%6dessages` and `/v1/../admin`. What a backend would take
+//! for an endpoint that Muninn knows has to be taken for it here too, or it passes without context and without the
+//! limits of its key; and no path may leave the `/v1/` that it was let in under.
+
+use std::borrow::Cow;
+
+use http::Uri;
+use http::uri::PathAndQuery;
+
+/// The paths that are answered here, or looked at before they are forwarded.
+const KNOWN: [&str; 10] = [
+    "/v1/chat/completions",
+    "/v1/messages",
+    "/v1/messages/count_tokens",
+    "/v1/responses",
+    "/v1/responses/input_tokens",
+    "/v1/models",
+    "/v1/embeddings",
+    "/v1/completions",
+    "/healthz",
+    "/metrics",
+];
+
+/// The path leads elsewhere than it says.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct DotSegment;
+
+/// The address under which a request is handled, `None` where that is its own: a known path without empty segments,
+/// a slash at its end, or escapes. Other paths are left as they are.
+///
+/// # Errors
+/// [`DotSegment`] where the path has a segment `.` or `..`, however often it is escaped.
+pub(super) fn canonical(uri: &Uri) -> Result<Option<Uri>, DotSegment> {
+    let decoded = decode(uri.path());
+    let segments = || decoded.split(['/', '\\']);
+    if segments().any(|segment| matches!(segment, "." | "..")) {
+        return Err(DotSegment);
+    }
+    let plain: String = segments()
+        .filter(|segment| !segment.is_empty())
+        .flat_map(|segment| ["/", segment])
+        .collect();
+    if plain == uri.path() || !KNOWN.contains(&plain.as_str()) {
+        return Ok(None);
+    }
+    let with_query = match uri.query() {
+        Some(query) => format!("{plain}?{query}"),
+        None => plain,
+    };
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = PathAndQuery::try_from(with_query).ok();
+    Ok(Uri::from_parts(parts).ok())
+}
+
+/// Undoes escapes until there are none left: a backend may stand behind a proxy that undoes them once more.
+fn decode(path: &str) -> Cow<'_, str> {
+    let mut decoded = Cow::Borrowed(path);
+    while decoded.contains('%') {
+        let once = decode_once(&decoded);
+        if once == *decoded {
+            break;
+        }
+        decoded = Cow::Owned(once);
+    }
+    decoded
+}
+
+fn decode_once(path: &str) -> String {
+    let mut decoded = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let [byte, after @ ..] = rest {
+        let escaped = match (byte, after) {
+            (b'%', [high, low, ..]) => hex(*high).zip(hex(*low)).map(|(high, low)| high << 4 | low),
+            _ => None,
+        };
+        decoded.push(escaped.unwrap_or(*byte));
+        rest = if escaped.is_some() { &after[2..] } else { after };
+    }
+    String::from_utf8_lossy(&decoded).into_owned()
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    char::from(digit)
+        .to_digit(16)
+        .and_then(|value| u8::try_from(value).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(uri: &'static str) -> Result<Option<String>, DotSegment> {
+        canonical(&Uri::from_static(uri)).map(|uri| uri.map(|uri| uri.to_string()))
+    }
+
+    #[test]
+    fn known_paths_have_one_spelling() {
+        for path in [
+            "/v1//chat/completions",
+            "/v1/chat/completions/",
+            "//v1/chat///completions//",
+            "/v1/chat%2Fcompletions",
+            "/v1/%63hat/completions",
+            "/v1/%2563hat/completions",
+            "/v1/chat\\completions",
+        ] {
+            let Ok(uri) = path.parse::<Uri>() else { continue };
+            let found = canonical(&uri).unwrap().map(|uri| uri.to_string());
+            assert_eq!(found.as_deref(), Some("/v1/chat/completions"), "{path}");
+        }
+        assert_eq!(
+            of("/v1/messages/?beta=%2F"),
+            Ok(Some("/v1/messages?beta=%2F".to_owned()))
+        );
+        assert_eq!(
+            of("http://localhost:1/v1/models/"),
+            Ok(Some("http://localhost:1/v1/models".to_owned()))
+        );
+        assert_eq!(of("/healthz/"), Ok(Some("/healthz".to_owned())));
+    }
+
+    #[test]
+    fn other_paths_stay_as_they_are() {
+        for path in [
+            "/",
+            "/v1/messages?x=/../",
+            "/v1/files/",
+            "/v1//files",
+            "/v1/models/org%2Fmodel",
+            "/v1/models/model-1.5..2",
+            "/v1/files/100%",
+            "/v1/files/%zz%2",
+            "/v1/...",
+        ] {
+            assert_eq!(of(path), Ok(None), "{path}");
+        }
+    }
+
+    #[test]
+    fn dot_segments_are_refused_however_they_are_written() {
+        for path in [
+            "/v1/../admin",
+            "/v1/..",
+            "/v1/./messages",
+            "/v1/%2e%2e/admin",
+            "/v1/%2E./admin",
+            "/v1/.%2e%2fadmin",
+            "/v1/files%2f..%2fadmin",
+            "/v1/%252e%252e/admin",
+            "/v1/%25252e%25252e%25252fadmin",
+            "/v1/..%5cadmin",
+            "/v1/x%5C..",
+        ] {
+            assert_eq!(of(path), Err(DotSegment), "{path}");
+        }
+    }
+}

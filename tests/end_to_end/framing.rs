@@ -1,0 +1,95 @@
+//! Messages that say twice where they end: the transfer coding counts, and nobody behind Muninn sees the other.
+
+use muninn_tests::http::Connection;
+use muninn_tests::{Reply, Upstream};
+
+use crate::broken_upstream::{Broken, of_path};
+use crate::formats::all_pairs;
+use crate::stage::Stage;
+
+/// An answer in chunks, with a length that is not that of its body, before or behind the transfer coding.
+fn both(content_type: &str, body: &str, is_length_first: bool) -> Vec<u8> {
+    let (length, coding) = ("content-length: 5\r\n", "transfer-encoding: chunked\r\n");
+    let framing = if is_length_first {
+        [length, coding]
+    } else {
+        [coding, length]
+    };
+    let chunk = format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
+    format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: {content_type}\r\n{}\r\n{chunk}",
+        framing.concat()
+    )
+    .into_bytes()
+}
+
+#[test]
+fn chunked_answer_with_a_length_arrives_whole() {
+    let mut broken = Broken::new();
+    for is_length_first in [false, true] {
+        broken.answer_with(move |request| {
+            let format = of_path(request);
+            Reply::raw(match muninn_tests::answers::wants_stream(&request.body) {
+                true => both("text/event-stream", &format.streamed_call(), is_length_first),
+                false => both("application/json", &format.whole_call(), is_length_first),
+            })
+        });
+        for (client, spoken) in all_pairs() {
+            for streamed in [false, true] {
+                let how = format!("{client:?} -> {spoken:?}, streamed: {streamed}");
+                let response = broken.ask(client, spoken, streamed);
+                let answer = match streamed {
+                    true => client.read_stream(&response.text()),
+                    false => client.read_whole(&response.json()),
+                };
+                assert_eq!((answer.calls.len(), answer.failed), (1, None), "{how}");
+                assert!(
+                    response.headers.all("content-length").len() + response.headers.all("transfer-encoding").len() == 1,
+                    "{how}"
+                );
+            }
+        }
+    }
+    broken.assert_lives();
+}
+
+#[test]
+fn chunked_answer_with_a_length_arrives_whole_where_it_is_only_forwarded() {
+    let body = r#"{"data":[{"id":"file-1"}]}"#;
+    let upstream = Upstream::start_with(move |_| Reply::raw(both("application/json", body, true)));
+    let stage = Stage::with(upstream, "");
+    let response = stage.gateway.request("GET", "/v1/files", &[], b"");
+    assert_eq!((response.status, response.text().as_str()), (200, body));
+}
+
+#[test]
+fn request_with_both_is_read_by_its_chunks_and_its_connection_ends() {
+    let stage = Stage::with(Upstream::start(), "");
+    let body = r#"{"model":"m","messages":[{"role":"user","content":"hello"}]}"#;
+    let smuggled = "GET /v1/smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    for framing in [
+        "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n",
+        "Transfer-Encoding: chunked\r\nContent-Length: 4\r\n",
+        "Transfer-Encoding: chunked\r\nContent-Length: 99999999999\r\n",
+    ] {
+        let before = stage.upstream.requests().len();
+        let mut connection = Connection::open(stage.gateway.address);
+        let head = format!("POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n{framing}\r\n");
+        connection.send_raw(format!("{head}{:x}\r\n{body}\r\n0\r\n\r\n{smuggled}", body.len()).as_bytes());
+        assert_eq!(connection.response().status, 200, "{framing}");
+        assert!(
+            connection.ends_with_error_or_close(),
+            "{framing}: what follows is not read"
+        );
+        let requests = stage.upstream.requests();
+        assert_eq!(requests.len(), before + 1, "{framing}");
+        let request = &requests[before];
+        assert_eq!(request.text(), body, "{framing}");
+        assert_eq!(
+            request.headers.all("content-length"),
+            [body.len().to_string()],
+            "{framing}"
+        );
+        assert_eq!(request.headers.get("transfer-encoding"), None, "{framing}");
+    }
+}
