@@ -114,7 +114,8 @@ fn encoded_answers_are_decoded_and_their_usage_is_counted() {
             .lines()
             .filter(output)
             .filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok());
-        assert_eq!(counted.sum::<u64>(), 18, "{coding}: {metrics}");
+        // The streams of the chat backend tell none.
+        assert_eq!(counted.sum::<u64>(), 15, "{coding}: {metrics}");
         broken.assert_lives();
     }
 }
@@ -231,7 +232,7 @@ fn a_decompression_bomb_does_not_fill_the_memory() {
     let mut broken = Broken::new();
     broken.assert_lives();
     let before = broken.peak_memory();
-    let bomb = encoded("gzip", &vec![b'x'; 100 << 20]);
+    let bomb = encoded("gzip", &vec![b'x'; 40 << 20]);
     broken.answer_with(move |request| {
         let kind = if answers::wants_stream(&request.body) {
             "text/event-stream"
@@ -240,18 +241,14 @@ fn a_decompression_bomb_does_not_fill_the_memory() {
         };
         Reply::new(200, kind, bomb.clone()).header("content-encoding", "gzip")
     });
-    for spoken in [Format::Chat, Format::Messages] {
-        for streamed in [false, true] {
-            let response = broken.ask(Format::Chat, spoken, streamed);
-            assert!(
-                response.body.len() == 100 << 20 || response.body.len() < 4096,
-                "{}",
-                response.body.len()
-            );
-        }
+    for streamed in [false, true] {
+        let response = broken.ask(Format::Chat, Format::Chat, streamed);
+        assert_eq!(response.body.len(), 40 << 20);
     }
+    let response = broken.ask(Format::Chat, Format::Messages, true);
+    assert!(Format::Chat.read_stream(&response.text()).failed.is_some());
     let grown = broken.peak_memory() - before;
-    assert!(grown < 100, "{grown} MB");
+    assert!(grown < 30, "three answers of 40 MB took {grown} MB");
     broken.assert_lives();
 }
 

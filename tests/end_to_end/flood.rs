@@ -12,9 +12,10 @@ fn comments() -> Vec<u8> {
     format!(": {}\n\n", "x".repeat(1 << 16)).into_bytes()
 }
 
-/// Events that are none of the format, as many as a small read holds.
+/// Events that are none of the format.
 fn noise() -> Vec<u8> {
-    b"event: noise\ndata: {}\n\n".repeat(1 << 10)
+    let event = format!("event: noise\ndata: {{\"noise\":\"{}\"}}\n\n", "x".repeat(4 << 10));
+    event.repeat(4).into_bytes()
 }
 
 #[test]

@@ -15,6 +15,13 @@ fn body(bytes: usize) -> String {
     )
 }
 
+/// The bytes of bodies that the gateway holds.
+fn held(stage: &Stage) -> usize {
+    let metrics = stage.gateway.request("GET", "/metrics", &[], b"").text();
+    let line = metrics.lines().find_map(|line| line.strip_prefix("muninn_body_bytes "));
+    line.unwrap().parse().unwrap()
+}
+
 #[test]
 fn bodies_beyond_the_bound_on_all_together_are_told_to_come_back() {
     let stage = Stage::with(Upstream::start(), LIMITS);
@@ -29,11 +36,11 @@ fn bodies_beyond_the_bound_on_all_together_are_told_to_come_back() {
     );
     let (begin, end) = large.split_at(large.len() - 1);
     first.send_raw(format!("{head}{begin}").as_bytes());
+    wait_until("the first body's bytes", || {
+        (held(&stage) == begin.len() + 1).then_some(())
+    });
     for target in ["/v1/messages", "/v1/messages/count_tokens", "/v1/embeddings"] {
-        let refused = wait_until("a refusal", || {
-            let response = stage.gateway.post(target, &[], large.as_bytes());
-            (response.status != 200).then_some(response)
-        });
+        let refused = stage.gateway.post(target, &[], large.as_bytes());
         assert_eq!(refused.status, 503, "{}", refused.text());
         assert_eq!(refused.headers.get("retry-after"), Some("2"));
         assert!(error_message(target, &refused).contains("limits.total_body_bytes"));
@@ -43,6 +50,9 @@ fn bodies_beyond_the_bound_on_all_together_are_told_to_come_back() {
     assert_eq!(first.response().status, 200);
     wait_until("room again", || {
         (stage.gateway.post("/v1/messages", &[], large.as_bytes()).status == 200).then_some(())
+    });
+    wait_until("all bytes let go but the one announced", || {
+        (held(&stage) == 1).then_some(())
     });
     let metrics = stage.gateway.request("GET", "/metrics", &[], b"").text();
     assert!(metrics.contains("reason=\"body_memory\""), "{metrics}");

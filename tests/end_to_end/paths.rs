@@ -16,7 +16,12 @@ fn other_spellings_of_an_endpoint_get_context_and_are_forwarded_under_its_path()
         ("/v1/%6Dessages", messages, &asked),
     ] {
         let response = stage.ask(path, &[], body);
-        assert_eq!(response.outcome(), "injected", "{path}");
+        // The second of the same words within ten minutes has the block of the first.
+        assert!(
+            ["injected", "replayed"].contains(&response.outcome()),
+            "{path}: {}",
+            response.outcome()
+        );
         let recorded = stage.upstream.last();
         assert_eq!(recorded.target, target, "{path}");
         assert!(recorded.text().contains("muninn-context"), "{path}");

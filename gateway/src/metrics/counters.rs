@@ -44,6 +44,7 @@ pub struct Metrics {
     fields: Mutex<HashSet<String>>,
     active: Gauge,
     explorations: Gauge,
+    body_bytes: Gauge,
     requests: Family<RequestLabels, Counter>,
     forwarded: Family<ForwardLabels, Counter>,
     refused: Family<RefusalLabels, Counter>,
@@ -67,6 +68,7 @@ impl Default for Metrics {
             fields: Mutex::default(),
             active: Gauge::default(),
             explorations: Gauge::default(),
+            body_bytes: Gauge::default(),
             requests: Family::default(),
             forwarded: Family::default(),
             refused: Family::default(),
@@ -101,6 +103,11 @@ impl Metrics {
             "explorations",
             "Explorations by a model under way",
             self.explorations.clone(),
+        );
+        registry.register(
+            "body_bytes",
+            "Bytes of request bodies that are held, with what was made of them",
+            self.body_bytes.clone(),
         );
         registry.register("requests", "Conversation requests that are over", self.requests.clone());
         registry.register(
@@ -282,6 +289,11 @@ impl Metrics {
     /// Counts a request that left this backend for the next one.
     pub fn fell_back(&self, backend: &str) {
         self.fallbacks.get_or_create(&self.backend(backend)).inc();
+    }
+
+    /// Notes how many bytes of request bodies are held.
+    pub fn body_bytes(&self, bytes: usize) {
+        self.body_bytes.set(i64::try_from(bytes).unwrap_or(i64::MAX));
     }
 
     /// Says how a backend's circuit stands now.

@@ -39,7 +39,7 @@ impl BodyMemory {
         reservation.attach(bytes)
     }
 
-    #[cfg(test)]
+    /// The bytes that are held now.
     pub(super) fn held(&self) -> usize {
         self.0.load(Ordering::Relaxed)
     }

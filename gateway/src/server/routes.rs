@@ -77,6 +77,7 @@ async fn root() -> &'static str {
 }
 
 async fn metrics(State(app): State<App>) -> Response<Body> {
+    app.shared.metrics.body_bytes(app.shared.body_memory.held());
     for report in app.shared.settings().router.circuits() {
         app.shared.metrics.circuit(&report.backend, report.state);
     }
