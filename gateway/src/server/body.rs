@@ -60,6 +60,16 @@ impl BodyError {
     }
 }
 
+/// A request's body.
+#[derive(Debug)]
+pub(super) struct Received {
+    /// The body, which counts as held as long as somebody has it.
+    pub body: Bytes,
+    /// The same bytes for those who keep them after the request is over, within bounds of their own. Idle conversations
+    /// must not take the memory of requests.
+    pub uncounted: Bytes,
+}
+
 /// Reads the whole body of a request with these headers, which afterwards describe the decoded body.
 ///
 /// # Errors
@@ -70,7 +80,7 @@ pub(super) async fn read(
     headers: &mut HeaderMap,
     limits: &LimitsConfig,
     memory: &Arc<BodyMemory>,
-) -> Result<Bytes, BodyError> {
+) -> Result<Received, BodyError> {
     let announced: Option<u64> = headers
         .get(header::CONTENT_LENGTH)
         .and_then(|value| value.to_str().ok()?.parse().ok());
@@ -152,9 +162,12 @@ impl Reading {
         Ok(())
     }
 
-    fn whole(self) -> Bytes {
+    fn whole(self) -> Received {
         let whole = self.first.unwrap_or_else(|| self.collected.freeze());
-        self.reservation.attach(whole)
+        Received {
+            uncounted: whole.clone(),
+            body: self.reservation.attach(whole),
+        }
     }
 }
 
@@ -238,7 +251,7 @@ mod tests {
             let first = read(pieces(&["01234", "56789"]), &mut announced, &limits, &memory)
                 .await
                 .unwrap();
-            assert_eq!((memory.held(), &first[..]), (10, &b"0123456789"[..]));
+            assert_eq!((memory.held(), &first.body[..]), (10, &b"0123456789"[..]));
             let second = read(pieces(&["0123456789"]), &mut announced, &limits, &memory)
                 .await
                 .unwrap();
@@ -253,8 +266,9 @@ mod tests {
                 (response.status().as_u16(), &response.headers()["retry-after"]),
                 (503, &HeaderValue::from(2))
             );
+            let kept = first.uncounted.clone();
             drop((first, second));
-            assert_eq!(memory.held(), 0);
+            assert_eq!((memory.held(), &kept[..]), (0, &b"0123456789"[..]));
             assert!(
                 read(pieces(&["012345"]), &mut announced, &limits, &memory)
                     .await

@@ -12,6 +12,7 @@ use http::{Response, header};
 
 use super::account::Account;
 use super::answer_body::{AnswerBody, Source, failure_event};
+use super::body::Received;
 use super::deep::{self, Progress, Watching};
 use super::exchange::{Exchange, panicked};
 use super::exchanged::Exchanged;
@@ -40,8 +41,8 @@ pub(super) async fn converse(app: App, format: WireFormat, mut parts: Parts, bod
         &settings.config.limits,
         &app.shared.body_memory,
     );
-    let body = match read.await {
-        Ok(body) => body,
+    let Received { body, uncounted } = match read.await {
+        Ok(received) => received,
         Err(error) => return error.refuse(&app, &Client::of(&parts), format),
     };
     let incoming = Incoming {
@@ -50,6 +51,7 @@ pub(super) async fn converse(app: App, format: WireFormat, mut parts: Parts, bod
         caller,
         format,
         parts,
+        uncounted,
         id: ulid::Ulid::generate().to_string(),
         started: Instant::now(),
     };
@@ -90,6 +92,8 @@ struct Incoming {
     caller: Caller,
     format: WireFormat,
     parts: Parts,
+    /// The body for what learns from it.
+    uncounted: Bytes,
     id: String,
     started: Instant,
 }
@@ -371,7 +375,7 @@ async fn prepare(incoming: &Incoming, body: Bytes, progress: Progress) -> Prepar
     let is_of_a_conversation = receipt.side_request.is_none() && receipt.outcome != Outcome::Bypass;
     if is_of_a_conversation && let Some(repository) = shared.repositories.opened(Path::new(&receipt.worktree)) {
         shared.learner.observe(Observed {
-            body: body.clone(),
+            body: incoming.uncounted.clone(),
             headers: client.clone(),
             format,
             repository,

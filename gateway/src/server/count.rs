@@ -33,7 +33,7 @@ pub(super) async fn count_tokens(app: App, format: WireFormat, request: Request)
         &app.shared.body_memory,
     );
     let body = match read.await {
-        Ok(body) => body,
+        Ok(received) => received.body,
         Err(error) => return error.refuse(&app, &Client::of(&parts), format),
     };
     let planned = {

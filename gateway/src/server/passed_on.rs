@@ -41,7 +41,7 @@ pub(super) async fn passed_on(app: App, request: Request) -> Response<Body> {
         &app.shared.body_memory,
     );
     let body = match read.await {
-        Ok(body) => body,
+        Ok(received) => received.body,
         Err(error) => return error.refuse(&app, &Client::of(&parts), format),
     };
     let asked = {
