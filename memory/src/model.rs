@@ -5,16 +5,22 @@
 
 pub(crate) mod answer;
 
+use std::future::{self, Future};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+
 use muninn_repo_tools::Until;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// A model. May be called from any thread, several at a time; each call blocks until its answer is there.
+/// A model. May be called from any thread, several at a time.
 pub trait Model: Send + Sync {
     /// Its name for receipts: backend and model, `local/qwen3-coder`.
     fn id(&self) -> &str;
 
-    /// Asks for the next message of a conversation.
+    /// Asks for the next message of a conversation, and blocks until it is there.
     ///
     /// Returns within a few milliseconds of [`Until::is_over`], whatever the model does; the call is then cancelled at the
     /// backend too.
@@ -22,6 +28,36 @@ pub trait Model: Send + Sync {
     /// # Errors
     /// [`ModelError`]. No call is tried twice here: what a failure is worth is for the caller to say.
     fn ask(&self, ask: &Ask<'_>, until: &Until) -> Result<Reply, ModelError>;
+
+    /// [`Self::ask`] for callers that must not hold a thread while they wait. Dropping the future cancels the call. The
+    /// default is for models that answer without waiting: it asks at once.
+    fn ask_async<'a>(&'a self, ask: &'a Ask<'a>, until: &'a Until) -> PendingReply<'a> {
+        Box::pin(future::ready(self.ask(ask, until)))
+    }
+}
+
+/// The answer of a model, which may take as long as its caller waits.
+pub type PendingReply<'a> = Pin<Box<dyn Future<Output = Result<Reply, ModelError>> + Send + 'a>>;
+
+/// Runs a future to its end on this thread, which sleeps while the future waits.
+pub fn block_on<T>(future: impl Future<Output = T>) -> T {
+    struct Unpark(Thread);
+
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+
+    let mut future = pin!(future);
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut context = Context::from_waker(&waker);
+    loop {
+        match future.as_mut().poll(&mut context) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => thread::park(),
+        }
+    }
 }
 
 impl std::fmt::Debug for dyn Model + '_ {

@@ -8,15 +8,27 @@ use crate::already::Already;
 use crate::explore::{self, Citation, DeepLimits, Found, Lexical, Observer};
 use crate::item::{Item, Limits};
 use crate::lexical;
-use muninn_memory::model::Model;
+use muninn_memory::model::{Model, block_on};
 
 /// What a look at the lexical lane may take before a model is asked.
 const CANDIDATES: Duration = Duration::from_millis(500);
 
 impl Engine {
-    /// Has a model explore the worktree for a question. Blocks for as long as `limits` allow, and neither fails nor
-    /// panics: how it went is the trace.
+    /// [`Self::explore_deep_async`] for a thread that may wait as long as `limits` allow.
     pub fn explore_deep(
+        &self,
+        question: &str,
+        limits: &DeepLimits,
+        model: &dyn Model,
+        observer: &dyn Observer,
+    ) -> Found {
+        block_on(self.explore_deep_async(question, limits, model, observer))
+    }
+
+    /// Has a model explore the worktree for a question. Takes as long as `limits` allow, and neither fails nor panics:
+    /// how it went is the trace. The future waits for the model; what it computes blocks the thread that polls it, for
+    /// milliseconds at a time.
+    pub async fn explore_deep_async(
         &self,
         question: &str,
         limits: &DeepLimits,
@@ -40,7 +52,7 @@ impl Engine {
             observer,
         };
         let (files, candidates) = candidates;
-        explore::explore(&sources, question, &Lexical { files, candidates }, limits)
+        explore::explore(&sources, question, &Lexical { files, candidates }, limits).await
     }
 
     /// Packs what an exploration cited, as far as it is on disk as it was, the conversation does not hold it, and

@@ -1,9 +1,12 @@
-//! The calls of one turn, made beside each other.
+//! The calls of one turn: the tools on threads beside each other, and then the explorations below this one, which mostly
+//! wait for their models, together.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
+use futures_util::future::BoxFuture;
+use futures_util::{FutureExt, StreamExt, stream};
 use serde_json::Value;
 
 use super::budget::Budget;
@@ -12,10 +15,11 @@ use super::talk::Told;
 use super::tools::{self, Arguments, Caller, Greps, Output};
 use super::trace::CallTrace;
 use super::{Explorer, Task, millis};
+use crate::render::neutralize;
 use muninn_memory::redact;
 use muninn_repo_tools::RelPath;
 
-/// Calls that run at the same time.
+/// Calls, and explorations below, that run at the same time.
 const AT_ONCE: usize = 8;
 
 /// What a turn's calls came to.
@@ -44,7 +48,7 @@ type Job<'j> = Box<dyn FnOnce() -> Vec<(usize, Done)> + Send + 'j>;
 impl Explorer<'_> {
     /// Makes the calls of a turn. `before` holds what this exploration has called so far; `bytes` is how much of each
     /// result is shown.
-    pub(super) fn make(
+    pub(super) async fn make(
         &self,
         task: &Task<'_>,
         budget: &Budget,
@@ -65,6 +69,7 @@ impl Explorer<'_> {
         };
         let mut done: Vec<Option<Done>> = asked.iter().map(|_| None).collect();
         let mut jobs: VecDeque<Job<'_>> = VecDeque::new();
+        let mut children = Vec::new();
         let (mut greps, mut searching) = (Greps::default(), Vec::new());
         let opened = asked.iter().filter(|(call, _)| call.name == tools::EXPLORE).count();
         let siblings = u32::try_from(opened).unwrap_or(u32::MAX);
@@ -78,9 +83,7 @@ impl Explorer<'_> {
             } else if !self.memo.has(&key) && !budget.take_call() {
                 done[at] = Some(Done::failed("no calls are left: call `final` with what you have seen"));
             } else if call.name == tools::EXPLORE {
-                jobs.push_back(Box::new(move || {
-                    vec![(at, self.child(task, budget, siblings, arguments))]
-                }));
+                children.push(self.child(at, task, budget, siblings, arguments));
             } else if call.name == "grep" && !self.memo.has(&key) {
                 match greps.add(self.tools, arguments, &caller) {
                     Ok(()) => searching.push((at, key)),
@@ -99,6 +102,11 @@ impl Explorer<'_> {
         for (at, one) in run(jobs) {
             done[at] = Some(one);
         }
+        let mut opened = stream::iter(children).buffer_unordered(AT_ONCE);
+        while let Some((at, one)) = opened.next().await {
+            done[at] = Some(one);
+        }
+        drop(opened);
         told(asked, done, bytes)
     }
 
@@ -137,10 +145,22 @@ impl Explorer<'_> {
             .collect()
     }
 
-    /// Opens an exploration below this one.
-    fn child(&self, task: &Task<'_>, budget: &Budget, siblings: u32, arguments: &Arguments) -> Done {
+    /// Opens an exploration below this one, for the call of this number. Boxed, because explorations nest.
+    fn child<'c>(
+        &'c self,
+        at: usize,
+        task: &'c Task<'c>,
+        budget: &'c Budget,
+        siblings: u32,
+        arguments: &'c Arguments,
+    ) -> BoxFuture<'c, (usize, Done)> {
+        let child = async move { (at, self.explored(task, budget, siblings, arguments).await) };
+        child.boxed()
+    }
+
+    async fn explored(&self, task: &Task<'_>, budget: &Budget, siblings: u32, arguments: &Arguments) -> Done {
         let started = Instant::now();
-        let opened = self.open_child(task, budget, siblings, arguments);
+        let opened = self.open_child(task, budget, siblings, arguments).await;
         let mut done = match opened {
             Ok(found) => {
                 let mut text = String::new();
@@ -224,7 +244,7 @@ fn told(asked: Vec<(ParsedCall, Arguments)>, done: Vec<Option<Done>>, bytes: usi
     };
     for ((call, arguments), done) in asked.into_iter().zip(done) {
         let done = done.unwrap_or_else(|| Done::failed("it was not made"));
-        let text = done.output.page(arguments.page(), bytes);
+        let text = neutralize(&done.output.page(arguments.page(), bytes)).into_owned();
         made.all_repeated &= done.repeated;
         made.shown.extend(done.output.shown.iter().cloned());
         let child = done.child.map(|found| {

@@ -7,6 +7,9 @@
 //!
 //! Whatever happens (no turn, no token, no time left, a model that fails, or says nothing of sense), an exploration ends
 //! in the best answer so far, never in an error. After it returns, nothing that it began is still running.
+//!
+//! An exploration is a future that waits for its model only; tools run within its polls, so polls take milliseconds and
+//! belong on a thread that may block. No thread is held between two of them. Dropping the future ends the exploration.
 
 mod batch;
 mod budget;
@@ -138,7 +141,7 @@ const TREE_TOKENS: usize = 600;
 const CHILD_TREE_TOKENS: usize = 200;
 
 /// Explores.
-pub(crate) fn explore(sources: &Sources<'_>, question: &str, lexical: &Lexical, limits: &DeepLimits) -> Found {
+pub(crate) async fn explore(sources: &Sources<'_>, question: &str, lexical: &Lexical, limits: &DeepLimits) -> Found {
     let tools = Toolbox {
         worktree: sources.worktree,
         snapshot: sources.snapshot,
@@ -160,14 +163,14 @@ pub(crate) fn explore(sources: &Sources<'_>, question: &str, lexical: &Lexical, 
         likely: &lexical.files[..lexical.files.len().min(prompt::CANDIDATES)],
         level: 0,
     };
-    let mut found = explorer.explore(&task, &budget);
+    let mut found = explorer.explore(&task, &budget).await;
     found.files = fuse::files(&lexical.files, &found.citations);
     found
 }
 
 impl Explorer<'_> {
     /// One exploration from its first turn to its end.
-    fn explore(&self, task: &Task<'_>, budget: &Budget) -> Found {
+    async fn explore(&self, task: &Task<'_>, budget: &Budget) -> Found {
         let started = Instant::now();
         let mut trace = Trace {
             model: self.model.id().to_owned(),
@@ -176,7 +179,7 @@ impl Explorer<'_> {
             ..Trace::default()
         };
         let mut seen = Seen::default();
-        let said = self.turns(task, budget, &mut trace, &mut seen);
+        let said = self.turns(task, budget, &mut trace, &mut seen).await;
         trace.ended = said.ended;
         trace.answer = said.answer.filter(|answer| !answer.trim().is_empty());
         trace.answer = trace.answer.map(|answer| redact(&answer).into_owned());
@@ -197,7 +200,13 @@ impl Explorer<'_> {
     }
 
     /// An exploration below another, as a call of its model asks for it.
-    fn open_child(&self, task: &Task<'_>, budget: &Budget, siblings: u32, asked: &Arguments) -> Result<Found, String> {
+    async fn open_child(
+        &self,
+        task: &Task<'_>,
+        budget: &Budget,
+        siblings: u32,
+        asked: &Arguments,
+    ) -> Result<Found, String> {
         let question = batch::question_of(asked)?;
         let share = budget
             .share(siblings)
@@ -222,7 +231,7 @@ impl Explorer<'_> {
             likely: task.likely,
             level: task.level + 1,
         };
-        Ok(self.explore(&child, &share))
+        Ok(self.explore(&child, &share).await)
     }
 
     /// The tree that an exploration begins with.

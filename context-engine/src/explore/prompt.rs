@@ -1,6 +1,7 @@
 //! What an explorer is told.
 
 use super::tools;
+use crate::render::neutralize;
 
 /// Of the candidates, so many are told.
 pub(super) const CANDIDATES: usize = 15;
@@ -54,12 +55,12 @@ pub(super) fn opening(question: &str, scope: Option<&str>, candidates: &[String]
     if !candidates.is_empty() {
         text.push_str(CANDIDATES_HEAD);
         for candidate in candidates {
-            text.push_str(&format!("- {candidate}\n"));
+            text.push_str(&format!("- {}\n", neutralize(candidate)));
         }
     }
     if !tree.is_empty() {
         text.push_str(TREE_HEAD);
-        text.push_str(tree);
+        text.push_str(&neutralize(tree));
     }
     text
 }

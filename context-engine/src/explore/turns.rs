@@ -44,7 +44,7 @@ impl Answer {
 
 impl Explorer<'_> {
     /// Asks the model again and again, until it answers or something is used up.
-    pub(super) fn turns(&self, task: &Task<'_>, budget: &Budget, trace: &mut Trace, seen: &mut Seen) -> Answer {
+    pub(super) async fn turns(&self, task: &Task<'_>, budget: &Budget, trace: &mut Trace, seen: &mut Seen) -> Answer {
         let deeper = budget.share(1).is_some();
         let mut turns = Turns {
             explorer: self,
@@ -60,7 +60,7 @@ impl Explorer<'_> {
             if let Some(ended) = over(budget, &turns.talk) {
                 return Answer::none(ended);
             }
-            if let Some(answer) = turns.turn(number, trace, seen) {
+            if let Some(answer) = turns.turn(number, trace, seen).await {
                 return answer;
             }
         }
@@ -99,18 +99,18 @@ struct Turns<'e> {
 
 impl Turns<'_> {
     /// One turn: what the model says, and the calls that it makes. Gives its answer where that is the end.
-    fn turn(&mut self, number: u32, trace: &mut Trace, seen: &mut Seen) -> Option<Answer> {
+    async fn turn(&mut self, number: u32, trace: &mut Trace, seen: &mut Seen) -> Option<Answer> {
         let is_last = number == self.explorer.limits.turns || is_nearly_over(self.budget, &self.talk, trace);
         if is_last && number > 1 {
             self.talk.say(LAST_TURN.to_owned());
         }
         let started = Instant::now();
-        let reply = match self.ask(is_last) {
+        let reply = match self.ask(is_last).await {
             Ok(reply) => reply,
             // Some servers take no tools, or not this choice of one. Then calls are text.
             Err(ModelError::Refused { status, .. }) if self.talk.native && number == 1 && is_about_tools(status) => {
                 self.talk = self.explorer.talk(self.task, self.budget, self.deeper, false);
-                match self.ask(is_last) {
+                match self.ask(is_last).await {
                     Ok(reply) => reply,
                     Err(error) => return Some(failed(&error, self.budget, trace)),
                 }
@@ -129,7 +129,7 @@ impl Turns<'_> {
                 match calls.iter().find(|call| call.name == FINAL) {
                     Some(call) => Some(final_answer(call)),
                     None if is_last => Some(Answer::none(self.why_last(number))),
-                    None => self.make(number, &reply, (calls, malformed), &mut turn, seen),
+                    None => self.make(number, &reply, (calls, malformed), &mut turn, seen).await,
                 }
             }
         };
@@ -137,7 +137,7 @@ impl Turns<'_> {
         answer
     }
 
-    fn ask(&self, is_last: bool) -> Result<Reply, ModelError> {
+    async fn ask(&self, is_last: bool) -> Result<Reply, ModelError> {
         let limits = self.explorer.limits;
         let room = self.budget.tokens().saturating_sub(self.talk.tokens);
         let ask = Ask {
@@ -152,12 +152,12 @@ impl Turns<'_> {
             shape: None,
             max_tokens: u32::try_from(room).unwrap_or(u32::MAX).min(limits.max_answer_tokens),
         };
-        self.explorer.model.ask(&ask, self.budget.until())
+        self.explorer.model.ask_async(&ask, self.budget.until()).await
     }
 
     /// Makes the calls of a turn and tells the model what came of them. Gives an answer where there is no sense in going
     /// on.
-    fn make(
+    async fn make(
         &mut self,
         number: u32,
         reply: &Reply,
@@ -171,7 +171,8 @@ impl Turns<'_> {
         let bytes = self.page_bytes(number, calls.len());
         let made = self
             .explorer
-            .make(self.task, self.budget, calls, &mut self.before, bytes);
+            .make(self.task, self.budget, calls, &mut self.before, bytes)
+            .await;
         turn.tools_ms = millis(started.elapsed());
         turn.calls = made.traces;
         seen.shown.extend(made.shown);

@@ -1,9 +1,12 @@
-//! A thread that carries requests to backends for callers that block.
+//! A thread that carries requests to backends for callers that are on no runtime of their own.
 //!
 //! What embeds or explores runs on blocking threads, and the transport is asynchronous. Between them stands one thread
 //! with a runtime of its own: a caller hands its errand over and waits, so that it does not matter where it is called
 //! from, any number of errands are under way at once, and connections are kept. Only bytes are moved here; writing
 //! requests and reading answers is the callers' work, so that no errand waits for another's.
+//!
+//! Explorations that no request waits for are driven from here as well ([`Courier::spawn`]); what they compute runs on
+//! the blocking threads of this runtime, and so takes none from the requests.
 
 use std::future::Future;
 use std::sync::mpsc;
@@ -12,8 +15,12 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use thiserror::Error;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::oneshot;
 
 use super::Transport;
+
+/// Threads for what spawned errands compute.
+const BLOCKING_THREADS: usize = 4;
 
 /// Why there is no courier.
 #[derive(Debug, Error)]
@@ -54,20 +61,31 @@ impl Courier {
         self.transport.clone()
     }
 
-    /// Runs an errand to its end, beside all others, and blocks until then; `None` where it panicked.
-    pub(super) fn run<T: Send + 'static>(&self, errand: impl Future<Output = T> + Send + 'static) -> Option<T> {
-        let (answer, answered) = mpsc::sync_channel(1);
-        let errand = async move {
-            let _the_caller_waits = answer.send(errand.await);
-        };
-        self.errands.send(Box::pin(errand)).ok()?;
-        answered.recv().ok()
+    /// Runs an errand to its end, beside all others, whether or not anybody waits for it.
+    pub fn spawn(&self, errand: impl Future<Output = ()> + Send + 'static) {
+        let _the_thread_is_gone = self.errands.send(Box::pin(errand));
+    }
+
+    /// Runs an errand to its end, beside all others; `None` where it panicked. Dropping the future ends the errand.
+    pub(super) async fn run<T: Send + 'static>(&self, errand: impl Future<Output = T> + Send + 'static) -> Option<T> {
+        let (mut answer, answered) = oneshot::channel();
+        self.spawn(async move {
+            let output = tokio::select! {
+                () = answer.closed() => return,
+                output = errand => output,
+            };
+            let _the_caller_left = answer.send(output);
+        });
+        answered.await.ok()
     }
 }
 
 /// Starts errands as they come, until the last courier that could send one is gone.
 fn serve(mut queue: UnboundedReceiver<BoxFuture<'static, ()>>, ready: &mpsc::SyncSender<std::io::Result<()>>) {
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+    let runtime = match tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(BLOCKING_THREADS)
+        .build() {
         Ok(runtime) => runtime,
         Err(error) => {
             let _told = ready.send(Err(error));

@@ -9,6 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method};
 use muninn_memory::embed::{EmbedError, Embedder, normalise};
+use muninn_memory::model::block_on;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -73,11 +74,11 @@ impl RemoteEmbedder {
 
     fn ask(&self, texts: Vec<String>) -> Result<Vec<Vec<f32>>, EmbedError> {
         let (asker, transport) = (Arc::clone(&self.asker), self.courier.transport());
-        let asked = self.courier.run(async move {
+        let asked = block_on(self.courier.run(async move {
             let late = || failed(&asker.id, format!("no answer within {} s", PATIENCE.as_secs()));
             let asked = tokio::time::timeout(PATIENCE, asker.ask(&transport, &texts)).await;
             asked.unwrap_or_else(|_| Err(late()))
-        });
+        }));
         asked.unwrap_or_else(|| Err(failed(self.id(), "its thread has stopped")))
     }
 }

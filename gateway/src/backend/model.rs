@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, header};
-use muninn_memory::model::{Ask, Model, ModelError, Reply};
+use muninn_memory::model::{Ask, Model, ModelError, PendingReply, Reply, block_on};
 use muninn_repo_tools::Until;
 
 use super::credentials::{self, OPENAI_URL};
@@ -54,6 +54,29 @@ impl RemoteModel {
         }
     }
 
+    async fn answer(&self, ask: &Ask<'_>, until: &Until) -> Result<Reply, ModelError> {
+        let is_over = || ModelError::Over { model: self.id.clone() };
+        if until.is_over() {
+            return Err(is_over());
+        }
+        let (outgoing, context) = self.outgoing(ask)?;
+        let (id, candidate, transport) = (self.id.clone(), self.candidate.clone(), self.courier.transport());
+        let waits = until.clone();
+        let carried = self.courier.run(async move {
+            tokio::select! {
+                biased;
+                () = over(&waits) => None,
+                body = fetch::fetch(&id, &transport, candidate, outgoing) => Some(body),
+            }
+        });
+        let body = match carried.await {
+            Some(Some(body)) => body?,
+            Some(None) => return Err(is_over()),
+            None => return Err(unreachable(&self.id, "the thread of its requests has failed")),
+        };
+        ask::read(self.candidate.format, &context, &body).map_err(|failure| fetch::told(&self.id, failure))
+    }
+
     /// The question as the backend gets it, and what reading the answer needs.
     fn outgoing(&self, ask: &Ask<'_>) -> Result<(Outgoing, convert::AnswerContext), ModelError> {
         let format = self.candidate.format;
@@ -75,26 +98,11 @@ impl Model for RemoteModel {
     }
 
     fn ask(&self, ask: &Ask<'_>, until: &Until) -> Result<Reply, ModelError> {
-        let is_over = || ModelError::Over { model: self.id.clone() };
-        if until.is_over() {
-            return Err(is_over());
-        }
-        let (outgoing, context) = self.outgoing(ask)?;
-        let (id, candidate, transport) = (self.id.clone(), self.candidate.clone(), self.courier.transport());
-        let waits = until.clone();
-        let carried = self.courier.run(async move {
-            tokio::select! {
-                biased;
-                () = over(&waits) => None,
-                body = fetch::fetch(&id, &transport, candidate, outgoing) => Some(body),
-            }
-        });
-        let body = match carried {
-            Some(Some(body)) => body?,
-            Some(None) => return Err(is_over()),
-            None => return Err(unreachable(&self.id, "the thread of its requests has failed")),
-        };
-        ask::read(self.candidate.format, &context, &body).map_err(|failure| fetch::told(&self.id, failure))
+        block_on(self.ask_async(ask, until))
+    }
+
+    fn ask_async<'a>(&'a self, ask: &'a Ask<'a>, until: &'a Until) -> PendingReply<'a> {
+        Box::pin(self.answer(ask, until))
     }
 }
 

@@ -1,15 +1,18 @@
 //! One turn's decision: what is found for it and recorded, in time or not at all.
 
+use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
+use futures_util::FutureExt;
 use muninn_context_engine::explore::{Found, Trace};
 use muninn_context_engine::{Already, Engine, Exploration, Item, ItemKind, Limits, block_tokens, render};
 use muninn_repo_tools::Abandoned;
 
 use super::Repository;
-use super::deep::{Explorer, Late, Progress, Taken};
+use super::deep::{Explorer, Late, Progress, Taken, drive};
 use super::turn::{millis, now_ms};
 use crate::inject::TurnKey;
 use crate::store::{Entry, NewEntry, Store, StoreError, Use};
@@ -132,7 +135,7 @@ const UNDECIDED: u8 = 0;
 const RECORDING: u8 = 1;
 const ABANDONED: u8 = 2;
 
-/// Explores and records, off the worker's thread. Either the row is written before the request goes on, or it is agreed
+/// Explores and records, off the worker's thread, and on none while a model is waited for. Either the row is written before the request goes on, or it is agreed
 /// that there will be none: a row that appears after the request went without it would change the conversation.
 pub(super) async fn decide(
     repository: &Arc<Repository>,
@@ -145,7 +148,7 @@ pub(super) async fn decide(
     let waiting = Waiting(Abandoned::default());
     let state = Arc::new(AtomicU8::new(UNDECIDED));
     let slot = Arc::new(slot);
-    let mut work = tokio::task::spawn_blocking({
+    let work = drive({
         let (repository, store, state, slot) = (
             Arc::clone(repository),
             Arc::clone(store),
@@ -153,8 +156,9 @@ pub(super) async fn decide(
             Arc::clone(&slot),
         );
         let abandoned = waiting.0.clone();
-        move || explore_and_record(&repository, &*store, &asking, (words_until, abandoned), &state, &slot)
+        async move { explore_and_record(&repository, &*store, &asking, (words_until, abandoned), &state, &slot).await }
     });
+    let mut work = pin!(work);
     let until = tokio::time::Instant::from_std(deadline + GRACE);
     let finished = match tokio::time::timeout_at(until, &mut work).await {
         Ok(finished) => finished,
@@ -178,7 +182,7 @@ pub(super) async fn decide(
     decision
 }
 
-fn explore_and_record(
+async fn explore_and_record(
     repository: &Repository,
     store: &dyn Store,
     asking: &Asking,
@@ -192,13 +196,13 @@ fn explore_and_record(
         };
     };
     let started = Instant::now();
-    let explored = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        let (exploration, trace, entered) = explore(engine, asking, words_until, &abandoned);
+    let explored = async {
+        let (exploration, trace, entered) = explore(engine, asking, words_until, &abandoned).await;
         let block = (!exploration.items.is_empty()).then(|| render::block(&exploration.items));
         let cost = block_tokens(&exploration.items);
         (exploration, block, cost, trace, entered)
-    }));
-    let Ok((exploration, block, cost, trace, entered)) = explored else {
+    };
+    let Ok((exploration, block, cost, trace, entered)) = AssertUnwindSafe(explored).catch_unwind().await else {
         return Decision::Faulty {
             reason: "exploring panicked".to_owned(),
         };
@@ -233,7 +237,7 @@ fn explore_and_record(
 }
 
 /// What words find, what a model finds where one is asked, and what was found for earlier turns.
-fn explore(
+async fn explore(
     engine: &Engine,
     asking: &Asking,
     words_until: Instant,
@@ -258,14 +262,16 @@ fn explore(
         extra = extra.saturating_sub(items.iter().map(|item| item.tokens).sum());
         items
     };
-    let trace = asking.deep.as_ref().map(|(explorer, progress)| {
+    let mut trace = None;
+    if let Some((explorer, progress)) = &asking.deep {
         progress.begins();
-        let found = explorer.explore(engine, &asking.question, abandoned.clone(), progress);
+        let waiting = abandoned.clone();
+        let found = explorer.explore(engine, &asking.question, waiting, progress).await;
         let mut items = pack(&exploration, &asking.question, &found, explorer.pack_tokens());
         items.append(&mut exploration.items);
         exploration.items = items;
-        Box::new(found.trace)
-    });
+        trace = Some(Box::new(found.trace));
+    }
     let mut entered = Vec::new();
     for late in &asking.late {
         let items = pack(&exploration, &late.question, &late.found, late.tokens);

@@ -28,7 +28,7 @@ use super::{App, Shared, routes};
 use crate::backend::Transport;
 use crate::config::{Config, ConfigError};
 
-/// Blocking threads of one worker: explorations, large bodies, the index.
+/// Blocking threads of one worker: what explorations compute, large bodies, the index.
 const BLOCKING_THREADS: usize = 8;
 
 /// Why a server did not start.

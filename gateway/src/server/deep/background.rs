@@ -12,7 +12,7 @@ use muninn_repo_tools::Abandoned;
 
 use super::super::turn::millis;
 use super::super::{Repository, Shared};
-use super::Explorer;
+use super::{Explorer, drive};
 use crate::inject::{Boundary, Chain, TurnKey};
 use crate::store::{Outcome, Receipt};
 
@@ -173,15 +173,17 @@ pub(in crate::server) fn begin(
         key: question.key,
         session: question.session.clone(),
     };
+    // The explorer asks its model by it, or there would be none.
+    let Some(courier) = shared.courier().cloned() else { return };
     let Some(abandoned) = shared.explorations.enter(&slot) else {
         tracing::debug!("not explored: the turn is being explored, or too many are");
         return;
     };
     let (shared, repository) = (Arc::clone(shared), Arc::clone(repository));
-    tokio::task::spawn_blocking(move || {
-        let explore = || explore(&repository, &explorer, &question, abandoned);
-        let explored = std::panic::catch_unwind(std::panic::AssertUnwindSafe(explore)).unwrap_or_else(|_| {
-            tracing::error!("exploring panicked");
+    courier.spawn(async move {
+        let explored = drive(async move { explore(&repository, &explorer, &question, abandoned).await });
+        let explored = explored.await.unwrap_or_else(|error| {
+            tracing::error!(%error, "exploring failed");
             None
         });
         let (late, receipt) = explored.unzip();
@@ -194,7 +196,7 @@ pub(in crate::server) fn begin(
 }
 
 /// Explores. Returns what the next turn may get of it, and its receipt.
-fn explore(
+async fn explore(
     repository: &Repository,
     explorer: &Explorer,
     question: &Question,
@@ -202,7 +204,7 @@ fn explore(
 ) -> Option<(Option<Late>, Receipt)> {
     let engine = repository.engine.as_ref()?;
     let started = std::time::Instant::now();
-    let found = explorer.explore(engine, &question.text, abandoned, &());
+    let found = explorer.explore(engine, &question.text, abandoned, &()).await;
     let took = millis(started.elapsed());
     let receipt = Receipt {
         id: ulid::Ulid::generate().to_string(),

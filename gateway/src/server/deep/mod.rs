@@ -5,6 +5,7 @@
 //! next turn ([`background`]), through the ledger like everything else that is added.
 
 mod background;
+mod drive;
 mod progress;
 
 use std::sync::Arc;
@@ -24,6 +25,7 @@ use crate::config::{ExploreConfig, ExploreMode};
 use crate::metrics::Metrics;
 
 pub(super) use background::{Explorations, Late, Question, Taken, begin};
+pub(super) use drive::drive;
 pub(super) use progress::{Progress, Watching, event};
 
 /// What a model's name ends in where its user wants the deep lane.
@@ -57,8 +59,8 @@ impl Explorer {
         self.config.deadline
     }
 
-    /// Explores, no longer than somebody waits.
-    pub(super) fn explore(
+    /// Explores, no longer than somebody waits. What it computes blocks; see [`drive`].
+    pub(super) async fn explore(
         &self,
         engine: &Engine,
         question: &str,
@@ -68,7 +70,9 @@ impl Explorer {
         let _counted = self.metrics.exploring();
         let mut limits = self.config.limits();
         limits.until = limits.until.or(waiting);
-        engine.explore_deep(question, &limits, &*self.model, observer)
+        engine
+            .explore_deep_async(question, &limits, &*self.model, observer)
+            .await
     }
 
     /// What of its findings may be packed, in tokens.

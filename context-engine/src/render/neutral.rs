@@ -1,0 +1,161 @@
+//! Neutralising text that a model could take for something other than text.
+//!
+//! A tokenizer that is run over a whole prompt turns the literal text `<|im_start|>` into the token that opens a turn,
+//! wherever it stands. So text from a repository must not hold such a token, nor the markup with which clients and
+//! models mark turns, tool calls and thinking, nor characters that nobody sees. Tokens are recognised by class and not
+//! by a list of models; `control_tokens.txt` holds those of the common model families, and a test goes through it.
+//!
+//! The change is the smallest that breaks the token and that a reader can see, and depends on the text alone:
+//!
+//! | what | becomes |
+//! |---|---|
+//! | a tag or a token in angle brackets: `<\|im_start\|>`, `<tool_call>` | `&lt;\|im_start\|>`, `&lt;tool_call>` |
+//! | a token in square brackets: `[INST]`, `]~b]` | `&#91;INST]`, `&#93;~b]` |
+//! | a token that is also HTML or a type parameter: `<s>`, `</s>`, `<mask>` | `<s >`, `</s >`, `<mask >` |
+//! | a label that opens a turn: `Human:` behind an empty line | `Human&#58;` |
+//! | a bidirectional control or an invisible character | its escape, `\u{202e}` |
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use regex::{Captures, Regex};
+
+/// Characters that show nothing or reorder what is shown. Scripts and emoji need some of them between characters of
+/// their own, see [`is_part_of_writing`]; the fillers of old Hangul and the separators of Mongolian are letters.
+const INVISIBLE: &str = r"[[\p{Default_Ignorable_Code_Point}\x{FFF9}-\x{FFFB}]--[\x{115F}\x{1160}\x{17B4}\x{17B5}\x{180B}-\x{180F}]]";
+
+/// White space, also as [`INVISIBLE`] characters have become, inside of a tag.
+const GAP: &str = r"(?:\s|\\u\{[0-9a-f]+\})*";
+
+/// Names of tags, in any case and with attributes, that are no words of ordinary code.
+const TAGS: [&str; 13] = [
+    r"muninn",
+    r"(?:system|user|human|assistant|developer)(?:\s|[-_])*(?:reminder|warning|message|prompt|notification|instructions|query)",
+    r"environment[-_](?:context|details)",
+    r"(?:local[-_])?command[-_](?:name|message|args|contents|stdout|stderr|caveat)",
+    r"task[-_]notification",
+    r"tool[-_]?(?:calls?|results?|responses?|outputs?|use|code)",
+    r"function[-_]?(?:calls?|results?|responses?)",
+    r"(?:function|parameter|tool)=",
+    r"(?:start|end|begin|beginning)_of_\w+>",
+    r"arg_(?:key|value)",
+    r"fim_(?:prefix|middle|suffix|pad)",
+    r"(?:antml|minimax|seed):",
+    r"role>(?:system|human|user|assistant|observation)\b",
+];
+
+/// Names of tags that are words of ordinary code as well, such as the `User` of `Vec<User>`: in lower or upper case, and
+/// not directly behind a word.
+const WORDS: &str = "system|user|human|assistant|developer|env|session|transcript|instructions|invoke|think|thinking";
+
+/// Tokens in angle brackets that HTML or a type parameter could be; to the letter.
+const SHORT: &str = r"/?s|bos|eos|bod|eod|sop|eop|eot|eom|soh|eoh|soa|eoa|sep|cls|pad|unk|mask|image|video|audio|[A-Z]{3}_TOKEN|(?:unused|extra_id_|reserved_|SPECIAL_)\d+";
+
+/// Tokens in square brackets, behind the bracket. `[ARGS]`, `[PREFIX]` and their like are tokens of Mistral's too, but
+/// open and end nothing, and many a help text has them.
+const BRACKETS: [&str; 5] = [
+    r"/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|CALL_ID|THINK|MODEL_SETTINGS|gMASK|sMASK|BOS|EOS|EOT)\]",
+    r"(?:UNUSED_TOKEN|control)_\d+\]",
+    r"\|(?:system|user|assistant|tool|endofturn)\|\]",
+    r"e~\[",
+    r"\s*(?i:SYSTEM NOTIFICATION|SUGGESTION MODE|Request interrupted)",
+];
+
+/// What is neutralised, invisible characters aside.
+static CONTROLS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let tags = TAGS.join("|");
+    let words = format!("(?:{WORDS}|{})(?-u:\\b)", WORDS.to_uppercase());
+    let classes = [
+        // `<|im_start|>`, `<|turn>`, `<turn|>`, and whatever has a fullwidth bar, which no code has.
+        r#"<[|｜][\w"][^\s<>|｜]{0,63}[|｜]?>|<\w{1,64}[|｜]>|</?｜"#.to_owned(),
+        format!("<(?i:{tags})"),
+        format!("<(?P<word>{words})"),
+        format!("<{GAP}/{GAP}(?:(?i:{tags})|{words})"),
+        // A comparison (`i < tool_calls.len()`) is not closed.
+        format!("<{GAP}(?:(?i:{tags})[^<>]{{0,80}}|{words}{GAP})>"),
+        format!("<(?P<short>{SHORT})>"),
+        "<</?SYS>>".to_owned(),
+        format!(r"\[(?:{})", BRACKETS.join("|")),
+        // Of MiniMax: `]~!b[`, `]~b]`, `]!p~[`, `]<]start of image[>[`.
+        r"\][~!]{1,2}[a-z]~?[\[\]]|\]<\][a-z ]{1,40}\[>\[".to_owned(),
+        r"(?:\A|\n[ \t\r]*\n)[ \t]*(?:Human|Assistant)(?P<label>:)".to_owned(),
+    ];
+    Regex::new(&classes.join("|")).ok()
+});
+
+/// Returns the text with nothing in it that is a control token of a model, markup of a client, or invisible. Other text
+/// stays as it is; doing it twice changes nothing more.
+pub(crate) fn neutralize(text: &str) -> Cow<'_, str> {
+    let text = visible(text);
+    let Some(controls) = CONTROLS.as_ref() else {
+        return Cow::Owned(text.replace('<', "&lt;").replace('[', "&#91;").replace(']', "&#93;"));
+    };
+    let (mut neutral, mut copied, mut from) = (String::new(), 0, 0);
+    while let Some(found) = controls.captures_at(&text, from) {
+        let Some(whole) = found.get(0) else { break };
+        // One token may hold another, so the search goes on right behind the character that is replaced.
+        let (at, entity) = match (found.name("short"), found.name("label")) {
+            (Some(short), _) => (short.end(), " >"),
+            (_, Some(label)) => (label.start(), "&#58;"),
+            _ => (whole.start(), entity(&text[whole.start()..])),
+        };
+        from = at + 1;
+        if found.name("word").is_some() && is_behind_word(&text[..at]) {
+            continue;
+        }
+        neutral.push_str(&text[copied..at]);
+        neutral.push_str(entity);
+        copied = from;
+    }
+    if copied == 0 {
+        return text;
+    }
+    neutral.push_str(&text[copied..]);
+    Cow::Owned(neutral)
+}
+
+fn entity(token: &str) -> &'static str {
+    match token.as_bytes().first() {
+        Some(b'<') => "&lt;",
+        Some(b'[') => "&#91;",
+        _ => "&#93;",
+    }
+}
+
+/// Whether what follows is a type parameter: `vector<session>`, `collect::<session>`.
+fn is_behind_word(before: &str) -> bool {
+    let last = before.chars().next_back();
+    last.is_some_and(|last| last.is_alphanumeric() || matches!(last, '_' | ':'))
+}
+
+/// The text with its invisible characters written out.
+fn visible(text: &str) -> Cow<'_, str> {
+    static PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(INVISIBLE).ok());
+    let Some(pattern) = PATTERN.as_ref().filter(|_| !text.is_ascii()) else {
+        return Cow::Borrowed(text);
+    };
+    pattern.replace_all(text, |captures: &Captures<'_>| {
+        let Some(found) = captures.get(0) else {
+            return String::new();
+        };
+        let before = text[..found.start()].chars().next_back();
+        match found.as_str().chars().next() {
+            Some(hidden) if !is_part_of_writing(hidden, before) => hidden.escape_unicode().to_string(),
+            _ => found.as_str().to_owned(),
+        }
+    })
+}
+
+/// Whether an invisible character joins or varies the character before it: joiners in emoji and in Arabic and Indic
+/// scripts, variation selectors behind emoji and digits.
+fn is_part_of_writing(character: char, before: Option<char>) -> bool {
+    let Some(before) = before else { return false };
+    match character {
+        '\u{200c}' | '\u{200d}' => before.is_alphabetic() && !before.is_ascii() || !before.is_alphanumeric() && before > '\u{ff}',
+        '\u{fe00}'..='\u{fe0f}' => !before.is_ascii() || before.is_ascii_digit() || matches!(before, '#' | '*'),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;
