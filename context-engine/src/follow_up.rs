@@ -2,8 +2,13 @@
 //!
 //! "Yes, do it", "commit this", "the same for the other two", "erklär das nochmal": such a turn is short, points back
 //! at what was said or tells the agent to go on, and has next to no word of its own. What it is about stands in the
-//! conversation, not in the repository, so nothing is looked for. One that has a word of its own after all is a question
-//! if that word is the name of something in the repository: "and now the same for the tokenizer".
+//! conversation, not in the repository, so nothing is looked for.
+//!
+//! A turn that asks is told apart by its form. "So are these still two stacks?" points back and has one word of its own,
+//! like "please drop the dots again", but it asks about stacks. So what an order may have, a question may not: any word
+//! of its own makes it one, and so does asking for a way or a place ("how do I undo the last commit?"), which nothing in
+//! the conversation answers. Whether it is about the repository is for the threshold to say. An order that has a word of
+//! its own is a question if that word is the name of something in the repository: "and now the same for the tokenizer".
 
 mod words;
 
@@ -12,11 +17,14 @@ use std::sync::LazyLock;
 use muninn_memory::lexical::{is_stop_word, words};
 use regex::Regex;
 
-use self::words::{FOREIGN_IDLE, FOREIGN_MARKS, FOREIGN_PROCESS, MARKS, NEUTRAL, PROCESS, UNSPACED};
+use self::words::{
+    FOREIGN_IDLE, FOREIGN_MARKS, FOREIGN_PROCESS, INTERROGATIVES, MARKS, NEUTRAL, OPENERS, PROCESS, TO_AGENT, UNSPACED,
+    WAYS,
+};
 
 /// A turn with more words says something.
 const MOST_WORDS: usize = 20;
-/// So many words of its own, and so large a part of all of them, may a turn have that points back.
+/// So many words of its own, and so large a part of all of them, may an order have that points back.
 const MOST_OWN: usize = 2;
 const OWN_PART: usize = 3;
 /// So many parts of an answer ("the comments", "a short title") may it name.
@@ -42,30 +50,56 @@ enum Kind {
 /// something in the repository.
 pub(crate) fn is_follow_up(text: &str, mut defined: impl FnMut(&str) -> bool) -> bool {
     let mut counts = [0usize; 5];
-    let mut own: Vec<String> = Vec::new();
-    for (before, word) in words(text).enumerate() {
-        if before >= MOST_WORDS {
-            return false;
-        }
-        let lower = word.text.to_lowercase();
-        let kind = kind(&lower);
+    let mut own: Vec<&str> = Vec::new();
+    let lower: Vec<String> = words(text)
+        .take(MOST_WORDS + 1)
+        .map(|word| word.text.to_lowercase())
+        .collect();
+    if lower.len() > MOST_WORDS || names_code(text) {
+        return false;
+    }
+    for word in &lower {
+        let kind = kind(word);
         counts[kind as usize] += 1;
         if kind == Kind::Own {
-            own.push(lower);
+            own.push(word);
         }
-    }
-    if names_code(text) {
-        return false;
     }
     let [_, marks, process, neutral, _] = counts;
     match (own.len(), neutral) {
+        (0, _) if process > 0 && asks_for_way(&lower) => false,
         (0, 0) => true,
         (0, neutral) => neutral <= MOST_NEUTRAL && marks + process > 0,
         (owned, _) => {
-            let little = owned <= MOST_OWN && owned * OWN_PART <= counts.iter().sum();
-            marks > 0 && little && !own.iter().any(|word| defined(word))
+            let little = owned <= MOST_OWN && owned * OWN_PART <= lower.len();
+            marks > 0 && little && !asks(text, &lower) && !own.iter().any(|word| defined(word))
         }
     }
+}
+
+/// Whether a turn asks for something to be told that the conversation does not tell: "can you check it?" is an order, and
+/// "did you test it?" about the agent.
+fn asks(text: &str, words: &[String]) -> bool {
+    let to_agent = |pair: &[String]| TO_AGENT.contains(&(&*pair[0], &*pair[1]));
+    if words.windows(2).any(to_agent) {
+        return false;
+    }
+    text.contains(['?', '\u{ff1f}', '\u{61f}']) || among(INTERROGATIVES, first(words))
+}
+
+/// Whether a turn asks how something is done or where it is, and not how it went.
+fn asks_for_way(words: &[String]) -> bool {
+    among(WAYS, first(words)) && !words.iter().any(|word| matches!(&**word, "did" | "went" | "about"))
+}
+
+/// The first word behind those that only open a sentence.
+fn first(words: &[String]) -> &str {
+    let mut words = words.iter().map(String::as_str);
+    words.find(|word| !among(OPENERS, word)).unwrap_or_default()
+}
+
+fn among(table: &[&str], word: &str) -> bool {
+    table.binary_search(&word).is_ok()
 }
 
 fn names_code(text: &str) -> bool {
@@ -74,19 +108,18 @@ fn names_code(text: &str) -> bool {
 }
 
 fn kind(word: &str) -> Kind {
-    let among = |table: &[&str]| table.binary_search(&word).is_ok();
     if word.chars().any(is_unspaced) {
         return if carried(word) { Kind::Mark } else { Kind::Own };
     }
     // "b", "2", "10"
     let choice = word.len() <= 2 && !word.chars().any(char::is_alphabetic) || word.len() == 1;
-    if among(MARKS) || among(FOREIGN_MARKS) {
+    if among(MARKS, word) || among(FOREIGN_MARKS, word) {
         Kind::Mark
-    } else if among(PROCESS) || among(FOREIGN_PROCESS) {
+    } else if among(PROCESS, word) || among(FOREIGN_PROCESS, word) {
         Kind::Process
-    } else if is_stop_word(word) || among(FOREIGN_IDLE) || choice {
+    } else if is_stop_word(word) || among(FOREIGN_IDLE, word) || choice {
         Kind::Idle
-    } else if among(NEUTRAL) {
+    } else if among(NEUTRAL, word) {
         Kind::Neutral
     } else {
         Kind::Own
@@ -115,115 +148,4 @@ fn is_unspaced(c: char) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const CARRY_ON: &[&str] = &[
-        "",
-        "hi",
-        "Thanks!",
-        "yes, do it",
-        "Commit and push.",
-        "run the tests again",
-        "2",
-        "option 2 please",
-        "no, the other one",
-        "👍",
-        "...",
-        "make it shorter",
-        "now fix the build",
-        "do the same for the remaining two",
-        "hm, that looks suspicious, can you check it again?",
-        "great, now squash these commits",
-        "please drop the last one and keep the rest",
-        "what did you change?",
-        "ja, mach das so",
-        "erklär mir das bitte nochmal",
-        "oui, continue comme ça",
-        "merci, maintenant fais le commit",
-        "sí, hazlo otra vez",
-        "sim, pode continuar assim",
-        "sì, vai avanti così",
-        "nee, doe toch maar de andere",
-        "tak, zrób to jeszcze raz",
-        "да, продолжай",
-        "нет, верни как было",
-        "继续",
-        "好的，提交吧",
-        "はい、お願いします",
-        "もう一度やり直して",
-        "네, 계속 진행해 주세요",
-    ];
-
-    const ASK: &[&str] = &[
-        "fix the ledger",
-        "why does replay fail?",
-        "commit `parse_header` only",
-        "test the tokenizer",
-        "yes, but look at src/ledger.rs first",
-        "the same for retryBudget",
-        "no, I meant booking::replay",
-        "again: \"connection reset by peer\"",
-        "explain the checkpoint checksum",
-        "hide an argument from short help only",
-        "wie wird das Konto gesperrt",
-        "comment fonctionne le registre des comptes",
-        "この台帳の再生方法",
-        "账本如何重放",
-        "원장 재생은 어디에 있나요",
-        "where do we compute the balance",
-    ];
-
-    #[test]
-    fn the_tables_are_sorted() {
-        for table in [
-            MARKS,
-            PROCESS,
-            NEUTRAL,
-            FOREIGN_MARKS,
-            FOREIGN_PROCESS,
-            FOREIGN_IDLE,
-            UNSPACED,
-        ] {
-            assert!(table.is_sorted_by(|a, b| a < b), "{:?}", table.first());
-        }
-        let longest = UNSPACED.iter().map(|phrase| phrase.chars().count()).max();
-        assert_eq!(longest, Some(LONGEST_PHRASE));
-    }
-
-    #[test]
-    fn carrying_on_is_no_question() {
-        for text in CARRY_ON {
-            assert!(is_follow_up(text, |_| false), "{text}");
-        }
-    }
-
-    #[test]
-    fn a_question_is_none_however_short() {
-        for text in ASK {
-            assert!(!is_follow_up(text, |_| false), "{text}");
-        }
-    }
-
-    #[test]
-    fn a_name_that_is_defined_makes_a_question() {
-        let text = "and now do the same for the tokenizer";
-        assert!(is_follow_up(text, |_| false));
-        assert!(!is_follow_up(text, |word| word == "tokenizer"));
-        assert!(
-            is_follow_up("commit this", |_| true),
-            "words of the conversation's own are not looked up"
-        );
-    }
-
-    #[test]
-    fn a_long_turn_says_something() {
-        assert!(!is_follow_up(&"again and ".repeat(11), |_| false));
-        assert!(is_follow_up(&"again and ".repeat(10), |_| false));
-    }
-
-    #[test]
-    fn a_pattern_that_does_not_compile_would_let_all_code_pass() {
-        assert!(names_code("a::b") && names_code("x_y") && names_code("pass --force") && !names_code("well - no"));
-    }
-}
+mod tests;

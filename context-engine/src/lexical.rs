@@ -78,7 +78,10 @@ pub(crate) fn explore(sources: &Sources<'_>, text: &str, limits: &Limits) -> Exp
         question_terms: Vec::new(),
     };
     match find(sources, text, limits, &mut exploration.question_terms) {
-        Ok(items) => fill(&mut exploration, items, limits),
+        Ok(items) => {
+            exploration.reason = sources.snapshot.is_none().then(|| NOT_READY.to_owned());
+            fill(&mut exploration, items, limits);
+        }
         Err(reason) => exploration.reason = Some(reason),
     }
     if Instant::now() >= limits.deadline && !exploration.items.is_empty() {
@@ -179,7 +182,11 @@ pub(crate) fn pack_cited(
     packed.items.split_off(beside.len())
 }
 
+/// Files that are named where nothing is packed.
+const NEAREST: usize = 2;
+
 const LATE: &str = "deadline passed";
+const NOT_READY: &str = "the index is not ready: answered from paths and a search";
 const HELD: &str = "what fits is already in the conversation";
 
 fn find(sources: &Sources<'_>, text: &str, limits: &Limits, terms: &mut Vec<String>) -> Result<Vec<Item>, String> {
@@ -212,18 +219,14 @@ fn find(sources: &Sources<'_>, text: &str, limits: &Limits, terms: &mut Vec<Stri
         }
         None => {
             let sample = partial::sample(sources.worktree, &question, sources.max_file_bytes, limits.deadline);
-            in_time()?;
             let Sampled { snapshot, statistics } = &sample;
             let index = Index {
                 snapshot,
                 companions: &Companions::default(),
                 hits: &Hits::default(),
             };
-            let found = gather(sources, (index, statistics), (&question, text), limits, terms);
-            found.map_err(|reason| match reason.as_str() {
-                LATE => reason,
-                _ => format!("{reason} (the index is not ready)"),
-            })
+            let found = in_time().and_then(|()| gather(sources, (index, statistics), (&question, text), limits, terms));
+            found.map_err(|reason| format!("{reason} (the index is not ready)"))
         }
     }
 }
@@ -268,7 +271,11 @@ fn gather(
         let places = (sources.worktree, snapshot);
         let fit = Fit::of(places, text, question, &query, &candidates, statistics);
         tracing::debug!(?fit, "threshold");
-        fit.verdict(threshold)
+        fit.verdict(threshold).map_err(|doubt| {
+            let nearest = candidates.iter().take(NEAREST);
+            let nearest = nearest.map(|candidate| snapshot.file(candidate.file).facts.path.as_str());
+            doubt.reason(&nearest.collect::<Vec<_>>())
+        })
     } else {
         Ok(())
     };

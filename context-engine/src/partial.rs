@@ -1,5 +1,11 @@
 //! Answering before there is an index: from paths, and from a bounded search for the question's words.
+//!
+//! Everything here is bounded by the time that is left: files are listed from git's index where a walk takes too long,
+//! each word is searched for by itself, so that a common one does not use up the search, and large files are read around
+//! what was found in them.
 
+use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
@@ -7,7 +13,7 @@ use muninn_memory::cache::nanos;
 use muninn_memory::lexical::Tokenizer;
 use muninn_memory::redact;
 use muninn_repo_tools::{
-    FileEntry, GrepLimits, GrepPattern, GrepQuery, RelPath, Until, WalkLimits, Worktree, grep, read_text, walk_until,
+    GrepLimits, GrepPattern, GrepQuery, RelPath, Until, WalkLimits, Worktree, grep_many, read_text, walk_at, walk_until,
 };
 
 use crate::question::Question;
@@ -18,9 +24,13 @@ use muninn_memory::derived::{Place, place};
 const MAX_WORDS: usize = 12;
 /// So many files are taken apart.
 const MAX_FILES: usize = 12;
-const MAX_SEARCHED: usize = 5_000;
-const MAX_MATCHES: usize = 3_000;
-const MAX_MATCHES_PER_FILE: usize = 30;
+/// So many lines are looked for of each word; one that has more says little, and must not use up the time of the others.
+const MAX_MATCHES: usize = 400;
+const MAX_MATCHES_PER_FILE: usize = 10;
+/// A file is taken apart up to this size in bytes; of a larger one, the lines around what was found are.
+const WHOLE: usize = 32 << 10;
+/// So many lines before and behind a line.
+const AROUND: usize = 30;
 
 /// The few files that look best, indexed by themselves, and how common the question's words are among all that were
 /// searched: in a sample chosen by those words, every word would seem common.
@@ -53,47 +63,40 @@ pub(crate) fn sample(worktree: &Worktree, question: &Question, max_file_bytes: u
         max_file_bytes,
         ..WalkLimits::default()
     };
-    let walked = walk_until(worktree, &limits, Some(&Until::within(left.mul_f32(0.3))));
-    let mut files = walked.files;
+    let mut files = files(worktree, &limits, left.mul_f32(0.3));
     // Where the time does not suffice for all, sources that the question may name come first.
-    files.sort_by_cached_key(|entry| {
-        (
-            std::cmp::Reverse(path_hits(&entry.path, question)),
-            place(&entry.path) != Place::Source,
-        )
-    });
+    files.sort_by_cached_key(|path| (Reverse(path_hits(path, question)), place(path) != Place::Source));
     let found = search(worktree, question, &files, max_file_bytes, search_until);
 
-    let mut ranked: Vec<(usize, &FileEntry)> = files
+    let mut ranked: Vec<(f32, &RelPath)> = files
         .iter()
-        .map(|entry| {
-            let words = found.words.get(&entry.path).map_or(0, HashSet::len);
-            let demoted = usize::from(place(&entry.path) != Place::Source);
-            (
-                (2 * words + 2 * path_hits(&entry.path, question)).saturating_sub(demoted),
-                entry,
-            )
-        })
-        .filter(|(score, _)| *score > 0)
+        .map(|path| (found.score(path, question), path))
+        .filter(|(score, _)| *score > 0.0)
         .collect();
-    ranked.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.path.cmp(&b.1.path)));
+    ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+    let best: Vec<&RelPath> = ranked.into_iter().take(MAX_FILES).map(|(_, path)| path).collect();
+    // The index of git may have what is ignored, or is gone.
+    let there = walk_at(worktree, &limits, &best.iter().map(|path| (*path).clone()).collect());
+    let there: HashSet<&RelPath> = there.files.iter().map(|entry| &entry.path).collect();
+
     let mut tokenizer = Tokenizer::new();
     let stop = deadline - (left.mul_f32(0.15)).min(Duration::from_millis(50));
     let mut taken = Vec::new();
-    for (_, entry) in ranked.into_iter().take(MAX_FILES) {
+    for path in best.into_iter().filter(|path| there.contains(path)) {
         if Instant::now() >= stop {
             break;
         }
-        let Ok(file) = read_text(worktree, &entry.path, max_file_bytes) else {
+        let Ok(file) = read_text(worktree, path, max_file_bytes) else {
             continue;
         };
         let facts = FileFacts {
-            path: entry.path.clone(),
+            path: path.clone(),
             size: file.size,
             modified: nanos(file.modified),
             blob: file.blob,
         };
-        taken.push((facts, digest(&mut tokenizer, &entry.path, &redact(&file.text))));
+        let text = excerpt(&file.text, found.lines.get(path).map_or(&[], Vec::as_slice));
+        taken.push((facts, digest(&mut tokenizer, path, &redact(&text))));
     }
     let snapshot = Snapshot::of_files(&mut tokenizer, taken);
     Sampled {
@@ -102,38 +105,75 @@ pub(crate) fn sample(worktree: &Worktree, question: &Question, max_file_bytes: u
     }
 }
 
-/// Which concepts were seen in which file, and in how many files the search looked.
+/// The files of a worktree: those that a walk finds in this time, and where it does not find all, those that git tracks.
+fn files(worktree: &Worktree, limits: &WalkLimits, time: Duration) -> Vec<RelPath> {
+    let walked = walk_until(worktree, limits, Some(&Until::within(time)));
+    let mut files: Vec<RelPath> = walked.files.into_iter().map(|entry| entry.path).collect();
+    if walked.cut {
+        files.extend(worktree.tracked());
+        files.sort_unstable();
+        files.dedup();
+    }
+    files
+}
+
+/// What was seen of the question's concepts, and in how many files the search looked for each.
+#[derive(Default)]
 struct Found {
+    /// Numbers of concepts by file.
     words: HashMap<RelPath, HashSet<usize>>,
-    searched: usize,
+    /// Counted from 1.
+    lines: HashMap<RelPath, Vec<u64>>,
+    searched: HashMap<usize, usize>,
+    /// The most of these.
+    most_searched: usize,
 }
 
 impl Found {
+    /// How likely a file is meant: what is found in it, the rarer the better, and in its path.
+    fn score(&self, path: &RelPath, question: &Question) -> f32 {
+        let seen = self.words.get(path).into_iter().flatten();
+        let in_text: f32 = seen.map(|number| self.rarity(*number)).sum();
+        let demoted = if place(path) == Place::Source { 1.0 } else { 0.6 };
+        demoted * (in_text + number(path_hits(path, question)))
+    }
+
+    /// From 0, in all files, upwards.
+    fn rarity(&self, concept: usize) -> f32 {
+        (number(self.most_searched + 1) / number(self.files_with(concept) + 1)).ln_1p()
+    }
+
+    /// In how many files a concept is, going by those that were searched for it.
+    fn files_with(&self, concept: usize) -> usize {
+        let found = self.words.values().filter(|words| words.contains(&concept)).count();
+        match self.searched.get(&concept) {
+            Some(&searched) if searched > 0 => (found * self.most_searched).div_ceil(searched),
+            _ => found,
+        }
+    }
+
     /// Frequencies by term. A word that was found only in a path counts as well.
-    fn statistics(&self, question: &Question, files: &[FileEntry]) -> Searched {
+    fn statistics(&self, question: &Question, files: &[RelPath]) -> Searched {
         let mut frequency = HashMap::new();
         for (number, concept) in question.concepts.iter().enumerate() {
-            let in_text = self.words.values().filter(|words| words.contains(&number)).count();
-            let in_paths = files
-                .iter()
-                .filter(|entry| lower(&entry.path).contains(&concept.word))
-                .count();
-            let count = u32::try_from(in_text.max(in_paths)).unwrap_or(u32::MAX);
+            let in_paths = files.iter().filter(|path| lower(path).contains(&concept.word)).count();
+            let count = u32::try_from(self.files_with(number).max(in_paths)).unwrap_or(u32::MAX);
             for term in concept.parts.iter().chain([&concept.whole]) {
                 frequency.insert(term.clone(), count);
             }
         }
         Searched {
-            files: self.searched,
+            files: self.most_searched,
             frequency,
         }
     }
 }
 
+/// Looks for each of the question's words, until each is found often enough or the time is over.
 fn search(
     worktree: &Worktree,
     question: &Question,
-    files: &[FileEntry],
+    files: &[RelPath],
     max_file_bytes: u64,
     deadline: Instant,
 ) -> Found {
@@ -151,36 +191,54 @@ fn search(
         .collect();
     numbers.sort_by_key(|number| {
         let concept = &question.concepts[*number];
-        (!concept.identifier, std::cmp::Reverse(concept.word.len()))
+        (!concept.identifier, Reverse(concept.word.len()))
     });
     numbers.truncate(MAX_WORDS);
-    let words = numbers.iter().map(|number| needle(*number).clone()).collect();
-    let query = GrepQuery {
+    let query = |number: &usize| GrepQuery {
         case_sensitive: false,
         limits: GrepLimits {
-            max_files: MAX_SEARCHED,
+            max_files: files.len(),
             max_matches: MAX_MATCHES,
             max_matches_per_file: MAX_MATCHES_PER_FILE,
             max_file_bytes,
-            until: deadline.into(),
             ..GrepLimits::default()
         },
-        ..GrepQuery::new(GrepPattern::Literals(words))
+        ..GrepQuery::new(GrepPattern::Literals(vec![needle(*number).clone()]))
     };
-    let mut found = Found {
-        words: HashMap::new(),
-        searched: files.len(),
-    };
-    let Ok(result) = grep(worktree, &query, Some(files)) else {
-        return found;
-    };
-    found.searched = result.searched;
-    for hit in result.matches {
-        let line = hit.text.to_lowercase();
-        let words = found.words.entry(hit.path).or_default();
-        words.extend(numbers.iter().filter(|number| line.contains(needle(**number).as_str())));
+    let queries: Vec<GrepQuery> = numbers.iter().map(query).collect();
+    let mut found = Found::default();
+    let results = grep_many(worktree, &queries, Some(files), &deadline.into());
+    for (number, result) in numbers.into_iter().zip(results) {
+        let Ok(result) = result else { continue };
+        found.most_searched = found.most_searched.max(result.searched);
+        found.searched.insert(number, result.searched);
+        for hit in result.matches {
+            found.words.entry(hit.path.clone()).or_default().insert(number);
+            found.lines.entry(hit.path).or_default().push(u64::from(hit.line));
+        }
     }
     found
+}
+
+/// A text with what is far from these lines blanked, so that all lines keep their numbers. A small one stays whole, and of
+/// one without such lines the beginning does.
+fn excerpt<'t>(text: &'t str, lines: &[u64]) -> Cow<'t, str> {
+    if text.len() <= WHOLE {
+        return Cow::Borrowed(text);
+    }
+    let lines: Vec<usize> = lines.iter().filter_map(|line| usize::try_from(*line).ok()).collect();
+    let lines = if lines.is_empty() { vec![1] } else { lines };
+    let (mut kept, mut bytes) = (String::with_capacity(WHOLE), 0);
+    for (before, line) in text.split_inclusive('\n').enumerate() {
+        let is_near = lines.iter().any(|near| (before + 1).abs_diff(*near) <= AROUND);
+        if is_near && bytes + line.len() <= WHOLE {
+            bytes += line.len();
+            kept.push_str(line);
+        } else {
+            kept.push('\n');
+        }
+    }
+    Cow::Owned(kept)
 }
 
 /// How many of the question's words, and paths, a path holds.
@@ -201,4 +259,38 @@ fn path_hits(path: &RelPath, question: &Question) -> usize {
 
 fn lower(path: &RelPath) -> String {
     path.as_str().to_lowercase()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of files and words are far below 2^24")]
+fn number(count: usize) -> f32 {
+    count as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::Repo;
+
+    #[test]
+    fn files_that_a_walk_has_no_time_for_come_from_the_index_of_git() {
+        let repo = Repo::with(&[]);
+        repo.commit("files", &[("src/a.rs", "a"), ("src/b.rs", "b"), (".env", "SECRET=1")]);
+        let engine = repo.engine();
+        let listed = files(engine.worktree(), &WalkLimits::default(), Duration::ZERO);
+        let listed: Vec<&str> = listed.iter().map(RelPath::as_str).collect();
+        assert_eq!(listed, ["src/a.rs", "src/b.rs"]);
+    }
+
+    #[test]
+    fn excerpt_keeps_line_numbers_and_is_bounded() {
+        let text: String = (1..=20_000).map(|line| format!("fn line_{line}() {{}}\n")).collect();
+        let short = excerpt(&text, &[9_000]);
+        assert_eq!(short.lines().count(), 20_000);
+        assert_eq!(short.lines().nth(8_999), Some("fn line_9000() {}"));
+        assert_eq!(short.lines().filter(|line| !line.is_empty()).count(), 2 * AROUND + 1);
+        let all: Vec<u64> = (1..=20_000).collect();
+        assert!(excerpt(&text, &all).len() <= WHOLE + 20_000);
+        assert!(excerpt(&text, &[]).starts_with("fn line_1()"));
+        assert_eq!(excerpt("small", &[]), "small");
+    }
 }

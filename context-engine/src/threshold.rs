@@ -83,6 +83,15 @@ pub(crate) struct Fit {
     pub(crate) certain: bool,
 }
 
+/// Why nothing is shown.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Doubt {
+    /// What was found is not likely enough to be meant.
+    Unlikely { probability: f32, threshold: f32 },
+    /// It is no evidence.
+    Common,
+}
+
 impl Fit {
     /// Measures a question against the best files.
     pub(crate) fn of(
@@ -161,20 +170,42 @@ impl Fit {
     }
 
     /// Whether to show what was found, the threshold being from 0 (always) to 1 (never); if not, why.
-    pub(crate) fn verdict(&self, threshold: f32) -> Result<(), String> {
+    pub(crate) fn verdict(&self, threshold: f32) -> Result<(), Doubt> {
         if threshold <= 0.0 || (self.certain && self.share >= self.expected * threshold) {
             return Ok(());
         }
         if self.probability < threshold {
-            let (found, likely) = (self.share * 100.0, self.probability * 100.0);
-            return Err(format!(
-                "below the threshold: {found:.0}% of the question found in one place, {likely:.0}% likely to be meant"
-            ));
+            let probability = self.probability;
+            return Err(Doubt::Unlikely { probability, threshold });
         }
         if self.evidence < EVIDENCE || self.lone {
-            return Err("below the threshold: only words that are common in this repository were found".to_owned());
+            return Err(Doubt::Common);
         }
         Ok(())
+    }
+}
+
+impl Doubt {
+    /// The reason for a person, with the files that were nearest and what to try.
+    pub(crate) fn reason(self, nearest: &[&str]) -> String {
+        let (why, lower) = match self {
+            Doubt::Unlikely { probability, threshold } => (
+                format!("likelihood {probability:.2}, and `threshold` in [context] asks for {threshold:.2}"),
+                ", or lower `threshold`",
+            ),
+            Doubt::Common => (
+                "only words that are common in this repository were found".to_owned(),
+                "",
+            ),
+        };
+        let nearest = match nearest {
+            [] => String::new(),
+            files => format!("; nearest: {}", files.join(", ")),
+        };
+        format!(
+            "below the threshold: {why}{nearest}. Try naming a file or a symbol, have a model explore (end the model's \
+             name in `:deep`){lower}"
+        )
     }
 }
 
@@ -266,6 +297,27 @@ mod tests {
             assert!(shown[0], "0 is always");
             assert!(shown.is_sorted_by(|a, b| a >= b), "{shown:?}");
         }
+    }
+
+    #[test]
+    fn reason_names_the_threshold_the_distance_and_what_to_try() {
+        let fit = Fit {
+            probability: 0.37,
+            evidence: 1.0,
+            ..Fit::default()
+        };
+        let reason = fit.verdict(0.5).unwrap_err().reason(&["src/a.rs", "src/b.rs"]);
+        for words in [
+            "0.37",
+            "0.50",
+            "`threshold` in [context]",
+            "src/a.rs, src/b.rs",
+            "symbol",
+            "`:deep`",
+        ] {
+            assert!(reason.contains(words), "{words}: {reason}");
+        }
+        assert!(Doubt::Common.reason(&[]).contains("common in this repository"));
     }
 
     #[test]

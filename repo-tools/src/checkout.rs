@@ -3,7 +3,10 @@
 
 use std::collections::BTreeSet;
 
+use gix::index::entry::{Mode, Stage};
+
 use crate::path::RelPath;
+use crate::secret::is_secret;
 use crate::worktree::{Worktree, open};
 
 /// Names of a default branch where nothing says which one it is.
@@ -83,6 +86,23 @@ impl Worktree {
             head: repository.head_id().ok().map(|id| id.to_string()),
             default_branch: default_branch(&repository),
         }
+    }
+
+    /// The files that git tracks, as the index has them and as [`crate::walk`] could list them: without symlinks, secrets
+    /// and what is Muninn's own. Nothing but the index is read, so a file may be gone. None where it cannot be read.
+    pub fn tracked(&self) -> Vec<RelPath> {
+        let listed = || {
+            let repository = open(self.root()).ok()?;
+            let index = repository.index_or_empty().ok()?;
+            let files = index.entries().iter().filter(|entry| {
+                let is_plain = entry.stage() == Stage::Unconflicted;
+                is_plain && matches!(entry.mode, Mode::FILE | Mode::FILE_EXECUTABLE)
+            });
+            let paths = files.filter_map(|entry| RelPath::new(&entry.path(&index).to_string()).ok());
+            let is_listed = |path: &RelPath| !is_secret(path) && !path.as_str().starts_with(".muninn/");
+            Some(paths.filter(is_listed).collect())
+        };
+        listed().unwrap_or_default()
     }
 
     /// The files directly in a directory that git tracks, as the index has them; none where it cannot be read.
@@ -213,5 +233,11 @@ mod tests {
         repo.git(&["add", "-A"]);
         assert_eq!(tracked("a"), ["a/new.txt", "a/x.txt"]);
         assert!(tracked("gone").is_empty());
+        repo.write(".env", b"SECRET=1");
+        repo.write(".muninn/memory/main.jsonl", b"{}");
+        repo.git(&["add", "-f", "-A"]);
+        let all = repo.worktree().tracked();
+        let all: Vec<&str> = all.iter().map(RelPath::as_str).collect();
+        assert_eq!(all, ["a/deep/y.txt", "a/new.txt", "a/x.txt", "ab/z.txt"]);
     }
 }

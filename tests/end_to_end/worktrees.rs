@@ -148,6 +148,41 @@ fn each_repository_gets_its_own_context_and_never_anothers() {
 }
 
 #[test]
+fn first_question_to_a_large_worktree_gets_the_file_that_defines_a_name() {
+    let scene = Scene::new(&["code"], |env, _| {
+        let line = "    let request = handle(request, invoice);\n".repeat(40);
+        let mut files: Vec<(String, String)> = (0..300)
+            .map(|number| {
+                (
+                    format!("src/a/part_{number:03}.rs"),
+                    format!("fn part_{number}() {{\n{line}}}\n"),
+                )
+            })
+            .collect();
+        let definition = "/// Settles.\npub fn settle_invoice_batch() -> u32 {\n    7\n}\n";
+        files.push(("src/zz/last.rs".to_owned(), definition.to_owned()));
+        let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (&**path, &**text)).collect();
+        let _root = env.repository("code/large", &files);
+    });
+    let large = scene
+        .env
+        .path("repositories")
+        .canonicalize()
+        .unwrap()
+        .join("code/large");
+    let headers = [("x-muninn-repo", large.to_str().unwrap())];
+    let question = "How does settle_invoice_batch handle a request?";
+    let body = json!({"model": "m", "messages": [{"role": "user", "content": question}]});
+    let (response, receipt) = scene.post(CHAT, &headers, &body);
+    assert_eq!(response.outcome(), "partial", "{receipt}");
+    assert!(scene.added(&body).contains("src/zz/last.rs:"), "{receipt}");
+    assert!(
+        receipt["reason"].as_str().unwrap().contains("index is not ready"),
+        "{receipt}"
+    );
+}
+
+#[test]
 fn conversations_that_open_alike_in_two_worktrees_share_no_block() {
     let scene = Scene::new(&["code"], two_under_one_root);
     let code = scene.env.path("repositories").canonicalize().unwrap().join("code");

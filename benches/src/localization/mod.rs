@@ -12,6 +12,7 @@ pub mod scores;
 pub mod spans;
 
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -128,8 +129,10 @@ pub enum LocalizationError {
 
 /// Runs the whole benchmark and returns what it is to print last.
 ///
+/// An instance whose tree cannot be cut or indexed is skipped and counted.
+///
 /// # Errors
-/// When a tree cannot be cut or indexed, or a file cannot be read or written.
+/// When that is so of all instances, or a file cannot be read or written.
 pub fn run(options: &Options) -> Result<Report, LocalizationError> {
     let mut instances = instances::read(&options.instances)?;
     if let Some(only) = &options.only {
@@ -143,13 +146,20 @@ pub fn run(options: &Options) -> Result<Report, LocalizationError> {
     let runs = runs(options.ablate.as_deref());
     let mut per_instance = options.per_instance.as_ref().map(PerInstance::create).transpose()?;
     let mut answers = Vec::new();
+    let mut failed = Vec::new();
     for (at, instance) in instances.iter().enumerate() {
-        let answer = Subject::open(&trees, &options.repos, instance, embedder.clone())
-            .map(|subject| subject.answer(instance, &runs))
-            .map_err(|source| LocalizationError::Subject {
-                id: instance.instance_id.clone(),
-                source: Box::new(source),
-            })?;
+        let answer = match Subject::open(&trees, &options.repos, instance, embedder.clone()) {
+            Ok(subject) => subject.answer(instance, &runs),
+            Err(source) => {
+                let error = LocalizationError::Subject {
+                    id: instance.instance_id.clone(),
+                    source: Box::new(source),
+                };
+                progress(&format!("skipped: {}", causes(&error)));
+                failed.push(error);
+                continue;
+            }
+        };
         progress(&format!("{:>3}/{} {}", at + 1, instances.len(), answer.line()));
         if let Some(file) = &mut per_instance {
             file.add(&answer)?;
@@ -157,11 +167,25 @@ pub fn run(options: &Options) -> Result<Report, LocalizationError> {
         answers.push(answer);
     }
     per_instance.map(PerInstance::finish).transpose()?;
+    let skipped = failed.len();
+    if let (true, Some(error)) = (answers.is_empty(), failed.pop()) {
+        return Err(error);
+    }
     tell_about_the_whole(&answers);
     if options.ablate.is_some() {
         print_ablations(&runs, &answers)?;
     }
-    Ok(report(&answers))
+    Ok(report(&answers, skipped))
+}
+
+/// An error with what led to it, on one line.
+fn causes(error: &dyn Error) -> String {
+    let (mut text, mut cause) = (error.to_string(), error.source());
+    while let Some(error) = cause {
+        text.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    text
 }
 
 /// The full run first, then each without a list; just the full one if nothing is ablated, all if none is named.
@@ -232,7 +256,7 @@ fn print_ablations(runs: &[(Option<&'static str>, Tuning)], answers: &[Answer]) 
     Ok(())
 }
 
-fn report(answers: &[Answer]) -> Report {
+fn report(answers: &[Answer], skipped: usize) -> Report {
     let mut by_repo: BTreeMap<String, Vec<Scores>> = BTreeMap::new();
     for answer in answers {
         by_repo.entry(answer.repo.clone()).or_default().push(answer.scores[0]);
@@ -242,6 +266,7 @@ fn report(answers: &[Answer]) -> Report {
     let seconds: f64 = answers.iter().map(|answer| answer.index_s).sum();
     Report {
         all: Accuracy::of(&all),
+        skipped,
         query_ms: Percentiles {
             p50: percentile(&mut millis, 0.5).map(rounded),
             p95: percentile(&mut millis, 0.95).map(rounded),

@@ -19,6 +19,8 @@ pub struct Report {
     pub index_s: f64,
     /// The same accuracies for each repository.
     pub by_repo: BTreeMap<String, Accuracy>,
+    /// Instances that could not be checked out or indexed, and count nowhere else.
+    pub skipped: usize,
 }
 
 /// Means over instances, in percent.
@@ -154,6 +156,7 @@ mod tests {
             },
             index_s: 0.25,
             by_repo: BTreeMap::from([("o/r".to_owned(), Accuracy::of(&answers()[..1]))]),
+            skipped: 2,
         };
         let line = serde_json::to_string(&report).unwrap();
         let expected = concat!(
@@ -162,6 +165,7 @@ mod tests {
             r#""by_repo":{"o/r":{"n":1,"#
         );
         assert!(line.starts_with(expected), "{line}");
+        assert!(line.ends_with(r#","skipped":2}"#), "{line}");
     }
 
     #[test]

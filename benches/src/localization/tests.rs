@@ -88,6 +88,18 @@ fn files_and_spans_are_found_at_the_commit() {
 }
 
 #[test]
+fn instance_that_cannot_be_checked_out_is_skipped_and_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    let base = repository(&dir.path().join("repos"));
+    let at = |commit: &str| json!({"repo": "o/r", "base_commit": commit, "query": "write_rows", "gold_files": ["lib/writer.py"]});
+    let gone = at("0123456789012345678901234567890123456789");
+    let report = measure(dir.path(), &[gone, at(&base)], &[]);
+    assert_eq!((report.all.n, report.skipped), (1, 1));
+    let line = serde_json::to_value(&report).unwrap();
+    assert_eq!(line["skipped"], 1);
+}
+
+#[test]
 fn trees_and_indexes_are_kept_where_it_is_asked_for() {
     let dir = tempfile::tempdir().unwrap();
     let base = repository(&dir.path().join("repos"));

@@ -51,6 +51,7 @@ impl Engine {
                 self.reload_beside(until)
                     .unwrap_or_else(|| Arc::new(memories.only(&files)))
             }
+            None => self.load_first(files, deadline),
             _ => self.put_in_place(Memories::load_from(&self.worktree, &files, None, None)),
         }
     }
@@ -77,6 +78,22 @@ impl Engine {
             Some(store) => store.files(),
             None => RecordFile::of_team(),
         }
+    }
+
+    /// Memory where none was read yet, if it can be read in time; else the first refresh reads it for the next question.
+    fn load_first(&self, files: Vec<RecordFile>, deadline: Instant) -> Arc<Memories> {
+        let worktree = self.worktree.clone();
+        let (done, wait) = sync_channel(1);
+        let read = move || {
+            let _nobody_waits = done.send(Memories::load_from(&worktree, &files, None, None));
+        };
+        if let Err(error) = std::thread::Builder::new().name("muninn-recall".into()).spawn(read) {
+            tracing::warn!(%error, "memory is not read");
+        }
+        let now = Instant::now();
+        let time = deadline.saturating_duration_since(now) / SHARE;
+        wait.recv_timeout(time)
+            .map_or_else(|_| Arc::default(), |memories| self.put_in_place(memories))
     }
 
     fn put_in_place(&self, memories: Memories) -> Arc<Memories> {

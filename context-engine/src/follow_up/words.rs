@@ -28,14 +28,14 @@ pub(super) const PROCESS: &[&str] = &[
     "commits", "committed", "compile", "confirm", "correct", "create", "cut", "delete", "deleted", "deploy",
     "describe", "diff", "disable", "draft", "drop", "edit", "error", "errors", "execute", "explanation", "fail",
     "failed", "failing", "fails", "failure", "finish", "finished", "fix", "fixed", "format", "formatted", "green",
-    "happened", "implement", "install", "issue", "keep", "leave", "lint", "list", "local", "locally", "main",
+    "happened", "implement", "install", "issue", "keep", "leave", "left", "lint", "list", "local", "locally", "main",
     "master", "merge", "minor", "morning", "move", "new", "open", "option", "pass", "passed", "passes", "passing",
     "paste", "pasted", "phrase", "plan", "planned", "points", "pr", "problem", "pull", "push", "pushed", "question",
     "quick", "read", "rebase", "recommend", "recommended", "red", "refactor", "release", "remember", "remove",
     "rename", "repeat", "rephrase", "report", "request", "rerun", "restart", "result", "results", "review", "rewrite",
     "rollback", "run", "running", "save", "send", "ship", "short", "simplify", "squash", "stage", "staged", "start",
     "started", "stash", "step", "steps", "suggest", "summarise", "summarize", "summary", "tag", "test", "tested",
-    "tests", "tidy", "translate", "typecheck", "update", "upstream", "verify", "window", "word", "worked", "write",
+    "tests", "tidy", "translate", "typecheck", "update", "upstream", "verify", "went", "window", "word", "worked", "write",
     "wrote",
 ];
 
@@ -156,4 +156,38 @@ pub(super) const UNSPACED: &[&str] = &[
     "뭐", "방금", "번", "번째", "설명", "설명해", "수정", "실행", "아니", "아니오", "아니요", "예", "왜", "요약", "으로", "은", "을", "이", "이거",
     "이것", "저", "전", "좋습니다", "좋아", "좋아요", "주세요", "줘", "지금", "진행", "진행해", "짧게", "첫", "취소", "커밋", "커밋해", "테스트", "푸시",
     "하세요", "한", "한번", "해", "해주세요", "해줘",
+];
+
+/// They begin a question. "do" and "have" are none: they begin orders.
+#[rustfmt::skip]
+pub(super) const INTERROGATIVES: &[&str] = &[
+    "are", "comment", "cuál", "cuáles", "cuándo", "czy", "cómo", "did", "dlaczego", "does", "dove", "dónde", "gdzie",
+    "has", "hoe", "how", "is", "jak", "kiedy", "która", "które", "który", "onde", "où", "perché", "pourquoi", "quais",
+    "qual", "quale", "quali", "quand", "quando", "quel", "quelle", "quelles", "quels", "qui", "qué", "sind", "waar",
+    "waarom", "wann", "wanneer", "warum", "was", "wat", "welche", "welcher", "welches", "welke", "wer", "were", "what",
+    "when", "where", "which", "who", "whose", "why", "wie", "wo", "wozu", "где", "как", "какая", "какие", "какой",
+    "когда", "кто", "почему",
+];
+
+/// They ask for a way to do something, or for its place.
+#[rustfmt::skip]
+pub(super) const WAYS: &[&str] = &[
+    "comment", "cómo", "dove", "dónde", "gdzie", "hoe", "how", "jak", "onde", "où", "waar", "where", "wie", "wo",
+    "где", "как",
+];
+
+/// They open a sentence, whatever it is.
+#[rustfmt::skip]
+pub(super) const OPENERS: &[&str] = &[
+    "a", "aber", "ah", "ale", "also", "and", "but", "e", "en", "et", "gut", "hm", "hmm", "i", "ja", "ma", "maar",
+    "mais", "mas", "nee", "nein", "no", "non", "now", "oh", "ok", "okay", "oui", "pero", "sim", "so", "sì", "sí",
+    "tak", "then", "und", "wait", "well", "y", "yes", "а", "да", "и", "нет", "но",
+];
+
+/// A question with these words in a row is an order, or about what the agent did.
+#[rustfmt::skip]
+pub(super) const TO_AGENT: &[(&str, &str)] = &[
+    ("did", "you"), ("have", "you"), ("hast", "du"), ("as", "tu"), ("avez", "vous"), ("heb", "je"), ("can", "you"), ("could", "you"), ("will", "you"), ("would", "you"),
+    ("kannst", "du"), ("könntest", "du"), ("würdest", "du"), ("peux", "tu"), ("tu", "peux"),
+    ("pouvez", "vous"), ("kun", "je"), ("kan", "je"),
 ];

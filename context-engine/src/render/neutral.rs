@@ -22,14 +22,16 @@ use regex::{Captures, Regex};
 
 /// Characters that show nothing or reorder what is shown. Scripts and emoji need some of them between characters of
 /// their own, see [`is_part_of_writing`]; the fillers of old Hangul and the separators of Mongolian are letters.
-const INVISIBLE: &str = r"[[\p{Default_Ignorable_Code_Point}\x{FFF9}-\x{FFFB}]--[\x{115F}\x{1160}\x{17B4}\x{17B5}\x{180B}-\x{180F}]]";
+const INVISIBLE: &str =
+    r"[[\p{Default_Ignorable_Code_Point}\x{FFF9}-\x{FFFB}]--[\x{115F}\x{1160}\x{17B4}\x{17B5}\x{180B}-\x{180F}]]+";
 
 /// White space, also as [`INVISIBLE`] characters have become, inside of a tag.
 const GAP: &str = r"(?:\s|\\u\{[0-9a-f]+\})*";
 
 /// Names of tags, in any case and with attributes, that are no words of ordinary code.
-const TAGS: [&str; 13] = [
+const TAGS: [&str; 14] = [
     r"muninn",
+    r"(?:think|thinking|invoke)\b",
     r"(?:system|user|human|assistant|developer)(?:\s|[-_])*(?:reminder|warning|message|prompt|notification|instructions|query)",
     r"environment[-_](?:context|details)",
     r"(?:local[-_])?command[-_](?:name|message|args|contents|stdout|stderr|caveat)",
@@ -44,9 +46,11 @@ const TAGS: [&str; 13] = [
     r"role>(?:system|human|user|assistant|observation)\b",
 ];
 
-/// Names of tags that are words of ordinary code as well, such as the `User` of `Vec<User>`: in lower or upper case, and
-/// not directly behind a word.
-const WORDS: &str = "system|user|human|assistant|developer|env|session|transcript|instructions|invoke|think|thinking";
+/// Names of tags that are words of ordinary code as well, such as the `User` of `Vec<User>`: in lower or upper case only.
+const WORDS: &str = "system|user|human|assistant|developer|env|session|transcript|instructions";
+
+/// Those that are names of types as they are: left alone directly behind a word, as in `shared_ptr<session>`.
+const TYPES: [&str; 3] = ["user", "env", "session"];
 
 /// Tokens in angle brackets that HTML or a type parameter could be; to the letter.
 const SHORT: &str = r"/?s|bos|eos|bod|eod|sop|eop|eot|eom|soh|eoh|soa|eoa|sep|cls|pad|unk|mask|image|video|audio|[A-Z]{3}_TOKEN|(?:unused|extra_id_|reserved_|SPECIAL_)\d+";
@@ -67,7 +71,7 @@ static CONTROLS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let words = format!("(?:{WORDS}|{})(?-u:\\b)", WORDS.to_uppercase());
     let classes = [
         // `<|im_start|>`, `<|turn>`, `<turn|>`, and whatever has a fullwidth bar, which no code has.
-        r#"<[|｜][\w"][^\s<>|｜]{0,63}[|｜]?>|<\w{1,64}[|｜]>|</?｜"#.to_owned(),
+        r#"<[|｜][\w"/][^\s<>|｜]{0,63}[|｜]?>|<\w{1,64}[|｜]>|</?｜"#.to_owned(),
         format!("<(?i:{tags})"),
         format!("<(?P<word>{words})"),
         format!("<{GAP}/{GAP}(?:(?i:{tags})|{words})"),
@@ -78,7 +82,7 @@ static CONTROLS: LazyLock<Option<Regex>> = LazyLock::new(|| {
         format!(r"\[(?:{})", BRACKETS.join("|")),
         // Of MiniMax: `]~!b[`, `]~b]`, `]!p~[`, `]<]start of image[>[`.
         r"\][~!]{1,2}[a-z]~?[\[\]]|\]<\][a-z ]{1,40}\[>\[".to_owned(),
-        r"(?:\A|\n[ \t\r]*\n)[ \t]*(?:Human|Assistant)(?P<label>:)".to_owned(),
+        r"\n[ \t\r]*\n[ \t]*(?:Human|Assistant)(?P<label>:)".to_owned(),
     ];
     Regex::new(&classes.join("|")).ok()
 });
@@ -100,7 +104,8 @@ pub(crate) fn neutralize(text: &str) -> Cow<'_, str> {
             _ => (whole.start(), entity(&text[whole.start()..])),
         };
         from = at + 1;
-        if found.name("word").is_some() && is_behind_word(&text[..at]) {
+        let is_type = found.name("word").is_some_and(|word| TYPES.contains(&word.as_str()));
+        if is_type && is_behind_word(&text[..at]) {
             continue;
         }
         neutral.push_str(&text[copied..at]);
@@ -125,7 +130,7 @@ fn entity(token: &str) -> &'static str {
 /// Whether what follows is a type parameter: `vector<session>`, `collect::<session>`.
 fn is_behind_word(before: &str) -> bool {
     let last = before.chars().next_back();
-    last.is_some_and(|last| last.is_alphanumeric() || matches!(last, '_' | ':'))
+    last.is_some_and(char::is_alphanumeric) || before.ends_with("::")
 }
 
 /// The text with its invisible characters written out.
@@ -138,11 +143,17 @@ fn visible(text: &str) -> Cow<'_, str> {
         let Some(found) = captures.get(0) else {
             return String::new();
         };
-        let before = text[..found.start()].chars().next_back();
-        match found.as_str().chars().next() {
-            Some(hidden) if !is_part_of_writing(hidden, before) => hidden.escape_unicode().to_string(),
-            _ => found.as_str().to_owned(),
+        let mut before = text[..found.start()].chars().next_back();
+        let mut written = String::new();
+        for character in found.as_str().chars() {
+            if is_part_of_writing(character, before) {
+                written.push(character);
+            } else {
+                written.extend(character.escape_unicode());
+            }
+            before = written.chars().next_back();
         }
+        written
     })
 }
 
@@ -151,7 +162,9 @@ fn visible(text: &str) -> Cow<'_, str> {
 fn is_part_of_writing(character: char, before: Option<char>) -> bool {
     let Some(before) = before else { return false };
     match character {
-        '\u{200c}' | '\u{200d}' => before.is_alphabetic() && !before.is_ascii() || !before.is_alphanumeric() && before > '\u{ff}',
+        '\u{200c}' | '\u{200d}' => {
+            before.is_alphabetic() && !before.is_ascii() || !before.is_alphanumeric() && before > '\u{ff}'
+        }
         '\u{fe00}'..='\u{fe0f}' => !before.is_ascii() || before.is_ascii_digit() || matches!(before, '#' | '*'),
         _ => false,
     }

@@ -3,6 +3,7 @@
 mod already;
 mod calibration;
 mod exploring;
+mod first_question;
 mod freshness;
 mod history;
 mod hostile;
@@ -71,7 +72,7 @@ impl Repo {
     }
 
     /// Writes files and commits them.
-    fn commit(&self, message: &str, files: &[(&str, &str)]) {
+    pub(crate) fn commit(&self, message: &str, files: &[(&str, &str)]) {
         files.iter().for_each(|(path, text)| self.write(path, text));
         self.git(&["add", "-A"]);
         self.git(&["commit", "-q", "-m", message]);

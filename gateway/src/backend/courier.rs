@@ -85,7 +85,8 @@ fn serve(mut queue: UnboundedReceiver<BoxFuture<'static, ()>>, ready: &mpsc::Syn
     let runtime = match tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .max_blocking_threads(BLOCKING_THREADS)
-        .build() {
+        .build()
+    {
         Ok(runtime) => runtime,
         Err(error) => {
             let _told = ready.send(Err(error));

@@ -251,6 +251,7 @@ async fn explore(
         0 => Exploration::nothing(),
         _ => engine.explore_beside(&asking.already, &asking.question, &limits),
     };
+    let by_words = exploration.items.len();
     // What words leave of it; they rarely use up theirs.
     let mut extra = asking.whole.saturating_sub(exploration.tokens);
     let mut pack = |exploration: &Exploration, question: &str, found: &Found, tokens: u32| {
@@ -280,7 +281,7 @@ async fn explore(
             entered.push(late.receipt.clone());
         }
     }
-    if !exploration.items.is_empty() {
+    if exploration.items.len() > by_words {
         exploration.reason = None;
     }
     (exploration, trace, entered)

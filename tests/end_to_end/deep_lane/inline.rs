@@ -1,13 +1,19 @@
 //! A request that waits for an exploration of its own.
 
+use std::sync::{Arc, Mutex};
+
 use muninn_tests::Upstream;
+use muninn_tests::http::Connection;
 use serde_json::{Value, json};
 
-use super::stage::{CITED, DEEP, Deep, MARK, TARGETS, body, finds, named, sources};
+use super::stage::{CITED, DEEP, Deep, MARK, TARGETS, body, finds, held, named, sources};
 use crate::stage::QUESTION;
 use muninn_tests::TestEnv;
 
 use crate::MUNINN;
+
+/// More explorations than a gateway has blocking threads.
+const WAITING: usize = 40;
 
 const OTHER: &str = "And how does parse_invoice read the total_cents of an Invoice?";
 
@@ -85,6 +91,37 @@ fn the_configuration_asks_for_it() {
     ] {
         assert!(told.contains(words), "no `{words}` in {told}");
     }
+}
+
+#[test]
+fn waiting_explorations_take_nothing_from_plain_questions() {
+    let controls = Arc::new(Mutex::new(Vec::new()));
+    let explorer = Upstream::start_with({
+        let controls = Arc::clone(&controls);
+        move |_| {
+            let (control, answer) = held();
+            controls.lock().unwrap().push(control);
+            answer
+        }
+    });
+    let deep = Deep::with(Upstream::start(), explorer, "deadline_ms = 600000");
+    let mut clients = Vec::new();
+    for number in 0..WAITING {
+        let session = format!("waiting {number}");
+        let headers = [DEEP, ("x-session-id", session.as_str())];
+        let body = body(TARGETS[0], "m", &[&format!("{QUESTION} ({number})")]).to_string();
+        let mut client = Connection::open(deep.gateway.address);
+        client.send("POST", TARGETS[0], &headers, body.as_bytes());
+        clients.push(client);
+    }
+    // As many as could wait where each held a thread.
+    let _asked = deep.explorer.wait_for(16);
+    let blocks = deep.by_words(QUESTION);
+    assert_eq!(blocks.len(), 1, "a plain question got nothing");
+    let _asked = deep.explorer.wait_for(WAITING);
+    deep.wait_explorations(u32::try_from(WAITING).unwrap());
+    clients.into_iter().for_each(|client| client.close());
+    deep.wait_explorations(0);
 }
 
 #[test]

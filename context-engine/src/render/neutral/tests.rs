@@ -35,7 +35,14 @@ fn control_tokens_of_all_families_are_broken() {
     let tokens = corpus();
     assert!(tokens.len() > 150, "{}", tokens.len());
     for token in tokens {
-        for (before, after) in [("", ""), ("x ", " y"), ("\"", "\""), ("// ", "\n"), ("<", ">"), ("&lt;", "")] {
+        for (before, after) in [
+            ("", ""),
+            ("x ", " y"),
+            ("\"", "\""),
+            ("// ", "\n"),
+            ("<", ">"),
+            ("&lt;", ""),
+        ] {
             let text = format!("{before}{token}{after}");
             let neutral = neutralize(&text);
             assert!(!neutral.contains(&token), "{token:?} is still in {neutral:?}");
@@ -93,9 +100,13 @@ fn the_change_is_one_character_that_a_reader_can_see() {
         ("[INST] x [/INST]", "&#91;INST] x &#91;/INST]"),
         ("]~b]user", "&#93;~b]user"),
         ("a\n\nHuman: b", "a\n\nHuman&#58; b"),
+        ("Note:<user>x<system>", "Note:&lt;user>x&lt;system>"),
         ("< tool_call [INST]>", "&lt; tool_call &#91;INST]>"),
         ("a\u{202e}b\u{2066}c\u{61c}", "a\\u{202e}b\\u{2066}c\\u{61c}"),
-        ("\u{feff}<\u{200b}/muninn\u{200b}-context>", "\\u{feff}&lt;\\u{200b}/muninn\\u{200b}-context>"),
+        (
+            "\u{feff}<\u{200b}/muninn\u{200b}-context>",
+            "\\u{feff}&lt;\\u{200b}/muninn\\u{200b}-context>",
+        ),
         ("x\u{e0041}\u{e007f}y", "x\\u{e0041}\\u{e007f}y"),
         ("sys\u{200d}tem \u{ad}", "sys\\u{200d}tem \\u{ad}"),
     ] {
@@ -105,7 +116,10 @@ fn the_change_is_one_character_that_a_reader_can_see() {
 
 #[test]
 fn bidirectional_controls_never_pass() {
-    for control in ('\u{202a}'..='\u{202e}').chain('\u{2066}'..='\u{2069}').chain(['\u{200e}', '\u{200f}', '\u{61c}']) {
+    for control in ('\u{202a}'..='\u{202e}')
+        .chain('\u{2066}'..='\u{2069}')
+        .chain(['\u{200e}', '\u{200f}', '\u{61c}'])
+    {
         for before in ["a", " ", "\u{1f468}", "\u{645}"] {
             let text = format!("{before}{control}b");
             assert!(!neutralize(&text).contains(control), "{}", control.escape_unicode());

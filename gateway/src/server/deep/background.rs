@@ -174,7 +174,9 @@ pub(in crate::server) fn begin(
         session: question.session.clone(),
     };
     // The explorer asks its model by it, or there would be none.
-    let Some(courier) = shared.courier().cloned() else { return };
+    let Some(courier) = shared.courier().cloned() else {
+        return;
+    };
     let Some(abandoned) = shared.explorations.enter(&slot) else {
         tracing::debug!("not explored: the turn is being explored, or too many are");
         return;
