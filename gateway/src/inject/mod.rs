@@ -8,5 +8,5 @@ mod replay;
 mod splice;
 
 pub use chain::{Boundary, Chain, Seed, TurnKey};
-pub use replay::{Replay, Replayed, UNNAMED_SESSION_MEMORY, choose, replay};
+pub use replay::{Replay, Replayed, UNNAMED_SESSION_MEMORY, choose, is_recent, replay};
 pub use splice::splice;

@@ -162,6 +162,13 @@ fn history(chain: &Chain, rows: &[Vec<Entry>], session: Option<&str>, now_ms: i6
     turns
 }
 
+/// Whether a row of an unnamed session may still be of the conversation that asks. One that a wrong clock dated in the
+/// future may not.
+#[must_use]
+pub fn is_recent(created_ms: i64, now_ms: i64) -> bool {
+    u128::from(now_ms.abs_diff(created_ms)) <= UNNAMED_SESSION_MEMORY.as_millis()
+}
+
 /// Picks a row among those under one key: of this session (`own`), or of any.
 ///
 /// Many conversations open with the same words, so a turn that the model has not answered counts only within its own
@@ -176,8 +183,7 @@ pub fn choose<'r>(
     own: bool,
     now_ms: i64,
 ) -> Option<&'r Entry> {
-    let oldest = now_ms - i64::try_from(UNNAMED_SESSION_MEMORY.as_millis()).unwrap_or(i64::MAX);
-    let alive = |entry: &Entry| session.is_some() || entry.created_ms >= oldest;
+    let alive = |entry: &Entry| session.is_some() || is_recent(entry.created_ms, now_ms);
     let eligible = |entry: &&Entry| {
         let same = entry.session.as_deref() == session;
         if own {
@@ -247,6 +253,7 @@ mod tests {
             Some(1)
         );
         assert_eq!(chosen(vec![entry(1, None, 1_000_000 - 600_001, &[])], None, None), None);
+        assert_eq!(chosen(vec![entry(1, None, 1_000_000 + 600_001, &[])], None, None), None);
     }
 
     #[test]

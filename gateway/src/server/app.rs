@@ -152,6 +152,15 @@ impl Shared {
         Ok(kept)
     }
 
+    /// How the ledger is doing, in words; `ok` where it is as it should be.
+    #[must_use]
+    pub fn ledger_health(&self) -> String {
+        match &self.store {
+            Some(store) => store.health().to_string(),
+            None => self.store_problem.clone().unwrap_or_default(),
+        }
+    }
+
     /// What carries the requests of our own; absent where the system will not have it.
     pub(super) fn courier(&self) -> Option<&Courier> {
         let start = || {
@@ -246,13 +255,8 @@ fn keep_what_is_fixed(config: &mut Config, previous: &Config) -> Vec<String> {
 
 fn open_store(config: &Config, state_dir: &Path) -> (Option<Arc<dyn Store>>, Option<String>) {
     match SqliteStore::open(state_dir, &config.limits) {
-        Ok((store, opened)) => {
-            if let Some(aside) = opened.set_aside {
-                tracing::error!(
-                    "the ledger was damaged and is kept as {}; open conversations go on without their blocks",
-                    aside.display()
-                );
-            }
+        Ok((store, _)) => {
+            store.check_in_background();
             (Some(Arc::new(store)), None)
         }
         Err(error) => {

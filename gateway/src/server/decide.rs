@@ -15,7 +15,7 @@ use super::Repository;
 use super::deep::{Explorer, Late, Progress, Taken, drive};
 use super::turn::{millis, now_ms};
 use crate::inject::TurnKey;
-use crate::store::{Entry, NewEntry, Store, StoreError, Use};
+use crate::store::{Entry, NewEntry, Store, Use};
 
 /// How long after the deadline an exploration may still be on its way back.
 const GRACE: Duration = Duration::from_millis(20);
@@ -228,11 +228,9 @@ async fn explore_and_record(
             trace,
             entered,
         },
-        Err(error @ (StoreError::Database { .. } | StoreError::Directory { .. } | StoreError::Receipt { .. })) => {
-            Decision::Faulty {
-                reason: error.to_string(),
-            }
-        }
+        Err(error) => Decision::Faulty {
+            reason: error.to_string(),
+        },
     }
 }
 

@@ -100,7 +100,7 @@ async fn health(State(app): State<App>, caller: Option<Extension<Caller>>) -> Re
         .iter()
         .map(|worktree| json!({"root": worktree.root, "index": worktree.index()}))
         .collect();
-    let ledger = app.shared.store_problem.as_deref().unwrap_or("ok");
+    let ledger = app.shared.ledger_health();
     let health = json!({
         "status": "ok", "version": env!("CARGO_PKG_VERSION"), "root": repository.root, "index": repository.index(), "worktrees": worktrees, "ledger": ledger,
     });

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 use super::{Entry, NewEntry, Use};
-use crate::inject::TurnKey;
+use crate::inject::{TurnKey, is_recent};
 
 const SELECT: &str = "SELECT id, session, block, tokens, before, created_ms FROM ledger WHERE key = ?1 ORDER BY id";
 
@@ -37,8 +37,9 @@ pub(super) fn rows(connection: &Connection, key: TurnKey) -> rusqlite::Result<Ve
 /// Writes a row unless one holds already. Used by requests and, for turns that went without, by the writer; the caller
 /// holds the transaction in which nobody else can do the same.
 pub(super) fn insert(transaction: &Transaction<'_>, key: TurnKey, new: &NewEntry) -> rusqlite::Result<Entry> {
-    let oldest = new.now_ms - i64::try_from(crate::inject::UNNAMED_SESSION_MEMORY.as_millis()).unwrap_or(i64::MAX);
-    let holds = |entry: &Entry| entry.session == new.session && (new.session.is_some() || entry.created_ms >= oldest);
+    let holds = |entry: &Entry| {
+        entry.session == new.session && (new.session.is_some() || is_recent(entry.created_ms, new.now_ms))
+    };
     if let Some(existing) = rows(transaction, key)?.into_iter().rev().find(holds) {
         return Ok(existing);
     }

@@ -4,17 +4,28 @@
 //! One narrow trait stands before them, because this is what several replicas would have to share one day. All SQL about
 //! shared state is in `sqlite`, `ledger`, `usage` and `writer`; nothing else in the gateway knows that it is a database.
 
+#[cfg(test)]
+mod contention;
+mod damage;
+mod database;
+mod inspect;
 mod journal;
 mod ledger;
 mod receipt;
+mod retention;
+mod salvage;
+mod schema;
 mod secret;
 mod sqlite;
 mod usage;
+mod write_queue;
 mod writer;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+pub use database::{LedgerHealth, PutAside};
+pub use inspect::{Inspected, inspect, put_aside};
 pub use receipt::{Outcome, Receipt, ReceiptItem, Replays};
 pub use secret::{machine_secret, private_file_in_private_dir};
 pub use sqlite::SqliteStore;
@@ -91,6 +102,22 @@ pub enum StoreError {
         path: String,
         /// What SQLite said.
         source: rusqlite::Error,
+    },
+    /// It was removed while in use.
+    #[error("the ledger {path} was removed while in use; restart the gateway")]
+    Removed {
+        /// The database file.
+        path: String,
+    },
+    /// A newer program wrote it.
+    #[error("the ledger {path} is of a newer muninn (version {version}; this one knows {known}): update this one")]
+    Newer {
+        /// The database file.
+        path: String,
+        /// The version of the file.
+        version: i32,
+        /// The version of this program.
+        known: i32,
     },
     /// The state directory cannot be made or read.
     #[error("the state directory {path} cannot be used: {source}")]
@@ -174,6 +201,9 @@ pub trait Store: Send + Sync {
     /// [`StoreError`] where the database cannot be read.
     fn counts(&self) -> Result<StoreCounts, StoreError>;
 
-    /// Waits until everything noted so far is written.
+    /// How the ledger is doing.
+    fn health(&self) -> LedgerHealth;
+
+    /// Waits until everything noted so far is written, or, where it cannot be, for some seconds.
     fn flush(&self);
 }

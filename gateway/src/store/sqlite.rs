@@ -5,61 +5,41 @@
 //! else goes through the writer's thread with a relaxed one.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
-use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
+use rusqlite::{Connection, InterruptHandle, OptionalExtension, TransactionBehavior};
 
+use super::database::{BUSY, Database, LedgerHealth, Open, busy, database_error, is_busy, lock};
 use super::journal::{Journal, orphans};
 use super::ledger::{entry_of, insert, record, rows};
-use super::secret::{private_dir, private_file};
+use super::retention::Bounds;
+use super::write_queue::WriteQueue;
 use super::writer::Writer;
-use super::{Entry, KeyUsage, NewEntry, Receipt, Store, StoreCounts, StoreError, UsageSum, Use};
+use super::{Entry, KeyUsage, NewEntry, Receipt, Store, StoreCounts, StoreError, UsageSum, Use, damage};
 use crate::config::LimitsConfig;
 use crate::inject::TurnKey;
 
-/// How long a request may wait for another process's write.
-const BUSY: Duration = Duration::from_millis(250);
-const SCHEMA_VERSION: i32 = 2;
-const SCHEMA: &str = "
-    CREATE TABLE IF NOT EXISTS ledger (
-        id INTEGER PRIMARY KEY AUTOINCREMENT,
-        key BLOB NOT NULL,
-        session TEXT,
-        block TEXT,
-        tokens INTEGER NOT NULL,
-        before TEXT NOT NULL,
-        created_ms INTEGER NOT NULL,
-        used_ms INTEGER NOT NULL
-    );
-    CREATE INDEX IF NOT EXISTS ledger_by_key ON ledger (key);
-    CREATE INDEX IF NOT EXISTS ledger_by_use ON ledger (used_ms);
-    CREATE TABLE IF NOT EXISTS continuations (
-        entry INTEGER NOT NULL REFERENCES ledger (id) ON DELETE CASCADE,
-        chain BLOB NOT NULL,
-        PRIMARY KEY (entry, chain)
-    ) WITHOUT ROWID;
-    CREATE TABLE IF NOT EXISTS receipts (id TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID;
-    CREATE TABLE IF NOT EXISTS key_usage (
-        key TEXT NOT NULL,
-        day TEXT NOT NULL,
-        requests INTEGER NOT NULL,
-        input INTEGER NOT NULL,
-        output INTEGER NOT NULL,
-        cached INTEGER NOT NULL,
-        PRIMARY KEY (key, day)
-    ) WITHOUT ROWID;
-    PRAGMA user_version = 2;
-";
+/// How long a request may wait until its row is written.
+const RECORD: Duration = Duration::from_secs(1);
+/// How long a start waits to write down what other processes had only noted.
+const TAKE_OVER: Duration = Duration::from_secs(2);
 
 /// See the module's documentation.
 pub struct SqliteStore {
-    path: PathBuf,
-    readers: Mutex<Vec<Connection>>,
-    recorder: Mutex<Option<Connection>>,
+    database: Arc<Database>,
+    readers: Mutex<Vec<Open>>,
+    reader_is_back: Condvar,
+    recorder: Mutex<Recorder>,
     journal: Arc<Mutex<Journal>>,
     writer: Writer,
+    check: Mutex<Option<(InterruptHandle, JoinHandle<()>)>>,
+}
+
+struct Recorder {
+    turns: WriteQueue,
+    connection: Option<Open>,
 }
 
 /// What opening found.
@@ -70,91 +50,158 @@ pub struct Opened {
 }
 
 impl SqliteStore {
-    /// Opens the store of a state directory, making both where they are missing. A database that is no database is put
-    /// aside under another name, never deleted.
+    /// Opens the store of a state directory, making both where they are missing. A damaged database is put aside under
+    /// another name, never deleted, and what can be read of it is kept.
     ///
     /// # Errors
     /// [`StoreError`] where there can be no store: the directory or the file cannot be made, read or understood.
     pub fn open(state_dir: &Path, limits: &LimitsConfig) -> Result<(SqliteStore, Opened), StoreError> {
-        let path = state_dir.join("state.db");
-        private_dir(state_dir)
-            .and_then(|()| private_file(&path))
-            .map_err(|source| StoreError::Directory {
-                path: state_dir.display().to_string(),
-                source,
-            })?;
-        let mut opened = Opened::default();
-        if let Err(error) = prepare(&path) {
-            if !is_damage(&error) {
-                return Err(database(&path, error));
-            }
-            opened.set_aside = Some(set_aside(&path)?);
-            private_file(&path).map_err(|source| StoreError::Directory {
-                path: path.display().to_string(),
-                source,
-            })?;
-            prepare(&path).map_err(|source| database(&path, source))?;
-        }
-        take_over(state_dir, &path);
+        let (database, first) = Database::open(state_dir)?;
+        let set_aside = match database.health() {
+            LedgerHealth::PutAside(aside) => Some(aside.path),
+            _ => None,
+        };
+        let mut recorder = Recorder {
+            turns: WriteQueue::open(state_dir),
+            connection: None,
+        };
+        take_over(&database, &mut recorder);
         let journal = Journal::create(state_dir).map_err(|source| StoreError::Directory {
             path: state_dir.display().to_string(),
             source,
         })?;
         let journal = Arc::new(Mutex::new(journal));
+        let bounds = Bounds {
+            days: limits.ledger_days,
+            megabytes: limits.ledger_megabytes,
+        };
         let store = SqliteStore {
-            writer: Writer::start(path.clone(), Arc::clone(&journal), limits),
-            path,
-            readers: Mutex::default(),
-            recorder: Mutex::default(),
+            writer: Writer::start(Arc::clone(&database), Arc::clone(&journal), bounds),
+            database,
+            // There is always one, so that blocks can be put back when the file is gone.
+            readers: Mutex::new(vec![first]),
+            reader_is_back: Condvar::new(),
+            recorder: Mutex::new(recorder),
             journal,
+            check: Mutex::default(),
         };
-        Ok((store, opened))
+        Ok((store, Opened { set_aside }))
     }
 
-    fn error(&self, source: rusqlite::Error) -> StoreError {
-        database(&self.path, source)
+    /// Looks through the whole database for damage, on a thread of its own. Damage is seen to as if a request had come
+    /// across it.
+    pub fn check_in_background(&self) {
+        let database = Arc::clone(&self.database);
+        let open = match database.connect("NORMAL") {
+            Ok(open) => open,
+            Err(error) => return tracing::warn!(%error, "the ledger is not checked for damage"),
+        };
+        let handle = open.connection.get_interrupt_handle();
+        let check = move || match damage::check(&open.connection) {
+            Ok(None) => {}
+            Ok(Some(found)) => {
+                tracing::error!("the ledger is damaged: {found}");
+                database.is_damaged(Some(open.file));
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the ledger could not be checked for damage");
+                if super::database::is_damage(&error) {
+                    database.is_damaged(Some(open.file));
+                }
+            }
+        };
+        match std::thread::Builder::new().name("muninn-check".into()).spawn(check) {
+            Ok(thread) => *lock(&self.check) = Some((handle, thread)),
+            Err(error) => tracing::warn!(%error, "the ledger is not checked for damage"),
+        }
     }
 
-    /// Runs `read` on a connection of the pool, which gets it back unless it broke.
+    /// Runs `read` on a connection of the pool.
     fn read<T>(&self, read: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
-        let pooled = lock(&self.readers).pop();
-        let connection = match pooled {
-            Some(connection) => connection,
-            None => connect(&self.path, "NORMAL").map_err(|source| self.error(source))?,
-        };
-        let result = read(&connection).map_err(|source| self.error(source))?;
-        lock(&self.readers).push(connection);
-        Ok(result)
+        let open = self.reader()?;
+        let result = read(&open.connection);
+        match &result {
+            Ok(_) => self.database.succeeded(false),
+            Err(error) => self.database.failed(Some(open.file), false, error),
+        }
+        lock(&self.readers).push(open);
+        self.reader_is_back.notify_one();
+        result.map_err(|source| database_error(&self.database.path, source))
+    }
+
+    fn reader(&self) -> Result<Open, StoreError> {
+        let in_place = self.database.look();
+        let file = self.database.file();
+        let mut pool = lock(&self.readers);
+        pool.retain(|open| open.file == file);
+        if let Err(removed) = in_place {
+            // No other connection can be had to a file that has no name.
+            let waited = self
+                .reader_is_back
+                .wait_timeout_while(pool, BUSY, |pool| pool.is_empty())
+                .unwrap_or_else(PoisonError::into_inner);
+            pool = waited.0;
+            return pool.pop().ok_or(removed);
+        }
+        if let Some(open) = pool.pop() {
+            return Ok(open);
+        }
+        drop(pool);
+        self.database.connect("NORMAL").map_err(|error| {
+            self.database.failed(None, false, &error);
+            database_error(&self.database.path, error)
+        })
     }
 }
 
-/// A connection with our settings. `synchronous` is `FULL` where a commit must survive a power cut.
-pub(super) fn connect(path: &Path, synchronous: &str) -> rusqlite::Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
-    let connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_timeout(BUSY)?;
-    connection.pragma_update(None, "synchronous", synchronous)?;
-    connection.pragma_update(None, "foreign_keys", true)?;
-    // Without the planner's stability guarantee SQLite prepares a statement anew for every key that is bound to it.
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    Ok(connection)
+impl Drop for SqliteStore {
+    fn drop(&mut self) {
+        if let Some((handle, thread)) = lock(&self.check).take() {
+            handle.interrupt();
+            let _panicked = thread.join();
+        }
+        self.database.wait_for_repair();
+    }
 }
 
-fn prepare(path: &Path) -> rusqlite::Result<()> {
-    let connection = connect(path, "NORMAL")?;
-    connection.busy_timeout(Duration::from_secs(5))?;
-    connection.pragma_update(None, "journal_mode", "WAL")?;
-    let version: i32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    if version < SCHEMA_VERSION {
-        connection.execute_batch(&format!("BEGIN IMMEDIATE;{SCHEMA}COMMIT;"))?;
+impl Recorder {
+    /// Runs a durable write when it is this writer's turn, and again while others are in the way.
+    fn write<T>(
+        &mut self,
+        database: &Arc<Database>,
+        until: Instant,
+        mut write: impl FnMut(&mut Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        let Recorder { turns, connection } = self;
+        let turn = turns.wait(until);
+        // Looked at in the turn, in which nobody puts the file aside.
+        database.look()?;
+        let file = database.file();
+        connection.take_if(|open| open.file != file);
+        let result = turn.ok_or_else(busy).and_then(|_turn| {
+            let open = match &mut *connection {
+                Some(open) => open,
+                none => none.insert(database.connect("FULL")?),
+            };
+            loop {
+                match write(&mut open.connection) {
+                    Err(error) if is_busy(&error) && Instant::now() < until => {}
+                    result => return result,
+                }
+            }
+        });
+        match &result {
+            Ok(_) => database.succeeded(true),
+            Err(error) => database.failed(connection.as_ref().map(|open| open.file), true, error),
+        }
+        result.map_err(|source| database_error(&database.path, source))
     }
-    connection.query_row("SELECT count(*) FROM (SELECT 1 FROM ledger LIMIT 1)", [], |_| Ok(()))
 }
 
 /// Writes down what processes that are gone had only noted. What cannot be written now stays for the next start.
-fn take_over(state_dir: &Path, path: &Path) {
-    for orphan in orphans(state_dir) {
-        let written = connect(path, "FULL").and_then(|mut connection| {
+fn take_over(database: &Arc<Database>, recorder: &mut Recorder) {
+    for orphan in orphans(&database.directory) {
+        let written = recorder.write(database, Instant::now() + TAKE_OVER, |connection| {
             let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             for (key, entry) in &orphan.rows {
                 insert(&transaction, *key, entry)?;
@@ -166,45 +213,6 @@ fn take_over(state_dir: &Path, path: &Path) {
             Err(error) => tracing::warn!(%error, "turns that went without could not be taken over"),
         }
     }
-}
-
-fn is_damage(error: &rusqlite::Error) -> bool {
-    matches!(
-        error.sqlite_error_code(),
-        Some(rusqlite::ErrorCode::NotADatabase | rusqlite::ErrorCode::DatabaseCorrupt)
-    )
-}
-
-fn set_aside(path: &Path) -> Result<PathBuf, StoreError> {
-    let aside = path.with_extension(format!("damaged-{}", jiff::Timestamp::now().as_millisecond()));
-    let failed = |source| StoreError::Directory {
-        path: path.display().to_string(),
-        source,
-    };
-    std::fs::rename(path, &aside).map_err(failed)?;
-    for suffix in ["-wal", "-shm"] {
-        let mut name = path.as_os_str().to_owned();
-        name.push(suffix);
-        match std::fs::remove_file(&name) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(failed(error));
-            }
-            _ => {}
-        }
-    }
-    Ok(aside)
-}
-
-fn database(path: &Path, source: rusqlite::Error) -> StoreError {
-    StoreError::Database {
-        path: path.display().to_string(),
-        source,
-    }
-}
-
-/// A lock that a panic elsewhere does not take away.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 impl Store for SqliteStore {
@@ -232,14 +240,9 @@ impl Store for SqliteStore {
     }
 
     fn record(&self, key: TurnKey, entry: &NewEntry) -> Result<Entry, StoreError> {
-        let mut recorder = lock(&self.recorder);
-        let mut connection = match recorder.take() {
-            Some(connection) => connection,
-            None => connect(&self.path, "FULL").map_err(|source| self.error(source))?,
-        };
-        let recorded = record(&mut connection, key, entry).map_err(|source| self.error(source))?;
-        *recorder = Some(connection);
-        Ok(recorded)
+        // Counted from before the lock: the last of many waits no longer than the first.
+        let until = Instant::now() + RECORD;
+        lock(&self.recorder).write(&self.database, until, |connection| record(connection, key, entry))
     }
 
     fn note_went_without(&self, key: TurnKey, entry: NewEntry) {
@@ -281,7 +284,7 @@ impl Store for SqliteStore {
 
     fn receipts(&self, limit: usize) -> Result<Vec<Receipt>, StoreError> {
         let bodies = self.read(|connection| {
-            let mut select = connection.prepare_cached("SELECT id, body FROM receipts ORDER BY id DESC LIMIT ?1")?;
+            let mut select = connection.prepare_cached("SELECT id, body FROM receipts ORDER BY seq DESC LIMIT ?1")?;
             select
                 .query_map([i64::try_from(limit).unwrap_or(i64::MAX)], |row| {
                     Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
@@ -305,6 +308,10 @@ impl Store for SqliteStore {
                 },
             )
         })
+    }
+
+    fn health(&self) -> LedgerHealth {
+        self.database.health()
     }
 
     fn flush(&self) {

@@ -57,10 +57,6 @@ impl Gathered {
         self.0.entry((key, day)).or_default().add(sum);
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     pub(super) fn write(&self, transaction: &Transaction<'_>) -> rusqlite::Result<()> {
         let mut upsert = transaction.prepare_cached(
             "INSERT INTO key_usage (key, day, requests, input, output, cached) VALUES (?1, ?2, ?3, ?4, ?5, ?6)

@@ -1,28 +1,40 @@
 //! Writes that no request waits for, gathered into few transactions by a thread of their own.
+//!
+//! What was noted is kept until it is written: a write that fails is tried again, at growing intervals and at the latest
+//! at the end. While the ledger cannot be written the queue fills up, and only beyond its bound are new notes dropped.
 
-use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, TransactionBehavior, params};
 
+use super::database::{Database, Open, busy, is_busy, is_damage, lock};
 use super::journal::Journal;
 use super::ledger::{insert, note_use};
-use super::sqlite::{connect, lock};
+use super::retention::{self, Bounds};
 use super::usage::Gathered;
+use super::write_queue::WriteQueue;
 use super::{NewEntry, Receipt, UsageSum, Use};
-use crate::config::LimitsConfig;
 use crate::inject::TurnKey;
 
 /// How long writes are gathered before they are carried out together.
 const GATHER: Duration = Duration::from_millis(20);
 /// How many may wait. Beyond that the newest are dropped and counted: a slow disk must not eat the memory.
 const QUEUE: usize = 16_384;
-const BATCH: usize = 4_096;
-const RECEIPTS_KEPT: u32 = 20_000;
+/// So many are written in one transaction: a request that wants to write waits for no more.
+const BATCH: usize = 512;
+/// While so many could not be written, no more are taken from the queue.
+const UNWRITTEN: usize = 4_096;
+/// How long one write waits for its turn.
+const TURN: Duration = Duration::from_secs(2);
+/// The first and the longest pause before a failed write is tried again.
+const RETRY: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
+/// How long a flush goes on trying while somebody else writes, or a damaged file is put aside.
+const FLUSH: Duration = Duration::from_secs(8);
 const CLEAN_EVERY: Duration = Duration::from_secs(3_600);
-const DAY_MS: i64 = 86_400_000;
+/// With so many pages the log is copied to the database.
+const WAL_PAGES: i64 = 1_000;
 
 enum Job {
     Receipt(Box<Receipt>),
@@ -39,15 +51,15 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn start(path: PathBuf, journal: Arc<Mutex<Journal>>, limits: &LimitsConfig) -> Writer {
+    pub(super) fn start(database: Arc<Database>, journal: Arc<Mutex<Journal>>, bounds: Bounds) -> Writer {
         let (queue, jobs) = sync_channel(QUEUE);
         let state = Thread {
-            path,
+            turns: WriteQueue::open(&database.directory),
+            database,
             connection: None,
-            unwritten: Vec::new(),
+            unwritten: Batch::default(),
             journal,
-            ledger_days: limits.ledger_days,
-            ledger_megabytes: limits.ledger_megabytes,
+            bounds,
         };
         let thread = std::thread::Builder::new()
             .name("muninn-writer".into())
@@ -65,7 +77,7 @@ impl Writer {
         if let Some(queue) = &self.queue
             && queue.try_send(job).is_err()
         {
-            tracing::warn!("the disk is too slow: a receipt was dropped");
+            tracing::warn!("the ledger cannot be written, or not fast enough: a receipt was dropped");
         }
     }
 
@@ -105,148 +117,199 @@ impl Drop for Writer {
     }
 }
 
+/// What was noted and is not written.
+#[derive(Default)]
+struct Batch {
+    receipts: Vec<Box<Receipt>>,
+    uses: Vec<Use>,
+    went_without: Vec<(TurnKey, NewEntry)>,
+    usage: Gathered,
+    jobs: usize,
+}
+
+impl Batch {
+    fn take(&mut self, job: Job, waiting: &mut Vec<SyncSender<()>>) {
+        self.jobs += 1;
+        match job {
+            Job::Receipt(receipt) => self.receipts.push(receipt),
+            Job::Uses(more) => self.uses.extend(more),
+            Job::WentWithout(key, entry) => self.went_without.push((key, entry)),
+            Job::Usage(key, day, sum) => self.usage.add(key, day, &sum),
+            Job::Flush(done) => {
+                self.jobs -= 1;
+                waiting.push(done);
+            }
+        }
+    }
+
+    /// Writes all of it.
+    fn write(&self, connection: &mut Connection) -> rusqlite::Result<()> {
+        let now_ms = jiff::Timestamp::now().as_millisecond();
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        for (key, entry) in &self.went_without {
+            insert(&transaction, *key, entry)?;
+        }
+        for receipt in &self.receipts {
+            let body = serde_json::to_string(receipt).unwrap_or_default();
+            transaction
+                .prepare_cached(
+                    "INSERT INTO receipts (id, body) VALUES (?1, ?2) ON CONFLICT (id) DO UPDATE SET body = excluded.body",
+                )?
+                .execute(params![receipt.id, body])?;
+        }
+        for used in &self.uses {
+            // An hour's precision is enough for retention, and spares a write for each request of a conversation.
+            transaction
+                .prepare_cached("UPDATE ledger SET used_ms = ?2 WHERE id = ?1 AND used_ms < ?2 - 3600000")?
+                .execute(params![used.entry, now_ms])?;
+            note_use(&transaction, used, now_ms)?;
+        }
+        self.usage.write(&transaction)?;
+        transaction.commit()
+    }
+}
+
 struct Thread {
-    path: PathBuf,
-    connection: Option<Connection>,
-    /// Turns that went without and could not be written yet; tried again with every batch.
-    unwritten: Vec<(TurnKey, NewEntry)>,
+    database: Arc<Database>,
+    turns: WriteQueue,
+    connection: Option<Open>,
+    unwritten: Batch,
     journal: Arc<Mutex<Journal>>,
-    ledger_days: u32,
-    ledger_megabytes: u32,
+    bounds: Bounds,
 }
 
 impl Thread {
     fn run(mut self, jobs: &Receiver<Job>) {
         let mut next_cleaning = Instant::now();
-        while let Ok(first) = jobs.recv() {
+        let mut next_write = Instant::now();
+        let mut pause = RETRY.0;
+        loop {
             let mut waiting = Vec::new();
-            let mut batch = Vec::new();
-            take(first, &mut batch, &mut waiting);
+            let first = match self.unwritten.jobs {
+                0 => jobs.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                _ => jobs.recv_timeout(next_write.saturating_duration_since(Instant::now())),
+            };
+            match first {
+                Ok(job) => self.unwritten.take(job, &mut waiting),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
             // Sleeping, not waiting for each of them: a wake-up per request would cost more than the write.
             if waiting.is_empty() {
                 std::thread::sleep(GATHER);
             }
-            for job in jobs.try_iter().take(BATCH) {
-                take(job, &mut batch, &mut waiting);
+            let room = UNWRITTEN.saturating_sub(self.unwritten.jobs).min(BATCH);
+            for job in jobs.try_iter().take(room) {
+                self.unwritten.take(job, &mut waiting);
             }
-            self.write(batch);
-            if Instant::now() >= next_cleaning {
-                self.tolerate("cleaning", |thread| thread.clean());
+            if !waiting.is_empty() {
+                self.insist();
+            } else if Instant::now() >= next_write && self.write().is_err() {
+                next_write = Instant::now() + pause;
+                pause = (pause * 2).min(RETRY.1);
+            }
+            if self.unwritten.jobs == 0 {
+                pause = RETRY.0;
+            }
+            if Instant::now() >= next_cleaning && self.unwritten.jobs == 0 {
+                self.clean();
                 next_cleaning = Instant::now() + CLEAN_EVERY;
             }
             for done in waiting {
                 let _nobody_waits = done.send(());
             }
         }
+        self.insist();
+        if self.unwritten.jobs > 0 {
+            tracing::warn!("{} receipts and other notes could not be written", self.unwritten.jobs);
+        }
     }
 
-    fn write(&mut self, batch: Vec<Job>) {
-        let mut uses = Vec::new();
-        let mut receipts = Vec::new();
-        let mut usage = Gathered::default();
-        for job in batch {
-            match job {
-                Job::Receipt(receipt) => receipts.push(receipt),
-                Job::Uses(more) => uses.extend(more),
-                Job::WentWithout(key, entry) => self.unwritten.push((key, entry)),
-                Job::Usage(key, day, sum) => usage.add(key, day, &sum),
-                Job::Flush(_) => {}
+    /// Tries to write for as long as only others keep it from being written.
+    fn insist(&mut self) {
+        let until = Instant::now() + FLUSH;
+        while self.unwritten.jobs > 0 && Instant::now() < until {
+            match self.write() {
+                Ok(()) => {}
+                Err(error) if is_busy(&error) => std::thread::sleep(RETRY.0),
+                Err(error) if is_damage(&error) => {
+                    self.database.wait_for_repair();
+                    std::thread::sleep(RETRY.0);
+                }
+                Err(_) => return,
             }
         }
-        self.tolerate("turns that went without", Thread::write_went_without);
-        self.tolerate("receipts", |thread| thread.write_rest(&receipts, &uses, &usage));
     }
 
-    /// Runs a write; a failure is logged and costs no more than what it was about.
-    fn tolerate(&mut self, what: &str, write: impl FnOnce(&mut Thread) -> rusqlite::Result<()>) {
-        if let Err(error) = write(self) {
-            self.connection = None;
-            tracing::warn!(%error, "{what} could not be written");
-        }
-    }
-
-    fn connection(&mut self) -> rusqlite::Result<&mut Connection> {
-        let connection = match self.connection.take() {
-            Some(connection) => connection,
-            None => connect(&self.path, "NORMAL")?,
-        };
-        Ok(self.connection.insert(connection))
-    }
-
-    fn write_went_without(&mut self) -> rusqlite::Result<()> {
-        if self.unwritten.is_empty() {
+    /// Writes what is unwritten, or keeps it for the next time.
+    fn write(&mut self) -> rusqlite::Result<()> {
+        let mut batch = std::mem::take(&mut self.unwritten);
+        if batch.jobs == 0 || (self.database.look().is_err() && self.connection.is_none()) {
+            // In the latter case there is no file that it could be written to, and will be none before a restart.
             return Ok(());
         }
-        let unwritten = std::mem::take(&mut self.unwritten);
-        let written = self.connection().and_then(|connection| {
-            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            for (key, entry) in &unwritten {
-                insert(&transaction, *key, entry)?;
-            }
-            transaction.commit()
-        });
-        match written {
-            Ok(()) => lock(&self.journal).written(unwritten),
-            Err(_) => self.unwritten = unwritten,
+        let written = self.with_turn(|connection| batch.write(connection));
+        match &written {
+            Ok(()) => lock(&self.journal).written(std::mem::take(&mut batch.went_without)),
+            Err(_) => self.unwritten = batch,
         }
         written
     }
 
-    fn write_rest(&mut self, receipts: &[Box<Receipt>], uses: &[Use], usage: &Gathered) -> rusqlite::Result<()> {
-        if receipts.is_empty() && uses.is_empty() && usage.is_empty() {
-            return Ok(());
+    /// Runs a short write when it is this writer's turn.
+    fn with_turn<T>(&mut self, write: impl FnOnce(&mut Connection) -> rusqlite::Result<T>) -> rusqlite::Result<T> {
+        let result = {
+            let turn = self.turns.wait(Instant::now() + TURN);
+            // Looked at in the turn, in which nobody puts the file aside. One that was removed is written all the same:
+            // what is noted about running conversations is found there as long as this process lives.
+            let _removed = self.database.look();
+            let file = self.database.file();
+            self.connection.take_if(|open| open.file != file);
+            turn.ok_or_else(busy).and_then(|_turn| {
+                let open = match &mut self.connection {
+                    Some(open) => open,
+                    none => none.insert(self.database.connect("NORMAL")?),
+                };
+                write(&mut open.connection)
+            })
+        };
+        match &result {
+            Ok(_) => self.database.succeeded(true),
+            Err(error) => {
+                let file = self.connection.as_ref().map(|open| open.file);
+                self.database.failed(file, true, error);
+            }
         }
-        let now_ms = jiff::Timestamp::now().as_millisecond();
-        let transaction = self
-            .connection()?
-            .transaction_with_behavior(TransactionBehavior::Immediate)?;
-        for receipt in receipts {
-            let body = serde_json::to_string(receipt).unwrap_or_default();
-            transaction
-                .prepare_cached("INSERT OR REPLACE INTO receipts (id, body) VALUES (?1, ?2)")?
-                .execute(params![receipt.id, body])?;
+        if let (Ok(_), Some(open)) = (&result, &self.connection) {
+            checkpoint(&open.connection);
         }
-        for used in uses {
-            // A day's precision is enough for retention, and spares a write for each request of a conversation.
-            transaction
-                .prepare_cached("UPDATE ledger SET used_ms = ?2 WHERE id = ?1 AND used_ms < ?2 - 3600000")?
-                .execute(params![used.entry, now_ms])?;
-            note_use(&transaction, used, now_ms)?;
-        }
-        usage.write(&transaction)?;
-        transaction.commit()
+        result
     }
 
-    /// Forgets what has not been used for long, and the oldest beyond the size limit; never what was used today.
-    fn clean(&mut self) -> rusqlite::Result<()> {
+    /// Forgets what is too old or too much. What cannot be done now is done the next time.
+    fn clean(&mut self) {
         let now_ms = jiff::Timestamp::now().as_millisecond();
-        let limit = i64::from(self.ledger_megabytes) << 20;
-        let oldest = now_ms - i64::from(self.ledger_days) * DAY_MS;
-        let connection = self.connection()?;
-        connection.execute("DELETE FROM ledger WHERE used_ms < ?1", [oldest.min(now_ms - DAY_MS)])?;
-        connection.execute(
-            "DELETE FROM receipts WHERE id < (SELECT id FROM receipts ORDER BY id DESC LIMIT 1 OFFSET ?1)",
-            [RECEIPTS_KEPT],
-        )?;
-        let bytes: i64 = connection.query_row("SELECT coalesce(sum(length(block)), 0) FROM ledger", [], |row| {
-            row.get(0)
-        })?;
-        if bytes > limit {
-            let excess = bytes - limit;
-            connection.execute(
-                "DELETE FROM ledger WHERE used_ms < ?1 AND id IN (SELECT id FROM (
-                    SELECT id, sum(coalesce(length(block), 0)) OVER (ORDER BY used_ms, id) - coalesce(length(block), 0) AS before
-                    FROM ledger) WHERE before < ?2)",
-                params![now_ms - DAY_MS, excess],
-            )?;
-        }
-        Ok(())
+        let bounds = self.bounds;
+        let _tried_again: rusqlite::Result<()> = (|| {
+            let clock = self.with_turn(|connection| retention::set_clock(connection, now_ms))?;
+            let Some(open) = &self.connection else {
+                return Ok(());
+            };
+            for mut step in retention::steps(&open.connection, bounds, clock)? {
+                while self.with_turn(|connection| step(connection))?.is_continue() {}
+            }
+            Ok(())
+        })();
     }
 }
 
-fn take(job: Job, batch: &mut Vec<Job>, waiting: &mut Vec<SyncSender<()>>) {
-    match job {
-        Job::Flush(done) => waiting.push(done),
-        job => batch.push(job),
+/// Copies a long log to the database. Nobody waits for it: it is nobody's turn.
+fn checkpoint(connection: &Connection) {
+    let pages = connection.query_row("PRAGMA wal_checkpoint(NOOP)", [], |row| Ok((row.get(1)?, row.get(2)?)));
+    if pages.is_ok_and(|(pages, copied): (i64, i64)| pages > WAL_PAGES && copied < pages) {
+        let copied = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+        if let Err(error) = copied {
+            tracing::debug!(%error, "the ledger's log could not be shortened");
+        }
     }
 }

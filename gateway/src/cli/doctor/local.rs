@@ -1,5 +1,6 @@
 //! What lies on this machine: the repository, the index, the state directory, git.
 
+use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -42,7 +43,7 @@ fn git() -> Finding {
 fn state(directory: &Path) -> Finding {
     let about = "state";
     let shown = directory.display();
-    let Ok(found) = directory.metadata() else {
+    if !directory.exists() {
         let parent = directory.ancestors().find(|folder| folder.is_dir());
         return match parent {
             Some(parent) if is_writable(parent) => Finding::good(about, format!("{shown} will be made on first use")),
@@ -53,11 +54,11 @@ fn state(directory: &Path) -> Finding {
             ),
         };
     };
-    if !found.is_dir() || !is_writable(directory) {
+    if let Err(error) = try_writing(directory) {
         return Finding::bad(
             about,
-            format!("{shown} cannot be written"),
-            "give yourself write access, or set MUNINN_STATE_DIR to a directory of yours",
+            format!("{shown} cannot be written: {error}"),
+            "make room, give yourself write access, or set MUNINN_STATE_DIR to a directory of yours",
         );
     }
     #[cfg(unix)]
@@ -76,14 +77,17 @@ fn state(directory: &Path) -> Finding {
     Finding::good(about, format!("{shown} is writable and private"))
 }
 
-/// Tried out, since only the file system knows.
 fn is_writable(directory: &Path) -> bool {
+    try_writing(directory).is_ok()
+}
+
+/// Tried out, since only the file system knows. A full disk makes files, and takes nothing into them.
+fn try_writing(directory: &Path) -> std::io::Result<()> {
     let path = directory.join(format!(".doctor.{}", std::process::id()));
-    let made = std::fs::File::create_new(&path).is_ok();
-    if made {
-        let _left_behind = std::fs::remove_file(&path);
-    }
-    made
+    let mut file = std::fs::File::create_new(&path)?;
+    let written = file.write_all(&[b'x'; 16_384]).and_then(|()| file.sync_all());
+    let _left_behind = std::fs::remove_file(&path);
+    written
 }
 
 fn worktree_findings(worktree: &Worktree, config: Option<&Config>) -> Vec<Finding> {

@@ -4,6 +4,7 @@
 //! command answers soon also where a backend does not.
 
 mod finding;
+mod ledger;
 mod local;
 mod memory;
 mod probe;
@@ -53,6 +54,7 @@ fn look(common: &Common) -> Result<Vec<Finding>, CliError> {
             let wrong = Finding::bad("configuration", error.to_string(), "correct the file, and ask again");
             let mut findings = vec![wrong];
             findings.extend(local::findings(&directory, &state_dir, None));
+            findings.extend(ledger::findings(&state_dir));
             return Ok(findings);
         }
     };
@@ -63,22 +65,24 @@ fn look(common: &Common) -> Result<Vec<Finding>, CliError> {
             move || local::findings(&directory, &state_dir, Some(&config))
         });
         let remembered = tokio::task::spawn_blocking({
-            let (config, directory) = (config.clone(), directory.clone());
+            let (config, directory, state_dir) = (config.clone(), directory.clone(), state_dir.clone());
             move || memory::findings(&directory, &state_dir, &config)
         });
-        let (here, remembered, port, backends) = tokio::join!(
+        let ledger = tokio::task::spawn_blocking(move || ledger::findings(&state_dir));
+        let (here, ledger, remembered, port, backends) = tokio::join!(
             tokio::time::timeout(PATIENCE, here),
+            tokio::time::timeout(PATIENCE, ledger),
             tokio::time::timeout(PATIENCE, remembered),
             remote::port(config.listen),
             remote::backends(&config)
         );
-        let here = match here {
+        let in_time = |about: &str, found| match found {
             Ok(Ok(findings)) => findings,
-            Ok(Err(error)) => vec![Finding::bad("files", error.to_string(), "please report this")],
+            Ok(Err(error)) => vec![Finding::bad(about, format!("{error}"), "please report this")],
             Err(_) => vec![Finding::bad(
-                "files",
+                about,
                 format!("the disk did not answer within {} s", PATIENCE.as_secs()),
-                "see whether the repository lies on a network drive that is gone",
+                "see whether it lies on a network drive that is gone",
             )],
         };
         let file = config.file.as_ref().map_or_else(
@@ -86,7 +90,8 @@ fn look(common: &Common) -> Result<Vec<Finding>, CliError> {
             |file| file.display().to_string(),
         );
         let mut findings = vec![Finding::good("configuration", file)];
-        findings.extend(here);
+        findings.extend(in_time("files", here));
+        findings.extend(in_time("ledger", ledger));
         match remembered {
             Ok(Ok(remembered)) => findings.extend(remembered),
             Ok(Err(error)) => findings.push(Finding::bad("memory", error.to_string(), "please report this")),
@@ -95,7 +100,7 @@ fn look(common: &Common) -> Result<Vec<Finding>, CliError> {
                 format!("there is more than can be looked through in {} s", PATIENCE.as_secs()),
             )),
         }
-        findings.push(port);
+        findings.extend(port);
         findings.extend(backends);
         findings
     });

@@ -13,35 +13,62 @@ use crate::config::Config;
 use crate::store::Receipt;
 use crate::wire::WireFormat;
 
-/// Whether the address is free, ours already, or somebody else's.
-pub(super) async fn port(listen: SocketAddr) -> Finding {
+/// Whether the address is free, ours already, or somebody else's; and what a gateway that runs there says of its ledger.
+pub(super) async fn port(listen: SocketAddr) -> Vec<Finding> {
     let about = "address";
     match TcpListener::bind(listen) {
-        Ok(_) => Finding::good(about, format!("{listen} is free")),
+        Ok(_) => vec![Finding::good(about, format!("{listen} is free"))],
         Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => match running(listen).await {
-            Some(version) => Finding::good(about, format!("a Muninn{version} answers at {listen}")),
-            None => Finding::bad(
+            Some(Running { version, ledger }) => {
+                let mut findings = vec![Finding::good(about, format!("a Muninn{version} answers at {listen}"))];
+                findings.extend(ledger.and_then(|ledger| running_ledger(&ledger)));
+                findings
+            }
+            None => vec![Finding::bad(
                 about,
                 format!("another program listens on {listen}"),
                 "stop it, or choose another port with `listen` in muninn.toml or --listen 127.0.0.1:PORT",
-            ),
+            )],
         },
-        Err(error) => Finding::bad(
+        Err(error) => vec![Finding::bad(
             about,
             format!("{listen} cannot be listened on: {error}"),
             "set `listen` in muninn.toml to an address of this machine",
-        ),
+        )],
     }
 }
 
-/// The version of the Muninn that answers there, after a blank; empty where it does not tell strangers.
-async fn running(listen: SocketAddr) -> Option<String> {
+fn running_ledger(ledger: &str) -> Option<Finding> {
+    let (about, says) = ("running gateway", format!("its ledger: {ledger}"));
+    match ledger {
+        "ok" => None,
+        aside if aside.starts_with("put aside") => Some(Finding::note(about, says)),
+        _ => Some(Finding::bad(
+            about,
+            says,
+            "see to what the other lines name, and restart the gateway",
+        )),
+    }
+}
+
+/// A Muninn that answers at our address.
+struct Running {
+    /// After a blank; empty where it does not tell strangers.
+    version: String,
+    ledger: Option<String>,
+}
+
+async fn running(listen: SocketAddr) -> Option<Running> {
     let client = reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().ok()?;
     let answer = client.get(format!("http://{listen}/healthz")).send().await.ok()?;
     let health: Value = serde_json::from_slice(&answer.bytes().await.ok()?).ok()?;
     let version = health["version"].as_str().map(|version| format!(" {version}"));
-    let is_ours = health["status"] == "ok" && (version.is_none() || health.get("ledger").is_some());
-    is_ours.then(|| version.unwrap_or_default())
+    let ledger = health["ledger"].as_str().map(str::to_owned);
+    let is_ours = health["status"] == "ok" && (version.is_none() || ledger.is_some());
+    is_ours.then(|| Running {
+        version: version.unwrap_or_default(),
+        ledger,
+    })
 }
 
 /// Every configured backend, and what would be discovered.

@@ -1,0 +1,156 @@
+//! What is done about a damaged database: it is put aside under another name, never deleted, and what can be read of it is
+//! copied to the one that takes its place.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, OpenFlags, ffi};
+
+use super::database::{BUSY, FileId, PutAside, connect, database_error, failure};
+use super::salvage::{Salvaged, salvage};
+use super::secret::private_file;
+use super::write_queue::WriteQueue;
+use super::{StoreError, schema};
+
+/// How long writers may keep a repair waiting, and a repair them.
+const WAIT: Duration = Duration::from_secs(10);
+/// Copying ends after so long; the newest rows are copied first.
+const COPYING: Duration = Duration::from_secs(10);
+const KEPT: &str = "damaged-";
+
+/// Puts a damaged file aside and a new one, with what could be read, in its place. Returns `None` where another process
+/// has done so meanwhile.
+///
+/// # Errors
+/// [`StoreError`] where no other file can be made or renamed; the damaged one then stays where it is.
+pub(super) fn put_aside(directory: &Path, path: &Path, damaged: FileId) -> Result<Option<PutAside>, StoreError> {
+    let io = |source| StoreError::Directory {
+        path: directory.display().to_string(),
+        source,
+    };
+    let sql = |source| database_error(path, source);
+    let queue = WriteQueue::open(directory);
+    let _turn = queue
+        .wait(Instant::now() + WAIT)
+        .ok_or_else(|| sql(super::database::busy()))?;
+    if FileId::of(path) != Some(damaged) {
+        return Ok(None);
+    }
+    let new = directory.join("state.db.new");
+    for name in [new.clone(), beside(&new, "-wal"), beside(&new, "-shm")] {
+        remove_if_there(&name).map_err(io)?;
+    }
+    private_file(&new).map_err(io)?;
+    let salvaged = build(path, &new).map_err(sql)?;
+    let (aside, at) = free_name(directory);
+    std::fs::rename(path, &aside).map_err(io)?;
+    // What was committed last is in the log, and belongs to the file whose name it has.
+    for suffix in ["-wal", "-shm"] {
+        match std::fs::rename(beside(path, suffix), beside(&aside, suffix)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(io(error)),
+            _ => {}
+        }
+    }
+    std::fs::rename(&new, path).map_err(io)?;
+    let aside = PutAside {
+        path: aside,
+        at,
+        saved: salvaged.to_string(),
+    };
+    tracing::error!(
+        "the ledger was damaged and is kept as {}; {}",
+        aside.path.display(),
+        aside.saved
+    );
+    Ok(Some(aside))
+}
+
+/// The file that was put aside in this directory, if it was.
+pub(super) fn kept(directory: &Path, file: FileId) -> Option<PutAside> {
+    list_kept(directory)
+        .into_iter()
+        .find(|aside| FileId::of(&aside.path) == Some(file))
+}
+
+/// The damaged ledgers that are kept in a state directory, oldest first.
+pub(super) fn list_kept(directory: &Path) -> Vec<PutAside> {
+    let files = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut kept: Vec<_> = files
+        .filter_map(|file| {
+            let millis: i64 = file
+                .file_name()
+                .to_str()?
+                .strip_prefix("state.")?
+                .strip_prefix(KEPT)?
+                .parse()
+                .ok()?;
+            Some((
+                millis,
+                PutAside {
+                    path: file.path(),
+                    at: rfc3339(millis),
+                    saved: String::new(),
+                },
+            ))
+        })
+        .collect();
+    kept.sort_by_key(|(millis, _)| *millis);
+    kept.into_iter().map(|(_, aside)| aside).collect()
+}
+
+/// What SQLite finds wrong in a database, `None` where nothing is. Reads all of it.
+///
+/// # Errors
+/// Where it cannot be looked at; damage may be an error too.
+pub(super) fn check(connection: &Connection) -> rusqlite::Result<Option<String>> {
+    let found: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+    Ok((found != "ok").then_some(found))
+}
+
+/// Makes a new database with what can be read of another.
+fn build(path: &Path, new: &Path) -> rusqlite::Result<Salvaged> {
+    let mut into = connect(new, "NORMAL")?.connection;
+    into.pragma_update(None, "journal_mode", "WAL")?;
+    schema::upgrade(&mut into)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let salvaged = match Connection::open_with_flags(path, flags) {
+        Ok(from) => {
+            from.busy_timeout(BUSY)?;
+            salvage(&from, &mut into, Instant::now() + COPYING)?
+        }
+        Err(_) => Salvaged::default(),
+    };
+    let emptied: i64 = into.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+    match emptied {
+        0 => into.close().map(|()| salvaged).map_err(|(_, error)| error),
+        _ => Err(failure(ffi::SQLITE_BUSY, "the new ledger is in use")),
+    }
+}
+
+fn free_name(directory: &Path) -> (PathBuf, String) {
+    let mut millis = jiff::Timestamp::now().as_millisecond();
+    loop {
+        let path = directory.join(format!("state.{KEPT}{millis}"));
+        if !path.exists() {
+            return (path, rfc3339(millis));
+        }
+        millis += 1;
+    }
+}
+
+fn rfc3339(millis: i64) -> String {
+    jiff::Timestamp::from_millisecond(millis).map_or_else(|_| String::new(), |at| at.to_string())
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+fn remove_if_there(path: &Path) -> std::io::Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,428 @@
+//! The database file: how it is opened, whether it is still the one in its place, and how it is doing.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
+
+use super::secret::{private_dir, private_file};
+use super::{StoreError, damage, schema};
+
+/// How long a connection waits for another one, unless it is told otherwise.
+pub(super) const BUSY: Duration = Duration::from_millis(250);
+/// A start waits longer: another process may just bring the schema up to date.
+const PREPARE_BUSY: Duration = Duration::from_secs(5);
+/// A database that could not be put aside is not tried again at every request.
+const REPAIR_AGAIN: Duration = Duration::from_secs(60);
+
+/// A file's identity, whatever its name: device and inode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FileId(u64, u64);
+
+impl FileId {
+    /// The file at a path. It is not opened: closing it would take the locks away that SQLite holds on it.
+    pub(super) fn of(path: &Path) -> Option<FileId> {
+        let found = path.metadata().ok()?;
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt;
+            Some(FileId(found.dev(), found.ino()))
+        }
+        #[cfg(not(unix))]
+        {
+            let _exists = found;
+            Some(FileId(0, 0))
+        }
+    }
+}
+
+/// A connection, and the file that it is open on.
+pub(super) struct Open {
+    pub(super) connection: Connection,
+    pub(super) file: FileId,
+}
+
+/// A damaged database that was put aside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PutAside {
+    /// Where it is kept.
+    pub path: PathBuf,
+    /// When, in RFC 3339.
+    pub at: String,
+    /// What came of the rows that could be read, where this process did it.
+    pub saved: String,
+}
+
+/// How the ledger is doing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LedgerHealth {
+    /// As it should.
+    Ok,
+    /// A damaged one was put aside, and a new one is used.
+    PutAside(PutAside),
+    /// It is damaged, and about to be put aside.
+    Repairing,
+    /// It was removed or replaced while it was in use. Nothing new is added; blocks are put back from the open file.
+    Removed(PathBuf),
+    /// It cannot be used now, and why.
+    Unusable(String),
+}
+
+impl fmt::Display for LedgerHealth {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LedgerHealth::Ok => out.write_str("ok"),
+            LedgerHealth::PutAside(aside) => {
+                let path = aside.path.display();
+                write!(
+                    out,
+                    "put aside: a damaged ledger is kept as {path} since {}; a new one is used",
+                    aside.at
+                )?;
+                if aside.saved.is_empty() {
+                    Ok(())
+                } else {
+                    write!(out, "; {}", aside.saved)
+                }
+            }
+            LedgerHealth::Repairing => out.write_str("damaged: what can be read of it is being copied to a new ledger"),
+            LedgerHealth::Removed(path) => write!(
+                out,
+                "removed: {} was removed while in use; nothing new is added to requests until the gateway is restarted",
+                path.display()
+            ),
+            LedgerHealth::Unusable(reason) => write!(out, "unusable: {reason}"),
+        }
+    }
+}
+
+/// See the module's documentation. Shared by everything that opens the file.
+pub(super) struct Database {
+    pub(super) directory: PathBuf,
+    pub(super) path: PathBuf,
+    standing: Mutex<Standing>,
+}
+
+struct Standing {
+    /// The file in use.
+    file: FileId,
+    removed: bool,
+    aside: Option<PutAside>,
+    /// Why the last read or write failed, while none has succeeded since.
+    read_failure: Option<String>,
+    write_failure: Option<String>,
+    repair: Option<JoinHandle<()>>,
+    repair_failure: Option<String>,
+    not_before: Option<Instant>,
+}
+
+impl Database {
+    /// Opens the database of a state directory, making both where they are missing, and returns a first connection. A
+    /// damaged one is put aside.
+    ///
+    /// # Errors
+    /// [`StoreError`] where it cannot be made, read or understood.
+    pub(super) fn open(directory: &Path) -> Result<(Arc<Database>, Open), StoreError> {
+        let path = directory.join("state.db");
+        let (mut aside, mut tried) = (None, false);
+        let open = loop {
+            make(directory, &path)?;
+            let error = match prepare(&path) {
+                Ok(open) => break open,
+                Err(Refused::Newer(version)) => {
+                    return Err(StoreError::Newer {
+                        path: path.display().to_string(),
+                        version,
+                        known: schema::VERSION,
+                    });
+                }
+                Err(Refused::By(error)) => error,
+            };
+            match FileId::of(&path) {
+                Some(file) if is_damage(&error) && !tried => {
+                    tried = true;
+                    aside = damage::put_aside(directory, &path, file)?;
+                }
+                _ => return Err(database_error(&path, error)),
+            }
+        };
+        let standing = Standing {
+            file: open.file,
+            removed: false,
+            aside,
+            read_failure: None,
+            write_failure: None,
+            repair: None,
+            repair_failure: None,
+            not_before: None,
+        };
+        let database = Database {
+            directory: directory.to_owned(),
+            path,
+            standing: Mutex::new(standing),
+        };
+        Ok((Arc::new(database), open))
+    }
+
+    /// A new connection to the file in use. `synchronous` is `FULL` where a commit must survive a power cut.
+    pub(super) fn connect(&self, synchronous: &str) -> rusqlite::Result<Open> {
+        connect(&self.path, synchronous)
+    }
+
+    /// The file in use. A connection to another one is to be closed.
+    pub(super) fn file(&self) -> FileId {
+        lock(&self.standing).file
+    }
+
+    /// Looks whether the file in use is still in its place. Another process may have put it aside; then its successor is
+    /// the one in use from now on.
+    ///
+    /// # Errors
+    /// [`StoreError::Removed`] where it is gone, or something else has taken its place: nothing that is written to it
+    /// would be found after a restart.
+    pub(super) fn look(&self) -> Result<(), StoreError> {
+        let found = FileId::of(&self.path);
+        let mut standing = lock(&self.standing);
+        if !standing.removed && found != Some(standing.file) {
+            match (damage::kept(&self.directory, standing.file), found) {
+                (Some(aside), Some(found)) => {
+                    standing.file = found;
+                    standing.aside = Some(aside);
+                }
+                // Another process is about to put its successor there.
+                (Some(_), None) => {}
+                (None, _) => {
+                    standing.removed = true;
+                    tracing::error!(
+                        "{} was removed while in use: earlier context is put back, and no more is added until a restart",
+                        self.path.display()
+                    );
+                }
+            }
+        }
+        match standing.removed {
+            true => Err(StoreError::Removed {
+                path: self.path.display().to_string(),
+            }),
+            false => Ok(()),
+        }
+    }
+
+    /// Notes that a read, or a write, succeeded.
+    pub(super) fn succeeded(&self, write: bool) {
+        let mut standing = lock(&self.standing);
+        match write {
+            true => standing.write_failure = None,
+            false => standing.read_failure = None,
+        }
+    }
+
+    /// Notes that a read, or a write, failed, on which file if one was open. Damage of the file in use is seen to.
+    pub(super) fn failed(self: &Arc<Self>, file: Option<FileId>, write: bool, error: &rusqlite::Error) {
+        if is_damage(error) {
+            self.is_damaged(file);
+        }
+        let mut standing = lock(&self.standing);
+        let failure = match write {
+            true => &mut standing.write_failure,
+            false => &mut standing.read_failure,
+        };
+        if failure.is_none() {
+            tracing::warn!(%error, "the ledger cannot be {}", if write { "written" } else { "read" });
+        }
+        *failure = Some(error.to_string());
+    }
+
+    /// Has a damaged file put aside by a thread of its own, once. `None` stands for the file in use.
+    pub(super) fn is_damaged(self: &Arc<Self>, file: Option<FileId>) {
+        let mut standing = lock(&self.standing);
+        let file = file.unwrap_or(standing.file);
+        let in_work = standing.repair.as_ref().is_some_and(|thread| !thread.is_finished());
+        let too_soon = standing.not_before.is_some_and(|time| Instant::now() < time);
+        if file != standing.file || standing.removed || in_work || too_soon {
+            return;
+        }
+        tracing::error!("{} is damaged and will be put aside", self.path.display());
+        let database = Arc::clone(self);
+        let thread = std::thread::Builder::new().name("muninn-repair".into());
+        match thread.spawn(move || database.repair(file)) {
+            Ok(thread) => standing.repair = Some(thread),
+            Err(error) => tracing::error!(%error, "the damaged ledger cannot be put aside"),
+        }
+    }
+
+    fn repair(&self, damaged: FileId) {
+        let done = damage::put_aside(&self.directory, &self.path, damaged);
+        let mut standing = lock(&self.standing);
+        let in_place = FileId::of(&self.path).filter(|found| *found != damaged);
+        match (done, in_place) {
+            (Ok(aside), Some(file)) => {
+                standing.file = file;
+                standing.aside = aside.or_else(|| damage::kept(&self.directory, damaged));
+                standing.repair_failure = None;
+                standing.read_failure = None;
+                standing.write_failure = None;
+            }
+            (Ok(_), None) => {}
+            (Err(error), _) => {
+                tracing::error!(%error, "the damaged ledger could not be put aside");
+                standing.repair_failure = Some(error.to_string());
+                standing.not_before = Some(Instant::now() + REPAIR_AGAIN);
+            }
+        }
+    }
+
+    /// Waits for a repair that is in work.
+    pub(super) fn wait_for_repair(&self) {
+        let thread = lock(&self.standing).repair.take();
+        if let Some(thread) = thread {
+            let _panicked = thread.join();
+        }
+    }
+
+    /// How it is doing now.
+    pub(super) fn health(&self) -> LedgerHealth {
+        if self.look().is_err() {
+            return LedgerHealth::Removed(self.path.clone());
+        }
+        let standing = lock(&self.standing);
+        if standing.repair.as_ref().is_some_and(|thread| !thread.is_finished()) {
+            return LedgerHealth::Repairing;
+        }
+        let failure = [
+            &standing.repair_failure,
+            &standing.write_failure,
+            &standing.read_failure,
+        ];
+        match (failure.into_iter().flatten().next(), &standing.aside) {
+            (Some(failure), _) => LedgerHealth::Unusable(failure.clone()),
+            (None, Some(aside)) => LedgerHealth::PutAside(aside.clone()),
+            (None, None) => LedgerHealth::Ok,
+        }
+    }
+}
+
+/// Makes the directory and an empty file. One that exists is not opened, see [`FileId::of`].
+pub(super) fn make(directory: &Path, path: &Path) -> Result<(), StoreError> {
+    let make = || -> std::io::Result<()> {
+        private_dir(directory)?;
+        match path.try_exists()? {
+            true => keep_private(path),
+            false => private_file(path).map(drop),
+        }
+    };
+    make().map_err(|source| StoreError::Directory {
+        path: directory.display().to_string(),
+        source,
+    })
+}
+
+fn keep_private(path: &Path) -> std::io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mut permissions = path.metadata()?.permissions();
+        if permissions.mode() & 0o777 != 0o600 {
+            permissions.set_mode(0o600);
+            std::fs::set_permissions(path, permissions)?;
+        }
+    }
+    #[cfg(not(unix))]
+    let _no_modes = path;
+    Ok(())
+}
+
+/// A connection with our settings.
+pub(super) fn connect(path: &Path, synchronous: &str) -> rusqlite::Result<Open> {
+    let missing = || failure(ffi::SQLITE_CANTOPEN, "there is no such file");
+    let file = FileId::of(path).ok_or_else(missing)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(BUSY)?;
+    connection.pragma_update(None, "synchronous", synchronous)?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    // The writer's thread does it instead: no request waits for a checkpoint, nor for one that holds its turn.
+    connection.pragma_update(None, "wal_autocheckpoint", WAL_PAGES_AT_MOST)?;
+    // Without the planner's stability guarantee SQLite prepares a statement anew for every key that is bound to it.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    match FileId::of(path) == Some(file) {
+        true => Ok(Open { connection, file }),
+        false => Err(failure(ffi::SQLITE_CANTOPEN, "it was replaced while it was opened")),
+    }
+}
+
+/// At so many pages a commit checkpoints all the same: the writer's thread is not keeping up.
+const WAL_PAGES_AT_MOST: i32 = 16_000;
+
+enum Refused {
+    Newer(i32),
+    By(rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for Refused {
+    fn from(error: rusqlite::Error) -> Refused {
+        Refused::By(error)
+    }
+}
+
+fn prepare(path: &Path) -> Result<Open, Refused> {
+    let mut open = connect(path, "NORMAL")?;
+    open.connection.busy_timeout(PREPARE_BUSY)?;
+    match schema::version(&open.connection)? {
+        version @ ..=schema::VERSION => {
+            if version < schema::VERSION {
+                open.connection.pragma_update(None, "journal_mode", "WAL")?;
+            }
+            schema::upgrade(&mut open.connection)?;
+        }
+        version => return Err(Refused::Newer(version)),
+    }
+    for table in ["ledger", "continuations", "receipts", "key_usage", "clock"] {
+        let sql = format!("SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT 1)");
+        open.connection.query_row(&sql, [], |_| Ok(()))?;
+    }
+    open.connection.busy_timeout(BUSY)?;
+    Ok(open)
+}
+
+/// Whether an error says that the file is no sound database.
+pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt)
+    )
+}
+
+/// Whether an error says that somebody else holds a lock.
+pub(super) fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
+    )
+}
+
+/// An error as SQLite would return it.
+pub(super) fn failure(code: i32, message: &str) -> rusqlite::Error {
+    rusqlite::Error::SqliteFailure(ffi::Error::new(code), Some(message.to_owned()))
+}
+
+/// The error of a writer whose turn did not come.
+pub(super) fn busy() -> rusqlite::Error {
+    failure(ffi::SQLITE_BUSY, "database is locked")
+}
+
+pub(super) fn database_error(path: &Path, source: rusqlite::Error) -> StoreError {
+    StoreError::Database {
+        path: path.display().to_string(),
+        source,
+    }
+}
+
+/// A lock that a panic elsewhere does not take away.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}

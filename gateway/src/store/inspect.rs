@@ -1,0 +1,111 @@
+//! Looks at a database from outside, changing nothing: for `muninn doctor`.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use super::database::{BUSY, PutAside, is_damage};
+use super::retention::{Clock, DAY_MS};
+use super::{damage, schema};
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Inspected {
+    /// There is none yet.
+    Missing,
+    /// No damage.
+    Sound {
+        /// Turns in the ledger.
+        turns: i64,
+        /// By how many days the clock has moved since the last cleaning, where retention does not believe it.
+        moved_days: Option<i64>,
+    },
+    /// No damage as far as it was read within the time.
+    Large,
+    /// Damage, in SQLite's words.
+    Damaged(String),
+    /// A newer program wrote it.
+    Newer {
+        /// The version of the file.
+        version: i32,
+        /// The version of this program.
+        known: i32,
+    },
+}
+
+/// The damaged ledgers that are kept in a state directory, oldest first.
+#[must_use]
+pub fn put_aside(state_dir: &Path) -> Vec<PutAside> {
+    damage::list_kept(state_dir)
+}
+
+/// Checks the ledger of a state directory, for no longer than `patience`.
+///
+/// # Errors
+/// Where it cannot be read.
+pub fn inspect(state_dir: &Path, patience: Duration) -> rusqlite::Result<Inspected> {
+    let path = state_dir.join("state.db");
+    if path.metadata().is_ok_and(|found| found.len() == 0) || !path.exists() {
+        return Ok(Inspected::Missing);
+    }
+    match look(&path, patience) {
+        Err(error) if is_damage(&error) => Ok(Inspected::Damaged(error.to_string())),
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) => Ok(Inspected::Large),
+        found => found,
+    }
+}
+
+fn look(path: &Path, patience: Duration) -> rusqlite::Result<Inspected> {
+    let connection = open(path)?;
+    connection.busy_timeout(BUSY)?;
+    let version = schema::version(&connection)?;
+    if version > schema::VERSION {
+        let known = schema::VERSION;
+        return Ok(Inspected::Newer { version, known });
+    }
+    let (done, waiting) = channel::<()>();
+    let handle = connection.get_interrupt_handle();
+    let timer = std::thread::spawn(move || {
+        if waiting
+            .recv_timeout(patience)
+            .is_err_and(|error| error == std::sync::mpsc::RecvTimeoutError::Timeout)
+        {
+            handle.interrupt();
+        }
+    });
+    let checked = damage::check(&connection);
+    drop(done);
+    let _panicked = timer.join();
+    if let Some(found) = checked? {
+        return Ok(Inspected::Damaged(found));
+    }
+    let now_ms = jiff::Timestamp::now().as_millisecond();
+    let clock = Clock::read(&connection, now_ms).ok();
+    Ok(Inspected::Sound {
+        turns: connection.query_row("SELECT count(*) FROM ledger", [], |row| row.get(0))?,
+        moved_days: clock
+            .filter(|clock| !clock.believes(now_ms))
+            .map(|clock| now_ms.saturating_sub(clock.seen_ms) / DAY_MS),
+    })
+}
+
+/// Reads a database that nobody has open as an immutable file, since opening it otherwise makes files beside it.
+fn open(path: &Path) -> rusqlite::Result<Connection> {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    if PathBuf::from(log).exists() {
+        return Connection::open_with_flags(path, flags);
+    }
+    let escaped = path
+        .to_string_lossy()
+        .replace('%', "%25")
+        .replace('?', "%3f")
+        .replace('#', "%23");
+    Connection::open_with_flags(
+        format!("file:{escaped}?immutable=1"),
+        flags | OpenFlags::SQLITE_OPEN_URI,
+    )
+}

@@ -1,0 +1,328 @@
+//! Copies what can be read of a damaged database to a new one.
+//!
+//! A damaged page takes the rows on it, and ends any query that comes across it. So tables are read in ranges of their
+//! integer keys, newest first, and a range that fails is halved until what is left of it cannot be read at all. A row
+//! whose pages are garbage in a way that SQLite does not notice is copied as it reads: rows carry no checksum.
+
+use std::fmt;
+use std::time::Instant;
+
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{Connection, ErrorCode, Row, Transaction, params_from_iter};
+
+/// How much came over.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Salvaged {
+    /// Rows of the ledger.
+    pub(super) turns: u64,
+    /// Receipts.
+    pub(super) receipts: u64,
+    /// Whether the time was over before everything had been tried.
+    pub(super) cut_short: bool,
+}
+
+impl fmt::Display for Salvaged {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Salvaged {
+            turns,
+            receipts,
+            cut_short,
+        } = self;
+        write!(
+            out,
+            "{turns} of its turns and {receipts} of its receipts could be read and are in the new one"
+        )?;
+        if *cut_short {
+            out.write_str("; there was no time for the older ones")
+        } else {
+            Ok(())
+        }
+    }
+}
+
+struct Table {
+    name: &'static str,
+    /// The integer that its rows are in order of.
+    key: &'static str,
+    columns: &'static str,
+}
+
+const LEDGER: Table = Table {
+    name: "ledger",
+    key: "id",
+    columns: "id, key, session, block, tokens, before, created_ms, used_ms",
+};
+const CONTINUATIONS: Table = Table {
+    name: "continuations",
+    key: "entry",
+    columns: "entry, chain",
+};
+const RECEIPTS: Table = Table {
+    name: "receipts",
+    key: "seq",
+    columns: "seq, id, body",
+};
+/// Where the highest key cannot be read, no table is likely to have more rows than that.
+const MANY: i64 = 1 << 24;
+
+/// Copies until `until`.
+///
+/// # Errors
+/// Where the new database cannot be written.
+pub(super) fn salvage(from: &Connection, into: &mut Connection, until: Instant) -> rusqlite::Result<Salvaged> {
+    // Rows that others refer to may be among those that cannot be read.
+    into.pragma_update(None, "foreign_keys", false)?;
+    let transaction = into.transaction()?;
+    let mut copy = Copy {
+        from,
+        into: &transaction,
+        until,
+        cut_short: false,
+    };
+    // Small, and what cannot be had from anywhere else.
+    copy.all(
+        "SELECT key, day, requests, input, output, cached FROM key_usage",
+        "key_usage",
+    )?;
+    copy.all("SELECT id, seen_ms, retention_ms FROM clock", "clock")?;
+    let turns = copy.table(&LEDGER)?;
+    copy.table(&CONTINUATIONS)?;
+    let receipts = match from.prepare("SELECT seq FROM receipts") {
+        Ok(_) => copy.table(&RECEIPTS)?,
+        // Before version 3 they were in the order of their ids.
+        Err(_) => copy.all("SELECT NULL, id, body FROM receipts ORDER BY id", RECEIPTS.name)?,
+    };
+    let cut_short = copy.cut_short;
+    transaction.execute(
+        "DELETE FROM continuations WHERE entry NOT IN (SELECT id FROM ledger)",
+        [],
+    )?;
+    never_again(&transaction, highest(from, &LEDGER))?;
+    transaction.commit()?;
+    Ok(Salvaged {
+        turns,
+        receipts,
+        cut_short,
+    })
+}
+
+/// Row numbers of the ledger are not used again: rows and running requests refer to them.
+fn never_again(into: &Transaction<'_>, used: i64) -> rusqlite::Result<()> {
+    into.execute("DELETE FROM sqlite_sequence WHERE name = 'ledger'", [])?;
+    let copied: i64 = into.query_row("SELECT coalesce(max(id), 0) FROM ledger", [], |row| row.get(0))?;
+    into.execute(
+        "INSERT INTO sqlite_sequence (name, seq) VALUES ('ledger', ?1)",
+        [used.max(copied)],
+    )?;
+    Ok(())
+}
+
+fn highest(from: &Connection, table: &Table) -> i64 {
+    let given = from.query_row("SELECT seq FROM sqlite_sequence WHERE name = ?1", [table.name], |row| {
+        row.get(0)
+    });
+    let number = |sql: String| {
+        from.query_row(&sql, [], |row| row.get::<_, Option<i64>>(0))
+            .map(Option::unwrap_or_default)
+    };
+    given
+        .or_else(|_| number(format!("SELECT max({}) FROM {}", table.key, table.name)))
+        .unwrap_or(MANY)
+}
+
+struct Copy<'c> {
+    from: &'c Connection,
+    into: &'c Transaction<'c>,
+    until: Instant,
+    cut_short: bool,
+}
+
+impl Copy<'_> {
+    /// A small table, up to where it breaks off.
+    fn all(&mut self, select: &str, table: &str) -> rusqlite::Result<u64> {
+        let Ok(mut select) = self.from.prepare(select) else {
+            return Ok(0);
+        };
+        let mut insert = insert_into(self.into, table, select.column_count())?;
+        let Ok(mut rows) = select.query([]) else {
+            return Ok(0);
+        };
+        let mut copied = 0;
+        while let Ok(Some(row)) = rows.next() {
+            copied += copy_row(row, &mut insert)?;
+        }
+        Ok(copied)
+    }
+
+    /// A table in the order of an integer, around what cannot be read.
+    fn table(&mut self, table: &Table) -> rusqlite::Result<u64> {
+        let Table { name, key, columns } = table;
+        let select = format!("SELECT {columns} FROM {name} WHERE {key} BETWEEN ?1 AND ?2 ORDER BY {key} DESC");
+        let Ok(mut select) = self.from.prepare(&select) else {
+            return Ok(0);
+        };
+        let mut insert = insert_into(self.into, name, select.column_count())?;
+        let highest = match *key {
+            "entry" => highest(self.from, &LEDGER),
+            _ => highest(self.from, table),
+        };
+        let mut copied = 0;
+        let mut ranges = vec![(1, highest)];
+        while let Some((low, high)) = ranges.pop() {
+            if Instant::now() > self.until {
+                self.cut_short = true;
+                return Ok(copied);
+            }
+            let Ok(mut rows) = select.query([low, high]) else {
+                return Ok(copied);
+            };
+            let mut unread = high;
+            let broke_off = loop {
+                match rows.next() {
+                    Ok(Some(row)) => {
+                        unread = row.get::<_, i64>(0).map_or(unread, |key| key - 1);
+                        copied += copy_row(row, &mut insert)?;
+                    }
+                    Ok(None) => break false,
+                    Err(_) => break true,
+                }
+            };
+            if broke_off && low < unread {
+                let middle = low + (unread - low) / 2;
+                ranges.extend([(low, middle), (middle + 1, unread)]);
+            }
+        }
+        Ok(copied)
+    }
+}
+
+fn insert_into<'c>(
+    into: &'c Transaction<'c>,
+    table: &str,
+    columns: usize,
+) -> rusqlite::Result<rusqlite::Statement<'c>> {
+    let values = vec!["?"; columns].join(", ");
+    let columns = match table {
+        "receipts" => " (seq, id, body)",
+        _ => "",
+    };
+    into.prepare(&format!("INSERT OR IGNORE INTO {table}{columns} VALUES ({values})"))
+}
+
+/// Copies a row, unless it is plainly garbage. Returns how many were written.
+fn copy_row(row: &Row<'_>, insert: &mut rusqlite::Statement<'_>) -> rusqlite::Result<u64> {
+    let columns = insert.parameter_count();
+    let values: Option<Vec<_>> = (0..columns)
+        .map(|column| match row.get_ref(column) {
+            Ok(ValueRef::Text(text)) if std::str::from_utf8(text).is_err() => None,
+            Ok(value) => Some(ToSqlOutput::Borrowed(value)),
+            Err(_) => None,
+        })
+        .collect();
+    let Some(values) = values else {
+        return Ok(0);
+    };
+    match insert.execute(params_from_iter(values)) {
+        Ok(written) => Ok(written as u64),
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) => Ok(0),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::store::database::connect;
+    use crate::store::schema;
+
+    fn long() -> Instant {
+        Instant::now() + Duration::from_secs(60)
+    }
+
+    fn empty(path: &std::path::Path) -> Connection {
+        std::fs::write(path, "").unwrap();
+        let mut connection = connect(path, "OFF").unwrap().connection;
+        schema::upgrade(&mut connection).unwrap();
+        connection
+    }
+
+    /// Overwrites pages with bytes that are no page.
+    fn damage(path: &std::path::Path, pages: std::ops::Range<usize>) {
+        let mut bytes = std::fs::read(path).unwrap();
+        bytes[pages.start * 4096..pages.end * 4096].fill(0xa5);
+        std::fs::write(path, bytes).unwrap();
+    }
+
+    #[test]
+    fn rows_around_damaged_pages_are_copied() {
+        let folder = tempfile::tempdir().unwrap();
+        let (old, new) = (folder.path().join("old.db"), folder.path().join("new.db"));
+        let connection = empty(&old);
+        connection.execute_batch("BEGIN").unwrap();
+        for id in 1..=1000 {
+            connection
+                .execute(
+                    "INSERT INTO ledger VALUES (?1, ?2, 's', ?3, 1, '', 0, 0)",
+                    (id, [7; 32], "b".repeat(1000)),
+                )
+                .unwrap();
+            connection
+                .execute("INSERT INTO continuations VALUES (?1, ?2)", (id, [8; 32]))
+                .unwrap();
+            connection
+                .execute("INSERT INTO receipts (id, body) VALUES (?1, '{}')", [id.to_string()])
+                .unwrap();
+        }
+        connection.execute("DELETE FROM ledger WHERE id > 990", []).unwrap();
+        connection.execute_batch("COMMIT").unwrap();
+        drop(connection);
+        let pages = std::fs::metadata(&old).unwrap().len() as usize / 4096;
+        damage(&old, pages / 2..pages / 2 + 3);
+        damage(&old, pages / 4..pages / 4 + 1);
+
+        let mut into = empty(&new);
+        let salvaged = salvage(&Connection::open(&old).unwrap(), &mut into, long()).unwrap();
+        assert!((900..990).contains(&salvaged.turns), "{salvaged}");
+        assert!(salvaged.receipts >= 900 && !salvaged.cut_short, "{salvaged}");
+        let whole = "SELECT count(*) FROM ledger WHERE length(block) = 1000";
+        let whole: i64 = into.query_row(whole, [], |row| row.get(0)).unwrap();
+        assert_eq!(u64::try_from(whole).unwrap(), salvaged.turns);
+        into.execute(
+            "INSERT INTO ledger (key, tokens, before, created_ms, used_ms) VALUES (x'00', 0, '', 0, 0)",
+            [],
+        )
+        .unwrap();
+        assert_eq!(into.last_insert_rowid(), 1001, "a row number is not used twice");
+    }
+
+    #[test]
+    fn what_is_no_database_leaves_an_empty_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let old = folder.path().join("old.db");
+        std::fs::write(&old, "no database ".repeat(1000)).unwrap();
+        let mut into = empty(&folder.path().join("new.db"));
+        let salvaged = salvage(&Connection::open(&old).unwrap(), &mut into, long()).unwrap();
+        assert_eq!(salvaged, Salvaged::default());
+    }
+
+    #[test]
+    fn receipts_of_the_second_version_keep_their_order() {
+        let folder = tempfile::tempdir().unwrap();
+        let from = Connection::open(folder.path().join("old.db")).unwrap();
+        from.execute_batch(
+            "CREATE TABLE receipts (id TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID;
+             INSERT INTO receipts VALUES ('b', '2'), ('a', '1')",
+        )
+        .unwrap();
+        let mut into = empty(&folder.path().join("new.db"));
+        assert_eq!(salvage(&from, &mut into, long()).unwrap().receipts, 2);
+        let newest: String = into
+            .query_row("SELECT id FROM receipts ORDER BY seq DESC LIMIT 1", [], |row| {
+                row.get(0)
+            })
+            .unwrap();
+        assert_eq!(newest, "b");
+    }
+}
