@@ -16,6 +16,8 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::private_file;
+
 /// Raised whenever a table or the meaning of a value changes; an older file is thrown away.
 const SCHEMA_VERSION: i64 = 4;
 const FILE: &str = "index.db";
@@ -282,7 +284,7 @@ impl Disposable {
     /// Opens or makes a file, and its directory. An older or newer version than the schema's is thrown away.
     pub(crate) fn open(path: &Path, schema: &str, version: i64) -> Result<Self, CacheError> {
         let dir = path.parent().unwrap_or(path);
-        std::fs::create_dir_all(dir).map_err(|source| CacheError::Directory {
+        private_file::own_dir(dir).map_err(|source| CacheError::Directory {
             path: dir.to_owned(),
             source,
         })?;
@@ -331,6 +333,8 @@ fn empty(path: &Path) -> rusqlite::Result<()> {
 
 /// Opens the file and makes the tables if it is new or of another version.
 fn connect(path: &Path, schema: &str, schema_version: i64) -> rusqlite::Result<Disposable> {
+    // Where it cannot be made or is not ours, SQLite says what that means for it.
+    let _sqlite_tells = private_file::make(path);
     let mut connection = Connection::open(path)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     write_ahead(&connection)?;

@@ -1,4 +1,5 @@
-//! Files of the user's state directory: nobody else's to read, and several processes' to write.
+//! Files that are nobody else's to read, and several processes' to write: those of the user's state directory, and the
+//! cache, whose index holds the text of the repository.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -20,6 +21,38 @@ pub(crate) fn dir(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(path)
+}
+
+/// Makes a file, or keeps one that is there and takes it from everybody else. It is not opened then: closing it would take
+/// the locks away that SQLite holds on it.
+pub(crate) fn make(path: &Path) -> io::Result<()> {
+    match options().write(true).create_new(true).open(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => keep(path, 0o600),
+        made => made.map(drop),
+    }
+}
+
+/// Makes a directory, or keeps one that is there and takes it from everybody else, as far as it is ours to do so.
+pub(crate) fn own_dir(path: &Path) -> io::Result<()> {
+    dir(path)?;
+    // A volume that is mounted there may belong to somebody else.
+    let _not_ours = keep(path, 0o700);
+    Ok(())
+}
+
+fn keep(path: &Path, mode: u32) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mut permissions = fs::metadata(path)?.permissions();
+        if permissions.mode() & 0o777 & !mode != 0 {
+            permissions.set_mode(mode);
+            fs::set_permissions(path, permissions)?;
+        }
+    }
+    #[cfg(not(unix))]
+    let _no_modes = (path, mode);
+    Ok(())
 }
 
 /// Takes the lock that this file stands for, and waits for it. It is given back when the file is closed.

@@ -188,6 +188,9 @@ fn why_shows_one_receipt_or_the_latest() {
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
+    let header = text.lines().find(|line| line.contains("source")).unwrap();
+    let columns: Vec<_> = header.split_whitespace().collect();
+    assert_eq!(columns, ["score", "tokens", "kind", "source", "why"], "{text}");
     let start = &first.request_id()[..24].to_lowercase();
     assert_eq!(
         text,
@@ -255,7 +258,74 @@ fn status_says_where_everything_is() {
         stage.env.git(&stage.root, &["rev-parse", "HEAD"]).trim()
     );
     assert!(status["ledger"].is_object(), "{status}");
-    assert!(stage.env.stdout_of(&stage.root, &["status"]).contains("backends"));
+    let text = stage.env.stdout_of(&stage.root, &["status"]);
+    for line in [
+        "listening      127.0.0.1:",
+        &format!("repository     {} on main at ", stage.root.display()),
+        &format!("index          {}", stage.env.path("cache").display()),
+        "ledger         1 turns, 1 with a block; ",
+        &format!("backends       mock at {} (", stage.upstream.url()),
+        "memory         .muninn/ is not set up",
+    ] {
+        assert!(text.lines().any(|found| found.starts_with(line)), "no `{line}`: {text}");
+    }
+    assert!(!text.contains('{') && !text.contains('"'), "{text}");
+}
+
+#[test]
+fn a_model_that_nothing_uses_is_not_fetched_without_a_word() {
+    let env = TestEnv::new(MUNINN);
+    let home = env.path("home");
+    // Nothing listens there: a try would say so.
+    let index = ["--index", "http://127.0.0.1:1/simple"];
+    let refused = env.run(&home, &[&["model", "pull"], &index[..]].concat());
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("no part of Muninn uses this model yet") && said.contains("--yes"),
+        "{said}"
+    );
+    let tried = env.run(&home, &[&["model", "pull", "--yes"], &index[..]].concat());
+    assert!(
+        !String::from_utf8(tried.stderr).unwrap().contains("--yes"),
+        "that was the word"
+    );
+    assert!(
+        env.stdout_of(&home, &["model", "pull", "--help"])
+            .contains("No part of Muninn uses it yet")
+    );
+}
+
+#[test]
+fn index_files_are_nobody_elses_to_read() {
+    use std::os::unix::fs::PermissionsExt;
+    fn check(path: &std::path::Path, count: &mut usize) {
+        let found = path.symlink_metadata().unwrap();
+        let expected = if found.is_dir() { 0o700 } else { 0o600 };
+        assert_eq!(found.permissions().mode() & 0o777, expected, "{}", path.display());
+        *count += 1;
+        if found.is_dir() {
+            std::fs::read_dir(path)
+                .unwrap()
+                .for_each(|entry| check(&entry.unwrap().path(), count));
+        }
+    }
+    let env = TestEnv::new(MUNINN);
+    let root = env.repository("demo", &FILES);
+    env.stdout_of(&root, &["index"]);
+    let mut count = 0;
+    check(&env.path("cache").join("muninn"), &mut count);
+    assert!(count > 3, "{count}");
+
+    env.stdout_of(&root, &["init"]);
+    let cache = root.join(".muninn/cache");
+    std::fs::create_dir_all(&cache).unwrap();
+    // As versions before made it.
+    std::fs::set_permissions(&cache, std::fs::Permissions::from_mode(0o755)).unwrap();
+    env.stdout_of(&root, &["index"]);
+    let mut count = 0;
+    check(&cache, &mut count);
+    assert!(count > 2, "{count}");
 }
 
 #[test]

@@ -22,14 +22,18 @@ fn speaks(request: &Recorded) -> Reply {
     }
 }
 
-struct Report {
+pub(crate) struct Report {
     code: Option<i32>,
     value: Value,
 }
 
 impl Report {
-    fn of(env: &TestEnv, root: &Path) -> Report {
-        let output = env.run(root, &["doctor", "--json"]);
+    pub(crate) fn of(env: &TestEnv, root: &Path) -> Report {
+        Report::read(env.run(root, &["doctor", "--json"]))
+    }
+
+    /// Reads what `muninn doctor --json` printed.
+    pub(crate) fn read(output: std::process::Output) -> Report {
         let text = String::from_utf8(output.stdout).unwrap();
         let value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
         Report {
@@ -38,8 +42,12 @@ impl Report {
         }
     }
 
+    pub(crate) fn value(&self) -> &Value {
+        &self.value
+    }
+
     /// State and words of the findings about something.
-    fn about(&self, about: &str) -> Vec<(&str, &str)> {
+    pub(crate) fn about(&self, about: &str) -> Vec<(&str, &str)> {
         let findings = self.value["findings"].as_array().unwrap().iter();
         findings
             .filter(|finding| finding["about"] == about)
@@ -48,7 +56,7 @@ impl Report {
     }
 
     /// The words of the one finding about something, which must be in this state.
-    fn only(&self, about: &str, state: &str) -> &str {
+    pub(crate) fn only(&self, about: &str, state: &str) -> &str {
         let found = self.about(about);
         assert_eq!(found.len(), 1, "{about}: {}", self.value);
         assert_eq!(found[0].0, state, "{about}: {}", self.value);

@@ -7,6 +7,7 @@ use muninn_tests::{Gateway, TestEnv, Upstream};
 use rusqlite::Connection;
 
 use crate::MUNINN;
+use crate::doctor::Report;
 use crate::spans::inserted;
 use crate::stage::{FILES, QUESTION, Stage, quoted, simple};
 
@@ -170,6 +171,16 @@ fn a_disk_that_fills_up_costs_the_context_alone() {
         .find(|outcome| outcome != "injected");
     assert!(injected > 0, "there was room at first");
     assert_eq!(outcome.as_deref(), Some("failed"), "the disk did fill up");
+    let health = gateway.health()["ledger"].as_str().unwrap().to_owned();
+    assert!(health.starts_with("unusable: "), "{health}");
+    let backend = upstream.backend("mock");
+    env.write_config(&format!("listen = \"{}\"\n{backend}", gateway.address));
+    let report = Report::of(&env, &root);
+    assert!(
+        report.only("running gateway", "bad").contains(&health),
+        "{}",
+        report.value()
+    );
     let stopped = gateway.stop();
     assert!(stopped.status.success(), "{stopped:?}");
     assert!(!stopped.stderr.contains("panicked"), "{}", stopped.stderr);

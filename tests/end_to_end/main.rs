@@ -13,6 +13,7 @@ mod access;
 mod agent;
 mod already_read;
 mod bad_input;
+mod broken_state;
 mod broken_upstream;
 mod budgets;
 mod bytes;

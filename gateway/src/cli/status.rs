@@ -6,12 +6,13 @@ use std::process::ExitCode;
 use clap::Args;
 use jiff::civil::Date;
 use muninn_memory::learn::budget::DailyBudget;
+use muninn_repo_tools::Worktree;
 use serde_json::{Value, json};
 
 use super::{CliError, Common, output};
 use crate::config::{Config, paths};
 use crate::server::Repository;
-use crate::store::{KeyUsage, SqliteStore, Store, UsageSum, utc_today};
+use crate::store::{KeyUsage, PutAside, SqliteStore, Store, UsageSum, put_aside, utc_today};
 
 /// Where everything is, and how it is doing.
 #[derive(Args)]
@@ -52,8 +53,8 @@ impl Status {
             "repository_config_problem": repository.settings().problem.as_ref().map(ToString::to_string),
             "summarizer": summarizer(&config, &state_dir, today),
             "initialised": paths::is_initialised(&repository.root),
-            "branch": worktree.as_ref().and_then(muninn_repo_tools::Worktree::branch),
-            "head": worktree.as_ref().and_then(muninn_repo_tools::Worktree::head_commit),
+            "branch": worktree.as_ref().and_then(Worktree::branch),
+            "head": worktree.as_ref().and_then(Worktree::head_commit),
             "backends": config.backends.iter().map(|backend| json!({
                 "name": backend.name, "url": backend.url, "formats": backend.formats, "default_model": backend.default_model,
             })).collect::<Vec<_>>(),
@@ -63,19 +64,118 @@ impl Status {
             status["usage"] = json!(usage);
             output::json(&status);
         } else {
-            for (key, value) in status
-                .as_object()
-                .into_iter()
-                .flatten()
-                .filter(|(_, value)| !value.is_null())
-            {
-                let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                output::line(&format!("{key:<26} {value}"));
-            }
+            output::print(&text(&status, &index(worktree.as_ref()), &put_aside(&state_dir)));
             output::print(&table(&usage));
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Where the index is, and whether it is there.
+fn index(worktree: Option<&Worktree>) -> String {
+    let Some(worktree) = worktree else {
+        return "none, without a repository".to_owned();
+    };
+    match paths::repository_cache_place(worktree.root(), worktree.common_dir()) {
+        Ok(place) if place.exists() => place.display().to_string(),
+        Ok(place) => format!("not there yet; it will be in {}", place.display()),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// The JSON in words, a line for each thing, aligned.
+fn text(status: &Value, index: &str, aside: &[PutAside]) -> String {
+    let string = |value: &Value| value.as_str().map(output::tame_line);
+    let word = |key: &str| string(&status[key]);
+    let mut lines: Vec<(&str, String)> = Vec::new();
+    let running = if status["running"] == true {
+        "answers"
+    } else {
+        "nothing answers there"
+    };
+    lines.push((
+        "listening",
+        format!("{} ({running})", word("listen").unwrap_or_default()),
+    ));
+    lines.push((
+        "configuration",
+        word("config").unwrap_or_else(|| "no file; the defaults hold".to_owned()),
+    ));
+    let mut root = word("root").unwrap_or_default();
+    if let Some(branch) = word("branch") {
+        root.push_str(&format!(" on {branch}"));
+    }
+    if let Some(head) = word("head") {
+        root.push_str(&format!(" at {}", head.get(..12).unwrap_or(&head)));
+    }
+    lines.push(("repository", root));
+    let problems = ["repository_problem", "repository_config_problem"];
+    lines.extend(problems.into_iter().filter_map(word).map(|problem| ("", problem)));
+    lines.push(("index", index.to_owned()));
+    let ledger = &status["ledger"];
+    lines.push(match word("ledger_problem") {
+        Some(problem) => ("ledger", problem),
+        None => {
+            let numbers = format!(
+                "{} turns, {} with a block; {} receipts",
+                ledger["turns"], ledger["blocks"], ledger["receipts"]
+            );
+            ("ledger", format!("{numbers}; in {}", word("state").unwrap_or_default()))
+        }
+    });
+    let kept = |aside: &PutAside| {
+        format!(
+            "a damaged one was put aside at {}, as {}",
+            output::local_time(&aside.at),
+            aside.path.display()
+        )
+    };
+    lines.extend(aside.iter().map(|aside| ("", kept(aside))));
+    let backends = status["backends"].as_array().into_iter().flatten();
+    let mut backends: Vec<_> = backends
+        .map(|backend| {
+            let formats = backend["formats"].as_array().into_iter().flatten().filter_map(string);
+            let formats = formats.collect::<Vec<_>>().join(", ");
+            let default = string(&backend["default_model"]).map(|model| format!(", by default {model}"));
+            let (name, url) = (
+                string(&backend["name"]).unwrap_or_default(),
+                string(&backend["url"]).unwrap_or_default(),
+            );
+            format!("{name} at {url} ({formats}){}", default.unwrap_or_default())
+        })
+        .collect();
+    if backends.is_empty() {
+        backends.push("none configured".to_owned());
+    }
+    let names = std::iter::once("backends").chain(std::iter::repeat(""));
+    lines.extend(names.zip(backends));
+    let memory = match status["initialised"] == true {
+        true => ".muninn/ is set up",
+        false => ".muninn/ is not set up; `muninn init` does it",
+    };
+    lines.push(("memory", memory.to_owned()));
+    let summarizer = &status["summarizer"];
+    if let Some(model) = string(&summarizer["model"]) {
+        let spent = string(&summarizer["problem"]).unwrap_or_else(|| summarizer["tokens_today"].to_string());
+        lines.push((
+            "summarizer",
+            format!("{model}: {spent} of {} tokens today", summarizer["daily_tokens"]),
+        ));
+    }
+    let keys: Vec<_> = status["keys"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(string)
+        .collect();
+    if !keys.is_empty() {
+        lines.push(("keys", keys.join(", ")));
+    }
+    lines.push(("version", word("version").unwrap_or_default()));
+    lines
+        .iter()
+        .map(|(name, value)| format!("{name:<13}  {value}\n"))
+        .collect()
 }
 
 /// Who sums conversations up, and what that has cost today; nothing where nobody does.

@@ -8,7 +8,7 @@ use clap::Args;
 use super::output::{self, plural};
 use super::{CliError, Common, Exit};
 use crate::config::paths;
-use crate::store::{Receipt, SqliteStore, Store};
+use crate::store::{Receipt, ReceiptItem, SqliteStore, Store};
 
 /// A receipt is written a moment after its request was answered.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -68,18 +68,21 @@ impl Why {
         if receipts.is_empty() {
             output::note("there are no receipts yet");
         }
+        let widest = receipts
+            .iter()
+            .map(|receipt| receipt.worktree.chars().count())
+            .max()
+            .unwrap_or(0);
         for receipt in receipts {
-            let added = if receipt.items.is_empty() {
-                "-".to_owned()
-            } else {
-                format!("{} tok", receipt.tokens)
+            let added = match receipt.items.len() {
+                0 => "-".to_owned(),
+                _ => format!("{} tok", receipt.tokens),
             };
             output::line(&format!(
-                "{}  {}  {:<8}  {:>8}  {}  {}",
+                "{}  {}  {:<10}  {added:>8}  {:<widest$}  {}",
                 receipt.id,
-                receipt.at,
+                output::local_time(&receipt.at),
                 receipt.outcome.name(),
-                added,
                 receipt.worktree,
                 receipt.first_words
             ));
@@ -120,16 +123,25 @@ pub(crate) fn short(receipt: &Receipt) -> String {
     if let Some(reason) = &receipt.reason {
         text.push_str(&format!("  because: {reason}\n"));
     }
-    let widest = receipt.items.iter().map(|item| item.source.len()).max().unwrap_or(0);
-    for item in &receipt.items {
+    text.push_str(&table(&receipt.items));
+    text
+}
+
+/// What was added, a line each, below a line that names the columns.
+fn table(items: &[ReceiptItem]) -> String {
+    let Some(widest) = items.iter().map(|item| item.source.chars().count()).max() else {
+        return String::new();
+    };
+    let widest = widest.max("source".len());
+    let mut text = format!(
+        "  {:>5}  {:>6}  {:<9}  {:<widest$}  why\n",
+        "score", "tokens", "kind", "source"
+    );
+    for item in items {
+        let used = if item.used == Some(true) { "; used" } else { "" };
         text.push_str(&format!(
-            "  {:<9}  {:<widest$}  {:>5} tok  {:.2}  {}{}\n",
-            item.kind,
-            item.source,
-            item.tokens,
-            item.score,
-            item.why,
-            if item.used == Some(true) { "; used" } else { "" }
+            "  {:>5.2}  {:>6}  {:<9}  {:<widest$}  {}{used}\n",
+            item.score, item.tokens, item.kind, item.source, item.why
         ));
     }
     text
@@ -142,7 +154,7 @@ fn full(receipt: &Receipt) -> String {
             text.push_str(&format!("  {name:<9}  {value}\n"));
         }
     };
-    field("at", &receipt.at);
+    field("at", &output::local_time(&receipt.at));
     field("worktree", &receipt.worktree);
     field("asked", &receipt.first_words);
     field("key", receipt.key.as_deref().unwrap_or_default());
@@ -190,4 +202,38 @@ fn full(receipt: &Receipt) -> String {
         text.push_str(&exploration.text());
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn item(kind: &str, source: &str, score: f64, tokens: u32) -> ReceiptItem {
+        ReceiptItem {
+            kind: kind.to_owned(),
+            source: source.to_owned(),
+            blob: None,
+            date: None,
+            confidence: None,
+            tokens,
+            score,
+            why: "it matched".to_owned(),
+            used: None,
+        }
+    }
+
+    #[test]
+    fn items_are_a_table_with_named_and_aligned_columns() {
+        let items = [
+            item("code", "src/lib.rs:1-20", 12.5, 1200),
+            item("knowledge", "a.md", 0.5, 7),
+        ];
+        assert_eq!(
+            table(&items),
+            "  score  tokens  kind       source           why\n\
+             \x20 12.50    1200  code       src/lib.rs:1-20  it matched\n\
+             \x20  0.50       7  knowledge  a.md             it matched\n"
+        );
+        assert_eq!(table(&[]), "");
+    }
 }

@@ -3,11 +3,13 @@
 //! The state directory holds what must outlive a cache clean-up (ledger, receipts); the cache directory what can be
 //! rebuilt. Both follow the platform's conventions unless a variable names another place.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use etcetera::{AppStrategy, AppStrategyArgs, choose_app_strategy};
 
 use super::{ConfigError, env_vars};
+use crate::store::{private_dir, private_file};
 
 fn strategy(variable: &'static str) -> Result<impl AppStrategy, ConfigError> {
     choose_app_strategy(AppStrategyArgs {
@@ -123,9 +125,10 @@ pub fn repository_cache_dir(root: &Path, common_dir: &Path, state_dir: &Path) ->
         source,
     })?;
     if std::fs::read_to_string(&stamp).ok().as_deref() != Some(&expected) {
-        let started_over = std::fs::create_dir_all(&directory)
+        let started_over = private_dir(&directory)
             .and_then(|()| empty(&directory))
-            .and_then(|()| std::fs::write(&stamp, &expected));
+            .and_then(|()| private_file(&stamp))
+            .and_then(|mut file| file.write_all(expected.as_bytes()));
         started_over.map_err(|source| ConfigError::Read {
             path: directory.clone(),
             source,

@@ -121,18 +121,17 @@ struct Standing {
 }
 
 impl Database {
-    /// Opens the database of a state directory, making both where they are missing, and returns a first connection. A
-    /// damaged one is put aside.
+    /// Opens the database of a state directory, making both where they are missing. A damaged one is put aside.
     ///
     /// # Errors
     /// [`StoreError`] where it cannot be made, read or understood.
-    pub(super) fn open(directory: &Path) -> Result<(Arc<Database>, Open), StoreError> {
+    pub(super) fn open(directory: &Path) -> Result<Arc<Database>, StoreError> {
         let path = directory.join("state.db");
         let (mut aside, mut tried) = (None, false);
-        let open = loop {
+        let file = loop {
             make(directory, &path)?;
             let error = match prepare(&path) {
-                Ok(open) => break open,
+                Ok(file) => break file,
                 Err(Refused::Newer(version)) => {
                     return Err(StoreError::Newer {
                         path: path.display().to_string(),
@@ -151,7 +150,7 @@ impl Database {
             }
         };
         let standing = Standing {
-            file: open.file,
+            file,
             removed: false,
             aside,
             read_failure: None,
@@ -165,7 +164,7 @@ impl Database {
             path,
             standing: Mutex::new(standing),
         };
-        Ok((Arc::new(database), open))
+        Ok(Arc::new(database))
     }
 
     /// A new connection to the file in use. `synchronous` is `FULL` where a commit must survive a power cut.
@@ -369,7 +368,7 @@ impl From<rusqlite::Error> for Refused {
     }
 }
 
-fn prepare(path: &Path) -> Result<Open, Refused> {
+fn prepare(path: &Path) -> Result<FileId, Refused> {
     let mut open = connect(path, "NORMAL")?;
     open.connection.busy_timeout(PREPARE_BUSY)?;
     match schema::version(&open.connection)? {
@@ -385,8 +384,7 @@ fn prepare(path: &Path) -> Result<Open, Refused> {
         let sql = format!("SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT 1)");
         open.connection.query_row(&sql, [], |_| Ok(()))?;
     }
-    open.connection.busy_timeout(BUSY)?;
-    Ok(open)
+    Ok(open.file)
 }
 
 /// Whether an error says that the file is no sound database.

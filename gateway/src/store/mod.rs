@@ -28,6 +28,7 @@ pub use database::{LedgerHealth, PutAside};
 pub use inspect::{Inspected, inspect, put_aside};
 pub use receipt::{Outcome, Receipt, ReceiptItem, Replays};
 pub use secret::{machine_secret, private_file_in_private_dir};
+pub(crate) use secret::{private_dir, private_file};
 pub use sqlite::SqliteStore;
 pub use usage::{KeyUsage, UsageSum, utc_today};
 

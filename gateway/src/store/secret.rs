@@ -47,7 +47,7 @@ fn fallback(secret: &mut [u8; 32]) -> std::io::Result<()> {
 }
 
 /// Makes a directory that only its owner can enter.
-pub(super) fn private_dir(path: &Path) -> std::io::Result<()> {
+pub(crate) fn private_dir(path: &Path) -> std::io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -56,7 +56,7 @@ pub(super) fn private_dir(path: &Path) -> std::io::Result<()> {
 }
 
 /// Opens a file for appending that only its owner can read, making it where it is missing.
-pub(super) fn private_file(path: &Path) -> std::io::Result<std::fs::File> {
+pub(crate) fn private_file(path: &Path) -> std::io::Result<std::fs::File> {
     let mut options = std::fs::OpenOptions::new();
     options.create(true).append(true);
     #[cfg(unix)]

@@ -22,7 +22,7 @@ use crate::config::LimitsConfig;
 use crate::inject::TurnKey;
 
 /// How long a request may wait until its row is written.
-const RECORD: Duration = Duration::from_secs(1);
+const RECORD: Duration = Duration::from_secs(2);
 /// How long a start waits to write down what other processes had only noted.
 const TAKE_OVER: Duration = Duration::from_secs(2);
 
@@ -56,7 +56,7 @@ impl SqliteStore {
     /// # Errors
     /// [`StoreError`] where there can be no store: the directory or the file cannot be made, read or understood.
     pub fn open(state_dir: &Path, limits: &LimitsConfig) -> Result<(SqliteStore, Opened), StoreError> {
-        let (database, first) = Database::open(state_dir)?;
+        let database = Database::open(state_dir)?;
         let set_aside = match database.health() {
             LedgerHealth::PutAside(aside) => Some(aside.path),
             _ => None,
@@ -78,8 +78,7 @@ impl SqliteStore {
         let store = SqliteStore {
             writer: Writer::start(Arc::clone(&database), Arc::clone(&journal), bounds),
             database,
-            // There is always one, so that blocks can be put back when the file is gone.
-            readers: Mutex::new(vec![first]),
+            readers: Mutex::default(),
             reader_is_back: Condvar::new(),
             recorder: Mutex::new(recorder),
             journal,

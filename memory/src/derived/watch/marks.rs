@@ -1,12 +1,13 @@
 //! A directory of our own whose changes mark a moment in the stream of events.
 
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use tempfile::TempDir;
+
+use crate::private_file;
 
 /// What a directory of marks is called, before something that makes it the only one of its name.
 const PREFIX: &str = "watch-";
@@ -31,7 +32,7 @@ impl Marks {
     /// Also returns the directory that has to be watched.
     pub(super) fn new(home: Option<&Path>) -> io::Result<(Self, PathBuf)> {
         if let Some(home) = home
-            && std::fs::create_dir_all(home).is_ok()
+            && private_file::own_dir(home).is_ok()
         {
             sweep(home, SystemTime::now());
         }
@@ -74,10 +75,10 @@ impl Marks {
 
 /// A home that cannot be written (it is read-only, or its disk is full) is no reason not to watch: a mark may be anywhere.
 fn make(home: Option<&Path>, newest: u64) -> io::Result<(Place, PathBuf)> {
-    let at_home = home.and_then(|home| begun(tempfile::Builder::new().prefix(PREFIX).tempdir_in(home), newest).ok());
+    let at_home = home.and_then(|home| begun(builder(PREFIX).tempdir_in(home), newest).ok());
     let directory = match at_home {
         Some(directory) => directory,
-        None => begun(tempfile::Builder::new().prefix("muninn-watch-").tempdir(), newest)?,
+        None => begun(builder("muninn-watch-").tempdir(), newest)?,
     };
     // Events carry the path without symlinks, and a system's temporary directory may be behind one.
     let real = directory.path().canonicalize()?;
@@ -85,10 +86,18 @@ fn make(home: Option<&Path>, newest: u64) -> io::Result<(Place, PathBuf)> {
     Ok((Place { directory, newest }, real))
 }
 
+fn builder(prefix: &str) -> tempfile::Builder<'_, '_> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(prefix);
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+    builder
+}
+
 /// The directory with its first mark in it.
 fn begun(directory: io::Result<TempDir>, newest: u64) -> io::Result<TempDir> {
     let directory = directory?;
-    File::create(name(directory.path(), newest))?;
+    private_file::make(&name(directory.path(), newest))?;
     Ok(directory)
 }
 
@@ -135,7 +144,7 @@ mod tests {
     fn a_home_that_cannot_be_written_is_done_without() {
         let folder = tempfile::tempdir().unwrap();
         let home = folder.path().join("a file");
-        File::create(&home).unwrap();
+        std::fs::File::create(&home).unwrap();
         let (marks, directory) = Marks::new(Some(&home)).unwrap();
         assert_eq!(marks.set().unwrap(), 1);
         assert!(directory.join("1").exists());
