@@ -115,9 +115,21 @@ struct Standing {
     /// Why the last read or write failed, while none has succeeded since.
     read_failure: Option<String>,
     write_failure: Option<String>,
+    in_repair: bool,
     repair: Option<JoinHandle<()>>,
     repair_failure: Option<String>,
     not_before: Option<Instant>,
+}
+
+impl Standing {
+    /// Another file is in use from now on; what was the matter with the one before is over.
+    fn put_in_place(&mut self, file: FileId, aside: Option<PutAside>) {
+        self.file = file;
+        self.aside = aside;
+        self.repair_failure = None;
+        self.read_failure = None;
+        self.write_failure = None;
+    }
 }
 
 impl Database {
@@ -155,6 +167,7 @@ impl Database {
             aside,
             read_failure: None,
             write_failure: None,
+            in_repair: false,
             repair: None,
             repair_failure: None,
             not_before: None,
@@ -189,8 +202,7 @@ impl Database {
         if !standing.removed && found != Some(standing.file) {
             match (damage::kept(&self.directory, standing.file), found) {
                 (Some(aside), Some(found)) => {
-                    standing.file = found;
-                    standing.aside = Some(aside);
+                    standing.put_in_place(found, Some(aside));
                 }
                 // Another process is about to put its successor there.
                 (Some(_), None) => {}
@@ -226,6 +238,10 @@ impl Database {
             self.is_damaged(file);
         }
         let mut standing = lock(&self.standing);
+        let is_seen_to = is_damage(error) && standing.in_repair;
+        if is_seen_to || file.is_some_and(|file| file != standing.file) {
+            return;
+        }
         let failure = match write {
             true => &mut standing.write_failure,
             false => &mut standing.read_failure,
@@ -240,16 +256,18 @@ impl Database {
     pub(super) fn is_damaged(self: &Arc<Self>, file: Option<FileId>) {
         let mut standing = lock(&self.standing);
         let file = file.unwrap_or(standing.file);
-        let in_work = standing.repair.as_ref().is_some_and(|thread| !thread.is_finished());
         let too_soon = standing.not_before.is_some_and(|time| Instant::now() < time);
-        if file != standing.file || standing.removed || in_work || too_soon {
+        if file != standing.file || standing.removed || standing.in_repair || too_soon {
             return;
         }
         tracing::error!("{} is damaged and will be put aside", self.path.display());
         let database = Arc::clone(self);
         let thread = std::thread::Builder::new().name("muninn-repair".into());
         match thread.spawn(move || database.repair(file)) {
-            Ok(thread) => standing.repair = Some(thread),
+            Ok(thread) => {
+                standing.in_repair = true;
+                standing.repair = Some(thread);
+            }
             Err(error) => tracing::error!(%error, "the damaged ledger cannot be put aside"),
         }
     }
@@ -257,14 +275,12 @@ impl Database {
     fn repair(&self, damaged: FileId) {
         let done = damage::put_aside(&self.directory, &self.path, damaged);
         let mut standing = lock(&self.standing);
+        standing.in_repair = false;
         let in_place = FileId::of(&self.path).filter(|found| *found != damaged);
         match (done, in_place) {
             (Ok(aside), Some(file)) => {
-                standing.file = file;
-                standing.aside = aside.or_else(|| damage::kept(&self.directory, damaged));
-                standing.repair_failure = None;
-                standing.read_failure = None;
-                standing.write_failure = None;
+                let aside = aside.or_else(|| damage::kept(&self.directory, damaged));
+                standing.put_in_place(file, aside);
             }
             (Ok(_), None) => {}
             (Err(error), _) => {
@@ -289,7 +305,7 @@ impl Database {
             return LedgerHealth::Removed(self.path.clone());
         }
         let standing = lock(&self.standing);
-        if standing.repair.as_ref().is_some_and(|thread| !thread.is_finished()) {
+        if standing.in_repair {
             return LedgerHealth::Repairing;
         }
         let failure = [
