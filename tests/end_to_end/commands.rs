@@ -297,38 +297,6 @@ fn a_model_that_nothing_uses_is_not_fetched_without_a_word() {
 }
 
 #[test]
-fn index_files_are_nobody_elses_to_read() {
-    use std::os::unix::fs::PermissionsExt;
-    fn check(path: &std::path::Path, count: &mut usize) {
-        let found = path.symlink_metadata().unwrap();
-        let expected = if found.is_dir() { 0o700 } else { 0o600 };
-        assert_eq!(found.permissions().mode() & 0o777, expected, "{}", path.display());
-        *count += 1;
-        if found.is_dir() {
-            std::fs::read_dir(path)
-                .unwrap()
-                .for_each(|entry| check(&entry.unwrap().path(), count));
-        }
-    }
-    let env = TestEnv::new(MUNINN);
-    let root = env.repository("demo", &FILES);
-    env.stdout_of(&root, &["index"]);
-    let mut count = 0;
-    check(&env.path("cache").join("muninn"), &mut count);
-    assert!(count > 3, "{count}");
-
-    env.stdout_of(&root, &["init"]);
-    let cache = root.join(".muninn/cache");
-    std::fs::create_dir_all(&cache).unwrap();
-    // As versions before made it.
-    std::fs::set_permissions(&cache, std::fs::Permissions::from_mode(0o755)).unwrap();
-    env.stdout_of(&root, &["index"]);
-    let mut count = 0;
-    check(&cache, &mut count);
-    assert!(count > 2, "{count}");
-}
-
-#[test]
 fn config_check_names_file_key_and_suggestion() {
     let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start());
     let root = env.repository("demo", &[]);

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags, ffi};
 
-use super::database::{BUSY, FileId, PutAside, connect, database_error, failure};
+use super::database::{BUSY, FileId, connect, database_error, failure};
+use super::health::PutAside;
 use super::salvage::{Salvaged, salvage};
 use super::secret::private_file;
 use super::write_queue::WriteQueue;
@@ -104,7 +105,8 @@ pub(super) fn list_kept(directory: &Path) -> Vec<PutAside> {
 /// Where it cannot be looked at; damage may be an error too.
 pub(super) fn check(connection: &Connection) -> rusqlite::Result<Option<String>> {
     let found: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
-    Ok((found != "ok").then_some(found))
+    // A line that names the database, then one for each thing found.
+    Ok((found != "ok").then(|| found.lines().last().unwrap_or_default().to_owned()))
 }
 
 /// Makes a new database with what can be read of another.
@@ -139,7 +141,7 @@ fn free_name(directory: &Path) -> (PathBuf, String) {
 }
 
 fn rfc3339(millis: i64) -> String {
-    jiff::Timestamp::from_millisecond(millis).map_or_else(|_| String::new(), |at| at.to_string())
+    jiff::Timestamp::from_second(millis / 1_000).map_or_else(|_| String::new(), |at| at.to_string())
 }
 
 fn beside(path: &Path, suffix: &str) -> PathBuf {

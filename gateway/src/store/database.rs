@@ -1,6 +1,5 @@
 //! The database file: how it is opened, whether it is still the one in its place, and how it is doing.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -9,6 +8,7 @@ use std::time::{Duration, Instant};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
 
+use super::health::{LedgerHealth, PutAside};
 use super::secret::{private_dir, private_file};
 use super::{StoreError, damage, schema};
 
@@ -44,60 +44,6 @@ impl FileId {
 pub(super) struct Open {
     pub(super) connection: Connection,
     pub(super) file: FileId,
-}
-
-/// A damaged database that was put aside.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PutAside {
-    /// Where it is kept.
-    pub path: PathBuf,
-    /// When, in RFC 3339.
-    pub at: String,
-    /// What came of the rows that could be read, where this process did it.
-    pub saved: String,
-}
-
-/// How the ledger is doing.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum LedgerHealth {
-    /// As it should.
-    Ok,
-    /// A damaged one was put aside, and a new one is used.
-    PutAside(PutAside),
-    /// It is damaged, and about to be put aside.
-    Repairing,
-    /// It was removed or replaced while it was in use. Nothing new is added; blocks are put back from the open file.
-    Removed(PathBuf),
-    /// It cannot be used now, and why.
-    Unusable(String),
-}
-
-impl fmt::Display for LedgerHealth {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            LedgerHealth::Ok => out.write_str("ok"),
-            LedgerHealth::PutAside(aside) => {
-                let path = aside.path.display();
-                write!(
-                    out,
-                    "put aside: a damaged ledger is kept as {path} since {}; a new one is used",
-                    aside.at
-                )?;
-                if aside.saved.is_empty() {
-                    Ok(())
-                } else {
-                    write!(out, "; {}", aside.saved)
-                }
-            }
-            LedgerHealth::Repairing => out.write_str("damaged: what can be read of it is being copied to a new ledger"),
-            LedgerHealth::Removed(path) => write!(
-                out,
-                "removed: {} was removed while in use; nothing new is added to requests until the gateway is restarted",
-                path.display()
-            ),
-            LedgerHealth::Unusable(reason) => write!(out, "unusable: {reason}"),
-        }
-    }
 }
 
 /// See the module's documentation. Shared by everything that opens the file.

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::database::{BUSY, PutAside, is_damage};
+use super::database::{BUSY, is_damage};
+use super::health::PutAside;
 use super::retention::{Clock, DAY_MS};
 use super::{damage, schema};
 

@@ -8,6 +8,7 @@
 mod contention;
 mod damage;
 mod database;
+mod health;
 mod inspect;
 mod journal;
 mod ledger;
@@ -24,7 +25,7 @@ mod writer;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-pub use database::{LedgerHealth, PutAside};
+pub use health::{LedgerHealth, PutAside};
 pub use inspect::{Inspected, inspect, put_aside};
 pub use receipt::{Outcome, Receipt, ReceiptItem, Replays};
 pub use secret::{machine_secret, private_file_in_private_dir};

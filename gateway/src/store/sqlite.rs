@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, InterruptHandle, OptionalExtension, TransactionBehavior};
 
-use super::database::{BUSY, Database, LedgerHealth, Open, busy, database_error, is_busy, lock};
+use super::database::{BUSY, Database, Open, busy, database_error, is_busy, lock};
+use super::health::LedgerHealth;
 use super::journal::{Journal, orphans};
 use super::ledger::{entry_of, insert, record, rows};
 use super::retention::Bounds;

@@ -120,7 +120,7 @@ impl Drop for Writer {
 /// What was noted and is not written.
 #[derive(Default)]
 struct Batch {
-    receipts: Vec<Box<Receipt>>,
+    receipts: Vec<Receipt>,
     uses: Vec<Use>,
     went_without: Vec<(TurnKey, NewEntry)>,
     usage: Gathered,
@@ -131,7 +131,7 @@ impl Batch {
     fn take(&mut self, job: Job, waiting: &mut Vec<SyncSender<()>>) {
         self.jobs += 1;
         match job {
-            Job::Receipt(receipt) => self.receipts.push(receipt),
+            Job::Receipt(receipt) => self.receipts.push(*receipt),
             Job::Uses(more) => self.uses.extend(more),
             Job::WentWithout(key, entry) => self.went_without.push((key, entry)),
             Job::Usage(key, day, sum) => self.usage.add(key, day, &sum),

@@ -1,0 +1,58 @@
+//! How the ledger is doing, for `/healthz` and `muninn doctor`.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// A damaged database that was put aside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PutAside {
+    /// Where it is kept.
+    pub path: PathBuf,
+    /// When, in RFC 3339.
+    pub at: String,
+    /// What came of the rows that could be read, where this process did it.
+    pub saved: String,
+}
+
+/// How the ledger is doing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LedgerHealth {
+    /// As it should.
+    Ok,
+    /// A damaged one was put aside, and a new one is used.
+    PutAside(PutAside),
+    /// It is damaged, and about to be put aside.
+    Repairing,
+    /// It was removed or replaced while it was in use. Nothing new is added; blocks are put back from the open file.
+    Removed(PathBuf),
+    /// It cannot be used now, and why.
+    Unusable(String),
+}
+
+impl fmt::Display for LedgerHealth {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LedgerHealth::Ok => out.write_str("ok"),
+            LedgerHealth::PutAside(aside) => {
+                let path = aside.path.display();
+                write!(
+                    out,
+                    "put aside: a damaged ledger is kept as {path} since {}; a new one is used",
+                    aside.at
+                )?;
+                if aside.saved.is_empty() {
+                    Ok(())
+                } else {
+                    write!(out, "; {}", aside.saved)
+                }
+            }
+            LedgerHealth::Repairing => out.write_str("damaged: what can be read of it is being copied to a new ledger"),
+            LedgerHealth::Removed(path) => write!(
+                out,
+                "removed: {} was removed while in use; nothing new is added to requests until the gateway is restarted",
+                path.display()
+            ),
+            LedgerHealth::Unusable(reason) => write!(out, "unusable: {reason}"),
+        }
+    }
+}
