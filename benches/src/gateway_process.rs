@@ -11,6 +11,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -39,6 +40,9 @@ pub enum GatewayError {
     /// It said nothing, or something else than its address; holds the end of its log.
     #[error("the gateway announced no address; its log ends:\n{0}")]
     NoAddress(String),
+    /// It could not be told to stop.
+    #[error("cannot stop the gateway")]
+    Stop(#[source] io::Error),
     /// It did not answer a request for its health.
     #[error("GET {1} at {0}")]
     Health(SocketAddr, &'static str, #[source] io::Error),
@@ -54,7 +58,9 @@ pub struct GatewayProcess {
     address: SocketAddr,
     /// Kept open: a gateway that prints once more must not die of it.
     _stdout: BufReader<ChildStdout>,
-    home: TempDir,
+    home: PathBuf,
+    /// Removed with the process, unless the home is the caller's.
+    _own_home: Option<TempDir>,
 }
 
 impl GatewayProcess {
@@ -65,20 +71,48 @@ impl GatewayProcess {
     /// # Errors
     /// When it cannot be started, or announces no address in time.
     pub fn start(root: &Path, upstream_port: u16, speaks: Format) -> Result<Self, GatewayError> {
-        let program = std::env::current_exe().map_err(GatewayError::Start)?;
         let home = tempfile::Builder::new()
             .prefix("muninn-bench-")
             .tempdir()
             .map_err(GatewayError::Start)?;
+        let mut gateway = Self::start_in(home.path(), root, upstream_port, speaks)?;
+        gateway._own_home = Some(home);
+        Ok(gateway)
+    }
+
+    /// The same with a home that stays, and may have been used before.
+    ///
+    /// # Errors
+    /// Those of [`Self::start`].
+    pub fn start_in(home: &Path, root: &Path, upstream_port: u16, speaks: Format) -> Result<Self, GatewayError> {
+        let program = std::env::current_exe().map_err(GatewayError::Start)?;
         let mut command = Command::new(program);
         command.arg(ROLE).arg("serve").arg("--root").arg(root);
         command.args(["--listen", "127.0.0.1:0"]);
         Self::spawn(command, home, &configuration(upstream_port, speaks))
     }
 
-    fn spawn(mut command: Command, home: TempDir, configuration: &str) -> Result<Self, GatewayError> {
-        let log = home.path().join(LOG);
-        settle(&mut command, home.path(), configuration)
+    /// The state directory of a gateway with this home.
+    pub fn state_dir(home: &Path) -> PathBuf {
+        home.join("state").join("muninn")
+    }
+
+    /// Sends SIGTERM, and returns how long the process took to end.
+    ///
+    /// # Errors
+    /// When it cannot be sent, or the process not be waited for.
+    pub fn stop(mut self) -> Result<Duration, GatewayError> {
+        let started = Instant::now();
+        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        let sent = pid.map_or(Ok(()), |pid| kill_process(pid, Signal::TERM));
+        sent.map_err(|error| GatewayError::Stop(error.into()))?;
+        self.child.wait().map_err(GatewayError::Stop)?;
+        Ok(started.elapsed())
+    }
+
+    fn spawn(mut command: Command, home: &Path, configuration: &str) -> Result<Self, GatewayError> {
+        let log = home.join(LOG);
+        settle(&mut command, home, configuration)
             .and_then(|()| {
                 let stderr = File::create(&log)?;
                 command.stderr(stderr).stdin(Stdio::null());
@@ -91,7 +125,8 @@ impl GatewayProcess {
                 child,
                 address,
                 _stdout: stdout,
-                home,
+                home: home.to_owned(),
+                _own_home: None,
             }),
             None => {
                 end(&mut child);
@@ -112,7 +147,7 @@ impl GatewayProcess {
 
     /// The last lines of its log.
     pub fn log_tail(&self) -> String {
-        tail(&self.home.path().join(LOG))
+        tail(&self.home.join(LOG))
     }
 
     /// Waits until `GET /healthz` says that the index is ready.
@@ -171,7 +206,7 @@ fn settle(command: &mut Command, home: &Path, configuration: &str) -> io::Result
         ("XDG_DATA_HOME", "data"),
     ] {
         let directory: PathBuf = home.join(name);
-        fs::create_dir(&directory)?;
+        fs::create_dir_all(&directory)?;
         command.env(variable, directory);
     }
     command.env("MUNINN_CONFIG", config);
@@ -229,11 +264,8 @@ mod tests {
     fn shell(script: &str) -> Result<GatewayProcess, GatewayError> {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", script]);
-        GatewayProcess::spawn(
-            command,
-            tempfile::tempdir().unwrap(),
-            &configuration(1234, Format::Messages),
-        )
+        let home = tempfile::tempdir().unwrap();
+        GatewayProcess::spawn(command, home.path(), &configuration(1234, Format::Messages))
     }
 
     #[test]

@@ -39,6 +39,8 @@ pub mod options;
 pub mod overhead;
 #[cfg(feature = "gateway")]
 pub mod pairs;
+#[cfg(feature = "gateway")]
+pub mod past_sessions;
 pub mod procfs;
 pub mod recall;
 pub mod reconcile_scale;

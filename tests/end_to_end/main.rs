@@ -40,6 +40,7 @@ mod learning;
 mod ledger_faults;
 mod liveness;
 mod logs;
+mod past_sessions;
 mod paths;
 mod reconcile;
 mod reconciler;

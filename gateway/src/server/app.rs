@@ -102,7 +102,7 @@ impl Shared {
         metrics.know_backends(config.backends.iter().map(|backend| backend.name.as_str()));
         let repositories = Repositories::new(Arc::clone(&repository), &config, &state_dir);
         let settings = Settings::new(config, own_port);
-        let learner = Learner::start(&state_dir, store.clone());
+        let learner = Learner::start(&state_dir, store.clone(), Arc::clone(&repository));
         Ok(Shared {
             exposed: !settings.config.listen.ip().is_loopback(),
             settings: RwLock::new(Arc::new(settings)),

@@ -10,11 +10,11 @@ mod summarizer;
 mod used;
 mod work;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -23,9 +23,9 @@ use http::HeaderMap;
 use muninn_memory::knowledge::metis::current_task;
 use muninn_memory::learn::budget::DailyBudget;
 use muninn_memory::learn::{Place, Turn, summary};
-use muninn_memory::records::{Record, SpoolError};
+use muninn_memory::records::SpoolError;
 use muninn_memory::store::Store;
-use muninn_repo_tools::Abandoned;
+use muninn_repo_tools::{Abandoned, Until};
 
 use super::Repository;
 use crate::config::MemoryWrite;
@@ -46,6 +46,8 @@ const MOST_CONVERSATIONS: usize = 64;
 const LARGEST: usize = 8 << 20;
 /// What finding a question's words in the index may take.
 const LOOKUP: Duration = Duration::from_secs(2);
+/// Longest piece of upkeep between two requests.
+const SLICE: Duration = Duration::from_millis(50);
 
 /// A request of a conversation, as it came in.
 pub(super) struct Observed {
@@ -62,17 +64,22 @@ pub(super) struct Learner {
     thread: Mutex<Option<(SyncSender<Observed>, JoinHandle<()>)>>,
     /// Said when the gateway stops.
     stopping: Abandoned,
+    /// When a stop is to be over.
+    stop_by: Arc<OnceLock<Instant>>,
 }
 
 impl Learner {
-    /// Starts the thread. Without one, nothing is learned.
-    pub(super) fn start(state_dir: &Path, receipts: Option<Arc<dyn Receipts>>) -> Learner {
+    /// Starts the thread. Without one, nothing is learned. What earlier processes left of the served worktree's sessions
+    /// is attended to at once, that of others when a first request works there.
+    pub(super) fn start(state_dir: &Path, receipts: Option<Arc<dyn Receipts>>, served: Arc<Repository>) -> Learner {
         let (sender, requests) = sync_channel(QUEUE);
-        let stopping = Abandoned::default();
+        let (stopping, stop_by) = (Abandoned::default(), Arc::new(OnceLock::new()));
         let conversations = Conversations {
             open: HashMap::new(),
             receipts,
             summarizer: Summarizer::new(DailyBudget::below(state_dir), stopping.clone()),
+            upkeep: Upkeep::of(served, stopping.clone()),
+            stop_by: Arc::clone(&stop_by),
         };
         let thread = std::thread::Builder::new()
             .name("muninn-learn".into())
@@ -82,6 +89,7 @@ impl Learner {
         Learner {
             thread: Mutex::new(thread.map(|thread| (sender, thread))),
             stopping,
+            stop_by,
         }
     }
 
@@ -99,8 +107,10 @@ impl Learner {
         }
     }
 
-    /// Learns from what is left, and writes it where it belongs. No model is waited for.
-    pub(super) fn close(&self) {
+    /// Learns from what is left, and writes it where it belongs, as far as there is time: the rest waits in the spool. No
+    /// model is waited for.
+    pub(super) fn close(&self, stop_by: Instant) {
+        let _first_one_counts = self.stop_by.set(stop_by);
         self.stopping.say();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some((sender, thread)) = thread {
@@ -119,6 +129,15 @@ struct Conversations {
     /// Where it is noted what of the additions was used.
     receipts: Option<Arc<dyn Receipts>>,
     summarizer: Summarizer,
+    upkeep: Upkeep,
+    stop_by: Arc<OnceLock<Instant>>,
+}
+
+/// The worktrees in which earlier processes may have left something.
+struct Upkeep {
+    seen: HashSet<PathBuf>,
+    open: VecDeque<Arc<Repository>>,
+    stopping: Abandoned,
 }
 
 struct Conversation {
@@ -138,9 +157,13 @@ impl Conversations {
     fn learn(mut self, requests: &Receiver<Observed>) {
         loop {
             let next = self.open.values().map(Conversation::left).min();
-            match requests.recv_timeout(next.unwrap_or(TICK).min(TICK)) {
+            let patience = match self.upkeep.is_done() {
+                true => next.unwrap_or(TICK).min(TICK),
+                false => Duration::ZERO,
+            };
+            match requests.recv_timeout(patience) {
                 Ok(observed) => self.observe(observed),
-                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Timeout) => self.upkeep.go_on(),
                 Err(RecvTimeoutError::Disconnected) => break,
             }
             for ended in self.end(|conversation| conversation.left().is_zero()) {
@@ -151,9 +174,9 @@ impl Conversations {
     }
 
     fn observe(&mut self, observed: Observed) {
-        let Some(learned) = guarded(|| observed.learn_from(Part::Earlier, self.receipts.as_deref())).flatten() else {
-            return;
-        };
+        self.upkeep.see(&observed.repository);
+        let learned = guarded(|| observed.learn_from(Part::Earlier, self.receipts.as_deref(), self.lookup())).flatten();
+        let Some(learned) = learned else { return };
         let conversation = Conversation {
             last: observed,
             seen: Instant::now(),
@@ -165,23 +188,85 @@ impl Conversations {
         }
     }
 
-    /// Learns from the last turn of conversations that are over, and makes segments of what was learned. Returns those
-    /// that somebody sums up.
+    /// Learns from the last turn of conversations that are over, and makes segments of what was learned: one flush for
+    /// each worktree. Returns those that somebody sums up.
     fn end(&mut self, is_over: impl Fn(&Conversation) -> bool) -> Vec<Ended> {
         let over: Vec<_> = self.open.extract_if(|_, conversation| is_over(conversation)).collect();
-        let receipts = self.receipts.as_deref();
-        let end = |Conversation { last, .. }| {
-            let learned = guarded(|| last.learn_from(Part::Last, receipts)).flatten();
-            guarded(|| flush(&last.repository));
-            let Learned { name, whole } = learned?;
-            Some(Ended {
-                name,
-                whole: whole?,
-                repository: last.repository,
-                summarizing: last.summarizing?,
-            })
-        };
-        over.into_iter().filter_map(|(_, over)| end(over)).collect()
+        let (mut flushes, mut to_sum_up): (Vec<(Arc<Repository>, Vec<String>)>, _) = (Vec::new(), Vec::new());
+        for (_, Conversation { last, .. }) in over {
+            let receipts = self.receipts.as_deref();
+            let learned = guarded(|| last.learn_from(Part::Last, receipts, self.lookup())).flatten();
+            let Some(Learned { name, whole }) = learned else {
+                continue;
+            };
+            match flushes
+                .iter_mut()
+                .find(|(other, _)| Arc::ptr_eq(other, &last.repository))
+            {
+                Some((_, names)) => names.push(name.clone()),
+                None => flushes.push((Arc::clone(&last.repository), vec![name.clone()])),
+            }
+            if let (Some(whole), Some(summarizing)) = (whole, last.summarizing) {
+                to_sum_up.push(Ended {
+                    name,
+                    whole,
+                    repository: last.repository,
+                    summarizing,
+                });
+            }
+        }
+        let until = self.stop_by.get().copied().map(Until::at);
+        for (repository, names) in flushes {
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            guarded(|| flush(&repository, &names, until.as_ref()));
+        }
+        to_sum_up
+    }
+
+    /// Until when a question's words are looked for.
+    fn lookup(&self) -> Instant {
+        let patient = Instant::now() + LOOKUP;
+        self.stop_by.get().map_or(patient, |stop_by| patient.min(*stop_by))
+    }
+}
+
+impl Upkeep {
+    fn of(served: Arc<Repository>, stopping: Abandoned) -> Upkeep {
+        Upkeep {
+            seen: HashSet::from([served.root.clone()]),
+            open: VecDeque::from([served]),
+            stopping,
+        }
+    }
+
+    fn see(&mut self, repository: &Arc<Repository>) {
+        if self.seen.insert(repository.root.clone()) {
+            self.open.push_back(Arc::clone(repository));
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    /// Does a piece of it: moves sessions' folders of earlier versions, then makes segments of what was left.
+    fn go_on(&mut self) {
+        let Some(repository) = self.open.front() else { return };
+        let until = Until::within(SLICE).or(self.stopping.clone());
+        let is_done = guarded(|| {
+            let Some(store) = &repository.memory else { return true };
+            match store.spool().compact(&until) {
+                Ok(true) => flush(repository, &[], Some(&until)),
+                Ok(false) => false,
+                Err(error) => {
+                    tracing::warn!(%error, "what earlier versions kept of sessions stays as it is");
+                    true
+                }
+            }
+        });
+        if is_done != Some(false) {
+            self.open.pop_front();
+        }
     }
 }
 
@@ -211,7 +296,7 @@ struct Learned {
 
 impl Observed {
     /// Learns; `None` where the conversation is none that can be told apart.
-    fn learn_from(&self, part: Part, receipts: Option<&dyn Receipts>) -> Option<Learned> {
+    fn learn_from(&self, part: Part, receipts: Option<&dyn Receipts>, lookup: Instant) -> Option<Learned> {
         let prompt = Prompt::parse(self.format, &self.body).ok()?;
         let identity = identify(&self.headers, &prompt);
         let name = identity
@@ -229,13 +314,19 @@ impl Observed {
         };
         let (kept, whole) = match part {
             Part::Earlier if is_new && newest > 0 => {
-                let turn = self.turn(&prompt, &identity, &turns, newest - 1);
+                let terms = self.terms(&turns[newest - 1].1, lookup);
+                let mut turn = self.turn(&prompt, &identity, &turns, newest - 1);
+                turn.terms = terms;
                 note_used(&turn);
                 (self.keep_turn(&name, &turn, &mark(&turns[..newest])), None)
             }
             Part::Earlier => (Ok(()), None),
             Part::Last => {
-                let whole = self.whole(&prompt, &identity, &turns);
+                let terms = self.terms(&turns[newest].1, lookup);
+                let mut whole = self.whole(&prompt, &identity, &turns);
+                if let Some(last) = whole.turns.last_mut() {
+                    last.terms = terms;
+                }
                 whole.turns.last().into_iter().for_each(note_used);
                 (self.keep_whole(&name, &whole), Some(whole))
             }
@@ -248,8 +339,8 @@ impl Observed {
 
     fn keep_turn(&self, name: &str, turn: &Turn, mark: &str) -> Result<(), SpoolError> {
         if let (Some(store), false) = (&self.repository.memory, turn.is_empty()) {
-            let place = place(&self.repository, store, name)?;
-            store.keep(name, Some(mark), &turn.records(&place))?;
+            let learn = |session: &str| turn.records(&place(&self.repository, store, session));
+            store.keep(name, Some(mark), learn)?;
         }
         Ok(())
     }
@@ -261,9 +352,13 @@ impl Observed {
             return Ok(());
         };
         self.keep_turn(name, last, mark)?;
-        let touched = summary(&whole.turns, &place(&self.repository, store, name)?);
-        let touched: Vec<Record> = touched.into_iter().collect();
-        store.keep(name, Some(&format!("summary {mark}")), &touched)?;
+        if whole.turns.iter().any(|turn| !turn.edited.is_empty()) {
+            let learn = |session: &str| {
+                let place = place(&self.repository, store, session);
+                summary(&whole.turns, &place).into_iter().collect()
+            };
+            store.keep(name, Some(&format!("summary {mark}")), learn)?;
+        }
         Ok(())
     }
 
@@ -284,8 +379,6 @@ impl Observed {
         let (_, question) = &turns[at];
         let places = (self.repository.root.as_path(), identity.workplace.now.as_slice());
         let is_there = |path: &muninn_repo_tools::RelPath| self.may_be_named(path);
-        // First, because the index catches up with the disk for it.
-        let terms = self.terms(question);
         let Deeds {
             edited,
             cited,
@@ -294,7 +387,7 @@ impl Observed {
         } = deeds(prompt, done_for(prompt, turns, at), places, &is_there);
         Turn {
             question: question.clone(),
-            terms,
+            terms: Vec::new(),
             edited,
             cited,
             read,
@@ -310,41 +403,47 @@ impl Observed {
         engine.has_file(path)
     }
 
-    /// The question's words that the repository contains.
-    fn terms(&self, question: &str) -> Vec<String> {
+    /// The question's words that the repository contains. Asked before [`Self::turn`], because the index catches up with
+    /// the disk for it.
+    fn terms(&self, question: &str, until: Instant) -> Vec<String> {
         let engine = self.repository.engine.as_ref();
         engine
-            .map(|engine| engine.known_terms(question, Instant::now() + LOOKUP))
+            .map(|engine| engine.known_terms(question, until))
             .unwrap_or_default()
     }
 }
 
-/// Where something is learned now, in a conversation of this name.
-fn place<'a>(repository: &Repository, store: &'a Store, name: &str) -> Result<Place<'a>, SpoolError> {
-    Ok(Place {
+/// Where something is learned now, in a session of this id.
+fn place<'a>(repository: &Repository, store: &'a Store, session: &str) -> Place<'a> {
+    Place {
         worktree: store.worktree(),
-        session: store.spool().session(name)?,
+        session: session.to_owned(),
         task: current_task(store.worktree()),
         with_text: repository.settings().memory.with_text,
-    })
+    }
 }
 
-/// Makes segments of what was learned.
-fn flush(repository: &Repository) {
-    let Some(store) = &repository.memory else { return };
+/// Makes segments of what was learned in conversations of these names. Returns whether it was done with them in time.
+fn flush(repository: &Repository, names: &[&str], until: Option<&Until>) -> bool {
+    let Some(store) = &repository.memory else { return true };
     let Some(destination) = repository.settings().memory.write.destination() else {
-        return;
+        return true;
     };
-    match store.flush(destination) {
-        Ok(flushed) if flushed.records > 0 => {
-            tracing::info!(
-                records = flushed.records,
-                segments = flushed.segments.len(),
-                "what was learned was written"
-            );
+    match store.flush_ended(destination, names, until) {
+        Ok(flushed) => {
+            if flushed.records > 0 {
+                tracing::info!(
+                    records = flushed.records,
+                    segments = flushed.segments.len(),
+                    "what was learned was written"
+                );
+            }
+            !flushed.is_cut
         }
-        Ok(_) => {}
-        Err(error) => tracing::warn!(%error, "what was learned waits"),
+        Err(error) => {
+            tracing::warn!(%error, "what was learned waits");
+            true
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream as StdStream};
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use http::Request;
 use hyper::body::Incoming;
@@ -30,6 +30,9 @@ use crate::config::{Config, ConfigError};
 
 /// Blocking threads of one worker: what explorations compute, large bodies, the index.
 const BLOCKING_THREADS: usize = 8;
+
+/// The least time that a stop gives to writing down what was learned.
+const LEARNING: Duration = Duration::from_millis(500);
 
 /// Why a server did not start.
 #[derive(Debug, Error)]
@@ -135,13 +138,15 @@ impl Server {
 
     /// Takes no more connections, lets open requests end within the configured time, and returns when all is quiet.
     pub fn shut_down(mut self) {
+        let stop_by = Instant::now() + self.shared.settings().config.limits.drain_timeout;
         self.stop.cancel();
         for thread in self.threads.drain(..) {
             if thread.join().is_err() {
                 tracing::error!("a worker panicked");
             }
         }
-        self.shared.learner.close();
+        // Where open requests took all of the time, conversations are learned from all the same: they are in memory only.
+        self.shared.learner.close(stop_by.max(Instant::now() + LEARNING));
         for repository in self.shared.repositories.all() {
             repository.engine.iter().for_each(|engine| engine.stop_watching());
         }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use muninn_context_engine::{Engine, EngineSettings, IndexReport, IndexStatus, Progress};
 use muninn_memory::Store;
-use muninn_repo_tools::Worktree;
+use muninn_repo_tools::{Until, Worktree};
 use serde_json::{Value, json};
 
 use crate::causes::with_causes;
@@ -19,6 +19,8 @@ const RECHECK: Duration = Duration::from_secs(1);
 const RECHECK_SHARE: u32 = 20;
 /// Nor sooner than this where the system tells of changes: it is then only to make sure.
 const RECHECK_WATCHED: Duration = Duration::from_secs(30);
+/// What a command may spend on sessions that an earlier version left; enough for tens of thousands.
+const MOVING: Duration = Duration::from_secs(10);
 
 /// A directory that is served, whether or not it turned out to be a repository.
 pub struct Repository {
@@ -117,6 +119,19 @@ impl Repository {
             engine.set_threshold(merged.context.threshold);
         }
         *self.settings.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(merged);
+    }
+
+    /// Moves what earlier versions kept of sessions to where it is looked for now. For a process that is about to use
+    /// session memory once; a gateway does it in pieces, beside the requests.
+    pub fn move_old_sessions(&self) {
+        let Some(store) = &self.memory else { return };
+        match store.spool().compact(&Until::within(MOVING)) {
+            Ok(true) => {}
+            Ok(false) => {
+                tracing::warn!("sessions of an earlier version are still being moved; the next command goes on")
+            }
+            Err(error) => tracing::warn!(%error, "sessions of an earlier version were not moved"),
+        }
     }
 
     /// Where the index stands, as `/healthz` shows it.

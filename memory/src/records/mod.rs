@@ -31,7 +31,7 @@ pub(crate) use same::{Links, ordered};
 pub use segment::{SESSIONS, SegmentError, Segments, Written};
 pub(crate) use segment::{anew, own_directory};
 pub use source::Source;
-pub use spool::{Durability, Flushed, Recorded, Spool, SpoolError, Waiting};
+pub use spool::{Durability, Flushed, Recorded, Sessions, Spool, SpoolError, Waiting};
 pub use standing::Superseded;
 pub(crate) use standing::{Standing, Statements};
 pub use taken::RECONCILED;

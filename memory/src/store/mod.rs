@@ -5,16 +5,18 @@
 
 mod scope;
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use muninn_repo_tools::{RelPath, Worktree};
+use muninn_repo_tools::{Checkout, RelPath, Until, Worktree};
 
 use self::scope::{Places, Scope};
 use crate::knowledge;
 use crate::records::{
-    Durability, Flushed, Record, RecordFile, SESSIONS, SegmentError, Segments, Spool, SpoolError, Waiting,
+    Durability, Flushed, Record, RecordFile, SESSIONS, SegmentError, Segments, Sessions, Spool, SpoolError, Waiting,
 };
 
 /// Where segments are written.
@@ -57,6 +59,8 @@ pub struct Store {
     spool: Spool,
     settings: StoreSettings,
     scope: Arc<Mutex<Scope>>,
+    /// What was checked out when all that waits was last looked at.
+    swept: Arc<Mutex<Option<Checkout>>>,
 }
 
 impl Store {
@@ -71,6 +75,7 @@ impl Store {
             dir,
             settings,
             scope: Arc::default(),
+            swept: Arc::default(),
         }
     }
 
@@ -128,14 +133,22 @@ impl Store {
         })
     }
 
-    /// Keeps what a session learned. `mark` names what it was learned from: what has been learned from is not again.
-    /// Returns whether it was new.
+    /// Keeps what a session learned, which `learn` makes for the session's id. `mark` names what it was learned from: where
+    /// that has been learned from already, `learn` is not called. Returns whether something was kept.
     ///
     /// # Errors
     /// [`SpoolError`]; then nothing is kept.
-    pub fn keep(&self, client: &str, mark: Option<&str>, records: &[Record]) -> Result<bool, SpoolError> {
-        let branch = records.iter().find_map(|record| record.origin.branch.as_deref());
-        self.spool.append(client, branch, mark, records)
+    pub fn keep(
+        &self,
+        client: &str,
+        mark: Option<&str>,
+        learn: impl FnOnce(&str) -> Vec<Record>,
+    ) -> Result<bool, SpoolError> {
+        self.spool.learn(client, mark, |session| {
+            let records = learn(session);
+            let branch = records.iter().find_map(|record| record.origin.branch.clone());
+            (branch, records)
+        })
     }
 
     /// Makes segments of what was learned on the branch that is checked out, and of what was learned on others and has
@@ -144,6 +157,40 @@ impl Store {
     /// # Errors
     /// [`SpoolError`]; what could not be written waits too.
     pub fn flush(&self, destination: Destination) -> Result<Flushed, SpoolError> {
+        self.flush_some(destination, Sessions::All, None)
+    }
+
+    /// The same for sessions that ended, and until `until` is over. The files of others are opened only when another
+    /// commit is checked out than the last time, since a merge may have brought their branch.
+    ///
+    /// # Errors
+    /// Those of [`Self::flush`].
+    pub fn flush_ended(
+        &self,
+        destination: Destination,
+        clients: &[&str],
+        until: Option<&Until>,
+    ) -> Result<Flushed, SpoolError> {
+        if !self.spool.has_waiting()? {
+            return Ok(Flushed::default());
+        }
+        let checkout = self.worktree.checkout();
+        let mut swept = self.swept.lock().unwrap_or_else(PoisonError::into_inner);
+        if swept.as_ref() == Some(&checkout) {
+            drop(swept);
+            return self.flush_some(destination, Sessions::Of(clients), until);
+        }
+        let flushed = self.flush_some(destination, Sessions::All, until)?;
+        *swept = (!flushed.is_cut).then_some(checkout);
+        Ok(flushed)
+    }
+
+    fn flush_some(
+        &self,
+        destination: Destination,
+        sessions: Sessions<'_>,
+        until: Option<&Until>,
+    ) -> Result<Flushed, SpoolError> {
         let segments = match destination {
             Destination::Repository => Segments::of(self.worktree.root())?,
             Destination::State => {
@@ -157,10 +204,19 @@ impl Store {
         };
         // A rebase, too, has its HEAD detached: nothing is written until it is over.
         let is_detached = self.worktree.branch().is_none();
-        self.spool.flush(&segments, |waiting| match destination {
-            Destination::Repository => !is_detached && self.is_part(waiting),
-            Destination::State => true,
-        })
+        let known = RefCell::new(HashMap::new());
+        let is_part = |waiting: &Waiting| {
+            let learned = (waiting.branch.clone(), waiting.commits.clone());
+            *known
+                .borrow_mut()
+                .entry(learned)
+                .or_insert_with(|| self.is_part(waiting))
+        };
+        self.spool
+            .flush_some(sessions, &segments, until, |waiting| match destination {
+                Destination::Repository => !is_detached && is_part(waiting),
+                Destination::State => true,
+            })
     }
 
     /// Whether what was learned is part of what is checked out.

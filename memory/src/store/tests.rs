@@ -34,21 +34,25 @@ impl Desk {
     /// Keeps something in a session of this name, learned here and now.
     fn learn(&self, session: &str) -> Record {
         let store = self.store();
-        let place = Place {
-            worktree: store.worktree(),
-            session: store.spool().session(session).unwrap(),
-            task: None,
-            with_text: true,
+        let mut learned = Vec::new();
+        let learn = |id: &str| {
+            let place = Place {
+                worktree: store.worktree(),
+                session: id.to_owned(),
+                task: None,
+                with_text: true,
+            };
+            let body = Body::Learning {
+                text: session.to_owned(),
+                subject: None,
+                confidence: None,
+                author: None,
+            };
+            learned.push(place.record(body, &[]));
+            learned.clone()
         };
-        let body = Body::Learning {
-            text: session.to_owned(),
-            subject: None,
-            confidence: None,
-            author: None,
-        };
-        let record = place.record(body, &[]);
-        store.keep(session, None, std::slice::from_ref(&record)).unwrap();
-        record
+        assert!(store.keep(session, None, learn).unwrap());
+        learned.remove(0)
     }
 
     /// A segment that somebody else wrote.
@@ -122,7 +126,7 @@ fn what_was_learned_on_a_branch_stays_with_it_until_it_is_merged() {
     desk.learn("waits");
     desk.learn("written");
     let store = desk.store();
-    let written = store.spool().session("written").unwrap();
+    let written = store.spool().session("written").unwrap().unwrap();
     let segments = Segments::of(desk.repo.worktree().root()).unwrap();
     store
         .spool()

@@ -3,10 +3,9 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use muninn_memory::learn::Place;
 use muninn_memory::records::Body;
 
-use super::{BY_HAND, CliError, Common, Exit, Memory};
+use super::{CliError, Common, Exit, Memory};
 use crate::cli::output;
 
 /// Have a record never recalled again. It stays in history, as git keeps it
@@ -20,26 +19,16 @@ impl Forget {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         output::log_to_stderr("error");
         let memory = Memory::of(common)?;
-        let failed = |error: &dyn std::error::Error| CliError::new(Exit::Failure, super::with_causes(error));
         if !memory.store.remembers(&self.id) {
             return Err(CliError::new(Exit::NotFound, format!("there is no record {}", self.id)));
         }
-        let place = Place {
-            worktree: memory.store.worktree(),
-            session: memory.store.spool().session(BY_HAND).map_err(|error| failed(&error))?,
-            task: None,
-            with_text: true,
-        };
-        let tombstone = place.record(
+        memory.tell(
             Body::Tombstone {
                 forget: self.id.clone(),
             },
             &[],
-        );
-        memory
-            .store
-            .keep(BY_HAND, None, &[tombstone])
-            .map_err(|error| failed(&error))?;
+            None,
+        )?;
         memory.flush()?;
         output::line(&format!("{} is forgotten", self.id));
         Ok(ExitCode::SUCCESS)

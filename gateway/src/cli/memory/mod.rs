@@ -6,8 +6,10 @@ mod recall;
 mod remember;
 
 use muninn_memory::Store;
-use muninn_memory::records::Flushed;
+use muninn_memory::learn::Place;
+use muninn_memory::records::{Body, Flushed, Record};
 use muninn_memory::store::Destination;
+use muninn_repo_tools::RelPath;
 
 use super::output::plural;
 use super::{CliError, Common, Exit};
@@ -43,7 +45,25 @@ impl Memory {
                     .hint("set it to `local` or `repo` in muninn.toml"),
             );
         };
+        repository.move_old_sessions();
         Ok(Memory { store, destination })
+    }
+
+    /// Keeps something that a person told.
+    fn tell(&self, body: Body, files: &[RelPath], task: Option<String>) -> Result<Record, CliError> {
+        let mut told = None;
+        let learn = |session: &str| {
+            let place = Place {
+                worktree: self.store.worktree(),
+                session: session.to_owned(),
+                task,
+                with_text: true,
+            };
+            vec![told.insert(place.record(body, files)).clone()]
+        };
+        let kept = self.store.keep(BY_HAND, None, learn);
+        kept.map_err(|error| CliError::new(Exit::Failure, with_causes(&error)))?;
+        told.ok_or_else(|| CliError::new(Exit::Failure, "nothing was kept"))
     }
 
     /// Writes what waits, and says what that came to.

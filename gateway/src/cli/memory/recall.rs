@@ -78,6 +78,7 @@ impl Recall {
             return Err(CliError::new(Exit::NotFound, repository.problem.unwrap_or_default())
                 .hint("run it inside a git repository, or name one with --root DIR"));
         };
+        repository.move_old_sessions();
         let memories = match &repository.memory {
             Some(store) if self.superseded => Arc::new(Memories::superseded(store.worktree(), &store.files())),
             _ => engine.remembered(),

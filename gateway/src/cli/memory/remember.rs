@@ -4,13 +4,12 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use muninn_memory::knowledge::metis::current_task;
-use muninn_memory::learn::Place;
 use muninn_memory::records::Body;
 use muninn_memory::redact;
 use muninn_repo_tools::RelPath;
 use serde_json::{Number, json};
 
-use super::{BY_HAND, CliError, Common, Exit, Memory};
+use super::{CliError, Common, Exit, Memory};
 use crate::cli::output;
 
 /// A longer text is no note: a line of records has 64 KiB at most, and whoever is told of it pays for each word.
@@ -72,7 +71,6 @@ impl Remember {
                 .hint("say what matters in a few sentences, or write a file in .muninn/knowledge/"));
         }
         let memory = Memory::of(common)?;
-        let failed = |error: &dyn std::error::Error| CliError::new(Exit::Failure, super::with_causes(error));
         let files = self
             .files
             .iter()
@@ -104,20 +102,8 @@ impl Remember {
                 outcome: String::new(),
             },
         };
-        let place = Place {
-            worktree: memory.store.worktree(),
-            session: memory.store.spool().session(BY_HAND).map_err(|error| failed(&error))?,
-            task: self
-                .task
-                .or_else(|| current_task(memory.store.worktree()))
-                .map(|task| redact(&task).into_owned()),
-            with_text: true,
-        };
-        let record = place.record(body, &files);
-        memory
-            .store
-            .keep(BY_HAND, None, std::slice::from_ref(&record))
-            .map_err(|error| failed(&error))?;
+        let task = self.task.or_else(|| current_task(memory.store.worktree()));
+        let record = memory.tell(body, &files, task.map(|task| redact(&task).into_owned()))?;
         memory.flush()?;
         match self.json {
             true => output::json(&json!({"id": record.id})),

@@ -21,6 +21,7 @@ pub(super) use run::Reconcile;
 /// A worktree's memory, and what main may take in bytes once it is pruned.
 fn store_of(common: &Common, config: &Config) -> Result<(Store, u64), CliError> {
     let repository = Repository::open(&common.directory()?, config, &paths::state_dir()?);
+    repository.move_old_sessions();
     let settings = repository.settings();
     if let Some(problem) = &settings.problem {
         output::note(&problem.to_string());

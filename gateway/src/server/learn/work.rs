@@ -4,6 +4,7 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use jiff::civil::Date;
+use muninn_memory::learn::Place;
 use muninn_memory::learn::budget::{BudgetError, DailyBudget};
 use muninn_memory::learn::summarize::{NoNotes, Notes, Question, Told};
 use muninn_memory::model::{Model, ModelError, Reply};
@@ -99,15 +100,11 @@ impl Work {
             return Ok(());
         };
         let notes = Notes::read(&answered.reply.text);
-        let records = match &notes {
-            Ok(notes) => {
-                let place = place(&ended.repository, memory, &ended.name)?;
-                notes.records(&told, &place, model.id())
-            }
+        let records = ended.keep(memory, |place| match &notes {
+            Ok(notes) => notes.records(&told, place, model.id()),
             Err(_) => Vec::new(),
-        };
-        ended.keep(memory, &records)?;
-        ended.account(&answered, model.id(), records.len());
+        })?;
+        ended.account(&answered, model.id(), records);
         notes.map(|_| ()).map_err(|reason| SumUpError::Answer {
             model: model.id().to_owned(),
             reason,
@@ -163,18 +160,27 @@ fn used(question: &Question, reply: &Reply) -> (u64, u64) {
 }
 
 impl Ended {
-    /// Keeps what was learned. What has been paid for is not paid for again, whatever came of it.
-    fn keep(&self, memory: &Memory, records: &[Record]) -> Result<(), SpoolError> {
+    /// Keeps what was learned, and returns how many records that is. What has been paid for is not paid for again,
+    /// whatever came of it.
+    fn keep(&self, memory: &Memory, learn: impl FnOnce(&Place<'_>) -> Vec<Record>) -> Result<usize, SpoolError> {
         let Some(mark) = self.whole.marks.last().map(|mark| summed_up(mark)) else {
-            return Ok(());
+            return Ok(0);
         };
-        if records.is_empty() {
-            memory.spool().mark(&self.name, &mark)?;
-            return Ok(());
+        let mut count = 0;
+        let learn = |session: &str| {
+            let records = learn(&place(&self.repository, memory, session));
+            count = records.len();
+            records
+        };
+        match memory.keep(&self.name, Some(&mark), learn)? {
+            true => {
+                flush(&self.repository, &[&self.name], None);
+            }
+            false => {
+                memory.spool().mark(&self.name, &mark)?;
+            }
         }
-        memory.keep(&self.name, Some(&mark), records)?;
-        flush(&self.repository);
-        Ok(())
+        Ok(count)
     }
 
     /// Tells what it took, in the log and by a receipt.

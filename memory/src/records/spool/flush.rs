@@ -2,78 +2,86 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::folder::{Locked, Named};
-use super::{Flushed, SpoolError, Waiting, at};
+use ulid::Ulid;
+
+use super::index::Session;
+use super::waiting::{Kind, WaitingFile, aside_dir};
+use super::{Flushed, Locked, SpoolError, Waiting, at};
+use crate::private_file;
 use crate::records::lines;
 use crate::records::record::Record;
 use crate::records::segment::{Segments, Written};
 
-impl Locked {
+impl Locked<'_> {
+    /// Makes segments of the files of one client.
     pub(super) fn flush(
         &self,
+        files: &[WaitingFile],
         segments: &Segments,
         is_due: &impl Fn(&Waiting) -> bool,
         flushed: &mut Flushed,
     ) -> Result<(), SpoolError> {
-        let mut named = self.named()?;
-        // What was begun comes first: its records are older.
-        for file in self.folder.files(&["flushing-", "live-"])? {
-            let Some(waiting) = look_at(&named.id, file)? else {
+        let Some(client) = files.first().map(|file| &file.client) else {
+            return Ok(());
+        };
+        let index = self.index()?;
+        let mut session = index.session(client)?.unwrap_or_else(Session::new);
+        for file in files {
+            let Some(waiting) = look_at(&session.id, file)? else {
                 continue;
             };
             if !is_due(&waiting) {
                 flushed.waiting.push(waiting);
                 continue;
             }
-            self.flush_file(&waiting, segments, &mut named, flushed)?;
+            // Where a disk lost the session, a new one is as good: no two share a ULID.
+            index.add_session(client, &session)?;
+            self.flush_file(file, waiting, segments, &mut session, flushed)?;
         }
         Ok(())
     }
 
     fn flush_file(
         &self,
-        waiting: &Waiting,
+        file: &WaitingFile,
+        waiting: Waiting,
         segments: &Segments,
-        named: &mut Named,
+        session: &mut Session,
         flushed: &mut Flushed,
     ) -> Result<(), SpoolError> {
-        let name = waiting
-            .file
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        let branch = name.split_once('-').map_or("", |(_, branch)| branch);
-        let flushing = self.folder.0.join(format!("flushing-{branch}"));
-        if waiting.file != flushing {
+        let flushing = file.flushing(self.dir).path;
+        if file.kind == Kind::Live {
             if flushing.exists() {
                 // It was not due, and must not be written over.
-                flushed.waiting.push(waiting.clone());
+                flushed.waiting.push(waiting);
                 return Ok(());
             }
-            fs::rename(&waiting.file, &flushing).map_err(at(&flushing))?;
+            fs::rename(&file.path, &flushing).map_err(at(&flushing))?;
         }
-        let Read { records, aside, .. } = read(&flushing)?;
+        let Read { records, aside } = read(&flushing)?;
         if !records.is_empty() {
             let text: String = records
                 .iter()
                 .flat_map(|record| [record.line(), "\n".to_owned()])
                 .collect();
-            while let Written::Taken = segments.write(&named.id, named.next, &text)? {
-                named.next += 1;
+            while let Written::Taken = segments.write(&session.id, session.next, &text)? {
+                session.next += 1;
             }
-            flushed.segments.push(Segments::name(&named.id, named.next));
+            flushed.segments.push(Segments::name(&session.id, session.next));
             flushed.records += records.len();
-            named.next += 1;
-            self.name(named)?;
+            session.next += 1;
+            self.index()?.set_next(session)?;
         }
         if aside == 0 {
             return fs::remove_file(&flushing).map_err(at(&flushing));
         }
-        let kept = self.folder.0.join(format!("aside-{}-{branch}", named.next));
-        fs::rename(&flushing, &kept).map_err(at(&kept))
+        let dir = aside_dir(self.dir);
+        let kept = dir.join(format!("{}-{}-{}", file.client, Ulid::generate(), file.branch));
+        private_file::dir(&dir)
+            .and_then(|()| fs::rename(&flushing, &kept))
+            .map_err(at(&kept))
     }
 }
 
@@ -96,9 +104,12 @@ fn read(path: &Path) -> Result<Read, SpoolError> {
     Ok(Read { records, aside })
 }
 
-/// What waits in a file; nothing in an empty one.
-pub(super) fn look_at(session: &str, file: PathBuf) -> Result<Option<Waiting>, SpoolError> {
-    let Read { records, aside } = read(&file)?;
+/// What waits in a file; nothing in an empty one, and in one that another process has flushed meanwhile.
+pub(super) fn look_at(session: &str, file: &WaitingFile) -> Result<Option<Waiting>, SpoolError> {
+    let Read { records, aside } = match read(&file.path) {
+        Err(SpoolError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => return Ok(None),
+        read => read?,
+    };
     if records.is_empty() && aside == 0 {
         return Ok(None);
     }
@@ -113,6 +124,6 @@ pub(super) fn look_at(session: &str, file: PathBuf) -> Result<Option<Waiting>, S
         branch: records.iter().find_map(|record| record.origin.branch.clone()),
         commits,
         records: records.len(),
-        file,
+        file: file.path.clone(),
     }))
 }

@@ -1,61 +1,52 @@
-//! A glance at the spool that takes no lock, for recall, which looks at it before each question.
+//! A view of the spool that takes no lock, for recall, which looks at it before each question.
 
-use std::collections::BTreeMap;
-use std::fs;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
-use super::Spool;
-use super::folder::{Folder, Named};
+use super::index::Index;
+use super::{Spool, waiting};
 
-/// A folder that changed this short a time ago may change again without its time telling.
-const FRESH: Duration = Duration::from_secs(2);
-
-/// The sessions that are recorded in a spool, and the files in which their records wait.
+/// The sessions that are recorded in a spool, and the files in which their records wait. What a refresh costs depends on
+/// how much waits, and not on how many sessions there were.
 #[derive(Debug, Default)]
-pub struct Recorded(BTreeMap<PathBuf, Session>);
-
-#[derive(Debug)]
-struct Session {
-    /// When a file came or went; `None` where that may go on.
-    modified: Option<SystemTime>,
-    id: String,
+pub struct Recorded {
     files: Vec<PathBuf>,
+    index: Option<Index>,
+    version: Option<i64>,
+    /// The answers of the index so far. A session that was recorded stays so.
+    known: HashMap<String, bool>,
 }
 
 impl Recorded {
-    /// Looks again; a folder in which nothing came or went is not read. What cannot be read is as if it were not there.
+    /// Looks again. What cannot be read is as if it were not there.
     pub fn refresh(&mut self, spool: &Spool) {
-        let mut last = std::mem::take(&mut self.0);
-        let now = SystemTime::now();
-        for folder in spool.folders().unwrap_or_default() {
-            let changed = fs::metadata(&folder.0).and_then(|meta| meta.modified()).ok();
-            let settled = changed.filter(|changed| now.duration_since(*changed).is_ok_and(|age| age > FRESH));
-            let known = last.remove(&folder.0);
-            let known = known.filter(|session| settled.is_some() && session.modified == settled);
-            let session = known.or_else(|| Session::read(&folder, settled));
-            self.0.extend(session.map(|session| (folder.0, session)));
+        let files = waiting::files(&spool.dir).unwrap_or_default();
+        self.files = files.into_iter().map(|file| file.path).collect();
+        if !self.index.as_ref().is_some_and(Index::is_current) {
+            self.index = Index::read_only(&spool.dir);
+            self.known.clear();
         }
+        let version = self.index.as_ref().and_then(Index::version);
+        if version.is_none() || version != self.version {
+            self.known.retain(|_, is_recorded| *is_recorded);
+        }
+        self.version = version;
     }
 
     /// Whether a session was recorded here.
-    pub fn has(&self, id: &str) -> bool {
-        self.0.values().any(|session| session.id == id)
+    pub fn has(&mut self, id: &str) -> bool {
+        if let Some(known) = self.known.get(id) {
+            return *known;
+        }
+        let found = self.index.as_ref().and_then(|index| index.has(id).ok());
+        if let Some(found) = found {
+            self.known.insert(id.to_owned(), found);
+        }
+        found.unwrap_or(false)
     }
 
     /// The files in which records wait, in no order that means anything.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
-        self.0.values().flat_map(|session| &session.files).map(PathBuf::as_path)
-    }
-}
-
-impl Session {
-    fn read(folder: &Folder, modified: Option<SystemTime>) -> Option<Session> {
-        let named: Named = serde_json::from_slice(&fs::read(folder.0.join("session.json")).ok()?).ok()?;
-        Some(Session {
-            modified,
-            id: named.id,
-            files: folder.files(&["flushing-", "live-"]).ok()?,
-        })
+        self.files.iter().map(PathBuf::as_path)
     }
 }

@@ -4,7 +4,11 @@ use std::collections::HashSet;
 use std::fs;
 use std::io::{BufRead, BufReader, Write as _};
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Duration;
 
+use muninn_repo_tools::Until;
+
+use super::finished::old_folder;
 use super::{Place, all, record};
 use crate::records::{Durability, Segments, Spool};
 
@@ -12,6 +16,8 @@ use crate::records::{Durability, Segments, Spool};
 const WRITER: &str = "MUNINN_TEST_WRITER";
 const WRITERS: usize = 4;
 const KILLS: usize = 200;
+/// So many folders of earlier versions are there for each round of writers.
+const OLD_FOLDERS: usize = 20;
 
 /// Appends until it is killed, and says which records were taken. No test by itself.
 #[test]
@@ -20,13 +26,18 @@ fn writer() {
     let spool = Spool::at(std::path::Path::new(&dir).join("spool"), Durability::Segment);
     let segments = Segments::of(&std::path::Path::new(&dir).join("repo")).unwrap();
     let mut stdout = std::io::stdout();
+    let until = Until::within(Duration::from_secs(3600));
     for number in 0.. {
         let records = [record("one"), record("the other")];
         // Two sessions, so that writers meet in one and not in the other.
         let client = ["shared".to_owned(), std::process::id().to_string()][number % 2].clone();
-        spool.append(&client, Some("main"), None, &records).unwrap();
+        let mark = format!("{}-{number}", std::process::id());
+        spool.append(&client, Some("main"), Some(&mark), &records).unwrap();
         for record in &records {
             writeln!(stdout, "+{}", record.id).unwrap();
+        }
+        if number % 5 == 1 {
+            spool.compact(&until).unwrap();
         }
         if number % 7 == 3 {
             spool.flush(&segments, |_| true).unwrap();
@@ -82,6 +93,8 @@ impl Drop for Writer {
 fn what_was_acknowledged_survives_kills_at_any_point() {
     let place = Place::new();
     let mut acknowledged = HashSet::new();
+    let mut old = 0..;
+    let mut marked = HashSet::new();
     let mut random = 0x9E37_79B9_7F4A_7C15_u64;
     let mut next = |below: u64| {
         random ^= random << 13;
@@ -91,6 +104,15 @@ fn what_was_acknowledged_survives_kills_at_any_point() {
     };
     let mut killed = 0;
     while killed < KILLS {
+        // Folders of earlier versions, which the writers move: what is in them counts as acknowledged too.
+        for number in old.by_ref().take(OLD_FOLDERS) {
+            let (waits, client) = (record("old"), format!("old {number}"));
+            let live = format!("{}\n", waits.line());
+            let files = [("live-0123456789abcdef.jsonl", live.as_str()), ("marks", "old turn\n")];
+            old_folder(&place, &client, &format!("01OLD{number}"), 1, &files);
+            acknowledged.insert(waits.id);
+            marked.insert(client);
+        }
         let mut writers: Vec<Writer> = (0..WRITERS).map(|_| Writer::start(&place)).collect();
         for writer in &mut writers {
             for _ in 0..=next(12) {
@@ -107,7 +129,18 @@ fn what_was_acknowledged_survives_kills_at_any_point() {
             acknowledged.extend(std::iter::from_fn(|| writer.acknowledged()));
         }
     }
+    assert!(
+        place
+            .spool()
+            .compact(&Until::within(Duration::from_secs(3600)))
+            .unwrap()
+    );
     place.spool().flush(&place.segments(), |_| true).unwrap();
+    let unmarked: Vec<_> = marked
+        .iter()
+        .filter(|client| place.spool().marks(client).unwrap() != ["old turn"])
+        .collect();
+    assert!(unmarked.is_empty(), "{unmarked:?}");
     let mut found = HashSet::new();
     let mut torn = 0;
     for (name, text) in place.written().into_iter().filter(|(name, _)| !name.ends_with(".tmp")) {

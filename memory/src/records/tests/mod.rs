@@ -1,5 +1,6 @@
 //! Records as they are written, read and sent on their way.
 
+mod finished;
 mod kill;
 
 use std::fs;
@@ -186,7 +187,7 @@ fn a_spool_becomes_segments_that_are_never_written_again() {
         .unwrap();
     assert!(place.written().is_empty());
     assert_eq!(spool.waiting().unwrap()[0].records, 2);
-    let id = spool.session("client").unwrap();
+    let id = spool.session("client").unwrap().unwrap();
     let flushed = spool.flush(&place.segments(), |_| true).unwrap();
     assert_eq!(
         (flushed.segments, flushed.records),
@@ -265,10 +266,10 @@ fn a_flush_that_was_cut_short_goes_on_where_it_was() {
     let written = place.written();
     assert_eq!((written.len(), &written[0].1), (2, &text));
     // and after it, before the spool knew.
-    let id = spool.session("client").unwrap();
-    let name = live.with_file_name("session.json");
+    let index = rusqlite::Connection::open(place.dir.path().join("spool/sessions.db")).unwrap();
+    let forget_numbers = || index.execute("UPDATE session SET next = 0", []).unwrap();
     fs::write(&flushing, &text).unwrap();
-    fs::write(&name, json!({"id": id, "next": 0}).to_string()).unwrap();
+    forget_numbers();
     assert_eq!(
         spool.flush(&place.segments(), |_| true).unwrap().segments,
         [written[0].0.clone()]
@@ -276,7 +277,7 @@ fn a_flush_that_was_cut_short_goes_on_where_it_was() {
     assert_eq!(place.written(), written, "the same segment is not written twice");
     // A name that is taken is not used again.
     fs::write(&flushing, format!("{}\n", record("three").line())).unwrap();
-    fs::write(&name, json!({"id": id, "next": 0}).to_string()).unwrap();
+    forget_numbers();
     spool.flush(&place.segments(), |_| true).unwrap();
     assert_eq!((place.written().len(), &place.written()[..2]), (3, &written[..]));
 }
@@ -331,10 +332,17 @@ fn a_glance_at_the_spool_sees_what_waits_as_it_comes_and_goes() {
 #[test]
 fn two_places_name_their_sessions_differently() {
     let (one, other) = (Place::new(), Place::new());
-    let id = one.spool().session("the same client id").unwrap();
-    assert_ne!(id, other.spool().session("the same client id").unwrap());
-    assert_ne!(id, one.spool().session("another").unwrap());
-    assert_eq!(id, one.spool().session("the same client id").unwrap());
+    let session = |place: &Place, client: &str| {
+        place
+            .spool()
+            .append(client, Some("main"), None, &[record("x")])
+            .unwrap();
+        place.spool().session(client).unwrap().unwrap()
+    };
+    let id = session(&one, "the same client id");
+    assert_ne!(id, session(&other, "the same client id"));
+    assert_ne!(id, session(&one, "another"));
+    assert_eq!(id, session(&one, "the same client id"));
     let mut recorded = Recorded::default();
     recorded.refresh(&one.spool());
     assert!(recorded.has(&id) && !recorded.has("another"));

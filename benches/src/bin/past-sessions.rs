@@ -1,0 +1,9 @@
+//! `past-sessions`: what a gateway's age costs. See `benches/README.md`.
+
+use std::process::ExitCode;
+
+use muninn_benches::{gateway_role, past_sessions};
+
+fn main() -> ExitCode {
+    gateway_role::main("past-sessions", past_sessions::run)
+}

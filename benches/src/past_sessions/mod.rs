@@ -1,0 +1,233 @@
+//! What a gateway's age costs: questions, starts and stops after many sessions.
+
+mod ask;
+mod past;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use clap::Parser;
+use muninn_memory::records::{MAIN, SESSIONS};
+use serde::Serialize;
+
+pub use self::past::Past;
+
+use self::ask::Asked;
+use crate::command_line::line;
+use crate::format::Format;
+use crate::gateway_process::GatewayProcess;
+use crate::git::git;
+use crate::localization::report::Percentiles;
+use crate::memory_scale::corpus::Corpus;
+use crate::procfs;
+use crate::report::rounded;
+use crate::stand::{self, BenchError, progress};
+use crate::stats::{millis, percentile};
+use crate::upstream::Upstream;
+
+/// Records of the team's memory.
+const RECORDS: usize = 1_000;
+/// Questions of each kind that are not counted.
+const WARM_UP: usize = 20;
+/// How long moving the folders of an earlier version may take.
+const MOVE_LIMIT: Duration = Duration::from_secs(600);
+
+/// Measures a gateway after many sessions.
+///
+/// Progress goes to stderr; stdout has one JSON object a case, and one for all of them last.
+#[derive(Debug, Clone, Parser)]
+#[command(name = "past-sessions")]
+pub struct Options {
+    /// How many sessions there were.
+    #[arg(long, value_delimiter = ',', default_values_t = [0, 1_000, 20_000, 100_000])]
+    pub sizes: Vec<usize>,
+    /// How they became what they are.
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Past::Folders, Past::Recorded])]
+    pub past: Vec<Past>,
+    /// Questions, one after the other; as many again by eight clients at once.
+    #[arg(long, default_value_t = 200)]
+    pub questions: usize,
+    /// Conversations that are open when the gateway stops.
+    #[arg(long, default_value_t = 50)]
+    pub open: usize,
+}
+
+/// What was measured after so many sessions. All times are milliseconds.
+#[derive(Debug, Clone, Serialize)]
+pub struct Case {
+    /// How many there were.
+    pub sessions: usize,
+    /// How they became what they are.
+    pub past: Past,
+    /// From the start of the process until it listens, the first time.
+    pub first_start_ms: f64,
+    /// From then until no folder of an earlier version is left.
+    pub moved_ms: f64,
+    /// A question, until the first byte of its answer.
+    pub question_ms: Percentiles,
+    /// Percent of these to which nothing was added.
+    pub none: f64,
+    /// A question of eight at once.
+    pub of_eight_ms: Percentiles,
+    /// Percent of these to which nothing was added.
+    pub none_of_eight: f64,
+    /// From SIGTERM to the end of the process.
+    pub stop_ms: f64,
+    /// Conversations that were open then, and segments that the stop wrote.
+    pub open: usize,
+    /// Those segments.
+    pub segments: usize,
+    /// Sessions whose records wait for the next start.
+    pub waiting: usize,
+    /// Load average over the last minute.
+    pub load1: Option<f64>,
+}
+
+/// All cases.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// In the order in which they were measured.
+    pub cases: Vec<Case>,
+    /// By how many percent the median question of the largest case is slower than with no past, for each kind of past.
+    pub slower_percent: Vec<(Past, Option<f64>)>,
+}
+
+/// Runs the whole benchmark and returns what it is to print last.
+///
+/// # Errors
+/// When anything could not be started, or any request failed.
+pub fn run(options: &Options) -> Result<Report, BenchError> {
+    let upstream = stand::upstream(0)?;
+    let mut cases: Vec<Case> = Vec::new();
+    for past in &options.past {
+        for sessions in &options.sizes {
+            progress(&format!("{sessions} sessions, {past:?}"));
+            let case = measure(*past, *sessions, options, &upstream)?;
+            line(&case).map_err(failed(Path::new("stdout")))?;
+            cases.push(case);
+        }
+    }
+    let slower = |past: &Past| {
+        let of_kind = || cases.iter().filter(|case| case.past == *past);
+        let least = of_kind().min_by_key(|case| case.sessions)?.question_ms.p50?;
+        let most = of_kind().max_by_key(|case| case.sessions)?.question_ms.p50?;
+        Some(rounded((most / least - 1.0) * 100.0))
+    };
+    Ok(Report {
+        slower_percent: options.past.iter().map(|past| (*past, slower(past))).collect(),
+        cases,
+    })
+}
+
+fn measure(past: Past, sessions: usize, options: &Options, upstream: &Upstream) -> Result<Case, BenchError> {
+    let dir = tempfile::tempdir().map_err(failed(&std::env::temp_dir()))?;
+    let (root, home) = (dir.path().join("tree"), dir.path().join("home"));
+    repository(&root)?;
+    let state = GatewayProcess::state_dir(&home);
+    let spool = past::make(past, sessions, &root, &state).map_err(failed(&state))?;
+    commit(&root)?;
+    progress("made; starting");
+
+    let started = Instant::now();
+    let start = || GatewayProcess::start_in(&home, &root, upstream.address().port(), Format::Messages);
+    let gateway = start()?;
+    let first_start = started.elapsed();
+    let moved = wait_until_moved(&spool, started + first_start)?;
+    gateway.wait_until_indexed()?;
+
+    let ask = |number| ask::question(gateway.address(), &root, number).map_err(failed(&root));
+    let one_by_one = |from: usize, count: usize| (from..from + count).map(ask).collect::<Result<Vec<_>, _>>();
+    one_by_one(0, WARM_UP)?;
+    let alone = one_by_one(WARM_UP, options.questions)?;
+    let from = WARM_UP + options.questions;
+    let together = ask::eight(gateway.address(), &root, from, options.questions).map_err(failed(&root))?;
+
+    let before = segments(&root)?;
+    for number in 0..options.open {
+        ask::conversation(gateway.address(), &root, number).map_err(failed(&root))?;
+    }
+    let stopped = gateway.stop()?;
+    let waiting = std::fs::read_dir(spool.join("waiting")).map_or(0, |files| files.count());
+    Ok(Case {
+        sessions,
+        past,
+        first_start_ms: rounded(millis(first_start)),
+        moved_ms: rounded(millis(moved)),
+        question_ms: percentiles(&alone),
+        none: none(&alone),
+        of_eight_ms: percentiles(&together),
+        none_of_eight: none(&together),
+        stop_ms: rounded(millis(stopped)),
+        open: options.open,
+        segments: segments(&root)? - before,
+        waiting,
+        load1: procfs::load1(),
+    })
+}
+
+/// A clone of the repository that this benchmark belongs to, with a team's memory.
+fn repository(root: &Path) -> Result<(), BenchError> {
+    let source = stand::repository()?;
+    let name = root.to_string_lossy().into_owned();
+    git(&source, &["clone", "--quiet", "--no-local", "--depth", "1", ".", &name])
+        .map_err(io::Error::other)
+        .map_err(failed(root))?;
+    git(root, &["checkout", "--quiet", "-B", "main"])
+        .map_err(io::Error::other)
+        .map_err(failed(root))?;
+    let made = std::fs::create_dir_all(root.join(SESSIONS));
+    let written = made.and_then(|()| Corpus::read(root)?.write(&root.join(MAIN), RECORDS));
+    written
+        .and_then(|()| {
+            std::fs::write(
+                root.join(".muninn/config.toml"),
+                "[memory]\nwrite = \"repo\"\ndefault_branch = \"main\"\n",
+            )
+        })
+        .map_err(failed(root))
+}
+
+fn commit(root: &Path) -> Result<(), BenchError> {
+    let all = [
+        &["add", "--all", "--force", ".muninn"][..],
+        &["commit", "--quiet", "-m", "memory"],
+    ];
+    for arguments in all {
+        git(root, arguments).map_err(io::Error::other).map_err(failed(root))?;
+    }
+    Ok(())
+}
+
+fn wait_until_moved(spool: &Path, since: Instant) -> Result<Duration, BenchError> {
+    while past::has_folders(spool).map_err(failed(spool))? {
+        if since.elapsed() > MOVE_LIMIT {
+            return Err(failed(spool)(io::ErrorKind::TimedOut.into()));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok(since.elapsed())
+}
+
+fn segments(root: &Path) -> Result<usize, BenchError> {
+    let dir = root.join(SESSIONS);
+    Ok(std::fs::read_dir(&dir).map_err(failed(&dir))?.count())
+}
+
+fn percentiles(asked: &[Asked]) -> Percentiles {
+    let mut times: Vec<f64> = asked.iter().map(|asked| millis(asked.took)).collect();
+    Percentiles {
+        p50: percentile(&mut times, 0.5).map(rounded),
+        p95: percentile(&mut times, 0.95).map(rounded),
+    }
+}
+
+fn none(asked: &[Asked]) -> f64 {
+    let none = asked.iter().filter(|asked| asked.is_none).count();
+    rounded(none as f64 * 100.0 / asked.len().max(1) as f64)
+}
+
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> BenchError {
+    let path: PathBuf = path.to_owned();
+    move |error| BenchError::Root(path, error)
+}

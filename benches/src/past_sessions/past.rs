@@ -1,0 +1,98 @@
+//! Sessions that are over, as the product leaves them.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use muninn_memory::Store;
+use muninn_memory::learn::Place;
+use muninn_memory::records::{Body, SESSIONS};
+use muninn_memory::store::{Destination, StoreSettings};
+use muninn_repo_tools::Worktree;
+use serde_json::Number;
+
+/// Of the sessions that are over, so many still have their segment in the repository; the others' were reconciled.
+const SEGMENTS: usize = 20;
+
+/// How the sessions became what they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Past {
+    /// Folders of an earlier version, half of them of sessions that learned nothing, which the gateway's first start
+    /// moves into the index.
+    Folders,
+    /// Recorded by the product as it is now, and flushed.
+    Recorded,
+}
+
+/// Makes the sessions, and returns the spool's directory.
+pub(super) fn make(past: Past, count: usize, root: &Path, state: &Path) -> io::Result<PathBuf> {
+    let worktree = Worktree::discover(root).map_err(io::Error::other)?;
+    let memory = state.join("memory");
+    let store = Store::of(worktree, state, StoreSettings::default());
+    // Also without any past: there is a session, and the spool that it makes.
+    for number in 0..SEGMENTS {
+        record(&store, &format!("recent {number}"))?;
+    }
+    store.flush(Destination::Repository).map_err(io::Error::other)?;
+    let spool = fs::read_dir(&memory)?
+        .next()
+        .ok_or(io::ErrorKind::NotFound)??
+        .path()
+        .join("spool");
+    match past {
+        Past::Folders => (0..count).try_for_each(|number| folder(&spool, number))?,
+        Past::Recorded => {
+            for number in 0..count {
+                record(&store, &format!("past {number}"))?;
+            }
+            let reconciled = store.flush(Destination::Repository).map_err(io::Error::other)?;
+            for segment in reconciled.segments {
+                fs::remove_file(root.join(SESSIONS).join(segment))?;
+            }
+        }
+    }
+    Ok(spool)
+}
+
+/// Whether folders of an earlier version are left.
+pub(super) fn has_folders(spool: &Path) -> io::Result<bool> {
+    let mut entries = fs::read_dir(spool)?;
+    Ok(entries.any(|entry| entry.is_ok_and(|entry| entry.file_name().len() == 16)))
+}
+
+fn record(store: &Store, client: &str) -> io::Result<()> {
+    let learn = |session: &str| {
+        let place = Place {
+            worktree: store.worktree(),
+            session: session.to_owned(),
+            task: None,
+            with_text: true,
+        };
+        let body = Body::Learning {
+            text: format!("what {client} learned"),
+            subject: None,
+            confidence: Number::from_f64(0.5),
+            author: None,
+        };
+        vec![place.record(body, &[])]
+    };
+    let kept = store.keep(client, Some("0123456789abcdef"), learn);
+    kept.map(|_| ()).map_err(io::Error::other)
+}
+
+/// What an earlier version left of a session.
+fn folder(spool: &Path, number: usize) -> io::Result<()> {
+    let folder = spool.join(format!("{number:016x}"));
+    fs::create_dir_all(&folder)?;
+    fs::write(folder.join("lock"), "")?;
+    let next = number % 2;
+    fs::write(
+        folder.join("session.json"),
+        format!("{{\"id\":\"01PAST{number:020}\",\"next\":{next}}}"),
+    )?;
+    match next {
+        0 => Ok(()),
+        _ => fs::write(folder.join("marks"), "0123456789abcdef\nsummary 0123456789abcdef\n"),
+    }
+}

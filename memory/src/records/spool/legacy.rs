@@ -1,0 +1,206 @@
+//! The folders that earlier versions had for each session, and their move into the index.
+//!
+//! ```text
+//! <spool>/<client>/
+//!   lock                      taken by those versions for each append and each flush
+//!   session.json              the session's id, and the number of its next segment
+//!   marks                     what was learned from, a line each
+//!   live-<branch>.jsonl, flushing-<branch>.jsonl, aside-<n>-<branch>.jsonl
+//! ```
+//!
+//! A folder is taken apart in an order in which a kill loses nothing: first its session and marks are in the index and on
+//! the disk, then the files move, then the rest is removed. What is done twice comes to the same.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use muninn_repo_tools::Until;
+use serde::Deserialize;
+use ulid::Ulid;
+
+use super::index::Session;
+use super::waiting::{Kind, WaitingFile, aside_dir, dir, entries};
+use super::{Locked, Spool, SpoolError, at};
+use crate::private_file;
+
+/// So many folders are moved in one transaction, and between two looks at the time.
+const BATCH: usize = 64;
+
+/// `session.json`.
+#[derive(Deserialize)]
+struct Named {
+    id: String,
+    next: u64,
+}
+
+/// A folder, while no earlier version writes to it.
+struct Folder {
+    path: PathBuf,
+    client: String,
+    named: Option<Named>,
+    marks: Vec<String>,
+    files: Vec<PathBuf>,
+    _lock: File,
+}
+
+impl Spool {
+    /// Moves the sessions' folders of earlier versions into the index, until `until` is over. Returns whether none is
+    /// left. A folder that cannot be moved stays, and the others are moved.
+    ///
+    /// # Errors
+    /// The first thing that failed.
+    pub fn compact(&self, until: &Until) -> Result<bool, SpoolError> {
+        let folders = match fs::read_dir(&self.dir) {
+            Ok(folders) => folders,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
+            Err(source) => return Err(at(&self.dir)(source)),
+        };
+        // As they are found: a folder of 100,000 takes a while to be listed.
+        let mut paths = folders
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| is_folder(path));
+        let mut failed = None;
+        loop {
+            let batch: Vec<PathBuf> = paths.by_ref().take(BATCH).collect();
+            if batch.is_empty() {
+                return failed.map_or(Ok(true), Err);
+            }
+            if until.is_over() {
+                return Ok(false);
+            }
+            let moved = self.locked()?.take_over(&batch)?;
+            failed = failed.or(moved);
+        }
+    }
+}
+
+impl Locked<'_> {
+    /// Moves the folder that an earlier version made for this client, if there is one.
+    pub(super) fn take_over_client(&self, client: &str) -> Result<(), SpoolError> {
+        let path = self.dir.join(client);
+        match path.is_dir() {
+            true => self.take_over(&[path])?.map_or(Ok(()), Err),
+            false => Ok(()),
+        }
+    }
+
+    /// Moves these folders, and returns why the first of them that could not be moved was not.
+    fn take_over(&self, folders: &[PathBuf]) -> Result<Option<SpoolError>, SpoolError> {
+        let (mut read, mut failed) = (Vec::new(), None);
+        for path in folders {
+            match Folder::read(path) {
+                Ok(folder) => read.extend(folder),
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        let index = self.index()?;
+        index.synced(|| {
+            index.together(|| {
+                for folder in &read {
+                    if let Some(session) = folder.session() {
+                        index.add_session(&folder.client, &session)?;
+                    }
+                    for mark in &folder.marks {
+                        index.add_mark(&folder.client, mark)?;
+                    }
+                }
+                Ok(())
+            })
+        })?;
+        for folder in read {
+            failed = folder.dissolve(self.dir).err().or(failed);
+        }
+        Ok(failed)
+    }
+}
+
+impl Folder {
+    /// Reads a folder; `None` where somebody else has moved it meanwhile.
+    fn read(path: &Path) -> Result<Option<Folder>, SpoolError> {
+        let lock = match private_file::lock(&path.join("lock")) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            lock => lock.map_err(at(path))?,
+        };
+        let text = |name: &str| match fs::read(path.join(name)) {
+            Ok(bytes) => Ok(bytes),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(source) => Err(at(&path.join(name))(source)),
+        };
+        Ok(Some(Folder {
+            client: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            named: serde_json::from_slice(&text("session.json")?).ok(),
+            marks: String::from_utf8_lossy(&text("marks")?)
+                .lines()
+                .map(str::to_owned)
+                .collect(),
+            files: entries(path)?
+                .into_iter()
+                .filter(|path| kind_of(path).is_some())
+                .collect(),
+            path: path.to_owned(),
+            _lock: lock,
+        }))
+    }
+
+    /// The session, where something was recorded of it: an id that nothing has is of no use.
+    fn session(&self) -> Option<Session> {
+        let Named { id, next } = self.named.as_ref()?;
+        (*next > 0 || !self.files.is_empty()).then(|| Session {
+            id: id.clone(),
+            next: *next,
+        })
+    }
+
+    fn dissolve(self, spool: &Path) -> Result<(), SpoolError> {
+        for file in &self.files {
+            let target = self.target(spool, file).map_err(at(file))?;
+            fs::rename(file, &target).map_err(at(file))?;
+        }
+        for name in ["session.json", "session.tmp", "marks", "lock"] {
+            let path = self.path.join(name);
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(at(&path)(error)),
+                _ => {}
+            }
+        }
+        fs::remove_dir(&self.path).map_err(at(&self.path))
+    }
+
+    /// Where a file belongs now; a name that nothing has.
+    fn target(&self, spool: &Path, file: &Path) -> io::Result<PathBuf> {
+        let Some((kind, branch)) = kind_of(file) else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        let Some(kind) = kind else {
+            private_file::dir(&aside_dir(spool))?;
+            return Ok(aside_dir(spool).join(format!("{}-{}-{branch}", self.client, Ulid::generate())));
+        };
+        private_file::dir(&dir(spool))?;
+        let target = WaitingFile::new(spool, kind, &self.client, &branch).path;
+        if !target.exists() {
+            return Ok(target);
+        }
+        let (hash, _) = branch.split_once('.').unwrap_or((&branch, ""));
+        let branch = format!("{hash}.{}.jsonl", Ulid::generate());
+        Ok(WaitingFile::new(spool, kind, &self.client, &branch).path)
+    }
+}
+
+/// What a file of a folder is, and the part of its name that says on which branch its records were learned. The inner
+/// `None` is one with lines that are no records.
+fn kind_of(path: &Path) -> Option<(Option<Kind>, String)> {
+    let (kind, branch) = path.file_name()?.to_str()?.split_once('-')?;
+    match kind {
+        "live" => Some((Some(Kind::Live), branch.to_owned())),
+        "flushing" => Some((Some(Kind::Flushing), branch.to_owned())),
+        "aside" => Some((None, branch.to_owned())),
+        _ => None,
+    }
+}
+
+/// Whether an entry of the spool is a session's folder.
+fn is_folder(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    name.len() == 16 && name.iter().all(u8::is_ascii_hexdigit) && path.is_dir()
+}

@@ -1,0 +1,254 @@
+//! What is left of a session once nothing of it waits.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use muninn_repo_tools::Until;
+
+use super::{Place, record};
+use crate::records::{Recorded, Sessions};
+
+/// Folders of the spool, at any depth, that belong to one session each.
+fn session_folders(place: &Place) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(place.dir.path().join("spool")) else {
+        return Vec::new();
+    };
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names
+        .filter(|name| name.len() == 16 && name.bytes().all(|byte| byte.is_ascii_hexdigit()))
+        .collect()
+}
+
+/// Everything below a directory.
+fn files_below(dir: &Path) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(dir) else {
+        return Vec::new();
+    };
+    let below = |path: &Path| match path.is_dir() {
+        true => files_below(path),
+        false => vec![path.display().to_string()],
+    };
+    entries.flat_map(|entry| below(&entry.unwrap().path())).collect()
+}
+
+#[test]
+fn a_session_that_learned_nothing_leaves_nothing() {
+    let place = Place::new();
+    assert_eq!(place.spool().session("client").unwrap(), None);
+    assert_eq!(place.spool().marks("client").unwrap(), [""; 0]);
+    assert!(!place.spool().append("client", Some("main"), Some("turn"), &[]).unwrap());
+    assert_eq!(files_below(&place.dir.path().join("spool")), [""; 0]);
+}
+
+#[test]
+fn a_finished_session_leaves_no_folder_and_goes_on_where_it_was() {
+    let place = Place::new();
+    place
+        .spool()
+        .append("client", Some("main"), Some("turn 1"), &[record("one")])
+        .unwrap();
+    let id = place.spool().session("client").unwrap().unwrap();
+    place.spool().flush(&place.segments(), |_| true).unwrap();
+    assert_eq!(session_folders(&place), [""; 0]);
+    // Another process, later: the session is resumed.
+    let spool = place.spool();
+    assert_eq!(spool.session("client").unwrap().as_ref(), Some(&id));
+    assert!(
+        !spool
+            .append("client", Some("main"), Some("turn 1"), &[record("one")])
+            .unwrap()
+    );
+    assert!(
+        spool
+            .append("client", Some("main"), Some("turn 2"), &[record("two")])
+            .unwrap()
+    );
+    let flushed = spool.flush(&place.segments(), |_| true).unwrap();
+    assert_eq!(flushed.segments, [format!("session_{id}.1.jsonl")]);
+    let mut recorded = Recorded::default();
+    recorded.refresh(&spool);
+    assert!(recorded.has(&id));
+    assert_eq!(recorded.files().count(), 0);
+}
+
+#[test]
+fn a_flush_of_one_session_opens_no_file_of_another() {
+    let place = Place::new();
+    let spool = place.spool();
+    for client in ["a", "b"] {
+        spool.append(client, Some("main"), None, &[record(client)]).unwrap();
+    }
+    let b = spool.session("b").unwrap().unwrap();
+    let of_b = spool
+        .waiting()
+        .unwrap()
+        .into_iter()
+        .find(|one| one.session == b)
+        .unwrap();
+    // Whoever opens this fails.
+    fs::remove_file(&of_b.file).unwrap();
+    fs::create_dir(&of_b.file).unwrap();
+    let flush = |sessions| spool.flush_some(sessions, &place.segments(), None, |_| true);
+    assert_eq!(flush(Sessions::Of(&["a"])).unwrap().records, 1);
+    flush(Sessions::All).unwrap_err();
+}
+
+#[test]
+fn a_flush_without_time_leaves_everything_where_it_waits() {
+    let place = Place::new();
+    let spool = place.spool();
+    for client in 0..50 {
+        spool
+            .append(&client.to_string(), Some("main"), Some("turn"), &[record("x")])
+            .unwrap();
+    }
+    let over = Until::within(Duration::ZERO);
+    let cut = spool
+        .flush_some(Sessions::All, &place.segments(), Some(&over), |_| true)
+        .unwrap();
+    assert_eq!((cut.records, cut.is_cut, place.written().len()), (0, true, 0));
+    assert_eq!(place.spool().flush(&place.segments(), |_| true).unwrap().records, 50);
+}
+
+/// Writes the folder that earlier versions had for a session.
+pub(super) fn old_folder(place: &Place, client: &str, id: &str, next: u64, files: &[(&str, &str)]) {
+    let hash = blake3::hash(client.as_bytes()).to_hex();
+    let folder = place.dir.path().join("spool").join(&hash[..16]);
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("lock"), "").unwrap();
+    let named = serde_json::json!({"id": id, "next": next});
+    fs::write(folder.join("session.json"), named.to_string()).unwrap();
+    for (name, text) in files {
+        fs::write(folder.join(name), text).unwrap();
+    }
+}
+
+fn compact(place: &Place) -> bool {
+    place.spool().compact(&Until::within(Duration::from_secs(60))).unwrap()
+}
+
+#[test]
+fn folders_of_earlier_versions_are_moved_and_nothing_of_them_is_lost() {
+    let place = Place::new();
+    let waits = record("waits");
+    let live = format!("{}\n", waits.line());
+    old_folder(&place, "idle", "01IDLE", 0, &[]);
+    old_folder(&place, "finished", "01FINISHED", 3, &[("marks", "turn 1\nturn 2\n")]);
+    let files = [
+        ("marks", "turn 1\n"),
+        ("live-0123456789abcdef.jsonl", live.as_str()),
+        ("aside-2-0123456789abcdef.jsonl", "no record\n"),
+    ];
+    old_folder(&place, "open", "01OPEN", 2, &files);
+    // Whoever goes on before all is moved finds what it was.
+    let spool = place.spool();
+    assert_eq!(spool.marks("finished").unwrap(), ["turn 1", "turn 2"]);
+    assert!(
+        !spool
+            .append("open", Some("main"), Some("turn 1"), &[record("again")])
+            .unwrap()
+    );
+    assert!(!spool.compact(&Until::within(Duration::ZERO)).unwrap());
+    assert!(compact(&place) && compact(&place));
+    assert_eq!(session_folders(&place), [""; 0]);
+    let mut recorded = Recorded::default();
+    recorded.refresh(&spool);
+    let known = ["01IDLE", "01FINISHED", "01OPEN"].map(|id| recorded.has(id));
+    assert_eq!(known, [false, true, true], "of what learned nothing, nothing is kept");
+    assert_eq!(spool.set_aside().unwrap().len(), 1);
+    assert!(
+        spool
+            .append("finished", Some("main"), Some("turn 3"), &[record("x")])
+            .unwrap()
+    );
+    let flushed = spool.flush(&place.segments(), |_| true).unwrap();
+    assert_eq!(
+        flushed
+            .segments
+            .iter()
+            .map(String::as_str)
+            .collect::<std::collections::BTreeSet<_>>(),
+        ["session_01FINISHED.3.jsonl", "session_01OPEN.2.jsonl"].into()
+    );
+    let written = place.written();
+    assert!(written.iter().any(|(_, text)| text == &live));
+}
+
+#[test]
+fn a_move_that_was_cut_short_goes_on_where_it_was() {
+    let place = Place::new();
+    let one = record("one");
+    let live = format!("{}\n", one.line());
+    let files = [("marks", "turn 1\n"), ("live-0123456789abcdef.jsonl", live.as_str())];
+    old_folder(&place, "client", "01CLIENT", 1, &files);
+    assert!(compact(&place));
+    // Killed after the files had moved, and after the index was written but before.
+    old_folder(&place, "client", "01CLIENT", 1, &[("marks", "turn 1\n")]);
+    assert!(compact(&place));
+    let two = record("two");
+    let live = format!("{}\n", two.line());
+    old_folder(
+        &place,
+        "client",
+        "01CLIENT",
+        1,
+        &[("live-0123456789abcdef.jsonl", live.as_str())],
+    );
+    assert!(compact(&place));
+    let spool = place.spool();
+    assert_eq!(spool.session("client").unwrap().as_deref(), Some("01CLIENT"));
+    assert_eq!(spool.marks("client").unwrap(), ["turn 1"]);
+    assert_eq!(spool.flush(&place.segments(), |_| true).unwrap().records, 2);
+    let texts: String = place.written().into_iter().map(|(_, text)| text).collect();
+    assert!(texts.contains(&one.id) && texts.contains(&two.id));
+    assert_eq!(session_folders(&place), [""; 0]);
+}
+
+#[test]
+fn a_damaged_index_is_set_aside_and_learning_goes_on() {
+    let place = Place::new();
+    place
+        .spool()
+        .append("client", Some("main"), Some("turn 1"), &[record("one")])
+        .unwrap();
+    fs::write(
+        place.dir.path().join("spool/sessions.db"),
+        "no database, however long it may be".repeat(500),
+    )
+    .unwrap();
+    for suffix in ["-wal", "-shm"] {
+        let _may_be_gone = fs::remove_file(place.dir.path().join(format!("spool/sessions.db{suffix}")));
+    }
+    let spool = place.spool();
+    assert!(
+        spool
+            .append("client", Some("main"), Some("turn 2"), &[record("two")])
+            .unwrap()
+    );
+    assert_eq!(spool.flush(&place.segments(), |_| true).unwrap().records, 2);
+    let is_aside = |name: &String| name.contains("sessions.db.damaged-");
+    assert!(files_below(&place.dir.path().join("spool")).iter().any(is_aside));
+}
+
+#[test]
+fn a_spool_that_is_deleted_while_it_is_open_begins_anew() {
+    let place = Place::new();
+    let spool = place.spool();
+    let mut recorded = Recorded::default();
+    spool
+        .append("client", Some("main"), Some("turn"), &[record("one")])
+        .unwrap();
+    let before = spool.session("client").unwrap().unwrap();
+    recorded.refresh(&spool);
+    assert!(recorded.has(&before));
+    fs::remove_dir_all(place.dir.path().join("spool")).unwrap();
+    assert!(
+        spool
+            .append("client", Some("main"), Some("turn"), &[record("two")])
+            .unwrap()
+    );
+    let after = place.spool().session("client").unwrap().unwrap();
+    recorded.refresh(&spool);
+    assert!(recorded.has(&after) && !recorded.has(&before));
+}

@@ -1,0 +1,90 @@
+//! What sessions leave in the state directory once they are over.
+
+use std::fs;
+use std::path::PathBuf;
+
+use muninn_tests::wait_until;
+use serde_json::json;
+
+use crate::agent::Conversation;
+use crate::learning::Team;
+use crate::stage::QUESTION;
+
+/// The spools of all worktrees.
+fn spools(team: &Team) -> Vec<PathBuf> {
+    let memory = fs::read_dir(team.env.state_dir().join("memory"));
+    let worktrees = memory.into_iter().flatten();
+    worktrees.map(|entry| entry.unwrap().path().join("spool")).collect()
+}
+
+/// Sessions' folders, and files that wait.
+fn left(team: &Team) -> Vec<String> {
+    let mut left = Vec::new();
+    for spool in spools(team) {
+        for dir in [spool.clone(), spool.join("waiting")] {
+            let entries = fs::read_dir(&dir).into_iter().flatten();
+            let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+            left.extend(names.filter(|name| name.contains("live-") || name.len() == 16));
+        }
+    }
+    left
+}
+
+#[test]
+fn a_conversation_that_teaches_nothing_leaves_no_file() {
+    let team = Team::with("repo", "");
+    let gateway = team.serve();
+    for number in 0..3 {
+        let mut conversation = Conversation::of(&format!("session {number}"), &team.root);
+        conversation.says(QUESTION);
+        conversation.answers("I do not know.");
+        conversation.says("And the parser?");
+        conversation.send(&gateway);
+    }
+    assert!(gateway.stop().status.success());
+    assert_eq!(left(&team), [""; 0]);
+    assert!(spools(&team).iter().all(|spool| !spool.exists()));
+}
+
+#[test]
+fn a_stop_writes_down_all_open_conversations() {
+    let team = Team::with("repo", "");
+    let gateway = team.serve();
+    for number in 0..50 {
+        let mut conversation = Conversation::of(&format!("session {number}"), &team.root);
+        conversation.turn(&format!("{QUESTION} {number}"));
+        conversation.send(&gateway);
+    }
+    assert!(gateway.stop().status.success());
+    let mut segments: Vec<String> = team.segments().into_iter().map(|(name, _)| name).collect();
+    segments.dedup();
+    segments.sort();
+    segments.dedup();
+    assert_eq!(segments.len(), 50);
+    assert_eq!(left(&team), [""; 0]);
+}
+
+#[test]
+fn what_an_earlier_version_left_is_moved_and_a_session_goes_on() {
+    let team = Team::with("repo", "");
+    // Makes the state directory and its folder for the worktree.
+    team.env.stdout_of(&team.root, &["remember", "Invoices are in cents."]);
+    let spool = spools(&team).remove(0);
+    let old = |client: &str, id: &str, next: u64| {
+        let folder = spool.join(&blake3::hash(client.as_bytes()).to_hex()[..16]);
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("lock"), "").unwrap();
+        fs::write(folder.join("session.json"), json!({"id": id, "next": next}).to_string()).unwrap();
+        fs::write(folder.join("marks"), "0123456789abcdef\n").unwrap();
+    };
+    old("resumed", "01RESUMED", 7);
+    (0..200).for_each(|number| old(&format!("past {number}"), &format!("01PAST{number}"), 1));
+    let gateway = team.serve();
+    wait_until("the folders are gone", || left(&team).is_empty().then_some(()));
+    let mut conversation = Conversation::of("resumed", &team.root);
+    conversation.turn(QUESTION);
+    conversation.send(&gateway);
+    assert!(gateway.stop().status.success());
+    let names: Vec<String> = team.segments().into_iter().map(|(name, _)| name).collect();
+    assert!(names.contains(&"session_01RESUMED.7.jsonl".to_owned()), "{names:?}");
+}
