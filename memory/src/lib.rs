@@ -21,6 +21,7 @@ pub mod cache;
 pub mod derived;
 pub mod embed;
 pub mod hits;
+pub mod ids;
 mod image;
 pub mod knowledge;
 pub mod learn;

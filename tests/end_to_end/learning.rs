@@ -286,3 +286,79 @@ fn a_receipt_tells_in_the_end_what_of_the_additions_was_used() {
     assert_eq!(last["outcome"], "injected");
     assert!(last["items"][0]["used"].is_null(), "{last}");
 }
+
+#[test]
+fn a_failure_keeps_its_author_and_how_sure_it_is() {
+    let team = Team::new("repo");
+    let remember = [
+        "remember",
+        "Retrying a torn invoice",
+        "--type",
+        "failure",
+        "--confidence",
+        "0.4",
+    ];
+    team.env.stdout_of(&team.root, &remember);
+    let (_, record) = team.segments().remove(0);
+    assert_eq!(record["confidence"], 0.4);
+    let author = record["author"].as_str().unwrap().to_owned();
+    assert!(!author.is_empty());
+    let told = team.env.stdout_of(&team.root, &["recall", "torn invoice"]);
+    assert!(told.contains(&format!("by {author}, confidence 0.4")), "{told}");
+    let told = team.env.stdout_of(&team.root, &["recall", "torn invoice", "--json"]);
+    let told: Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(told["memories"][0]["author"], author.as_str());
+}
+
+#[test]
+fn a_memory_of_more_than_two_kilobytes_is_refused() {
+    let team = Team::new("repo");
+    let remember = |bytes: usize| team.env.run(&team.root, &["remember", &"w".repeat(bytes)]);
+    assert!(remember(2_048).status.success());
+    let refused = remember(2_049);
+    assert_eq!(refused.status.code(), Some(2));
+    let told = String::from_utf8_lossy(&refused.stderr);
+    assert!(
+        told.contains("at most 2048") && told.contains(".muninn/knowledge/"),
+        "{told}"
+    );
+    assert_eq!(team.segments().len(), 1);
+}
+
+#[test]
+fn what_init_writes_is_not_recalled() {
+    let team = Team::new("repo");
+    let recalled = team.env.run(&team.root, &["recall", "what goes into this folder"]);
+    assert_eq!(String::from_utf8_lossy(&recalled.stdout), "");
+}
+
+#[test]
+fn any_part_of_an_id_that_no_other_has_names_it() {
+    let team = Team::new("repo");
+    let remember = |text: &str| {
+        let told = team.env.stdout_of(&team.root, &["remember", text, "--json"]);
+        serde_json::from_str::<Value>(&told).unwrap()["id"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
+    let ids = [
+        remember("Invoices are in cents."),
+        remember("Refills are lazy."),
+        remember("Tokens are opaque."),
+    ];
+    let shared = &ids[0][..2];
+    let ambiguous = team.env.run(&team.root, &["forget", shared]);
+    assert_eq!(ambiguous.status.code(), Some(4));
+    let told = String::from_utf8_lossy(&ambiguous.stderr);
+    assert!(ids.iter().all(|id| told.contains(id.as_str())), "{told}");
+    for (id, part) in [(&ids[0], 14..26), (&ids[1], 12..25), (&ids[2], 0..26)] {
+        let told = team
+            .env
+            .stdout_of(&team.root, &["recall", &id[part.clone()].to_lowercase(), "--json"]);
+        let found: Value = serde_json::from_str(&told).unwrap();
+        assert_eq!(found["memories"][0]["id"], id.as_str(), "{told}");
+        let told = team.env.stdout_of(&team.root, &["forget", &id[part].to_lowercase()]);
+        assert_eq!(told.trim(), format!("{id} is forgotten"));
+    }
+}

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
+use muninn_memory::knowledge::PLACEHOLDER;
 use muninn_memory::reconcile::SETUP;
 use muninn_memory::records::SESSIONS;
 use muninn_repo_tools::Worktree;
@@ -60,7 +61,7 @@ impl Init {
         };
         let made = [
             write_new(&folder.join("config.toml"), &configuration(memory))?,
-            write_new(&folder.join("knowledge").join("README.md"), KNOWLEDGE)?,
+            write_new(&folder.join("knowledge").join("README.md"), PLACEHOLDER)?,
         ];
         let for_git = SETUP.map(|(path, text)| write_new(&worktree.root().join(path), text));
         let made: Vec<bool> = made.into_iter().map(Ok).chain(for_git).collect::<Result<_, _>>()?;
@@ -134,10 +135,6 @@ fn configuration(memory: MemoryChoice) -> String {
         memory.name()
     )
 }
-
-const KNOWLEDGE: &str = "---\ntype: convention\ndomain: muninn\nconfidence: high\nsource: muninn init\n---\n# What goes into this folder\n\n\
-One Markdown file for each thing that the code does not say by itself: conventions, decisions, words of the domain.\n\
-Muninn adds the sections that match a question to the prompt.\n";
 
 fn pasting(url: &str) -> String {
     format!(

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use muninn_memory::ids::{self, IdError};
 
 use super::output::{self, plural};
 use super::{CliError, Common, Exit};
@@ -13,11 +14,13 @@ use crate::store::{Receipt, ReceiptItem, SqliteStore, Store};
 /// A receipt is written a moment after its request was answered.
 const PATIENCE: Duration = Duration::from_secs(1);
 const LISTED: usize = 20;
+/// Receipts that are looked at for one that is meant.
+const CANDIDATES: usize = 1_000;
 
 /// What was added to a request, from where, why, and at what cost.
 #[derive(Args)]
 pub(crate) struct Why {
-    /// The request's id, or its beginning; without it the latest requests are listed
+    /// The request's id, or any part of it that no other has; without it the latest requests are listed
     id: Option<String>,
     /// The latest request
     #[arg(long, conflicts_with = "id")]
@@ -90,15 +93,16 @@ impl Why {
     }
 }
 
-/// Looks a receipt up, for a moment again and again.
-pub(crate) fn find(store: &dyn Store, id: &str) -> Result<Option<Receipt>, CliError> {
+/// Looks a receipt up by any part of its id, for a moment again and again.
+pub(crate) fn find(store: &dyn Store, part: &str) -> Result<Option<Receipt>, CliError> {
     let until = Instant::now() + PATIENCE;
     loop {
-        if let Some(receipt) = store.receipt(id)? {
-            return Ok(Some(receipt));
-        }
-        if Instant::now() >= until {
-            return Ok(None);
+        let ids = store.receipt_ids(part, CANDIDATES)?;
+        match ids::find(part, ids.iter().map(String::as_str)) {
+            Ok(id) => return Ok(store.receipt(id)?),
+            Err(error @ IdError::Ambiguous { .. }) => return Err(CliError::new(Exit::NotFound, error.to_string())),
+            Err(IdError::Unknown(_)) if Instant::now() >= until => return Ok(None),
+            Err(IdError::Unknown(_)) => {}
         }
         std::thread::sleep(Duration::from_millis(20));
     }

@@ -191,6 +191,12 @@ pub trait Store: Send + Sync {
     /// [`StoreError`] where receipts cannot be read.
     fn receipt(&self, id: &str) -> Result<Option<Receipt>, StoreError>;
 
+    /// The ids of receipts that have this part, in any case, newest first; so many at most.
+    ///
+    /// # Errors
+    /// [`StoreError`] where receipts cannot be read.
+    fn receipt_ids(&self, part: &str, limit: usize) -> Result<Vec<String>, StoreError>;
+
     /// The newest receipts, newest first.
     ///
     /// # Errors

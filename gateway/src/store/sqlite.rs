@@ -282,6 +282,21 @@ impl Store for SqliteStore {
         body.map(|body| parse_receipt(id, &body)).transpose()
     }
 
+    fn receipt_ids(&self, part: &str, limit: usize) -> Result<Vec<String>, StoreError> {
+        self.read(|connection| {
+            connection
+                .prepare_cached("SELECT id FROM receipts WHERE instr(id, ?1) > 0 ORDER BY id DESC LIMIT ?2")?
+                .query_map(
+                    (
+                        part.trim().to_ascii_uppercase(),
+                        i64::try_from(limit).unwrap_or(i64::MAX),
+                    ),
+                    |row| row.get(0),
+                )?
+                .collect()
+        })
+    }
+
     fn receipts(&self, limit: usize) -> Result<Vec<Receipt>, StoreError> {
         let bodies = self.read(|connection| {
             let mut select = connection.prepare_cached("SELECT id, body FROM receipts ORDER BY seq DESC LIMIT ?1")?;

@@ -46,6 +46,13 @@ const MAX_FILE_BYTES: u64 = 1 << 20;
 const MAX_FILES: usize = 2_000;
 const MAX_TOTAL_BYTES: u64 = 16 << 20;
 
+/// The file that `muninn init` makes, so that git keeps the folder. As long as nobody has written to it, it is nothing
+/// that a team knows.
+pub const PLACEHOLDER: &str = "---\ntype: convention\ndomain: muninn\nconfidence: high\nsource: muninn init\n---\n\
+# What goes into this folder\n\n\
+One Markdown file for each thing that the code does not say by itself: conventions, decisions, words of the domain.\n\
+Muninn adds the sections that match a question to the prompt.\n";
+
 /// Reads all of it.
 pub(crate) fn load(worktree: &Worktree) -> Loaded {
     let listing = Listing::of_worktree(worktree);
@@ -68,6 +75,9 @@ pub(crate) fn load(worktree: &Worktree) -> Loaded {
 }
 
 fn take(loaded: &mut Loaded, path: &RelPath, text: &str) {
+    if text.trim_end().lines().eq(PLACEHOLDER.lines()) {
+        return;
+    }
     let text = redact(text);
     let read = front(&text);
     if !read.understood {

@@ -57,6 +57,7 @@ impl Text<'_> {
                 text: lines.get(span).unwrap_or_default().join("\n"),
                 first_line: section.first,
                 date: None,
+                author: None,
                 confidence: self.confidence,
                 applies_to: self.applies_to.to_vec(),
                 record_type: None,

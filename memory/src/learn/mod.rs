@@ -134,6 +134,8 @@ impl Turn {
                 attempt: redact(&failure.attempt).into_owned(),
                 count: Some(count),
                 outcome: redact(&failure.outcome).into_owned(),
+                confidence: None,
+                author: None,
             })
             .collect()
     }

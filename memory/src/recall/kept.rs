@@ -18,7 +18,7 @@ use crate::records::RecordFile;
 /// Raised whenever the shape of what is kept or the meaning of what is in it changes.
 const FORM: Form = Form {
     prefix: "memory-",
-    magic: b"muninn memory index 3\n",
+    magic: b"muninn memory index 4\n",
 };
 
 /// All that is made of the files.

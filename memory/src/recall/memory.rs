@@ -46,6 +46,8 @@ pub struct Memory {
     pub date: Option<String>,
     /// How sure it is, from 0 to 1.
     pub confidence: Option<f32>,
+    /// Who wrote a record, where that is known.
+    pub author: Option<String>,
     /// Globs of the files that a section is about, as its front matter has them; see [`Memories::applies_to`].
     ///
     /// [`Memories::applies_to`]: crate::Memories::applies_to

@@ -7,6 +7,7 @@ use super::place::Place;
 use super::plan::{held, open_conflicts};
 use super::{ReconcileError, ReconcileOptions};
 use crate::Store;
+use crate::ids::{self, IdError};
 use crate::records::{Body, CONFLICTS, MAIN, Origin, Record};
 use crate::redact::redact;
 
@@ -28,8 +29,8 @@ pub enum ResolveError {
     #[error("there is no open conflict {0}")]
     Unknown(String),
     /// Several have it.
-    #[error("several conflicts end with {0}; give more of the id")]
-    Ambiguous(String),
+    #[error(transparent)]
+    Ambiguous(IdError),
     /// A line of main would be too long with it.
     #[error("the note has {0} bytes, and at most {MAX_NOTE_BYTES} are kept")]
     LongNote(usize),
@@ -41,7 +42,7 @@ pub enum ResolveError {
 /// The longest note.
 const MAX_NOTE_BYTES: usize = 8 << 10;
 
-/// Settles the open conflict whose id ends with `id`: records the decision in main, and takes the conflict off the list.
+/// Settles the open conflict that `id` names, which may be any part of its id: records the decision in main, and takes the conflict off the list.
 /// What is not kept stays in main, and is recalled no more.
 ///
 /// # Errors
@@ -75,14 +76,13 @@ pub fn resolve(store: &Store, id: &str, keep: Keep, note: Option<&str>) -> Resul
 }
 
 fn one<'a>(open: &'a [Record], id: &str) -> Result<&'a Record, ResolveError> {
-    let mut fitting = open
-        .iter()
-        .filter(|conflict| !id.is_empty() && conflict.id.to_uppercase().ends_with(&id.to_uppercase()));
-    match (fitting.next(), fitting.next()) {
-        (Some(conflict), None) => Ok(conflict),
-        (None, _) => Err(ResolveError::Unknown(id.to_owned())),
-        (Some(_), Some(_)) => Err(ResolveError::Ambiguous(id.to_owned())),
-    }
+    let unknown = || ResolveError::Unknown(id.to_owned());
+    let found = ids::find(id, open.iter().map(|conflict| conflict.id.as_str())).map_err(|error| match error {
+        IdError::Unknown(_) => unknown(),
+        error => ResolveError::Ambiguous(error),
+    })?;
+    let mut open = open.iter();
+    open.find(|conflict| conflict.id == found).ok_or_else(unknown)
 }
 
 fn decision(conflict: &Record, keep: Keep, note: Option<&str>, worktree: &Worktree) -> Record {

@@ -58,6 +58,10 @@ pub enum Body {
         count: Option<u64>,
         /// What came of it.
         outcome: String,
+        /// From 0 to 1.
+        confidence: Option<Number>,
+        /// Who says so.
+        author: Option<String>,
     },
     /// How a conflict was settled.
     Decision {
@@ -203,6 +207,8 @@ impl Body {
                 attempt: text(members, "attempt"),
                 count: members.take("count"),
                 outcome: text(members, "outcome"),
+                confidence: members.take("confidence"),
+                author: members.take("author"),
             },
             "decision" => Self::Decision {
                 conflict: text(members, "conflict"),
@@ -302,10 +308,14 @@ impl Body {
                 attempt,
                 count,
                 outcome,
+                confidence,
+                author,
             } => {
                 map.text("attempt", attempt)?;
                 map.some("count", count)?;
-                map.text("outcome", outcome)
+                map.text("outcome", outcome)?;
+                map.some("confidence", confidence)?;
+                map.some("author", author)
             }
             Self::Decision {
                 conflict,

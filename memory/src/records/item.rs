@@ -22,6 +22,7 @@ pub(super) fn item(file: &RecordFile, line: usize, record: &Record) -> Option<Me
         texts,
         about,
         confidence,
+        author,
     } = said(record);
     let mut text: Vec<String> = texts.into_iter().filter(|text| !text.trim().is_empty()).collect();
     let listed = about.into_iter().filter(|(_, names)| !names.is_empty());
@@ -70,6 +71,7 @@ pub(super) fn item(file: &RecordFile, line: usize, record: &Record) -> Option<Me
         applies_to: Vec::new(),
         contested: None,
         superseded: None,
+        author: kept(&author),
         record_type: Some(redact(kind).into_owned()),
         session: kept(&origin.session),
         branch: kept(&origin.branch),
@@ -85,6 +87,7 @@ struct Said {
     texts: Vec<String>,
     about: Vec<(&'static str, Vec<String>)>,
     confidence: Option<Number>,
+    author: Option<String>,
 }
 
 fn said(record: &Record) -> Said {
@@ -109,13 +112,15 @@ fn said(record: &Record) -> Said {
             subject: Some(pattern),
             about: vec![("entities", entities)],
             confidence,
+            ..Said::default()
         },
         Body::SessionSummary {
             files_touched,
             learnings,
-            ..
+            author,
         } => Said {
             texts: learnings,
+            author,
             about: vec![(FILES_TOUCHED, files_touched)],
             ..Said::default()
         },
@@ -123,15 +128,24 @@ fn said(record: &Record) -> Said {
             text,
             subject,
             confidence,
-            ..
+            author,
         } => Said {
             subject,
             texts: vec![text],
             confidence,
+            author,
             ..Said::default()
         },
-        Body::Failure { attempt, outcome, .. } => Said {
+        Body::Failure {
+            attempt,
+            outcome,
+            confidence,
+            author,
+            ..
+        } => Said {
             texts: vec![attempt, outcome],
+            confidence,
+            author,
             ..Said::default()
         },
         Body::Decision { note, .. } => Said {

@@ -7,6 +7,7 @@
 
 mod assignment;
 mod name;
+mod prose;
 mod shapes;
 mod text;
 mod value;
@@ -21,6 +22,7 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use assignment::{NAME_PARTS, assigned, name_around};
+use prose::told;
 use shapes::Rule;
 
 /// Cutting can bring together what stood apart; so often it is looked again at most.
@@ -191,8 +193,11 @@ impl Scanner {
         }
         let name = name_around(text, at);
         *name_end = name.end;
-        let read = assigned(text, name)?;
-        *name_end = read.end;
-        read.secret.map(|secret| (self.rules.len(), secret))
+        let read = assigned(text, name.clone());
+        if let Some(read) = &read {
+            *name_end = read.end;
+        }
+        let secret = read.and_then(|read| read.secret).or_else(|| told(text, &name));
+        secret.map(|secret| (self.rules.len(), secret))
     }
 }

@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use muninn_repo_tools::{Checkout, RelPath, Until, Worktree};
 
 use self::scope::{Places, Scope};
+use crate::ids::{self, IdError};
 use crate::knowledge;
 use crate::records::{
     Durability, Flushed, Record, RecordFile, SESSIONS, SegmentError, Segments, Sessions, Spool, SpoolError, Waiting,
@@ -230,13 +231,20 @@ impl Store {
         }
     }
 
-    /// Whether a record of this id is there to be recalled, itself or by another that says the same.
-    #[must_use]
-    pub fn remembers(&self, id: &str) -> bool {
+    /// The id of the record that `part` of an id names, among those that are there to be recalled, themselves or by
+    /// another that says the same.
+    ///
+    /// # Errors
+    /// [`IdError`] where there is none, or more than one.
+    pub fn record_id(&self, part: &str) -> Result<String, IdError> {
         let files = self.files();
         let loaded: Vec<_> = files.iter().map(|file| file.load(&self.worktree)).collect();
-        let is_there = loaded.iter().flat_map(|part| &part.items).any(|item| item.source == id);
-        is_there && !loaded.iter().any(|part| part.statements.forgets(id))
+        let is_forgotten = |id: &str| loaded.iter().any(|part| part.statements.forgets(id));
+        let ids = loaded
+            .iter()
+            .flat_map(|part| &part.items)
+            .map(|item| item.source.as_str());
+        ids::find(part, ids.filter(|id| !is_forgotten(id))).map(str::to_owned)
     }
 
     /// What is wrong with the files that recall reads, in words: lines that are no records, knowledge that is left out.

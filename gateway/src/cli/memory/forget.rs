@@ -5,13 +5,13 @@ use std::process::ExitCode;
 use clap::Args;
 use muninn_memory::records::Body;
 
-use super::{CliError, Common, Exit, Memory};
+use super::{CliError, Common, Memory};
 use crate::cli::output;
 
 /// Have a record never recalled again. It stays in history, as git keeps it
 #[derive(Args)]
 pub(crate) struct Forget {
-    /// The record's id, as `muninn recall` shows it
+    /// The record's id, as `muninn recall` shows it, or any part of it that no other has
     id: String,
 }
 
@@ -19,18 +19,10 @@ impl Forget {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         output::log_to_stderr("error");
         let memory = Memory::of(common)?;
-        if !memory.store.remembers(&self.id) {
-            return Err(CliError::new(Exit::NotFound, format!("there is no record {}", self.id)));
-        }
-        memory.tell(
-            Body::Tombstone {
-                forget: self.id.clone(),
-            },
-            &[],
-            None,
-        )?;
+        let id = memory.record_id(&self.id)?;
+        memory.tell(Body::Tombstone { forget: id.clone() }, &[], None)?;
         memory.flush()?;
-        output::line(&format!("{} is forgotten", self.id));
+        output::line(&format!("{id} is forgotten"));
         Ok(ExitCode::SUCCESS)
     }
 }

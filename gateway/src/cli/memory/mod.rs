@@ -6,6 +6,7 @@ mod recall;
 mod remember;
 
 use muninn_memory::Store;
+use muninn_memory::ids::IdError;
 use muninn_memory::learn::Place;
 use muninn_memory::records::{Body, Flushed, Record};
 use muninn_memory::store::Destination;
@@ -47,6 +48,14 @@ impl Memory {
         };
         repository.move_old_sessions();
         Ok(Memory { store, destination })
+    }
+
+    /// The id of the record that a part of it names.
+    fn record_id(&self, part: &str) -> Result<String, CliError> {
+        self.store.record_id(part).map_err(|error| match error {
+            IdError::Unknown(part) => CliError::new(Exit::NotFound, format!("there is no record {part}")),
+            error => CliError::new(Exit::NotFound, error.to_string()),
+        })
     }
 
     /// Keeps something that a person told.

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
+use muninn_memory::ids;
 use muninn_memory::recall::Superseded;
 use muninn_memory::{Memories, Memory, MemoryKind, RecallOptions, Recalled};
 use muninn_repo_tools::{RelPath, Worktree, read_text};
@@ -22,11 +23,13 @@ const MAX_FILE_BYTES: u64 = 4 << 20;
 const SHOWN_LINES: usize = 6;
 /// A memory that says less of the question's words is not about it.
 const LEAST_SCORE: f32 = 0.1;
+/// A shorter question is no part of an id.
+const LEAST_ID: usize = 6;
 
 /// Show what the team knows about something; without a question, the newest first
 #[derive(Args)]
 pub(crate) struct Recall {
-    /// What it is about
+    /// What it is about, or a memory's id or any part of it that no other has
     question: Option<String>,
     /// Only what was learned at this task
     #[arg(long, value_name = "ID")]
@@ -49,7 +52,7 @@ pub(crate) struct Recall {
     /// So many at most
     #[arg(long, value_name = "COUNT", default_value_t = 10)]
     limit: usize,
-    /// Print JSON: memories with id, kind, type, title, text, date, confidence, session, branch, task, files, conflict, until, superseded_by, stale, score
+    /// Print JSON: memories with id, kind, type, title, text, date, author, confidence, session, branch, task, files, conflict, until, superseded_by, stale, score
     #[arg(long)]
     json: bool,
 }
@@ -96,8 +99,14 @@ impl Recall {
             blob_of: Some(&blob_of),
             ..RecallOptions::default()
         };
-        let found = match self.question.as_deref().map(str::trim) {
-            None | Some("") => memories.newest(&options),
+        let question = self
+            .question
+            .as_deref()
+            .map(str::trim)
+            .filter(|question| !question.is_empty());
+        let found = match question {
+            None => memories.newest(&options),
+            Some(part) if let Some(named) = named(&memories, part, &options) => vec![named],
             Some(question) => {
                 let mut found = memories.recall(question, &options);
                 found.retain(|recalled| recalled.score >= LEAST_SCORE);
@@ -116,6 +125,23 @@ impl Recall {
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// The memory whose id a question is, or an unambiguous part of it.
+fn named(memories: &Memories, part: &str, options: &RecallOptions<'_>) -> Option<Recalled> {
+    let is_id = part.len() >= LEAST_ID && part.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let has_digit = part.bytes().any(|byte| byte.is_ascii_digit());
+    if !is_id || !has_digit {
+        return None;
+    }
+    let all = memories.newest(&RecallOptions {
+        keep: usize::MAX,
+        ..*options
+    });
+    let sources = told(memories, &all).map(|(memory, _)| memory.source.as_str());
+    let id = ids::find(part, sources).ok()?;
+    let (_, found) = told(memories, &all).find(|(memory, _)| memory.source == id)?;
+    Some(found.clone())
 }
 
 /// A file's content now, looked at once.
@@ -142,6 +168,7 @@ fn as_json((memory, recalled): (&Memory, &Recalled)) -> Value {
         "title": memory.title,
         "text": memory.text,
         "date": memory.date,
+        "author": memory.author,
         "confidence": memory.confidence.map(rounded),
         "session": memory.session,
         "branch": memory.branch,
@@ -167,7 +194,12 @@ fn shown(memory: &Memory, recalled: &Recalled) -> String {
         None => memory.date.iter().map(|date| date.chars().take(10).collect()).collect(),
         Some(superseded) => held(memory.date.as_deref(), superseded),
     };
-    about.extend(memory.confidence.map(|confidence| format!("confidence {confidence}")));
+    about.extend(memory.author.as_ref().map(|author| format!("by {author}")));
+    about.extend(
+        memory
+            .confidence
+            .map(|confidence| format!("confidence {}", rounded(confidence))),
+    );
     about.extend(memory.branch.as_ref().map(|branch| format!("on {branch}")));
     let contested = memory.contested.as_ref();
     about.extend(contested.map(|contested| format!("contradicted by {}", contested.other)));

@@ -12,8 +12,8 @@ use serde_json::{Number, json};
 use super::{CliError, Common, Exit, Memory};
 use crate::cli::output;
 
-/// A longer text is no note: a line of records has 64 KiB at most, and whoever is told of it pays for each word.
-const MAX_TEXT_BYTES: usize = 16 << 10;
+/// Longest text of a memory. Each prompt that it is added to pays for each of its words; longer texts are knowledge files.
+const MAX_TEXT_BYTES: usize = 2 << 10;
 
 /// Write down something that the team should know
 #[derive(Args)]
@@ -80,26 +80,27 @@ impl Remember {
         if said != text {
             output::note("what looks like a secret was cut out");
         }
+        let confidence = Number::from_f64(self.confidence);
+        let author = memory.store.worktree().author();
+        let author = author.map(|author| redact(&author).into_owned());
         let body = match self.kind {
             Kind::Learning => Body::Learning {
                 text: said,
                 subject: None,
-                confidence: Number::from_f64(self.confidence),
-                author: memory
-                    .store
-                    .worktree()
-                    .author()
-                    .map(|author| redact(&author).into_owned()),
+                confidence,
+                author,
             },
             Kind::Pattern => Body::Pattern {
                 pattern: said,
                 entities: files.iter().map(ToString::to_string).collect(),
-                confidence: Number::from_f64(self.confidence),
+                confidence,
             },
             Kind::Failure => Body::Failure {
                 attempt: said,
                 count: None,
                 outcome: String::new(),
+                confidence,
+                author,
             },
         };
         let task = self.task.or_else(|| current_task(memory.store.worktree()));

@@ -15,7 +15,7 @@ use crate::cli::{CliError, Common, Exit};
 /// Settle a conflict between memories; without an id, one after the other
 #[derive(Args)]
 pub(crate) struct Resolve {
-    /// The conflict's id, or the end of it
+    /// The conflict's id, or any part of it that no other has
     #[arg(requires = "keep")]
     id: Option<String>,
     /// What is so: the older, the newer, or both

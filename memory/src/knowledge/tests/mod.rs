@@ -32,6 +32,23 @@ fn reads_front_matter_and_keeps_the_files_lines() {
 }
 
 #[test]
+fn the_file_that_keeps_the_folder_is_no_knowledge_until_somebody_writes_to_it() {
+    let path = ".muninn/knowledge/README.md";
+    let titles = |text: &str| {
+        let repo = Fixture::with(&[(path, text)]);
+        let items = load(&repo.worktree()).items;
+        items.into_iter().map(|item| item.title).collect::<Vec<_>>()
+    };
+    assert_eq!(titles(PLACEHOLDER), [""; 0]);
+    assert_eq!(titles(&PLACEHOLDER.replace('\n', "\r\n")), [""; 0]);
+    let written = format!("{PLACEHOLDER}\n# Money\nAmounts are cents.\n");
+    assert_eq!(
+        titles(&written),
+        ["What goes into this folder (muninn)", "Money (muninn)"]
+    );
+}
+
+#[test]
 fn broken_front_matter_is_plain_markdown() {
     for text in [
         "---\ntype convention\n---\n# A\n",

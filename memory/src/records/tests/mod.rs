@@ -39,6 +39,8 @@ fn every_type_is_written_as_it_was_read() {
         r#"{"id":"2","ts":"t","type":"pattern","pattern":"auth","entities":["a","b"],"confidence":0.8}"#,
         r#"{"id":"3","ts":"t","type":"session_summary","files_touched":["a"],"learnings":["x"],"author":"model:a/b","task":"T-2"}"#,
         r#"{"id":"4","ts":"t","type":"learning","text":"x","subject":"y","confidence":1.0,"author":"me"}"#,
+        r#"{"id":"4f","ts":"t","type":"failure","attempt":"x","count":2,"outcome":"y"}"#,
+        r#"{"id":"4g","ts":"t","type":"failure","attempt":"x","confidence":0.9,"author":"me","session":"s"}"#,
         r#"{"id":"5","ts":"t","type":"failure","attempt":"cargo test","count":3,"outcome":"exit 101"}"#,
         r#"{"id":"6","ts":"t","type":"decision","conflict":"7","keep":["1"],"drop":["2"],"note":"n"}"#,
         r#"{"id":"7","ts":"t","type":"supersedes","older":"1","since":"t"}"#,

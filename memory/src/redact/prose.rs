@@ -1,0 +1,162 @@
+//! A password that a sentence tells: "the deploy password is ...", "wifi password: ...".
+//!
+//! People's passwords are shorter than what [`assignment`](super::assignment) takes for drawn at random. So more is asked
+//! of what stands around them, and only names are read of which each value is a secret. A value counts if it is quoted,
+//! or mixes letters with digits or symbols. Plain words, types, algorithms and code do not: "the token is valid".
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::Secret;
+use super::text::line_before;
+use super::value::is_reference;
+
+/// Shorter values are words or numbers.
+const LEAST: usize = 5;
+
+/// What a sentence has between the name and the value. What is told of a token by `:` or `=` is code, and not read here.
+static SAYS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let pattern = r#"(?x) \A (?:
+        (?P<is>
+            (?: \ (?:of|for|to|in|on|at|from) (?:\ [A-Za-z0-9_.'/@-]+){1,6}? )?
+            \ (?:is|was|will\ be) (?:\ (?:now|still|again|currently|set\ to))? :? \ )
+      | (?P<sign> (?: \ ?:\ {1,2} | \ {0,2}=\ {0,2} ) )
+    )
+    (?: "(?P<double>[^"\s]+)" | '(?P<single>[^'\s]+)' | `(?P<code>[^`\s]+)` | (?P<bare>[^\s"'`<>()\[\]{}|,;]+) (?P<after>.?) )"#;
+    Regex::new(pattern).ok()
+});
+
+/// Values that mix letters and digits and are no secrets: types, encodings, algorithms, versions, numbers with a unit.
+static TECHNICAL: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let pattern = r"(?xi) \A (?:
+        [uif]\d{1,3} | u?int\d+(?:_t)? | float\d+ | utf-?\d+\w* | ucs-?\d | base-?\d+\w* | ascii\d* | latin-?\d | iso-?\d+.*
+      | (?:sha|md|ripemd|blake|aes|des|rc|rsa|ecdsa|ed|x|p|secp|ec|hs|rs|es|ps|curve|chacha|argon|scrypt|bcrypt|pbkdf|hmac|
+           crc|xxh|siphash|murmur|poly|salsa|gcm|cbc|ctr|hkdf|pkcs|oauth|oidc|saml|jwt|tls|ssl|ssh|http|https|h|ip|ipv|
+           ws|v|r|py|python|web|win|mp|amd|arm|ntlm|kdf|utf|rfc|id|num|step|test|part|level|type|case|version)[-_.]?v?\d[\w.+/-]*
+      | \d[\d.,_]*[\ -]?[a-z]{1,12} | 0x[0-9a-f_]+ | \d+(?:st|nd|rd|th) | [a-z]\d{1,2}
+    ) \z";
+    Regex::new(pattern).ok()
+});
+
+/// Words before a name by which it is code.
+const KEYWORDS: &[&str] = &[
+    "let",
+    "mut",
+    "pub",
+    "const",
+    "static",
+    "var",
+    "val",
+    "final",
+    "def",
+    "fn",
+    "new",
+    "self",
+    "this",
+    "return",
+    "string",
+    "str",
+    "char",
+    "private",
+    "public",
+    "protected",
+    "readonly",
+    "if",
+    "and",
+    "or",
+    "not",
+    "in",
+    "ref",
+    "auto",
+    "set",
+    "export",
+];
+
+/// The secret that a sentence tells right after the name at `name`.
+pub(super) fn told(text: &str, name: &Range<usize>) -> Option<Secret> {
+    let kind = kind(&text[name.clone()])?;
+    let rest = &text[name.end..];
+    let line = &rest[..rest.find('\n').unwrap_or(rest.len())];
+    let said = SAYS.as_ref()?.captures(line)?;
+    let is_password = kind == "password";
+    let in_sentence = said.name("is").is_some();
+    if !in_sentence && !(is_password && is_noun(line_before(text, name.start))) {
+        return None;
+    }
+    let quoted = said.name("double").or(said.name("single"));
+    let value = quoted.or(said.name("code")).or(said.name("bare"))?;
+    let is_bare = said.name("bare").is_some();
+    let secret = match is_bare {
+        true => value.as_str().trim_end_matches(['.', ':']),
+        false => value.as_str(),
+    };
+    // A call, an index, a generic type.
+    if is_bare
+        && matches!(
+            said.name("after").map(|after| after.as_str()),
+            Some("(" | "[" | "{" | "<")
+        )
+    {
+        return None;
+    }
+    let is_word =
+        in_sentence && quoted.is_some() && is_password && secret.bytes().any(|byte| byte.is_ascii_alphabetic());
+    let is_secret = secret.len() >= LEAST && (is_word || is_mixed(secret)) && !is_reference(secret) && !is_code(secret);
+    let start = name.end + value.start();
+    is_secret.then(|| Secret {
+        kind,
+        range: start..start + secret.len(),
+    })
+}
+
+/// What is told under this name; `None` where that may be no secret.
+fn kind(name: &str) -> Option<&'static str> {
+    let name = name.to_ascii_lowercase();
+    match name.rsplit(['_', '-', '.']).next()? {
+        "password" | "passwd" | "passphrase" | "passcode" | "pwd" => Some("password"),
+        "secret" | "token" => Some("secret"),
+        _ => None,
+    }
+}
+
+/// Whether what stands before a name makes it a noun of a sentence or a note, and not a field or a variable.
+fn is_noun(before: &str) -> bool {
+    let before = before.trim_start_matches(['#', '-', '*', '/', '>', ' ', '\t']);
+    let Some(words) = before.strip_suffix(' ') else {
+        return before.is_empty();
+    };
+    let word = words.rsplit(' ').next().unwrap_or_default();
+    let is_plain = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphabetic());
+    is_plain && word.bytes().skip(1).all(|byte| byte.is_ascii_lowercase()) && !KEYWORDS.contains(&&*word.to_lowercase())
+}
+
+/// Whether letters stand with digits, or with symbols that no name has.
+fn is_mixed(value: &str) -> bool {
+    // Those at the end may be the sentence's.
+    let value = value.trim_end_matches(['!', '?']);
+    let has = |is: fn(&u8) -> bool| value.bytes().any(|byte| is(&byte));
+    has(u8::is_ascii_alphabetic) && (has(u8::is_ascii_digit) || has(|byte| b"!@#$%^&*+=?~".contains(byte)))
+}
+
+/// Whether a value is a type, an algorithm, a name in code or an address.
+fn is_code(value: &str) -> bool {
+    let is_technical = TECHNICAL.as_ref().is_some_and(|technical| technical.is_match(value));
+    let lower = value.to_ascii_lowercase();
+    let names = [
+        "pass", "pwd", "secret", "token", "key", "user", "string", "bytes", "none", "null", "base64", "hash",
+    ];
+    let is_named = names.iter().any(|name| lower.contains(name));
+    let is_path = value.contains("&quot")
+        || value.contains(['/', '\\', '(', '<'])
+        || value.starts_with(['.', '-', '@', '$', '%', '&', '*', '=', '+', '#']);
+    // `PBKDF2HmacSha256`, `user_1`, `a.b2`: words that are joined.
+    let capitals = value.bytes().filter(u8::is_ascii_uppercase).count();
+    let is_identifier = value
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte));
+    let is_joined = is_identifier
+        && (value.contains(['_', '.']) || (value.starts_with(|c: char| c.is_ascii_uppercase()) && capitals > 2));
+    is_technical || is_named || is_path || is_joined
+}
