@@ -65,6 +65,21 @@ fn a_stop_writes_down_all_open_conversations() {
 }
 
 #[test]
+fn conversations_beyond_the_bytes_that_are_kept_are_learned_from_before_they_end() {
+    let team = Team::with("repo", "");
+    let gateway = team.serve();
+    for number in 0..9 {
+        let mut conversation = Conversation::of(&format!("session {number}"), &team.root);
+        conversation.turn(&format!("{QUESTION} {number}"));
+        conversation.answers(&"x".repeat(15 << 19));
+        conversation.send(&gateway);
+    }
+    wait_until("the first of nine conversations is in a segment", || {
+        (!team.segments().is_empty()).then_some(())
+    });
+}
+
+#[test]
 fn what_an_earlier_version_left_is_moved_and_a_session_goes_on() {
     let team = Team::with("repo", "");
     // Makes the state directory and its folder for the worktree.

@@ -13,6 +13,7 @@ mod work;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
@@ -40,10 +41,12 @@ pub(super) use summarizer::Summarizing;
 const TICK: Duration = Duration::from_secs(30);
 /// So many requests wait to be learned from.
 const QUEUE: usize = 256;
-/// Conversations whose last request is kept; beyond, the one that was quiet for longest is learned from at once.
+/// Conversations whose last request is kept; beyond this, or beyond [`MOST_BYTES`], the one that was quiet for longest is learned from at once.
 const MOST_CONVERSATIONS: usize = 64;
 /// Larger requests are not kept, in bytes.
 const LARGEST: usize = 8 << 20;
+/// Bytes of requests in the queue, and bytes of conversations whose last request is kept.
+const MOST_BYTES: usize = 64 << 20;
 /// What finding a question's words in the index may take.
 const LOOKUP: Duration = Duration::from_secs(2);
 /// Longest piece of upkeep between two requests.
@@ -62,6 +65,8 @@ pub(super) struct Observed {
 /// Hands requests to the thread that learns.
 pub(super) struct Learner {
     thread: Mutex<Option<(SyncSender<Observed>, JoinHandle<()>)>>,
+    /// Bytes of requests in the queue.
+    queued: Arc<AtomicUsize>,
     /// Said when the gateway stops.
     stopping: Abandoned,
     /// When a stop is to be over.
@@ -74,12 +79,14 @@ impl Learner {
     pub(super) fn start(state_dir: &Path, receipts: Option<Arc<dyn Receipts>>, served: Arc<Repository>) -> Learner {
         let (sender, requests) = sync_channel(QUEUE);
         let (stopping, stop_by) = (Abandoned::default(), Arc::new(OnceLock::new()));
+        let queued = Arc::new(AtomicUsize::new(0));
         let conversations = Conversations {
             open: HashMap::new(),
             receipts,
             summarizer: Summarizer::new(DailyBudget::below(state_dir), stopping.clone()),
             upkeep: Upkeep::of(served, stopping.clone()),
             stop_by: Arc::clone(&stop_by),
+            queued: Arc::clone(&queued),
         };
         let thread = std::thread::Builder::new()
             .name("muninn-learn".into())
@@ -88,6 +95,7 @@ impl Learner {
             .ok();
         Learner {
             thread: Mutex::new(thread.map(|thread| (sender, thread))),
+            queued,
             stopping,
             stop_by,
         }
@@ -100,10 +108,19 @@ impl Learner {
             return;
         }
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((sender, _)) = &*thread
-            && let Err(TrySendError::Full(_)) = sender.try_send(observed)
-        {
-            tracing::debug!("a request is not learned from: too many wait");
+        let Some((sender, _)) = &*thread else { return };
+        let bytes = observed.body.len();
+        let fits = self.queued.fetch_add(bytes, Ordering::Relaxed) + bytes <= MOST_BYTES;
+        let sent = if fits {
+            sender.try_send(observed)
+        } else {
+            Err(TrySendError::Full(observed))
+        };
+        if let Err(error) = sent {
+            self.queued.fetch_sub(bytes, Ordering::Relaxed);
+            if matches!(error, TrySendError::Full(_)) {
+                tracing::debug!("a request is not learned from: too many wait");
+            }
         }
     }
 
@@ -131,6 +148,7 @@ struct Conversations {
     summarizer: Summarizer,
     upkeep: Upkeep,
     stop_by: Arc<OnceLock<Instant>>,
+    queued: Arc<AtomicUsize>,
 }
 
 /// The worktrees in which earlier processes may have left something.
@@ -162,7 +180,10 @@ impl Conversations {
                 false => Duration::ZERO,
             };
             match requests.recv_timeout(patience) {
-                Ok(observed) => self.observe(observed),
+                Ok(observed) => {
+                    self.queued.fetch_sub(observed.body.len(), Ordering::Relaxed);
+                    self.observe(observed);
+                }
                 Err(RecvTimeoutError::Timeout) => self.upkeep.go_on(),
                 Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -182,10 +203,18 @@ impl Conversations {
             seen: Instant::now(),
         };
         self.open.insert(learned.name, conversation);
-        if self.open.len() > MOST_CONVERSATIONS {
+        while self.open.len() > MOST_CONVERSATIONS || self.bytes() > MOST_BYTES {
             let quietest = self.open.values().map(|conversation| conversation.seen).min();
             let _may_go_on = self.end(|conversation| Some(conversation.seen) == quietest);
         }
+    }
+
+    /// Bytes of the requests that are kept.
+    fn bytes(&self) -> usize {
+        self.open
+            .values()
+            .map(|conversation| conversation.last.body.len())
+            .sum()
     }
 
     /// Learns from the last turn of conversations that are over, and makes segments of what was learned: one flush for
