@@ -1,98 +1,13 @@
 //! A backend that sends what is no answer, or breaks off anywhere: the client is always brought to an end that its format
 //! knows, and the gateway goes on.
 
-use std::sync::{Arc, Mutex};
+pub(crate) mod stage;
 
-use muninn_tests::http::Response;
-use muninn_tests::{Gateway, Recorded, Reply, TestEnv, Upstream, answers};
+use muninn_tests::{Recorded, Reply, answers};
 
-use crate::MUNINN;
-use crate::formats::{ALL, Format, Turn, all_pairs, backend, pairs};
+use crate::formats::{ALL, Format, all_pairs, pairs};
 use crate::stage::error_message;
-
-type Answering = dyn Fn(&Recorded) -> Reply + Send + Sync;
-
-/// A gateway before one backend for each format, all of which answer as they are told.
-pub(crate) struct Broken {
-    answer: Arc<Mutex<Arc<Answering>>>,
-    pub(crate) gateway: Gateway,
-    pub(crate) upstream: Upstream,
-    _env: TestEnv,
-}
-
-impl Broken {
-    pub(crate) fn new() -> Broken {
-        let answer: Arc<Mutex<Arc<Answering>>> = Arc::new(Mutex::new(Arc::new(answers::ok)));
-        let upstream = Upstream::start_with({
-            let answer = Arc::clone(&answer);
-            move |request| {
-                let answer = Arc::clone(&*answer.lock().unwrap());
-                answer(request)
-            }
-        });
-        let env = TestEnv::new(MUNINN);
-        let backends = ALL.map(|format| {
-            let name = format.dialect();
-            let route = format!("[[routes]]\nmodel = \"{name}\"\nbackend = \"{name}\"\n");
-            (backend(name, &upstream.url(), format) + "retries = 0\n", route)
-        });
-        let (backends, routes): (Vec<_>, Vec<_>) = backends.into_iter().unzip();
-        let limits = "[limits]\ncircuit_failures = 0\n";
-        env.write_config(&format!("{}{}{limits}", backends.concat(), routes.concat()));
-        let root = env.repository("demo", &[]);
-        let gateway = env.serve(&root, &[]);
-        Broken {
-            answer,
-            gateway,
-            upstream,
-            _env: env,
-        }
-    }
-
-    pub(crate) fn answer_with(&self, answer: impl Fn(&Recorded) -> Reply + Send + Sync + 'static) {
-        *self.answer.lock().unwrap() = Arc::new(answer);
-    }
-
-    pub(crate) fn body(client: Format, spoken: Format, streamed: bool) -> String {
-        client.request(spoken.dialect(), streamed, &[Turn::User("hello".to_owned())])
-    }
-
-    pub(crate) fn ask(&self, client: Format, spoken: Format, streamed: bool) -> Response {
-        let body = Broken::body(client, spoken, streamed);
-        self.gateway.post(client.path(), &[], body.as_bytes())
-    }
-
-    pub(crate) fn assert_lives(&mut self) {
-        assert!(self.gateway.is_running(), "{}", self.gateway.stderr());
-        assert!(!self.gateway.stderr().contains("panicked"), "{}", self.gateway.stderr());
-        self.answer_with(answers::ok);
-        for (client, spoken) in all_pairs() {
-            assert_eq!(client.read_stream(&self.ask(client, spoken, true).text()).text, "ok");
-        }
-    }
-
-    /// The most memory that the gateway has ever held, in megabytes.
-    #[cfg(target_os = "linux")]
-    pub(crate) fn peak_memory(&self) -> u64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.gateway.id())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
-        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1024
-    }
-}
-
-/// Panics unless the answer is a complete one, or an error that the client's format knows.
-pub(crate) fn assert_well_formed(client: Format, response: &Response, how: &str) {
-    if response.status != 200 {
-        assert_eq!(response.headers.get("content-type"), Some("application/json"), "{how}");
-        assert!(response.status >= 400, "{how}");
-        assert!(!error_message(client.path(), response).is_empty(), "{how}");
-    } else if response.headers.get("content-type") == Some("text/event-stream") {
-        let answer = client.read_stream(&response.text());
-        assert!(answer.failed.is_some() || answer.text == "ok", "{how}: {answer:?}");
-    } else {
-        client.read_whole(&response.json());
-    }
-}
+use stage::{Broken, assert_well_formed};
 
 /// What no client can read as an answer, with the content type that it comes with.
 fn nonsense() -> Vec<(&'static str, &'static str, Vec<u8>)> {
@@ -264,7 +179,7 @@ fn an_answer_in_an_unknown_coding_is_passed_on_or_refused() {
 fn ten_megabytes_without_a_line_end_do_not_fill_the_memory() {
     let mut broken = Broken::new();
     broken.assert_lives();
-    let before = broken.peak_memory();
+    let before = broken.gateway.memory_mb("VmHWM");
     broken.answer_with(|request| {
         let kind = if answers::wants_stream(&request.body) {
             "text/event-stream"
@@ -285,7 +200,7 @@ fn ten_megabytes_without_a_line_end_do_not_fill_the_memory() {
             }
         }
     }
-    let grown = broken.peak_memory() - before;
+    let grown = broken.gateway.memory_mb("VmHWM") - before;
     assert!(grown < 80, "18 answers of 10 MB took {grown} MB");
     broken.assert_lives();
 }

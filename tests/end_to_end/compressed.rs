@@ -4,7 +4,8 @@ use async_compression::tokio::write::{BrotliEncoder, GzipEncoder, ZlibEncoder, Z
 use muninn_tests::{Reply, Upstream, answers};
 use tokio::io::AsyncWriteExt;
 
-use crate::broken_upstream::{Broken, assert_well_formed, of_path};
+use crate::broken_upstream::of_path;
+use crate::broken_upstream::stage::{Broken, assert_well_formed};
 use crate::formats::{ALL, Format, TOOL, WORDS, all_pairs};
 use crate::liveness::{Silent, sign};
 use crate::stage::{Stage, error_message, simple};
@@ -231,7 +232,7 @@ fn corrupt_and_truncated_data_ends_in_the_clients_own_error() {
 fn a_decompression_bomb_does_not_fill_the_memory() {
     let mut broken = Broken::new();
     broken.assert_lives();
-    let before = broken.peak_memory();
+    let before = broken.gateway.memory_mb("VmHWM");
     let bomb = encoded("gzip", &vec![b'x'; 40 << 20]);
     broken.answer_with(move |request| {
         let kind = if answers::wants_stream(&request.body) {
@@ -247,7 +248,7 @@ fn a_decompression_bomb_does_not_fill_the_memory() {
     }
     let response = broken.ask(Format::Chat, Format::Messages, true);
     assert!(Format::Chat.read_stream(&response.text()).failed.is_some());
-    let grown = broken.peak_memory() - before;
+    let grown = broken.gateway.memory_mb("VmHWM") - before;
     assert!(grown < 30, "three answers of 40 MB took {grown} MB");
     broken.assert_lives();
 }

@@ -2,7 +2,7 @@
 
 use muninn_tests::{Reply, Upstream, answers, http, wait_until};
 
-use crate::broken_upstream::Broken;
+use crate::broken_upstream::stage::Broken;
 use crate::formats::{ALL, Format, all_pairs};
 use crate::stage::Stage;
 

@@ -3,7 +3,8 @@
 use muninn_tests::http::Connection;
 use muninn_tests::{Reply, Upstream};
 
-use crate::broken_upstream::{Broken, of_path};
+use crate::broken_upstream::of_path;
+use crate::broken_upstream::stage::Broken;
 use crate::formats::all_pairs;
 use crate::stage::Stage;
 

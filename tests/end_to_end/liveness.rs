@@ -57,8 +57,18 @@ impl Silent {
 
     /// Asks for a stream and waits for its head.
     fn stream(&self) -> Streaming {
+        self.stream_with(&[])
+    }
+
+    fn stream_with(&self, headers: &[(&str, &str)]) -> Streaming {
         let body = self.body(true);
-        http::stream(self.gateway.address, "POST", self.client.path(), &[], body.as_bytes())
+        http::stream(
+            self.gateway.address,
+            "POST",
+            self.client.path(),
+            headers,
+            body.as_bytes(),
+        )
     }
 
     /// Waits for two signs of life, of a stream whose head came before the backend's.

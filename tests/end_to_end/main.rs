@@ -9,6 +9,7 @@
     reason = "tests: whatever goes wrong is a failure, and should say where"
 )]
 
+mod abandoned;
 mod access;
 mod agent;
 mod already_read;
@@ -27,10 +28,12 @@ mod counting;
 mod deep_lane;
 mod doctor;
 mod exploring;
+mod faults;
 mod flood;
 mod formats;
 mod forwarding;
 mod framing;
+mod framing_attacks;
 mod freshness;
 mod hostile;
 mod http2;
@@ -40,6 +43,7 @@ mod learning;
 mod ledger_faults;
 mod liveness;
 mod logs;
+mod many_requests;
 mod past_sessions;
 mod paths;
 mod reconcile;

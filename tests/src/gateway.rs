@@ -122,6 +122,45 @@ impl Gateway {
         });
     }
 
+    /// What its descriptors stand for, as the system names them, without databases: those are opened when they are
+    /// first needed, and stay open.
+    ///
+    /// # Panics
+    /// Where the system cannot say: this is known on Linux alone.
+    #[must_use]
+    pub fn descriptors(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(format!("/proc/{}/fd", self.id())).unwrap();
+        // One may be closed meanwhile.
+        let targets = entries.filter_map(|entry| std::fs::read_link(entry.unwrap().path()).ok());
+        let names = targets.map(|target| target.to_string_lossy().into_owned());
+        names.filter(|name| !name.contains(".db")).collect()
+    }
+
+    /// Its memory in megabytes: `VmRSS` for what it holds now, `VmHWM` for the most that it has ever held.
+    ///
+    /// # Panics
+    /// Where the system cannot say: this is known on Linux alone.
+    #[must_use]
+    pub fn memory_mb(&self, field: &str) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix(field)).unwrap();
+        let kilobytes = line.trim_start_matches(':').trim().trim_end_matches(" kB");
+        kilobytes.parse::<u64>().unwrap() / 1024
+    }
+
+    /// How many conversation requests are in progress.
+    ///
+    /// # Panics
+    /// Where the metrics do not say.
+    #[must_use]
+    pub fn active_requests(&self) -> usize {
+        let metrics = self.request("GET", "/metrics", &[], b"").text();
+        let line = metrics
+            .lines()
+            .find_map(|line| line.strip_prefix("muninn_active_requests "));
+        line.unwrap().parse().unwrap()
+    }
+
     /// Sends SIGTERM and does not wait.
     ///
     /// # Panics

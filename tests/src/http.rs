@@ -1,7 +1,8 @@
 //! HTTP/1.1 by hand: the client of the tests, and what the recording backend shares with it.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Error, ErrorKind, Read, Result, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::time::Instant;
 
 use crate::PATIENCE;
 
@@ -140,14 +141,32 @@ impl Connection {
     /// # Panics
     /// Where it is cut off, no HTTP, or does not come.
     pub fn response(&mut self) -> Response {
-        let (status, headers) = read_response_head(&mut self.socket);
-        let body = if self.asked_for_head || matches!(status, 204 | 304) {
-            Vec::new()
-        } else {
-            read_body(&mut self.socket, &headers, true)
-                .unwrap_or_else(|error| panic!("the response broke off: {error}"))
-        };
-        Response { status, headers, body }
+        self.receive(usize::MAX)
+            .unwrap_or_else(|error| panic!("no whole response: {error}"))
+    }
+
+    /// Reads a whole response with a body of at most `most` bytes, within [`PATIENCE`] altogether, and leaves the
+    /// connection open.
+    ///
+    /// # Errors
+    /// Where it is cut off, no HTTP, too late, or longer ([`ErrorKind::FileTooLarge`]).
+    pub fn receive(&mut self, most: usize) -> Result<Response> {
+        let deadline = Instant::now() + PATIENCE;
+        let (status, headers) = read_response_head(&mut self.socket)?;
+        let mut body = Vec::new();
+        if !self.asked_for_head && !matches!(status, 204 | 304) {
+            let mut pieces = Pieces::of(&headers, true);
+            while let Some(piece) = pieces.next(&mut self.socket)? {
+                body.extend(piece);
+                if body.len() > most {
+                    return Err(ErrorKind::FileTooLarge.into());
+                }
+                if Instant::now() > deadline {
+                    return Err(ErrorKind::TimedOut.into());
+                }
+            }
+        }
+        Ok(Response { status, headers, body })
     }
 
     /// Reads a response's head; the body is then read from what is returned.
@@ -156,14 +175,13 @@ impl Connection {
     /// Where no head comes.
     #[must_use]
     pub fn streaming(mut self) -> Streaming {
-        let (status, headers) = read_response_head(&mut self.socket);
-        let chunked = is_chunked(&headers);
+        let (status, headers) =
+            read_response_head(&mut self.socket).unwrap_or_else(|error| panic!("no response: {error}"));
         Streaming {
             status,
+            pieces: Pieces::of(&headers, true),
             headers,
             socket: self.socket,
-            chunked,
-            ended: false,
         }
     }
 
@@ -172,7 +190,20 @@ impl Connection {
     pub fn ends_with_error_or_close(&mut self) -> bool {
         match self.socket.fill_buf() {
             Ok(bytes) => bytes.is_empty() || bytes.starts_with(b"HTTP/1.1 4"),
-            Err(error) => error.kind() == std::io::ErrorKind::ConnectionReset,
+            Err(error) => error.kind() == ErrorKind::ConnectionReset,
+        }
+    }
+
+    /// All that comes until the other side closes, as text; a reset counts as a close.
+    ///
+    /// # Panics
+    /// Where it does not close.
+    #[must_use]
+    pub fn everything(mut self) -> String {
+        let mut all = Vec::new();
+        match self.socket.read_to_end(&mut all) {
+            Err(error) if error.kind() != ErrorKind::ConnectionReset => panic!("the connection stays open: {error}"),
+            _ => String::from_utf8_lossy(&all).into_owned(),
         }
     }
 
@@ -189,8 +220,7 @@ pub struct Streaming {
     /// The headers.
     pub headers: Headers,
     socket: BufReader<TcpStream>,
-    chunked: bool,
-    ended: bool,
+    pieces: Pieces,
 }
 
 impl Streaming {
@@ -198,19 +228,8 @@ impl Streaming {
     ///
     /// # Errors
     /// Where the body broke off, or nothing came for [`PATIENCE`].
-    pub fn next_chunk(&mut self) -> std::io::Result<Option<Vec<u8>>> {
-        if self.ended {
-            return Ok(None);
-        }
-        let chunk = if self.chunked {
-            read_chunk(&mut self.socket)?
-        } else {
-            let bytes = self.socket.fill_buf()?.to_vec();
-            self.socket.consume(bytes.len());
-            bytes
-        };
-        self.ended = chunk.is_empty();
-        Ok((!self.ended).then_some(chunk))
+    pub fn next_chunk(&mut self) -> Result<Option<Vec<u8>>> {
+        self.pieces.next(&mut self.socket)
     }
 
     /// Reads on until `text` has come, and returns everything up to then.
@@ -235,7 +254,7 @@ impl Streaming {
     ///
     /// # Errors
     /// Where the body broke off.
-    pub fn rest(&mut self) -> std::io::Result<Vec<u8>> {
+    pub fn rest(&mut self) -> Result<Vec<u8>> {
         let mut rest = Vec::new();
         while let Some(chunk) = self.next_chunk()? {
             rest.extend(chunk);
@@ -249,25 +268,25 @@ impl Streaming {
     }
 }
 
-fn read_response_head(socket: &mut impl BufRead) -> (u16, Headers) {
-    let (first, headers) = read_head(socket)
-        .unwrap_or_else(|error| panic!("no response: {error}"))
-        .expect("the connection was closed instead of a response");
-    let status = first
-        .split(' ')
-        .nth(1)
-        .and_then(|code| code.parse().ok())
-        .unwrap_or_else(|| panic!("no status line: {first}"));
-    // An interim answer is followed by the one that counts.
-    if status == 100 {
-        return read_response_head(socket);
+fn read_response_head(socket: &mut impl BufRead) -> Result<(u16, Headers)> {
+    loop {
+        let (first, headers) = read_head(socket)?.ok_or_else(|| broken("closed instead of a response"))?;
+        let status = first.split(' ').nth(1).and_then(|code| code.parse().ok());
+        match status.ok_or_else(|| broken(&format!("no status line: {first}")))? {
+            // An interim answer is followed by the one that counts.
+            100..=199 => {}
+            status => return Ok((status, headers)),
+        }
     }
-    (status, headers)
+}
+
+fn broken(what: &str) -> Error {
+    Error::new(ErrorKind::UnexpectedEof, what.to_owned())
 }
 
 /// Reads a start line and headers; `None` where the peer closed before the first byte.
-pub(crate) fn read_head(socket: &mut impl BufRead) -> std::io::Result<Option<(String, Headers)>> {
-    let mut line = || -> std::io::Result<String> {
+pub(crate) fn read_head(socket: &mut impl BufRead) -> Result<Option<(String, Headers)>> {
+    let mut line = || -> Result<String> {
         let mut line = Vec::new();
         socket.read_until(b'\n', &mut line)?;
         Ok(String::from_utf8_lossy(&line).into_owned())
@@ -295,33 +314,67 @@ pub(crate) fn is_chunked(headers: &Headers) -> bool {
 }
 
 /// Reads a body by its headers; where they give no length, to the end of the connection if `until_close`.
-pub(crate) fn read_body(socket: &mut impl BufRead, headers: &Headers, until_close: bool) -> std::io::Result<Vec<u8>> {
+pub(crate) fn read_body(socket: &mut impl BufRead, headers: &Headers, until_close: bool) -> Result<Vec<u8>> {
+    let mut pieces = Pieces::of(headers, until_close);
     let mut body = Vec::new();
-    if is_chunked(headers) {
-        loop {
-            let chunk = read_chunk(socket)?;
-            if chunk.is_empty() {
-                return Ok(body);
-            }
-            body.extend(chunk);
-        }
-    }
-    match headers.get("content-length") {
-        Some(length) => {
-            body.resize(length.parse().unwrap_or(0), 0);
-            socket.read_exact(&mut body)?;
-        }
-        None if until_close => {
-            socket.read_to_end(&mut body)?;
-        }
-        None => {}
+    while let Some(piece) = pieces.next(socket)? {
+        body.extend(piece);
     }
     Ok(body)
 }
 
+/// A body, piece by piece, as its framing says.
+enum Pieces {
+    Chunked,
+    /// So many bytes are still to come.
+    Length(usize),
+    UntilClose,
+    Ended,
+}
+
+impl Pieces {
+    fn of(headers: &Headers, until_close: bool) -> Pieces {
+        if is_chunked(headers) {
+            return Pieces::Chunked;
+        }
+        match headers.get("content-length") {
+            Some(length) => Pieces::Length(length.parse().unwrap_or(0)),
+            None if until_close => Pieces::UntilClose,
+            None => Pieces::Ended,
+        }
+    }
+
+    /// The next piece; `None` at the body's end.
+    fn next(&mut self, socket: &mut impl BufRead) -> Result<Option<Vec<u8>>> {
+        let piece = match self {
+            Pieces::Chunked => read_chunk(socket)?,
+            Pieces::Ended | Pieces::Length(0) => Vec::new(),
+            Pieces::Length(left) => {
+                let piece = read_some(socket, *left)?;
+                if piece.is_empty() {
+                    return Err(broken("the body is shorter than its length"));
+                }
+                *left -= piece.len();
+                piece
+            }
+            Pieces::UntilClose => read_some(socket, usize::MAX)?,
+        };
+        if piece.is_empty() {
+            *self = Pieces::Ended;
+        }
+        Ok((!piece.is_empty()).then_some(piece))
+    }
+}
+
+fn read_some(socket: &mut impl BufRead, most: usize) -> Result<Vec<u8>> {
+    let available = socket.fill_buf()?;
+    let piece = available[..available.len().min(most)].to_vec();
+    socket.consume(piece.len());
+    Ok(piece)
+}
+
 /// One chunk; empty for the last one, whose trailers are read too.
-fn read_chunk(socket: &mut impl BufRead) -> std::io::Result<Vec<u8>> {
-    let broken = |what: &str| std::io::Error::new(std::io::ErrorKind::UnexpectedEof, what.to_owned());
+fn read_chunk(socket: &mut impl BufRead) -> Result<Vec<u8>> {
     let mut line = String::new();
     socket.read_line(&mut line)?;
     let size = line.trim().split(';').next().unwrap_or_default();

@@ -39,5 +39,26 @@ pub use env::{TestEnv, git, output, why};
 pub use gateway::{Gateway, Stopped};
 #[cfg(unix)]
 pub use terminal::at_terminal;
-pub use upstream::{Control, Recorded, Reply, Script, Upstream, answers, script};
+#[cfg(unix)]
+pub use upstream::reset;
+pub use upstream::{Control, Recorded, Reply, Script, Upstream, answers, script, until_closed};
 pub use wait::{PATIENCE, wait_until};
+
+/// Bytes as gzip.
+///
+/// # Panics
+/// Never: it is written to memory.
+#[must_use]
+pub fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    std::io::Write::write_all(&mut encoder, bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// What gzip holds; `None` where it is broken.
+#[must_use]
+pub fn gunzip(bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(bytes), &mut out).ok()?;
+    Some(out)
+}

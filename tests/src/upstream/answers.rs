@@ -9,11 +9,11 @@ pub fn ok(request: &Recorded) -> Reply {
     let wants_stream = wants_stream(&request.body);
     match (request.method.as_str(), path) {
         ("POST", "/v1/chat/completions") if wants_stream => events(streamed(path)),
-        ("POST", "/v1/chat/completions") => Reply::json(200, CHAT),
+        ("POST", "/v1/chat/completions") => Reply::json(200, whole(path)),
         ("POST", "/v1/messages") if wants_stream => events(streamed(path)),
-        ("POST", "/v1/messages") => Reply::json(200, MESSAGES),
+        ("POST", "/v1/messages") => Reply::json(200, whole(path)),
         ("POST", "/v1/responses") if wants_stream => events(streamed(path)),
-        ("POST", "/v1/responses") => Reply::json(200, RESPONSES),
+        ("POST", "/v1/responses") => Reply::json(200, whole(path)),
         ("POST", "/v1/messages/count_tokens") => Reply::json(200, r#"{"input_tokens":7}"#),
         ("POST", "/v1/embeddings") => Reply::json(
             200,
@@ -53,6 +53,20 @@ pub fn streamed(path: &str) -> &'static str {
         "/v1/chat/completions" => CHAT_EVENTS,
         "/v1/messages" => MESSAGES_EVENTS,
         "/v1/responses" => RESPONSES_EVENTS,
+        _ => panic!("no conversation at {path}"),
+    }
+}
+
+/// The whole answer to a conversation request at this path.
+///
+/// # Panics
+/// Where there is no conversation at this path.
+#[must_use]
+pub fn whole(path: &str) -> &'static str {
+    match path {
+        "/v1/chat/completions" => CHAT,
+        "/v1/messages" => MESSAGES,
+        "/v1/responses" => RESPONSES,
         _ => panic!("no conversation at {path}"),
     }
 }

@@ -6,6 +6,24 @@ use std::net::{Shutdown, TcpStream};
 use super::{Kind, Recorded, Reply, Shared};
 use crate::http::{read_body, read_head};
 
+/// Closes a connection by a TCP reset instead of a FIN, once whoever called returns the error.
+///
+/// # Errors
+/// Always, so that `?` leaves the rest of an answer out.
+#[cfg(unix)]
+pub fn reset(socket: &TcpStream) -> Result<()> {
+    rustix::net::sockopt::set_socket_linger(socket, Some(std::time::Duration::ZERO))?;
+    Err(std::io::ErrorKind::ConnectionReset.into())
+}
+
+/// Waits until the other side has closed the connection, and reads what it still sends.
+///
+/// # Errors
+/// Where the connection was reset.
+pub fn until_closed(mut socket: &TcpStream) -> Result<()> {
+    std::io::copy(&mut socket, &mut std::io::sink()).map(drop)
+}
+
 pub(super) fn serve(socket: TcpStream, number: usize, shared: &Shared) -> Result<()> {
     socket.set_nodelay(true)?;
     let mut reader = BufReader::new(socket.try_clone()?);
@@ -23,13 +41,7 @@ pub(super) fn serve(socket: TcpStream, number: usize, shared: &Shared) -> Result
         match kind {
             Kind::Whole { status, headers, body } => write_whole(&socket, &request, status, &headers, &body)?,
             Kind::Scripted(script) => script.play(&socket)?,
-            Kind::Raw(bytes) => (&socket).write_all(&bytes)?,
-            Kind::Endless { begin, piece } => {
-                (&socket).write_all(&begin)?;
-                loop {
-                    (&socket).write_all(&piece)?;
-                }
-            }
+            Kind::Written(write) => write(&socket)?,
             Kind::Hangup => {}
         }
         if close {

@@ -4,6 +4,7 @@ pub mod answers;
 mod connection;
 mod script;
 
+use std::io::{Result, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -11,6 +12,9 @@ use std::sync::{Arc, Mutex};
 use crate::http::Headers;
 use crate::wait_until;
 
+#[cfg(unix)]
+pub use connection::reset;
+pub use connection::until_closed;
 pub use script::{Control, Script, script};
 
 /// A request as it came over the wire.
@@ -49,11 +53,7 @@ pub(crate) enum Kind {
         body: Vec<u8>,
     },
     Scripted(Script),
-    Raw(Vec<u8>),
-    Endless {
-        begin: Vec<u8>,
-        piece: Vec<u8>,
-    },
+    Written(Box<dyn FnOnce(&TcpStream) -> Result<()> + Send>),
     Hangup,
 }
 
@@ -107,8 +107,16 @@ impl Reply {
     /// Writes these bytes, head and all, and closes the connection.
     #[must_use]
     pub fn raw(bytes: impl Into<Vec<u8>>) -> Reply {
+        let bytes = bytes.into();
+        Reply::written(move |mut socket| socket.write_all(&bytes))
+    }
+
+    /// Has `write` write the whole answer, head and all, and closes the connection. Where it fails, nothing more is
+    /// done with the connection, so that [`reset`](super::reset) decides how it ends.
+    #[must_use]
+    pub fn written(write: impl FnOnce(&TcpStream) -> Result<()> + Send + 'static) -> Reply {
         Reply {
-            kind: Kind::Raw(bytes.into()),
+            kind: Kind::Written(Box::new(write)),
             close: true,
         }
     }
@@ -116,13 +124,13 @@ impl Reply {
     /// Writes `begin`, head and all, and then `piece` again and again until the other side closes.
     #[must_use]
     pub fn endless(begin: impl Into<Vec<u8>>, piece: impl Into<Vec<u8>>) -> Reply {
-        Reply {
-            kind: Kind::Endless {
-                begin: begin.into(),
-                piece: piece.into(),
-            },
-            close: true,
-        }
+        let (begin, piece) = (begin.into(), piece.into());
+        Reply::written(move |mut socket| {
+            socket.write_all(&begin)?;
+            loop {
+                socket.write_all(&piece)?;
+            }
+        })
     }
 
     /// Closes the connection instead of answering.
@@ -247,6 +255,13 @@ impl Upstream {
     #[must_use]
     pub fn connections(&self) -> usize {
         self.shared.connections.load(Ordering::SeqCst)
+    }
+
+    /// How many connections are open.
+    #[must_use]
+    pub fn open_connections(&self) -> usize {
+        let closed = self.shared.closed.load(Ordering::SeqCst);
+        self.connections() - closed
     }
 
     /// Waits until `count` connections have been closed, by either side.

@@ -1,0 +1,217 @@
+//! Connections that are refused, reset, silent, slow, or no HTTP.
+
+use std::collections::HashSet;
+use std::net::TcpListener;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use muninn_tests::{Reply, TestEnv, answers, reset, until_closed};
+
+use super::*;
+use crate::MUNINN;
+use crate::broken_upstream::stage::{Broken, assert_well_formed};
+use crate::formats::{Turn, all_pairs, backend};
+
+/// Limits of a gateway that soon gives a silent backend up.
+const IMPATIENT: &str = "keep_alive_ms = 100\nfirst_byte_timeout_ms = 500\nstream_idle_timeout_ms = 500\n";
+
+#[test]
+fn a_refused_connection_is_an_error() {
+    // Nobody else gets this port as long as it is bound, and nobody listens on it.
+    let unheard = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let env = TestEnv::new(MUNINN);
+    let backends = ALL.map(|format| {
+        let name = format.dialect();
+        let route = format!("[[routes]]\nmodel = \"{name}\"\nbackend = \"{name}\"\n");
+        (backend(name, &format!("http://{unheard}"), format), route)
+    });
+    let (backends, routes): (Vec<_>, Vec<_>) = backends.into_iter().unzip();
+    env.write_config(&format!("{}{}", backends.concat(), routes.concat()));
+    let gateway = env.serve(&env.repository("demo", &[]), &[]);
+    for (client, spoken) in all_pairs() {
+        for streamed in [false, true] {
+            let body = client.request(spoken.dialect(), streamed, &[Turn::User("hello".to_owned())]);
+            let response = gateway.post(client.path(), &[], body.as_bytes());
+            // After some failures the circuit opens, which is another status.
+            assert!([502, 503].contains(&response.status), "{}", response.text());
+            assert_well_formed(client, &response, "refused");
+        }
+    }
+    assert_eq!(gateway.active_requests(), 0);
+}
+
+#[test]
+fn a_reset_before_the_head_is_an_error() {
+    survive(FAILED, |_, socket| reset(socket));
+}
+
+#[test]
+fn a_close_before_the_head_is_an_error() {
+    survive(FAILED, |_, _| Ok(()));
+}
+
+#[test]
+fn a_reset_in_the_head_is_an_error() {
+    survive(FAILED, |asked, socket| {
+        let head = asked.chunked();
+        write(socket, &head[..head.len() / 2])?;
+        reset(socket)
+    });
+}
+
+#[test]
+fn a_close_in_the_head_is_an_error() {
+    survive(FAILED, |asked, socket| {
+        let head = asked.chunked();
+        write(socket, &head[..head.len() / 2])
+    });
+}
+
+#[test]
+fn a_reset_after_the_head_ends_the_answer_with_an_error() {
+    survive(BROKEN_OFF, |asked, socket| {
+        write(socket, asked.chunked())?;
+        reset(socket)
+    });
+}
+
+#[test]
+fn a_reset_in_an_event_ends_the_answer_with_an_error() {
+    survive(BROKEN_OFF, |asked, socket| {
+        write(socket, asked.chunked())?;
+        write(socket, chunk(asked.half()))?;
+        reset(socket)
+    });
+}
+
+#[test]
+fn a_reset_in_a_chunk_ends_the_answer_with_an_error() {
+    survive(BROKEN_OFF, |asked, socket| {
+        write(socket, asked.chunked())?;
+        let whole = chunk(asked.body);
+        write(socket, &whole[..whole.len() / 2])?;
+        reset(socket)
+    });
+}
+
+#[test]
+fn a_head_that_comes_byte_by_byte_is_waited_for() {
+    survive_with("keep_alive_ms = 50\n", ANSWERED, |asked, socket| {
+        let head = asked.chunked();
+        for byte in head.bytes() {
+            write(socket, [byte])?;
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        write(socket, chunk(asked.body))?;
+        write(socket, chunk(""))
+    });
+}
+
+#[test]
+fn a_body_that_comes_byte_by_byte_is_waited_for() {
+    survive_with("keep_alive_ms = 50\n", ANSWERED, |asked, socket| {
+        write(socket, asked.chunked())?;
+        for byte in asked.body.bytes() {
+            write(socket, chunk([byte]))?;
+        }
+        write(socket, chunk(""))
+    });
+}
+
+#[test]
+fn a_backend_that_never_answers_is_given_up() {
+    survive_with(IMPATIENT, FAILED, |_, socket| until_closed(socket));
+}
+
+#[test]
+fn a_backend_that_stops_in_its_head_is_given_up() {
+    survive_with(IMPATIENT, FAILED, |asked, socket| {
+        write(socket, &asked.chunked()[..20])?;
+        until_closed(socket)
+    });
+}
+
+#[test]
+fn a_backend_that_stops_in_an_event_is_given_up() {
+    survive_with(IMPATIENT, BROKEN_OFF, |asked, socket| {
+        write(socket, asked.chunked())?;
+        write(socket, chunk(asked.half()))?;
+        until_closed(socket)
+    });
+}
+
+#[test]
+fn a_connection_that_was_kept_and_is_then_reset_is_not_the_clients_loss() {
+    let used = Mutex::new(HashSet::new());
+    let mut broken = Broken::with("", "");
+    // Every connection serves one request, says nothing of closing, and is reset at the second.
+    broken.answer_with(move |request| {
+        if used.lock().unwrap().insert(request.connection) {
+            answers::ok(request)
+        } else {
+            Reply::written(reset)
+        }
+    });
+    for (client, spoken) in all_pairs() {
+        for streamed in [false, true] {
+            let response = broken.ask(client, spoken, streamed);
+            assert_eq!(response.status, 200, "{}", response.text());
+            assert_well_formed(client, &response, "stale");
+        }
+    }
+    broken.assert_lives();
+}
+
+#[test]
+fn a_kept_connection_that_the_backend_closes_unseen_is_not_the_clients_loss() {
+    let mut broken = Broken::with("", "");
+    broken.answer_with(|request| answers::ok(request).then_close());
+    for _ in 0..4 {
+        for (client, spoken) in all_pairs() {
+            let response = broken.ask(client, spoken, true);
+            assert_eq!(response.status, 200, "{}", response.text());
+            assert_well_formed(client, &response, "closed");
+        }
+    }
+    broken.assert_lives();
+}
+
+#[test]
+fn tls_in_place_of_http_is_an_error() {
+    // An alert: what a server that expects TLS says to a request without.
+    survive(FAILED, |_, socket| write(socket, b"\x15\x03\x03\x00\x02\x02\x46"));
+}
+
+#[test]
+fn an_http2_preface_in_place_of_an_answer_is_an_error() {
+    survive(FAILED, |_, socket| {
+        write(
+            socket,
+            b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00",
+        )
+    });
+}
+
+#[test]
+fn a_body_without_a_head_is_an_error() {
+    survive(FAILED, |asked, socket| write(socket, asked.body));
+}
+
+#[test]
+fn an_invalid_status_line_is_an_error() {
+    let mut trial = Trial::with("");
+    for line in [
+        "HTTP/1.1 abc OK",
+        "HTTP/1.1 99 Low",
+        "HTTP/1.1 1000 High",
+        "HTTP/9.9 200 OK",
+        "200 OK",
+    ] {
+        trial.written(FAILED, move |asked, socket| {
+            write(
+                socket,
+                format!("{line}\r\ncontent-length: {}\r\n\r\n{}", asked.body.len(), asked.body),
+            )
+        });
+    }
+}

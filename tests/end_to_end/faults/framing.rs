@@ -1,0 +1,178 @@
+//! Answers whose head or framing is wrong or excessive.
+
+use muninn_tests::until_closed;
+
+use super::*;
+use crate::broken_upstream::stage::Broken;
+use crate::formats::{Turn, all_pairs};
+use muninn_tests::Reply;
+use muninn_tests::http::Connection;
+
+#[test]
+fn chunks_without_a_last_one_end_the_answer_as_far_as_it_is_there() {
+    survive(
+        Expected {
+            native: &[Answered],
+            whole: &[Failed, Cut],
+            converted: &[Answered, Failed],
+        },
+        |asked, socket| {
+            write(socket, asked.chunked())?;
+            write(socket, chunk(asked.body))
+        },
+    );
+}
+
+#[test]
+fn a_length_that_is_too_short_cuts_the_answer() {
+    let fault = |request: &Recorded| {
+        let asked = Asked::of(request);
+        let head = asked.head(&format!("content-length: {}\r\n", asked.half().len()));
+        Reply::raw(head + asked.body)
+    };
+    Trial::with("").run(&[], RELAYED_OR_FAILED, fault, |asked| {
+        Some(Sent::new(200, asked.content_type(), asked.half()))
+    });
+}
+
+#[test]
+fn a_length_that_is_too_long_ends_with_the_connection() {
+    survive(
+        Expected {
+            native: &[Answered],
+            whole: &[Failed, Cut],
+            converted: &[Answered, Failed],
+        },
+        |asked, socket| {
+            write(
+                socket,
+                asked.head(&format!("content-length: {}\r\n", asked.body.len() + 100)),
+            )?;
+            write(socket, asked.body)
+        },
+    );
+}
+
+#[test]
+fn two_lengths_are_no_answer() {
+    survive(FAILED, |asked, socket| {
+        let length = asked.body.len();
+        write(
+            socket,
+            asked.head(&format!("content-length: {length}\r\ncontent-length: 3\r\n")),
+        )?;
+        write(socket, asked.body)
+    });
+}
+
+#[test]
+fn a_chunk_size_beyond_all_bounds_ends_the_answer_with_an_error() {
+    let mut trial = Trial::with("");
+    for size in ["fffffffffffffffff", "-5", "7fffffffffffffff", "zz"] {
+        trial.written(BROKEN_OFF, move |asked, socket| {
+            write(socket, asked.chunked())?;
+            write(socket, format!("{size}\r\n"))?;
+            write(socket, asked.half())
+        });
+    }
+}
+
+#[test]
+fn interim_answers_are_passed_over() {
+    survive(EITHER, |asked, socket| {
+        write(socket, "HTTP/1.1 102 Processing\r\n\r\n".repeat(1_000))?;
+        write(socket, asked.chunked())?;
+        write(socket, chunk(asked.body))?;
+        write(socket, chunk(""))
+    });
+}
+
+#[test]
+fn ten_thousand_headers_are_an_error() {
+    survive(FAILED, |asked, socket| {
+        let many: String = (0..10_000).map(|number| format!("x-{number}: y\r\n")).collect();
+        write(
+            socket,
+            asked.head(&format!("{many}content-length: {}\r\n", asked.body.len())),
+        )?;
+        write(socket, asked.body)
+    });
+}
+
+#[test]
+fn headers_without_end_are_an_error() {
+    survive_with("first_byte_timeout_ms = 5000\n", FAILED, |_, socket| {
+        write(socket, "HTTP/1.1 200 OK\r\n")?;
+        write_for_ever(socket, b"x-more: y\r\n")
+    });
+}
+
+#[test]
+fn a_header_with_a_huge_value_is_an_error() {
+    survive(EITHER, |asked, socket| {
+        let length = format!("content-length: {}\r\n", asked.body.len());
+        write(
+            socket,
+            asked.head(&format!("x-huge: {}\r\n{length}", "y".repeat(1 << 20))),
+        )?;
+        write(socket, asked.body)
+    });
+}
+
+#[test]
+fn a_header_without_end_is_an_error() {
+    survive_with("first_byte_timeout_ms = 5000\n", FAILED, |_, socket| {
+        write(socket, "HTTP/1.1 200 OK\r\nx-huge: ")?;
+        write_for_ever(socket, b"y")
+    });
+}
+
+#[test]
+fn a_header_with_forbidden_bytes_is_an_error() {
+    let mut trial = Trial::with("");
+    for header in ["x-nul: a\0b", "x y: z", ": nameless", "no colon"] {
+        trial.written(EITHER, move |asked, socket| {
+            write(
+                socket,
+                asked.head(&format!("{header}\r\ncontent-length: {}\r\n", asked.body.len())),
+            )?;
+            write(socket, asked.body)
+        });
+    }
+}
+
+#[test]
+fn a_missing_content_type_is_no_hindrance() {
+    Sent::survive(RELAYED_OR_ANSWERED, |asked| Sent {
+        status: 200,
+        headers: Vec::new(),
+        body: asked.body.into(),
+    });
+}
+
+#[test]
+fn an_answer_that_nobody_asked_for_reaches_nobody() {
+    let mut broken = Broken::new();
+    broken.answer_with(|request| {
+        let asked = Asked::of(request);
+        let answer = |body: &str| {
+            let head = asked.head(&format!("content-length: {}\r\n", body.len()));
+            format!("{head}{body}")
+        };
+        let both = answer(asked.body) + &answer(&asked.body.replace("ok", "planted"));
+        Reply::written(move |socket| {
+            write(socket, both)?;
+            until_closed(socket)
+        })
+    });
+    for (client, spoken) in all_pairs() {
+        for _ in 0..3 {
+            let mut connection = Connection::open(broken.gateway.address);
+            let body = client.request(spoken.dialect(), true, &[Turn::User("hello".to_owned())]);
+            connection.send("POST", client.path(), &[], body.as_bytes());
+            let answer = client.read_stream(&connection.response().text());
+            assert_eq!(answer.text, "ok", "{client:?} -> {spoken:?}");
+        }
+    }
+    broken.assert_lives();
+}
