@@ -71,25 +71,37 @@ impl GatewayProcess {
     /// # Errors
     /// When it cannot be started, or announces no address in time.
     pub fn start(root: &Path, upstream_port: u16, speaks: Format) -> Result<Self, GatewayError> {
+        Self::configured(root, &configuration(upstream_port, speaks))
+    }
+
+    /// The same, with a whole configuration.
+    ///
+    /// # Errors
+    /// When it cannot be started, or announces no address in time.
+    pub fn configured(root: &Path, configuration: &str) -> Result<Self, GatewayError> {
         let home = tempfile::Builder::new()
             .prefix("muninn-bench-")
             .tempdir()
             .map_err(GatewayError::Start)?;
-        let mut gateway = Self::start_in(home.path(), root, upstream_port, speaks)?;
+        let mut gateway = Self::serve(home.path(), root, configuration)?;
         gateway._own_home = Some(home);
         Ok(gateway)
     }
 
-    /// The same with a home that stays, and may have been used before.
+    /// [`Self::start`] with a home that stays, and may have been used before.
     ///
     /// # Errors
     /// Those of [`Self::start`].
     pub fn start_in(home: &Path, root: &Path, upstream_port: u16, speaks: Format) -> Result<Self, GatewayError> {
+        Self::serve(home, root, &configuration(upstream_port, speaks))
+    }
+
+    fn serve(home: &Path, root: &Path, configuration: &str) -> Result<Self, GatewayError> {
         let program = std::env::current_exe().map_err(GatewayError::Start)?;
         let mut command = Command::new(program);
         command.arg(ROLE).arg("serve").arg("--root").arg(root);
         command.args(["--listen", "127.0.0.1:0"]);
-        Self::spawn(command, home, &configuration(upstream_port, speaks))
+        Self::spawn(command, home, configuration)
     }
 
     /// The state directory of a gateway with this home.

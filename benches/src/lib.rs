@@ -49,6 +49,7 @@ pub mod report;
 pub mod scale;
 #[cfg(feature = "gateway")]
 mod scripted;
+pub mod soak;
 pub mod sse;
 pub mod stamp;
 pub mod stand;

@@ -15,6 +15,11 @@ pub fn peak_mb(pid: u32) -> Option<f64> {
     status_mb(pid, "VmHWM:")
 }
 
+/// Open descriptors of a process.
+pub fn open_files(pid: u32) -> Option<usize> {
+    Some(fs::read_dir(format!("/proc/{pid}/fd")).ok()?.count())
+}
+
 /// Load average over the last minute.
 pub fn load1() -> Option<f64> {
     let text = fs::read_to_string("/proc/loadavg").ok()?;

@@ -23,10 +23,6 @@ pub(super) const TOOLS: [(&str, &str, &[&str]); 12] = [
 
 /// The request, with [`MARK`] where the question goes and `padding` at the end of the system text.
 pub(super) fn request(format: Format, directory: &str, tools: usize, turns: usize, padding: &str) -> Value {
-    let system = format!(
-        "You are a coding agent. Use the tools, keep answers short.\n<env>\n  \
-         Working directory: {directory}\n  Platform: linux\n</env>\n{padding}"
-    );
     let mut history = vec![
         user(format, "Say hello when you are ready."),
         assistant(format, "Hello, I am ready."),
@@ -35,6 +31,15 @@ pub(super) fn request(format: Format, directory: &str, tools: usize, turns: usiz
         history.extend(tool_turn(format, turn));
     }
     history.push(user(format, MARK));
+    envelope(format, directory, tools, history, padding)
+}
+
+/// A request with this conversation, from an agent that works in `directory` and brings so many tools.
+pub(crate) fn envelope(format: Format, directory: &str, tools: usize, mut history: Vec<Value>, padding: &str) -> Value {
+    let system = format!(
+        "You are a coding agent. Use the tools, keep answers short.\n<env>\n  \
+         Working directory: {directory}\n  Platform: linux\n</env>\n{padding}"
+    );
     let verbose = tools > 2;
     let tools: Vec<Value> = TOOLS[..tools].iter().map(|one| tool(format, one, verbose)).collect();
     match format {
@@ -91,7 +96,7 @@ fn tool(format: Format, (name, description, parameters): &(&str, &str, &[&str]),
     }
 }
 
-fn user(format: Format, text: &str) -> Value {
+pub(crate) fn user(format: Format, text: &str) -> Value {
     match format {
         Format::Chat | Format::Messages => json!({"role": "user", "content": text}),
         Format::Responses => json!({"type": "message", "role": "user",
@@ -99,7 +104,7 @@ fn user(format: Format, text: &str) -> Value {
     }
 }
 
-fn assistant(format: Format, text: &str) -> Value {
+pub(crate) fn assistant(format: Format, text: &str) -> Value {
     match format {
         Format::Chat => json!({"role": "assistant", "content": text}),
         Format::Messages => json!({"role": "assistant", "content": [{"type": "text", "text": text}]}),
@@ -110,9 +115,21 @@ fn assistant(format: Format, text: &str) -> Value {
 
 /// One finished turn: the human asks, the agent reads a file and answers.
 fn tool_turn(format: Format, turn: usize) -> [Value; 4] {
+    let [call, result] = call_and_result(format, turn);
+    let answer = format!("Part {turn} parses one line of the table and returns its sum.");
+    [
+        user(format, &format!("What does part {turn} do?")),
+        call,
+        result,
+        assistant(format, &answer),
+    ]
+}
+
+/// A call of a tool that reads a file, and what came of it.
+pub(crate) fn call_and_result(format: Format, turn: usize) -> [Value; 2] {
     let id = format!("call_{turn:04}");
     let input = json!({"path": format!("src/part_{turn}.rs"), "limit": 60});
-    let [call, result] = match format {
+    match format {
         Format::Chat => [
             json!({"role": "assistant", "content": null, "tool_calls": [{"id": id, "type": "function",
                 "function": {"name": "read", "arguments": input.to_string()}}]}),
@@ -128,14 +145,7 @@ fn tool_turn(format: Format, turn: usize) -> [Value; 4] {
             json!({"type": "function_call", "call_id": id, "name": "read", "arguments": input.to_string()}),
             json!({"type": "function_call_output", "call_id": id, "output": code(turn)}),
         ],
-    };
-    let answer = format!("Part {turn} parses one line of the table and returns its sum.");
-    [
-        user(format, &format!("What does part {turn} do?")),
-        call,
-        result,
-        assistant(format, &answer),
-    ]
+    }
 }
 
 /// A file's worth of code, with the quotes, tabs and line ends that JSON escapes.

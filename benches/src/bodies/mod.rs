@@ -3,7 +3,7 @@
 //! A body is built once and kept as the bytes before and after the newest human message, so that
 //! each request can ask something new without the client building JSON while it measures.
 
-mod agent;
+pub(crate) mod agent;
 
 use crate::format::Format;
 
