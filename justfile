@@ -28,6 +28,10 @@ backends:
 clients:
     tests/clients/run
 
+# What takes too long for every change: long property runs, faults and attacks in full, the soak (some hours).
+nightly:
+    .ci/nightly
+
 # vLLM on the CPU behind the gateway: tool calls and its prefix-cache counters (6 GB of disk, some minutes; not in CI).
 vllm:
     tests/clients/vllm
