@@ -83,8 +83,10 @@ fn answer(leaving: Leaving, request: &Recorded) -> Reply {
         write!(socket, "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n")?;
         socket.write_all(events[..=text].concat().as_bytes())?;
         // The same words again and again. A responses stream numbers its events, which nobody checks here.
-        while leaving == Leaving::InTheStream {
-            socket.write_all(events[text].as_bytes())?;
+        if leaving == Leaving::InTheStream {
+            loop {
+                socket.write_all(events[text].as_bytes())?;
+            }
         }
         until_closed(socket)
     })

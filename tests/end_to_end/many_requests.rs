@@ -46,7 +46,7 @@ fn ask(broken: &Broken, count: usize) {
                     }
                     let (client, spoken) = (ALL[number % 3], ALL[number / 3 % 3]);
                     let turn = Turn::User(format!("hello {number}"));
-                    let body = client.request(spoken.dialect(), number % 4 != 0, &[turn]);
+                    let body = client.request(spoken.dialect(), !number.is_multiple_of(4), &[turn]);
                     connection.send("POST", client.path(), &[], body.as_bytes());
                     let response = connection.response();
                     assert_eq!(response.status, 200, "{number}: {}", response.text());

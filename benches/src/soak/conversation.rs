@@ -70,7 +70,7 @@ impl Conversation {
             number,
             format: Format::ALL[at % 3],
             spoken: Format::ALL[at / 3 % 3],
-            tools: if at / 9 % 2 == 0 { 4 } else { 0 },
+            tools: if (at / 9).is_multiple_of(2) { 4 } else { 0 },
             streamed: at / 18 % 4 != 3,
             directory: directory.to_owned(),
             history: Vec::new(),

@@ -53,7 +53,7 @@ pub(crate) enum Kind {
         body: Vec<u8>,
     },
     Scripted(Script),
-    Written(Box<dyn FnOnce(&TcpStream) -> Result<()> + Send>),
+    Written(Box<Writing>),
     Hangup,
 }
 
@@ -149,6 +149,9 @@ impl Reply {
         self
     }
 }
+
+/// Writes an answer to a connection.
+type Writing = dyn FnOnce(&TcpStream) -> Result<()> + Send;
 
 type Responder = dyn Fn(&Recorded) -> Reply + Send + Sync;
 
