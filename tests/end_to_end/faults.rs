@@ -9,8 +9,10 @@
 mod connection;
 mod content;
 mod events;
+mod floods;
 mod framing;
 mod run;
+mod surrogates;
 
 use std::io::{Result, Write};
 use std::net::TcpStream;

@@ -258,6 +258,46 @@ fn an_answer_in_an_unknown_coding_after_the_head_is_an_error_and_no_noise() {
 }
 
 #[test]
+fn a_client_that_takes_gzip_gets_a_late_answer() {
+    for (client, spoken) in all_pairs() {
+        for (status, body) in [(200, spoken.streamed_call()), (400, BUSY.to_owned())] {
+            let silent = Silent::new(client, spoken);
+            let mut stream = silent.stream_with(&[("Accept-Encoding", "gzip, deflate, br")]);
+            let read = stream.read_until(sign(client));
+            // As real servers do: compressed for whoever says that it may be.
+            let asked = silent.upstream.last();
+            let takes_gzip = (asked.headers.get("accept-encoding")).is_some_and(|taken| taken.contains("gzip"));
+            let kind = if status == 200 {
+                "text/event-stream"
+            } else {
+                "application/json"
+            };
+            if takes_gzip {
+                let headers = [("content-type", kind), ("content-encoding", "gzip")];
+                silent.control.head_with(status, &headers);
+                silent.control.send(muninn_tests::gzip(body.as_bytes()));
+            } else {
+                silent.control.head_with(status, &[("content-type", kind)]);
+                silent.control.send(body);
+            }
+            silent.control.finish();
+            let answer = silent.rest(&mut stream, read);
+            match answer.failed {
+                None => assert_eq!((status, answer.text.as_str()), (200, WORDS), "{}", silent.name()),
+                Some(failed) => {
+                    assert_eq!(
+                        (status, &failed["message"]),
+                        (400, &"come back later".into()),
+                        "{}",
+                        silent.name()
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn a_sign_of_life_stands_between_events_wherever_the_backend_stops() {
     for format in ALL {
         let silent = Silent::new(format, format);

@@ -59,6 +59,7 @@ mod stage;
 mod summarizer;
 mod team;
 mod turns;
+mod two_gateways;
 mod uninvited;
 mod worktrees;
 

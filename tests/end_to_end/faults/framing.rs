@@ -54,6 +54,19 @@ fn a_length_that_is_too_long_ends_with_the_connection() {
 }
 
 #[test]
+fn chunks_win_over_a_length() {
+    let mut trial = Trial::with("");
+    for length in [3, 100_000] {
+        trial.written(ANSWERED, move |asked, socket| {
+            let framing = format!("content-length: {length}\r\ntransfer-encoding: chunked\r\n");
+            write(socket, asked.head(&framing))?;
+            write(socket, chunk(asked.body))?;
+            write(socket, chunk(""))
+        });
+    }
+}
+
+#[test]
 fn two_lengths_are_no_answer() {
     survive(FAILED, |asked, socket| {
         let length = asked.body.len();
