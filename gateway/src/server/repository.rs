@@ -128,7 +128,7 @@ impl Repository {
         match store.spool().compact(&Until::within(MOVING)) {
             Ok(true) => {}
             Ok(false) => {
-                tracing::warn!("sessions of an earlier version are still being moved; the next command goes on")
+                tracing::warn!("sessions of an earlier version are still being moved; the next command goes on");
             }
             Err(error) => tracing::warn!(%error, "sessions of an earlier version were not moved"),
         }

@@ -82,7 +82,8 @@ pub(super) fn told(text: &str, name: &Range<usize>) -> Option<Secret> {
     let said = SAYS.as_ref()?.captures(line)?;
     let is_password = kind == "password";
     let in_sentence = said.name("is").is_some();
-    if !in_sentence && !(is_password && is_noun(line_before(text, name.start))) {
+    let is_told = in_sentence || (is_password && is_noun(line_before(text, name.start)));
+    if !is_told {
         return None;
     }
     let quoted = said.name("double").or(said.name("single"));
