@@ -76,7 +76,12 @@ impl SseParser {
                 let (event, rest) = bytes.split_at(end);
                 bytes = rest;
                 line = 0;
-                self.parse(event, &mut take)?;
+                // A blank line that ends nothing: a backend may send them without end.
+                if self.held.is_empty() && event == b"\n" {
+                    self.at_start = false;
+                } else {
+                    self.parse(event, &mut take)?;
+                }
             }
         }
         self.line_begun = line < bytes.len() || (self.line_begun && bytes.is_empty());
