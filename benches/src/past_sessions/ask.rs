@@ -13,7 +13,7 @@ use crate::bodies;
 const CLIENTS: usize = 8;
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What became of a question.
+/// The outcome of a question: its latency, and whether it got a block.
 pub(super) struct Asked {
     /// Until the first byte of the answer.
     pub(super) took: Duration,

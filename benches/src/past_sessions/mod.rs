@@ -1,4 +1,4 @@
-//! What a gateway's age costs: questions, starts and stops after many sessions.
+//! The latency of questions, and the time of a start and a stop, by the number of past sessions.
 
 mod ask;
 mod past;
@@ -53,7 +53,7 @@ pub struct Options {
     pub open: usize,
 }
 
-/// What was measured after so many sessions. All times are milliseconds.
+/// The measurements for one number of past sessions. All times are milliseconds.
 #[derive(Debug, Clone, Serialize)]
 pub struct Case {
     /// How many there were.

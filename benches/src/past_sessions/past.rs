@@ -81,7 +81,7 @@ fn record(store: &Store, client: &str) -> io::Result<()> {
     kept.map(|_| ()).map_err(io::Error::other)
 }
 
-/// What an earlier version left of a session.
+/// Writes a folder in which an earlier version kept a session.
 fn folder(spool: &Path, number: usize) -> io::Result<()> {
     let folder = spool.join(format!("{number:016x}"));
     fs::create_dir_all(&folder)?;

@@ -21,7 +21,7 @@ use crate::sse;
 pub(super) const REQUEST: &str = "x-soak-request";
 /// The header that asks for a fault.
 pub(super) const FAULT: &str = "x-soak-fault";
-/// What a whole answer says.
+/// The text of every complete answer.
 pub(super) const WORDS: &str = "It is done in the ledger.";
 
 const OPEN: &[u8] = b"<muninn-context";
@@ -29,7 +29,7 @@ const CLOSE: &[u8] = b"</muninn-context>";
 /// How long a connection may be idle.
 const IDLE: Duration = Duration::from_secs(5);
 
-/// What the backend does instead of answering.
+/// A fault that the backend injects instead of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fault {
     /// A status of the 500s.
