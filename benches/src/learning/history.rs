@@ -64,7 +64,7 @@ pub(super) fn replay(clone: &Path, instance: &Instance, most: usize, engine: &En
             ..Origin::default()
         };
         let mut record = Record::new(body, origin);
-        ts.clone_into(&mut record.ts);
+        record.ts = ts.into();
         records.push(record);
     }
     Ok(records)

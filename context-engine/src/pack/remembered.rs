@@ -107,7 +107,7 @@ impl Packer<'_> {
             },
             source: memory.source.clone(),
             blob: None,
-            date: memory.date.clone(),
+            date: memory.date.as_ref().map(ToString::to_string),
             confidence: memory.confidence,
             title,
             text: memory.text.clone(),

@@ -11,8 +11,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use jiff::Timestamp;
-
 use super::memory::{Memory, MemoryKind};
 use crate::records::{MAIN, Standing};
 
@@ -48,7 +46,7 @@ pub(super) fn merge(items: &mut Vec<Memory>, standing: &Standing) -> HashSet<Str
     let mut is_left_out = vec![false; items.len()];
     let mut sure: Vec<(usize, f32)> = Vec::new();
     for ((kind, kept), group) in alike {
-        let newest = group.iter().copied().max_by_key(|at| (items[*at].date.clone(), *at));
+        let newest = group.iter().copied().max_by_key(|at| (&items[*at].date, *at));
         // The one that stands for all may be superseded, or in the archive.
         let first = group.iter().copied().min_by_key(|at| &items[*at].source);
         let is_found = group.iter().any(|at| was_found(&items[*at]));
@@ -115,8 +113,7 @@ fn aged(confidence: f32, age: Option<i64>) -> f32 {
 }
 
 fn seconds(item: &Memory) -> Option<i64> {
-    let date: Timestamp = item.date.as_deref()?.parse().ok()?;
-    Some(date.as_second())
+    Some(item.date.as_ref()?.timestamp()?.as_second())
 }
 
 #[cfg(test)]

@@ -101,7 +101,7 @@ impl Store {
 
 fn redacted(superseded: &Superseded) -> Superseded {
     Superseded {
-        until: redact(&superseded.until).into_owned(),
+        until: redact(&superseded.until).into_owned().into(),
         by: superseded.by.as_deref().map(|by| redact(by).into_owned()),
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::contested::{Contested, Disputes};
 use crate::hits::Hit;
-use crate::records::{Statements, Superseded};
+use crate::records::{Moment, Statements, Superseded};
 
 /// What kind of memory it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,7 +43,7 @@ pub struct Memory {
     /// Where a section begins, counted from 1; 0 for a record.
     pub first_line: u32,
     /// When a record was written, as it says itself.
-    pub date: Option<String>,
+    pub date: Option<Moment>,
     /// How sure it is, from 0 to 1.
     pub confidence: Option<f32>,
     /// Who wrote a record, where that is known.

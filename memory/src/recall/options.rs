@@ -3,6 +3,7 @@
 use muninn_repo_tools::RelPath;
 
 use super::memory::Memory;
+use crate::records::Moment;
 
 /// Tells the blob id that a file has now, in hexadecimal digits; `None` where there is no such file.
 pub type BlobOf<'a> = &'a dyn Fn(&RelPath) -> Option<String>;
@@ -18,7 +19,7 @@ pub struct RecallOptions<'a> {
     /// are ranked.
     pub types: &'a [&'a str],
     /// Only what was written at this time or later, in the form of records: `2026-01-07T10:00:00Z`, or its beginning.
-    pub since: Option<&'a str>,
+    pub since: Option<&'a Moment>,
     /// Only what was learned at this task.
     pub task: Option<&'a str>,
     /// Only what is about one of these files or folders.
@@ -57,14 +58,14 @@ impl RecallOptions<'_> {
 
     /// Whether types are all that is asked for.
     pub(super) fn is_of_types_alone(&self) -> bool {
-        self.sessions.is_empty() && self.paths.is_empty() && self.task.or(self.branch).or(self.since).is_none()
+        self.sessions.is_empty() && self.paths.is_empty() && self.task.or(self.branch).is_none() && self.since.is_none()
     }
 
     /// Whether a memory may be recalled, its type aside. Knowledge is about the files that `applies_to` tells.
     pub(super) fn allow(&self, memory: &Memory, applies_to: &dyn Fn(&RelPath) -> bool) -> bool {
         let is = |wanted: Option<&str>, value: &Option<String>| wanted.is_none() || wanted == value.as_deref();
         let about = |path: &RelPath| applies_to(path) || memory.cites.iter().any(|cited| cited.path.is_under(path));
-        let late_enough = |since: &str| memory.date.as_deref().is_some_and(|date| date >= since);
+        let late_enough = |since: &Moment| memory.date.as_ref().is_some_and(|date| date >= since);
         let is_among = |session: &str| self.sessions.contains(&session);
         (self.sessions.is_empty() || memory.session.as_deref().is_some_and(is_among))
             && is(self.task, &memory.task)

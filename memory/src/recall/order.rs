@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::memory::{Memory, MemoryKind};
+use crate::records::Moment;
 
 /// Where the runs of neighbours begin and end.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -23,10 +24,10 @@ pub(super) fn sort(items: &mut [Memory]) {
 }
 
 /// Sections keep the order of their files, and come first.
-fn key(memory: &Memory) -> (bool, Option<&str>, Option<&str>) {
+fn key(memory: &Memory) -> (bool, Option<&str>, Option<&Moment>) {
     match memory.kind {
         MemoryKind::Knowledge => (false, None, None),
-        MemoryKind::Record => (true, memory.session.as_deref(), memory.date.as_deref()),
+        MemoryKind::Record => (true, memory.session.as_deref(), memory.date.as_ref()),
     }
 }
 

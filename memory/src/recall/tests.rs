@@ -108,7 +108,7 @@ fn conditions_hold_before_the_best_are_taken() {
         (
             "2",
             RecallOptions {
-                since: Some("2026-02"),
+                since: Some(&"2026-02".into()),
                 ..one
             },
         ),

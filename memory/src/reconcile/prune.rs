@@ -8,10 +8,8 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::Timestamp;
-
 use crate::recall::confidence::{left_after, together};
-use crate::records::{Body, Record, Source, Standing};
+use crate::records::{Body, Moment, Record, Source, Standing};
 
 /// What a record that nothing recalls any more is worth, and one that adds nothing to others.
 const GONE: f32 = 0.0;
@@ -141,10 +139,10 @@ fn same_as(record: &Record, standing: &Standing) -> String {
 
 /// Smaller for the one of several that is recalled: the newest of what sessions found without anybody's doing, and of what
 /// was told the one that stands for the others.
-fn recalled_first(record: &Record) -> (Reverse<String>, &str) {
+fn recalled_first(record: &Record) -> (Reverse<Option<&Moment>>, &str) {
     match &record.body {
-        Body::Pattern { .. } | Body::Failure { .. } => (Reverse(record.ts.clone()), &record.id),
-        _ => (Reverse(String::new()), &record.id),
+        Body::Pattern { .. } | Body::Failure { .. } => (Reverse(Some(&record.ts)), &record.id),
+        _ => (Reverse(None), &record.id),
     }
 }
 
@@ -164,6 +162,5 @@ fn witness(record: &Record) -> (Option<&str>, Option<f32>) {
 }
 
 fn seconds(record: &Record) -> Option<i64> {
-    let written: Timestamp = record.ts.parse().ok()?;
-    Some(written.as_second())
+    Some(record.ts.timestamp()?.as_second())
 }

@@ -121,11 +121,11 @@ impl<'a> Runs<'a> {
             let about = names.iter().chain(others).map(String::as_str);
             let about: Vec<&str> = about.chain(heads.iter().copied()).collect();
             let told = taken.iter().flat_map(|segment| &segment.records).chain(&before.log);
-            let latest = told.map(|record| record.ts.as_str()).max();
-            let latest = latest.or_else(|| before.main.iter().map(|record| record.ts.as_str()).max());
-            let latest = latest.unwrap_or_default();
+            let latest = told.map(|record| &record.ts).max();
+            let latest = latest.or_else(|| before.main.iter().map(|record| &record.ts).max());
+            let latest = latest.cloned().unwrap_or_default();
             let after = heads.iter().map(|head| (*head).to_owned()).collect();
-            let run = Record::derived(Body::Run { after }, &about, latest);
+            let run = Record::derived(Body::Run { after }, &about, &latest);
             for segment in taken {
                 let body = Body::Reconciled {
                     segment: segment.name.clone(),
@@ -133,13 +133,13 @@ impl<'a> Runs<'a> {
                     run: run.id.clone(),
                 };
                 let length = segment.bytes.to_string();
-                made.push(Record::derived(body, &[&segment.name, &length, &run.id], latest));
+                made.push(Record::derived(body, &[&segment.name, &length, &run.id], &latest));
             }
             for others in others.chunks(OTHERS) {
                 let about = others.iter().chain([&run.id]).map(String::as_str);
                 let about: Vec<&str> = about.collect();
                 let (others, run) = (others.to_vec(), run.id.clone());
-                made.push(Record::derived(Body::Compared { others, run }, &about, latest));
+                made.push(Record::derived(Body::Compared { others, run }, &about, &latest));
             }
             made.push(run);
         }

@@ -4,6 +4,7 @@ use serde::ser::SerializeMap;
 use serde_json::Number;
 
 use super::members::{Map, Members};
+use super::moment::Moment;
 
 /// What a record says, by its type. Numbers are kept as they are written.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,7 +82,7 @@ pub enum Body {
         /// The id of the one that holds instead.
         newer: Option<String>,
         /// From when on, RFC 3339.
-        since: Option<String>,
+        since: Option<Moment>,
     },
     /// Two records say the same, and one of them is recalled for both.
     Same {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::body::Body;
+use super::moment::Moment;
 use super::record::Record;
 
 /// The decision that holds on each conflict: the latest, should two people have settled the same one.
@@ -11,7 +12,7 @@ pub(crate) struct Decisions(BTreeMap<String, Decision>);
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Decision {
-    ts: String,
+    ts: Moment,
     id: String,
     /// The ids of what is kept.
     pub(crate) keep: Vec<String>,

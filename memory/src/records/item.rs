@@ -63,7 +63,7 @@ pub(super) fn item(file: &RecordFile, line: usize, record: &Record) -> Option<Me
         first_line: 0,
         date: Some(record.ts.clone())
             .filter(|ts| !ts.is_empty())
-            .map(|ts| redact(&ts).into_owned()),
+            .map(|ts| redact(&ts).into_owned().into()),
         confidence: confidence
             .and_then(|value| value.as_f64())
             .filter(|value| (0.0..=1.0).contains(value))

@@ -10,6 +10,7 @@ use ulid::{Generator, Ulid};
 
 use super::body::Body;
 use super::members::{Map, Members};
+use super::moment::Moment;
 use super::source::Source;
 
 /// One thing that was learned, decided or taken back: a line of a file.
@@ -21,7 +22,7 @@ pub struct Record {
     /// By which others refer to it: a ULID, unless somebody else wrote it; empty where the line has none.
     pub id: String,
     /// When it was written, RFC 3339.
-    pub ts: String,
+    pub ts: Moment,
     /// What it says.
     pub body: Body,
     /// Where it comes from.
@@ -68,11 +69,9 @@ impl Record {
     /// A new one, written now.
     #[must_use]
     pub fn new(body: Body, origin: Origin) -> Self {
-        let now = jiff::Timestamp::now();
-        let ts = now.round(jiff::Unit::Millisecond).unwrap_or(now).to_string();
         Self {
             id: next_id(),
-            ts,
+            ts: Moment::now(),
             body,
             origin,
             unknown: Vec::new(),
@@ -83,7 +82,7 @@ impl Record {
     /// follows from, in an order that does not matter, and `ts` when the last of these was written. Its id is a ULID of
     /// that time, whose random part is a hash.
     #[must_use]
-    pub fn derived(body: Body, about: &[&str], ts: &str) -> Self {
+    pub fn derived(body: Body, about: &[&str], ts: &Moment) -> Self {
         let mut about = about.to_vec();
         about.sort_unstable();
         let mut hasher = blake3::Hasher::new_derive_key("muninn derived record 1");
@@ -93,11 +92,11 @@ impl Record {
         }
         let mut random = [0; 16];
         random.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
-        let millis = ts.parse::<jiff::Timestamp>().map_or(0, jiff::Timestamp::as_millisecond);
+        let millis = ts.timestamp().map_or(0, jiff::Timestamp::as_millisecond);
         let id = Ulid::from_parts(u64::try_from(millis).unwrap_or(0), u128::from_le_bytes(random));
         Self {
             id: id.to_string(),
-            ts: ts.to_owned(),
+            ts: ts.clone(),
             body,
             origin: Origin::default(),
             unknown: Vec::new(),

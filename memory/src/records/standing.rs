@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::body::Body;
 use super::decisions::Decisions;
+use super::moment::Moment;
 use super::record::Record;
 use super::same::{Links, Same, ordered};
 
@@ -23,13 +24,13 @@ pub(crate) struct Statements {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Superseded {
     /// When it ceased to hold, RFC 3339; empty where nobody said.
-    pub until: String,
+    pub until: Moment,
     /// The id of the record that holds since; `None` where nobody said.
     pub by: Option<String>,
 }
 
 impl Superseded {
-    fn order(&self) -> (&str, bool, Option<&str>) {
+    fn order(&self) -> (&Moment, bool, Option<&str>) {
         (&self.until, self.by.is_none(), self.by.as_deref())
     }
 }

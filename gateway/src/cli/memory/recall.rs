@@ -8,6 +8,7 @@ use std::sync::Arc;
 use clap::Args;
 use muninn_memory::ids;
 use muninn_memory::recall::Superseded;
+use muninn_memory::records::Moment;
 use muninn_memory::{Memories, Memory, MemoryKind, RecallOptions, Recalled};
 use muninn_repo_tools::{RelPath, Worktree, read_text};
 use serde_json::{Value, json};
@@ -39,7 +40,7 @@ pub(crate) struct Recall {
     types: Vec<String>,
     /// Only what was written on this day or later: 2026-01-31
     #[arg(long, value_name = "DATE", value_parser = date)]
-    since: Option<String>,
+    since: Option<Moment>,
     /// Only what is about this file or folder; may be given several times
     #[arg(long = "file", value_name = "PATH", value_parser = path)]
     files: Vec<RelPath>,
@@ -57,14 +58,14 @@ pub(crate) struct Recall {
     json: bool,
 }
 
-fn date(text: &str) -> Result<String, String> {
+fn date(text: &str) -> Result<Moment, String> {
     let is_date = text.len() >= 10
         && text.bytes().take(10).enumerate().all(|(at, byte)| match at {
             4 | 7 => byte == b'-',
             _ => byte.is_ascii_digit(),
         });
     is_date
-        .then(|| text.to_owned())
+        .then(|| text.into())
         .ok_or_else(|| "not a date such as 2026-01-31".to_owned())
 }
 
@@ -92,7 +93,7 @@ impl Recall {
         let options = RecallOptions {
             keep: self.limit,
             types: &types,
-            since: self.since.as_deref(),
+            since: self.since.as_ref(),
             task: self.task.as_deref(),
             paths: &self.files,
             branch: self.branch.as_deref(),

@@ -37,7 +37,7 @@ fn it_is_told_which_record_holds_since_when() {
     let body = Body::Supersedes {
         older: "001".to_owned(),
         newer: Some("002".to_owned()),
-        since: Some("2026-01-01T00:00:02Z".to_owned()),
+        since: Some("2026-01-01T00:00:02Z".into()),
     };
     assert_eq!(superseding(&after)[0].body, body);
     // Two who find it each for themselves write one line.

@@ -1,0 +1,122 @@
+//! When something was written.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::ops::Deref;
+
+use jiff::Timestamp;
+use jiff::fmt::temporal::DateTimePrinter;
+use serde::{Deserialize, Serialize};
+
+/// A point in time as a record has it: RFC 3339, as it was written. Moments of UTC compare as they follow each other,
+/// with however many digits of a second they were written: `10:00:00.5Z` comes before `10:00:00.512Z`, and a day before
+/// all that happened on it.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Moment(String);
+
+impl Moment {
+    /// Now, to a thousandth of a second.
+    #[must_use]
+    pub fn now() -> Self {
+        const PRINTER: DateTimePrinter = DateTimePrinter::new().precision(Some(3));
+        Self(PRINTER.timestamp_to_string(&Timestamp::now()))
+    }
+
+    /// As it was written.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// As time, where it is written as one.
+    #[must_use]
+    pub fn timestamp(&self) -> Option<Timestamp> {
+        self.0.parse().ok()
+    }
+
+    /// Without what would compare otherwise than time goes: a mark at the end, and zeros that add nothing.
+    fn key(&self) -> &str {
+        let text = self.0.strip_suffix(['Z', 'z']).unwrap_or(&self.0);
+        match text.contains('.') {
+            true => text.trim_end_matches('0').trim_end_matches('.'),
+            false => text,
+        }
+    }
+}
+
+impl Ord for Moment {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key().cmp(other.key())
+    }
+}
+
+impl PartialOrd for Moment {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Moment {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Moment {}
+
+impl<T: Into<String>> From<T> for Moment {
+    fn from(text: T) -> Self {
+        Self(text.into())
+    }
+}
+
+impl Deref for Moment {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_compare_as_time_goes() {
+        let in_order = [
+            "",
+            "2026-01",
+            "2026-01-02",
+            "2026-01-02T10:00:00Z",
+            "2026-01-02T10:00:00.049Z",
+            "2026-01-02T10:00:00.5Z",
+            "2026-01-02T10:00:00.512Z",
+            "2026-01-02T10:00:00.52Z",
+            "2026-01-02T10:00:01Z",
+        ]
+        .map(Moment::from);
+        assert!(in_order.is_sorted_by(|one, other| one < other), "{in_order:?}");
+        for (one, other) in [("10:00:00Z", "10:00:00.000Z"), ("10:00:10.5Z", "10:00:10.500Z")] {
+            assert_eq!(Moment::from(one), Moment::from(other));
+        }
+    }
+
+    #[test]
+    fn now_is_told_with_three_digits() {
+        let now = Moment::now();
+        assert_eq!(
+            (now.len(), now.as_bytes()[19]),
+            ("2026-01-02T10:00:00.512Z".len(), b'.'),
+            "{now}"
+        );
+        assert!(now.timestamp().is_some());
+    }
+}
