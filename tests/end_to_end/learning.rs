@@ -288,26 +288,28 @@ fn a_receipt_tells_in_the_end_what_of_the_additions_was_used() {
 }
 
 #[test]
-fn a_failure_keeps_its_author_and_how_sure_it_is() {
-    let team = Team::new("repo");
-    let remember = [
-        "remember",
-        "Retrying a torn invoice",
-        "--type",
-        "failure",
-        "--confidence",
-        "0.4",
-    ];
-    team.env.stdout_of(&team.root, &remember);
-    let (_, record) = team.segments().remove(0);
-    assert_eq!(record["confidence"], 0.4);
-    let author = record["author"].as_str().unwrap().to_owned();
-    assert!(!author.is_empty());
-    let told = team.env.stdout_of(&team.root, &["recall", "torn invoice"]);
-    assert!(told.contains(&format!("by {author}, confidence 0.4")), "{told}");
-    let told = team.env.stdout_of(&team.root, &["recall", "torn invoice", "--json"]);
-    let told: Value = serde_json::from_str(&told).unwrap();
-    assert_eq!(told["memories"][0]["author"], author.as_str());
+fn whatever_is_remembered_keeps_its_author_and_how_sure_it_is() {
+    for kind in ["learning", "pattern", "failure"] {
+        let team = Team::new("repo");
+        let remember = [
+            "remember",
+            "Retrying a torn invoice",
+            "--type",
+            kind,
+            "--confidence",
+            "0.4",
+        ];
+        team.env.stdout_of(&team.root, &remember);
+        let (_, record) = team.segments().remove(0);
+        assert_eq!(record["confidence"], 0.4);
+        let author = record["author"].as_str().unwrap().to_owned();
+        assert!(!author.is_empty());
+        let told = team.env.stdout_of(&team.root, &["recall", "torn invoice"]);
+        assert!(told.contains(&format!("by {author}, confidence 0.4")), "{told}");
+        let told = team.env.stdout_of(&team.root, &["recall", "torn invoice", "--json"]);
+        let told: Value = serde_json::from_str(&told).unwrap();
+        assert_eq!(told["memories"][0]["author"], author.as_str());
+    }
 }
 
 #[test]

@@ -101,6 +101,7 @@ impl Turn {
                 pattern: "edited together".to_owned(),
                 entities,
                 confidence: Number::from_f64(ONE_SESSION),
+                author: None,
             };
             records.push(place.record(body, edited));
         }

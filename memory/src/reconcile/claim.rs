@@ -39,13 +39,18 @@ impl<'a> Told<'a> {
                     .collect(),
                 is_pattern: false,
             },
-            Body::Pattern { pattern, entities, .. } if !pattern.is_empty() => {
+            Body::Pattern {
+                pattern,
+                entities,
+                author,
+                ..
+            } if !pattern.is_empty() => {
                 let entities: BTreeSet<&str> = entities.iter().map(String::as_str).collect();
                 Self {
                     record,
                     text: pattern,
                     subject: None,
-                    author: None,
+                    author: author.as_deref(),
                     files: entities.into_iter().collect(),
                     is_pattern: true,
                 }

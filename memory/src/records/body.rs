@@ -30,6 +30,8 @@ pub enum Body {
         entities: Vec<String>,
         /// From 0 to 1.
         confidence: Option<Number>,
+        /// Who says so.
+        author: Option<String>,
     },
     /// What a session came to.
     SessionSummary {
@@ -192,6 +194,7 @@ impl Body {
                 pattern: text(members, "pattern"),
                 entities: list(members, "entities"),
                 confidence: members.take("confidence"),
+                author: members.take("author"),
             },
             "session_summary" => Self::SessionSummary {
                 files_touched: list(members, "files_touched"),
@@ -280,10 +283,12 @@ impl Body {
                 pattern,
                 entities,
                 confidence,
+                author,
             } => {
                 map.text("pattern", pattern)?;
                 map.list("entities", entities)?;
-                map.some("confidence", confidence)
+                map.some("confidence", confidence)?;
+                map.some("author", author)
             }
             Self::SessionSummary {
                 files_touched,

@@ -107,12 +107,13 @@ fn said(record: &Record) -> Said {
             pattern,
             entities,
             confidence,
+            author,
         } => Said {
             texts: one(&pattern),
             subject: Some(pattern),
             about: vec![("entities", entities)],
             confidence,
-            ..Said::default()
+            author,
         },
         Body::SessionSummary {
             files_touched,

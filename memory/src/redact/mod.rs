@@ -22,7 +22,7 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use assignment::{NAME_PARTS, assigned, name_around};
-use prose::told;
+use prose::secret_after;
 use shapes::Rule;
 
 /// Cutting can bring together what stood apart; so often it is looked again at most.
@@ -197,7 +197,7 @@ impl Scanner {
         if let Some(read) = &read {
             *name_end = read.end;
         }
-        let secret = read.and_then(|read| read.secret).or_else(|| told(text, &name));
+        let secret = read.and_then(|read| read.secret).or_else(|| secret_after(text, &name));
         secret.map(|secret| (self.rules.len(), secret))
     }
 }

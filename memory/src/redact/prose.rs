@@ -75,7 +75,7 @@ const KEYWORDS: &[&str] = &[
 ];
 
 /// The secret that a sentence tells right after the name at `name`.
-pub(super) fn told(text: &str, name: &Range<usize>) -> Option<Secret> {
+pub(super) fn secret_after(text: &str, name: &Range<usize>) -> Option<Secret> {
     let kind = kind(&text[name.clone()])?;
     let rest = &text[name.end..];
     let line = &rest[..rest.find('\n').unwrap_or(rest.len())];

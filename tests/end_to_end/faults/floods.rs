@@ -11,15 +11,19 @@ const FLOODED: Expected = Expected {
     converted: &[Failed],
 };
 
-const IMPATIENT: &str = "keep_alive_ms = 200\nfirst_byte_timeout_ms = 2000\nstream_idle_timeout_ms = 2000\n";
+const IMPATIENT: &str = "keep_alive_ms = 200\nfirst_byte_timeout_ms = 2000\nstream_idle_timeout_ms = 500\n";
+/// A client leaves that gets so many bytes of a flood.
+const MOST: usize = 2 << 20;
 
 /// Writes the beginning of an answer, and then the same bytes without end.
 fn flood(bytes: &'static [u8]) {
-    survive_with(IMPATIENT, FLOODED, move |asked, socket| {
-        write(socket, asked.head("connection: close\r\n"))?;
-        write(socket, events(asked.body)[0])?;
-        write_for_ever(socket, bytes)
-    });
+    Trial::with(IMPATIENT)
+        .most(MOST)
+        .written(FLOODED, move |asked, socket| {
+            write(socket, asked.head("connection: close\r\n"))?;
+            write(socket, events(asked.body)[0])?;
+            write_for_ever(socket, bytes)
+        });
 }
 
 #[test]
@@ -44,8 +48,7 @@ fn a_line_without_end_is_given_up() {
 
 #[test]
 fn what_follows_the_last_event_without_end_is_given_up() {
-    survive_with(
-        IMPATIENT,
+    Trial::with(IMPATIENT).most(MOST).written(
         Expected {
             native: &[Answered, Flooded, Failed],
             whole: &[Answered, Flooded, Failed, Cut],

@@ -12,7 +12,7 @@ use super::Asked;
 use crate::broken_upstream::stage::{Broken, assert_well_formed};
 use crate::formats::{ALL, Format, Turn};
 
-/// More than any answer of these tests, and less than what a client takes before it leaves.
+/// More than any answer of these tests.
 const MOST: usize = 24 << 20;
 
 /// What became of a request.
@@ -173,6 +173,8 @@ pub(super) struct Trial {
     broken: Broken,
     /// Its descriptors at rest.
     base: usize,
+    /// A client leaves after so many bytes.
+    most: usize,
 }
 
 impl Trial {
@@ -181,7 +183,16 @@ impl Trial {
         let broken = Broken::with("", limits);
         broken.answer_with(sound);
         let base = broken.base(|| stir(&broken));
-        Trial { broken, base }
+        Trial {
+            broken,
+            base,
+            most: MOST,
+        }
+    }
+
+    /// The same with clients that leave early.
+    pub(super) fn most(self, most: usize) -> Trial {
+        Trial { most, ..self }
     }
 
     /// Has `fault` write the backend's answer for each kind of client in turn, and panics unless each gets what is
@@ -229,7 +240,7 @@ impl Trial {
         fault: impl Fn(&Recorded) -> Reply + Send + Sync + 'static,
         sent: impl Fn(&Asked) -> Option<Sent>,
     ) {
-        let Trial { broken, base } = self;
+        let Trial { broken, base, most } = self;
         broken.answer_with(move |request| {
             if request.text().contains(SOUND) {
                 sound(request)
@@ -241,7 +252,7 @@ impl Trial {
         for shape in Shape::all() {
             let mut connection = Connection::open(broken.gateway.address);
             shape.send(&mut connection, "hello", headers);
-            let received = connection.receive(MOST);
+            let received = connection.receive(*most);
             let asked = broken.upstream.requests().pop();
             let sent = asked.and_then(|request| sent(&Asked::of(&request)));
             let outcome = shape.outcome(&received, sent.as_ref());

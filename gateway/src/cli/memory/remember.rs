@@ -94,6 +94,7 @@ impl Remember {
                 pattern: said,
                 entities: files.iter().map(ToString::to_string).collect(),
                 confidence,
+                author,
             },
             Kind::Failure => Body::Failure {
                 attempt: said,

@@ -149,9 +149,11 @@ impl<'a> Said<'a> {
                 pattern,
                 entities,
                 confidence,
+                author,
             } => Self {
                 text: pattern,
                 entities,
+                author: author.as_deref(),
                 confidence: number(confidence.as_ref()),
                 ..Self::default()
             },
