@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 use clap::Parser;
 use muninn_memory::records::{MAIN, SESSIONS};
 use serde::Serialize;
+use tempfile::TempDir;
 
 pub use self::past::Past;
 
 use self::ask::Asked;
-use crate::command_line::line;
 use crate::format::Format;
 use crate::gateway_process::GatewayProcess;
 use crate::git::git;
@@ -28,14 +28,19 @@ use crate::upstream::Upstream;
 
 /// Records of the team's memory.
 const RECORDS: usize = 1_000;
-/// Questions of each kind that are not counted.
-const WARM_UP: usize = 20;
+/// Questions of a round that are not counted.
+const WARM_UP: usize = 10;
 /// How long moving the folders of an earlier version may take.
 const MOVE_LIMIT: Duration = Duration::from_secs(600);
+/// The largest case may be slower by so many percent.
+const MOST_SLOWER: f64 = 10.0;
+/// A stop may take so long, in milliseconds.
+const MOST_STOP_MS: f64 = 1_000.0;
 
 /// Measures a gateway after many sessions.
 ///
-/// Progress goes to stderr; stdout has one JSON object a case, and one for all of them last.
+/// The cases take turns, round by round, each time with a new process: on a busy machine they differ less from each other
+/// than one does from itself. Progress goes to stderr; stdout has one JSON object.
 #[derive(Debug, Clone, Parser)]
 #[command(name = "past-sessions")]
 pub struct Options {
@@ -45,15 +50,18 @@ pub struct Options {
     /// How they became what they are.
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Past::Folders, Past::Recorded])]
     pub past: Vec<Past>,
-    /// Questions, one after the other; as many again by eight clients at once.
-    #[arg(long, default_value_t = 200)]
+    /// How often each case takes its turn.
+    #[arg(long, default_value_t = 7)]
+    pub rounds: usize,
+    /// Questions of a round, one after the other; as many again by eight clients at once.
+    #[arg(long, default_value_t = 40)]
     pub questions: usize,
     /// Conversations that are open when the gateway stops.
     #[arg(long, default_value_t = 50)]
     pub open: usize,
 }
 
-/// The measurements for one number of past sessions. All times are milliseconds.
+/// The measurements for one number of past sessions, of all rounds together. All times are milliseconds.
 #[derive(Debug, Clone, Serialize)]
 pub struct Case {
     /// How many there were.
@@ -73,97 +81,153 @@ pub struct Case {
     /// Percent of these to which nothing was added.
     pub none_of_eight: f64,
     /// From SIGTERM to the end of the process.
-    pub stop_ms: f64,
-    /// Conversations that were open then, and segments that the stop wrote.
+    pub stop_ms: Percentiles,
+    /// Conversations that were open at all stops together, and segments that these wrote.
     pub open: usize,
     /// Those segments.
     pub segments: usize,
     /// Sessions whose records wait for the next start.
     pub waiting: usize,
-    /// Load average over the last minute.
-    pub load1: Option<f64>,
 }
 
 /// All cases.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
-    /// In the order in which they were measured.
+    /// By kind of past and number of sessions.
     pub cases: Vec<Case>,
     /// By how many percent the median question of the largest case is slower than with no past, for each kind of past.
     pub slower_percent: Vec<(Past, Option<f64>)>,
+    /// Load average over the last minute, at the end.
+    pub load1: Option<f64>,
+    /// Whether the largest case is at most 10 percent slower, and the median stop of each takes less than a second.
+    pub holds: bool,
 }
 
-/// Runs the whole benchmark and returns what it is to print last.
+/// Runs the whole benchmark and returns what it is to print.
 ///
 /// # Errors
 /// When anything could not be started, or any request failed.
 pub fn run(options: &Options) -> Result<Report, BenchError> {
     let upstream = stand::upstream(0)?;
-    let mut cases: Vec<Case> = Vec::new();
+    let mut aged: Vec<Aged> = Vec::new();
     for past in &options.past {
         for sessions in &options.sizes {
-            progress(&format!("{sessions} sessions, {past:?}"));
-            let case = measure(*past, *sessions, options, &upstream)?;
-            line(&case).map_err(failed(Path::new("stdout")))?;
-            cases.push(case);
+            progress(&format!("making {sessions} sessions, {past:?}"));
+            aged.push(Aged::make(*past, *sessions, &upstream)?);
         }
     }
+    for round in 0..options.rounds {
+        progress(&format!("round {} of {}", round + 1, options.rounds));
+        for aged in &mut aged {
+            aged.measure(round, options, &upstream)?;
+        }
+    }
+    let cases: Vec<Case> = aged.iter().map(Aged::case).collect();
     let slower = |past: &Past| {
         let of_kind = || cases.iter().filter(|case| case.past == *past);
         let least = of_kind().min_by_key(|case| case.sessions)?.question_ms.p50?;
         let most = of_kind().max_by_key(|case| case.sessions)?.question_ms.p50?;
         Some(rounded((most / least - 1.0) * 100.0))
     };
+    let slower_percent: Vec<_> = options.past.iter().map(|past| (*past, slower(past))).collect();
+    let is_quick = |case: &Case| case.stop_ms.p50.is_some_and(|stop| stop < MOST_STOP_MS);
+    let holds = cases.iter().all(is_quick)
+        && slower_percent
+            .iter()
+            .all(|(_, slower)| slower.is_some_and(|slower| slower <= MOST_SLOWER));
     Ok(Report {
-        slower_percent: options.past.iter().map(|past| (*past, slower(past))).collect(),
         cases,
+        slower_percent,
+        load1: procfs::load1(),
+        holds,
     })
 }
 
-fn measure(past: Past, sessions: usize, options: &Options, upstream: &Upstream) -> Result<Case, BenchError> {
-    let dir = tempfile::tempdir().map_err(failed(&std::env::temp_dir()))?;
-    let (root, home) = (dir.path().join("tree"), dir.path().join("home"));
-    repository(&root)?;
-    let state = GatewayProcess::state_dir(&home);
-    let spool = past::make(past, sessions, &root, &state).map_err(failed(&state))?;
-    commit(&root)?;
-    progress("made; starting");
+/// A repository and the state directory of a gateway that so many sessions have used. What was deleted makes a file
+/// system slow for minutes, so all of them stay until the end.
+struct Aged {
+    past: Past,
+    sessions: usize,
+    dir: TempDir,
+    spool: PathBuf,
+    first_start: Duration,
+    moved: Duration,
+    alone: Vec<Asked>,
+    together: Vec<Asked>,
+    stops: Vec<f64>,
+    open: usize,
+    segments: usize,
+}
 
-    let started = Instant::now();
-    let start = || GatewayProcess::start_in(&home, &root, upstream.address().port(), Format::Messages);
-    let gateway = start()?;
-    let first_start = started.elapsed();
-    let moved = wait_until_moved(&spool, started + first_start)?;
-    gateway.wait_until_indexed()?;
-
-    let ask = |number| ask::question(gateway.address(), &root, number).map_err(failed(&root));
-    let one_by_one = |from: usize, count: usize| (from..from + count).map(ask).collect::<Result<Vec<_>, _>>();
-    one_by_one(0, WARM_UP)?;
-    let alone = one_by_one(WARM_UP, options.questions)?;
-    let from = WARM_UP + options.questions;
-    let together = ask::eight(gateway.address(), &root, from, options.questions).map_err(failed(&root))?;
-
-    let before = segments(&root)?;
-    for number in 0..options.open {
-        ask::conversation(gateway.address(), &root, number).map_err(failed(&root))?;
+impl Aged {
+    fn make(past: Past, sessions: usize, upstream: &Upstream) -> Result<Aged, BenchError> {
+        let dir = tempfile::tempdir().map_err(failed(&std::env::temp_dir()))?;
+        let (root, home) = (dir.path().join("tree"), dir.path().join("home"));
+        repository(&root)?;
+        let state = GatewayProcess::state_dir(&home);
+        let spool = past::make(past, sessions, &root, &state).map_err(failed(&state))?;
+        commit(&root)?;
+        let started = Instant::now();
+        let gateway = GatewayProcess::start_in(&home, &root, upstream.address().port(), Format::Messages)?;
+        let first_start = started.elapsed();
+        let moved = wait_until_moved(&spool, started + first_start)?;
+        gateway.wait_until_indexed()?;
+        gateway.stop()?;
+        Ok(Aged {
+            past,
+            sessions,
+            dir,
+            spool,
+            first_start,
+            moved,
+            alone: Vec::new(),
+            together: Vec::new(),
+            stops: Vec::new(),
+            open: 0,
+            segments: 0,
+        })
     }
-    let stopped = gateway.stop()?;
-    let waiting = std::fs::read_dir(spool.join("waiting")).map_or(0, |files| files.count());
-    Ok(Case {
-        sessions,
-        past,
-        first_start_ms: rounded(millis(first_start)),
-        moved_ms: rounded(millis(moved)),
-        question_ms: percentiles(&alone),
-        none: none(&alone),
-        of_eight_ms: percentiles(&together),
-        none_of_eight: none(&together),
-        stop_ms: rounded(millis(stopped)),
-        open: options.open,
-        segments: segments(&root)? - before,
-        waiting,
-        load1: procfs::load1(),
-    })
+
+    fn measure(&mut self, round: usize, options: &Options, upstream: &Upstream) -> Result<(), BenchError> {
+        let (root, home) = (self.dir.path().join("tree"), self.dir.path().join("home"));
+        let gateway = GatewayProcess::start_in(&home, &root, upstream.address().port(), Format::Messages)?;
+        gateway.wait_until_indexed()?;
+        let ask = |number| ask::question(gateway.address(), &root, number).map_err(failed(&root));
+        let one_by_one = |from: usize, count: usize| (from..from + count).map(ask).collect::<Result<Vec<_>, _>>();
+        let from = round * (WARM_UP + 2 * options.questions);
+        one_by_one(from, WARM_UP)?;
+        self.alone.extend(one_by_one(from + WARM_UP, options.questions)?);
+        let from = from + WARM_UP + options.questions;
+        let together = ask::eight(gateway.address(), &root, from, options.questions);
+        self.together.extend(together.map_err(failed(&root))?);
+
+        let before = segments(&root)?;
+        for number in round * options.open..(round + 1) * options.open {
+            ask::conversation(gateway.address(), &root, number).map_err(failed(&root))?;
+        }
+        self.open += options.open;
+        self.stops.push(millis(gateway.stop()?));
+        self.segments += segments(&root)? - before;
+        Ok(())
+    }
+
+    fn case(&self) -> Case {
+        let waiting = self.spool.join("waiting");
+        Case {
+            sessions: self.sessions,
+            past: self.past,
+            first_start_ms: rounded(millis(self.first_start)),
+            moved_ms: rounded(millis(self.moved)),
+            question_ms: latencies(&self.alone),
+            none: none(&self.alone),
+            of_eight_ms: latencies(&self.together),
+            none_of_eight: none(&self.together),
+            stop_ms: percentiles(self.stops.clone()),
+            open: self.open,
+            segments: self.segments,
+            waiting: std::fs::read_dir(waiting).map_or(0, |files| files.count()),
+        }
+    }
 }
 
 /// A clone of the repository that this benchmark belongs to, with a team's memory.
@@ -214,8 +278,11 @@ fn segments(root: &Path) -> Result<usize, BenchError> {
     Ok(std::fs::read_dir(&dir).map_err(failed(&dir))?.count())
 }
 
-fn percentiles(asked: &[Asked]) -> Percentiles {
-    let mut times: Vec<f64> = asked.iter().map(|asked| millis(asked.took)).collect();
+fn latencies(asked: &[Asked]) -> Percentiles {
+    percentiles(asked.iter().map(|asked| millis(asked.took)).collect())
+}
+
+fn percentiles(mut times: Vec<f64>) -> Percentiles {
     Percentiles {
         p50: percentile(&mut times, 0.5).map(rounded),
         p95: percentile(&mut times, 0.95).map(rounded),

@@ -13,6 +13,8 @@ use serde_json::Number;
 
 /// Of the sessions that are over, so many still have their segment in the repository; the others' were reconciled.
 const SEGMENTS: usize = 20;
+/// The segments of so many sessions are reconciled at once.
+const BETWEEN_RECONCILIATIONS: usize = 500;
 
 /// How the sessions became what they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, serde::Serialize)]
@@ -43,12 +45,14 @@ pub(super) fn make(past: Past, count: usize, root: &Path, state: &Path) -> io::R
     match past {
         Past::Folders => (0..count).try_for_each(|number| folder(&spool, number))?,
         Past::Recorded => {
-            for number in 0..count {
-                record(&store, &format!("past {number}"))?;
-            }
-            let reconciled = store.flush(Destination::Repository).map_err(io::Error::other)?;
-            for segment in reconciled.segments {
-                fs::remove_file(root.join(SESSIONS).join(segment))?;
+            for first in (0..count).step_by(BETWEEN_RECONCILIATIONS) {
+                for number in first..count.min(first + BETWEEN_RECONCILIATIONS) {
+                    record(&store, &format!("past {number}"))?;
+                }
+                let reconciled = store.flush(Destination::Repository).map_err(io::Error::other)?;
+                for segment in reconciled.segments {
+                    fs::remove_file(root.join(SESSIONS).join(segment))?;
+                }
             }
         }
     }

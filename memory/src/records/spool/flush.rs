@@ -7,7 +7,7 @@ use std::path::Path;
 use ulid::Ulid;
 
 use super::index::Session;
-use super::waiting::{Kind, WaitingFile, aside_dir};
+use super::waiting::{self, Kind, WaitingFile, aside_dir};
 use super::{Flushed, Locked, SpoolError, Waiting, at};
 use crate::private_file;
 use crate::records::lines;
@@ -40,6 +40,8 @@ impl Locked<'_> {
             index.add_session(client, &session)?;
             self.flush_file(file, waiting, segments, &mut session, flushed)?;
         }
+        // Many file systems never shrink a folder, and each question reads this one.
+        let _others_may_wait_in_it = fs::remove_dir(waiting::dir(self.dir));
         Ok(())
     }
 
