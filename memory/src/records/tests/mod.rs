@@ -269,8 +269,12 @@ fn a_flush_that_was_cut_short_goes_on_where_it_was() {
     assert_eq!((written.len(), &written[0].1), (2, &text));
     // and after it, before the spool knew.
     let index = rusqlite::Connection::open(place.dir.path().join("spool/sessions.db")).unwrap();
+    let leave = |text: &str| {
+        fs::create_dir_all(flushing.parent().unwrap()).unwrap();
+        fs::write(&flushing, text).unwrap();
+    };
     let forget_numbers = || index.execute("UPDATE session SET next = 0", []).unwrap();
-    fs::write(&flushing, &text).unwrap();
+    leave(&text);
     forget_numbers();
     assert_eq!(
         spool.flush(&place.segments(), |_| true).unwrap().segments,
@@ -278,7 +282,7 @@ fn a_flush_that_was_cut_short_goes_on_where_it_was() {
     );
     assert_eq!(place.written(), written, "the same segment is not written twice");
     // A name that is taken is not used again.
-    fs::write(&flushing, format!("{}\n", record("three").line())).unwrap();
+    leave(&format!("{}\n", record("three").line()));
     forget_numbers();
     spool.flush(&place.segments(), |_| true).unwrap();
     assert_eq!((place.written().len(), &place.written()[..2]), (3, &written[..]));
