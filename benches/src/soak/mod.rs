@@ -248,9 +248,9 @@ impl Shared {
         for error in errors {
             if report.first_errors.len() < SHOWN {
                 let minute = minutes.done() + 1;
-                report
-                    .first_errors
-                    .push(format!("minute {minute}, {}, {step:?}: {error}", request.kind));
+                let told = format!("minute {minute}, {}, {step:?}: {error}", request.kind);
+                progress(&told);
+                report.first_errors.push(told);
             }
         }
         drop(tally);
