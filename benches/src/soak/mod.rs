@@ -177,14 +177,10 @@ async fn drive(options: &Options, shared: &Arc<Shared>, gateway: &GatewayProcess
         let due = start + interval * u32::try_from(number).unwrap_or(u32::MAX);
         tokio::time::sleep_until(due.into()).await;
         while tasks.try_join_next().is_some() {}
-        let waiting = shared.idle.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-        let conversation = waiting.unwrap_or_else(|| {
-            made += 1;
-            Conversation::new(made, directory)
-        });
+        let (conversation, step) = shared.next_step(&mut made, directory);
         let fault = (random.f64() * 100.0 < options.faults).then(|| Fault::ALL[random.usize(..Fault::ALL.len())]);
         let asking = Arc::clone(shared);
-        tasks.spawn(async move { asking.ask(conversation, fault, due).await });
+        tasks.spawn(async move { asking.ask(conversation, step, fault, due).await });
         if (number + 1) % per_minute == 0 || number + 1 == total {
             measure(shared, gateway);
         }
@@ -195,10 +191,8 @@ async fn drive(options: &Options, shared: &Arc<Shared>, gateway: &GatewayProcess
     shared.client.leave();
     tokio::time::sleep(SETTLING).await;
     for _ in 0..8 {
-        made += 1;
-        shared
-            .ask(Conversation::new(made, directory), None, Instant::now())
-            .await;
+        let (conversation, step) = shared.next_step(&mut made, directory);
+        shared.ask(conversation, step, None, Instant::now()).await;
         shared.client.leave();
     }
 }
@@ -212,9 +206,22 @@ fn measure(shared: &Shared, gateway: &GatewayProcess) {
 }
 
 impl Shared {
-    /// Sends the next request of a conversation, and puts the conversation back.
-    async fn ask(&self, mut conversation: Conversation, fault: Option<Fault>, due: Instant) {
-        let Some(step) = conversation.next() else { return };
+    /// The conversation that has waited for longest, and its next step; a new one where all others are busy or over.
+    fn next_step(&self, made: &mut u64, directory: &str) -> (Conversation, Step) {
+        loop {
+            let waiting = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+            let mut conversation = waiting.unwrap_or_else(|| {
+                *made += 1;
+                Conversation::new(*made, directory)
+            });
+            if let Some(step) = conversation.next() {
+                return (conversation, step);
+            }
+        }
+    }
+
+    /// Sends a request of a conversation, and puts the conversation back.
+    async fn ask(&self, mut conversation: Conversation, step: Step, fault: Option<Fault>, due: Instant) {
         let request = conversation.request(step);
         let answered = self.client.ask(&request, fault).await;
         let took = due.elapsed();
