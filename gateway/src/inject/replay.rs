@@ -71,9 +71,7 @@ impl Replay {
                 .boundary
                 .continuation
                 .filter(|continuation| !turn.entry.continuations.contains(continuation)),
-            adopted_by: session
-                .filter(|_| turn.entry.session.as_deref() != session)
-                .map(str::to_owned),
+            adopted_by: (turn.entry.session.as_deref() != session).then(|| session.unwrap_or_default().to_owned()),
         };
         self.turns.iter().map(used).collect()
     }

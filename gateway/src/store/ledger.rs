@@ -3,7 +3,7 @@
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 use super::{Entry, NewEntry, Use};
-use crate::inject::{TurnKey, is_recent};
+use crate::inject::{TurnKey, UNNAMED_SESSION_MEMORY, is_recent};
 
 const SELECT: &str = "SELECT id, session, block, tokens, before, created_ms FROM ledger WHERE key = ?1 ORDER BY id";
 
@@ -65,13 +65,15 @@ pub(super) fn insert(transaction: &Transaction<'_>, key: TurnKey, new: &NewEntry
 /// Writes down how a conversation went on after a row, and whose history the row has become a part of, where new.
 pub(super) fn note_use(transaction: &Transaction<'_>, used: &Use, now_ms: i64) -> rusqlite::Result<()> {
     if let Some(session) = &used.adopted_by {
+        let memory_ms = i64::try_from(UNNAMED_SESSION_MEMORY.as_millis()).unwrap_or(i64::MAX);
         transaction
             .prepare_cached(
                 "INSERT INTO ledger (key, session, block, tokens, before, created_ms, used_ms)
-                 SELECT key, ?2, block, tokens, before, ?3, ?3 FROM ledger AS origin WHERE id = ?1
-                 AND NOT EXISTS (SELECT 1 FROM ledger AS own WHERE own.key = origin.key AND own.session = ?2)",
+                 SELECT key, nullif(?2, ''), block, tokens, before, ?3, ?3 FROM ledger AS origin WHERE id = ?1
+                 AND NOT EXISTS (SELECT 1 FROM ledger AS own WHERE own.key = origin.key AND own.session IS nullif(?2, '')
+                 AND (own.session IS NOT NULL OR abs(?3 - own.created_ms) <= ?4))",
             )?
-            .execute(params![used.entry, session, now_ms])?;
+            .execute(params![used.entry, session, now_ms, memory_ms])?;
     }
     if let Some(continuation) = used.continuation {
         transaction

@@ -78,7 +78,8 @@ pub struct Use {
     pub entry: i64,
     /// The chain after the model's answer, where it is new.
     pub continuation: Option<TurnKey>,
-    /// The session that has the row in its history from now on, where it was made in another one.
+    /// The session that has the row in its history from now on, where it was made in another one; empty for one without
+    /// a name.
     pub adopted_by: Option<String>,
 }
 

@@ -16,6 +16,19 @@ fn an_unnamed_conversation_is_not_taken_for_a_named_one() {
     });
 }
 
+/// A conversation goes on without the name that it had, and then asks its first turn again.
+#[test]
+fn a_conversation_that_lost_its_name_keeps_the_history_it_had() {
+    in_each_format(|story| {
+        let mut unnamed = story.open(Some("a"), 0, "Done.");
+        unnamed.session = None;
+        ask(&mut unnamed, 1);
+        story.send(&unnamed, "injected");
+        story.change_files();
+        story.send(&opened(story.format, None, 0), "replayed");
+    });
+}
+
 /// The first mention of a working directory may come late, and changes nothing of what was said before.
 #[test]
 fn a_working_directory_named_in_the_middle_keeps_the_history() {
