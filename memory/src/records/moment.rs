@@ -23,12 +23,6 @@ impl Moment {
         Self(PRINTER.timestamp_to_string(&Timestamp::now()))
     }
 
-    /// As it was written.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
     /// As time, where it is written as one.
     #[must_use]
     pub fn timestamp(&self) -> Option<Timestamp> {
