@@ -143,8 +143,8 @@ pub fn run(options: &Options) -> Result<Report, BenchError> {
     })
 }
 
-/// A repository and the state directory of a gateway that so many sessions have used. What was deleted makes a file
-/// system slow for minutes, so all of them stay until the end.
+/// A repository, and the state directory of a gateway that has served this many sessions. It stays until the end of the
+/// benchmark: ext4 is slow for minutes after many files were deleted.
 struct Aged {
     past: Past,
     sessions: usize,

@@ -8,7 +8,7 @@ use crate::format::Format;
 /// Questions of one conversation, after which it is over.
 const QUESTIONS: usize = 6;
 
-/// What the client does with its next request.
+/// The next request of a conversation, by its purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
     /// A person asks.
@@ -144,7 +144,7 @@ impl Conversation {
     /// Holds the blocks that arrived with a request to those of the request before, and returns how many are new.
     ///
     /// # Errors
-    /// What is missing or different.
+    /// A description of the first block that is missing or different.
     pub(super) fn check(&mut self, step: Step, arrived: &[Vec<u8>]) -> Result<u64, String> {
         let kept = arrived.starts_with(&self.blocks);
         let added = arrived.len().saturating_sub(self.blocks.len());

@@ -52,7 +52,7 @@ impl Client {
     /// Sends a request and reads its answer, which must be the whole one.
     ///
     /// # Errors
-    /// What was wrong with it.
+    /// A description of the fault in the answer.
     pub(super) async fn ask(&self, request: &Request, fault: Option<Fault>) -> Result<(), String> {
         let answer = tokio::time::timeout(PATIENCE, self.exchange(request, fault)).await;
         let answer = answer

@@ -1,4 +1,4 @@
-//! What was measured in each minute.
+//! The measurements of each minute.
 
 use std::time::Duration;
 

@@ -54,7 +54,7 @@ pub struct Options {
     pub seed: u64,
 }
 
-/// What the benchmark prints last. Times are milliseconds, memory is MB of 10^6 bytes.
+/// The report that the benchmark prints. Times are milliseconds, memory is MB of 10^6 bytes.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Report {
     /// Whether everything is as it has to be.
@@ -89,7 +89,7 @@ pub struct Report {
     pub load1: [Option<f64>; 2],
 }
 
-/// What all tasks of a run share.
+/// The state that all tasks of a run share.
 struct Shared {
     client: Client,
     backend: Backend,
@@ -97,7 +97,7 @@ struct Shared {
     tally: Mutex<Tally>,
 }
 
-/// What was counted so far.
+/// The counts so far.
 #[derive(Default)]
 struct Tally {
     report: Report,
