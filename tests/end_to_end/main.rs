@@ -23,6 +23,7 @@ mod clients;
 mod commands;
 mod compressed;
 mod configs;
+mod contract;
 mod conversion;
 mod counting;
 mod deep_lane;

@@ -29,6 +29,7 @@
 mod architecture;
 mod env;
 mod gateway;
+mod golden;
 pub mod http;
 #[cfg(unix)]
 mod terminal;
@@ -37,6 +38,7 @@ mod wait;
 
 pub use env::{TestEnv, git, output, why};
 pub use gateway::{Gateway, Stopped};
+pub use golden::assert_golden;
 #[cfg(unix)]
 pub use terminal::at_terminal;
 #[cfg(unix)]

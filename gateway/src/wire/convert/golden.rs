@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
+use muninn_tests::assert_golden;
 use serde_json::Value;
 
 use super::*;
@@ -46,7 +47,7 @@ fn run(kind: &str, convert: impl Fn(WireFormat, WireFormat, &str) -> String) {
             for (to, to_name) in FORMATS.into_iter().filter(|(to, _)| *to != from) {
                 let converted = convert(from, to, &source);
                 let kept = folder().join(format!("converted/{from_name}-to-{to_name}/{kind}/{name}.txt"));
-                check_kept(&kept, &converted);
+                assert_golden(&kept, &converted);
                 *table.entry((from_name, to_name)).or_insert(0) += 1;
             }
         }
@@ -54,22 +55,6 @@ fn run(kind: &str, convert: impl Fn(WireFormat, WireFormat, &str) -> String) {
     for ((from, to), cases) in table {
         println!("{kind:<8} {from:>9} -> {to:<9} {cases:>3} cases");
     }
-}
-
-/// With `UPDATE_GOLDEN=1` the file is written anew instead; the difference is then for people to read.
-pub(crate) fn check_kept(path: &Path, converted: &str) {
-    let converted = format!("{}\n", converted.trim_end());
-    if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, &converted).unwrap();
-    }
-    let kept = std::fs::read_to_string(path).unwrap_or_default();
-    assert_eq!(
-        converted,
-        kept,
-        "{} differs; UPDATE_GOLDEN=1 writes it anew",
-        path.display()
-    );
 }
 
 pub(super) fn context() -> AnswerContext {

@@ -5,8 +5,9 @@ use std::path::Path;
 use muninn_memory::model::{CallResult, Shape};
 
 use super::*;
-use crate::config::Secret;
-use crate::wire::convert::golden::{check_kept, check_request, pretty};
+use crate::secrets::Secret;
+use crate::wire::convert::golden::{check_request, pretty};
+use muninn_tests::assert_golden;
 
 /// Two calls, one of them with arguments that are no JSON, and what came of them.
 fn conversation() -> Vec<Message> {
@@ -77,7 +78,7 @@ fn bodies_are_what_people_read() {
                 "{name}-{}.json",
                 serde_json::to_value(format).unwrap().as_str().unwrap()
             );
-            check_kept(&folder.join(file), &pretty(&body));
+            assert_golden(&folder.join(file), &pretty(&body));
         }
     }
 }
