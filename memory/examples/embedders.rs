@@ -1,6 +1,6 @@
 //! Which embedder finds code by its comment, alone and beside BM25: the table of `memory/training/README.md`.
 //!
-//! `cargo run --release -p muninn-memory --example embedders -- held.jsonl [NAME=VECTORS.bin | NAME=MINILM_DIR/]...`
+//! `cargo run --release -p muninn-memory --features minilm --example embedders -- held.jsonl [NAME=VECTORS.bin | NAME=MINILM_DIR/]...`
 //!
 //! Every question is the first paragraph of a documentation comment, the right answer the code that it stood on, without
 //! it. Wrong answers are all others (the pool), or those of the same package. MRR@10, ties counted against the embedder.
@@ -16,7 +16,7 @@ use std::error::Error;
 use std::path::Path;
 use std::time::Instant;
 
-use muninn_memory::embed::{Embedder, MiniLm, StaticVectors};
+use muninn_memory::embed::{Embedder, StaticVectors, minilm};
 use muninn_memory::lexical::{Bm25Builder, Tokenizer, counted};
 use serde::Deserialize;
 
@@ -79,7 +79,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn open(path: &Path) -> Result<Box<dyn Embedder>, Box<dyn Error>> {
     Ok(if path.is_dir() {
-        Box::new(MiniLm::open(path)?)
+        minilm(path)?
     } else if path.as_os_str() == "shipped" {
         Box::new(StaticVectors::shipped()?)
     } else {

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use clap::{Parser, ValueEnum};
 use muninn_context_engine::{Lists, Tuning};
-use muninn_memory::embed::{Embedder, LoadError, MiniLm, StaticVectors};
+use muninn_memory::embed::{Embedder, LoadError, StaticVectors, minilm};
 use serde::{Deserialize, Serialize};
 
 use self::answer::{Answer, Subject};
@@ -28,9 +28,9 @@ use self::remembered::Remembered;
 use self::report::{Ablation, Accuracy, Percentiles, Report};
 use self::scores::Scores;
 use crate::command_line;
+use crate::command_line::progress;
 use crate::instances::{self, InstanceError};
 use crate::report::rounded;
-use crate::stand::progress;
 use crate::stats::percentile;
 use crate::subject::SubjectError;
 use crate::trees::{TreeError, Trees};
@@ -88,8 +88,8 @@ impl EmbedderName {
             EmbedderName::None => None,
             EmbedderName::Static => Some(Arc::new(StaticVectors::shipped()?)),
             EmbedderName::Minilm => {
-                let model = MiniLm::open(model.unwrap_or(Path::new(".")))?;
-                Some(Arc::new(Remembered::of(Arc::new(model))))
+                let model = minilm(model.unwrap_or(Path::new(".")))?;
+                Some(Arc::new(Remembered::of(Arc::from(model))))
             }
         })
     }

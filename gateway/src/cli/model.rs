@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
+use muninn_memory::embed::HAS_MINILM;
 use serde_json::json;
 
 use super::progress::ProgressLine;
@@ -104,7 +105,7 @@ fn status(models: &std::path::Path, json: bool) -> ExitCode {
     let pin = model::minilm();
     let (found, place) = (model::status(&pin, models), models.join(&pin.name));
     if json {
-        output::json(&json!({"model": pin.name, "path": place, "status": found}));
+        output::json(&json!({"model": pin.name, "path": place, "status": found, "in_this_build": HAS_MINILM}));
     } else {
         let place = place.display();
         output::line(&match &found {
@@ -112,6 +113,9 @@ fn status(models: &std::path::Path, json: bool) -> ExitCode {
             Status::Absent => format!("{} is not there; `muninn model pull` fetches it to {place}", pin.name),
             Status::Damaged { reason } => format!("{} in {place} is damaged: {reason}", pin.name),
         });
+        if !HAS_MINILM {
+            output::line("this build cannot run it: it was built without the feature `minilm`");
+        }
     }
     match found {
         Status::Ready => ExitCode::SUCCESS,

@@ -1,19 +1,21 @@
 //! Texts as vectors, near each other where they mean alike.
 //!
 //! Three makers stand behind one trait. [`StaticVectors`] is compiled in, needs no download and costs microseconds: a sum
-//! of trained word vectors. [`MiniLm`] is a small transformer, better and a thousand times slower, whose weights the user
-//! fetches once. The third asks a backend, and lives in the gateway, which alone knows HTTP.
+//! of trained word vectors. [`minilm`] opens a small transformer, better and a thousand times slower, whose weights the
+//! user fetches once; it is compiled in by the feature of that name. The third asks a backend, and lives in the gateway, which alone knows HTTP.
 //!
 //! A weak embedder belongs in a fusion of scores, never of ranks: what it puts second may be nowhere near what it puts
 //! first, and only its scores say so.
 
+#[cfg(feature = "minilm")]
 mod minilm;
 mod pieces;
 mod static_file;
 mod static_vectors;
 
-pub use minilm::{FILES as MINILM_FILES, MiniLm};
 pub use static_vectors::StaticVectors;
+
+use std::path::Path;
 
 use thiserror::Error;
 
@@ -75,6 +77,12 @@ pub enum LoadError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// The model needs code that this build does not have.
+    #[error("{directory} cannot be opened: MiniLM is not compiled in; build with `--features minilm`")]
+    NotCompiledIn {
+        /// The model's directory.
+        directory: std::path::PathBuf,
+    },
     /// A file of the model is not what it should be.
     #[error("{what} is no usable model: {reason}")]
     Unusable {
@@ -83,6 +91,26 @@ pub enum LoadError {
         /// What is wrong with it.
         reason: String,
     },
+}
+
+/// The files of a directory that [`minilm`] opens.
+pub const MINILM_FILES: [&str; 3] = ["config.json", "model.safetensors", "tokenizer.json"];
+
+/// Whether [`minilm`] is compiled in.
+pub const HAS_MINILM: bool = cfg!(feature = "minilm");
+
+/// Loads all-MiniLM-L6-v2 from a directory that holds [`MINILM_FILES`]: some 100 MB of memory. Its id carries a hash of the
+/// weights.
+///
+/// # Errors
+/// [`LoadError`] where a file is missing or not what it should be, and always where it is not compiled in.
+pub fn minilm(directory: &Path) -> Result<Box<dyn Embedder>, LoadError> {
+    #[cfg(feature = "minilm")]
+    return Ok(Box::new(minilm::MiniLm::open(directory)?));
+    #[cfg(not(feature = "minilm"))]
+    Err(LoadError::NotCompiledIn {
+        directory: directory.to_owned(),
+    })
 }
 
 /// Brings a vector to unit length; one without any length, or with a number that is none, becomes zero.
@@ -112,6 +140,16 @@ mod tests {
             normalise(&mut vector);
             assert_eq!(vector, expected, "{given:?}");
         }
+    }
+
+    #[cfg(not(feature = "minilm"))]
+    #[test]
+    fn a_build_without_minilm_says_so() {
+        let problem = minilm(Path::new("/models/all-minilm-l6-v2")).unwrap_err().to_string();
+        assert_eq!(
+            problem,
+            "/models/all-minilm-l6-v2 cannot be opened: MiniLM is not compiled in; build with `--features minilm`"
+        );
     }
 
     #[test]

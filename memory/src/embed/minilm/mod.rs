@@ -12,11 +12,8 @@ use candle_core::{D, DType, Device, Tensor};
 use candle_nn::VarBuilder;
 use tokenizers::{Tokenizer, TruncationParams};
 
-use super::{EmbedError, Embedder, LoadError, normalise};
+use super::{EmbedError, Embedder, LoadError, MINILM_FILES, normalise};
 use bert::{Bert, Config};
-
-/// The files of a model's directory.
-pub const FILES: [&str; 3] = ["config.json", "model.safetensors", "tokenizer.json"];
 
 /// Tokens of a text that are read, the two special ones included, as the model was trained.
 const MOST_TOKENS: usize = 256;
@@ -25,7 +22,7 @@ const MOST_TOKENS: usize = 256;
 const BATCH_TOKENS: usize = 2048;
 
 /// The transformer and its tokenizer, in memory: some 100 MB.
-pub struct MiniLm {
+pub(super) struct MiniLm {
     id: String,
     tokenizer: Tokenizer,
     bert: Bert,
@@ -33,12 +30,9 @@ pub struct MiniLm {
 }
 
 impl MiniLm {
-    /// Loads a model from a directory that holds [`FILES`]. Its id carries a hash of the weights.
-    ///
-    /// # Errors
-    /// [`LoadError`] where a file is missing, or not what it should be.
-    pub fn open(directory: &Path) -> Result<MiniLm, LoadError> {
-        let [config_path, weights_path, tokenizer_path] = FILES.map(|name| directory.join(name));
+    /// See [`super::minilm`].
+    pub(super) fn open(directory: &Path) -> Result<MiniLm, LoadError> {
+        let [config_path, weights_path, tokenizer_path] = MINILM_FILES.map(|name| directory.join(name));
         let config: Config =
             serde_json::from_slice(&read(&config_path)?).map_err(|error| unusable(&config_path, error))?;
         let dimensions = config.hidden_size;

@@ -59,7 +59,7 @@ fn what_is_no_model_is_refused_by_name() {
     let directory = tempfile::tempdir().unwrap();
     let refused = |directory: &Path| MiniLm::open(directory).err().unwrap().to_string();
     assert!(refused(directory.path()).contains("config.json"));
-    for name in FILES {
+    for name in MINILM_FILES {
         std::fs::write(directory.path().join(name), "{}").unwrap();
     }
     assert!(refused(directory.path()).contains("config.json is no usable model: missing field"));
