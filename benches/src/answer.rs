@@ -2,11 +2,10 @@
 
 use std::time::Instant;
 
-use crate::client::Sample;
 use crate::format::Format;
 use crate::sse::{self, EventCutter};
 use crate::stamp;
-use crate::stats::millis;
+use crate::stats::{Gaps, millis};
 
 /// Why an answer does not count.
 #[derive(Debug, thiserror::Error)]
@@ -23,6 +22,41 @@ pub enum Wrong {
     /// Something in it is wrong, as the sentence says.
     #[error("{0}")]
     Content(String),
+}
+
+/// What a crew measured.
+#[derive(Debug, Clone, Default)]
+pub struct Sample {
+    /// Time from sending to the first byte of the answer's body, in milliseconds, per request.
+    pub firsts_ms: Vec<f64>,
+    /// Time between events within an answer.
+    pub gaps: Gaps,
+    /// Of paced answers: time from the mock's stamp to the client's reading of it, in
+    /// milliseconds, per word.
+    pub delays_ms: Vec<f64>,
+    /// How much longer than between their stamps the time between two words was at the client, in
+    /// milliseconds; negative when the second one caught up.
+    pub added_gaps_ms: Vec<f64>,
+    /// Requests per second: the sum of each connection's own rate, so that a connection that ends
+    /// earlier than the last does not count as idle.
+    pub rps: f64,
+    /// Requests answered.
+    pub requests: u64,
+    /// Bytes of their bodies.
+    pub body_bytes: u64,
+}
+
+impl Sample {
+    /// Adds what another connection measured.
+    pub fn merge(&mut self, other: Self) {
+        self.firsts_ms.extend(other.firsts_ms);
+        self.gaps.merge(other.gaps);
+        self.delays_ms.extend(other.delays_ms);
+        self.added_gaps_ms.extend(other.added_gaps_ms);
+        self.rps += other.rps;
+        self.requests += other.requests;
+        self.body_bytes += other.body_bytes;
+    }
 }
 
 /// Follows the events of one answer over the reads that bring them.

@@ -7,8 +7,6 @@ use std::process::ExitCode;
 use clap::Parser;
 use serde::Serialize;
 
-use crate::stand::progress;
-
 /// The whole of a benchmark's `main`: runs it with the options of the command line, and prints its
 /// report as one line of JSON on stdout, or the error `name` first on stderr.
 pub fn main<O: Parser, R: Serialize, E: Error>(name: &str, run: fn(&O) -> Result<R, E>) -> ExitCode {
@@ -39,4 +37,10 @@ pub fn chain(error: &dyn Error) -> String {
         source = cause.source();
     }
     text
+}
+
+/// Says on stderr how far a benchmark is.
+pub fn progress(text: &str) {
+    // Without a stderr there is nobody to tell.
+    drop(writeln!(io::stderr(), "{text}"));
 }

@@ -17,13 +17,14 @@ use serde::Serialize;
 
 use crate::bodies::Body;
 use crate::client::{ClientError, Load};
+use crate::command_line::progress;
 use crate::format::Format;
 use crate::gateway_process::GatewayProcess;
 use crate::measure::{Measured, Target, measure_rounds};
 use crate::options::seconds;
 use crate::procfs;
 use crate::report::{Figures, rounded};
-use crate::stand::{self, BenchError, progress};
+use crate::stand::{self, BenchError};
 use crate::upstream::Upstream;
 
 /// Length of one measurement of a quick run.

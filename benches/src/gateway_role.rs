@@ -8,7 +8,7 @@
 use std::ffi::OsString;
 
 #[cfg(feature = "gateway")]
-use {crate::command_line, crate::stand::BenchError, clap::Parser, serde::Serialize, std::process::ExitCode};
+use {crate::command_line, clap::Parser, serde::Serialize, std::error::Error, std::process::ExitCode};
 
 /// The hidden first argument.
 pub const ROLE: &str = "__gateway";
@@ -21,7 +21,7 @@ pub fn requested(args: impl IntoIterator<Item = OsString>) -> Option<Vec<OsStrin
 
 /// The `main` of a benchmark that may have to become the gateway.
 #[cfg(feature = "gateway")]
-pub fn main<O: Parser, R: Serialize>(name: &str, run: fn(&O) -> Result<R, BenchError>) -> ExitCode {
+pub fn main<O: Parser, R: Serialize, E: Error>(name: &str, run: fn(&O) -> Result<R, E>) -> ExitCode {
     match requested(std::env::args_os()) {
         Some(args) => muninn_gateway::run(std::iter::once(OsString::from("muninn")).chain(args)),
         None => command_line::main(name, run),

@@ -10,7 +10,8 @@ use muninn_repo_tools::{
 };
 use serde::Serialize;
 
-use crate::stand::{BenchError, progress};
+use crate::command_line::progress;
+use crate::stand::BenchError;
 use crate::stats;
 
 /// Patterns of every kind that the matcher treats differently: rare, common, many, classes, cases, words.

@@ -4,7 +4,7 @@ use std::io;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::stand::progress;
+use crate::command_line::progress;
 
 /// Why so many files cannot be open.
 #[derive(Debug, thiserror::Error)]

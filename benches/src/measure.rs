@@ -6,7 +6,8 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use crate::client::{ClientError, Crew, Load, Sample, Until};
+use crate::answer::Sample;
+use crate::client::{ClientError, Crew, Load, Until};
 use crate::format::Format;
 use crate::procfs::CpuTimes;
 use crate::report::Figures;

@@ -7,13 +7,14 @@ use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
 use crate::client::{ClientError, Crew, Until};
+use crate::command_line::progress;
 use crate::format::Format;
 use crate::gateway_process::GatewayProcess;
 use crate::matrix::{Bench, Cell};
 use crate::options::Options;
 use crate::procfs;
 use crate::report::{Growth, Report, Run, rounded};
-use crate::stand::{self, BenchError, progress};
+use crate::stand::{self, BenchError};
 use crate::upstream::Upstream;
 
 /// How long a gateway beside may take until it answers: some look for their backend only every few

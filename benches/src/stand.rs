@@ -1,12 +1,13 @@
 //! What every benchmark stands on: the mock, a gateway over this repository, and a runtime.
 
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use tokio::runtime::Runtime;
 
 use crate::client::ClientError;
+use crate::command_line::progress;
 use crate::format::Format;
 use crate::gateway_process::{GatewayError, GatewayProcess};
 use crate::limits::LimitError;
@@ -33,12 +34,6 @@ pub enum BenchError {
     /// The repository that the gateway is to serve is not there.
     #[error("the repository {0:?}")]
     Root(PathBuf, #[source] io::Error),
-}
-
-/// Says on stderr how far a benchmark is.
-pub fn progress(text: &str) {
-    // Without a stderr there is nobody to tell.
-    drop(writeln!(io::stderr(), "{text}"));
 }
 
 /// The mock on this port; 0 takes a free one.

@@ -13,15 +13,17 @@ use std::time::{Duration, Instant};
 use clap::Parser;
 use serde::Serialize;
 
+use crate::answer::Sample;
 use crate::bodies::Body;
-use crate::client::{ClientError, Crew, Load, Sample};
+use crate::client::{ClientError, Crew, Load};
 use crate::command_line::chain;
+use crate::command_line::progress;
 use crate::format::Format;
 use crate::gateway_process::GatewayProcess;
 use crate::limits;
 use crate::procfs::{self, CpuTimes};
 use crate::report::rounded;
-use crate::stand::{self, BenchError, progress};
+use crate::stand::{self, BenchError};
 use crate::stats::percentile;
 use crate::upstream::Upstream;
 

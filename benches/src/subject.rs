@@ -8,7 +8,7 @@ use muninn_context_engine::{Engine, EngineSettings, Exploration, IndexError, Ite
 use muninn_memory::embed::Embedder;
 use muninn_repo_tools::{DiscoverError, Worktree};
 
-use crate::stand::progress;
+use crate::command_line::progress;
 use crate::trees::{Tree, TreeError};
 
 /// Why a tree cannot be asked.

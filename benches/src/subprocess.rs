@@ -10,8 +10,8 @@ use std::{fs, io};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::command_line::progress;
 use crate::command_line::{chain, line};
-use crate::stand::progress;
 
 /// Why a process did not do its work.
 #[derive(Debug, thiserror::Error)]

@@ -9,7 +9,8 @@ use muninn_repo_tools::RelPath;
 use muninn_repo_tools::syntax::{Language, ParseLimits, Unparsed, parse};
 use serde::Serialize;
 
-use crate::stand::{BenchError, progress};
+use crate::command_line::progress;
+use crate::stand::BenchError;
 use crate::stats;
 
 /// Parses every source file below some directories, on one thread.

@@ -296,7 +296,7 @@ fn gather(
         .take(lifting)
         .map(|candidate| &snapshot.file(candidate.file).facts.path)
         .collect();
-    let remembered = recalled(sources, (question, text), threshold, &best);
+    let remembered = recalled((sources.memories, sources.snapshot), (question, text), threshold, &best);
     let mut packed = Packed::default();
     packer.memories(sources.memories, &remembered, budget, &mut packed);
     candidates.retain(|candidate| {

@@ -5,12 +5,12 @@
 
 use std::collections::HashMap;
 
+use muninn_memory::derived::Snapshot;
 use muninn_memory::lexical::DocId;
 use muninn_memory::recall::BlobOf;
 use muninn_memory::{Memories, RecallOptions, Recalled};
 use muninn_repo_tools::RelPath;
 
-use crate::lexical::Sources;
 use crate::pack::Remembered;
 use crate::question::Question;
 use crate::rank::{Query, Statistics};
@@ -27,15 +27,13 @@ const LOOKED_AT: usize = 50;
 /// Memories that account for enough of the question, best first. Of a section that is about one of the `best` files less
 /// is asked.
 pub(crate) fn recalled<'a>(
-    sources: &Sources<'_>,
+    (memories, snapshot): (&Memories, Option<&Snapshot>),
     (question, text): (&Question, &str),
     threshold: f32,
     best: &[&'a RelPath],
 ) -> Vec<Remembered<'a>> {
-    let memories = sources.memories;
-    let blob_of = sources
-        .snapshot
-        .map(|snapshot| move |path: &RelPath| snapshot.find(path).map(|(_, file)| file.facts.blob.to_string()));
+    let blob_of =
+        snapshot.map(|snapshot| move |path: &RelPath| snapshot.find(path).map(|(_, file)| file.facts.blob.to_string()));
     let found = memories.recall(
         text,
         &RecallOptions {

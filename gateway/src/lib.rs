@@ -21,14 +21,17 @@
 //! ```
 
 pub mod access;
+pub mod app;
 pub mod backend;
 mod causes;
 pub mod cli;
 pub mod config;
+pub mod http;
 pub mod inject;
 pub mod metrics;
 pub mod model;
-pub mod server;
+mod pattern;
+pub mod secrets;
 pub mod session;
 pub mod store;
 pub mod wire;

@@ -27,18 +27,21 @@ pub mod knowledge;
 pub mod learn;
 pub mod lexical;
 pub mod markdown;
+mod memories;
 pub mod model;
-mod private_file;
+pub mod private_file;
 pub mod recall;
 pub mod reconcile;
 pub mod records;
 pub mod redact;
+mod stamp;
 pub mod store;
 pub mod tokens;
 
 #[cfg(test)]
 mod fixture;
 
-pub use recall::{CitedFile, Memories, Memory, MemoryKind, RecallOptions, Recalled};
+pub use memories::{CitedFile, Contested, Memory, MemoryKind};
+pub use recall::{Memories, RecallOptions, Recalled};
 pub use redact::redact;
 pub use store::Store;

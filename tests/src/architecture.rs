@@ -1,6 +1,10 @@
 //! The shape of the workspace: arrows point down, and what ARCHITECTURE.md names is there.
 
+mod modules;
+
 use std::path::{Path, PathBuf};
+
+use modules::Imports;
 
 /// The floors from the top down. Each may use any below it.
 const FLOORS: [&str; 4] = ["gateway", "context-engine", "memory", "repo-tools"];
@@ -56,6 +60,33 @@ fn arrows_point_down_only() {
         used_by("tests", &["dependencies", "dev-dependencies"]).is_empty(),
         "fakes know no floor"
     );
+}
+
+#[test]
+fn modules_do_not_import_each_other() {
+    let circles: Vec<_> = FLOORS
+        .iter()
+        .chain(&BESIDE)
+        .map(|folder| (folder, Imports::of_crate(&root().join(folder).join("src")).circles()))
+        .filter(|(_, circles)| !circles.is_empty())
+        .collect();
+    assert!(circles.is_empty(), "modules on a circle: {circles:#?}");
+}
+
+/// The ways into the gateway. Only the command line starts one, and what lies below the application knows none.
+const DOORS: [&str; 6] = ["http", "mcp", "hooks", "web", "daemon", "cli"];
+
+#[test]
+fn doors_call_the_application_and_never_each_other() {
+    let imports = Imports::of_crate(&root().join("gateway/src"));
+    let is_door = |module: &str| DOORS.contains(&module);
+    let wrong = imports.edges.iter().filter(|((who, whom), _)| match whom.as_str() {
+        "app" => !is_door(who),
+        door => is_door(door) && who != "cli",
+    });
+    let wrong: Vec<_> = wrong.collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(imports.edges.contains_key(&("http".to_owned(), "app".to_owned())));
 }
 
 #[test]

@@ -17,9 +17,10 @@ use muninn_context_engine::{EngineSettings, Tuning};
 
 use self::prompts::{Class, Half, Prompt, PromptError, Split};
 use self::report::{Asking, GoldShare, Report};
+use crate::command_line::progress;
 use crate::instances::{self, InstanceError};
 use crate::localization::report::percent;
-use crate::stand::{self, BenchError, progress};
+use crate::stand::{self, BenchError};
 use crate::subject::{Subject, SubjectError, packed};
 use crate::trees::{TreeError, Trees, clone_of};
 

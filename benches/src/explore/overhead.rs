@@ -15,6 +15,7 @@ use serde_json::json;
 
 use super::timing::Timing;
 use super::{ExploreError, row};
+use crate::command_line::progress;
 use crate::localization::report::Percentiles;
 use crate::procfs;
 use crate::report::rounded;
@@ -23,7 +24,6 @@ use crate::scripted::heard::Heard;
 use crate::scripted::remote;
 use crate::scripted::said::{Said, Spoken};
 use crate::scripted::server::ModelServer;
-use crate::stand::progress;
 use crate::stats::{median, percentile};
 use crate::subject::{Subject, SubjectError};
 use crate::trees::Tree;

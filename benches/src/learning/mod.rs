@@ -18,10 +18,10 @@ use serde::Serialize;
 
 use self::history::replay;
 use crate::command_line;
+use crate::command_line::progress;
 use crate::git::GitError;
 use crate::instances::{self, Instance, InstanceError};
 use crate::report::rounded;
-use crate::stand::progress;
 use crate::subject::{Subject, SubjectError};
 use crate::trees::{TreeError, Trees, clone_of};
 

@@ -23,9 +23,9 @@ use muninn_memory::reconcile::judge::{Claim, Relation, Tools, judge};
 use self::labelled::{Label, Labelled, LabelledError};
 use self::model::Script;
 use self::report::{Figures, Part, Report};
+use crate::command_line::progress;
 use crate::record_store::StoreError;
 use crate::report::rounded;
-use crate::stand::progress;
 
 /// Measures what is made of duplicates and contradictions.
 ///

@@ -15,6 +15,7 @@ use tempfile::TempDir;
 pub use self::past::Past;
 
 use self::ask::Asked;
+use crate::command_line::progress;
 use crate::format::Format;
 use crate::gateway_process::GatewayProcess;
 use crate::git::git;
@@ -22,7 +23,7 @@ use crate::localization::report::Percentiles;
 use crate::memory_scale::corpus::Corpus;
 use crate::procfs;
 use crate::report::rounded;
-use crate::stand::{self, BenchError, progress};
+use crate::stand::{self, BenchError};
 use crate::stats::{millis, percentile};
 use crate::upstream::Upstream;
 

@@ -17,11 +17,11 @@ use muninn_memory::embed::{Embedder, LoadError};
 
 use self::locomo::{Conversation, LocomoError, Turn};
 use self::report::{DEPTHS, Figures, Report, Scores};
+use crate::command_line::progress;
 use crate::localization::EmbedderName;
 use crate::localization::report::Percentiles;
 use crate::record_store::{self, Line, Store, StoreError};
 use crate::report::rounded;
-use crate::stand::progress;
 use crate::stats::{millis, percentile};
 
 /// Measures whether what was said long ago is found again.

@@ -10,8 +10,8 @@ use std::time::{Duration, SystemTime};
 
 use muninn_repo_tools::{DiscoverError, WalkLimits, Worktree, read_text, walk};
 
+use crate::command_line::progress;
 use crate::git::{GitError, git};
-use crate::stand::progress;
 
 /// Files are made so old: a file that was written just now is looked at twice by an index, as it may change again
 /// within a tick of the file system's clock. A checkout of yesterday is the usual case, and is measured.

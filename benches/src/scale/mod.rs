@@ -19,10 +19,10 @@ use serde::Serialize;
 use self::corpus::CorpusError;
 use self::phase::{Outcome, PhaseError, Task};
 use crate::command_line;
+use crate::command_line::progress;
 use crate::localization::report::Percentiles;
 use crate::procfs;
 use crate::report::rounded;
-use crate::stand::progress;
 use crate::stats::{median, percentile};
 
 /// Questions that are asked.

@@ -15,9 +15,9 @@ use muninn_context_engine::{Engine, EngineSettings, Exploration, IndexError, Lim
 use muninn_repo_tools::{DiscoverError, Worktree};
 use serde::{Deserialize, Serialize};
 
+use crate::command_line::progress;
 use crate::procfs;
 use crate::report::rounded;
-use crate::stand::progress;
 use crate::stats::millis;
 use crate::subprocess::{self, SubprocessError};
 

@@ -18,9 +18,10 @@ use std::time::{Duration, Instant};
 use clap::Parser;
 use serde::Serialize;
 
+use crate::command_line::progress;
 use crate::format::Format;
 use crate::gateway_process::GatewayProcess;
-use crate::stand::{self, BenchError, progress};
+use crate::stand::{self, BenchError};
 use crate::{git, limits, procfs};
 use backend::{Backend, Fault};
 use conversation::{Conversation, Step};

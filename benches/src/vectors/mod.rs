@@ -16,8 +16,8 @@ use muninn_memory::embed::{EmbedError, Embedder, LoadError, StaticVectors};
 use muninn_repo_tools::BlobId;
 use serde::Serialize;
 
+use crate::command_line::progress;
 use crate::report::rounded;
-use crate::stand::progress;
 use crate::stats::{millis, percentile};
 
 /// So many results are compared.

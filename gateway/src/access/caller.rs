@@ -7,8 +7,8 @@ use http::Extensions;
 use thiserror::Error;
 
 use super::window::Window;
-use crate::backend::captures;
 use crate::config::KeyConfig;
+use crate::pattern::captures;
 use crate::wire::Members;
 
 /// Fields in which some servers take models besides the one that is asked for.

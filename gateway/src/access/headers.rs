@@ -3,7 +3,7 @@
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 
-use super::key::PREFIX;
+use crate::secrets::PREFIX;
 
 /// The header that is ours alone; a client's credential for a vendor may stand in the others beside it.
 const OWN: HeaderName = HeaderName::from_static("x-muninn-key");

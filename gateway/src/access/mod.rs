@@ -6,7 +6,6 @@
 
 mod caller;
 mod headers;
-mod key;
 mod window;
 
 use std::sync::Arc;
@@ -16,11 +15,11 @@ use http::HeaderMap;
 use thiserror::Error;
 
 use crate::config::KeyConfig;
+use crate::secrets::KeyHash;
 use crate::wire::error::ErrorKind;
 
 pub use caller::{Caller, Forbidden};
 pub use headers::{names_key, remove_keys};
-pub use key::{KeyHash, generate};
 
 use caller::Key;
 

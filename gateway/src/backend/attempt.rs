@@ -4,15 +4,14 @@
 //! own. The last answer goes to the client as it came, whatever it says, with the headers that tell when to come back.
 //! Bodies are never read here: an answer is judged by its head.
 
-use std::fmt;
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use http::{HeaderMap, Response, StatusCode};
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::{Candidate, Outgoing, Refused, SendError, Transport};
+use crate::store::{Happened, Try};
 use crate::wire::error::ErrorKind;
 
 /// The longest pause before the first repetition; each further one doubles it, up to the bound.
@@ -95,67 +94,22 @@ impl NoAnswer {
     }
 }
 
-/// One try at one backend.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Try {
-    /// The backend's name.
-    pub backend: String,
-    /// What came of it.
-    pub happened: Happened,
-    /// How long it took, in milliseconds.
-    pub ms: f64,
-}
-
-/// What came of a try.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Happened {
-    /// It answered with this status.
-    Answered(u16),
-    /// Nobody answers there.
-    NotConnected,
-    /// The connection broke before the answer.
-    Broken,
-    /// The answer did not begin in time.
-    TimedOut,
-    /// It was not asked, because it keeps failing.
-    CircuitOpen,
-    /// The request could not be put into its words, or its address is none.
-    NotSent,
-}
-
-impl fmt::Display for Happened {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Happened::Answered(status) => write!(formatter, "{status}"),
-            Happened::NotConnected => formatter.write_str("not connected"),
-            Happened::Broken => formatter.write_str("broken"),
-            Happened::TimedOut => formatter.write_str("timed out"),
-            Happened::CircuitOpen => formatter.write_str("circuit open"),
-            Happened::NotSent => formatter.write_str("not sent"),
-        }
+fn happened(sent: &Result<Response<Body>, SendError>) -> Happened {
+    match sent {
+        Ok(response) => Happened::Answered(response.status().as_u16()),
+        Err(SendError::Url { .. }) => Happened::NotSent,
+        Err(SendError::Connect { .. }) => Happened::NotConnected,
+        Err(SendError::Broken { .. } | SendError::BrokenOff { .. }) => Happened::Broken,
+        Err(SendError::FirstByte { .. } | SendError::Idle { .. }) => Happened::TimedOut,
     }
 }
 
-impl Happened {
-    fn of(sent: &Result<Response<Body>, SendError>) -> Happened {
-        match sent {
-            Ok(response) => Happened::Answered(response.status().as_u16()),
-            Err(SendError::Url { .. }) => Happened::NotSent,
-            Err(SendError::Connect { .. }) => Happened::NotConnected,
-            Err(SendError::Broken { .. } | SendError::BrokenOff { .. }) => Happened::Broken,
-            Err(SendError::FirstByte { .. } | SendError::Idle { .. }) => Happened::TimedOut,
-        }
-    }
-
-    /// Whether it says that the backend is not well. A refusal for this client, 429 included, is the answer of a healthy
-    /// one.
-    fn counts_against_the_backend(self) -> bool {
-        match self {
-            Happened::Answered(status) => matches!(status, 500 | 502 | 503 | 504 | 529),
-            Happened::NotConnected | Happened::Broken | Happened::TimedOut => true,
-            Happened::CircuitOpen | Happened::NotSent => false,
-        }
+/// Whether it says that the backend is not well. A refusal for this client, 429 included, is the answer of a healthy one.
+fn counts_against_the_backend(happened: Happened) -> bool {
+    match happened {
+        Happened::Answered(status) => matches!(status, 500 | 502 | 503 | 504 | 529),
+        Happened::NotConnected | Happened::Broken | Happened::TimedOut => true,
+        Happened::CircuitOpen | Happened::NotSent => false,
     }
 }
 
@@ -246,7 +200,7 @@ async fn ask(
     let (sent, happened) = loop {
         let started = Instant::now();
         let sent = transport.send(backend, outgoing.clone()).await;
-        let happened = Happened::of(&sent);
+        let happened = happened(&sent);
         note(tries, candidate, happened, started);
         if repetition >= backend.retries || !may_be_asked_again(&sent) {
             break (sent, happened);
@@ -255,7 +209,7 @@ async fn ask(
         tokio::time::sleep(backoff(repetition, fastrand::f64())).await;
         repetition += 1;
     };
-    if happened.counts_against_the_backend() {
+    if counts_against_the_backend(happened) {
         permit.fail(Instant::now());
     } else if happened != Happened::NotSent {
         permit.succeed();
@@ -278,7 +232,7 @@ fn left_alone(candidate: &Candidate, refused: Refused) -> NoAnswer {
 fn note(tries: &mut Vec<Try>, candidate: &Candidate, happened: Happened, started: Instant) {
     let ms = (started.elapsed().as_secs_f64() * 1e4).round() / 10.0;
     let backend = candidate.backend.name.clone();
-    if happened.counts_against_the_backend() || matches!(happened, Happened::CircuitOpen | Happened::NotSent) {
+    if counts_against_the_backend(happened) || matches!(happened, Happened::CircuitOpen | Happened::NotSent) {
         tracing::info!(%backend, %happened, ms, "a backend did not answer");
     }
     tries.push(Try { backend, happened, ms });
@@ -318,7 +272,7 @@ mod tests {
         (
             is_final,
             may_be_asked_again(&sent),
-            Happened::of(&sent).counts_against_the_backend(),
+            counts_against_the_backend(happened(&sent)),
         )
     }
 
@@ -370,17 +324,5 @@ mod tests {
                 "{repetition} {jitter}"
             );
         }
-    }
-
-    #[test]
-    fn a_try_reads_the_same_from_a_receipt() {
-        let tried = Try {
-            backend: "a".into(),
-            happened: Happened::Answered(503),
-            ms: 1.5,
-        };
-        let text = serde_json::to_string(&tried).unwrap();
-        assert_eq!(text, r#"{"backend":"a","happened":{"answered":503},"ms":1.5}"#);
-        assert_eq!(serde_json::from_str::<Try>(&text).unwrap(), tried);
     }
 }

@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, header};
 
 use super::Backend;
 use crate::access::remove_keys;
-use crate::config::Secret;
+use crate::secrets::Secret;
 use crate::wire::{Dialect, WireFormat};
 
 pub(super) const ANTHROPIC_URL: &str = "https://api.anthropic.com";

@@ -15,7 +15,6 @@ mod embeddings;
 mod fair;
 mod model;
 mod models;
-mod pattern;
 mod probe;
 mod relay;
 mod routing;
@@ -29,7 +28,7 @@ use std::sync::Arc;
 use crate::config::{BackendConfig, LimitsConfig};
 use crate::wire::{Dialect, WireFormat};
 
-pub use attempt::{Answered, Attempted, Happened, Try, Unanswered, attempt};
+pub use attempt::{Answered, Attempted, Unanswered, attempt};
 pub use circuit::{Circuit, CircuitState, Permit, Refused};
 pub use circuits::{CircuitReport, Circuits};
 pub use courier::{Courier, CourierError};
@@ -39,7 +38,6 @@ pub use embeddings::RemoteEmbedder;
 pub(crate) use fair::FairBody;
 pub use model::RemoteModel;
 pub use models::{list_models, render_models};
-pub(crate) use pattern::captures;
 pub use probe::{Probe, Spoken, probe_formats};
 pub use routing::{Allowed, Router};
 pub use target::{Candidate, NoRoute, Target};
@@ -48,9 +46,6 @@ pub use transport::{Fault, Outgoing, SendError, Transport};
 
 /// The name of the built-in model that answers with the pack itself.
 pub const CONTEXT_MODEL: &str = "muninn/context";
-
-/// The names of backends that nobody has to configure: the two vendors, and the servers that are looked for on loopback.
-pub(crate) const UNCONFIGURED: [&str; 6] = ["anthropic", "openai", "ollama", "vllm", "llama.cpp", "lmstudio"];
 
 /// How a backend came to be known, which decides what it may be told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]

@@ -5,10 +5,10 @@ use std::time::Instant;
 
 use http::HeaderMap;
 
-use super::pattern::{captures, filled};
 use super::target::{Candidate, NoRoute, Target};
 use super::{Backend, CONTEXT_MODEL, CircuitReport, Circuits, Discovery, Origin, client_credential_vendor};
 use crate::config::{ChosenModel, Config, ExploreConfig, FallbackConfig, LimitsConfig, RouteConfig};
+use crate::pattern::{captures, filled};
 use crate::wire::WireFormat;
 
 /// Which backends a caller may use, by name.

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::progress::ProgressLine;
 use super::{CliError, Common, Exit, output, why};
 use crate::backend::CONTEXT_MODEL;
-use crate::server::{REQUEST_ID, Server};
+use crate::http::{REQUEST_ID, Server};
 use crate::store::Receipt;
 
 /// The header that names a session.
@@ -42,14 +42,14 @@ impl Ask {
         // Keys are for those who share a gateway; this one is the user's own, for one question.
         config.keys.clear();
         let server = Server::start(config, &common.directory()?)?;
-        if let Some(problem) = &server.shared().repository.problem {
+        if let Some(problem) = &server.app().workspace.problem {
             return Err(CliError::new(Exit::NotFound, problem.clone())
                 .hint("run it inside a git repository, or name one with --root DIR"));
         }
         index(&server)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (answer, id, model) = runtime.block_on(self.ask(&server))?;
-        let receipt = match &server.shared().store {
+        let receipt = match &server.app().store {
             Some(store) => why::find(&**store, &id)?,
             None => None,
         };
@@ -62,7 +62,7 @@ impl Ask {
         let model = match &self.model {
             Some(model) => model.clone(),
             None => server
-                .shared()
+                .app()
                 .settings()
                 .router
                 .default_model()
@@ -154,7 +154,7 @@ impl Ask {
 fn index(server: &Server) -> Result<(), CliError> {
     let progress = ProgressLine::new();
     let warming = std::thread::spawn(tokens::warm);
-    let report = server.shared().repository.refresh(&progress);
+    let report = server.app().workspace.refresh(&progress);
     progress.finish();
     let _panicked = warming.join();
     if let Some(report) = report.map_err(|error| CliError::new(Exit::Failure, error))? {

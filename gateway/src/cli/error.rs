@@ -2,7 +2,7 @@
 
 use crate::backend::SendError;
 use crate::config::ConfigError;
-use crate::server::StartError;
+use crate::http::StartError;
 use crate::store::StoreError;
 
 /// What a command's exit code says.

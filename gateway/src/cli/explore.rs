@@ -15,9 +15,9 @@ use serde_json::json;
 use super::output::{self, plural};
 use super::progress::ProgressLine;
 use super::{CliError, Common, Exit};
+use crate::app::Workspace;
 use crate::backend::{Candidate, Courier, RemoteModel, Router, Target};
 use crate::config::{Config, paths};
-use crate::server::Repository;
 use crate::store::{Outcome, Receipt, SqliteStore, Store};
 use crate::wire::WireFormat;
 
@@ -48,7 +48,7 @@ impl Explore {
         output::log_to_stderr("warn");
         let config = common.configuration(None)?;
         let state_dir = paths::state_dir()?;
-        let repository = Repository::open(&common.directory()?, &config, &state_dir);
+        let repository = Workspace::open(&common.directory()?, &config, &state_dir);
         let Some(engine) = repository.engine.clone() else {
             let problem = repository.problem.unwrap_or_default();
             return Err(CliError::new(Exit::NotFound, problem)
@@ -176,7 +176,7 @@ async fn routed(router: &Router, named: Option<Candidate>, model: Option<&str>) 
     }
 }
 
-fn receipt(question: &str, repository: &Repository, found: &Found) -> Receipt {
+fn receipt(question: &str, repository: &Workspace, found: &Found) -> Receipt {
     Receipt {
         model: found.trace.model.clone(),
         backend: found.trace.model.split('/').next().unwrap_or_default().to_owned(),

@@ -9,8 +9,8 @@ use serde::Serialize;
 use super::output::{self, plural};
 use super::progress::ProgressLine;
 use super::{CliError, Common, Exit};
+use crate::app::Workspace;
 use crate::config::paths;
-use crate::server::Repository;
 
 /// Bring the index up to date.
 #[derive(Args)]
@@ -24,7 +24,7 @@ impl Index {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         output::log_to_stderr("warn");
         let config = common.configuration(None)?;
-        let repository = Repository::open(&common.directory()?, &config, &paths::state_dir()?);
+        let repository = Workspace::open(&common.directory()?, &config, &paths::state_dir()?);
         if let Some(problem) = repository.problem {
             return Err(CliError::new(Exit::NotFound, problem)
                 .hint("run it inside a git repository, or name one with --root DIR"));
@@ -64,7 +64,7 @@ struct Report {
 
 impl Report {
     /// Makes what the index proper does without: its graph and its vectors.
-    fn of(mut index: IndexReport, repository: &Repository) -> Report {
+    fn of(mut index: IndexReport, repository: &Workspace) -> Report {
         let engine = repository.engine.as_ref();
         let filled = engine.map(|engine| engine.embed(&|| true)).unwrap_or_default();
         let (definitions, imports, calls) = engine.map_or((0, 0, 0), |engine| engine.graph_size());

@@ -6,8 +6,8 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::{CliError, Common, Exit, output};
-use crate::access::generate;
 use crate::config::check_name;
+use crate::secrets::generate;
 
 /// Make access keys.
 #[derive(Args)]

@@ -30,8 +30,9 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 use muninn_repo_tools::Worktree;
 
+use crate::app::Workspace;
 use crate::causes::with_causes;
-use crate::config::{Config, Overrides, env_vars, load};
+use crate::config::{Config, Overrides, env_vars, load, paths};
 pub use error::{CliError, Exit};
 
 /// A gateway between a coding agent and any model: it adds what matters from your repository and its memory.
@@ -184,6 +185,12 @@ impl Common {
             CliError::new(Exit::NotFound, with_causes(&error))
                 .hint("run it inside a git repository, or name one with --root DIR")
         })
+    }
+
+    /// The workspace that the directory is in; one without a repository says so itself.
+    fn workspace(&self) -> Result<Workspace, CliError> {
+        let config = self.configuration(None)?;
+        Ok(Workspace::open(&self.directory()?, &config, &paths::state_dir()?))
     }
 
     fn configuration(&self, listen: Option<String>) -> Result<Config, CliError> {

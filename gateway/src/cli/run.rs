@@ -7,10 +7,11 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Args;
+use muninn_memory::private_file;
 
 use super::{CliError, Common, Exit, output, serve};
 use crate::config::paths;
-use crate::server::Server;
+use crate::http::Server;
 
 /// Run a command with a gateway of its own.
 #[derive(Args)]
@@ -30,7 +31,7 @@ impl Run {
             output::log_to_file(file, "info");
         }
         let server = Server::start(config, &common.directory()?)?;
-        serve::index_in_background(server.shared());
+        serve::index_in_background(server.app());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let code = runtime.block_on(supervise(&self.command, &format!("http://{}", server.address())));
         server.shut_down();
@@ -39,7 +40,10 @@ impl Run {
 }
 
 fn open_log(path: &std::path::Path) -> std::io::Result<std::fs::File> {
-    crate::store::private_file_in_private_dir(path)
+    if let Some(parent) = path.parent() {
+        private_file::dir(parent)?;
+    }
+    private_file::append(path)
 }
 
 /// The variables by which clients find their API.

@@ -7,8 +7,9 @@ use clap::Args;
 use muninn_context_engine::tokens;
 
 use super::{CliError, Common, output};
+use crate::app::App;
 use crate::config::Config;
-use crate::server::{Server, Shared};
+use crate::http::Server;
 
 /// Run the gateway.
 #[derive(Args)]
@@ -25,9 +26,9 @@ impl Serve {
         let mut signals = Signals::install()?;
         let server = Server::start(config, &common.directory()?)?;
         output::line(&format!("listening on http://{}", server.address()));
-        index_in_background(server.shared());
+        index_in_background(server.app());
         while signals.next() == Wish::Reload {
-            reload(server.shared(), common.configuration(self.listen.clone()));
+            reload(server.app(), common.configuration(self.listen.clone()));
         }
         tracing::info!("stopping: open requests may end first");
         server.shut_down();
@@ -36,18 +37,18 @@ impl Serve {
 }
 
 /// Starts the first look at the repository; until it is done, paths and a bounded grep answer.
-pub(crate) fn index_in_background(shared: &Arc<Shared>) {
-    let shared = Arc::clone(shared);
+pub(crate) fn index_in_background(app: &Arc<App>) {
+    let app = Arc::clone(app);
     let indexing = std::thread::Builder::new().name("muninn-index".into()).spawn(move || {
         tokens::warm();
-        match shared.repository.refresh(&()) {
+        match app.workspace.refresh(&()) {
             Ok(Some(report)) => {
                 let (files, chunks, memories) = (report.files, report.chunks, report.memories);
                 tracing::info!(files, chunks, memories, ms = report.millis, "index ready");
                 for note in report.notes {
                     tracing::warn!("{note}");
                 }
-                shared.repository.keep_up();
+                app.workspace.keep_up();
             }
             Ok(None) => {}
             Err(error) => tracing::warn!(%error, "there is no index; paths and grep answer"),
@@ -59,10 +60,10 @@ pub(crate) fn index_in_background(shared: &Arc<Shared>) {
 }
 
 /// Puts a configuration that was read again in force, or says why the old one stays. Nothing in it can end the server.
-fn reload(shared: &Shared, read: Result<Config, CliError>) {
+fn reload(app: &App, read: Result<Config, CliError>) {
     let done = read
         .map_err(|error| error.to_string())
-        .and_then(|config| shared.reload(config).map_err(|error| error.to_string()));
+        .and_then(|config| app.reload(config).map_err(|error| error.to_string()));
     match done {
         Ok(kept) => {
             for line in kept {

@@ -10,8 +10,8 @@ use muninn_repo_tools::Worktree;
 use serde_json::{Value, json};
 
 use super::{CliError, Common, output};
+use crate::app::Workspace;
 use crate::config::{Config, paths};
-use crate::server::Repository;
 use crate::store::{KeyUsage, PutAside, SqliteStore, Store, UsageSum, put_aside, utc_today};
 
 /// Where everything is, and how it is doing.
@@ -27,7 +27,7 @@ impl Status {
         output::log_to_stderr("error");
         let config = common.configuration(None)?;
         let state_dir = paths::state_dir()?;
-        let repository = Repository::open(&common.directory()?, &config, &state_dir);
+        let repository = Workspace::open(&common.directory()?, &config, &state_dir);
         let running =
             std::net::TcpStream::connect_timeout(&config.listen, std::time::Duration::from_millis(200)).is_ok();
         let today = utc_today();

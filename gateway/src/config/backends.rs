@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use super::raw::{self, Fallback, OneOrMany};
 use super::resolve::wrong;
-use super::{BackendConfig, ConfigError, FallbackConfig, LimitsConfig, RouteConfig, Secret};
+use super::{BackendConfig, ConfigError, FallbackConfig, LimitsConfig, RouteConfig};
+use crate::secrets::Secret;
 use crate::wire::WireFormat;
 
 pub(super) fn backends(

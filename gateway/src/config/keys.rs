@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::resolve::wrong;
-use super::{BackendConfig, Config, ConfigError, KeyConfig, raw};
-use crate::access::KeyHash;
-use crate::backend::UNCONFIGURED;
+use super::{BackendConfig, Config, ConfigError, KeyConfig, UNCONFIGURED, raw};
+use crate::secrets::KeyHash;
 
 /// The times of a minute's requests are kept for each key, so there has to be a limit to them.
 const MOST_PER_MINUTE: u32 = 100_000;

@@ -16,7 +16,6 @@ mod memory;
 pub mod paths;
 mod raw;
 mod resolve;
-mod secret;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -30,10 +29,12 @@ pub use hosts::HostPattern;
 pub use keys::check_name;
 pub use memory::{MemoryConfig, MemoryWrite, ReconcilerConfig, SummarizerConfig};
 pub use resolve::{Overrides, load, repository};
-pub use secret::Secret;
 
-use crate::access::KeyHash;
+use crate::secrets::{KeyHash, Secret};
 use crate::wire::WireFormat;
+
+/// The names of backends that nobody has to configure: the two vendors, and the servers that are looked for on loopback.
+pub(crate) const UNCONFIGURED: [&str; 6] = ["anthropic", "openai", "ollama", "vllm", "llama.cpp", "lmstudio"];
 
 /// The configuration in force: valid, complete, with every default filled in.
 #[derive(Debug, Clone)]

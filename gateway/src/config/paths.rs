@@ -7,9 +7,10 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use etcetera::{AppStrategy, AppStrategyArgs, choose_app_strategy};
+use muninn_memory::private_file;
 
 use super::{ConfigError, env_vars};
-use crate::store::{private_dir, private_file};
+use crate::secrets::machine_secret;
 
 fn strategy(variable: &'static str) -> Result<impl AppStrategy, ConfigError> {
     choose_app_strategy(AppStrategyArgs {
@@ -125,9 +126,9 @@ pub fn repository_cache_dir(root: &Path, common_dir: &Path, state_dir: &Path) ->
         source,
     })?;
     if std::fs::read_to_string(&stamp).ok().as_deref() != Some(&expected) {
-        let started_over = private_dir(&directory)
+        let started_over = private_file::dir(&directory)
             .and_then(|()| empty(&directory))
-            .and_then(|()| private_file(&stamp))
+            .and_then(|()| private_file::append(&stamp))
             .and_then(|mut file| file.write_all(expected.as_bytes()));
         started_over.map_err(|source| ConfigError::Read {
             path: directory.clone(),
@@ -152,7 +153,7 @@ fn empty(directory: &Path) -> std::io::Result<()> {
 }
 
 fn stamp_of(directory: &Path, state_dir: &Path) -> std::io::Result<String> {
-    let secret = crate::store::machine_secret(state_dir)?;
+    let secret = machine_secret(state_dir)?;
     let name = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
     Ok(blake3::keyed_hash(&secret, name.as_os_str().as_encoded_bytes())
         .to_hex()

@@ -6,32 +6,8 @@
 //! images) is left out: clients trim old results and drop images, and a turn is told well enough by everything that was
 //! said before it. A place behind results of tools has a key of its own beside the chain, by the ids of the calls.
 
-use serde::{Deserialize, Serialize};
-
+use crate::store::TurnKey;
 use crate::wire::{Block, Message, Prompt, Role, Site, ToolPart};
-
-/// Identifies one point of one conversation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct TurnKey([u8; 32]);
-
-impl TurnKey {
-    /// The key's bytes.
-    #[must_use]
-    pub fn as_bytes(&self) -> &[u8; 32] {
-        &self.0
-    }
-
-    /// The key with these bytes.
-    #[must_use]
-    pub fn from_bytes(bytes: [u8; 32]) -> TurnKey {
-        TurnKey(bytes)
-    }
-
-    #[cfg(test)]
-    pub(crate) fn for_test(byte: u8) -> TurnKey {
-        TurnKey([byte; 32])
-    }
-}
 
 /// What sets conversations with the same words apart.
 #[derive(Debug, Clone, Copy)]
@@ -125,13 +101,13 @@ fn start(prompt: &Prompt<'_>, seed: Seed<'_>) -> TurnKey {
     for stored in ["previous_response_id", "conversation"] {
         part(prompt.members.get(stored).unwrap_or_default());
     }
-    TurnKey(*hasher.finalize().as_bytes())
+    TurnKey::from_bytes(*hasher.finalize().as_bytes())
 }
 
 /// A key behind a message's results of tools: by whose results they are, since nothing else of them is sure to stay. The
 /// chain itself goes on without them.
 fn behind_results(state: TurnKey, message: &Message<'_>) -> TurnKey {
-    let mut hasher = blake3::Hasher::new_keyed(&state.0);
+    let mut hasher = blake3::Hasher::new_keyed(state.as_bytes());
     hasher.update(b"results");
     for part in &message.tools {
         if let ToolPart::Result { id, .. } = part {
@@ -140,7 +116,7 @@ fn behind_results(state: TurnKey, message: &Message<'_>) -> TurnKey {
             hasher.update(id.as_bytes());
         }
     }
-    TurnKey(*hasher.finalize().as_bytes())
+    TurnKey::from_bytes(*hasher.finalize().as_bytes())
 }
 
 /// The chain after one more block, `None` for a block that does not count.
@@ -150,10 +126,10 @@ fn step(state: TurnKey, role: Role, block: &Block<'_>) -> Option<TurnKey> {
     if text.is_empty() {
         return None;
     }
-    let mut hasher = blake3::Hasher::new_keyed(&state.0);
+    let mut hasher = blake3::Hasher::new_keyed(state.as_bytes());
     hasher.update(&[role as u8]);
     hasher.update(text.as_bytes());
-    Some(TurnKey(*hasher.finalize().as_bytes()))
+    Some(TurnKey::from_bytes(*hasher.finalize().as_bytes()))
 }
 
 #[cfg(test)]

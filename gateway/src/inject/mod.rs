@@ -7,6 +7,6 @@ mod chain;
 mod replay;
 mod splice;
 
-pub use chain::{Boundary, Chain, Seed, TurnKey};
-pub use replay::{Replay, Replayed, UNNAMED_SESSION_MEMORY, choose, is_recent, replay};
+pub use chain::{Boundary, Chain, Seed};
+pub use replay::{Replay, Replayed, choose, replay};
 pub use splice::splice;

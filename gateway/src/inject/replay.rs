@@ -1,14 +1,9 @@
 //! Which blocks were made for this conversation.
 
-use std::time::Duration;
-
-use crate::store::{Entry, Store, StoreError, Use};
+use crate::store::{Entry, Store, StoreError, Use, is_recent};
 use crate::wire::{Insertion, Prompt, Site};
 
 use super::{Boundary, Chain};
-
-/// For how long an unanswered turn of a client that names no session counts as the same conversation.
-pub const UNNAMED_SESSION_MEMORY: Duration = Duration::from_secs(600);
 
 /// A turn of this conversation that has an entry in the ledger.
 #[derive(Debug, Clone)]
@@ -160,13 +155,6 @@ fn history(chain: &Chain, rows: &[Vec<Entry>], session: Option<&str>, now_ms: i6
     turns
 }
 
-/// Whether a row of an unnamed session may still be of the conversation that asks. One that a wrong clock dated in the
-/// future may not.
-#[must_use]
-pub fn is_recent(created_ms: i64, now_ms: i64) -> bool {
-    u128::from(now_ms.abs_diff(created_ms)) <= UNNAMED_SESSION_MEMORY.as_millis()
-}
-
 /// Picks a row among those under one key: of this session (`own`), or of any.
 ///
 /// Many conversations open with the same words, so a turn that the model has not answered counts only within its own
@@ -206,7 +194,7 @@ pub fn choose<'r>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inject::TurnKey;
+    use crate::store::TurnKey;
 
     fn entry(id: i64, session: Option<&str>, created_ms: i64, continuations: &[u8]) -> Entry {
         Entry {

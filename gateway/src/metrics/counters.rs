@@ -14,7 +14,8 @@ use super::labels::{
     BackendLabel, FieldLabels, FormatLabel, ForwardLabels, OutcomeLabel, RefusalLabels, RequestLabels, TokenLabels,
 };
 use super::{Finished, Forwarded};
-use crate::backend::{CONTEXT_MODEL, CircuitState, UNCONFIGURED};
+use crate::backend::{CONTEXT_MODEL, CircuitState};
+use crate::config::UNCONFIGURED;
 use crate::store::Receipt;
 use crate::wire::WireFormat;
 use crate::wire::convert::answer::Usage;

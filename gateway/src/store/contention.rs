@@ -3,8 +3,8 @@
 use std::sync::{Arc, Barrier};
 
 use super::sqlite::tests::limits;
+use super::turn_key::TurnKey;
 use super::{NewEntry, Receipt, SqliteStore, Store, UsageSum, Use};
-use crate::inject::TurnKey;
 
 const STORES: u8 = 2;
 const THREADS: u8 = 8;

@@ -9,9 +9,9 @@ use rusqlite::{Connection, OpenFlags, ffi};
 use super::database::{BUSY, FileId, connect, database_error, failure};
 use super::health::PutAside;
 use super::salvage::{Salvaged, salvage};
-use super::secret::private_file;
 use super::write_queue::WriteQueue;
 use super::{StoreError, schema};
+use muninn_memory::private_file;
 
 /// How long writers may keep a repair waiting, and a repair them.
 const WAIT: Duration = Duration::from_secs(10);
@@ -41,7 +41,7 @@ pub(super) fn put_aside(directory: &Path, path: &Path, damaged: FileId) -> Resul
     for name in [new.clone(), beside(&new, "-wal"), beside(&new, "-shm")] {
         remove_if_there(&name).map_err(io)?;
     }
-    private_file(&new).map_err(io)?;
+    private_file::append(&new).map_err(io)?;
     let salvaged = build(path, &new).map_err(sql)?;
     let (aside, at) = free_name(directory);
     std::fs::rename(path, &aside).map_err(io)?;

@@ -9,8 +9,8 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
 
 use super::health::{LedgerHealth, PutAside};
-use super::secret::{private_dir, private_file};
 use super::{StoreError, damage, schema};
+use muninn_memory::private_file;
 
 /// How long a connection waits for another one, unless it is told otherwise.
 pub(super) const BUSY: Duration = Duration::from_millis(250);
@@ -270,10 +270,10 @@ impl Database {
 /// Makes the directory and an empty file. One that exists is not opened, see [`FileId::of`].
 pub(super) fn make(directory: &Path, path: &Path) -> Result<(), StoreError> {
     let make = || -> std::io::Result<()> {
-        private_dir(directory)?;
+        private_file::dir(directory)?;
         match path.try_exists()? {
             true => keep_private(path),
-            false => private_file(path).map(drop),
+            false => private_file::append(path).map(drop),
         }
     };
     make().map_err(|source| StoreError::Directory {

@@ -11,8 +11,8 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use super::NewEntry;
-use super::secret::private_file;
-use crate::inject::TurnKey;
+use super::turn_key::TurnKey;
+use muninn_memory::private_file;
 
 const PREFIX: &str = "without-";
 
@@ -35,7 +35,7 @@ impl Journal {
     /// Starts an empty journal in a directory.
     pub(super) fn create(directory: &Path) -> std::io::Result<Journal> {
         let path = directory.join(format!("{PREFIX}{}.jsonl", ulid::Ulid::generate()));
-        let file = private_file(&path)?;
+        let file = private_file::append(&path)?;
         file.lock()?;
         Ok(Journal {
             rows: HashMap::new(),

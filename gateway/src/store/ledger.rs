@@ -2,8 +2,8 @@
 
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
+use super::turn_key::{TurnKey, UNNAMED_SESSION_MEMORY, is_recent};
 use super::{Entry, NewEntry, Use};
-use crate::inject::{TurnKey, UNNAMED_SESSION_MEMORY, is_recent};
 
 const SELECT: &str = "SELECT id, session, block, tokens, before, created_ms FROM ledger WHERE key = ?1 ORDER BY id";
 

@@ -16,8 +16,9 @@ mod receipt;
 mod retention;
 mod salvage;
 mod schema;
-mod secret;
 mod sqlite;
+mod tries;
+mod turn_key;
 mod usage;
 mod write_queue;
 mod writer;
@@ -28,12 +29,10 @@ use thiserror::Error;
 pub use health::{LedgerHealth, PutAside};
 pub use inspect::{Inspected, inspect, put_aside};
 pub use receipt::{Outcome, Receipt, ReceiptItem, Replays};
-pub use secret::{machine_secret, private_file_in_private_dir};
-pub(crate) use secret::{private_dir, private_file};
 pub use sqlite::SqliteStore;
+pub use tries::{Happened, Try};
+pub use turn_key::{TurnKey, is_recent};
 pub use usage::{KeyUsage, UsageSum, utc_today};
-
-use crate::inject::TurnKey;
 
 /// One row of the ledger: what was put at one turn of one conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use muninn_context_engine::{Item, ItemKind};
 use muninn_memory::redact;
 use serde::{Deserialize, Serialize};
 
-use crate::backend::Try;
+use super::tries::Try;
 use crate::wire::WireFormat;
 
 /// Of a question, a receipt shows this many words.

@@ -16,11 +16,11 @@ use super::health::LedgerHealth;
 use super::journal::{Journal, orphans};
 use super::ledger::{entry_of, insert, record, rows};
 use super::retention::Bounds;
+use super::turn_key::TurnKey;
 use super::write_queue::WriteQueue;
 use super::writer::Writer;
 use super::{Entry, KeyUsage, NewEntry, Receipt, Store, StoreCounts, StoreError, UsageSum, Use, damage};
 use crate::config::LimitsConfig;
-use crate::inject::TurnKey;
 
 /// How long a request may wait until its row is written.
 const RECORD: Duration = Duration::from_secs(2);

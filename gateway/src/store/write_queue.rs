@@ -12,7 +12,7 @@ use std::fs::{File, TryLockError};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::secret::private_file;
+use muninn_memory::private_file;
 
 /// How often a waiting writer looks: short against a commit.
 const POLL: Duration = Duration::from_micros(500);
@@ -29,7 +29,7 @@ pub(super) struct Turn<'q>(&'q WriteQueue);
 impl WriteQueue {
     /// A directory in which no files can be made has no queue, and no database that could be written either.
     pub(super) fn open(directory: &Path) -> WriteQueue {
-        let open = |name| private_file(&directory.join(name)).ok();
+        let open = |name| private_file::append(&directory.join(name)).ok();
         WriteQueue {
             queue: open("state.queue.lock"),
             turn: open("state.turn.lock"),

@@ -13,10 +13,10 @@ use super::database::{Database, Open, busy, is_busy, is_damage, lock};
 use super::journal::Journal;
 use super::ledger::{insert, note_use};
 use super::retention::{self, Bounds};
+use super::turn_key::TurnKey;
 use super::usage::Gathered;
 use super::write_queue::WriteQueue;
 use super::{NewEntry, Receipt, UsageSum, Use};
-use crate::inject::TurnKey;
 
 /// How long writes are gathered before they are carried out together.
 const GATHER: Duration = Duration::from_millis(20);

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use muninn_repo_tools::{RelPath, Worktree, is_secret};
 
 use super::{MAX_FILE_BYTES, MAX_FILES, MAX_TOTAL_BYTES, ROOT};
-use crate::recall::Stamp;
+use crate::stamp::Stamp;
 
 const MAX_DEPTH: usize = 16;
 

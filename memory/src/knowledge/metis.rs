@@ -11,8 +11,9 @@ use muninn_repo_tools::{RelPath, Until, Worktree, stat};
 
 use super::listing::{Listing, is_directory};
 use super::section::Text;
-use crate::recall::{Loaded, Memory, Stamp};
+use crate::memories::{Loaded, Memory};
 use crate::redact::redact;
+use crate::stamp::Stamp;
 
 /// Where the documents are.
 const FOLDER: &str = ".metis";

@@ -37,8 +37,9 @@ pub use self::section::items;
 pub use self::write::WriteError;
 
 use self::listing::Listing;
-use crate::recall::{Loaded, Stamp};
+use crate::memories::Loaded;
 use crate::redact::redact;
+use crate::stamp::Stamp;
 
 /// Where a worktree's knowledge is.
 const ROOT: &str = ".muninn/knowledge";

@@ -4,7 +4,7 @@ use muninn_repo_tools::RelPath;
 
 use super::front::Front;
 use crate::markdown::sections;
-use crate::recall::{Memory, MemoryKind};
+use crate::memories::{Memory, MemoryKind};
 
 /// What the sections of a text have in common.
 pub(super) struct Text<'a> {

@@ -11,7 +11,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::memory::{Memory, MemoryKind};
+use crate::memories::{Memory, MemoryKind};
 use crate::records::{MAIN, Standing};
 
 /// Types of records that are written without anybody's doing.

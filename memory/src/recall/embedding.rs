@@ -7,9 +7,9 @@
 use std::collections::HashMap;
 
 use super::kept::Store;
-use super::memory::Memory;
 use crate::derived::vectors::bytes;
 use crate::embed::{EmbedError, Embedder};
+use crate::memories::Memory;
 use crate::records::lines::{Digest, digest};
 
 /// Texts that are embedded at once.

@@ -8,12 +8,13 @@ use std::path::Path;
 use muninn_repo_tools::Worktree;
 use serde::{Deserialize, Serialize};
 
-use super::memory::{Memory, Stamp};
 use super::order::Runs;
 use crate::hits::Hits;
 use crate::image::{self, Form};
 use crate::lexical::Bm25;
+use crate::memories::Memory;
 use crate::records::RecordFile;
+use crate::stamp::Stamp;
 
 /// Raised whenever the shape of what is kept or the meaning of what is in it changes.
 const FORM: Form = Form {

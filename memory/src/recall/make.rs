@@ -7,9 +7,10 @@ use muninn_repo_tools::Worktree;
 use super::embedding::Embedding;
 use super::kept::Store;
 use super::order::Runs;
-use super::{Disputes, Loaded, MemoryKind, confidence, order, summaries, words};
+use super::{confidence, order, summaries, words};
 use crate::hits::{Hit, Hits};
 use crate::knowledge;
+use crate::memories::{Disputes, Loaded, MemoryKind};
 use crate::records::{RecordFile, Statements, Superseded};
 use crate::redact::redact;
 
@@ -25,7 +26,7 @@ pub(super) enum Which {
 impl Store {
     /// Of files as they are.
     pub(super) fn of(worktree: &Worktree, files: &[RecordFile]) -> Self {
-        let records = files.iter().map(|file| file.load(worktree));
+        let records = files.iter().map(|file| Loaded::of_file(file, worktree));
         let parts = std::iter::once(knowledge::load(worktree)).chain(records);
         Self {
             files: files.to_vec(),

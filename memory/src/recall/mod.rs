@@ -5,11 +5,9 @@
 //! anyone.
 
 pub(crate) mod confidence;
-mod contested;
 mod embedding;
 mod kept;
 mod make;
-mod memory;
 mod options;
 mod order;
 mod rank;
@@ -23,22 +21,17 @@ use std::sync::Arc;
 
 use muninn_repo_tools::{Globs, RelPath, Worktree};
 
-pub use self::contested::Contested;
-pub(crate) use self::contested::Disputes;
 use self::embedding::Embedding;
 use self::kept::Store;
 use self::make::Which;
-pub(crate) use self::memory::Loaded;
-pub use self::memory::{CitedFile, Memory, MemoryKind, Stamp};
 pub use self::options::{BlobOf, RecallOptions};
 use self::rank::{Ranked, Ranker};
-pub(crate) use self::summaries::FILES_TOUCHED;
 use self::types::Types;
 use crate::derived::vectors::VectorIndex;
 use crate::embed::Embedder;
 use crate::hits::Hits;
 use crate::lexical::{Bm25, DocId, Tokenizer};
-pub use crate::records::Superseded;
+use crate::memories::{Loaded, Memory, MemoryKind};
 use crate::records::{Record, RecordFile};
 
 /// What a memory keeps of its score when nothing speaks for it: it says that it is a guess, or its files have changed.
@@ -128,7 +121,7 @@ impl Memories {
 
     /// What these files hold of records that others have taken the place of, and of nothing else: each says since when.
     pub fn superseded(worktree: &Worktree, files: &[RecordFile]) -> Self {
-        let records = files.iter().map(|file| file.load(worktree));
+        let records = files.iter().map(|file| Loaded::of_file(file, worktree));
         Self::made_of(Store::made_of(records, Which::Superseded), None)
     }
 

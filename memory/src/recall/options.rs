@@ -2,7 +2,7 @@
 
 use muninn_repo_tools::RelPath;
 
-use super::memory::Memory;
+use crate::memories::Memory;
 use crate::records::Moment;
 
 /// Tells the blob id that a file has now, in hexadecimal digits; `None` where there is no such file.

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::memory::{Memory, MemoryKind};
+use crate::memories::{Memory, MemoryKind};
 use crate::records::Moment;
 
 /// Where the runs of neighbours begin and end.

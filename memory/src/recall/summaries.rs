@@ -8,10 +8,8 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 
-use super::memory::{Memory, MemoryKind};
+use crate::memories::{FILES_TOUCHED, Memory, MemoryKind};
 
-/// What stands before the files in the last line of a summary's text.
-pub(crate) const FILES_TOUCHED: &str = "files touched";
 /// The words of so many are told, the newest first.
 const TOLD: usize = 4;
 /// So many files are named.

@@ -5,8 +5,8 @@
 
 use std::collections::HashMap;
 
-use super::memory::Memory;
 use super::options::RecallOptions;
+use crate::memories::Memory;
 
 /// The types of memories, in the order of these.
 #[derive(Default)]

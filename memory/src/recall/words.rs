@@ -8,8 +8,8 @@ use std::cmp::Ordering;
 
 use crate::lexical::{Bm25, Bm25Builder, Tokenizer, counted, idf, is_stop_word, words};
 
-use super::memory::Memory;
 use super::order::Runs;
+use crate::memories::Memory;
 
 /// The neighbours on each side whose words count.
 pub(super) const REACH: u32 = 3;

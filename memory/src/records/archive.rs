@@ -11,6 +11,6 @@ pub const ARCHIVE: &str = ".muninn/memory/archive";
 pub const PRUNED: &str = ".muninn/memory/archive/pruned.jsonl";
 
 /// Whether a file holds what left main.
-pub(super) fn is_pruned(file: &RecordFile) -> bool {
+pub(crate) fn is_pruned(file: &RecordFile) -> bool {
     matches!(file, RecordFile::Worktree(path) if path.as_str() == PRUNED)
 }

@@ -6,12 +6,10 @@
 mod archive;
 mod body;
 mod decisions;
-mod item;
+mod file;
 pub mod lines;
-mod loaded;
 mod members;
 mod moment;
-mod newest;
 mod record;
 mod same;
 mod segment;
@@ -19,14 +17,14 @@ mod source;
 mod spool;
 mod standing;
 mod taken;
-mod told;
 
 #[cfg(test)]
 mod tests;
 
+pub(crate) use archive::is_pruned;
 pub use archive::{ARCHIVE, PRUNED};
 pub use body::Body;
-pub use loaded::{CONFLICTS, MAIN, RecordFile};
+pub use file::{CONFLICTS, MAIN, RecordFile};
 pub use moment::Moment;
 pub use record::{InvalidRecord, Origin, Record};
 pub(crate) use same::{Links, ordered};

@@ -175,7 +175,7 @@ impl Record {
     }
 
     /// What a member says that is not known: its text, or its texts; nothing where it holds neither.
-    pub(super) fn unknown_texts(&self, name: &str) -> Vec<String> {
+    pub(crate) fn unknown_texts(&self, name: &str) -> Vec<String> {
         let value = self
             .unknown
             .iter()

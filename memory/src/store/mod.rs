@@ -16,6 +16,7 @@ use muninn_repo_tools::{Checkout, RelPath, Until, Worktree};
 use self::scope::{Places, Scope};
 use crate::ids::{self, IdError};
 use crate::knowledge;
+use crate::memories::Loaded;
 use crate::records::{
     Durability, Flushed, Record, RecordFile, SESSIONS, SegmentError, Segments, Sessions, Spool, SpoolError, Waiting,
 };
@@ -238,7 +239,7 @@ impl Store {
     /// [`IdError`] where there is none, or more than one.
     pub fn record_id(&self, part: &str) -> Result<String, IdError> {
         let files = self.files();
-        let loaded: Vec<_> = files.iter().map(|file| file.load(&self.worktree)).collect();
+        let loaded: Vec<_> = files.iter().map(|file| Loaded::of_file(file, &self.worktree)).collect();
         let is_forgotten = |id: &str| loaded.iter().any(|part| part.statements.forgets(id));
         let ids = loaded
             .iter()
@@ -251,7 +252,7 @@ impl Store {
     #[must_use]
     pub fn problems(&self) -> Vec<String> {
         let files = self.files();
-        let records = files.iter().map(|file| file.load(&self.worktree));
+        let records = files.iter().map(|file| Loaded::of_file(file, &self.worktree));
         let parts = std::iter::once(knowledge::load(&self.worktree)).chain(records);
         parts.flat_map(|part| part.notes).collect()
     }

@@ -75,7 +75,7 @@ fn read(store: &Store) -> Vec<String> {
     assert_eq!(files[0].to_string(), MAIN);
     let mut texts: Vec<String> = files
         .iter()
-        .flat_map(|file| file.load(store.worktree()).items)
+        .flat_map(|file| Loaded::of_file(file, store.worktree()).items)
         .map(|item| item.text)
         .collect();
     texts.sort();

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::backend::{Circuits, Origin};
-use crate::config::{BackendConfig, LimitsConfig, Secret};
+use crate::config::{BackendConfig, LimitsConfig};
+use crate::secrets::Secret;
 
 /// The address of a real server with an embedding model, up to the `/v1`.
 const REAL: &str = "MUNINN_TEST_EMBEDDINGS";

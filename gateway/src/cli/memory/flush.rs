@@ -3,10 +3,9 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use muninn_memory::store::Destination;
 use serde_json::json;
 
-use super::{CliError, Common, Memory, plural};
+use super::{CliError, Common, plural};
 use crate::cli::output;
 
 /// Write what was learned in sessions where it belongs, now
@@ -20,7 +19,8 @@ pub(crate) struct Flush {
 impl Flush {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         output::log_to_stderr("error");
-        let memory = Memory::of(common)?;
+        let workspace = common.workspace()?;
+        let memory = workspace.writable_memory()?;
         let flushed = memory.flush()?;
         if self.json {
             let waiting = flushed.waiting.iter().map(
@@ -33,10 +33,7 @@ impl Flush {
             }));
             return Ok(ExitCode::SUCCESS);
         }
-        let place = match memory.destination {
-            Destination::Repository => ".muninn/memory/sessions/".to_owned(),
-            Destination::State => format!("{}/", memory.store.local_segments().display()),
-        };
+        let place = memory.place();
         match flushed.records {
             0 => output::line("nothing to write"),
             records => output::line(&format!("{} written:", plural(records, "record"))),

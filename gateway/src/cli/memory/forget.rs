@@ -3,9 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use muninn_memory::records::Body;
 
-use super::{CliError, Common, Memory};
+use super::{CliError, Common};
 use crate::cli::output;
 
 /// Have a record never recalled again. It stays in history, as git keeps it
@@ -18,10 +17,7 @@ pub(crate) struct Forget {
 impl Forget {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         output::log_to_stderr("error");
-        let memory = Memory::of(common)?;
-        let id = memory.record_id(&self.id)?;
-        memory.tell(Body::Tombstone { forget: id.clone() }, &[], None)?;
-        memory.flush()?;
+        let id = common.workspace()?.writable_memory()?.forget(&self.id)?;
         output::line(&format!("{id} is forgotten"));
         Ok(ExitCode::SUCCESS)
     }

@@ -1,31 +1,18 @@
 //! `muninn recall`: what the team knows about something.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use clap::Args;
-use muninn_memory::ids;
-use muninn_memory::recall::Superseded;
-use muninn_memory::records::Moment;
-use muninn_memory::{Memories, Memory, MemoryKind, RecallOptions, Recalled};
-use muninn_repo_tools::{RelPath, Worktree, read_text};
+use muninn_memory::records::{Moment, Superseded};
+use muninn_repo_tools::RelPath;
 use serde_json::{Value, json};
 
 use super::{CliError, Common, Exit};
+use crate::app::{RecallQuery, RecalledMemory, rounded};
 use crate::cli::output;
-use crate::config::paths;
-use crate::server::Repository;
 
-/// Larger files are taken for changed.
-const MAX_FILE_BYTES: u64 = 4 << 20;
 /// So many lines of a memory are shown; all of it is in the JSON.
 const SHOWN_LINES: usize = 6;
-/// A memory that says less of the question's words is not about it.
-const LEAST_SCORE: f32 = 0.1;
-/// A shorter question is no part of an id.
-const LEAST_ID: usize = 6;
 
 /// Show what the team knows about something; without a question, the newest first
 #[derive(Args)]
@@ -76,49 +63,21 @@ fn path(text: &str) -> Result<RelPath, String> {
 impl Recall {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         output::log_to_stderr("error");
-        let config = common.configuration(None)?;
-        let repository = Repository::open(&common.directory()?, &config, &paths::state_dir()?);
-        let Some(engine) = &repository.engine else {
-            return Err(CliError::new(Exit::NotFound, repository.problem.unwrap_or_default())
-                .hint("run it inside a git repository, or name one with --root DIR"));
-        };
-        repository.move_old_sessions();
-        let memories = match &repository.memory {
-            Some(store) if self.superseded => Arc::new(Memories::superseded(store.worktree(), &store.files())),
-            _ => engine.remembered(),
-        };
-        let blobs = RefCell::new(HashMap::new());
-        let blob_of = |path: &RelPath| blob(engine.worktree(), &blobs, path);
-        let types: Vec<&str> = self.types.iter().map(String::as_str).collect();
-        let options = RecallOptions {
-            keep: self.limit,
-            types: &types,
-            since: self.since.as_ref(),
-            task: self.task.as_deref(),
-            paths: &self.files,
-            branch: self.branch.as_deref(),
-            blob_of: Some(&blob_of),
-            ..RecallOptions::default()
-        };
-        let question = self
-            .question
-            .as_deref()
-            .map(str::trim)
-            .filter(|question| !question.is_empty());
-        let found = match question {
-            None => memories.newest(&options),
-            Some(part) if let Some(named) = named(&memories, part, &options) => vec![named],
-            Some(question) => {
-                let mut found = memories.recall(question, &options);
-                found.retain(|recalled| recalled.score >= LEAST_SCORE);
-                found
-            }
-        };
+        let found = common.workspace()?.recall(&RecallQuery {
+            question: self.question,
+            task: self.task,
+            types: self.types,
+            since: self.since,
+            files: self.files,
+            branch: self.branch,
+            superseded: self.superseded,
+            limit: self.limit,
+        })?;
         if self.json {
-            let all: Vec<Value> = told(&memories, &found).map(as_json).collect();
+            let all: Vec<Value> = found.iter().map(RecalledMemory::as_json).collect();
             output::json(&json!({"memories": all}));
         } else {
-            told(&memories, &found).for_each(|(memory, recalled)| output::line(&shown(memory, recalled)));
+            found.iter().for_each(|recalled| output::line(&shown(recalled)));
         }
         if found.is_empty() {
             output::note("nothing is remembered about it");
@@ -128,69 +87,9 @@ impl Recall {
     }
 }
 
-/// The memory whose id a question is, or an unambiguous part of it.
-fn named(memories: &Memories, part: &str, options: &RecallOptions<'_>) -> Option<Recalled> {
-    let is_id = part.len() >= LEAST_ID && part.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    let has_digit = part.bytes().any(|byte| byte.is_ascii_digit());
-    if !is_id || !has_digit {
-        return None;
-    }
-    let all = memories.newest(&RecallOptions {
-        keep: usize::MAX,
-        ..*options
-    });
-    let sources = told(memories, &all).map(|(memory, _)| memory.source.as_str());
-    let id = ids::find(part, sources).ok()?;
-    let (_, found) = told(memories, &all).find(|(memory, _)| memory.source == id)?;
-    Some(found.clone())
-}
-
-/// A file's content now, looked at once.
-fn blob(worktree: &Worktree, known: &RefCell<HashMap<RelPath, Option<String>>>, path: &RelPath) -> Option<String> {
-    let mut known = known.borrow_mut();
-    let look = || Some(read_text(worktree, path, MAX_FILE_BYTES).ok()?.blob.to_string());
-    known.entry(path.clone()).or_insert_with(look).clone()
-}
-
-fn told<'a>(memories: &'a Memories, found: &'a [Recalled]) -> impl Iterator<Item = (&'a Memory, &'a Recalled)> {
-    found
-        .iter()
-        .filter_map(|recalled| Some((memories.get(recalled.doc)?, recalled)))
-}
-
-fn as_json((memory, recalled): (&Memory, &Recalled)) -> Value {
-    json!({
-        "id": memory.source,
-        "kind": match memory.kind {
-            MemoryKind::Knowledge => "knowledge",
-            MemoryKind::Record => "record",
-        },
-        "type": memory.record_type,
-        "title": memory.title,
-        "text": memory.text,
-        "date": memory.date,
-        "author": memory.author,
-        "confidence": memory.confidence.map(rounded),
-        "session": memory.session,
-        "branch": memory.branch,
-        "task": memory.task,
-        "in": memory.path,
-        "files": memory.cites.iter().map(|cited| &cited.path).collect::<Vec<_>>(),
-        "conflict": memory.contested.as_ref().map(|contested| &contested.conflict),
-        "until": memory.superseded.as_ref().map(|superseded| &superseded.until),
-        "superseded_by": memory.superseded.as_ref().and_then(|superseded| superseded.by.as_ref()),
-        "stale": recalled.stale,
-        "score": rounded(recalled.score),
-    })
-}
-
-/// A number as a person would write it.
-fn rounded(number: f32) -> f64 {
-    (f64::from(number) * 1000.0).round() / 1000.0
-}
-
 /// A heading with where it comes from, then the text.
-fn shown(memory: &Memory, recalled: &Recalled) -> String {
+fn shown(recalled: &RecalledMemory) -> String {
+    let memory = &recalled.memory;
     let mut about: Vec<String> = match &memory.superseded {
         None => memory.date.iter().map(|date| date.chars().take(10).collect()).collect(),
         Some(superseded) => held(memory.date.as_deref(), superseded),

@@ -3,17 +3,11 @@
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use muninn_memory::knowledge::metis::current_task;
-use muninn_memory::records::Body;
-use muninn_memory::redact;
-use muninn_repo_tools::RelPath;
-use serde_json::{Number, json};
+use serde_json::json;
 
-use super::{CliError, Common, Exit, Memory};
+use super::{CliError, Common};
+use crate::app::{Fact, FactKind};
 use crate::cli::output;
-
-/// Longest text of a memory. Each prompt that it is added to pays for each of its words; longer texts are knowledge files.
-const MAX_TEXT_BYTES: usize = 2 << 10;
 
 /// Write down something that the team should know
 #[derive(Args)]
@@ -47,6 +41,16 @@ enum Kind {
     Failure,
 }
 
+impl From<Kind> for FactKind {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Learning => FactKind::Learning,
+            Kind::Pattern => FactKind::Pattern,
+            Kind::Failure => FactKind::Failure,
+        }
+    }
+}
+
 fn share(text: &str) -> Result<f64, String> {
     let number: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
     (0.0..=1.0)
@@ -58,71 +62,20 @@ fn share(text: &str) -> Result<f64, String> {
 impl Remember {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         output::log_to_stderr("error");
-        let text = self.text.trim();
-        if text.is_empty() {
-            return Err(CliError::new(Exit::Usage, "there is nothing to remember"));
-        }
-        if text.len() > MAX_TEXT_BYTES {
-            let told = format!(
-                "it has {} bytes, and at most {MAX_TEXT_BYTES} are remembered",
-                text.len()
-            );
-            return Err(CliError::new(Exit::Usage, told)
-                .hint("say what matters in a few sentences, or write a file in .muninn/knowledge/"));
-        }
-        let memory = Memory::of(common)?;
-        let files = self
-            .files
-            .iter()
-            .map(|path| file(&memory, path))
-            .collect::<Result<Vec<_>, _>>()?;
-        let said = redact(text).into_owned();
-        if said != text {
+        let kept = common.workspace()?.writable_memory()?.remember(&Fact {
+            text: self.text,
+            kind: self.kind.into(),
+            files: self.files,
+            task: self.task,
+            confidence: self.confidence,
+        })?;
+        if kept.redacted {
             output::note("what looks like a secret was cut out");
         }
-        let confidence = Number::from_f64(self.confidence);
-        let author = memory.store.worktree().author();
-        let author = author.map(|author| redact(&author).into_owned());
-        let body = match self.kind {
-            Kind::Learning => Body::Learning {
-                text: said,
-                subject: None,
-                confidence,
-                author,
-            },
-            Kind::Pattern => Body::Pattern {
-                pattern: said,
-                entities: files.iter().map(ToString::to_string).collect(),
-                confidence,
-                author,
-            },
-            Kind::Failure => Body::Failure {
-                attempt: said,
-                count: None,
-                outcome: String::new(),
-                confidence,
-                author,
-            },
-        };
-        let task = self.task.or_else(|| current_task(memory.store.worktree()));
-        let record = memory.tell(body, &files, task.map(|task| redact(&task).into_owned()))?;
-        memory.flush()?;
         match self.json {
-            true => output::json(&json!({"id": record.id})),
-            false => output::line(&format!("remembered as {}", record.id)),
+            true => output::json(&json!({"id": kept.id})),
+            false => output::line(&format!("remembered as {}", kept.id)),
         }
         Ok(ExitCode::SUCCESS)
     }
-}
-
-/// A file of the worktree, by its path from the root.
-fn file(memory: &Memory, path: &str) -> Result<RelPath, CliError> {
-    let not_there = |reason: String| CliError::new(Exit::NotFound, reason);
-    let path = RelPath::new(path).map_err(|error| not_there(error.to_string()))?;
-    memory
-        .store
-        .worktree()
-        .resolve(&path)
-        .map_err(|error| not_there(error.to_string()))?;
-    Ok(path)
 }

@@ -6,6 +6,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::sides;
+use crate::app::conflicts;
 use crate::cli::output::{self, plural};
 use crate::cli::{CliError, Common};
 
@@ -20,7 +21,7 @@ pub(crate) struct Conflicts {
 impl Conflicts {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         let worktree = common.worktree()?;
-        let open = super::open_in(&worktree)?;
+        let open = conflicts(&worktree)?;
         if self.json {
             let all: Vec<_> = open.iter().map(|open| sides::as_json(&worktree, open)).collect();
             output::json(&json!({"conflicts": all}));

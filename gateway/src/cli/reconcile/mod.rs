@@ -5,36 +5,46 @@ mod resolve;
 mod run;
 mod sides;
 
-use muninn_memory::Store;
-use muninn_memory::reconcile::{OpenConflict, open_conflicts};
-use muninn_repo_tools::Worktree;
+use muninn_memory::reconcile::{ReconcileError, ResolveError};
 
 use super::{CliError, Common, Exit, output};
+use crate::app::{ChoreError, Workspace};
 use crate::causes::with_causes;
-use crate::config::{Config, paths};
-use crate::server::Repository;
 
 pub(super) use conflicts::Conflicts;
 pub(super) use resolve::Resolve;
 pub(super) use run::Reconcile;
 
-/// A worktree's memory, and what main may take in bytes once it is pruned.
-fn store_of(common: &Common, config: &Config) -> Result<(Store, u64), CliError> {
-    let repository = Repository::open(&common.directory()?, config, &paths::state_dir()?);
-    repository.move_old_sessions();
-    let settings = repository.settings();
-    if let Some(problem) = &settings.problem {
+/// The workspace, after a word about a configuration of the repository's that is ignored.
+fn workspace(common: &Common) -> Result<Workspace, CliError> {
+    let workspace = common.workspace()?;
+    if let Some(problem) = &workspace.settings().problem {
         output::note(&problem.to_string());
     }
-    let max_main_bytes = settings.memory.max_main_bytes;
-    let store = repository.memory.ok_or_else(|| {
-        CliError::new(Exit::NotFound, repository.problem.unwrap_or_default())
-            .hint("run it inside a git repository, or name one with --root DIR")
-    })?;
-    Ok((store, max_main_bytes))
+    Ok(workspace)
 }
 
-/// The conflicts that wait for a person.
-fn open_in(worktree: &Worktree) -> Result<Vec<OpenConflict>, CliError> {
-    open_conflicts(worktree).map_err(|error| CliError::new(Exit::Failure, with_causes(&error)))
+impl From<ChoreError> for CliError {
+    fn from(error: ChoreError) -> Self {
+        let failed = CliError::new(Exit::Failure, with_causes(&error));
+        match error {
+            ChoreError::Memory(error) => error.into(),
+            ChoreError::Reconcile(ReconcileError::NotDefault { default, .. }) => {
+                failed.hint(format!("check out {default}, or say --here to do it on this branch"))
+            }
+            ChoreError::Reconcile(ReconcileError::Changed { .. }) => failed.hint("nothing is lost; run it again"),
+            ChoreError::Reconcile(ReconcileError::Busy) => failed.hint("wait for it, and ask again"),
+            ChoreError::Resolve(error) => {
+                let exit = match error {
+                    ResolveError::Unknown(_) | ResolveError::Ambiguous(_) => Exit::NotFound,
+                    ResolveError::LongNote(_) => Exit::Usage,
+                    ResolveError::Files(_) => Exit::Failure,
+                };
+                CliError::new(exit, with_causes(&error)).hint("`muninn conflicts` lists the open ones")
+            }
+            ChoreError::Reconcile(ReconcileError::Directory(_) | ReconcileError::Io { .. })
+            | ChoreError::Store(_)
+            | ChoreError::Courier(_) => failed,
+        }
+    }
 }

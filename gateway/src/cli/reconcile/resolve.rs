@@ -4,11 +4,11 @@ use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use muninn_memory::Store;
-use muninn_memory::reconcile::{Keep, ResolveError, resolve};
+use muninn_memory::reconcile::Keep;
 use serde_json::json;
 
-use super::sides;
+use super::{sides, workspace};
+use crate::app::{Workspace, conflicts};
 use crate::cli::output::{self, plural};
 use crate::cli::{CliError, Common, Exit};
 
@@ -51,11 +51,11 @@ impl From<Side> for Keep {
 
 impl Resolve {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
-        let (store, _) = super::store_of(common, &common.configuration(None)?)?;
+        let workspace = workspace(common)?;
         let (Some(id), Some(keep)) = (&self.id, self.keep) else {
-            return walk(&store);
+            return walk(common, &workspace);
         };
-        let decision = settle(&store, id, keep.into(), self.note.as_deref())?;
+        let decision = workspace.resolve(id, keep.into(), self.note.as_deref())?;
         match self.json {
             true => output::json(&json!({"decision": decision})),
             false => output::line(&format!(
@@ -66,21 +66,10 @@ impl Resolve {
     }
 }
 
-fn settle(store: &Store, id: &str, keep: Keep, note: Option<&str>) -> Result<String, CliError> {
-    let decision = resolve(store, id, keep, note).map_err(|error| {
-        let exit = match error {
-            ResolveError::Unknown(_) | ResolveError::Ambiguous(_) => Exit::NotFound,
-            ResolveError::LongNote(_) => Exit::Usage,
-            ResolveError::Files(_) => Exit::Failure,
-        };
-        CliError::new(exit, super::with_causes(&error)).hint("`muninn conflicts` lists the open ones")
-    })?;
-    Ok(decision.id)
-}
-
 /// Asks for each open conflict what is so.
-fn walk(store: &Store) -> Result<ExitCode, CliError> {
-    let open = super::open_in(store.worktree())?;
+fn walk(common: &Common, workspace: &Workspace) -> Result<ExitCode, CliError> {
+    let worktree = common.worktree()?;
+    let open = conflicts(&worktree)?;
     if !open.is_empty() && !std::io::stdin().is_terminal() {
         return Err(CliError::new(Exit::Usage, "there is nobody to ask")
             .hint("name a conflict: muninn resolve ID --keep=left|right|both"));
@@ -88,7 +77,7 @@ fn walk(store: &Store) -> Result<ExitCode, CliError> {
     let mut settled = 0;
     for (at, one) in open.iter().enumerate() {
         output::note(&format!("{} of {}", at + 1, open.len()));
-        output::line(&sides::shown(store.worktree(), one));
+        output::line(&sides::shown(&worktree, one));
         if output::cut_short().is_some() {
             break;
         }
@@ -97,7 +86,7 @@ fn walk(store: &Store) -> Result<ExitCode, CliError> {
             Answer::Skip => continue,
             Answer::Quit => break,
         };
-        settle(store, &one.conflict.id, keep, None)?;
+        workspace.resolve(&one.conflict.id, keep, None)?;
         settled += 1;
     }
     output::note(&format!(

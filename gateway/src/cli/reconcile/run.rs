@@ -1,26 +1,16 @@
 //! `muninn reconcile`: what sessions learned becomes main memory.
 
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::time::Instant;
 
 use clap::Args;
-use http::HeaderMap;
 use muninn_context_engine::Progress;
-use muninn_memory::Store;
-use muninn_memory::embed::StaticVectors;
-use muninn_memory::reconcile::judge::Tools;
-use muninn_memory::reconcile::{
-    Asked, Judging, ReconcileError, ReconcileOptions, Reconciled, Reconciler, ReconcilerLimits, reconcile,
-};
+use muninn_memory::reconcile::{Asked, Reconciled};
 use serde_json::json;
 
-use crate::backend::{Courier, RemoteModel, Router};
+use crate::app::ReconcileRequest;
 use crate::cli::output::{self, plural};
 use crate::cli::progress::ProgressLine;
-use crate::cli::{CliError, Common, Exit};
-use crate::config::{Config, paths};
-use crate::store::{Outcome, Receipt, SqliteStore, Store as _};
+use crate::cli::{CliError, Common};
 
 /// Make what sessions learned part of main memory: duplicates fold, contradictions wait for you
 #[derive(Args)]
@@ -51,58 +41,25 @@ pub(crate) struct Reconcile {
 impl Reconcile {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         output::log_to_stderr("error");
-        let config = common.configuration(None)?;
-        let (store, max_main_bytes) = super::store_of(common, &config)?;
-        let options = ReconcileOptions {
+        let workspace = super::workspace(common)?;
+        let request = ReconcileRequest {
             archive: self.archive,
             dry_run: self.dry_run,
             here: self.here,
-            max_main_bytes: self.prune.then_some(max_main_bytes),
+            prune: self.prune,
+            ask_model: !self.no_llm,
         };
         let progress = ProgressLine::new();
-        let (compared, asking) = (Counted(&progress, "comparing"), Counted(&progress, "asking about"));
-        let model = self.model(&config)?;
-        let reconciler = model
-            .as_ref()
-            .map(|(model, limits)| Reconciler::new(model, *limits, &asking));
-        let judging = Judging {
-            judge: &Tools::new(),
-            embedder: StaticVectors::shipped().ok().map(|vectors| Arc::new(vectors) as _),
-            progress: &compared,
-            reconciler: reconciler.as_ref(),
-        };
-        let started = Instant::now();
-        let done = reconcile(&store, options, &judging, &mut |_| {});
+        let (comparing, asking) = (Counted(&progress, "comparing"), Counted(&progress, "asking about"));
+        let done = workspace.reconcile(&common.configuration(None)?, request, &comparing, &asking);
         progress.finish();
-        let done = done.map_err(said)?;
-        if let Some(asked) = done.asked.as_ref().filter(|asked| asked.input > 0) {
-            account(asked, &store, &config, started)?;
-        }
+        let done = done?;
         if self.json {
             output::json(&as_json(&done));
         } else {
             self.print(&done);
         }
         Ok(ExitCode::SUCCESS)
-    }
-
-    /// The model to ask, and what that may cost; nothing where nobody is to be asked, or only to be counted what would be.
-    fn model(&self, config: &Config) -> Result<Option<(RemoteModel, ReconcilerLimits)>, CliError> {
-        let Some(reconciler) = config.reconciler.as_ref().filter(|_| !self.no_llm) else {
-            return Ok(None);
-        };
-        let Some(candidate) = Router::new(config, 0).chosen(&reconciler.model) else {
-            return Ok(None);
-        };
-        let courier = Courier::start("muninn-models", config.limits.connect_timeout)
-            .map_err(|error| CliError::new(Exit::Failure, error.to_string()))?;
-        let model = RemoteModel::new(&courier, candidate, &reconciler.model.model, &HeaderMap::new());
-        let tokens = if self.dry_run { 0 } else { reconciler.limits.tokens };
-        let limits = ReconcilerLimits {
-            tokens,
-            ..reconciler.limits
-        };
-        Ok(Some((model, limits)))
     }
 
     fn print(&self, done: &Reconciled) {
@@ -140,11 +97,8 @@ impl Reconcile {
             return format!("{model} would be asked about {}", plural(asked.open, "open pair"));
         }
         match &asked.problem {
-            None => format!("{model}: {}", in_words(asked)),
-            Some(problem) => format!(
-                "{model}: {}; the others are as rules leave them: {problem}",
-                in_words(asked)
-            ),
+            None => format!("{model}: {asked}"),
+            Some(problem) => format!("{model}: {asked}; the others are as rules leave them: {problem}"),
         }
     }
 }
@@ -156,34 +110,6 @@ impl Progress for Counted<'_> {
     fn advance(&self, done: usize, total: usize) {
         self.0.counted(self.1, done, total);
     }
-}
-
-/// Leaves a receipt of what a model cost.
-fn account(asked: &Asked, store: &Store, config: &Config, started: Instant) -> Result<(), CliError> {
-    let (receipts, _) = SqliteStore::open(&paths::state_dir()?, &config.limits)
-        .map_err(|error| CliError::new(Exit::Failure, super::with_causes(&error)))?;
-    let question = "reconcile what sessions learned";
-    receipts.note_receipt(Receipt {
-        model: asked.model.clone(),
-        backend: asked.model.split('/').next().unwrap_or_default().to_owned(),
-        outcome: Outcome::Reconciled,
-        reason: Some(in_words(asked)),
-        ms: started.elapsed().as_secs_f64() * 1e3,
-        ..Receipt::of(ulid::Ulid::generate().to_string(), store.worktree().root(), question)
-    });
-    receipts.flush();
-    Ok(())
-}
-
-/// `5 of 7 open pairs answered, 3200 + 400 tokens`.
-fn in_words(asked: &Asked) -> String {
-    format!(
-        "{} of {} answered, {} + {} tokens",
-        asked.answered,
-        plural(asked.open, "open pair"),
-        asked.input,
-        asked.output
-    )
 }
 
 fn memories(count: usize) -> String {
@@ -206,16 +132,4 @@ fn as_json(done: &Reconciled) -> serde_json::Value {
         "segments": done.segments,
         "notes": done.notes,
     })
-}
-
-fn said(error: ReconcileError) -> CliError {
-    let told = CliError::new(Exit::Failure, super::with_causes(&error));
-    match error {
-        ReconcileError::NotDefault { default, .. } => {
-            told.hint(format!("check out {default}, or say --here to do it on this branch"))
-        }
-        ReconcileError::Changed { .. } => told.hint("nothing is lost; run it again"),
-        ReconcileError::Busy => told.hint("wait for it, and ask again"),
-        ReconcileError::Directory(_) | ReconcileError::Io { .. } => told,
-    }
 }

@@ -4,7 +4,8 @@ mod metis_documents;
 
 use super::*;
 use crate::fixture::Fixture;
-use crate::recall::{Memories, Memory};
+use crate::memories::Memory;
+use crate::recall::Memories;
 
 fn parse(text: &str) -> Vec<Memory> {
     items(&RelPath::new(".muninn/knowledge/a.md").unwrap(), &front(text))

@@ -80,6 +80,18 @@ pub struct Asked {
     pub problem: Option<String>,
 }
 
+/// `5 of 7 open pairs answered, 3200 + 400 tokens`.
+impl std::fmt::Display for Asked {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let pairs = if self.open == 1 { "pair" } else { "pairs" };
+        write!(
+            formatter,
+            "{} of {} open {pairs} answered, {} + {} tokens",
+            self.answered, self.open, self.input, self.output
+        )
+    }
+}
+
 /// Why a batch came to nothing.
 enum Failed {
     /// The next one would too.

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::recall::{Memories, MemoryKind};
+use crate::memories::MemoryKind;
+use crate::recall::Memories;
 use crate::reconcile::{ReconcileOptions, open_conflicts, reconcile};
 
 use super::super::by_letters;

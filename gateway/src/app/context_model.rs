@@ -1,0 +1,114 @@
+//! The built-in model `muninn/context`: it answers with the pack itself, so that a gateway works before any model does.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use http::HeaderMap;
+use muninn_context_engine::{Completeness, Exploration, Limits, block_tokens, render, tokens};
+
+use super::place::{enter, locate};
+use super::turn::{millis, preview};
+use super::{App, Settings, notice};
+use crate::access::Caller;
+use crate::backend::CONTEXT_MODEL;
+use crate::session::{newest_human_turn, workplace};
+use crate::store::{Outcome, Receipt, ReceiptItem};
+use crate::wire::Prompt;
+use crate::wire::answer::Answer;
+
+/// How long it may take: there is nobody to keep waiting behind it.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Answers a prompt, and fills in its receipt.
+pub(crate) async fn answer(
+    app: &Arc<App>,
+    settings: &Settings,
+    caller: &Caller,
+    headers: &HeaderMap,
+    prompt: &Prompt<'_>,
+    mut receipt: Receipt,
+) -> (Answer, Receipt) {
+    CONTEXT_MODEL.clone_into(&mut receipt.backend);
+    let question = newest_human_turn(prompt).map(|turn| turn.question).unwrap_or_default();
+    let input_tokens = u32::try_from(question.len() / 4).unwrap_or(u32::MAX);
+    receipt.first_words = Receipt::first_words_of(&question);
+    let workplace = workplace(headers, prompt);
+    let place = locate(app, caller, &workplace);
+    if let Some(root) = place.root() {
+        receipt.worktree = root.display().to_string();
+    }
+    let entered = enter(app, caller, place, &workplace.now).await;
+    // The room that the same request would have before a backend.
+    let room = entered.and_then(|workspace| {
+        let (budget, already) = preview(app, caller, headers, prompt, &workspace)?;
+        Ok((workspace, budget, already))
+    });
+    let (explored, refused) = match room {
+        Err(reason) => (None, Some(reason)),
+        Ok((workspace, tokens, already)) => {
+            let explore = move || {
+                let limits = Limits {
+                    tokens,
+                    deadline: Instant::now() + PATIENCE,
+                };
+                let engine = workspace.engine.as_ref()?;
+                Some(Explored::of(engine.explore_beside(&already, &question, &limits)))
+            };
+            (tokio::task::spawn_blocking(explore).await.ok().flatten(), None)
+        }
+    };
+    let mut text = String::new();
+    let mut output_tokens = 0;
+    match explored {
+        Some(Explored {
+            exploration,
+            shown,
+            shown_tokens,
+        }) if !exploration.items.is_empty() => {
+            receipt.items = exploration.items.iter().map(ReceiptItem::from).collect();
+            receipt.tokens = block_tokens(&exploration.items);
+            receipt.explore_ms = millis(exploration.elapsed);
+            receipt.reason = exploration.reason;
+            receipt.outcome = match exploration.completeness {
+                Completeness::Full => Outcome::Injected,
+                Completeness::Partial => Outcome::Partial,
+            };
+            text = shown;
+            output_tokens = shown_tokens;
+        }
+        Some(Explored { exploration, .. }) => {
+            receipt.explore_ms = millis(exploration.elapsed);
+            receipt.reason = exploration.reason;
+        }
+        None => receipt.reason = refused,
+    }
+    let connected = settings.router.is_connected(headers).await;
+    let answer = Answer {
+        id: receipt.id.clone(),
+        model: CONTEXT_MODEL.to_owned(),
+        created: jiff::Timestamp::now().as_second(),
+        pieces: notice::around(connected, text, receipt.reason.as_deref()),
+        input_tokens,
+        output_tokens,
+    };
+    (answer, receipt)
+}
+
+/// What was found, and how it is shown to a person.
+struct Explored {
+    exploration: Exploration,
+    shown: String,
+    shown_tokens: u32,
+}
+
+impl Explored {
+    fn of(exploration: Exploration) -> Explored {
+        let shown = render::markdown(&exploration.items);
+        let shown_tokens = tokens::count(&shown);
+        Explored {
+            exploration,
+            shown,
+            shown_tokens,
+        }
+    }
+}

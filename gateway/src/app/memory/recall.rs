@@ -1,0 +1,159 @@
+//! What the team knows about something.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use muninn_memory::ids;
+use muninn_memory::records::Moment;
+use muninn_memory::{Memories, Memory, MemoryKind, RecallOptions, Recalled};
+use muninn_repo_tools::{RelPath, Worktree, read_text};
+use serde_json::{Value, json};
+
+use super::MemoryError;
+use crate::app::Workspace;
+
+/// Larger files are taken for changed.
+const MAX_FILE_BYTES: u64 = 4 << 20;
+/// A memory that says less of the question's words is not about it.
+const LEAST_SCORE: f32 = 0.1;
+/// A shorter question is no part of an id.
+const LEAST_ID: usize = 6;
+
+/// Which memories are wanted.
+#[derive(Debug, Clone, Default)]
+pub struct RecallQuery {
+    /// What they are about, or a part of one's id; without it, the newest first.
+    pub question: Option<String>,
+    /// Only those learned at this task.
+    pub task: Option<String>,
+    /// Only records of these types; all where it is empty.
+    pub types: Vec<String>,
+    /// Only those written then or later.
+    pub since: Option<Moment>,
+    /// Only those about these files or folders; all where it is empty.
+    pub files: Vec<RelPath>,
+    /// Only those written on this branch.
+    pub branch: Option<String>,
+    /// Only superseded ones.
+    pub superseded: bool,
+    /// So many at most.
+    pub limit: usize,
+}
+
+/// A memory that was recalled.
+#[derive(Debug, Clone)]
+pub struct RecalledMemory {
+    /// The memory.
+    pub memory: Memory,
+    /// The share of the question that it says too, from 0 to 1.
+    pub score: f32,
+    /// Whether a file that it rests on has changed since.
+    pub stale: bool,
+}
+
+impl Workspace {
+    /// Recalls memories, best first.
+    ///
+    /// # Errors
+    /// [`MemoryError::NoRepository`].
+    pub fn recall(&self, query: &RecallQuery) -> Result<Vec<RecalledMemory>, MemoryError> {
+        let problem = || MemoryError::NoRepository(self.problem.clone().unwrap_or_default());
+        let engine = self.engine.as_ref().ok_or_else(problem)?;
+        self.move_old_sessions();
+        let memories = match &self.memory {
+            Some(store) if query.superseded => Arc::new(Memories::superseded(store.worktree(), &store.files())),
+            _ => engine.remembered(),
+        };
+        let blobs = RefCell::new(HashMap::new());
+        let blob_of = |path: &RelPath| blob(engine.worktree(), &blobs, path);
+        let types: Vec<&str> = query.types.iter().map(String::as_str).collect();
+        let options = RecallOptions {
+            keep: query.limit,
+            types: &types,
+            since: query.since.as_ref(),
+            task: query.task.as_deref(),
+            paths: &query.files,
+            branch: query.branch.as_deref(),
+            blob_of: Some(&blob_of),
+            ..RecallOptions::default()
+        };
+        let question = query.question.as_deref().map(str::trim);
+        let found = match question.filter(|question| !question.is_empty()) {
+            None => memories.newest(&options),
+            Some(part) if let Some(named) = named(&memories, part, &options) => vec![named],
+            Some(question) => {
+                let mut found = memories.recall(question, &options);
+                found.retain(|recalled| recalled.score >= LEAST_SCORE);
+                found
+            }
+        };
+        let with_memory = found.into_iter().filter_map(|recalled| {
+            Some(RecalledMemory {
+                memory: memories.get(recalled.doc)?.clone(),
+                score: recalled.score,
+                stale: recalled.stale,
+            })
+        });
+        Ok(with_memory.collect())
+    }
+}
+
+impl RecalledMemory {
+    /// The memory as doors show it to programs.
+    #[must_use]
+    pub fn as_json(&self) -> Value {
+        let memory = &self.memory;
+        json!({
+            "id": memory.source,
+            "kind": match memory.kind {
+                MemoryKind::Knowledge => "knowledge",
+                MemoryKind::Record => "record",
+            },
+            "type": memory.record_type,
+            "title": memory.title,
+            "text": memory.text,
+            "date": memory.date,
+            "author": memory.author,
+            "confidence": memory.confidence.map(rounded),
+            "session": memory.session,
+            "branch": memory.branch,
+            "task": memory.task,
+            "in": memory.path,
+            "files": memory.cites.iter().map(|cited| &cited.path).collect::<Vec<_>>(),
+            "conflict": memory.contested.as_ref().map(|contested| &contested.conflict),
+            "until": memory.superseded.as_ref().map(|superseded| &superseded.until),
+            "superseded_by": memory.superseded.as_ref().and_then(|superseded| superseded.by.as_ref()),
+            "stale": self.stale,
+            "score": rounded(self.score),
+        })
+    }
+}
+
+/// A number as a person would write it, with three digits.
+pub(crate) fn rounded(number: f32) -> f64 {
+    (f64::from(number) * 1000.0).round() / 1000.0
+}
+
+/// The memory whose id a question is, or an unambiguous part of it.
+fn named(memories: &Memories, part: &str, options: &RecallOptions<'_>) -> Option<Recalled> {
+    let is_id = part.len() >= LEAST_ID && part.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let has_digit = part.bytes().any(|byte| byte.is_ascii_digit());
+    if !is_id || !has_digit {
+        return None;
+    }
+    let all = memories.newest(&RecallOptions {
+        keep: usize::MAX,
+        ..*options
+    });
+    let source = |recalled: &Recalled| memories.get(recalled.doc).map(|memory| memory.source.as_str());
+    let id = ids::find(part, all.iter().filter_map(source)).ok()?;
+    all.iter().find(|recalled| source(recalled) == Some(id)).cloned()
+}
+
+/// A file's content now, looked at once.
+fn blob(worktree: &Worktree, known: &RefCell<HashMap<RelPath, Option<String>>>, path: &RelPath) -> Option<String> {
+    let mut known = known.borrow_mut();
+    let look = || Some(read_text(worktree, path, MAX_FILE_BYTES).ok()?.blob.to_string());
+    known.entry(path.clone()).or_insert_with(look).clone()
+}

@@ -1,0 +1,151 @@
+//! Facts that people tell, and take back.
+
+use muninn_memory::knowledge::metis::current_task;
+use muninn_memory::learn::Place;
+use muninn_memory::records::Body;
+use muninn_memory::redact;
+use muninn_repo_tools::RelPath;
+use serde_json::Number;
+
+use super::{MemoryError, WritableMemory};
+
+/// Everything that people tell by hand is one session, of this name.
+const BY_HAND: &str = "by hand";
+
+/// Longest text of a fact. Each prompt that it is added to pays for each of its words; longer texts are knowledge files.
+const MAX_TEXT_BYTES: usize = 2 << 10;
+
+/// A fact as a person tells it.
+#[derive(Debug, Clone)]
+pub struct Fact {
+    /// The text, at most 2 KiB.
+    pub text: String,
+    /// Its kind.
+    pub kind: FactKind,
+    /// Files that it is about, from the worktree's root.
+    pub files: Vec<String>,
+    /// The task that it was learned in; `None` for the Metis task that is active.
+    pub task: Option<String>,
+    /// How sure it is, from 0 to 1.
+    pub confidence: f64,
+}
+
+/// The kind of a fact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FactKind {
+    /// Something that is so.
+    Learning,
+    /// Things that belong together.
+    Pattern,
+    /// Something that does not work.
+    Failure,
+}
+
+/// A fact that was kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// The record's id.
+    pub id: String,
+    /// Whether something that looks like a secret was cut out of the text.
+    pub redacted: bool,
+}
+
+impl WritableMemory<'_> {
+    /// Keeps a fact and writes it where it belongs.
+    ///
+    /// # Errors
+    /// [`MemoryError`]; nothing is kept then, unless it is [`MemoryError::Spool`] and only the writing failed.
+    pub fn remember(&self, fact: &Fact) -> Result<Kept, MemoryError> {
+        let text = fact.text.trim();
+        if text.is_empty() {
+            return Err(MemoryError::Empty);
+        }
+        if text.len() > MAX_TEXT_BYTES {
+            return Err(MemoryError::TooLong {
+                bytes: text.len(),
+                most: MAX_TEXT_BYTES,
+            });
+        }
+        let files: Vec<RelPath> = fact
+            .files
+            .iter()
+            .map(|path| self.file(path))
+            .collect::<Result<_, _>>()?;
+        let redacted = redact(text).into_owned();
+        let is_redacted = redacted != text;
+        let task = fact.task.clone().or_else(|| current_task(self.store.worktree()));
+        let id = self.keep(
+            self.body(fact, redacted, &files),
+            &files,
+            task.map(|task| redact(&task).into_owned()),
+        )?;
+        self.flush()?;
+        Ok(Kept {
+            id,
+            redacted: is_redacted,
+        })
+    }
+
+    /// Has a record never recalled again. Takes any part of its id that no other has, and returns the whole.
+    ///
+    /// # Errors
+    /// [`MemoryError::Id`], and those of keeping.
+    pub fn forget(&self, part: &str) -> Result<String, MemoryError> {
+        let id = self.store.record_id(part)?;
+        self.keep(Body::Tombstone { forget: id.clone() }, &[], None)?;
+        self.flush()?;
+        Ok(id)
+    }
+
+    fn body(&self, fact: &Fact, text: String, files: &[RelPath]) -> Body {
+        let confidence = Number::from_f64(fact.confidence);
+        let author = self.store.worktree().author();
+        let author = author.map(|author| redact(&author).into_owned());
+        match fact.kind {
+            FactKind::Learning => Body::Learning {
+                text,
+                subject: None,
+                confidence,
+                author,
+            },
+            FactKind::Pattern => Body::Pattern {
+                pattern: text,
+                entities: files.iter().map(ToString::to_string).collect(),
+                confidence,
+                author,
+            },
+            FactKind::Failure => Body::Failure {
+                attempt: text,
+                count: None,
+                outcome: String::new(),
+                confidence,
+                author,
+            },
+        }
+    }
+
+    /// Keeps a record and returns its id.
+    fn keep(&self, body: Body, files: &[RelPath], task: Option<String>) -> Result<String, MemoryError> {
+        let mut id = String::new();
+        self.store.keep(BY_HAND, None, |session| {
+            let place = Place {
+                worktree: self.store.worktree(),
+                session: session.to_owned(),
+                task,
+                with_text: true,
+            };
+            let record = place.record(body, files);
+            id.clone_from(&record.id);
+            vec![record]
+        })?;
+        Ok(id)
+    }
+
+    /// A file of the worktree, by its path from the root.
+    fn file(&self, path: &str) -> Result<RelPath, MemoryError> {
+        let path = RelPath::new(path).map_err(|error| MemoryError::File(error.to_string()))?;
+        let resolved = self.store.worktree().resolve(&path);
+        resolved.map_err(|error| MemoryError::File(error.to_string()))?;
+        Ok(path)
+    }
+}

@@ -1,0 +1,208 @@
+//! One served worktree: its engine, its settings, and when its index is looked at again.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use muninn_context_engine::{Engine, EngineSettings, IndexReport, IndexStatus, Progress};
+use muninn_memory::Store;
+use muninn_repo_tools::{Until, Worktree};
+use serde_json::{Value, json};
+
+use crate::causes::with_causes;
+use crate::config::{Config, ConfigError, ContextConfig, MemoryConfig, paths, repository as repository_config};
+
+/// An index is not looked at again sooner than this after the last time, and nothing is walked for more than a twentieth
+/// of the time. What has to be read does not count: a first indexing of a minute must not hide edits for twenty.
+const RECHECK: Duration = Duration::from_secs(1);
+const RECHECK_SHARE: u32 = 20;
+/// Nor sooner than this where the system tells of changes: it is then only to make sure.
+const RECHECK_WATCHED: Duration = Duration::from_secs(30);
+/// What a command may spend on sessions that an earlier version left; enough for tens of thousands.
+const MOVING: Duration = Duration::from_secs(10);
+
+/// A directory that is served, whether or not it turned out to be a repository.
+pub struct Workspace {
+    /// The worktree's root, or the directory where it is none.
+    pub root: PathBuf,
+    /// The engine; absent where the directory is no git repository.
+    pub engine: Option<Arc<Engine>>,
+    /// What is learned here; absent likewise.
+    pub memory: Option<Store>,
+    /// Why there is no engine.
+    pub problem: Option<String>,
+    /// The user's state directory, where what is not the repository's is kept.
+    pub(super) state_dir: PathBuf,
+    settings: RwLock<Arc<WorkspaceSettings>>,
+    opened: Instant,
+    refreshing: AtomicBool,
+    next_refresh_ms: AtomicU64,
+}
+
+/// The user's settings with a repository's own laid over them. Replaced as a whole when they are read again.
+#[derive(Debug)]
+pub struct WorkspaceSettings {
+    /// What is packed here.
+    pub context: ContextConfig,
+    /// What is written of sessions, and where.
+    pub memory: MemoryConfig,
+    /// What is wrong with the repository's own configuration, which is then ignored.
+    pub problem: Option<ConfigError>,
+}
+
+impl WorkspaceSettings {
+    fn of(config: &Config, root: &Path) -> WorkspaceSettings {
+        let (settled, problem) = match repository_config(config, root) {
+            Ok(settled) => (settled, None),
+            Err(problem) => ((config.context.clone(), config.memory.clone()), Some(problem)),
+        };
+        if let Some(problem) = &problem {
+            tracing::warn!("{problem}; the file is ignored");
+        }
+        let (context, memory) = settled;
+        WorkspaceSettings {
+            context,
+            memory,
+            problem,
+        }
+    }
+}
+
+impl Workspace {
+    /// Opens a directory. One that is no repository is served without context: forwarding must still work there.
+    #[must_use]
+    pub fn open(directory: &Path, config: &Config, state_dir: &Path) -> Workspace {
+        let worktree = Worktree::discover(directory);
+        let root = match &worktree {
+            Ok(worktree) => worktree.root().to_owned(),
+            Err(_) => directory.canonicalize().unwrap_or_else(|_| directory.to_owned()),
+        };
+        let merged = WorkspaceSettings::of(config, &root);
+        let store = |worktree: &Worktree| Store::of(worktree.clone(), state_dir, merged.memory.store.clone());
+        let memory = worktree.as_ref().ok().map(store);
+        let (engine, problem) = match worktree {
+            Ok(worktree) => {
+                let cache_dir = paths::repository_cache_dir(&root, worktree.common_dir(), state_dir)
+                    .inspect_err(|error| tracing::warn!(%error, "the index is kept in memory only"))
+                    .ok();
+                let settings = EngineSettings {
+                    cache_dir,
+                    threshold: merged.context.threshold,
+                    memory: memory.clone(),
+                    ..EngineSettings::default()
+                };
+                (Some(Arc::new(Engine::open(worktree, settings))), None)
+            }
+            Err(error) => (None, Some(with_causes(&error))),
+        };
+        Workspace {
+            root,
+            engine,
+            memory,
+            problem,
+            state_dir: state_dir.to_owned(),
+            settings: RwLock::new(Arc::new(merged)),
+            opened: Instant::now(),
+            refreshing: AtomicBool::new(false),
+            next_refresh_ms: AtomicU64::new(0),
+        }
+    }
+
+    /// The settings in force here now.
+    #[must_use]
+    pub fn settings(&self) -> Arc<WorkspaceSettings> {
+        Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Lays the repository's own file, read again, over a configuration that was read again.
+    pub fn reload(&self, config: &Config) {
+        let merged = WorkspaceSettings::of(config, &self.root);
+        if let Some(engine) = &self.engine {
+            engine.set_threshold(merged.context.threshold);
+        }
+        *self.settings.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(merged);
+    }
+
+    /// Moves what earlier versions kept of sessions to where it is looked for now. For a process that is about to use
+    /// session memory once; a gateway does it in pieces, beside the requests.
+    pub fn move_old_sessions(&self) {
+        let Some(store) = &self.memory else { return };
+        match store.spool().compact(&Until::within(MOVING)) {
+            Ok(true) => {}
+            Ok(false) => {
+                tracing::warn!("sessions of an earlier version are still being moved; the next command goes on");
+            }
+            Err(error) => tracing::warn!(%error, "sessions of an earlier version were not moved"),
+        }
+    }
+
+    /// Where the index stands, as `/healthz` shows it.
+    #[must_use]
+    pub fn index(&self) -> Value {
+        match self.engine.as_ref().map(|engine| engine.status()) {
+            None => json!({"state": "none", "reason": self.problem}),
+            Some(IndexStatus::Empty) => json!({"state": "empty"}),
+            Some(IndexStatus::Indexing { done, total }) => json!({"state": "indexing", "done": done, "total": total}),
+            Some(IndexStatus::Ready {
+                files,
+                chunks,
+                memories,
+                settled,
+            }) => {
+                json!({"state": "ready", "files": files, "chunks": chunks, "memories": memories, "settled": settled})
+            }
+        }
+    }
+
+    /// Brings the index up to date, now. `None` where there is no repository or somebody else is at it.
+    ///
+    /// # Errors
+    /// In words, where the worktree cannot be walked.
+    pub fn refresh(&self, progress: &dyn Progress) -> Result<Option<IndexReport>, String> {
+        let Some(engine) = &self.engine else {
+            return Ok(None);
+        };
+        if self.refreshing.swap(true, Ordering::AcqRel) {
+            return Ok(None);
+        }
+        let refreshed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| engine.refresh(progress)));
+        let pause = if engine.is_watching() { RECHECK_WATCHED } else { RECHECK };
+        let pause = pause.max(engine.last_walk() * RECHECK_SHARE);
+        let next = u64::try_from((self.opened.elapsed() + pause).as_millis()).unwrap_or(u64::MAX);
+        self.next_refresh_ms.store(next, Ordering::Release);
+        self.refreshing.store(false, Ordering::Release);
+        match refreshed {
+            Ok(report) => report.map(Some).map_err(|error| error.to_string()),
+            Err(_) => Err("indexing panicked".to_owned()),
+        }
+    }
+
+    /// Has the index kept as fresh as the disk from now on, and makes the vectors that it lacks. For a thread that may
+    /// take its time; what is there already is not made again.
+    pub fn keep_up(&self) {
+        let Some(engine) = &self.engine else { return };
+        engine.watch();
+        let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| engine.embed(&|| true)));
+        match made {
+            Ok(filled) => filled.notes.iter().for_each(|note| tracing::warn!("{note}")),
+            Err(_) => tracing::warn!("making vectors panicked"),
+        }
+    }
+
+    /// Whether it is time to look at the worktree again.
+    #[must_use]
+    pub fn is_due(&self) -> bool {
+        let now = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.engine.is_some()
+            && !self.refreshing.load(Ordering::Acquire)
+            && now >= self.next_refresh_ms.load(Ordering::Acquire)
+    }
+
+    /// Whether this path, which must be canonical, belongs to the worktree.
+    #[must_use]
+    pub fn owns(&self, real: &Path) -> bool {
+        let contains = |engine: &Arc<Engine>| engine.worktree().contains(real);
+        real == self.root || self.engine.as_ref().is_some_and(contains)
+    }
+}

@@ -1,0 +1,393 @@
+//! The three conversation endpoints: read, plan, send, stream back.
+
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+use axum::body::Body;
+use bytes::Bytes;
+use futures_util::future::{BoxFuture, FutureExt};
+use http::request::Parts;
+use http::{Response, header};
+
+use super::account::Account;
+use super::answer_body::{AnswerBody, Source, failure_event};
+use super::body::Received;
+use super::exchange::{Exchange, panicked};
+use super::exchanged::Exchanged;
+use super::refusal::{self, Client};
+use super::{Worker, body, reply};
+use crate::access::{Caller, Forbidden};
+use crate::app::{self, Asked, Observed, Plan, Progress, Settings, Summarizing, Watching};
+use crate::backend::{Candidate, NoRoute, Target};
+use crate::metrics::Active;
+use crate::store::{Outcome, Receipt};
+use crate::wire::answer::Answer;
+use crate::wire::convert::AnswerContext;
+use crate::wire::convert::answer::Usage;
+use crate::wire::error::{ErrorKind, Failure};
+use crate::wire::{Insertion, Prompt, Text, WireFormat};
+
+/// Answers one request of a conversation.
+pub(super) async fn converse(worker: Worker, format: WireFormat, mut parts: Parts, body: Body) -> Response<Body> {
+    let settings = worker.app.settings();
+    let caller = Caller::of(&parts.extensions);
+    let active = worker.app.metrics.started();
+    let read = body::read(
+        body,
+        &mut parts.headers,
+        &settings.config.limits,
+        &worker.shared.body_memory,
+    );
+    let Received { body, uncounted } = match read.await {
+        Ok(received) => received,
+        Err(error) => return error.refuse(&worker, &Client::of(&parts), format),
+    };
+    let incoming = Incoming {
+        worker,
+        settings,
+        caller,
+        format,
+        parts,
+        uncounted,
+        id: ulid::Ulid::generate().to_string(),
+        started: Instant::now(),
+    };
+    let (progress, mut watching) = Progress::new();
+    let mut preparing = {
+        let (incoming, body) = (incoming.clone(), body.clone());
+        async move { prepare_anywhere(&incoming, body, progress).await }.boxed()
+    };
+    // Only a model that explores has something to say meanwhile, and then it takes its time.
+    let explores = tokio::select! {
+        biased;
+        prepared = &mut preparing => return incoming.answer(prepared, active).await,
+        begun = watching.next() => begun.is_some() && incoming.wants_stream(&body).await,
+    };
+    let line = if explores {
+        tokio::select! {
+            biased;
+            prepared = &mut preparing => return incoming.answer(prepared, active).await,
+            line = watching.next() => line,
+            // It thinks. That somebody is there is for the stream to say.
+            () = tokio::time::sleep(incoming.settings.config.limits.keep_alive) => Some(String::new()),
+        }
+    } else {
+        None
+    };
+    if let Some(line) = line {
+        return incoming.stream_meanwhile(preparing, active, (line, watching));
+    }
+    let prepared = preparing.await;
+    incoming.answer(prepared, active).await
+}
+
+/// A request that came in, with what it is answered by.
+#[derive(Clone)]
+struct Incoming {
+    worker: Worker,
+    settings: Arc<Settings>,
+    caller: Caller,
+    format: WireFormat,
+    parts: Parts,
+    /// The body for what learns from it.
+    uncounted: Bytes,
+    id: String,
+    started: Instant,
+}
+
+type Prepared = Result<(Route, Receipt), Refusal>;
+
+impl Incoming {
+    async fn wants_stream(&self, body: &Bytes) -> bool {
+        let (format, length, body) = (self.format, body.len(), body.clone());
+        let work = async move { Prompt::parse(format, &body).is_ok_and(|prompt| prompt.stream()) };
+        self.worker.shared.large.run(length, work).await.unwrap_or(false)
+    }
+
+    fn open(&self, receipt: Receipt, active: Active) -> Arc<Account> {
+        Account::open(
+            &self.worker,
+            Client::of(&self.parts),
+            active,
+            self.format,
+            self.started,
+            receipt,
+        )
+    }
+
+    fn exchange(&self, ready: Ready) -> Exchange {
+        Exchange {
+            worker: self.worker.clone(),
+            parts: self.parts.clone(),
+            format: self.format,
+            body: ready.body,
+            insertions: ready.insertions,
+            model: ready.model,
+            streamed: ready.streamed,
+            id: self.id.clone(),
+            reads: true,
+            candidates: ready.candidates,
+        }
+    }
+
+    /// Answers a request that is prepared.
+    async fn answer(self, prepared: Prepared, active: Active) -> Response<Body> {
+        let (route, receipt) = match prepared {
+            Ok(prepared) => prepared,
+            Err(refusal) => return refusal.response(&self.worker, &Client::of(&self.parts), self.format),
+        };
+        let outcome = receipt.outcome;
+        let silence = self.settings.config.limits.keep_alive;
+        let account = self.open(receipt, active);
+        let mut response = match route {
+            Route::Context(answer, streamed) => {
+                let exchanged = Exchanged::of_ourselves(reply::answer(self.format, &answer, streamed), self.format);
+                account.answered(&exchanged);
+                account.response(exchanged, silence)
+            }
+            Route::Backend(ready) if ready.streamed => stream(self.exchange(ready), account, silence).await,
+            Route::Backend(ready) => whole(self.exchange(ready), account, silence).await,
+        };
+        reply::label(&mut response, &self.id, outcome.name());
+        response
+    }
+
+    /// Begins a stream while a model explores, and shows what it does. What goes wrong from here on is said in the stream.
+    fn stream_meanwhile(
+        self,
+        preparing: BoxFuture<'static, Prepared>,
+        active: Active,
+        (line, watching): (String, Watching),
+    ) -> Response<Body> {
+        let (format, id, silence) = (self.format, self.id.clone(), self.settings.config.limits.keep_alive);
+        let (started, known) = (self.started, Arc::new(OnceLock::<Arc<Account>>::new()));
+        let account = Arc::clone(&known);
+        let answer = async move {
+            let (route, receipt) = match preparing.await {
+                Ok(prepared) => prepared,
+                Err(refusal) => return refusal.events(&self.worker, &Client::of(&self.parts), format),
+            };
+            let opened = self.open(receipt, active);
+            let opened = account.get_or_init(|| opened);
+            let (exchanged, context) = match route {
+                Route::Context(answer, _) => {
+                    let answer = reply::answer(format, &answer, true);
+                    (Exchanged::of_ourselves(answer, format), AnswerContext::default())
+                }
+                Route::Backend(ready) => {
+                    let exchange = self.exchange(ready);
+                    let context = exchange.answer_context();
+                    (exchange.run().await, context)
+                }
+            };
+            opened.answered(&exchanged);
+            exchanged.into_events(&self.worker.shared, format, context)
+        };
+        let source = Source::Exploring {
+            line,
+            watching,
+            id: id.clone(),
+            next: answer.boxed(),
+        };
+        let body = AnswerBody::new(source, format, Some(silence), started, move |end| {
+            if let Some(account) = known.get() {
+                account.ended(end);
+            }
+        });
+        let mut response = Response::new(Body::new(body));
+        response.headers_mut().insert(header::CONTENT_TYPE, reply::EVENT_STREAM);
+        response.headers_mut().insert(header::CACHE_CONTROL, reply::NO_CACHE);
+        reply::label(&mut response, &id, "exploring");
+        response
+    }
+}
+
+/// Waits for a whole answer for as long as the backend takes.
+async fn whole(exchange: Exchange, account: Arc<Account>, silence: std::time::Duration) -> Response<Body> {
+    let exchanged = exchange.run().await;
+    account.answered(&exchanged);
+    account.response(exchanged, silence)
+}
+
+/// Waits for a stream. Its head is held back until the backend's own has come, so that an error can still be one; after
+/// a while of silence the client hears that somebody is there, and what goes wrong then is said in the stream.
+async fn stream(exchange: Exchange, account: Arc<Account>, silence: std::time::Duration) -> Response<Body> {
+    let (format, context) = (exchange.format, exchange.answer_context());
+    let shared = Arc::clone(&exchange.worker.shared);
+    let mut running = exchange.run().boxed();
+    if let Ok(exchanged) = tokio::time::timeout(silence, &mut running).await {
+        account.answered(&exchanged);
+        return account.response(exchanged, silence);
+    }
+    let waiting = Arc::clone(&account);
+    let later = running.map(move |exchanged| {
+        waiting.answered(&exchanged);
+        exchanged.into_events(&shared, format, context)
+    });
+    let mut response = Response::new(account.body(Source::Waiting(later.boxed()), Some(silence)));
+    response.headers_mut().insert(header::CONTENT_TYPE, reply::EVENT_STREAM);
+    response.headers_mut().insert(header::CACHE_CONTROL, reply::NO_CACHE);
+    response
+}
+
+enum Route {
+    Context(Box<Answer>, bool),
+    Backend(Ready),
+}
+
+/// A request that is ready to be sent.
+struct Ready {
+    body: Bytes,
+    insertions: Vec<Insertion>,
+    model: Option<std::ops::Range<usize>>,
+    streamed: bool,
+    candidates: Vec<Candidate>,
+}
+
+/// A request that is answered by an error of ours.
+struct Refusal {
+    kind: ErrorKind,
+    message: String,
+}
+
+impl Refusal {
+    fn response(&self, worker: &Worker, client: &Client, format: WireFormat) -> Response<Body> {
+        refusal::log(&worker.shared, client, self.kind, &self.message);
+        let metrics = &worker.app.metrics;
+        metrics.failed(&client.key, format, self.kind.status().as_u16());
+        if self.kind == ErrorKind::Permission {
+            metrics.refused(&client.key, self.kind);
+        }
+        reply::error(format, self.kind, &self.message)
+    }
+
+    /// The same for a client whose stream has begun.
+    fn events(self, worker: &Worker, client: &Client, format: WireFormat) -> Source {
+        drop(self.response(worker, client, format));
+        let failure = Failure {
+            kind: self.kind,
+            message: self.message,
+        };
+        Source::Ready {
+            text: failure_event(format, failure),
+            usage: Usage::default(),
+        }
+    }
+}
+
+impl From<Failure> for Refusal {
+    fn from(Failure { kind, message }: Failure) -> Self {
+        Refusal { kind, message }
+    }
+}
+
+impl From<NoRoute> for Refusal {
+    fn from(error: NoRoute) -> Self {
+        Refusal {
+            kind: error.kind(),
+            message: error.to_string(),
+        }
+    }
+}
+
+impl From<Forbidden> for Refusal {
+    fn from(error: Forbidden) -> Self {
+        Refusal {
+            kind: ErrorKind::Permission,
+            message: error.to_string(),
+        }
+    }
+}
+
+/// Prepares a request, on another thread where its body is large.
+async fn prepare_anywhere(incoming: &Incoming, body: Bytes, progress: Progress) -> Prepared {
+    let (incoming, length) = (incoming.clone(), body.len());
+    let shared = Arc::clone(&incoming.worker.shared);
+    let preparing = async move { prepare(&incoming, body, progress).await };
+    let prepared = shared.large.run(length, preparing).await;
+    prepared.unwrap_or_else(|error| Err(panicked(&error).into()))
+}
+
+/// From the client's body to what is sent for it.
+async fn prepare(incoming: &Incoming, body: Bytes, progress: Progress) -> Prepared {
+    let Incoming {
+        worker,
+        settings,
+        caller,
+        format,
+        parts,
+        id,
+        ..
+    } = incoming;
+    let (app, format, client) = (&worker.app, *format, &parts.headers);
+    let prompt = Prompt::parse(format, &body).map_err(|error| Refusal {
+        kind: ErrorKind::InvalidRequest,
+        message: error.to_string(),
+    })?;
+    let model = prompt.model().map(Text::decode).unwrap_or_default();
+    caller.check_model(app::meant(settings, &model).0, &prompt.members)?;
+    let receipt = app::new_receipt(app, caller, format, id, &model);
+    let streamed = prompt.stream();
+    let (plain, asked) = app::meant(settings, &model);
+    let allowed = |backend: &str| caller.may_use_backend(backend);
+    let mut candidates = match settings.router.route_for(format, plain, client, &allowed).await? {
+        Target::Context => {
+            let (answer, receipt) = app::answer_with_context(app, settings, caller, client, &prompt, receipt).await;
+            return Ok((Route::Context(Box::new(answer), streamed), receipt));
+        }
+        Target::Candidates(candidates) => candidates,
+    };
+    if asked {
+        app::rename(&mut candidates, plain);
+    }
+    // What is added must fit whoever answers in the end.
+    let window = candidates
+        .iter()
+        .filter_map(|candidate| candidate.backend.context_window)
+        .min();
+    let Plan {
+        insertions,
+        mut receipt,
+        ..
+    } = app::plan(
+        app,
+        Asked {
+            put_back: settings.config.test.replay,
+            caller,
+            headers: client,
+            prompt: &prompt,
+            window,
+            deep: app::choose(app, settings, caller, client, asked, (&candidates, plain)),
+            progress,
+        },
+        receipt,
+    )
+    .await;
+    receipt.backend = candidates
+        .first()
+        .map(|candidate| candidate.backend.name.clone())
+        .unwrap_or_default();
+    let model = prompt.model_span();
+    drop(prompt);
+    let is_of_a_conversation = receipt.side_request.is_none() && receipt.outcome != Outcome::Bypass;
+    if is_of_a_conversation && let Some(workspace) = app.workspaces.opened(Path::new(&receipt.worktree)) {
+        app.learner.observe(Observed {
+            body: incoming.uncounted.clone(),
+            headers: client.clone(),
+            format,
+            workspace,
+            summarizing: Summarizing::of(app, settings, caller),
+        });
+    }
+    Ok((
+        Route::Backend(Ready {
+            body,
+            insertions,
+            model,
+            streamed,
+            candidates,
+        }),
+        receipt,
+    ))
+}

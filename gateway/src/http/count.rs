@@ -1,0 +1,164 @@
+//! How many tokens a prompt is, what was added to it included: by its backend where that counts, else by an estimate
+//! that says that it is one.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::Request;
+use bytes::Bytes;
+use http::request::Parts;
+use http::{HeaderValue, Response, StatusCode};
+use muninn_context_engine::tokens;
+use serde_json::json;
+
+use super::exchange::{Exchange, panicked};
+use super::refusal::{Client, forbid};
+use super::{Shared, Worker, body, reply};
+use crate::access::{Caller, Forbidden};
+use crate::app::{self, Settings};
+use crate::backend::{Candidate, Target};
+use crate::inject::splice;
+use crate::wire::error::{ErrorKind, Failure};
+use crate::wire::{Insertion, Prompt, Text, WireFormat, convert};
+
+/// Counts the tokens of a conversation's prompt.
+pub(super) async fn count_tokens(worker: Worker, format: WireFormat, request: Request) -> Response<Body> {
+    let settings = worker.app.settings();
+    let (mut parts, body) = request.into_parts();
+    let read = body::read(
+        body,
+        &mut parts.headers,
+        &settings.config.limits,
+        &worker.shared.body_memory,
+    );
+    let body = match read.await {
+        Ok(received) => received.body,
+        Err(error) => return error.refuse(&worker, &Client::of(&parts), format),
+    };
+    let planned = {
+        let (worker, parts, body) = (worker.clone(), parts.clone(), body.clone());
+        let shared = Arc::clone(&worker.shared);
+        let length = body.len();
+        let planning = async move { plan(&worker, &settings, format, &parts, &body).await };
+        shared.large.run(length, planning).await
+    };
+    let Planned {
+        first,
+        insertions,
+        model,
+    } = match planned.unwrap_or_else(|error| Err(panicked(&error).into())) {
+        Ok(planned) => planned,
+        Err(Refused::Forbidden(forbidden)) => return forbid(&worker, format, &Client::of(&parts), &forbidden),
+        Err(Refused::Failed(failure)) => return reply::error(format, failure.kind, &failure.message),
+    };
+    let shared = Arc::clone(&worker.shared);
+    if let Some(candidate) = first.filter(|candidate| candidate.format == format) {
+        let exchange = Exchange {
+            parts,
+            format,
+            body: body.clone(),
+            insertions: insertions.clone(),
+            model,
+            streamed: false,
+            id: String::new(),
+            reads: true,
+            candidates: Vec::from([candidate]),
+            worker,
+        };
+        if let Some(counted) = by_backend(exchange).await {
+            return counted;
+        }
+    }
+    estimated(&shared, format, body, insertions).await
+}
+
+/// What is counted, and by whom.
+struct Planned {
+    /// The backend that a conversation would go to.
+    first: Option<Candidate>,
+    insertions: Vec<Insertion>,
+    model: Option<Range<usize>>,
+}
+
+enum Refused {
+    Forbidden(Forbidden),
+    Failed(Failure),
+}
+
+impl From<Failure> for Refused {
+    fn from(failure: Failure) -> Refused {
+        Refused::Failed(failure)
+    }
+}
+
+async fn plan(
+    worker: &Worker,
+    settings: &Settings,
+    format: WireFormat,
+    parts: &Parts,
+    body: &Bytes,
+) -> Result<Planned, Refused> {
+    let failed = |kind, message: String| Refused::Failed(Failure { kind, message });
+    let caller = Caller::of(&parts.extensions);
+    let prompt = Prompt::parse(format, body).map_err(|error| failed(ErrorKind::InvalidRequest, error.to_string()))?;
+    let name = prompt.model().map(Text::decode).unwrap_or_default();
+    let (plain, deep) = app::meant(settings, &name);
+    caller.check_model(plain, &prompt.members).map_err(Refused::Forbidden)?;
+    let allowed = |backend: &str| caller.may_use_backend(backend);
+    let routed = settings.router.route_for(format, plain, &parts.headers, &allowed).await;
+    let mut candidates = match routed.map_err(|error| failed(error.kind(), error.to_string()))? {
+        Target::Candidates(candidates) => candidates,
+        Target::Context => Vec::new(),
+    };
+    if deep {
+        app::rename(&mut candidates, plain);
+    }
+    Ok(Planned {
+        first: candidates.into_iter().next(),
+        insertions: app::put_back_only(&worker.app, &caller, &parts.headers, &prompt),
+        model: prompt.model_span(),
+    })
+}
+
+/// The backend's own count, `None` where it has no such path.
+async fn by_backend(exchange: Exchange) -> Option<Response<Body>> {
+    let format = exchange.format;
+    let exchanged = exchange.run().await;
+    let unknown = [
+        StatusCode::NOT_FOUND,
+        StatusCode::METHOD_NOT_ALLOWED,
+        StatusCode::NOT_IMPLEMENTED,
+    ];
+    if unknown.contains(&exchanged.head.status) {
+        return None;
+    }
+    Some(exchanged.into_response(format))
+}
+
+async fn estimated(shared: &Shared, format: WireFormat, body: Bytes, insertions: Vec<Insertion>) -> Response<Body> {
+    let length = body.len();
+    let work = async move {
+        let body = splice(body, insertions);
+        let text = std::str::from_utf8(&body).unwrap_or_default();
+        convert::estimate(format, text, tokens::count)
+    };
+    match shared.large.run(length, work).await {
+        Ok(Ok(count)) => {
+            let counted = match format {
+                WireFormat::Responses => json!({"object": "response.input_tokens", "input_tokens": count}),
+                WireFormat::Chat | WireFormat::Messages => json!({"input_tokens": count}),
+            };
+            let mut response = reply::json(StatusCode::OK, counted.to_string());
+            response
+                .headers_mut()
+                .insert(reply::TOKEN_COUNT, HeaderValue::from_static("estimate"));
+            response
+        }
+        Ok(Err(error)) => reply::error(format, ErrorKind::InvalidRequest, &error.to_string()),
+        Err(error) => {
+            let failure = panicked(&error);
+            reply::error(format, failure.kind, &failure.message)
+        }
+    }
+}

@@ -1,0 +1,413 @@
+//! One request on its way to a backend, and what came back: the same bytes where the backend speaks the client's format,
+//! converted ones where it does not.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use bytes::Bytes;
+use futures_util::stream::{self, StreamExt};
+use http::request::Parts;
+use http::{HeaderMap, Method, Response, StatusCode, header, response};
+use http_body_util::BodyExt;
+
+use super::answer_body::Source;
+use super::exchanged::{Exchanged, whole};
+use super::headers::{is_events, is_framed, is_json};
+use super::{Worker, coding, headers, reply};
+use crate::backend::{Attempted, Candidate, Outgoing, Unanswered, apply_credentials, attempt};
+use crate::inject::splice;
+use crate::store::Try;
+use crate::wire::convert::request::Dropped;
+use crate::wire::convert::{self, AnswerContext, AnswerConverter};
+use crate::wire::error::{self, ErrorKind, Failure};
+use crate::wire::failure;
+use crate::wire::overflow::overflow;
+use crate::wire::{Aligner, Ending, Insertion, Text, UsageWatch, WireFormat};
+
+/// A backend's error is read this far; more of it is no message.
+const LONGEST_ERROR: usize = 1 << 20;
+/// A whole answer is converted in memory. None comes near this.
+pub(super) const LONGEST_ANSWER: usize = 64 << 20;
+
+/// A request that is ready to go, to any of its candidates.
+pub(super) struct Exchange {
+    /// This worker's connections, and what all share.
+    pub worker: Worker,
+    /// The client's head.
+    pub parts: Parts,
+    /// The client's wire format.
+    pub format: WireFormat,
+    /// The client's body.
+    pub body: Bytes,
+    /// What is put into it.
+    pub insertions: Vec<Insertion>,
+    /// Where the model's name stands in it.
+    pub model: Option<std::ops::Range<usize>>,
+    /// Whether the client asked for a stream.
+    pub streamed: bool,
+    /// The request's id.
+    pub id: String,
+    /// Whether the answer is read on its way: its usage, its events, its errors. Then it is asked for without a content
+    /// coding, and decoded where it has one all the same. Other answers (files, for instance) stay as they are encoded.
+    pub reads: bool,
+    /// Where it may go, first choice first.
+    pub candidates: Vec<Candidate>,
+}
+
+/// What the way back needs to know of a request that was converted.
+type HowConverted = Option<(Dropped, AnswerContext)>;
+
+impl Exchange {
+    /// Sends it and waits for the head of an answer. Dropping the future cancels it at the backend too.
+    pub(super) async fn run(self) -> Exchanged {
+        let attempted = attempt(&self.worker.transport, &self.candidates, |candidate| {
+            self.outgoing(candidate)
+        });
+        let Attempted { outcome, tries } = attempted.await;
+        let answered = match outcome {
+            Ok(answered) => answered,
+            Err(unanswered) => return self.unanswered(unanswered, tries),
+        };
+        let candidate = &self.candidates[answered.candidate];
+        let (dropped, context) = answered.made.unzip();
+        let (head, source) = self.answer(candidate, context, answered.response).await;
+        Exchanged {
+            head,
+            source,
+            by: Some((candidate.backend.name.clone(), candidate.format)),
+            dropped: dropped.unwrap_or_default(),
+            tries,
+        }
+    }
+
+    fn unanswered(&self, unanswered: Unanswered<Failure>, tries: Vec<Try>) -> Exchanged {
+        let (failure, retry_after) = match unanswered {
+            Unanswered::Request(failure) => (failure, None),
+            Unanswered::Backend(error) => {
+                let failure = Failure {
+                    kind: error.kind(),
+                    message: error.to_string(),
+                };
+                (failure, error.retry_after())
+            }
+        };
+        let mut response = self.failed(failure.kind.status(), &failure);
+        if let Some(wait) = retry_after {
+            response
+                .headers_mut()
+                .insert(header::RETRY_AFTER, wait.as_secs().into());
+        }
+        let (head, source) = whole(response);
+        Exchanged {
+            head,
+            source,
+            by: None,
+            dropped: Dropped::default(),
+            tries,
+        }
+    }
+
+    /// The request as one candidate gets it.
+    fn outgoing(
+        &self,
+        candidate: &Candidate,
+    ) -> impl Future<Output = Result<(Outgoing, HowConverted), Failure>> + Send + use<> {
+        let mut insertions = self.insertions.clone();
+        if let (Some(name), Some(span)) = (&candidate.rename, &self.model) {
+            insertions.push(Insertion {
+                at: span.start,
+                bytes: serde_json::Value::from(name.as_str()).to_string(),
+                replaces: span.len(),
+            });
+        }
+        let headers = self.headers_for(candidate);
+        let (format, spoken) = (self.format, candidate.format);
+        let (body, length, asked) = (self.body.clone(), self.body.len(), self.answer_context());
+        // A route may have renamed the model; the answer names the one that was asked for.
+        let model = self.model.as_ref().map(|_| asked.model);
+        let native = self.parts.uri.path_and_query();
+        let (method, path) = match format == spoken {
+            true => (
+                self.parts.method.clone(),
+                native.map_or("/", |path| path.as_str()).to_owned(),
+            ),
+            false => (Method::POST, spoken.path().to_owned()),
+        };
+        let is_unchanged = format == spoken && insertions.is_empty();
+        let shared = Arc::clone(&self.worker.shared);
+        async move {
+            let work = async move {
+                let body = splice(body, insertions);
+                if format == spoken {
+                    return Ok((body, None));
+                }
+                let converted = convert_request(format, spoken, &body)?;
+                Ok((
+                    Bytes::from(converted.body),
+                    Some((converted.dropped, converted.context)),
+                ))
+            };
+            let bytes = if is_unchanged { 0 } else { length };
+            let made = shared.large.run(bytes, work).await;
+            let (mut body, how) = made.unwrap_or_else(|error| Err(panicked(&error)))?;
+            if !is_unchanged {
+                body = shared.body_memory.hold(body);
+            }
+            let how = how.map(|(dropped, context)| {
+                let model = model.unwrap_or(context.model);
+                let context = AnswerContext {
+                    id: asked.id,
+                    created: asked.created,
+                    model,
+                    ..context
+                };
+                (dropped, context)
+            });
+            let outgoing = Outgoing {
+                method,
+                path,
+                headers,
+                body,
+            };
+            Ok((outgoing, how))
+        }
+    }
+
+    /// The request's headers as one candidate gets them.
+    fn headers_for(&self, candidate: &Candidate) -> HeaderMap {
+        let mut headers = headers::for_backend(&self.parts.headers);
+        let is_native = candidate.format == self.format;
+        if !is_native {
+            headers::for_other_format(&mut headers, candidate.format);
+        }
+        if self.reads || !is_native {
+            headers::ask_for_identity(&mut headers);
+        }
+        apply_credentials(&mut headers, &candidate.backend, candidate.format);
+        headers
+    }
+
+    /// What an answer that is made here says of itself.
+    pub(super) fn answer_context(&self) -> AnswerContext {
+        let model = self
+            .model
+            .clone()
+            .and_then(|span| Text::of(std::str::from_utf8(self.body.get(span)?).ok()?));
+        AnswerContext {
+            id: self.id.clone(),
+            created: jiff::Timestamp::now().as_second(),
+            model: model.map(|model| model.decode().into_owned()).unwrap_or_default(),
+            ..AnswerContext::default()
+        }
+    }
+
+    /// From a backend's answer to the client's. `context` is there where the request was converted.
+    async fn answer(
+        &self,
+        candidate: &Candidate,
+        context: Option<AnswerContext>,
+        response: Response<Body>,
+    ) -> (response::Parts, Source) {
+        let (mut head, mut body) = response.into_parts();
+        let framed = is_framed(&head);
+        headers::for_client(&mut head.headers);
+        let mut is_decoded = false;
+        if self.reads || context.is_some() {
+            let was_encoded = is_encoded(&head.headers);
+            body = coding::decode_answer(&mut head.headers, body);
+            is_decoded = was_encoded && !is_encoded(&head.headers);
+        }
+        if !head.status.is_success() {
+            return self.error(candidate, context.is_some(), head, body).await;
+        }
+        let Some(context) = context else {
+            let watch = UsageWatch::default();
+            if is_events(&head.headers) && !is_encoded(&head.headers) {
+                // More may be said in it than the backend says.
+                head.headers.remove(header::CONTENT_LENGTH);
+                let source = Source::Events {
+                    body,
+                    aligner: Aligner::default(),
+                    ending: Ending::new(self.format),
+                    framed,
+                    watch,
+                    silent_bytes: 0,
+                };
+                return (head, source);
+            }
+            if is_decoded {
+                match read_ahead(body).await {
+                    Ok(read) => body = read,
+                    Err(error) => return whole(self.failed(StatusCode::BAD_GATEWAY, &broken_off(&error))),
+                }
+            }
+            return (head, Source::Untouched { body, watch });
+        };
+        let converter = Box::new(AnswerConverter::new(candidate.format, self.format, context));
+        if is_encoded(&head.headers) {
+            return whole(self.failed(StatusCode::BAD_GATEWAY, &unreadable(&head.headers)));
+        }
+        headers::for_converted(&mut head.headers);
+        // A 204 has no body, and a converted answer always has one.
+        head.status = StatusCode::OK;
+        if self.streamed && !is_json(&head.headers) {
+            head.headers.insert(header::CONTENT_TYPE, reply::EVENT_STREAM);
+            head.headers.insert(header::CACHE_CONTROL, reply::NO_CACHE);
+            let source = Source::Converted {
+                body,
+                converter,
+                silent_bytes: 0,
+            };
+            return (head, source);
+        }
+        self.convert_whole(head, body, converter).await
+    }
+
+    async fn convert_whole(
+        &self,
+        mut head: response::Parts,
+        body: Body,
+        mut converter: Box<AnswerConverter>,
+    ) -> (response::Parts, Source) {
+        let failed = |failure: &Failure| whole(self.failed(StatusCode::BAD_GATEWAY, failure));
+        let bytes = match axum::body::to_bytes(body, LONGEST_ANSWER).await {
+            Ok(bytes) => bytes,
+            Err(error) => return failed(&broken_off(&error)),
+        };
+        let (streamed, length) = (self.streamed, bytes.len());
+        let work = async move {
+            let Ok(text) = std::str::from_utf8(&bytes) else {
+                return Err(bad_gateway("the backend's answer is not UTF-8".to_owned()));
+            };
+            let text = match streamed {
+                true => converter.whole_as_stream(text),
+                false => converter.whole(text)?,
+            };
+            Ok((text, converter.usage()))
+        };
+        let converted = self.worker.shared.large.run(length, work).await;
+        match converted.unwrap_or_else(|error| Err(panicked(&error))) {
+            Ok((text, usage)) => {
+                let kind = if streamed { reply::EVENT_STREAM } else { reply::JSON };
+                head.headers.insert(header::CONTENT_TYPE, kind);
+                (head, Source::Ready { text, usage })
+            }
+            Err(failure) => failed(&failure),
+        }
+    }
+
+    /// A backend's error. One in the client's own format stays as it is, unless it says that the prompt is too long:
+    /// that is said in the words by which clients know to compact.
+    async fn error(
+        &self,
+        candidate: &Candidate,
+        converted: bool,
+        mut head: response::Parts,
+        body: Body,
+    ) -> (response::Parts, Source) {
+        if is_encoded(&head.headers) && !converted {
+            return (
+                head,
+                Source::Untouched {
+                    body,
+                    watch: UsageWatch::default(),
+                },
+            );
+        }
+        let is_readable = !is_encoded(&head.headers);
+        let read = axum::body::to_bytes(body, LONGEST_ERROR).await;
+        let (is_whole, bytes) = (read.is_ok(), read.unwrap_or_default());
+        let text = String::from_utf8_lossy(if is_readable { &bytes } else { b"" });
+        let overflow = head.status.is_client_error().then(|| overflow(&text)).flatten();
+        if overflow.is_none() && !converted && is_whole {
+            let text = Source::Untouched {
+                body: Body::from(bytes),
+                watch: UsageWatch::default(),
+            };
+            return (head, text);
+        }
+        let mut failure = failure::read(head.status, &text);
+        // A redirection of the backend is none of the client's: it leads around the conversion.
+        let mut status = if head.status.is_client_error() || head.status.is_server_error() {
+            head.status
+        } else {
+            head.headers.remove(header::LOCATION);
+            failure.kind = ErrorKind::BadGateway;
+            StatusCode::BAD_GATEWAY
+        };
+        if let Some(overflow) = overflow {
+            failure.kind = ErrorKind::ContextOverflow;
+            failure.message = overflow.message(self.format, candidate.backend.context_window);
+            status = StatusCode::BAD_REQUEST;
+        }
+        // What tells a client whether and when to try again travels on.
+        let mut response = self.failed(status, &failure);
+        headers::for_converted(&mut head.headers);
+        let fresh = std::mem::take(response.headers_mut());
+        *response.headers_mut() = head.headers;
+        response.headers_mut().extend(fresh);
+        whole(response)
+    }
+
+    fn failed(&self, status: StatusCode, failure: &Failure) -> Response<Body> {
+        reply::json(status, error::body(self.format, failure.kind, &failure.message))
+    }
+}
+
+fn convert_request(from: WireFormat, to: WireFormat, body: &[u8]) -> Result<convert::Converted, Failure> {
+    let invalid = |message: String| Failure {
+        kind: ErrorKind::InvalidRequest,
+        message,
+    };
+    let text = std::str::from_utf8(body).map_err(|error| invalid(error.to_string()))?;
+    convert::request(from, to, text).map_err(|error| invalid(error.to_string()))
+}
+
+/// Reads the beginning of a decoded answer, in most cases all of it: data that is corrupt there is still an error with a
+/// status.
+async fn read_ahead(mut body: Body) -> Result<Body, axum::Error> {
+    let (mut chunks, mut length) = (Vec::new(), 0);
+    while length < LONGEST_ERROR {
+        match body.frame().await {
+            Some(Ok(frame)) => {
+                let data = frame.into_data().unwrap_or_default();
+                length += data.len();
+                chunks.push(data);
+            }
+            Some(Err(error)) => return Err(error),
+            None => return Ok(Body::from(chunks.concat())),
+        }
+    }
+    let read = stream::iter(chunks.into_iter().map(Ok));
+    Ok(Body::from_stream(read.chain(body.into_data_stream())))
+}
+
+/// An answer that would have to be read here, and cannot be.
+pub(super) fn unreadable(headers: &HeaderMap) -> Failure {
+    let coding = coding::codings(headers).err().unwrap_or_default();
+    bad_gateway(format!("the backend's answer is encoded ({coding}) and cannot be read"))
+}
+
+pub(super) fn broken_off(error: &axum::Error) -> Failure {
+    bad_gateway(format!("the backend's answer broke off: {error}"))
+}
+
+fn bad_gateway(message: String) -> Failure {
+    Failure {
+        kind: ErrorKind::BadGateway,
+        message,
+    }
+}
+
+pub(super) fn panicked(error: &tokio::task::JoinError) -> Failure {
+    Failure {
+        kind: ErrorKind::Server,
+        message: format!("Muninn failed: {error}"),
+    }
+}
+
+pub(super) fn is_encoded(headers: &HeaderMap) -> bool {
+    headers
+        .get(header::CONTENT_ENCODING)
+        .is_some_and(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
+}

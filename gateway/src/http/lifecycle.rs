@@ -1,0 +1,237 @@
+//! From bind to drain.
+//!
+//! One thread accepts, and deals connections out in turn to workers, each a thread with a runtime of its own. A proxy's
+//! work is mostly waking up; with both sides of a request on one thread no wake-up crosses threads, and no lock is
+//! shared on the way of the bytes. Exploring, indexing and everything else that computes runs on blocking threads.
+
+use std::net::{SocketAddr, TcpListener, TcpStream as StdStream};
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use http::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use thiserror::Error;
+use tokio::net::TcpStream;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::refusal::Peer;
+use super::{Shared, Worker, routes};
+use crate::app::App;
+use crate::backend::Transport;
+use crate::config::{Config, ConfigError};
+
+/// Blocking threads of one worker: what explorations compute, large bodies, the index.
+const BLOCKING_THREADS: usize = 8;
+
+/// The least time that a stop gives to writing down what was learned.
+const LEARNING: Duration = Duration::from_millis(500);
+
+/// Why a server did not start.
+#[derive(Debug, Error)]
+pub enum StartError {
+    /// The address is taken or not ours.
+    #[error("cannot listen on {address}: {source}")]
+    Bind {
+        /// The address.
+        address: SocketAddr,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// No place for state.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// TLS cannot be set up.
+    #[error("cannot prepare connections to backends: {0}")]
+    Transport(#[from] reqwest::Error),
+    /// No thread or runtime can be had.
+    #[error("cannot start a worker: {0}")]
+    Worker(std::io::Error),
+}
+
+/// A running gateway. Dropping it stops it without a drain.
+pub struct Server {
+    address: SocketAddr,
+    app: Arc<App>,
+    stop: CancellationToken,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Binds, opens the repository in `directory`, and serves.
+    ///
+    /// # Errors
+    /// [`StartError`]; nothing is left running then.
+    pub fn start(config: Config, directory: &Path) -> Result<Server, StartError> {
+        let bind = |source| StartError::Bind {
+            address: config.listen,
+            source,
+        };
+        let listener = TcpListener::bind(config.listen).map_err(bind)?;
+        listener.set_nonblocking(true).map_err(bind)?;
+        let address = listener.local_addr().map_err(bind)?;
+        let connect_timeout = config.limits.connect_timeout;
+        let app = Arc::new(App::open(config, directory, address.port())?);
+        let shared: Arc<Shared> = Arc::default();
+        let mut server = Server {
+            address,
+            app,
+            stop: CancellationToken::new(),
+            threads: Vec::new(),
+        };
+        let workers = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+        let mut queues = Vec::with_capacity(workers);
+        for number in 0..workers {
+            let worker = Worker {
+                app: Arc::clone(&server.app),
+                shared: Arc::clone(&shared),
+                transport: Transport::new(connect_timeout)?,
+                bookkeeping: TaskTracker::new(),
+            };
+            let (queue, connections) = unbounded_channel();
+            queues.push(queue);
+            let stop = server.stop.clone();
+            server.spawn(format!("muninn-{number}"), move || work(worker, connections, stop))?;
+        }
+        let stop = server.stop.clone();
+        server.spawn("muninn-accept".to_owned(), move || accept(listener, queues, stop))?;
+        Ok(server)
+    }
+
+    /// Starts a thread that runs a future on a runtime of its own.
+    fn spawn<F: Future<Output = ()>>(
+        &mut self,
+        name: String,
+        run: impl FnOnce() -> F + Send + 'static,
+    ) -> Result<(), StartError> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .max_blocking_threads(BLOCKING_THREADS)
+            .thread_name(format!("{name}-blocking"))
+            .build()
+            .map_err(StartError::Worker)?;
+        let thread = std::thread::Builder::new().name(name).spawn(move || {
+            runtime.block_on(run());
+            // Whatever still computes may finish on its own; a stop does not wait for it.
+            runtime.shutdown_background();
+        });
+        self.threads.push(thread.map_err(StartError::Worker)?);
+        Ok(())
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The application behind it.
+    #[must_use]
+    pub fn app(&self) -> &Arc<App> {
+        &self.app
+    }
+
+    /// Takes no more connections, lets open requests end within the configured time, and returns when all is quiet.
+    pub fn shut_down(mut self) {
+        let stop_by = Instant::now() + self.app.settings().config.limits.drain_timeout;
+        self.stop.cancel();
+        for thread in self.threads.drain(..) {
+            if thread.join().is_err() {
+                tracing::error!("a worker panicked");
+            }
+        }
+        // Where open requests took all of the time, conversations are learned from all the same: they are in memory only.
+        self.app.learner.close(stop_by.max(Instant::now() + LEARNING));
+        for repository in self.app.workspaces.all() {
+            repository.engine.iter().for_each(|engine| engine.stop_watching());
+        }
+        if let Some(store) = &self.app.store {
+            store.flush();
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+async fn accept(listener: TcpListener, queues: Vec<UnboundedSender<StdStream>>, stop: CancellationToken) {
+    let listener = match tokio::net::TcpListener::from_std(listener) {
+        Ok(listener) => listener,
+        Err(error) => return tracing::error!(%error, "cannot accept connections"),
+    };
+    let mut next = 0;
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = stop.cancelled() => return,
+        };
+        match accepted.and_then(|(stream, _)| stream.into_std()) {
+            Ok(stream) => {
+                let _worker_is_gone = queues[next % queues.len()].send(stream);
+                next += 1;
+            }
+            Err(error) => {
+                // Out of descriptors, most likely: give open connections a moment to end instead of spinning.
+                tracing::warn!(%error, "a connection could not be accepted");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+    }
+}
+
+async fn work(worker: Worker, mut connections: UnboundedReceiver<StdStream>, stop: CancellationToken) {
+    let limits = worker.app.settings().config.limits.clone();
+    let (bookkeeping, app) = (worker.bookkeeping.clone(), Arc::clone(&worker.app));
+    let service = TowerToHyperService::new(routes::service(worker));
+    let graceful = GracefulShutdown::new();
+    loop {
+        let stream = tokio::select! {
+            stream = connections.recv() => stream,
+            () = stop.cancelled() => None,
+        };
+        let Some(stream) = stream else { break };
+        let prepared = stream.set_nodelay(true).and_then(|()| TcpStream::from_std(stream));
+        let prepared = prepared.and_then(|stream| Ok((Peer(stream.peer_addr()?), stream)));
+        let (peer, stream) = match prepared {
+            Ok(prepared) => prepared,
+            Err(error) => {
+                tracing::debug!(%error, "a connection was gone before it was served");
+                continue;
+            }
+        };
+        let service = service.clone();
+        let service = service_fn(move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(peer);
+            service.call(request)
+        });
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(limits.header_timeout)
+            .serve_connection(TokioIo::new(stream), service);
+        let connection = graceful.watch(connection);
+        tokio::spawn(async move {
+            if let Err(error) = connection.await {
+                tracing::debug!(%error, "a connection ended early");
+            }
+        });
+    }
+    // Nobody waits for what is explored beside the conversations.
+    app.explorations.close();
+    let drained = tokio::time::timeout(limits.drain_timeout, graceful.shutdown()).await;
+    if drained.is_err() {
+        tracing::warn!("open requests were cut off after {} s", limits.drain_timeout.as_secs());
+    }
+    bookkeeping.close();
+    bookkeeping.wait().await;
+}

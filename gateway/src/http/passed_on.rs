@@ -1,0 +1,131 @@
+//! The paths of the API that are no conversation (embeddings, completions, files and all that may come): forwarded as
+//! they are, to the backend that would get a conversation about the same model.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::body::Body;
+use axum::extract::Request;
+use http::{HeaderValue, Method, Response, header};
+
+use super::answer_body::AnswerBody;
+use super::exchange::{Exchange, panicked};
+use super::exchanged::Exchanged;
+use super::refusal::{Client, forbid};
+use super::{Worker, body, reply};
+use crate::access::{Caller, Forbidden};
+use crate::backend::Target;
+use crate::metrics::Forwarded;
+use crate::wire::error::ErrorKind;
+use crate::wire::{Members, Text, WireFormat};
+
+/// Paths whose model is looked at before: all that a restricted key gets.
+const SEEN: [&str; 2] = ["/v1/embeddings", "/v1/completions"];
+
+/// Forwards a request.
+pub(super) async fn passed_on(worker: Worker, request: Request) -> Response<Body> {
+    let (mut parts, body) = request.into_parts();
+    let format = WireFormat::of_path(parts.uri.path());
+    let caller = Caller::of(&parts.extensions);
+    if caller.is_restricted() && !(parts.method == Method::POST && SEEN.contains(&parts.uri.path())) {
+        let (key, path) = (caller.name().to_owned(), parts.uri.path().to_owned());
+        body::drain(body).await;
+        return forbid(&worker, format, &Client::of(&parts), &Forbidden::Unseen { key, path });
+    }
+    let settings = worker.app.settings();
+    let read = body::read(
+        body,
+        &mut parts.headers,
+        &settings.config.limits,
+        &worker.shared.body_memory,
+    );
+    let body = match read.await {
+        Ok(received) => received.body,
+        Err(error) => return error.refuse(&worker, &Client::of(&parts), format),
+    };
+    let asked = {
+        let (caller, length, body) = (caller.clone(), body.len(), body.clone());
+        worker
+            .shared
+            .large
+            .run(length, async move { asked_for(&caller, &body) })
+            .await
+    };
+    let (model, model_span) = match asked {
+        Ok(Ok(asked)) => asked,
+        Ok(Err(forbidden)) => return forbid(&worker, format, &Client::of(&parts), &forbidden),
+        Err(error) => {
+            let failure = panicked(&error);
+            return reply::error(format, failure.kind, &failure.message);
+        }
+    };
+    let allowed = |backend: &str| caller.may_use_backend(backend);
+    let routed = settings
+        .router
+        .route_for(format, &model, &parts.headers, &allowed)
+        .await;
+    let mut candidates = match routed {
+        Ok(Target::Candidates(candidates)) => candidates,
+        Ok(Target::Context) => {
+            let message = format!("muninn/context does not answer at {}", parts.uri.path());
+            return reply::error(format, ErrorKind::NotFound, &message);
+        }
+        Err(error) => {
+            let mut response = reply::error(format, error.kind(), &error.to_string());
+            response
+                .headers_mut()
+                .insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+            return response;
+        }
+    };
+    // Nothing but conversations can be converted, so every candidate gets the request as it is.
+    for candidate in &mut candidates {
+        candidate.format = format;
+    }
+    // Usage is counted of what these answer; what others do, files for instance, is not ours to take apart.
+    let reads = SEEN.contains(&parts.uri.path());
+    let exchange = Exchange {
+        worker: worker.clone(),
+        parts,
+        format,
+        body: body.clone(),
+        insertions: Vec::new(),
+        model: model_span,
+        streamed: false,
+        id: String::new(),
+        reads,
+        candidates,
+    };
+    forward(&worker, caller, exchange).await
+}
+
+/// The model that a body names, and where it does.
+fn asked_for(caller: &Caller, body: &[u8]) -> Result<(String, Option<Range<usize>>), Forbidden> {
+    let text = std::str::from_utf8(body).unwrap_or_default();
+    let members = Members::of(text.trim_ascii()).unwrap_or_default();
+    let name = members.text("model");
+    let model = name.map(Text::decode).unwrap_or_default().into_owned();
+    caller.check_model(&model, &members)?;
+    Ok((model, name.map(|name| name.span_in(text))))
+}
+
+/// Passes on what comes back; it is written down once the answer is over.
+async fn forward(worker: &Worker, caller: Caller, exchange: Exchange) -> Response<Body> {
+    let (started, format) = (Instant::now(), exchange.format);
+    let Exchanged { head, source, by, .. } = exchange.run().await;
+    let (app, status) = (Arc::clone(&worker.app), head.status.as_u16());
+    let body = AnswerBody::new(source, format, None, started, move |end| {
+        if let Some((backend, _)) = &by {
+            let key = caller.name();
+            let usage = end.usage;
+            app.forwarded(&Forwarded {
+                key,
+                backend,
+                status,
+                usage,
+            });
+        }
+    });
+    Response::from_parts(head, Body::new(body))
+}

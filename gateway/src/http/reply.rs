@@ -1,0 +1,68 @@
+//! Responses of our own: errors in the client's wire format, and the built-in model's answers.
+
+use axum::body::Body;
+use bytes::Bytes;
+use futures_util::stream;
+use http::{HeaderName, HeaderValue, Response, StatusCode, header};
+
+use crate::session::CONTEXT;
+use crate::wire::WireFormat;
+use crate::wire::answer::Answer;
+use crate::wire::error::{self, ErrorKind};
+
+/// The response header that names the request.
+pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-muninn-request-id");
+/// The response header that names what a conversion left out.
+pub(super) const DROPPED: HeaderName = HeaderName::from_static("x-muninn-dropped");
+/// The response header that marks a number of tokens as an estimate.
+pub(super) const TOKEN_COUNT: HeaderName = HeaderName::from_static("x-muninn-token-count");
+pub(super) const JSON: HeaderValue = HeaderValue::from_static("application/json");
+pub(super) const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
+pub(super) const NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
+
+/// An error in the words of the client's wire format.
+#[must_use]
+pub(super) fn error(format: WireFormat, kind: ErrorKind, message: &str) -> Response<Body> {
+    let mut response = json(kind.status(), error::body(format, kind, message));
+    if kind == ErrorKind::UpgradeRefused {
+        response
+            .headers_mut()
+            .insert(header::UPGRADE, HeaderValue::from_static("HTTP/1.1"));
+    }
+    response
+}
+
+/// A JSON body.
+#[must_use]
+pub(super) fn json(status: StatusCode, body: String) -> Response<Body> {
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, JSON);
+    response
+}
+
+/// The built-in model's answer.
+#[must_use]
+pub(super) fn answer(format: WireFormat, answer: &Answer, streamed: bool) -> Response<Body> {
+    if !streamed {
+        return json(StatusCode::OK, answer.whole(format));
+    }
+    let events = answer
+        .events(format)
+        .into_iter()
+        .map(|event| Ok::<_, std::convert::Infallible>(Bytes::from(event)));
+    let mut response = Response::new(Body::from_stream(stream::iter(events)));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, EVENT_STREAM);
+    headers.insert(header::CACHE_CONTROL, NO_CACHE);
+    response
+}
+
+/// Names the request and says what became of its context.
+pub(super) fn label(response: &mut Response<Body>, id: &str, outcome: &'static str) {
+    let headers = response.headers_mut();
+    if let Ok(id) = HeaderValue::from_str(id) {
+        headers.insert(REQUEST_ID, id);
+    }
+    headers.insert(CONTEXT, HeaderValue::from_static(outcome));
+}

@@ -1,0 +1,131 @@
+//! Which path is answered by what.
+
+use axum::body::Body;
+use axum::extract::{Extension, Request, State};
+use axum::routing::{any, get, post};
+use http::{HeaderValue, Method, Response, StatusCode, header};
+use serde_json::json;
+
+use super::converse::converse;
+use super::count::count_tokens;
+use super::door::door;
+use super::passed_on::passed_on;
+use super::{Worker, reply};
+use crate::access::Caller;
+use crate::backend::{list_models, render_models};
+use crate::metrics::CONTENT_TYPE;
+use crate::wire::error::ErrorKind;
+use crate::wire::{Dialect, WireFormat};
+
+/// The whole service.
+pub(super) fn service(worker: Worker) -> axum::Router {
+    let routes = axum::Router::new()
+        .route(
+            "/v1/chat/completions",
+            any(|State(worker), request| conversation(worker, WireFormat::Chat, request)),
+        )
+        .route(
+            "/v1/messages",
+            any(|State(worker), request| conversation(worker, WireFormat::Messages, request)),
+        )
+        .route(
+            "/v1/responses",
+            any(|State(worker), request| conversation(worker, WireFormat::Responses, request)),
+        )
+        .route(
+            "/v1/messages/count_tokens",
+            post(|State(worker), request| count_tokens(worker, WireFormat::Messages, request)),
+        )
+        .route(
+            "/v1/responses/input_tokens",
+            post(|State(worker), request| count_tokens(worker, WireFormat::Responses, request)),
+        )
+        .route("/v1/models", get(models))
+        .route("/healthz", get(health))
+        .route("/metrics", get(metrics))
+        .route("/", get(root))
+        .fallback(other)
+        .with_state(worker.clone());
+    // A layer of the router with the routes would see a request after its route was chosen, and the door may rewrite
+    // its path.
+    axum::Router::new()
+        .fallback_service(routes)
+        .layer(axum::middleware::from_fn_with_state(worker, door))
+}
+
+async fn conversation(worker: Worker, format: WireFormat, request: Request) -> Response<Body> {
+    let upgrade = request
+        .headers()
+        .get(header::UPGRADE)
+        .is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"websocket"));
+    if upgrade {
+        return reply::error(
+            format,
+            ErrorKind::UpgradeRefused,
+            "WebSockets are not spoken here; use POST with `stream: true`",
+        );
+    }
+    if request.method() != Method::POST {
+        return passed_on(worker, request).await;
+    }
+    let (parts, body) = request.into_parts();
+    converse(worker, format, parts, body).await
+}
+
+async fn root() -> &'static str {
+    "muninn\n"
+}
+
+async fn metrics(State(worker): State<Worker>) -> Response<Body> {
+    worker.app.metrics.body_bytes(worker.shared.body_memory.held());
+    for report in worker.app.settings().router.circuits() {
+        worker.app.metrics.circuit(&report.backend, report.state);
+    }
+    let mut response = Response::new(Body::from(worker.app.metrics.render()));
+    response
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, HeaderValue::from_static(CONTENT_TYPE));
+    response
+}
+
+/// How it is doing, for those who may see the repository; that it lives, for everybody.
+async fn health(State(worker): State<Worker>, caller: Option<Extension<Caller>>) -> Response<Body> {
+    let workspace = &worker.app.workspace;
+    let Some(caller) = caller.filter(|Extension(caller)| caller.may_use_root(&workspace.root)) else {
+        return reply::json(StatusCode::OK, json!({"status": "ok"}).to_string());
+    };
+    let mut worktrees = worker.app.workspaces.all();
+    worktrees.retain(|worktree| caller.may_use_root(&worktree.root));
+    let worktrees: Vec<_> = worktrees
+        .iter()
+        .map(|worktree| json!({"root": worktree.root, "index": worktree.index()}))
+        .collect();
+    let ledger = worker.app.ledger_health();
+    let health = json!({
+        "status": "ok", "version": env!("CARGO_PKG_VERSION"), "root": workspace.root, "index": workspace.index(), "worktrees": worktrees, "ledger": ledger,
+    });
+    reply::json(StatusCode::OK, health.to_string())
+}
+
+async fn models(State(worker): State<Worker>, request: Request) -> Response<Body> {
+    let headers = request.headers();
+    let dialect = if headers.contains_key("anthropic-version") {
+        Dialect::Anthropic
+    } else {
+        Dialect::OpenAi
+    };
+    let caller = Caller::of(request.extensions());
+    let allowed = |backend: &str| caller.may_use_backend(backend);
+    let mut models = list_models(&worker.app.settings().router, &worker.transport, headers, &allowed).await;
+    models.retain(|(model, _)| caller.may_use_model(model));
+    reply::json(StatusCode::OK, render_models(&models, dialect).to_string())
+}
+
+async fn other(State(worker): State<Worker>, request: Request) -> Response<Body> {
+    if request.uri().path().starts_with("/v1/") {
+        return passed_on(worker, request).await;
+    }
+    let format = WireFormat::of_path(request.uri().path());
+    let message = format!("there is nothing at {}; the API is under /v1/", request.uri().path());
+    reply::error(format, ErrorKind::NotFound, &message)
+}

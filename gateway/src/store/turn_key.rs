@@ -1,0 +1,38 @@
+//! What a row of the ledger is found by, and for how long one without a session's name is.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// For how long an unanswered turn of a client that names no session counts as the same conversation.
+pub(super) const UNNAMED_SESSION_MEMORY: Duration = Duration::from_secs(600);
+
+/// Identifies one point of one conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct TurnKey([u8; 32]);
+
+impl TurnKey {
+    /// The key's bytes.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// The key with these bytes.
+    #[must_use]
+    pub fn from_bytes(bytes: [u8; 32]) -> TurnKey {
+        TurnKey(bytes)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn for_test(byte: u8) -> TurnKey {
+        TurnKey([byte; 32])
+    }
+}
+
+/// Whether a row of an unnamed session may still be of the conversation that asks. One that a wrong clock dated in the
+/// future may not.
+#[must_use]
+pub fn is_recent(created_ms: i64, now_ms: i64) -> bool {
+    u128::from(now_ms.abs_diff(created_ms)) <= UNNAMED_SESSION_MEMORY.as_millis()
+}

@@ -1,0 +1,217 @@
+//! What files of records hold, as recall goes by it.
+//!
+//! Types that a later version writes are read for whatever text they hold. A line that is no record is told of and passed
+//! over: a merge that tore a line must not cost the others.
+
+use std::io::BufReader;
+
+use muninn_repo_tools::{RelPath, Worktree};
+use serde_json::Number;
+
+use super::contested::Disputes;
+use super::memory::Memory;
+use super::newest::{self, Bounds};
+use super::record::memory_of;
+use super::told::Told;
+use crate::hits::Hit;
+use crate::records::{Body, Record, RecordFile, Statements, is_pruned, lines};
+use crate::stamp::Stamp;
+
+/// So much of a file is read: to make an index of it takes up to four gigabytes of memory, where all are of the type
+/// `context_hit`, and two and a half where none is.
+const MOST: Bounds = Bounds {
+    bytes: 512 << 20,
+    lines: 1_500_000,
+};
+
+/// What the readers of knowledge and of records found.
+#[derive(Default)]
+pub(crate) struct Loaded {
+    pub(crate) items: Vec<Memory>,
+    pub(crate) stamps: Vec<Stamp>,
+    pub(crate) notes: Vec<String>,
+    pub(crate) hits: Vec<Hit>,
+    /// Ids of records that left main: what files behind this one have of them is no news.
+    pub(crate) pruned: Vec<String>,
+    /// What records say of others, in whatever file these are.
+    pub(crate) statements: Statements,
+    pub(crate) disputes: Disputes,
+}
+
+impl Loaded {
+    /// Of records that are in no file, as main would have them.
+    pub(crate) fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Self {
+        let mut loaded = Self::default();
+        if let Some(main) = RecordFile::main() {
+            records
+                .into_iter()
+                .zip(1..)
+                .for_each(|(record, line)| loaded.take(&main, line, record));
+        }
+        loaded
+    }
+
+    /// Reads what a file holds, or of a very large one the end.
+    pub(crate) fn of_file(file: &RecordFile, worktree: &Worktree) -> Self {
+        Self::of_file_within(file, worktree, MOST)
+    }
+
+    fn of_file_within(file: &RecordFile, worktree: &Worktree, most: Bounds) -> Self {
+        let mut loaded = Self::default();
+        let Some(stamp) = file.stamp(worktree) else {
+            return loaded;
+        };
+        let mut told = Told::default();
+        let read = file.open(worktree).and_then(|opened| {
+            let mut opened = BufReader::new(opened);
+            let before = newest::pass_over(&mut opened, most)?;
+            if before > 0 {
+                let note = format!("{file}: too large to be recalled whole, without its first {before} lines");
+                loaded.notes.push(note);
+            }
+            let take = |line, record: Record| match is_pruned(file) {
+                true => loaded.pruned.push(record.id),
+                false => loaded.take(file, before + line, &record),
+            };
+            lines::read(opened, take, |aside| told.tell(file, before, &aside))
+        });
+        if let Err(error) = read {
+            loaded.notes.push(format!("{file}: not read to its end: {error}"));
+        }
+        loaded.notes.extend(told.notes(file));
+        loaded.stamps.push(stamp);
+        loaded
+    }
+
+    fn take(&mut self, file: &RecordFile, line: usize, record: &Record) {
+        self.statements.take(record);
+        self.disputes.take(record);
+        self.hits.extend(hit(record));
+        // A later version may say the same in types of its own.
+        let lost = ["forget", "supersedes", "older"].iter();
+        self.statements.forget(lost.flat_map(|name| record.unknown_texts(name)));
+        self.items.extend(memory_of(file, line, record));
+    }
+}
+
+/// What a record of the type `context_hit` leads to.
+#[expect(clippy::cast_possible_truncation, reason = "a relevance has two digits")]
+fn hit(record: &Record) -> Option<Hit> {
+    let Body::ContextHit {
+        terms,
+        files,
+        relevance,
+        ..
+    } = &record.body
+    else {
+        return None;
+    };
+    Some(Hit {
+        id: record.id.clone(),
+        terms: terms.clone(),
+        files: files.iter().filter_map(|path| RelPath::new(path).ok()).collect(),
+        relevance: relevance
+            .as_ref()
+            .and_then(Number::as_f64)
+            .unwrap_or(0.5)
+            .clamp(0.0, 1.0) as f32,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Fixture;
+    use crate::records::MAIN;
+
+    fn loaded(lines: &[&str]) -> Loaded {
+        let repo = Fixture::with(&[(MAIN, &lines.join("\n"))]);
+        Loaded::of_file(&RecordFile::main().unwrap(), &repo.worktree())
+    }
+
+    #[test]
+    fn reads_every_type_for_what_it_says() {
+        let records = loaded(&[
+            r#"{"id":"1","ts":"2026-01-07T10:00:00Z","type":"context_hit","query_hash":"abc","files":["src/auth.py"],"relevance":0.95}"#,
+            r#"{"id":"2","type":"pattern","pattern":"auth_flow","entities":["src/auth.py","src/m.py"],"confidence":0.8}"#,
+            r#"{"id":"3","type":"session_summary","task":"T-42","learnings":["API uses injection","and more"]}"#,
+            r#"{"id":"4","type":"of_the_future","text":"hello","unknown":{"x":[1]}}"#,
+            r#"{"type":"learning","text":"no id"}"#,
+            r#"{"id":"6","text":"no type"}"#,
+        ]);
+        assert_eq!(records.notes, Vec::<String>::new());
+        let texts: Vec<_> = records.items.iter().map(|item| item.text.as_str()).collect();
+        let expected = [
+            "files: src/auth.py",
+            "auth_flow\nentities: src/auth.py, src/m.py",
+            "API uses injection\nand more",
+            "hello",
+            "no id",
+            "no type",
+        ];
+        assert_eq!(texts, expected);
+        assert_eq!(records.items[1].title, "pattern: auth_flow");
+        assert_eq!(records.items[1].confidence, Some(0.8));
+        assert_eq!(records.items[0].date.as_deref(), Some("2026-01-07T10:00:00Z"));
+        assert_eq!(records.items[2].title, "session summary (T-42)");
+        assert_eq!(records.items[4].source, ".muninn/memory/main.jsonl:5-5");
+        assert_eq!(records.hits.len(), 1);
+    }
+
+    #[test]
+    fn lines_that_are_no_records_are_told_of_and_cost_no_other() {
+        let deep = format!(r#"{{"text":{}{}}}"#, "[".repeat(5000), "]".repeat(5000));
+        let records = loaded(&[
+            "{\"id\":\"1\",\"te",
+            "[1,2]",
+            "{}",
+            "<<<<<<< HEAD",
+            &deep,
+            "",
+            r#"{"id":"2","text":"ok"}"#,
+        ]);
+        assert_eq!(
+            (records.items.len(), records.notes.len()),
+            (1, 4),
+            "{:?}",
+            records.notes
+        );
+        assert!(
+            records.notes[0].starts_with(".muninn/memory/main.jsonl:1: no record"),
+            "{:?}",
+            records.notes
+        );
+        assert!(
+            records.notes[3].ends_with(": 4 in all are set aside"),
+            "{:?}",
+            records.notes
+        );
+    }
+
+    #[test]
+    fn of_too_large_a_file_the_newest_are_read() {
+        let lines = [
+            r#"{"id":"1","text":"one"}"#,
+            "torn",
+            r#"{"text":"two"}"#,
+            "<<<<<<< HEAD",
+            r#"{"id":"3","text":"three"}"#,
+        ];
+        let repo = Fixture::with(&[(MAIN, &lines.map(|line| format!("{line}\n")).concat())]);
+        let most = Bounds { bytes: 1000, lines: 3 };
+        let loaded = Loaded::of_file_within(&RecordFile::main().unwrap(), &repo.worktree(), most);
+        let sources: Vec<&str> = loaded.items.iter().map(|item| item.source.as_str()).collect();
+        assert_eq!(sources, [".muninn/memory/main.jsonl:3-3", "3"]);
+        let expected = [
+            ".muninn/memory/main.jsonl: too large to be recalled whole, without its first 2 lines",
+            ".muninn/memory/main.jsonl:4: a conflict marker of git, set aside",
+        ];
+        assert_eq!(loaded.notes, expected);
+    }
+
+    #[test]
+    fn secrets_in_records_are_redacted() {
+        let records = loaded(&[r#"{"id":"1","text":"key is ghp_0123456789abcdefghijABCDEFGHIJ012345"}"#]);
+        assert_eq!(records.items[0].text, "key is [redacted:github-token]");
+    }
+}

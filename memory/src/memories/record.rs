@@ -1,0 +1,177 @@
+//! A record as it is recalled: its words, redacted.
+
+use muninn_repo_tools::RelPath;
+use serde_json::Number;
+
+use super::memory::{CitedFile, Memory, MemoryKind};
+use crate::records::{Body, Record, RecordFile};
+use crate::redact::redact;
+
+/// Where else the words of a record may be, in the order in which they are shown.
+const TEXTS: [&str; 6] = ["text", "pattern", "learnings", "attempt", "outcome", "note"];
+/// What the list of a summary's files begins with.
+pub(crate) const FILES_TOUCHED: &str = "files touched";
+/// A longer name of a subject is cut, in bytes.
+const LONGEST_NAME: usize = 200;
+
+/// A record as it is recalled; `None` where it says nothing by itself.
+#[expect(clippy::cast_possible_truncation, reason = "a confidence has two digits")]
+pub(super) fn memory_of(file: &RecordFile, line: usize, record: &Record) -> Option<Memory> {
+    let Said {
+        subject,
+        texts,
+        about,
+        confidence,
+        author,
+    } = said(record);
+    let mut text: Vec<String> = texts.into_iter().filter(|text| !text.trim().is_empty()).collect();
+    let listed = about.into_iter().filter(|(_, names)| !names.is_empty());
+    text.extend(listed.map(|(name, names)| format!("{name}: {}", names.join(", "))));
+    let origin = &record.origin;
+    if text.is_empty() {
+        return None;
+    }
+    let kind = match record.body.kind() {
+        "" => "record",
+        kind => kind,
+    };
+    let shown = kind.replace('_', " ");
+    let mut title = match subject {
+        Some(subject) => format!("{shown}: {}", name(&subject)),
+        None => shown,
+    };
+    if let Some(task) = &origin.task {
+        title.push_str(&format!(" ({})", name(task)));
+    }
+    let source = match record.id.as_str() {
+        "" => format!("{file}:{line}-{line}"),
+        id => id.to_owned(),
+    };
+    let kept = |text: &Option<String>| text.as_ref().map(|text| redact(name(text)).into_owned());
+    let cites = origin.sources.iter().filter_map(|source| {
+        Some(CitedFile {
+            path: RelPath::new(&source.path).ok()?,
+            blob: source.blob.clone()?,
+        })
+    });
+    Some(Memory {
+        kind: MemoryKind::Record,
+        source: redact(&source).into_owned(),
+        path: file.to_string(),
+        title: redact(&title).into_owned(),
+        text: redact(&text.join("\n")).into_owned(),
+        first_line: 0,
+        date: Some(record.ts.clone())
+            .filter(|ts| !ts.is_empty())
+            .map(|ts| redact(&ts).into_owned().into()),
+        confidence: confidence
+            .and_then(|value| value.as_f64())
+            .filter(|value| (0.0..=1.0).contains(value))
+            .map(|value| value as f32),
+        applies_to: Vec::new(),
+        contested: None,
+        superseded: None,
+        author: kept(&author),
+        record_type: Some(redact(kind).into_owned()),
+        session: kept(&origin.session),
+        branch: kept(&origin.branch),
+        task: kept(&origin.task),
+        cites: cites.collect(),
+    })
+}
+
+/// The words of a record.
+#[derive(Default)]
+struct Said {
+    subject: Option<String>,
+    texts: Vec<String>,
+    about: Vec<(&'static str, Vec<String>)>,
+    confidence: Option<Number>,
+    author: Option<String>,
+}
+
+fn said(record: &Record) -> Said {
+    let one = |text: &String| vec![text.clone()];
+    let mut said = match record.body.clone() {
+        Body::ContextHit {
+            terms,
+            files,
+            relevance,
+            ..
+        } => Said {
+            about: vec![("terms", terms), ("files", files)],
+            confidence: relevance,
+            ..Said::default()
+        },
+        Body::Pattern {
+            pattern,
+            entities,
+            confidence,
+            author,
+        } => Said {
+            texts: one(&pattern),
+            subject: Some(pattern),
+            about: vec![("entities", entities)],
+            confidence,
+            author,
+        },
+        Body::SessionSummary {
+            files_touched,
+            learnings,
+            author,
+        } => Said {
+            texts: learnings,
+            author,
+            about: vec![(FILES_TOUCHED, files_touched)],
+            ..Said::default()
+        },
+        Body::Learning {
+            text,
+            subject,
+            confidence,
+            author,
+        } => Said {
+            subject,
+            texts: vec![text],
+            confidence,
+            author,
+            ..Said::default()
+        },
+        Body::Failure {
+            attempt,
+            outcome,
+            confidence,
+            author,
+            ..
+        } => Said {
+            texts: vec![attempt, outcome],
+            confidence,
+            author,
+            ..Said::default()
+        },
+        Body::Decision { note, .. } => Said {
+            texts: note.into_iter().collect(),
+            ..Said::default()
+        },
+        Body::Supersedes { .. } | Body::Other { .. } => Said {
+            subject: record.unknown_texts("subject").into_iter().next(),
+            ..Said::default()
+        },
+        Body::Tombstone { .. }
+        | Body::Same { .. }
+        | Body::Distinct { .. }
+        | Body::Conflict { .. }
+        | Body::Reconciled { .. }
+        | Body::Run { .. }
+        | Body::Compared { .. } => return Said::default(),
+    };
+    said.texts
+        .extend(TEXTS.iter().flat_map(|name| record.unknown_texts(name)));
+    said
+}
+
+/// The first line of a text, and not too much of it.
+fn name(text: &str) -> &str {
+    let line = text.trim().lines().next().unwrap_or_default();
+    &line[..line.floor_char_boundary(LONGEST_NAME)]
+}

@@ -1,0 +1,271 @@
+//! Which module imports which, read from the sources with syn. A module is a file or a folder directly under `src/`; what
+//! it does in tests does not count.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use syn::visit::{self, Visit};
+use syn::{Attribute, ItemMod, ItemUse, Macro, UseTree, Visibility};
+
+/// The imports between the modules of one crate.
+#[derive(Debug, Default)]
+pub(super) struct Imports {
+    /// For each pair of modules (who, whom), a path that names the second in the first.
+    pub(super) edges: BTreeMap<(String, String), String>,
+}
+
+impl Imports {
+    /// Reads a crate from its `lib.rs`, following `mod` items.
+    pub(super) fn of_crate(source: &Path) -> Imports {
+        let root = parsed(&source.join("lib.rs"));
+        let mut reader = Reader {
+            source: source.to_owned(),
+            place: Vec::new(),
+            reexports: reexports(&root),
+            modules: names_below(source),
+            imports: Imports::default(),
+        };
+        reader.visit_file(&root);
+        reader.imports
+    }
+
+    /// The edges that lie on a circle: each `who -> whom (path)`.
+    pub(super) fn circles(&self) -> Vec<String> {
+        let in_circle = self.edges.iter().filter(|((who, whom), _)| self.reaches(whom, who));
+        in_circle
+            .map(|((who, whom), path)| format!("{who} -> {whom} ({path})"))
+            .collect()
+    }
+
+    fn reaches(&self, from: &str, to: &str) -> bool {
+        let (mut seen, mut open) = (BTreeSet::new(), vec![from]);
+        while let Some(module) = open.pop() {
+            if module == to {
+                return true;
+            }
+            if seen.insert(module) {
+                let next = self.edges.keys().filter(|(who, _)| who == module);
+                open.extend(next.map(|(_, whom)| whom.as_str()));
+            }
+        }
+        false
+    }
+}
+
+struct Reader {
+    source: PathBuf,
+    /// The module that is being read, from the crate's root.
+    place: Vec<String>,
+    /// Names that `lib.rs` gives to items of modules, with the module.
+    reexports: BTreeMap<String, String>,
+    modules: BTreeSet<String>,
+    imports: Imports,
+}
+
+impl Reader {
+    /// Notes a path that starts with `crate`, `self` or `super`.
+    fn note(&mut self, path: &[String]) {
+        let Some(who) = self.place.first().cloned() else {
+            return;
+        };
+        let mut at = self.place.clone();
+        let mut rest = path;
+        match path.first().map(String::as_str) {
+            Some("crate") => (at, rest) = (Vec::new(), &path[1..]),
+            Some("self") => rest = &path[1..],
+            Some("super") => {}
+            _ => return,
+        }
+        while let [first, tail @ ..] = rest
+            && first == "super"
+        {
+            at.pop();
+            rest = tail;
+        }
+        at.extend_from_slice(rest);
+        let Some(first) = at.first() else { return };
+        let whom = if self.modules.contains(first) {
+            first
+        } else {
+            self.reexports.get(first).unwrap_or(first)
+        };
+        if self.modules.contains(whom) && *whom != who {
+            let place = self.place.join("::");
+            let edge = (who, whom.clone());
+            self.imports
+                .edges
+                .entry(edge)
+                .or_insert_with(|| format!("{} in {place}", path.join("::")));
+        }
+    }
+
+    fn file_of(&self, name: &str) -> PathBuf {
+        let folder = self
+            .place
+            .iter()
+            .fold(self.source.clone(), |folder, part| folder.join(part));
+        let file = folder.join(format!("{name}.rs"));
+        if file.exists() {
+            file
+        } else {
+            folder.join(name).join("mod.rs")
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Reader {
+    fn visit_item(&mut self, item: &'ast syn::Item) {
+        if !is_for_tests(attributes(item)) {
+            visit::visit_item(self, item);
+        }
+    }
+
+    fn visit_item_mod(&mut self, module: &'ast ItemMod) {
+        let name = module.ident.to_string();
+        if module.content.is_some() {
+            self.place.push(name);
+            visit::visit_item_mod(self, module);
+        } else {
+            let file = parsed(&self.file_of(&name));
+            self.place.push(name);
+            self.visit_file(&file);
+        }
+        self.place.pop();
+    }
+
+    fn visit_item_use(&mut self, import: &'ast ItemUse) {
+        let mut paths = Vec::new();
+        flatten(&import.tree, &mut Vec::new(), &mut paths);
+        for path in paths {
+            self.note(&path);
+        }
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        let segments: Vec<String> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+        self.note(&segments);
+        visit::visit_path(self, path);
+    }
+
+    /// `pub(in crate::x)` is no import.
+    fn visit_visibility(&mut self, _: &'ast Visibility) {}
+
+    /// The arguments of a macro are tokens: paths in them are looked for by their first two parts.
+    fn visit_macro(&mut self, call: &'ast Macro) {
+        let text = call.tokens.to_string().replace(' ', "");
+        for at in text.match_indices("crate::").map(|(at, _)| at) {
+            let path = text[at..]
+                .split(|c: char| !c.is_alphanumeric() && c != '_' && c != ':')
+                .next();
+            let path: Vec<String> = path.unwrap_or_default().split("::").map(str::to_owned).collect();
+            self.note(&path);
+        }
+        visit::visit_macro(self, call);
+    }
+}
+
+fn parsed(file: &Path) -> syn::File {
+    let text = std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
+}
+
+fn names_below(source: &Path) -> BTreeSet<String> {
+    let entries = std::fs::read_dir(source).unwrap().map(|entry| entry.unwrap().path());
+    let names = entries.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned());
+    names.filter(|name| name != "lib" && name != "bin").collect()
+}
+
+/// What `pub use module::Item` in `lib.rs` makes of the names at the crate's root.
+fn reexports(root: &syn::File) -> BTreeMap<String, String> {
+    let mut paths = Vec::new();
+    for item in &root.items {
+        if let syn::Item::Use(import) = item {
+            flatten(&import.tree, &mut Vec::new(), &mut paths);
+        }
+    }
+    let owned = paths.into_iter().map(|mut path| {
+        if path.first().is_some_and(|first| first == "crate" || first == "self") {
+            path.remove(0);
+        }
+        (
+            path.last().cloned().unwrap_or_default(),
+            path.first().cloned().unwrap_or_default(),
+        )
+    });
+    owned.collect()
+}
+
+/// All paths of a `use`, each with the name that it is known by last.
+fn flatten(tree: &UseTree, before: &mut Vec<String>, paths: &mut Vec<Vec<String>>) {
+    match tree {
+        UseTree::Path(path) => {
+            before.push(path.ident.to_string());
+            flatten(&path.tree, before, paths);
+            before.pop();
+        }
+        UseTree::Group(group) => group.items.iter().for_each(|tree| flatten(tree, before, paths)),
+        UseTree::Name(name) => paths.push([&before[..], &[name.ident.to_string()]].concat()),
+        UseTree::Rename(name) => paths.push([&before[..], &[name.ident.to_string()]].concat()),
+        UseTree::Glob(_) => paths.push(before.clone()),
+    }
+}
+
+fn attributes(item: &syn::Item) -> &[Attribute] {
+    match item {
+        syn::Item::Mod(item) => &item.attrs,
+        syn::Item::Use(item) => &item.attrs,
+        syn::Item::Fn(item) => &item.attrs,
+        syn::Item::Impl(item) => &item.attrs,
+        syn::Item::Struct(item) => &item.attrs,
+        syn::Item::Enum(item) => &item.attrs,
+        syn::Item::Const(item) => &item.attrs,
+        syn::Item::Static(item) => &item.attrs,
+        _ => &[],
+    }
+}
+
+fn is_for_tests(attributes: &[Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        let condition = attribute.meta.require_list().map(|list| list.tokens.to_string());
+        attribute.path().is_ident("cfg")
+            && condition.is_ok_and(|condition| {
+                condition
+                    .split(|c: char| !c.is_alphanumeric())
+                    .any(|word| word == "test")
+                    && !condition.contains("not")
+            })
+    })
+}
+
+#[test]
+fn a_circle_of_modules_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write("lib.rs", "mod a; mod b; mod c; mod d;\npub use c::Kept;\n");
+    write("a.rs", "use super::b::B; pub struct A;");
+    write(
+        "b.rs",
+        "pub struct B; mod inner { fn f() -> crate::Kept { crate::Kept } }",
+    );
+    write("c/mod.rs", "mod deep; pub struct Kept;");
+    write("c/deep.rs", "fn f() { log!(\"{}\", crate::a::A) }");
+    write(
+        "d.rs",
+        "use crate::a::A; pub(in crate::a) struct D; #[cfg(test)] mod tests;",
+    );
+    write("d/tests.rs", "not even Rust");
+    let imports = Imports::of_crate(folder.path());
+    assert_eq!(
+        imports.circles(),
+        [
+            "a -> b (super::b::B in a)",
+            "b -> c (crate::Kept in b::inner)",
+            "c -> a (crate::a::A in c::deep)"
+        ]
+    );
+    assert!(imports.edges.contains_key(&("d".to_owned(), "a".to_owned())));
+}
