@@ -20,9 +20,9 @@ use crate::rank::Index;
 use crate::tuning::{Ranking, Tuning};
 use crate::turnstile::{Turn, Turnstile};
 use crate::vector_list::VectorList;
-use muninn_memory::derived::vectors::{ByBlob, Filled, Vectors};
-use muninn_memory::derived::{Companions, History, Indexer, Progress, Snapshot, Watcher};
 use muninn_memory::embed::{Embedder, StaticVectors};
+use muninn_memory::index::vectors::{ByBlob, Filled, Vectors};
+use muninn_memory::index::{Companions, History, Indexer, Progress, Snapshot, Watcher};
 
 /// How an engine works.
 #[derive(Debug, Clone)]

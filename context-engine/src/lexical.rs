@@ -3,9 +3,9 @@
 use std::time::Instant;
 
 use muninn_memory::Memories;
-use muninn_memory::derived::{Companions, Field, Place, Snapshot};
 use muninn_memory::hits::Hits;
-use muninn_memory::lexical::{DocId, Tokenizer};
+use muninn_memory::index::lexical::{DocId, Tokenizer};
+use muninn_memory::index::{Companions, Field, Place, Snapshot};
 use muninn_repo_tools::{RelPath, Worktree};
 
 use crate::already::Already;

@@ -48,8 +48,8 @@ pub use already::Already;
 pub use cost::of_block as block_tokens;
 pub use engine::{Engine, EngineSettings};
 pub use item::{Completeness, Exploration, IndexError, IndexReport, IndexStatus, Item, ItemKind, Limits};
-pub use muninn_memory::derived::Progress;
-pub use muninn_memory::derived::vectors::Filled;
+pub use muninn_memory::index::Progress;
+pub use muninn_memory::index::vectors::Filled;
 pub use muninn_memory::tokens;
 pub use tuning::{Lists, RankedFile, Ranking, Tuning};
 

@@ -5,9 +5,9 @@
 
 use std::sync::LazyLock;
 
-use muninn_memory::derived::Snapshot;
 use muninn_memory::embed::StaticVectors;
-use muninn_memory::lexical::DocId;
+use muninn_memory::index::Snapshot;
+use muninn_memory::index::lexical::DocId;
 use muninn_repo_tools::{Worktree, read_text};
 
 use crate::rank::Candidate;

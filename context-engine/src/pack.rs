@@ -11,7 +11,7 @@ mod remembered;
 
 use std::time::Instant;
 
-use muninn_memory::lexical::{DocId, Tokenizer};
+use muninn_memory::index::lexical::{DocId, Tokenizer};
 use muninn_memory::redact;
 use muninn_repo_tools::{RelPath, Worktree, read_text};
 
@@ -21,8 +21,8 @@ use crate::cost::measure;
 use crate::item::{Item, ItemKind};
 use crate::question::Question;
 use crate::rank::{Candidate, Query};
-use muninn_memory::derived::language;
-use muninn_memory::derived::{Snapshot, Span, digest};
+use muninn_memory::index::language;
+use muninn_memory::index::{Snapshot, Span, digest};
 
 /// The shares of the files' budget, best file first.
 const SHARES: &[f32] = &[0.4, 0.25, 0.15, 0.1, 0.1];

@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use muninn_memory::cache::nanos;
-use muninn_memory::lexical::Tokenizer;
+use muninn_memory::index::lexical::Tokenizer;
 use muninn_memory::redact;
 use muninn_repo_tools::{
     GrepLimits, GrepPattern, GrepQuery, RelPath, Until, WalkLimits, Worktree, grep_many, read_text, walk_at, walk_until,
@@ -18,8 +18,8 @@ use muninn_repo_tools::{
 
 use crate::question::Question;
 use crate::rank::Statistics;
-use muninn_memory::derived::{FileFacts, Snapshot, digest};
-use muninn_memory::derived::{Place, place};
+use muninn_memory::index::{FileFacts, Snapshot, digest};
+use muninn_memory::index::{Place, place};
 
 const MAX_WORDS: usize = 12;
 /// So many files are taken apart.

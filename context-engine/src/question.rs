@@ -5,7 +5,7 @@ mod template;
 
 use std::collections::HashMap;
 
-use muninn_memory::lexical::{Tokenizer, is_stop_word, words};
+use muninn_memory::index::lexical::{Tokenizer, is_stop_word, words};
 
 pub(crate) use self::frames::NamedPath;
 use self::frames::named_paths;

@@ -5,8 +5,8 @@
 
 use std::collections::HashMap;
 
-use muninn_memory::derived::Snapshot;
-use muninn_memory::lexical::DocId;
+use muninn_memory::index::Snapshot;
+use muninn_memory::index::lexical::DocId;
 use muninn_memory::recall::BlobOf;
 use muninn_memory::{Memories, RecallOptions, Recalled};
 use muninn_repo_tools::RelPath;

@@ -12,8 +12,8 @@
 //! A logistic model adds them up, and the threshold is the probability that it must reach. Besides there must be
 //! evidence: a rare word, a name, or several words together, since a lone common word is found anywhere.
 
-use muninn_memory::derived::{Place, Snapshot};
-use muninn_memory::lexical::idf;
+use muninn_memory::index::lexical::idf;
+use muninn_memory::index::{Place, Snapshot};
 use muninn_repo_tools::Worktree;
 
 use crate::likeness::{Likeness, likeness};

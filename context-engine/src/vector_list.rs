@@ -11,9 +11,9 @@
 
 use std::collections::HashMap;
 
-use muninn_memory::derived::Snapshot;
-use muninn_memory::derived::vectors::{ByBlob, Vectors};
-use muninn_memory::lexical::DocId;
+use muninn_memory::index::Snapshot;
+use muninn_memory::index::lexical::DocId;
+use muninn_memory::index::vectors::{ByBlob, Vectors};
 
 use crate::question::Question;
 

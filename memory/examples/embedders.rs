@@ -17,7 +17,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use muninn_memory::embed::{Embedder, StaticVectors, minilm};
-use muninn_memory::lexical::{Bm25Builder, Tokenizer, counted};
+use muninn_memory::index::lexical::{Bm25Builder, Tokenizer, counted};
 use serde::Deserialize;
 
 /// Pairs that a package gives at most, so that none is most of the pool.

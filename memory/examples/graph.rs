@@ -9,8 +9,8 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use muninn_memory::derived::{Graph, Syntax, digest};
-use muninn_memory::lexical::Tokenizer;
+use muninn_memory::index::lexical::Tokenizer;
+use muninn_memory::index::{Graph, Syntax, digest};
 use muninn_repo_tools::RelPath;
 use muninn_repo_tools::syntax::Language;
 

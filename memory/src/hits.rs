@@ -3,7 +3,7 @@
 use muninn_repo_tools::RelPath;
 use serde::{Deserialize, Serialize};
 
-use crate::lexical::{Bm25, Bm25Builder, Tokenizer, counted, idf};
+use crate::index::lexical::{Bm25, Bm25Builder, Tokenizer, counted, idf};
 
 /// For a question with these words, these files mattered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -5,7 +5,7 @@
 //! whatever leaves for a prompt, a record or a log goes through [`redact()`] first.
 //!
 //! ```
-//! use muninn_memory::lexical::{Bm25Builder, Tokenizer, counted};
+//! use muninn_memory::index::lexical::{Bm25Builder, Tokenizer, counted};
 //!
 //! let mut tokenizer = Tokenizer::new();
 //! let mut index = Bm25Builder::default();
@@ -18,14 +18,13 @@
 //! ```
 
 pub mod cache;
-pub mod derived;
 pub mod embed;
 pub mod hits;
 pub mod ids;
 mod image;
+pub mod index;
 pub mod knowledge;
 pub mod learn;
-pub mod lexical;
 pub mod markdown;
 mod memories;
 pub mod model;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use muninn_memory::embed::StaticVectors;
-use muninn_memory::lexical::{Tokenizer, counted};
+use muninn_memory::index::lexical::{Tokenizer, counted};
 
 use super::labelled::{Label, Labelled};
 use super::report::{Baselines, Scores, Threshold};

@@ -11,8 +11,8 @@ use std::time::Instant;
 
 use clap::Parser;
 use muninn_memory::cache::CacheError;
-use muninn_memory::derived::vectors::{VectorIndex, VectorStore, bytes, cosine};
 use muninn_memory::embed::{EmbedError, Embedder, LoadError, StaticVectors};
+use muninn_memory::index::vectors::{VectorIndex, VectorStore, bytes, cosine};
 use muninn_repo_tools::BlobId;
 use serde::Serialize;
 

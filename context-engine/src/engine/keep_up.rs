@@ -11,7 +11,7 @@ use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use muninn_memory::derived::{Changes, Watcher};
+use muninn_memory::index::{Changes, Watcher};
 
 use super::Engine;
 

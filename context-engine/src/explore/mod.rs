@@ -28,7 +28,7 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use muninn_memory::Memories;
-use muninn_memory::derived::Snapshot;
+use muninn_memory::index::Snapshot;
 use muninn_memory::model::Model;
 use muninn_memory::redact;
 use muninn_repo_tools::{RelPath, TreeLimits, Until, Worktree};

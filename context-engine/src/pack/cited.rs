@@ -1,6 +1,6 @@
 //! Packing what an explorer cited, beside what was found by words.
 
-use muninn_memory::derived::Span;
+use muninn_memory::index::Span;
 use muninn_memory::redact;
 use muninn_repo_tools::{RelPath, read_text};
 

@@ -1,6 +1,6 @@
 //! Packing what is remembered: before the code, and for a part of the budget.
 
-use muninn_memory::lexical::DocId;
+use muninn_memory::index::lexical::DocId;
 use muninn_memory::{Memories, Memory, MemoryKind, redact};
 use muninn_repo_tools::RelPath;
 

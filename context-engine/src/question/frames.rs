@@ -1,6 +1,6 @@
 //! Files that a question names, with lines: quoted paths, and stack frames as the languages print them.
 
-use muninn_memory::derived::language;
+use muninn_memory::index::language;
 use muninn_repo_tools::RelPath;
 
 /// So many are kept.

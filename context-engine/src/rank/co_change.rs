@@ -4,7 +4,7 @@
 //! re-exports. History knows it. A companion of one of the best files gets a part of that file's score: the share of the
 //! companion's own commits that were shared, so that a file that changes with everything says nothing.
 
-use muninn_memory::derived::Companion;
+use muninn_memory::index::Companion;
 
 use super::Index;
 

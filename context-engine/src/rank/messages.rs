@@ -4,8 +4,8 @@
 //! good source of candidates and a poor one of order: what was once changed for a like reason is seldom exactly what has
 //! to be changed now.
 
-use muninn_memory::derived::Place;
-use muninn_memory::lexical::{DocId, idf, saturation};
+use muninn_memory::index::Place;
+use muninn_memory::index::lexical::{DocId, idf, saturation};
 
 use super::{Index, PART_WEIGHT};
 use crate::question::Question;

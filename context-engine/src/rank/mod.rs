@@ -18,12 +18,12 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use muninn_memory::hits::Hits;
-use muninn_memory::lexical::{DocId, idf, saturation};
+use muninn_memory::index::lexical::{DocId, idf, saturation};
 
 use crate::question::Question;
 use crate::tuning::Lists;
 use crate::vector_list;
-use muninn_memory::derived::{Companions, Field, Posting, Snapshot};
+use muninn_memory::index::{Companions, Field, Posting, Snapshot};
 
 use standing::Standing;
 pub(crate) use standing::place_of;

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use muninn_memory::derived::Snapshot;
-use muninn_memory::lexical::DocId;
+use muninn_memory::index::Snapshot;
+use muninn_memory::index::lexical::DocId;
 use muninn_repo_tools::RelPath;
 
 use super::Chunks;

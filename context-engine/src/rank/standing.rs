@@ -6,8 +6,8 @@
 
 use std::collections::HashSet;
 
-use muninn_memory::derived::{Place, Snapshot};
-use muninn_memory::lexical::DocId;
+use muninn_memory::index::lexical::DocId;
+use muninn_memory::index::{Place, Snapshot};
 
 use super::Terms;
 use crate::question::Question;

@@ -7,8 +7,8 @@
 use std::collections::HashMap;
 
 use super::kept::Store;
-use crate::derived::vectors::bytes;
 use crate::embed::{EmbedError, Embedder};
+use crate::index::vectors::bytes;
 use crate::memories::Memory;
 use crate::records::lines::{Digest, digest};
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::order::Runs;
 use crate::hits::Hits;
 use crate::image::{self, Form};
-use crate::lexical::Bm25;
+use crate::index::lexical::Bm25;
 use crate::memories::Memory;
 use crate::records::RecordFile;
 use crate::stamp::Stamp;
@@ -36,7 +36,7 @@ pub(super) struct Store {
     pub(super) hits: Hits,
     /// Vectors by the embedder of this id, as many bytes each as it has dimensions; empty without one.
     pub(super) embedder: String,
-    #[serde(with = "crate::lexical::bytes")]
+    #[serde(with = "crate::index::lexical::bytes")]
     pub(super) vectors: Vec<u8>,
 }
 

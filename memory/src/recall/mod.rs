@@ -27,10 +27,10 @@ use self::make::Which;
 pub use self::options::{BlobOf, RecallOptions};
 use self::rank::{Ranked, Ranker};
 use self::types::Types;
-use crate::derived::vectors::VectorIndex;
 use crate::embed::Embedder;
 use crate::hits::Hits;
-use crate::lexical::{Bm25, DocId, Tokenizer};
+use crate::index::lexical::{Bm25, DocId, Tokenizer};
+use crate::index::vectors::VectorIndex;
 use crate::memories::{Loaded, Memory, MemoryKind};
 use crate::records::{Record, RecordFile};
 

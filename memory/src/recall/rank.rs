@@ -4,8 +4,8 @@
 //! weights were chosen on half of a published set of questions about long conversations, by leaving one conversation out
 //! at a time; see `benches/README.md`. They are coarse on purpose: a quarter, and one.
 
-use crate::derived::vectors::VectorIndex;
-use crate::lexical::{Bm25, DocId};
+use crate::index::lexical::{Bm25, DocId};
+use crate::index::vectors::VectorIndex;
 
 use super::order::Runs;
 use super::words::{Asked, REACH, length_around, length_of, saturated, share};

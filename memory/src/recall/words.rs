@@ -6,7 +6,7 @@
 
 use std::cmp::Ordering;
 
-use crate::lexical::{Bm25, Bm25Builder, Tokenizer, counted, idf, is_stop_word, words};
+use crate::index::lexical::{Bm25, Bm25Builder, Tokenizer, counted, idf, is_stop_word, words};
 
 use super::order::Runs;
 use crate::memories::Memory;
@@ -20,7 +20,7 @@ const SHARES: [f32; REACH as usize + 1] = [1.0, 0.7, 0.49, 0.343];
 const K1: f32 = 0.9;
 const B: f32 = 0.4;
 
-/// The terms of a text that say something, each with how often. Code and prose share them; see [`crate::lexical`].
+/// The terms of a text that say something, each with how often. Code and prose share them; see [`crate::index::lexical`].
 pub(super) fn terms(tokenizer: &mut Tokenizer, text: &str) -> Vec<(String, u32)> {
     let mut kept = String::with_capacity(text.len());
     let mut end = 0;

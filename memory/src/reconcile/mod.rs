@@ -24,8 +24,8 @@ mod verdict;
 use std::sync::Arc;
 
 use self::judge::{Claim, Judgement, Tools};
-use crate::derived::Progress;
 use crate::embed::Embedder;
+use crate::index::Progress;
 
 pub use self::model::{Asked, Reconciler, ReconcilerLimits, known_pairs};
 pub use self::open::{FileToday, OpenConflict, open_conflicts, today};

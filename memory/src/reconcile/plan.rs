@@ -19,7 +19,7 @@ use super::model::Asked;
 use super::parallel::by_all_processors;
 use super::runs::Runs;
 use super::unseen::Unseen;
-use crate::derived::Progress;
+use crate::index::Progress;
 use crate::reconcile::Judging;
 use crate::records::{Record, Standing, ordered};
 

@@ -13,7 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use muninn_memory::Memories;
-use muninn_memory::derived::Snapshot;
+use muninn_memory::index::Snapshot;
 use muninn_memory::model::Tool;
 use muninn_memory::redact;
 use muninn_repo_tools::{Cuts, FileFilter, RelPath, Tree, TreeLimits, Until, Worktree, tree, tree_of};

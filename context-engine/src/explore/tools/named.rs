@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-use muninn_memory::derived::{Defined, Graph, Place, Site, Snapshot};
+use muninn_memory::index::{Defined, Graph, Place, Site, Snapshot};
 use muninn_repo_tools::code::NameQuery;
 use muninn_repo_tools::syntax::DefinitionKind;
 use muninn_repo_tools::{Detail, GrepLimits, GrepPattern, GrepQuery, RelPath, WalkLimits, grep_paths, walk_until};

@@ -179,8 +179,9 @@ fn apart(a: &ReadClaim<'_>, b: &ReadClaim<'_>, relation: Relation, tables: &Tabl
 }
 
 fn subject_words<'t>(subject: &'t str, tables: &Tables) -> Vec<Cow<'t, str>> {
-    let normal = |word: crate::lexical::Word<'t>| Cow::Owned(tables.normal(&word.text.to_lowercase()).into_string());
-    crate::lexical::words(subject).map(normal).collect()
+    let normal =
+        |word: crate::index::lexical::Word<'t>| Cow::Owned(tables.normal(&word.text.to_lowercase()).into_string());
+    crate::index::lexical::words(subject).map(normal).collect()
 }
 
 /// `This module` says something only of the file that it is about.

@@ -19,7 +19,7 @@ use self::answer::Refusal;
 use self::controls::Control;
 use self::prompt::Batch;
 use super::judge::{Claim, Relation};
-use crate::derived::Progress;
+use crate::index::Progress;
 use crate::model::{Ask, Choice, Message, Model, ModelError, Reply};
 use crate::redact::redact;
 use crate::tokens;

@@ -1,0 +1,163 @@
+//! Cutting a file into the spans that are ranked and packed.
+//!
+//! A span should be what a reader would quote: a whole function with its comment, a section under its heading. Where a
+//! language has a grammar, the definitions of the parsed file say which lines those are ([`definitions`]); elsewhere
+//! indentation does ([`outline`]).
+
+mod definition;
+mod definitions;
+mod extent;
+mod outline;
+mod runs;
+
+use std::time::Duration;
+
+use crate::markdown;
+use muninn_repo_tools::RelPath;
+use muninn_repo_tools::syntax::{Language, ParseLimits, Parsed, parse};
+
+use crate::index::language::{Form, language};
+
+/// No chunk has more lines, unless it is one line.
+pub(crate) const MAX_LINES: usize = 60;
+/// A longer line is data; a file of such lines was written by a program.
+const DATA_LINE_BYTES: usize = 2_000;
+
+/// Parsing takes a small part of this. What comes of it is kept for good, so a busy machine must not make it less.
+const MAX_PARSE_TIME: Duration = Duration::from_secs(5);
+
+/// A span of whole lines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Chunk {
+    /// First and last line, counted from 1, both included.
+    pub(crate) first: u32,
+    pub(crate) last: u32,
+    /// The line that says what the span is.
+    pub(crate) title: u32,
+    /// The line that says what it is part of.
+    pub(crate) parent: Option<u32>,
+    /// What is defined here.
+    pub(crate) names: Vec<String>,
+    /// It is a test, or part of a module of tests, in a file that need not be one.
+    pub(crate) test: bool,
+}
+
+/// A text in chunks, and what its syntax says.
+pub(crate) struct Cut {
+    /// In the order of their lines. Blank files have none.
+    pub(crate) chunks: Vec<Chunk>,
+    /// `None` without a grammar, and where a limit ended the parsing.
+    pub(crate) parsed: Option<(Language, Parsed)>,
+}
+
+/// Cuts a text by its definitions, its headings, or into runs of lines.
+pub(crate) fn cut(path: &RelPath, text: &str) -> Cut {
+    let lines: Vec<&str> = text.lines().collect();
+    let (_, form) = language(path);
+    if form == Form::Markdown {
+        let chunks = sections(text, &lines);
+        return Cut { chunks, parsed: None };
+    }
+    let limits = ParseLimits {
+        max_time: MAX_PARSE_TIME,
+        ..ParseLimits::default()
+    };
+    let parsed = Language::of(path, text).and_then(|language| Some((language, parse(language, text, &limits).ok()?)));
+    let chunks = match &parsed {
+        Some((_, parsed)) => definitions::outline(&lines, parsed),
+        None if form == Form::Code => outline::outline(&lines),
+        None => runs::windows(&lines, 0..lines.len()).collect(),
+    };
+    Cut { chunks, parsed }
+}
+
+/// Whether lines are so long that a program wrote them.
+pub(crate) fn is_data(text: &str) -> bool {
+    let lines = text.lines().count().max(1);
+    text.len() / lines > 300 || text.lines().any(|line| line.len() > 10 * DATA_LINE_BYTES)
+}
+
+fn sections(text: &str, lines: &[&str]) -> Vec<Chunk> {
+    let mut chunks = Vec::new();
+    for section in markdown::sections(text, 1) {
+        let range = section.first as usize - 1..section.last as usize;
+        for mut window in runs::windows(lines, range) {
+            window.parent = (window.first != section.first).then_some(section.first);
+            window.title = section.first;
+            chunks.push(window);
+        }
+    }
+    chunks
+}
+
+/// The number of the line at an index.
+fn number(index: usize) -> u32 {
+    u32::try_from(index + 1).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub(super) fn spans(path: &str, text: &str) -> Vec<(u32, u32, u32, String)> {
+        let chunks = cut(&RelPath::new(path).unwrap(), text).chunks;
+        chunks
+            .into_iter()
+            .map(|c| (c.first, c.last, c.title, c.names.join(" ")))
+            .collect()
+    }
+
+    #[test]
+    fn markdown_goes_by_headings() {
+        let long = "word\n".repeat(100);
+        let text = format!("# One\ntext\n\n## Two\n{long}");
+        let chunks = cut(&RelPath::new("a.md").unwrap(), &text).chunks;
+        assert_eq!((chunks[0].first, chunks[0].last), (1, 2));
+        assert!(chunks[1..].iter().all(|chunk| chunk.title == 4));
+        assert_eq!(chunks.last().unwrap().last, 104);
+    }
+
+    #[test]
+    fn plain_text_goes_by_runs_of_lines() {
+        let text = "key: value\n".repeat(130);
+        let spans = spans("a.yaml", &text);
+        assert!(spans.len() >= 3 && spans.iter().all(|(first, last, ..)| last - first < MAX_LINES as u32));
+        assert!(spans.windows(2).all(|pair| pair[0].1 + 1 == pair[1].0));
+    }
+
+    #[test]
+    fn any_text_is_cut_into_whole_lines_in_order() {
+        let odd = [
+            "",
+            "\n\n\n",
+            "}\n}\n",
+            "x",
+            "fn a() {\nfn b() {\n",
+            "\r\n\r\nfn a() {}\r\n",
+            "\t\t\tfn\n",
+            "@\n#\n//\n",
+        ];
+        for text in odd.iter().map(|text| text.repeat(70)) {
+            for path in ["a.rs", "a.py", "a.md", "a.bin", "a.go", "a.c"] {
+                let lines = u32::try_from(text.lines().count()).unwrap();
+                let spans = spans(path, &text);
+                assert!(
+                    spans
+                        .iter()
+                        .all(|(first, last, title, _)| first <= last && *last <= lines && *title >= 1)
+                );
+                assert!(
+                    spans.windows(2).all(|pair| pair[0].1 < pair[1].0),
+                    "{path} {text:?} {spans:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn data_is_told_from_text() {
+        assert!(is_data(&"x".repeat(5000)));
+        assert!(!is_data(include_str!("mod.rs")));
+        assert!(!is_data(""));
+    }
+}

@@ -1,0 +1,272 @@
+//! Which files were changed together, and what was said of it.
+//!
+//! Two flat arrays each way, from a file to its commits and from a commit to its files; whom a file changed along with
+//! is counted when it is asked, over a few hundred numbers. A table of pairs would be hundreds of times as large, and
+//! nearly all of it never read.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::Snapshot;
+use crate::index::lexical::{Bm25, Bm25Builder, DocId};
+
+/// A commit that changed more files says little about any two of them: a new license header, a reformatting.
+pub(super) const MAX_FILES: usize = 30;
+
+/// Stands for no number.
+const NONE: u32 = u32::MAX;
+
+/// Files by the commits that changed them.
+#[derive(Clone, Default)]
+pub struct CoChange {
+    /// The number of each path that any commit changed, under its newest name.
+    numbers: HashMap<Box<str>, u32>,
+    files_of_commit: Lists,
+    commits_of_file: Lists,
+    /// One document for each commit, in the same order.
+    messages: Bm25,
+}
+
+/// The same, in the numbers of one snapshot.
+#[derive(Clone, Default)]
+pub struct Companions {
+    co_change: Arc<CoChange>,
+    /// From a file of the snapshot to its number here, and back.
+    number_of: Vec<u32>,
+    file_of: Vec<u32>,
+}
+
+/// A file that was changed along with another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Companion {
+    /// Its place in the snapshot.
+    pub file: usize,
+    /// In how many commits.
+    pub together: usize,
+    /// How many commits changed it at all.
+    pub commits: usize,
+}
+
+/// Several lists of numbers, one behind the other.
+#[derive(Debug, Clone, Default)]
+struct Lists {
+    /// Where each list begins; one more than there are lists.
+    starts: Vec<u32>,
+    values: Vec<u32>,
+}
+
+impl CoChange {
+    /// Of commits, each with the files that it changed, and the distinct terms of its message between spaces. Those
+    /// with more than thirty files do not count.
+    pub fn new<'a>(commits: impl Iterator<Item = (&'a [&'a str], &'a str)>) -> Self {
+        let mut numbers: HashMap<Box<str>, u32> = HashMap::new();
+        let mut files_of_commit = Lists::default();
+        let mut messages = Bm25Builder::default();
+        for (paths, terms) in commits.filter(|(paths, _)| (1..=MAX_FILES).contains(&paths.len())) {
+            messages.add(terms.split_ascii_whitespace().map(|term| (term, 1)));
+            let files = paths.iter().map(|path| match numbers.get(*path) {
+                Some(number) => *number,
+                None => {
+                    let number = u32::try_from(numbers.len()).unwrap_or(NONE);
+                    numbers.insert((*path).into(), number);
+                    number
+                }
+            });
+            let files: Vec<u32> = files.collect();
+            files_of_commit.push(&files);
+        }
+        let commits_of_file = files_of_commit.turned(numbers.len());
+        Self {
+            numbers,
+            files_of_commit,
+            commits_of_file,
+            messages: messages.finish(),
+        }
+    }
+
+    /// The terms of messages; a document's number is its commit's.
+    pub fn messages(&self) -> &Bm25 {
+        &self.messages
+    }
+
+    /// How many commits there are.
+    pub fn commits(&self) -> usize {
+        self.files_of_commit.len()
+    }
+
+    /// How many of them changed a file.
+    pub fn commits_of(&self, path: &str) -> usize {
+        let number = self.numbers.get(path);
+        number.map_or(0, |number| self.commits_of_file.list(*number).len())
+    }
+}
+
+impl Companions {
+    /// Finds the files of a snapshot.
+    pub fn new(co_change: Arc<CoChange>, snapshot: &Snapshot) -> Self {
+        let mut file_of = vec![NONE; co_change.numbers.len()];
+        let mut number_of = vec![NONE; snapshot.file_numbers()];
+        for (file, known) in snapshot.files() {
+            if let Some(number) = co_change.numbers.get(known.facts.path.as_str()) {
+                number_of[file] = *number;
+                file_of[*number as usize] = u32::try_from(file).unwrap_or(NONE);
+            }
+        }
+        Self {
+            co_change,
+            number_of,
+            file_of,
+        }
+    }
+
+    /// What the files are taken from, for another snapshot.
+    pub fn co_change(&self) -> &Arc<CoChange> {
+        &self.co_change
+    }
+
+    /// The files of the snapshot that a commit changed.
+    pub fn changed_by(&self, commit: DocId) -> impl Iterator<Item = usize> {
+        let files = self.co_change.files_of_commit.list(commit.0).iter();
+        let known = files.filter_map(|number| self.file_of.get(*number as usize));
+        known.filter(|file| **file != NONE).map(|file| *file as usize)
+    }
+
+    /// The files of the snapshot that were changed along with one of them, in no particular order.
+    pub fn of(&self, file: usize) -> Vec<Companion> {
+        let Some(number) = self.number_of.get(file).copied().filter(|number| *number != NONE) else {
+            return Vec::new();
+        };
+        let history = &*self.co_change;
+        let mut others: Vec<u32> = history
+            .commits_of_file
+            .list(number)
+            .iter()
+            .flat_map(|commit| history.files_of_commit.list(*commit))
+            .copied()
+            .filter(|other| *other != number)
+            .collect();
+        others.sort_unstable();
+        let known = others.chunk_by(|a, b| a == b).filter_map(|same| {
+            let number = *same.first()?;
+            let file = *self.file_of.get(number as usize)?;
+            (file != NONE).then(|| Companion {
+                file: file as usize,
+                together: same.len(),
+                commits: history.commits_of_file.list(number).len(),
+            })
+        });
+        known.collect()
+    }
+}
+
+impl Lists {
+    fn push(&mut self, list: &[u32]) {
+        if self.starts.is_empty() {
+            self.starts.push(0);
+        }
+        self.values.extend_from_slice(list);
+        self.starts.push(u32::try_from(self.values.len()).unwrap_or(u32::MAX));
+    }
+
+    fn len(&self) -> usize {
+        self.starts.len().saturating_sub(1)
+    }
+
+    fn list(&self, at: u32) -> &[u32] {
+        let at = at as usize;
+        match self.starts.get(at..at + 2) {
+            Some([start, end]) => self.values.get(*start as usize..*end as usize).unwrap_or_default(),
+            _ => &[],
+        }
+    }
+
+    /// For each value below `values` the lists that hold it, in order.
+    fn turned(&self, values: usize) -> Self {
+        let mut starts = vec![0u32; values + 1];
+        self.values.iter().for_each(|value| starts[*value as usize + 1] += 1);
+        for at in 1..starts.len() {
+            starts[at] += starts[at - 1];
+        }
+        let mut next = starts.clone();
+        let mut turned = vec![0u32; self.values.len()];
+        for list in 0..u32::try_from(self.len()).unwrap_or(u32::MAX) {
+            for value in self.list(list) {
+                let place = &mut next[*value as usize];
+                turned[*place as usize] = list;
+                *place += 1;
+            }
+        }
+        Self { starts, values: turned }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use muninn_repo_tools::{BlobId, RelPath};
+
+    use super::super::{FileFacts, digest};
+    use super::*;
+    use crate::index::lexical::Tokenizer;
+
+    fn snapshot(paths: &[&str]) -> Snapshot {
+        let files: Vec<_> = paths
+            .iter()
+            .map(|path| {
+                let path = RelPath::new(path).unwrap();
+                let digest = digest(&mut Tokenizer::new(), &path, "x\n");
+                let facts = FileFacts {
+                    path,
+                    size: 2,
+                    modified: 1,
+                    blob: BlobId::of(b"x\n").unwrap(),
+                };
+                (facts, digest)
+            })
+            .collect();
+        Snapshot::of_files(&mut Tokenizer::new(), files)
+    }
+
+    fn found(commits: &[&[&str]], files: &[&str], of: &str) -> Vec<(String, usize, usize)> {
+        let co_change = CoChange::new(commits.iter().map(|paths| (*paths, "")));
+        let companions = Companions::new(Arc::new(co_change), &snapshot(files));
+        let file = files.iter().position(|path| *path == of).unwrap();
+        let told = |found: Companion| (files[found.file].to_owned(), found.together, found.commits);
+        companions.of(file).into_iter().map(told).collect()
+    }
+
+    #[test]
+    fn companions_are_counted() {
+        let commits: &[&[&str]] = &[&["a", "b"], &["b", "gone"], &["a", "b", "c"], &["c"], &[]];
+        let mut along = found(commits, &["c", "new", "b", "a"], "a");
+        along.sort();
+        assert_eq!(along, [("b".to_owned(), 2, 3), ("c".to_owned(), 1, 2)]);
+        assert!(found(commits, &["c", "new"], "new").is_empty());
+        assert!(
+            found(commits, &["c", "gone"], "c").is_empty(),
+            "what is gone is no companion"
+        );
+        assert!(found(&[], &["a"], "a").is_empty());
+    }
+
+    #[test]
+    fn messages_lead_to_files() {
+        let commits: [(&[&str], &str); 3] = [
+            (&[], "merge lexer"),
+            (&["b", "gone", "a"], "fix lexer"),
+            (&["c"], "fix"),
+        ];
+        let co_change = CoChange::new(commits.into_iter());
+        let companions = Companions::new(Arc::new(co_change), &snapshot(&["a", "b", "c"]));
+        let found = companions.co_change().messages().inverted().postings("lexer");
+        let found: Vec<usize> = found.flat_map(|(commit, _)| companions.changed_by(commit)).collect();
+        assert_eq!(found, [1, 0]);
+    }
+
+    #[test]
+    fn a_sweeping_commit_does_not_count() {
+        let many: Vec<String> = (0..=MAX_FILES).map(|n| format!("f{n}")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        assert!(found(&[&many], &["f0", "f1"], "f0").is_empty());
+        assert_eq!(found(&[&many[1..]], &["f1", "f2"], "f1"), [("f2".to_owned(), 1, 1)]);
+    }
+}

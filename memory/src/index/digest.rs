@@ -1,0 +1,266 @@
+//! What is kept of one file's content: its chunks and their words. This is what the cache stores, by blob.
+
+use std::collections::HashMap;
+
+use crate::index::lexical::{Arena, Tokenizer};
+use muninn_repo_tools::RelPath;
+use muninn_repo_tools::syntax::Language;
+use serde::{Deserialize, Serialize};
+
+use super::chunk::{self, Chunk, Cut};
+use super::language::{Form, language};
+use super::syntax::{Manifest, Syntax};
+
+/// Raised whenever chunks, terms, syntax or the shape of a digest change, so that a cache does not serve the old ones.
+const VERSION: u32 = 3;
+/// Words are taken from so much of a chunk; more is data.
+const MAX_CHUNK_BYTES: usize = 32 << 10;
+/// So much of a file that a program wrote is indexed: enough to find it by what it is about.
+const MAX_DATA_BYTES: usize = 16 << 10;
+
+/// The chunks of a blob and the words in each.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Digest {
+    /// In the order of their lines.
+    pub spans: Vec<Span>,
+    /// The distinct terms of the blob.
+    terms: Arena,
+    /// The terms of each span with their counts.
+    bags: Lists<(u32, u32)>,
+    /// The terms of the names that each span defines.
+    names: Lists<u32>,
+    /// Whether a program wrote it.
+    pub data: bool,
+    /// What it defines, imports and calls.
+    pub syntax: Syntax,
+}
+
+/// A chunk as the index keeps it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Span {
+    /// The first line, counted from 1.
+    pub first: u32,
+    /// The last line, included.
+    pub last: u32,
+    /// The line that says what it is.
+    pub title: u32,
+    /// It is a test.
+    pub test: bool,
+}
+
+/// Lists of small values, one behind the other.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Lists<T> {
+    values: Vec<T>,
+    ends: Vec<u32>,
+}
+
+impl<T> Default for Lists<T> {
+    fn default() -> Self {
+        Self {
+            values: Vec::new(),
+            ends: Vec::new(),
+        }
+    }
+}
+
+impl<T> Lists<T> {
+    fn push(&mut self, values: impl IntoIterator<Item = T>) {
+        self.values.extend(values);
+        self.ends.push(u32::try_from(self.values.len()).unwrap_or(u32::MAX));
+    }
+
+    fn get(&self, at: usize) -> &[T] {
+        let start = at
+            .checked_sub(1)
+            .map_or(Some(0), |before| self.ends.get(before).copied());
+        let range = start
+            .zip(self.ends.get(at))
+            .map(|(start, end)| start as usize..*end as usize);
+        range.and_then(|range| self.values.get(range)).unwrap_or_default()
+    }
+}
+
+impl Digest {
+    /// The terms of a span, with their counts.
+    pub fn bag(&self, span: usize) -> impl Iterator<Item = (&str, u32)> {
+        let term = |(term, count): &(u32, u32)| Some((self.terms.get(*term as usize)?, *count));
+        self.bags.get(span).iter().filter_map(term)
+    }
+
+    /// The terms of the names that a span defines, each whole.
+    pub fn names(&self, span: usize) -> impl Iterator<Item = &str> {
+        self.names
+            .get(span)
+            .iter()
+            .filter_map(|term| self.terms.get(*term as usize))
+    }
+
+    /// The name under which a cache keeps digests of such a file: the same content is taken apart differently as another
+    /// language.
+    pub fn form(path: &RelPath) -> &'static str {
+        const { assert!(VERSION == 3) };
+        if let Some(manifest) = Manifest::of(path) {
+            return match manifest {
+                Manifest::Cargo => "digest.3.manifest.cargo",
+                Manifest::Go => "digest.3.manifest.go",
+                Manifest::Npm => "digest.3.manifest.npm",
+                Manifest::Script => "digest.3.manifest.script",
+            };
+        }
+        match (Language::of_path(path), language(path).1) {
+            (Some(Language::Rust), _) => "digest.3.rust",
+            (Some(Language::Python), _) => "digest.3.python",
+            (Some(Language::JavaScript), _) => "digest.3.javascript",
+            (Some(Language::TypeScript), _) => "digest.3.typescript",
+            (Some(Language::Tsx), _) => "digest.3.tsx",
+            (Some(Language::Go), _) => "digest.3.go",
+            (Some(Language::Java), _) => "digest.3.java",
+            (Some(Language::C), _) => "digest.3.c",
+            (Some(Language::Cpp), _) => "digest.3.cpp",
+            (Some(Language::CSharp), _) => "digest.3.csharp",
+            (Some(Language::Ruby), _) => "digest.3.ruby",
+            (Some(Language::Php), _) => "digest.3.php",
+            (Some(Language::Bash), _) => "digest.3.bash",
+            (None, Form::Code) => "digest.3.code",
+            (None, Form::Markdown) => "digest.3.markdown",
+            // Without an ending, the first line may say what it is.
+            (None, Form::Plain) if path.extension().is_empty() => "digest.3.bare",
+            (None, Form::Plain) => "digest.3.plain",
+        }
+    }
+}
+
+/// Takes a redacted text apart.
+pub fn digest(tokenizer: &mut Tokenizer, path: &RelPath, text: &str) -> Digest {
+    let data = chunk::is_data(text);
+    let text = if data {
+        &text[..text.floor_char_boundary(MAX_DATA_BYTES)]
+    } else {
+        text
+    };
+    let lines: Vec<&str> = text.lines().collect();
+    let mut digest = Digest {
+        data,
+        ..Digest::default()
+    };
+    let mut bags = Bags {
+        tokenizer,
+        terms: HashMap::new(),
+    };
+    let Cut { chunks, parsed } = chunk::cut(path, text);
+    digest.syntax = Syntax::of(path, text, parsed.as_ref(), data);
+    for chunk in chunks {
+        let bag = bags.of(&lines, &chunk, &mut digest.terms);
+        digest.bags.push(bag);
+        let names = chunk.names.iter().map(|name| name_term(bags.tokenizer, name));
+        let names: Vec<Box<str>> = names.filter(|name| !name.is_empty()).collect();
+        let names = names.iter().map(|name| bags.number(name, &mut digest.terms));
+        digest.names.push(names.collect::<Vec<_>>());
+        digest.spans.push(Span {
+            first: chunk.first,
+            last: chunk.last,
+            title: chunk.title,
+            test: chunk.test,
+        });
+    }
+    digest
+}
+
+/// The term by which a name is found whole.
+pub(super) fn name_term(tokenizer: &mut Tokenizer, name: &str) -> Box<str> {
+    let mut whole = String::new();
+    tokenizer.word(name, &mut |term: &str| whole = term.to_owned());
+    whole.into()
+}
+
+struct Bags<'a> {
+    tokenizer: &'a mut Tokenizer,
+    /// The numbers of the terms in the digest.
+    terms: HashMap<Box<str>, u32>,
+}
+
+impl Bags<'_> {
+    /// The words of a chunk; those of its title count twice, and those of what it is part of once, because a method's
+    /// body seldom names its class.
+    fn of(&mut self, lines: &[&str], chunk: &Chunk, terms: &mut Arena) -> Vec<(u32, u32)> {
+        let mut counts: HashMap<u32, u32> = HashMap::new();
+        let line = |number: u32| lines.get(number as usize - 1).copied().unwrap_or_default();
+        let title = line(chunk.title);
+        let title = &title[..title.floor_char_boundary(MAX_CHUNK_BYTES)];
+        let parent = chunk
+            .parent
+            .map(line)
+            .filter(|line| line.len() < 400)
+            .unwrap_or_default();
+        let body = body(lines, chunk);
+        for text in [&body, title, parent] {
+            let numbers = &mut self.terms;
+            self.tokenizer.each_term(text, |term| {
+                *counts.entry(number(numbers, term, terms)).or_default() += 1;
+            });
+        }
+        let mut bag: Vec<_> = counts.into_iter().collect();
+        bag.sort_unstable();
+        bag
+    }
+
+    fn number(&mut self, term: &str, terms: &mut Arena) -> u32 {
+        number(&mut self.terms, term, terms)
+    }
+}
+
+fn number(numbers: &mut HashMap<Box<str>, u32>, term: &str, terms: &mut Arena) -> u32 {
+    match numbers.get(term) {
+        Some(at) => *at,
+        None => {
+            let at = u32::try_from(terms.push(term)).unwrap_or(u32::MAX);
+            numbers.insert(term.into(), at);
+            at
+        }
+    }
+}
+
+fn body(lines: &[&str], chunk: &Chunk) -> String {
+    let range = chunk.first as usize - 1..chunk.last as usize;
+    let mut body = lines.get(range).unwrap_or_default().join("\n");
+    body.truncate(body.floor_char_boundary(MAX_CHUNK_BYTES));
+    body
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(path: &str, text: &str) -> Digest {
+        digest(&mut Tokenizer::new(), &RelPath::new(path).unwrap(), text)
+    }
+
+    #[test]
+    fn keeps_words_names_and_costs() {
+        let digest = of("a.rs", "/// Replays the ledger.\nfn replay_turn() {}\n");
+        assert_eq!(digest.spans.len(), 1);
+        assert_eq!(digest.names(0).collect::<Vec<_>>(), ["replayturn"]);
+        assert_eq!(digest.names(1).count() + digest.bag(1).count(), 0);
+        let count = |term| digest.bag(0).find(|(seen, _)| *seen == term).map(|(_, count)| count);
+        assert_eq!(
+            count("replay"),
+            Some(3),
+            "once in the comment, once in the name, once more as the title"
+        );
+        assert_eq!(count("absent"), None);
+        let bytes = |digest: &Digest| serde_json::to_vec(digest).unwrap();
+        assert_eq!(
+            bytes(&digest),
+            bytes(&of("a.rs", "/// Replays the ledger.\nfn replay_turn() {}\n"))
+        );
+    }
+
+    #[test]
+    fn a_generated_file_costs_little() {
+        let digest = of("app.js", &"var a=function(){};".repeat(50_000));
+        assert!(digest.data);
+        assert_eq!(digest.spans.len(), 1);
+        assert!(digest.bag(0).all(|(_, count)| count < 10_000));
+    }
+}

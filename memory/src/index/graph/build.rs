@@ -1,0 +1,93 @@
+//! From the syntax of all files to the arrays.
+
+use std::collections::HashMap;
+
+use muninn_repo_tools::RelPath;
+
+use crate::index::syntax::Syntax;
+
+use super::csr::Rows;
+use super::files::{Files, Given};
+use super::names::Names;
+use super::{Edge, Entry, Graph, calls, resolve};
+
+impl Graph {
+    /// Makes the graph of a worktree from all its files: their numbers, their paths, and what is kept of their syntax.
+    /// Files without syntax are given too, because others may import them.
+    pub fn build<'a>(files: impl Iterator<Item = (u32, &'a RelPath, &'a Syntax)>) -> Self {
+        let mut given: Vec<Given<'a>> = files.collect();
+        given.sort_unstable_by_key(|(number, ..)| *number);
+        let (names, ids) = names(&given);
+        let (definitions, first_of_file) = definitions(&given, &ids);
+        let named: Vec<(u32, u32)> = (0u32..)
+            .zip(&*definitions)
+            .map(|(id, entry)| (entry.name, id))
+            .collect();
+        let mut graph = Self {
+            by_name: Rows::new(names.len(), &named),
+            names,
+            definitions,
+            first_of_file,
+            ..Self::default()
+        };
+        let files = Files::new(&given);
+        let rows = graph.first_of_file.len().saturating_sub(1);
+        let imported = resolve::imports(&files, &given);
+        let forward: Vec<(u32, u32)> = imported.pairs().collect();
+        let backward: Vec<(u32, u32)> = forward.iter().map(|(from, to)| (*to, *from)).collect();
+        graph.imports = Rows::new(rows, &forward);
+        graph.imported_by = Rows::new(rows, &backward);
+        let edges = calls::edges(&graph, &files, &given, &ids, &imported);
+        let back: Vec<(u32, Edge)> = edges
+            .iter()
+            .map(|(from, edge)| (edge.to, Edge { to: *from, ..*edge }))
+            .collect();
+        graph.callees = Rows::new(graph.definitions.len() + rows, &edges);
+        graph.callers = Rows::new(graph.definitions.len(), &back);
+        graph
+    }
+}
+
+/// All names that are defined, or that something defined belongs to.
+fn names<'a>(given: &[Given<'a>]) -> (Names, HashMap<&'a str, u32>) {
+    let mut ids: HashMap<&'a str, u32> = HashMap::new();
+    for (.., syntax) in given {
+        for symbol in &syntax.symbols {
+            ids.entry(syntax.name(symbol.name)).or_default();
+            if symbol.container != 0 {
+                ids.entry(syntax.name(symbol.container)).or_default();
+            }
+        }
+    }
+    let mut sorted: Vec<&'a str> = ids.keys().copied().collect();
+    sorted.sort_unstable();
+    for (id, name) in (0u32..).zip(&sorted) {
+        ids.insert(name, id);
+    }
+    (Names::new(&sorted), ids)
+}
+
+fn definitions(given: &[Given<'_>], ids: &HashMap<&str, u32>) -> (Box<[Entry]>, Box<[u32]>) {
+    let count = given.iter().map(|(.., syntax)| syntax.symbols.len()).sum();
+    let mut definitions = Vec::with_capacity(count);
+    let mut first_of_file = Vec::new();
+    let next = |definitions: &Vec<Entry>| u32::try_from(definitions.len()).unwrap_or(u32::MAX);
+    for (number, _, syntax) in given {
+        // Numbers that were not given have no definitions.
+        first_of_file.resize(*number as usize + 1, next(&definitions));
+        let id = |name| ids.get(syntax.name(name)).copied().unwrap_or(u32::MAX);
+        definitions.extend(syntax.symbols.iter().map(|symbol| Entry {
+            name: id(symbol.name),
+            container: if symbol.container == 0 {
+                u32::MAX
+            } else {
+                id(symbol.container)
+            },
+            file: *number,
+            line: symbol.line,
+            kind: symbol.kind,
+        }));
+    }
+    first_of_file.push(next(&definitions));
+    (definitions.into(), first_of_file.into())
+}

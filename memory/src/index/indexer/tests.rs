@@ -1,0 +1,178 @@
+//! Indexing that is interrupted, and caches and files that are not as they should be.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
+use std::time::SystemTime;
+
+use super::*;
+use crate::fixture::Fixture;
+use crate::index::Field;
+
+/// Files in the larger fixtures: a few blocks for each of the threads.
+const MANY: usize = 1_200;
+
+fn many() -> Fixture {
+    let repo = Fixture::with(&[]);
+    for number in 0..MANY {
+        let text = format!("/// Number {number}.\nfn function_{number}() {{ common(); }}\n");
+        repo.write(&format!("src/file_{number}.rs"), text.as_bytes());
+    }
+    repo
+}
+
+fn indexer(cache: &tempfile::TempDir) -> Indexer {
+    Indexer::new(Some(cache.path().to_owned()), 1 << 20)
+}
+
+/// How often a word is found, and in how many files.
+fn said(snapshot: &Snapshot, term: &str) -> (usize, usize) {
+    (snapshot.lookup(Field::Bodies, term).len(), snapshot.len())
+}
+
+fn holds(snapshot: &Snapshot, term: &str) -> bool {
+    said(snapshot, term).0 > 0
+}
+
+fn set_time(repo: &Fixture, path: &str, time: SystemTime) {
+    let file = std::fs::File::options().write(true).open(repo.path(path)).unwrap();
+    file.set_modified(time).unwrap();
+}
+
+/// Ends the thread that does a certain file.
+struct EndAt(usize);
+
+impl Progress for EndAt {
+    fn advance(&self, done: usize, _total: usize) {
+        assert_ne!(done, self.0, "interrupted");
+    }
+}
+
+#[test]
+fn what_an_interrupted_indexing_had_done_is_not_done_again() {
+    let (repo, cache) = (many(), tempfile::tempdir().unwrap());
+    let interrupted = catch_unwind(AssertUnwindSafe(|| {
+        indexer(&cache).refresh(&repo.worktree(), None, &EndAt(MANY - 10))
+    }));
+    assert!(interrupted.is_err());
+    let refreshed = indexer(&cache).refresh(&repo.worktree(), None, &());
+    assert!((256..MANY).contains(&refreshed.reused), "{}", refreshed.reused);
+    assert_eq!(refreshed.notes, [] as [String; 0]);
+    assert_eq!(said(&refreshed.snapshot.unwrap(), "common"), (MANY, MANY));
+    assert_eq!(indexer(&cache).refresh(&repo.worktree(), None, &()).reused, MANY);
+}
+
+/// When the first file was done.
+#[derive(Default)]
+struct First(OnceLock<Instant>);
+
+impl Progress for First {
+    fn advance(&self, _done: usize, _total: usize) {
+        self.0.get_or_init(Instant::now);
+    }
+}
+
+#[test]
+fn a_walk_is_measured_without_what_had_to_be_read() {
+    let (repo, first) = (many(), First::default());
+    let started = Instant::now();
+    let refreshed = Indexer::new(None, 1 << 20).refresh(&repo.worktree(), None, &first);
+    let first = first.0.into_inner().unwrap().duration_since(started);
+    assert!(!refreshed.walk.is_zero() && refreshed.walk < first);
+}
+
+#[test]
+fn damage_found_while_indexing_is_mended_and_said() {
+    let (repo, cache) = (many(), tempfile::tempdir().unwrap());
+    indexer(&cache).refresh(&repo.worktree(), None, &());
+    image::remove(&WORKTREE, cache.path(), repo.worktree().root());
+    let path = cache.path().join("index.db");
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[5 * 4096..].fill(0xde);
+    std::fs::write(&path, bytes).unwrap();
+
+    let refreshed = indexer(&cache).refresh(&repo.worktree(), None, &());
+    assert_eq!(refreshed.notes.len(), 1, "{:?}", refreshed.notes);
+    assert!(refreshed.notes[0].contains("begun anew"));
+    assert_eq!(said(&refreshed.snapshot.unwrap(), "common"), (MANY, MANY));
+    let refreshed = indexer(&cache).refresh(&repo.worktree(), None, &());
+    assert_eq!((refreshed.reused, refreshed.notes.len()), (MANY, 0));
+}
+
+#[test]
+fn a_cache_that_takes_nothing_is_given_up_and_said_once() {
+    let (repo, cache) = (
+        Fixture::with(&[("a.rs", "fn apple() {}\n")]),
+        tempfile::tempdir().unwrap(),
+    );
+    drop(Cache::open(cache.path()).unwrap());
+    let full = "CREATE TRIGGER full BEFORE INSERT ON blobs BEGIN SELECT RAISE(ABORT, 'no space'); END";
+    let database = rusqlite::Connection::open(cache.path().join("index.db")).unwrap();
+    database.execute_batch(full).unwrap();
+
+    let mut indexer = indexer(&cache);
+    let first = indexer.refresh(&repo.worktree(), None, &());
+    assert_eq!(first.notes.len(), 1, "{:?}", first.notes);
+    assert!(first.notes[0].contains("no space"));
+    repo.write("b.rs", b"fn pear() {}\n");
+    let second = indexer.refresh(&repo.worktree(), first.snapshot.as_ref(), &());
+    assert_eq!(second.notes, [] as [String; 0]);
+    assert!(holds(&second.snapshot.unwrap(), "pear"));
+}
+
+#[test]
+fn a_binary_that_was_a_text_in_between_is_binary() {
+    let (repo, cache) = (Fixture::with(&[]), tempfile::tempdir().unwrap());
+    let (worktree, mut indexer) = (repo.worktree(), indexer(&cache));
+    let time = SystemTime::now() - Duration::from_secs(3600);
+    let write = |bytes: &[u8]| {
+        repo.write("a.txt", bytes);
+        set_time(&repo, "a.txt", time);
+    };
+    write(b"\0binary");
+    assert!(indexer.refresh(&worktree, None, &()).snapshot.is_none());
+    write(b"pear tree");
+    let text = indexer.refresh(&worktree, None, &()).snapshot.unwrap();
+    assert!(holds(&text, "pear"));
+    write(b"\0binary");
+    let binary = indexer.refresh(&worktree, Some(&text), &()).snapshot.unwrap();
+    assert!(binary.is_empty());
+}
+
+#[test]
+fn a_file_that_is_named_is_read_whatever_its_time_says() {
+    let (repo, cache) = (
+        Fixture::with(&[("a.rs", "fn apple() {}\n")]),
+        tempfile::tempdir().unwrap(),
+    );
+    let time = SystemTime::now() - Duration::from_secs(3600);
+    set_time(&repo, "a.rs", time);
+    let mut indexer = indexer(&cache);
+    let first = indexer.refresh(&repo.worktree(), None, &()).snapshot.unwrap();
+    repo.write("a.rs", b"fn peach() {}\n");
+    set_time(&repo, "a.rs", time);
+
+    let named = BTreeSet::from([RelPath::new("a.rs").unwrap()]);
+    let second = indexer.refresh_at(&repo.worktree(), &first, &named).snapshot.unwrap();
+    assert!(holds(&second, "peach") && !holds(&second, "apple"));
+    assert!(
+        indexer.refresh_at(&repo.worktree(), &second, &named).snapshot.is_none(),
+        "nothing changed"
+    );
+}
+
+#[test]
+fn the_image_of_a_worktree_that_is_gone_goes() {
+    let (one, other) = (Fixture::with(&[("a.rs", "x")]), Fixture::with(&[("b.rs", "y")]));
+    let cache = tempfile::tempdir().unwrap();
+    let images = || {
+        let names = std::fs::read_dir(cache.path()).unwrap().flatten();
+        names
+            .filter(|entry| entry.path().extension().is_some_and(|end| end == "idx"))
+            .count()
+    };
+    indexer(&cache).refresh(&one.worktree(), None, &());
+    assert_eq!(images(), 1);
+    drop(one);
+    indexer(&cache).refresh(&other.worktree(), None, &());
+    assert_eq!(images(), 1);
+}

@@ -1,0 +1,175 @@
+//! Reading changed files on all cores, a block of them at a time.
+//!
+//! A block becomes a segment of its own, and what was computed for it is in the cache before the next is begun: a process
+//! that is ended loses no more than a block for each thread, and nothing has to be held for all files at once.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, SystemTime};
+
+use muninn_repo_tools::{BlobId, FileEntry, ReadError, RelPath, SkipCounts, Worktree, read_text};
+
+use super::digest::{Digest, digest};
+use super::indexer::lock;
+use super::segment::{FileFacts, RACY, Segment, SegmentBuilder};
+use super::snapshot::Snapshot;
+use crate::cache::{Cache, CacheError, encoded, nanos};
+use crate::index::lexical::Tokenizer;
+use crate::redact;
+
+/// A file that was modified less than this before it was read may be modified again within the same tick of the file
+/// system's clock, and look unchanged; git calls such entries racy.
+const RACY_WINDOW: Duration = Duration::from_secs(2);
+/// More threads would wait for the disk and for the cache.
+const MAX_THREADS: usize = 4;
+/// Files in a block: enough that committing it costs little beside computing it.
+const BLOCK: usize = 256;
+
+/// What reading needs.
+pub(super) struct Reader<'a> {
+    pub(super) worktree: &'a Worktree,
+    pub(super) base: &'a Snapshot,
+    pub(super) cache: Option<&'a Mutex<Cache>>,
+    pub(super) max_file_bytes: u64,
+}
+
+/// What became of a block of files.
+#[derive(Default)]
+pub(super) struct Block {
+    /// Those with content that is new to the snapshot.
+    pub(super) segment: Segment,
+    /// Those whose time changed and whose content did not.
+    pub(super) touched: Vec<FileFacts>,
+    /// Those that are not for the index.
+    pub(super) unreadable: Unreadable,
+    /// How many were not in the cache.
+    pub(super) computed: usize,
+    /// What went wrong with the cache.
+    pub(super) trouble: Option<CacheError>,
+}
+
+#[derive(Default)]
+pub(super) struct Unreadable {
+    pub(super) paths: Vec<RelPath>,
+    pub(super) counts: SkipCounts,
+    /// Those that will be binary until their size or time changes.
+    pub(super) binaries: Vec<(RelPath, (u64, i64))>,
+}
+
+/// A file's digest as it is kept: its form, its blob and its bytes.
+type Computed = (&'static str, BlobId, Vec<u8>);
+
+impl Reader<'_> {
+    /// Reads files; the blocks come in the order of the files.
+    pub(super) fn read(&self, files: &[FileEntry], advance: &(dyn Fn(usize) + Sync)) -> Vec<Block> {
+        let blocks: Vec<&[FileEntry]> = files
+            .chunks(BLOCK.min(files.len().div_ceil(MAX_THREADS)).max(1))
+            .collect();
+        let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let read: Mutex<Vec<(usize, Block)>> = Mutex::default();
+        let work = || {
+            let mut tokenizer = Tokenizer::new();
+            while let Some((at, block)) = take(&next, &blocks) {
+                let result = self.block(block, &mut tokenizer, &|| {
+                    advance(done.fetch_add(1, Ordering::Relaxed) + 1);
+                });
+                lock(&read).push((at, result));
+            }
+        };
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        std::thread::scope(|scope| {
+            for _ in 1..cores.min(MAX_THREADS).min(blocks.len()) {
+                scope.spawn(work);
+            }
+            work();
+        });
+        let mut read = std::mem::take(&mut *lock(&read));
+        read.sort_by_key(|(at, _)| *at);
+        read.into_iter().map(|(_, block)| block).collect()
+    }
+
+    fn block(&self, files: &[FileEntry], tokenizer: &mut Tokenizer, advance: &dyn Fn()) -> Block {
+        let mut block = Block::default();
+        let mut builder = SegmentBuilder::default();
+        let mut computed: Vec<Computed> = Vec::new();
+        for entry in files {
+            match self.file(entry, tokenizer) {
+                Ok(Content::Same(facts)) => block.touched.push(facts),
+                Ok(Content::Cached(facts, digest)) => builder.add(tokenizer, facts, digest),
+                Ok(Content::Computed(facts, digest)) => {
+                    computed.push((Digest::form(&entry.path), facts.blob, encoded(&digest)));
+                    builder.add(tokenizer, facts, digest);
+                }
+                Err(error) => block.unreadable.add(entry, &error),
+            }
+            advance();
+        }
+        block.segment = builder.finish();
+        block.computed = computed.len();
+        if let Some(cache) = self.cache.filter(|_| !computed.is_empty()) {
+            block.trouble = lock(cache).store(&computed).err();
+        }
+        block
+    }
+
+    fn file(&self, entry: &FileEntry, tokenizer: &mut Tokenizer) -> Result<Content, ReadError> {
+        let path = &entry.path;
+        let file = read_text(self.worktree, path, self.max_file_bytes)?;
+        let facts = FileFacts {
+            path: path.clone(),
+            size: file.size,
+            modified: if is_racy(file.modified) {
+                RACY
+            } else {
+                nanos(file.modified)
+            },
+            blob: file.blob,
+        };
+        let known = self.base.find(path);
+        if known.is_some_and(|(_, known)| known.facts.blob == file.blob) {
+            return Ok(Content::Same(facts));
+        }
+        let cached = self
+            .cache
+            .and_then(|cache| lock(cache).get(Digest::form(path), &file.blob));
+        Ok(match cached {
+            Some(digest) => Content::Cached(facts, digest),
+            None => Content::Computed(facts, digest(tokenizer, path, &redact(&file.text))),
+        })
+    }
+}
+
+enum Content {
+    /// As the snapshot has it.
+    Same(FileFacts),
+    Cached(FileFacts, Digest),
+    Computed(FileFacts, Digest),
+}
+
+impl Unreadable {
+    fn add(&mut self, entry: &FileEntry, error: &ReadError) {
+        match error {
+            ReadError::Binary { .. } => self.counts.binary += 1,
+            ReadError::TooLarge { .. } => self.counts.too_large += 1,
+            ReadError::Secret { .. } => self.counts.secret += 1,
+            ReadError::NotAFile { .. } => self.counts.not_regular += 1,
+            ReadError::Path(_) | ReadError::Changed { .. } | ReadError::Io { .. } => self.counts.unreadable += 1,
+        }
+        if matches!(error, ReadError::Binary { .. }) && !is_racy(entry.modified) {
+            self.binaries
+                .push((entry.path.clone(), (entry.size, nanos(entry.modified))));
+        }
+        self.paths.push(entry.path.clone());
+    }
+}
+
+/// The next block that nobody is at.
+fn take<'a>(next: &AtomicUsize, blocks: &[&'a [FileEntry]]) -> Option<(usize, &'a [FileEntry])> {
+    let at = next.fetch_add(1, Ordering::Relaxed);
+    blocks.get(at).map(|block| (at, *block))
+}
+
+/// Whether a file that is read now may change again without its time showing it.
+fn is_racy(modified: SystemTime) -> bool {
+    SystemTime::now().duration_since(modified).unwrap_or_default() < RACY_WINDOW
+}

@@ -1,0 +1,274 @@
+//! A part of an index that never changes once it is made.
+//!
+//! A worktree's index is one large segment and, until they are merged into it, small ones for what changed since. So a
+//! changed file costs what the file costs, and not what the repository does.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use muninn_repo_tools::{BlobId, RelPath};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::digest::{Digest, Span};
+use super::language::{Place, place};
+use super::syntax::Syntax;
+use crate::cache::nanos;
+use crate::index::lexical::{Bm25, Bm25Builder, Inverted, InvertedBuilder, Keep, Tokenizer, counted};
+
+/// Files, their chunks, and the words of both. Cheap to clone: what is large is shared.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Segment {
+    /// Of all that is here, only the times of files can change.
+    pub(super) files: Arc<Vec<File>>,
+    /// The numbers of the files in the order of their paths.
+    by_path: Arc<Vec<u32>>,
+    pub(super) words: Arc<Words>,
+}
+
+/// What was taken from the files' content.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Words {
+    pub(super) spans: Vec<Span>,
+    /// The file of each span.
+    pub(super) owners: Vec<u32>,
+    /// One document for each span.
+    pub(super) bodies: Bm25,
+    /// The names that each span defines: one document for each span.
+    pub(super) names: Inverted,
+    /// One document for each file.
+    pub(super) paths: Bm25,
+    /// Of each file.
+    pub(super) syntax: Vec<Syntax>,
+}
+
+/// A file in the index.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct File {
+    /// What it was when it was last read.
+    pub facts: FileFacts,
+    /// The part that it plays.
+    pub place: Place,
+    /// Terms in all its chunks.
+    pub length: u32,
+    pub(super) first_span: u32,
+    pub(super) spans: u32,
+}
+
+/// A file as it was when it was last read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileFacts {
+    /// Where it is.
+    pub path: RelPath,
+    /// In bytes.
+    pub size: u64,
+    /// Nanoseconds since 1970; [`i64::MIN`] if the file may have changed after it was read without showing it.
+    pub modified: i64,
+    /// What it held.
+    pub blob: BlobId,
+}
+
+impl FileFacts {
+    /// Whether a file of this size and time is, as far as they tell, what was read.
+    pub fn fits(&self, size: u64, modified: SystemTime) -> bool {
+        self.size == size && self.modified == nanos(modified)
+    }
+}
+
+/// No file has this time, so that a file that carries it is read again.
+pub(super) const RACY: i64 = i64::MIN;
+
+/// Makes a segment.
+#[derive(Default)]
+pub(super) struct SegmentBuilder {
+    files: Vec<File>,
+    spans: Vec<Span>,
+    owners: Vec<u32>,
+    bodies: Bm25Builder,
+    names: InvertedBuilder,
+    paths: Bm25Builder,
+    syntax: Vec<Syntax>,
+}
+
+impl SegmentBuilder {
+    pub(super) fn add(&mut self, tokenizer: &mut Tokenizer, facts: FileFacts, digest: Digest) {
+        let number = u32::try_from(self.files.len()).unwrap_or(u32::MAX);
+        let first_span = u32::try_from(self.spans.len()).unwrap_or(u32::MAX);
+        let path_terms = counted(tokenizer, facts.path.as_str());
+        self.paths
+            .add(path_terms.iter().map(|(term, count)| (term.as_str(), *count)));
+        let mut length = 0u32;
+        for (at, span) in digest.spans.iter().enumerate() {
+            let bag = digest.bag(at);
+            self.bodies
+                .add(bag.inspect(|(_, count)| length = length.saturating_add(*count)));
+            let mut names: Vec<&str> = digest.names(at).collect();
+            names.sort_unstable();
+            names.dedup();
+            self.names.add(names.into_iter().map(|name| (name, 1)));
+            self.spans.push(*span);
+            self.owners.push(number);
+        }
+        let place = if digest.data {
+            Place::Generated
+        } else {
+            place(&facts.path)
+        };
+        self.syntax.push(digest.syntax);
+        self.files.push(File {
+            facts,
+            place,
+            length,
+            first_span,
+            spans: u32::try_from(digest.spans.len()).unwrap_or(u32::MAX),
+        });
+    }
+
+    pub(super) fn finish(self) -> Segment {
+        let words = Words {
+            spans: self.spans,
+            owners: self.owners,
+            bodies: self.bodies.finish(),
+            names: self.names.finish(),
+            paths: self.paths.finish(),
+            syntax: self.syntax,
+        };
+        Segment::new(self.files, words)
+    }
+}
+
+/// A segment as it is kept.
+#[derive(Serialize, Deserialize)]
+struct Kept<F, P, W> {
+    files: F,
+    by_path: P,
+    words: W,
+}
+
+impl Serialize for Segment {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let kept = Kept {
+            files: &*self.files,
+            by_path: &*self.by_path,
+            words: &*self.words,
+        };
+        kept.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Segment {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let kept: Kept<Vec<File>, Vec<u32>, Words> = Kept::deserialize(deserializer)?;
+        Ok(Segment {
+            files: Arc::new(kept.files),
+            by_path: Arc::new(kept.by_path),
+            words: Arc::new(kept.words),
+        })
+    }
+}
+
+impl Segment {
+    fn new(files: Vec<File>, words: Words) -> Segment {
+        let mut by_path: Vec<u32> = (0..u32::try_from(files.len()).unwrap_or(u32::MAX)).collect();
+        by_path.sort_unstable_by(|a, b| files[*a as usize].facts.path.cmp(&files[*b as usize].facts.path));
+        Segment {
+            files: Arc::new(files),
+            by_path: Arc::new(by_path),
+            words: Arc::new(words),
+        }
+    }
+
+    /// The number of the file at a path.
+    pub(super) fn find(&self, path: &RelPath) -> Option<usize> {
+        let path_of = |number: &u32| &self.files[*number as usize].facts.path;
+        let at = self.by_path.binary_search_by(|number| path_of(number).cmp(path)).ok()?;
+        Some(self.by_path[at] as usize)
+    }
+
+    /// The numbers of the file at a path and, if it was a directory, of those below it.
+    pub(super) fn below<'a>(&'a self, path: &'a RelPath) -> impl Iterator<Item = usize> {
+        let path_of = |number: &u32| &self.files[*number as usize].facts.path;
+        let first = self.by_path.partition_point(move |number| path_of(number) < path);
+        // A file may stand between a directory's name and what is in it: `a`, `a-b`, `a/c`.
+        let near = self.by_path[first..].iter();
+        let near = near.take_while(move |number| path_of(number).as_str().starts_with(path.as_str()));
+        let under = near.filter(move |number| path_of(number).is_under(path));
+        under.map(|number| *number as usize)
+    }
+
+    /// The spans of a file.
+    pub(super) fn spans_of(&self, number: usize) -> Range<usize> {
+        let file = &self.files[number];
+        file.first_span as usize..(file.first_span + file.spans) as usize
+    }
+
+    /// One segment of several, without the files that are gone from each. No two of the rest have the same path.
+    pub(super) fn merged(parts: &[(&Segment, Option<&Gone>)]) -> Segment {
+        let mut files = Vec::new();
+        let mut words = Words::default();
+        for (part, gone) in parts {
+            for (number, file) in part.files.iter().enumerate() {
+                if gone.is_some_and(|gone| gone.files[number]) {
+                    continue;
+                }
+                let owner = u32::try_from(files.len()).unwrap_or(u32::MAX);
+                let spans = &part.words.spans[part.spans_of(number)];
+                files.push(File {
+                    first_span: u32::try_from(words.spans.len()).unwrap_or(u32::MAX),
+                    ..file.clone()
+                });
+                words.owners.extend(spans.iter().map(|_| owner));
+                words.spans.extend_from_slice(spans);
+                words.syntax.push(part.words.syntax[number].clone());
+            }
+        }
+        let stays = |flags: &Vec<bool>| flags.iter().map(|gone| !gone).collect::<Vec<_>>();
+        let keep: Vec<_> = parts
+            .iter()
+            .map(|(_, gone)| gone.map(|gone| (stays(&gone.files), stays(&gone.spans))))
+            .collect();
+        let bodies: Vec<(&Bm25, Keep<'_>)> = zip(parts, &keep, |words| &words.bodies, |keep| &keep.1);
+        let names: Vec<(&Inverted, Keep<'_>)> = zip(parts, &keep, |words| &words.names, |keep| &keep.1);
+        let paths: Vec<(&Bm25, Keep<'_>)> = zip(parts, &keep, |words| &words.paths, |keep| &keep.0);
+        words.bodies = Bm25::merged(&bodies);
+        words.names = Inverted::merged(&names);
+        words.paths = Bm25::merged(&paths);
+        Segment::new(files, words)
+    }
+}
+
+/// Which files, and which spans, of a part stay.
+type Staying = (Vec<bool>, Vec<bool>);
+
+fn zip<'a, T>(
+    parts: &[(&'a Segment, Option<&Gone>)],
+    keep: &'a [Option<Staying>],
+    field: impl Fn(&'a Words) -> &'a T,
+    flags: impl Fn(&'a Staying) -> &'a Vec<bool>,
+) -> Vec<(&'a T, Keep<'a>)> {
+    let pairs = parts.iter().zip(keep);
+    pairs
+        .map(|((part, _), keep)| (field(&part.words), keep.as_ref().map(|keep| flags(keep).as_slice())))
+        .collect()
+}
+
+/// Which files of a segment, and which of its spans, no longer count.
+#[derive(Debug, Clone)]
+pub(super) struct Gone {
+    pub(super) files: Vec<bool>,
+    pub(super) spans: Vec<bool>,
+}
+
+impl Gone {
+    pub(super) fn none_of(segment: &Segment) -> Gone {
+        Gone {
+            files: vec![false; segment.files.len()],
+            spans: vec![false; segment.words.spans.len()],
+        }
+    }
+
+    pub(super) fn add(&mut self, segment: &Segment, number: usize) {
+        self.files[number] = true;
+        self.spans[segment.spans_of(number)].fill(true);
+    }
+}

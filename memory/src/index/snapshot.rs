@@ -1,0 +1,382 @@
+//! The index over a worktree at one moment.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use muninn_repo_tools::RelPath;
+
+use super::digest::{Digest, Span};
+use super::graph::Graph;
+use super::segment::{File, FileFacts, Gone, Segment, SegmentBuilder};
+use super::syntax::Symbol;
+use crate::index::lexical::{DocId, Inverted, Tokenizer};
+
+/// With more parts than this, all but the first become one.
+const MAX_PARTS: usize = 6;
+/// When more than this share of the files is gone from the first part, or is not in it, all parts become one.
+const STALE_SHARE: usize = 8;
+/// Below this many files nothing is stale enough to be merged.
+const STALE_FILES: usize = 256;
+
+/// Files, their chunks, and the words of both. Numbers of files and chunks hold within one snapshot; not every number
+/// below [`Snapshot::file_numbers`] and [`Snapshot::chunk_numbers`] is in use.
+#[derive(Clone, Default)]
+pub struct Snapshot {
+    parts: Vec<Part>,
+    files: usize,
+    chunks: usize,
+    /// The file of each chunk.
+    owners: Vec<u32>,
+    /// Terms in each chunk.
+    lengths: Vec<u32>,
+    /// Terms in all chunks that are in use, and in all such paths.
+    total_length: u64,
+    total_path_length: u64,
+    /// Made when it is first asked for.
+    graph: Arc<OnceLock<Graph>>,
+}
+
+#[derive(Clone)]
+struct Part {
+    segment: Segment,
+    /// `None` if all of it is in use.
+    gone: Option<Arc<Gone>>,
+    /// The numbers that its files and chunks begin with.
+    first_file: usize,
+    first_chunk: usize,
+}
+
+/// What can be looked up by a term.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Field {
+    /// The words of chunks.
+    Bodies,
+    /// The names that chunks define, each as one term.
+    Names,
+    /// The words of paths.
+    Paths,
+}
+
+/// A document that holds a term: the number of a chunk, or for [`Field::Paths`] of a file; and how often it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Posting {
+    /// The number.
+    pub number: u32,
+    /// How often.
+    pub count: u32,
+}
+
+/// The difference between two snapshots.
+#[derive(Default)]
+pub(super) struct Changes {
+    /// Files that are no longer there, or are there with other content.
+    pub(super) gone: Vec<RelPath>,
+    /// Files whose content is the same and whose time is not.
+    pub(super) touched: Vec<FileFacts>,
+    /// What came.
+    pub(super) new: Segment,
+}
+
+impl Snapshot {
+    pub(super) fn of(segment: Segment) -> Snapshot {
+        Snapshot::assembled(vec![Part::whole(segment)])
+    }
+
+    /// An index of just these files.
+    pub fn of_files(tokenizer: &mut Tokenizer, files: Vec<(FileFacts, Digest)>) -> Snapshot {
+        let mut builder = SegmentBuilder::default();
+        for (facts, digest) in files {
+            builder.add(tokenizer, facts, digest);
+        }
+        Snapshot::of(builder.finish())
+    }
+
+    /// The snapshot after these changes. Costs what the changes do, and a pass over the numbers of chunks.
+    pub(super) fn changed(&self, changes: Changes) -> Snapshot {
+        let mut parts = self.parts.clone();
+        for path in &changes.gone {
+            if let Some((part, number)) = find(&parts, path) {
+                let part = &mut parts[part];
+                let gone = part.gone.get_or_insert_with(|| Arc::new(Gone::none_of(&part.segment)));
+                Arc::make_mut(gone).add(&part.segment, number);
+            }
+        }
+        for facts in changes.touched {
+            if let Some((part, number)) = find(&parts, &facts.path) {
+                Arc::make_mut(&mut parts[part].segment.files)[number].facts = facts;
+            }
+        }
+        if !changes.new.files.is_empty() {
+            if parts.len() >= MAX_PARTS {
+                let small = merged(&parts.split_off(1));
+                parts.push(small);
+            }
+            parts.push(Part::whole(changes.new));
+        }
+        Snapshot::assembled(parts)
+    }
+
+    /// The same files and chunks in one part, if there is enough to be gained by it.
+    pub(super) fn compacted(&self) -> Option<Snapshot> {
+        let first = self.parts.first()?;
+        let in_first = first.live_files();
+        let outside = self.files - in_first;
+        let stale = first.segment.files.len() - in_first + outside;
+        (stale > STALE_FILES.max(self.files / STALE_SHARE)).then(|| Snapshot::assembled(vec![merged(&self.parts)]))
+    }
+
+    /// All of it in one part, for keeping.
+    pub(super) fn whole(&self) -> Segment {
+        match self.parts.as_slice() {
+            [part] if part.gone.is_none() => part.segment.clone(),
+            parts => merged(parts).segment,
+        }
+    }
+
+    fn assembled(mut parts: Vec<Part>) -> Snapshot {
+        parts.retain(|part| part.live_files() > 0);
+        let mut made = Snapshot::default();
+        let mut first_file = 0;
+        for part in &mut parts {
+            (part.first_file, part.first_chunk) = (first_file, made.owners.len());
+            let words = &part.segment.words;
+            let base = u32::try_from(first_file).unwrap_or(u32::MAX);
+            made.owners.extend(words.owners.iter().map(|owner| owner + base));
+            made.lengths.extend_from_slice(words.bodies.lengths());
+            first_file += part.segment.files.len();
+            for (number, file) in part.live() {
+                made.files += 1;
+                made.chunks += file.spans as usize;
+                made.total_length += u64::from(file.length);
+                made.total_path_length += u64::from(words.paths.lengths()[number]);
+            }
+        }
+        made.parts = parts;
+        made
+    }
+
+    /// Files with their numbers.
+    pub fn files(&self) -> impl Iterator<Item = (usize, &File)> {
+        self.parts
+            .iter()
+            .flat_map(|part| part.live().map(|(number, file)| (part.first_file + number, file)))
+    }
+
+    /// How many files there are.
+    pub fn len(&self) -> usize {
+        self.files
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.files == 0
+    }
+
+    /// How many chunks there are.
+    pub fn chunks(&self) -> usize {
+        self.chunks
+    }
+
+    /// One more than the highest number of a file.
+    pub fn file_numbers(&self) -> usize {
+        self.parts
+            .last()
+            .map_or(0, |part| part.first_file + part.segment.files.len())
+    }
+
+    /// One more than the highest number of a chunk.
+    pub fn chunk_numbers(&self) -> usize {
+        self.owners.len()
+    }
+
+    /// A file by its number.
+    pub fn file(&self, number: usize) -> &File {
+        let part = self.part_of(number, |part| part.first_file);
+        &part.segment.files[number - part.first_file]
+    }
+
+    /// The number and the facts of the file at a path.
+    pub fn find(&self, path: &RelPath) -> Option<(usize, &File)> {
+        let (part, number) = find(&self.parts, path)?;
+        let part = &self.parts[part];
+        Some((part.first_file + number, &part.segment.files[number]))
+    }
+
+    /// The files at some paths or, where one was a directory, below it.
+    pub(super) fn at(&self, paths: &BTreeSet<RelPath>) -> Vec<RelPath> {
+        let parts = self.parts.iter();
+        let found = parts.flat_map(|part| paths.iter().flat_map(|path| part.at(path)));
+        found.cloned().collect()
+    }
+
+    /// The number of the file that a chunk belongs to.
+    pub fn file_of(&self, chunk: DocId) -> usize {
+        self.owners[chunk.0 as usize] as usize
+    }
+
+    /// A chunk.
+    pub fn span(&self, chunk: DocId) -> Span {
+        let number = chunk.0 as usize;
+        let part = self.part_of(number, |part| part.first_chunk);
+        part.segment.words.spans[number - part.first_chunk]
+    }
+
+    /// The numbers of a file's chunks, in the order of their lines.
+    pub fn spans_of(&self, file: usize) -> Range<u32> {
+        let part = self.part_of(file, |part| part.first_file);
+        let range = part.segment.spans_of(file - part.first_file);
+        let global = |number: usize| u32::try_from(part.first_chunk + number).unwrap_or(u32::MAX);
+        global(range.start)..global(range.end)
+    }
+
+    /// In how many chunks, or for [`Field::Paths`] files, a term occurs.
+    pub fn frequency(&self, field: Field, term: &str) -> u32 {
+        if self.parts.iter().any(|part| part.gone.is_some()) {
+            return u32::try_from(self.lookup(field, term).len()).unwrap_or(u32::MAX);
+        }
+        self.parts.iter().map(|part| part.index(field).frequency(term)).sum()
+    }
+
+    /// What holds a term, in the order of the numbers.
+    pub fn lookup(&self, field: Field, term: &str) -> Vec<Posting> {
+        let mut found = Vec::new();
+        for part in &self.parts {
+            let (first, gone) = match field {
+                Field::Paths => (part.first_file, part.gone.as_ref().map(|gone| &gone.files)),
+                Field::Bodies | Field::Names => (part.first_chunk, part.gone.as_ref().map(|gone| &gone.spans)),
+            };
+            let first = u32::try_from(first).unwrap_or(u32::MAX);
+            let postings = part.index(field).postings(term);
+            let live = postings.filter(|(doc, _)| !gone.is_some_and(|gone| gone[doc.0 as usize]));
+            found.extend(live.map(|(doc, count)| Posting {
+                number: first + doc.0,
+                count,
+            }));
+        }
+        found
+    }
+
+    /// Who defines a name, who imports whom, who calls what. The first time it is made, which takes a fraction of a second
+    /// for a million lines.
+    pub fn graph(&self) -> &Graph {
+        self.graph.get_or_init(|| {
+            let live = self.parts.iter().flat_map(|part| {
+                let number = |number: usize| u32::try_from(part.first_file + number).unwrap_or(u32::MAX);
+                let syntax = &part.segment.words.syntax;
+                part.live()
+                    .map(move |(at, file)| (number(at), &file.facts.path, &syntax[at]))
+            });
+            Graph::build(live)
+        })
+    }
+
+    /// The numbers of the files that call something of this name, whatever it is.
+    pub fn calling(&self, name: &str) -> impl Iterator<Item = usize> {
+        self.parts.iter().flat_map(move |part| {
+            let calls = move |number: &usize| part.segment.words.syntax[*number].calls(name);
+            let numbers = part.live().map(|(number, _)| number).filter(calls);
+            numbers.map(|number| part.first_file + number)
+        })
+    }
+
+    /// What is defined in the lines of a chunk.
+    pub fn symbols_of(&self, chunk: DocId) -> impl Iterator<Item = Symbol<'_>> {
+        let (file, span) = (self.file_of(chunk), self.span(chunk));
+        let part = self.part_of(file, |part| part.first_file);
+        let symbols = part.segment.words.syntax[file - part.first_file].symbols();
+        symbols.filter(move |symbol| (span.first..=span.last).contains(&symbol.line))
+    }
+
+    /// Terms in each chunk, by its number.
+    pub fn lengths(&self) -> &[u32] {
+        &self.lengths
+    }
+
+    /// The mean of the chunks' lengths, in terms.
+    pub fn average_length(&self) -> f32 {
+        mean(self.total_length, self.chunks)
+    }
+
+    /// The mean of the files' lengths, in terms.
+    pub fn average_file_length(&self) -> f32 {
+        mean(self.total_length, self.files)
+    }
+
+    /// Terms in a file's path.
+    pub fn path_length(&self, file: usize) -> u32 {
+        let part = self.part_of(file, |part| part.first_file);
+        part.segment.words.paths.lengths()[file - part.first_file]
+    }
+
+    /// The mean of them.
+    pub fn average_path_length(&self) -> f32 {
+        mean(self.total_path_length, self.files)
+    }
+
+    fn part_of(&self, number: usize, first: impl Fn(&Part) -> usize) -> &Part {
+        let behind = self.parts.partition_point(|part| first(part) <= number);
+        &self.parts[behind - 1]
+    }
+}
+
+impl Part {
+    fn whole(segment: Segment) -> Part {
+        Part {
+            segment,
+            gone: None,
+            first_file: 0,
+            first_chunk: 0,
+        }
+    }
+
+    fn index(&self, field: Field) -> &Inverted {
+        let words = &self.segment.words;
+        match field {
+            Field::Bodies => words.bodies.inverted(),
+            Field::Names => &words.names,
+            Field::Paths => words.paths.inverted(),
+        }
+    }
+
+    fn is_gone(&self, number: usize) -> bool {
+        self.gone.as_ref().is_some_and(|gone| gone.files[number])
+    }
+
+    fn live(&self) -> impl Iterator<Item = (usize, &File)> {
+        let files = self.segment.files.iter().enumerate();
+        files.filter(|(number, _)| !self.is_gone(*number))
+    }
+
+    fn at<'a>(&'a self, path: &'a RelPath) -> impl Iterator<Item = &'a RelPath> {
+        let numbers = self.segment.below(path).filter(|number| !self.is_gone(*number));
+        numbers.map(|number| &self.segment.files[number].facts.path)
+    }
+
+    fn live_files(&self) -> usize {
+        let gone = |gone: &Arc<Gone>| gone.files.iter().filter(|gone| **gone).count();
+        self.segment.files.len() - self.gone.as_ref().map_or(0, gone)
+    }
+}
+
+/// The part that holds a path now, and its number there.
+fn find(parts: &[Part], path: &RelPath) -> Option<(usize, usize)> {
+    let in_part = |(at, part): (usize, &Part)| {
+        let number = part.segment.find(path).filter(|number| !part.is_gone(*number))?;
+        Some((at, number))
+    };
+    parts.iter().enumerate().find_map(in_part)
+}
+
+fn merged(parts: &[Part]) -> Part {
+    let parts: Vec<_> = parts.iter().map(|part| (&part.segment, part.gone.as_deref())).collect();
+    Part::whole(Segment::merged(&parts))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a mean of lengths needs no more than 24 bits")]
+fn mean(total: u64, count: usize) -> f32 {
+    total as f32 / count.max(1) as f32
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,42 @@
+//! Which files of a snapshot hold a blob: vectors know blobs, a ranking knows chunks.
+
+use std::collections::HashMap;
+
+use muninn_repo_tools::BlobId;
+
+use crate::index::lexical::DocId;
+use crate::index::{Digest, Snapshot};
+
+/// The files of one snapshot by what they hold.
+#[derive(Default)]
+pub struct ByBlob {
+    files: HashMap<(BlobId, &'static str), Vec<u32>>,
+}
+
+impl ByBlob {
+    /// Looks at every file once.
+    pub fn new(snapshot: &Snapshot) -> Self {
+        let mut files: HashMap<_, Vec<u32>> = HashMap::with_capacity(snapshot.len());
+        for (number, file) in snapshot.files() {
+            let number = u32::try_from(number).unwrap_or(u32::MAX);
+            let key = (file.facts.blob, Digest::form(&file.facts.path));
+            files.entry(key).or_default().push(number);
+        }
+        Self { files }
+    }
+
+    /// The chunks of the same snapshot that are this one of a blob: one for each file that holds it.
+    pub fn docs(
+        &self,
+        snapshot: &Snapshot,
+        blob: &BlobId,
+        form: &'static str,
+        chunk: u32,
+    ) -> impl Iterator<Item = DocId> {
+        let files = self.files.get(&(*blob, form)).map_or(&[] as &[u32], Vec::as_slice);
+        files.iter().filter_map(move |file| {
+            let chunks = snapshot.spans_of(*file as usize);
+            (chunk < chunks.end - chunks.start).then(|| DocId(chunks.start + chunk))
+        })
+    }
+}
