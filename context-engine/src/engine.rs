@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, TryLockError, Weak};
 use std::time::{Duration, Instant};
 
 use muninn_memory::{Memories, Store};
-use muninn_repo_tools::{RelPath, Worktree};
+use muninn_repo_tools::{RelPath, Supervisor, Worktree};
 
 use crate::already::Already;
 use crate::item::{Exploration, IndexError, IndexReport, IndexStatus, Limits};
@@ -25,7 +25,7 @@ use muninn_memory::index::vectors::{ByBlob, Filled, Vectors};
 use muninn_memory::index::{Companions, History, Indexer, Progress, Snapshot, Watcher};
 
 /// How an engine works.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct EngineSettings {
     /// Where the derived cache lives; with `None` nothing is kept between processes.
     pub cache_dir: Option<PathBuf>,
@@ -38,6 +38,8 @@ pub struct EngineSettings {
     pub embedder: Option<Arc<dyn Embedder>>,
     /// Knows which files of records belong to what is checked out; with `None` only `.muninn/memory/main.jsonl` does.
     pub memory: Option<Store>,
+    /// The owner of the threads that it starts.
+    pub supervisor: Supervisor,
 }
 
 impl Default for EngineSettings {
@@ -48,6 +50,7 @@ impl Default for EngineSettings {
             max_file_bytes: 1 << 20,
             embedder: shipped(),
             memory: None,
+            supervisor: Supervisor::default(),
         }
     }
 }

@@ -7,11 +7,12 @@ use http::HeaderMap;
 use muninn_gateway::backend::{Backend, Candidate, Circuits, Courier, CourierError, Origin, RemoteModel};
 use muninn_gateway::config::{BackendConfig, LimitsConfig};
 use muninn_gateway::wire::WireFormat;
+use muninn_repo_tools::Supervisor;
 
 /// Starts what carries requests.
 pub(crate) fn courier() -> Result<Courier, CourierError> {
     let _already_installed = rustls::crypto::ring::default_provider().install_default();
-    Courier::start("bench-models", Duration::from_secs(5))
+    Courier::start(&Supervisor::default(), Duration::from_secs(5))
 }
 
 /// A model of the server at a URL, which speaks chat completions; with a circuit of its own.

@@ -32,7 +32,7 @@ impl Engine {
         let mut first = None;
         self.watcher.get_or_init(|| {
             let home = self.settings.cache_dir.as_deref();
-            let started = Watcher::start(&self.worktree, home).map(Arc::new);
+            let started = Watcher::start(&self.worktree, home, &self.settings.supervisor).map(Arc::new);
             match started {
                 Ok(watcher) => {
                     first = Some(Arc::clone(&watcher));
@@ -46,9 +46,8 @@ impl Engine {
         });
         let Some(watcher) = first else { return };
         let engine = Arc::downgrade(self);
-        let spawned = std::thread::Builder::new()
-            .name("muninn-index".into())
-            .spawn(move || keep_up(&engine, &watcher));
+        let supervisor = &self.settings.supervisor;
+        let spawned = supervisor.keep("index", move || keep_up(&engine, &watcher));
         if let Err(error) = spawned {
             tracing::warn!(%error, "the index is brought up to date by questions alone");
         }
@@ -119,7 +118,7 @@ impl Engine {
             return;
         }
         let (done, wait) = sync_channel(1);
-        let spawned = std::thread::Builder::new().name("muninn-look".into()).spawn(move || {
+        let spawned = self.settings.supervisor.clone().run("look", move || {
             let mut turn = engine.indexer.take();
             // From here on a question finds the indexer taken, and what is changed for it is looked for anew.
             engine.looking.store(false, Ordering::Release);

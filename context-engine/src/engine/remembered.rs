@@ -87,7 +87,7 @@ impl Engine {
         let read = move || {
             let _nobody_waits = done.send(Memories::load_from(&worktree, &files, None, None));
         };
-        if let Err(error) = std::thread::Builder::new().name("muninn-recall".into()).spawn(read) {
+        if let Err(error) = self.settings.supervisor.run("recall", read) {
             tracing::warn!(%error, "memory is not read");
         }
         let now = Instant::now();
@@ -107,7 +107,8 @@ impl Engine {
         let engine = self.itself.get().and_then(Weak::upgrade)?;
         let reloading = Reloading::begin(&engine)?;
         let (done, wait) = sync_channel(1);
-        let spawned = std::thread::Builder::new().name("muninn-recall".into()).spawn(move || {
+        let supervisor = self.settings.supervisor.clone();
+        let spawned = supervisor.run("recall", move || {
             let memories = engine.memories_with_vectors(&engine.state());
             drop(reloading);
             let _nobody_waits = done.send(memories);

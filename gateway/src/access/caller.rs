@@ -6,7 +6,6 @@ use std::sync::Arc;
 use http::Extensions;
 use thiserror::Error;
 
-use super::window::Window;
 use crate::config::KeyConfig;
 use crate::pattern::captures;
 use crate::wire::Members;
@@ -14,19 +13,12 @@ use crate::wire::Members;
 /// Fields in which some servers take models besides the one that is asked for.
 const FURTHER_MODELS: [&str; 3] = ["models", "fallbacks", "context_window_fallbacks"];
 
-/// A configured key and its use within the last minute.
-#[derive(Debug)]
-pub(super) struct Key {
-    pub(super) config: KeyConfig,
-    pub(super) window: Arc<Window>,
-}
-
 #[derive(Debug, Clone)]
 enum Who {
     /// No keys are configured.
     Anonymous,
     /// The holder of a key.
-    Holder(Arc<Key>),
+    Holder(Arc<KeyConfig>),
     /// Somebody who was not let in.
     Nobody,
 }
@@ -82,7 +74,7 @@ impl Caller {
         Caller(Who::Anonymous)
     }
 
-    pub(super) fn holding(key: Arc<Key>) -> Caller {
+    pub(super) fn holding(key: Arc<KeyConfig>) -> Caller {
         Caller(Who::Holder(key))
     }
 
@@ -96,7 +88,7 @@ impl Caller {
     #[must_use]
     pub fn name(&self) -> &str {
         match &self.0 {
-            Who::Holder(key) => &key.config.name,
+            Who::Holder(key) => &key.name,
             Who::Anonymous | Who::Nobody => "",
         }
     }
@@ -137,10 +129,7 @@ impl Caller {
     pub fn is_restricted(&self) -> bool {
         match &self.0 {
             Who::Anonymous => false,
-            Who::Holder(key) => {
-                let config = &key.config;
-                config.models.is_some() || config.backends.is_some() || config.roots.is_some()
-            }
+            Who::Holder(key) => key.models.is_some() || key.backends.is_some() || key.roots.is_some(),
             Who::Nobody => true,
         }
     }
@@ -195,14 +184,15 @@ impl Caller {
     pub fn is_restricted_in_models(&self) -> bool {
         match &self.0 {
             Who::Anonymous => false,
-            Who::Holder(key) => key.config.models.is_some(),
+            Who::Holder(key) => key.models.is_some(),
             Who::Nobody => true,
         }
     }
 
-    pub(super) fn limit(&self) -> Option<(&Key, u32)> {
+    /// The key's name and how often it may ask in a minute, where that is limited.
+    pub(super) fn limit(&self) -> Option<(&str, u32)> {
         match &self.0 {
-            Who::Holder(key) => key.config.requests_per_minute.map(|limit| (&**key, limit)),
+            Who::Holder(key) => key.requests_per_minute.map(|limit| (key.name.as_str(), limit)),
             Who::Anonymous | Who::Nobody => None,
         }
     }
@@ -215,7 +205,7 @@ impl Caller {
     ) -> bool {
         match &self.0 {
             Who::Anonymous => true,
-            Who::Holder(key) => restriction(&key.config).is_none_or(includes),
+            Who::Holder(key) => restriction(key).is_none_or(includes),
             Who::Nobody => false,
         }
     }
@@ -233,16 +223,13 @@ mod tests {
 
     fn holder(models: Option<&[&str]>, backends: Option<&[&str]>, roots: Option<&[&str]>) -> Caller {
         let owned = |names: Option<&[&str]>| names.map(|names| names.iter().map(ToString::to_string).collect());
-        Caller::holding(Arc::new(Key {
-            config: KeyConfig {
-                name: "ana".to_owned(),
-                hash: KeyHash::parse(&format!("blake3:{}", "0".repeat(64))).unwrap(),
-                models: owned(models),
-                backends: owned(backends),
-                roots: roots.map(|roots| roots.iter().map(Into::into).collect()),
-                requests_per_minute: None,
-            },
-            window: Arc::default(),
+        Caller::holding(Arc::new(KeyConfig {
+            name: "ana".to_owned(),
+            hash: KeyHash::parse(&format!("blake3:{}", "0".repeat(64))).unwrap(),
+            models: owned(models),
+            backends: owned(backends),
+            roots: roots.map(|roots| roots.iter().map(Into::into).collect()),
+            requests_per_minute: None,
         }))
     }
 

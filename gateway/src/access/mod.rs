@@ -6,7 +6,6 @@
 
 mod caller;
 mod headers;
-mod window;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,17 +15,16 @@ use thiserror::Error;
 
 use crate::config::KeyConfig;
 use crate::secrets::KeyHash;
+use crate::store::Counters;
 use crate::wire::error::ErrorKind;
 
 pub use caller::{Caller, Forbidden};
 pub use headers::{names_key, remove_keys};
 
-use caller::Key;
-
 /// The keys of one configuration, ready to be asked.
 #[derive(Debug, Clone, Default)]
 pub struct Access {
-    keys: Arc<[Arc<Key>]>,
+    keys: Arc<[Arc<KeyConfig>]>,
 }
 
 /// Why a request is not served. No variant holds the key that was tried.
@@ -78,25 +76,11 @@ fn seconds(wait: Duration) -> u64 {
 }
 
 impl Access {
-    /// The keys of a configuration, none of which has been used yet.
+    /// The keys of a configuration.
     #[must_use]
     pub fn new(keys: &[KeyConfig]) -> Access {
-        Access::default().renewed(keys)
-    }
-
-    /// The keys of a configuration that was read again. Keys that keep their name keep the requests that they have made
-    /// in the last minute, whatever else about them changed: reading the file again is no way to more requests.
-    #[must_use]
-    pub fn renewed(&self, keys: &[KeyConfig]) -> Access {
-        let key = |config: &KeyConfig| {
-            let before = self.keys.iter().find(|known| known.config.name == config.name);
-            Arc::new(Key {
-                window: before.map_or_else(Arc::default, |known| Arc::clone(&known.window)),
-                config: config.clone(),
-            })
-        };
         Access {
-            keys: keys.iter().map(key).collect(),
+            keys: keys.iter().cloned().map(Arc::new).collect(),
         }
     }
 
@@ -117,14 +101,14 @@ impl Access {
         }
         let presented = headers::presented(headers).ok_or(Denied::Missing)?;
         let hash = KeyHash::of_key(presented).ok_or(Denied::Unknown)?;
-        self.find(|key| key.config.hash == hash)
+        self.find(|key| key.hash == hash)
             .map(Caller::holding)
             .ok_or(Denied::Unknown)
     }
 
     /// The key that fits. All are looked at whatever fitted before, and each comparison takes the same time, so that the
     /// time of an answer says nothing about the keys there are.
-    fn find(&self, mut fits: impl FnMut(&Key) -> bool) -> Option<Arc<Key>> {
+    fn find(&self, mut fits: impl FnMut(&KeyConfig) -> bool) -> Option<Arc<KeyConfig>> {
         let mut found = None;
         for key in self.keys.iter() {
             if fits(key) {
@@ -136,16 +120,22 @@ impl Access {
 }
 
 impl Caller {
-    /// Counts a request, unless the key has made as many as it may within the last minute.
+    /// Counts a request, unless the key has made as many as it may within the last minute. Uses are counted by the key's
+    /// name, whatever else about it changes: reading the configuration again is no way to more requests. Where nobody
+    /// counts, the request is let in.
     ///
     /// # Errors
     /// [`Denied::TooMany`]; such a request is not counted.
-    pub fn admit(&self, now: Instant) -> Result<(), Denied> {
+    pub async fn admit(&self, counters: &dyn Counters, now: Instant) -> Result<(), Denied> {
         let Some((key, limit)) = self.limit() else {
             return Ok(());
         };
-        key.window.admit(limit, now).map_err(|wait| Denied::TooMany {
-            key: key.config.name.clone(),
+        let counted = counters.count_use(key, limit, now).await.unwrap_or_else(|error| {
+            tracing::warn!(%error, "the requests of the access key `{key}` are not counted");
+            Ok(())
+        });
+        counted.map_err(|wait| Denied::TooMany {
+            key: key.to_owned(),
             limit,
             wait,
         })
@@ -154,7 +144,10 @@ impl Caller {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt as _;
+
     use super::*;
+    use crate::store::LocalCounters;
 
     fn config(name: &str, key: &str, limit: Option<u32>) -> KeyConfig {
         KeyConfig {
@@ -233,8 +226,8 @@ mod tests {
         for fitting in ["a", "d", "none"] {
             let mut looked_at = Vec::new();
             access.find(|key| {
-                looked_at.push(key.config.name.clone());
-                key.config.name == fitting
+                looked_at.push(key.name.clone());
+                key.name == fitting
             });
             assert_eq!(looked_at, ["a", "b", "c", "d"], "{fitting}");
         }
@@ -242,17 +235,17 @@ mod tests {
 
     #[test]
     fn reading_the_configuration_again_gives_no_fresh_minute() {
+        let (counters, start) = (LocalCounters::default(), Instant::now());
         let access = Access::new(&[config("ana", &key('a'), Some(2))]);
-        let start = Instant::now();
         let admitted = |access: &Access, key: &str| {
             let caller = access
                 .authenticate(&headers(&[("x-muninn-key", key.to_owned())]))
                 .unwrap();
-            caller.admit(start)
+            caller.admit(&counters, start).now_or_never().unwrap()
         };
         assert!(admitted(&access, &key('a')).is_ok());
         assert!(admitted(&access, &key('a')).is_ok());
-        let again = access.renewed(&[config("ana", &key('b'), Some(2)), config("ben", &key('c'), Some(2))]);
+        let again = Access::new(&[config("ana", &key('b'), Some(2)), config("ben", &key('c'), Some(2))]);
         let denied = admitted(&again, &key('b')).unwrap_err();
         assert_eq!(denied.retry_after(), Some(60));
         assert_eq!(denied.kind(), ErrorKind::RateLimit);

@@ -39,10 +39,13 @@ pub(crate) async fn answer(
     }
     let entered = enter(app, caller, place, &workplace.now).await;
     // The room that the same request would have before a backend.
-    let room = entered.and_then(|workspace| {
-        let (budget, already) = preview(app, caller, headers, prompt, &workspace)?;
-        Ok((workspace, budget, already))
-    });
+    let room = match entered {
+        Ok(workspace) => {
+            let previewed = preview(app, caller, headers, prompt, &workspace).await;
+            previewed.map(|(budget, already)| (workspace, budget, already))
+        }
+        Err(reason) => Err(reason),
+    };
     let (explored, refused) = match room {
         Err(reason) => (None, Some(reason)),
         Ok((workspace, tokens, already)) => {

@@ -1,12 +1,8 @@
 //! One turn's decision: what is found for it and recorded, in time or not at all.
 
-use std::panic::AssertUnwindSafe;
-use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
-use futures_util::FutureExt;
 use muninn_context_engine::explore::{Found, Trace};
 use muninn_context_engine::{Already, Engine, Exploration, Item, ItemKind, Limits, block_tokens, render};
 use muninn_repo_tools::Abandoned;
@@ -14,8 +10,7 @@ use muninn_repo_tools::Abandoned;
 use super::Workspace;
 use super::deep::{Explorer, Late, Progress, Taken, drive};
 use super::turn::{millis, now_ms};
-use crate::store::TurnKey;
-use crate::store::{Entry, NewEntry, Store, Use};
+use crate::store::{Entry, EntryId, NewEntry, Store, TurnKey, Use};
 
 /// How long after the deadline an exploration may still be on its way back.
 const GRACE: Duration = Duration::from_millis(20);
@@ -28,7 +23,7 @@ pub(super) struct Slot {
     pub(super) key: TurnKey,
     pub(super) session: Option<String>,
     pub(super) before: Vec<Use>,
-    pub(super) absent: Vec<(TurnKey, Vec<i64>)>,
+    pub(super) absent: Vec<(TurnKey, Vec<EntryId>)>,
 }
 
 impl Slot {
@@ -92,6 +87,12 @@ pub(super) enum Decision {
 }
 
 impl Decision {
+    fn faulty(reason: impl ToString) -> Decision {
+        Decision::Faulty {
+            reason: reason.to_string(),
+        }
+    }
+
     /// Whether a model may find more: it is a question about this repository, and, where it matters, words leave it in
     /// doubt, having found nothing, or a best file that is hardly better than the next.
     pub(super) fn is_worth_exploring(&self, only_in_doubt: bool) -> bool {
@@ -108,9 +109,7 @@ impl Decision {
         };
         !exploration.question_terms.is_empty() && (!only_in_doubt || is_in_doubt())
     }
-}
 
-impl Decision {
     /// Lets go of what was found for earlier turns, where the ledger has this turn.
     pub(super) fn settle(&self, taken: Taken) {
         if matches!(self, Decision::Recorded { .. }) {
@@ -131,102 +130,50 @@ impl Drop for Waiting {
     }
 }
 
-const UNDECIDED: u8 = 0;
-const RECORDING: u8 = 1;
-const ABANDONED: u8 = 2;
-
-/// Explores and records, off the worker's thread, and on none while a model is waited for. Either the row is written before the request goes on, or it is agreed
-/// that there will be none: a row that appears after the request went without it would change the conversation.
-pub(super) async fn decide(workspace: &Arc<Workspace>, store: &Arc<dyn Store>, asking: Asking, slot: Slot) -> Decision {
-    let words_until = Instant::now() + workspace.settings().context.deadline;
-    let deadline = Instant::now() + asking.patience(workspace.settings().context.deadline);
+/// Explores, off the worker's thread and on none while a model is waited for, and records what was found. Either the row
+/// is written before the request goes on, or there will be none: a row that appears after the request went without it
+/// would change the conversation.
+pub(super) async fn decide(workspace: &Arc<Workspace>, store: &dyn Store, asking: Asking, slot: Slot) -> Decision {
+    let started = Instant::now();
+    let words_until = started + workspace.settings().context.deadline;
+    let until = started + asking.patience(workspace.settings().context.deadline) + GRACE;
     let waiting = Waiting(Abandoned::default());
-    let state = Arc::new(AtomicU8::new(UNDECIDED));
-    let slot = Arc::new(slot);
     let work = drive({
-        let (workspace, store, state, slot) = (
-            Arc::clone(workspace),
-            Arc::clone(store),
-            Arc::clone(&state),
-            Arc::clone(&slot),
-        );
-        let abandoned = waiting.0.clone();
-        async move { explore_and_record(&workspace, &*store, &asking, (words_until, abandoned), &state, &slot).await }
-    });
-    let mut work = pin!(work);
-    let until = tokio::time::Instant::from_std(deadline + GRACE);
-    let finished = match tokio::time::timeout_at(until, &mut work).await {
-        Ok(finished) => finished,
-        Err(_)
-            if state
-                .compare_exchange(UNDECIDED, ABANDONED, Ordering::AcqRel, Ordering::Acquire)
-                .is_ok() =>
-        {
-            store.note_went_without(slot.key, slot.without());
-            return Decision::Late;
+        let (workspace, abandoned) = (Arc::clone(workspace), waiting.0.clone());
+        async move {
+            let engine = workspace.engine.as_ref()?;
+            let (exploration, trace, entered) = explore(engine, &asking, words_until, &abandoned).await;
+            let block = (!exploration.items.is_empty()).then(|| render::block(&exploration.items));
+            let cost = block_tokens(&exploration.items);
+            Some((Box::new(exploration), block, cost, trace, entered))
         }
-        // Being recorded: the database's own busy time bounds the wait.
-        Err(_) => work.await,
-    };
-    let decision = finished.unwrap_or_else(|error| Decision::Faulty {
-        reason: error.to_string(),
     });
+    let explored = tokio::time::timeout_at(tokio::time::Instant::from_std(until), work).await;
+    let decision = match explored {
+        Err(_) => Decision::Late,
+        Ok(Err(error)) if error.is_panic() => Decision::faulty("exploring panicked"),
+        Ok(Err(error)) => Decision::faulty(error),
+        Ok(Ok(None)) => Decision::faulty("there is no repository"),
+        Ok(Ok(Some((exploration, block, cost, trace, entered)))) => {
+            let explore_ms = millis(started.elapsed());
+            let recording = Instant::now();
+            match store.record(slot.key, slot.entry(block, cost)).await {
+                Ok(entry) => Decision::Recorded {
+                    entry,
+                    exploration,
+                    explore_ms,
+                    ledger_ms: millis(recording.elapsed()),
+                    trace,
+                    entered,
+                },
+                Err(error) => Decision::faulty(error),
+            }
+        }
+    };
     if matches!(decision, Decision::Faulty { .. } | Decision::Late) {
-        store.note_went_without(slot.key, slot.without());
+        store.went_without(slot.key, slot.without()).await;
     }
     decision
-}
-
-async fn explore_and_record(
-    workspace: &Workspace,
-    store: &dyn Store,
-    asking: &Asking,
-    (words_until, abandoned): (Instant, Abandoned),
-    state: &AtomicU8,
-    slot: &Slot,
-) -> Decision {
-    let Some(engine) = &workspace.engine else {
-        return Decision::Faulty {
-            reason: "there is no repository".to_owned(),
-        };
-    };
-    let started = Instant::now();
-    let explored = async {
-        let (exploration, trace, entered) = explore(engine, asking, words_until, &abandoned).await;
-        let block = (!exploration.items.is_empty()).then(|| render::block(&exploration.items));
-        let cost = block_tokens(&exploration.items);
-        (exploration, block, cost, trace, entered)
-    };
-    let Ok((exploration, block, cost, trace, entered)) = AssertUnwindSafe(explored).catch_unwind().await else {
-        return Decision::Faulty {
-            reason: "exploring panicked".to_owned(),
-        };
-    };
-    let explore_ms = millis(started.elapsed());
-    // Nobody was told anything, so the next try is a first one.
-    if abandoned.is_said() && trace.is_some() {
-        return Decision::Late;
-    }
-    if state
-        .compare_exchange(UNDECIDED, RECORDING, Ordering::AcqRel, Ordering::Acquire)
-        .is_err()
-    {
-        return Decision::Late;
-    }
-    let started = Instant::now();
-    match store.record(slot.key, &slot.entry(block, cost)) {
-        Ok(entry) => Decision::Recorded {
-            entry,
-            exploration: Box::new(exploration),
-            explore_ms,
-            ledger_ms: millis(started.elapsed()),
-            trace,
-            entered,
-        },
-        Err(error) => Decision::Faulty {
-            reason: error.to_string(),
-        },
-    }
 }
 
 /// What words find, what a model finds where one is asked, and what was found for earlier turns.

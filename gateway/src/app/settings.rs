@@ -1,8 +1,11 @@
 //! The configuration in force, settled for use.
 
+use std::sync::Arc;
+
 use crate::access::Access;
 use crate::backend::Router;
 use crate::config::Config;
+use crate::store::Counters;
 
 /// What the user's configuration says, ready for use. Replaced as a whole when the configuration is read again, so a
 /// request takes it once, at its start, and sees one configuration to its end.
@@ -11,30 +14,30 @@ pub struct Settings {
     pub config: Config,
     /// Which backend answers what.
     pub router: Router,
-    /// Who may ask. Taken over from the settings before by [`Access::renewed`], so that rates go on being counted.
+    /// Who may ask.
     pub access: Access,
     own_port: u16,
 }
 
 impl Settings {
-    /// Settles a configuration for a process that starts. `own_port` is the one that it listens on itself.
+    /// Settles a configuration for a process that starts. `own_port` is the one that it listens on itself,
+    /// `counters` what counts the failures of backends.
     #[must_use]
-    pub fn new(config: Config, own_port: u16) -> Settings {
+    pub fn new(config: Config, own_port: u16, counters: Arc<dyn Counters>) -> Settings {
         Settings {
-            router: Router::new(&config, own_port),
+            router: Router::counted(&config, own_port, counters),
             access: Access::new(&config.keys),
             config,
             own_port,
         }
     }
 
-    /// Settles a configuration that takes the place of another one. What was counted goes on being counted where it is
-    /// still about the same: the requests of a key within the last minute.
+    /// Settles a configuration that takes the place of another one.
     #[must_use]
     pub fn reloaded(config: Config, previous: &Settings) -> Settings {
         Settings {
             router: previous.router.renewed(&config, previous.own_port),
-            access: previous.access.renewed(&config.keys),
+            access: Access::new(&config.keys),
             config,
             own_port: previous.own_port,
         }

@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
+use muninn_repo_tools::Supervisor;
+
 use super::deep::Explorations;
 use super::learn::Learner;
 use super::settings::{Settings, keep_what_is_fixed};
@@ -10,7 +12,7 @@ use super::{Workspace, Workspaces};
 use crate::backend::Courier;
 use crate::config::{Config, ConfigError, paths};
 use crate::metrics::{Finished, Forwarded, Metrics};
-use crate::store::{SqliteStore, Store, UsageSum, utc_today};
+use crate::store::{Counters, LocalCounters, SqliteStore, Store, UsageSum, utc_today};
 use crate::wire::convert::answer::Usage;
 
 /// The state behind all requests; one for each process.
@@ -29,6 +31,10 @@ pub struct App {
     pub store: Option<Arc<dyn Store>>,
     /// Why there is no store.
     pub store_problem: Option<String>,
+    /// The owner of all that works beside the requests.
+    pub supervisor: Supervisor,
+    /// What requests are counted for: the store's, or this process's own where there is no store.
+    pub counters: Arc<dyn Counters>,
     /// What models explore beside the conversations.
     pub(crate) explorations: Explorations,
     /// What learns from the conversations.
@@ -43,18 +49,32 @@ impl App {
     /// # Errors
     /// [`ConfigError`] where not even the places can be told.
     pub fn open(config: Config, directory: &Path, own_port: u16) -> Result<App, ConfigError> {
-        let state_dir = paths::state_dir()?;
-        let workspace = Arc::new(Workspace::open(directory, &config, &state_dir));
+        App::with_state(config, directory, own_port, &paths::state_dir()?)
+    }
+
+    /// [`App::open`], with this state directory.
+    pub(super) fn with_state(
+        config: Config,
+        directory: &Path,
+        own_port: u16,
+        state_dir: &Path,
+    ) -> Result<App, ConfigError> {
+        let supervisor = Supervisor::default();
+        let workspace = Arc::new(Workspace::supervised(directory, &config, state_dir, &supervisor));
         config.check_key_roots(&workspace.root)?;
         if let Some(problem) = &workspace.problem {
             tracing::warn!("{problem}: requests are forwarded without context");
         }
-        let (store, store_problem) = open_store(&config, &state_dir);
+        let (store, store_problem) = open_store(&config, state_dir, &supervisor);
+        let counters: Arc<dyn Counters> = match &store {
+            Some(store) => Arc::clone(store) as _,
+            None => Arc::new(LocalCounters::default()),
+        };
         let metrics = Arc::new(Metrics::default());
         metrics.know_backends(config.backends.iter().map(|backend| backend.name.as_str()));
-        let workspaces = Workspaces::new(Arc::clone(&workspace), &config, &state_dir);
-        let settings = Settings::new(config, own_port);
-        let learner = Learner::start(&state_dir, store.clone(), Arc::clone(&workspace));
+        let workspaces = Workspaces::new(Arc::clone(&workspace), &config, state_dir, &supervisor);
+        let settings = Settings::new(config, own_port, Arc::clone(&counters));
+        let learner = Learner::start(&supervisor, state_dir, store.clone(), Arc::clone(&workspace));
         Ok(App {
             exposed: !settings.config.listen.ip().is_loopback(),
             settings: RwLock::new(Arc::new(settings)),
@@ -63,6 +83,8 @@ impl App {
             metrics,
             store,
             store_problem,
+            supervisor,
+            counters,
             explorations: Explorations::default(),
             learner,
             courier: OnceLock::new(),
@@ -102,10 +124,9 @@ impl App {
     }
 
     /// How the ledger is doing, in words; `ok` where it is as it should be.
-    #[must_use]
-    pub fn ledger_health(&self) -> String {
+    pub async fn ledger_health(&self) -> String {
         match &self.store {
-            Some(store) => store.health().to_string(),
+            Some(store) => store.health().await.to_string(),
             None => self.store_problem.clone().unwrap_or_default(),
         }
     }
@@ -113,7 +134,7 @@ impl App {
     /// What carries the requests of our own; absent where the system will not have it.
     pub(crate) fn courier(&self) -> Option<&Courier> {
         let start = || {
-            let started = Courier::start("muninn-models", self.settings().config.limits.connect_timeout);
+            let started = Courier::start(&self.supervisor, self.settings().config.limits.connect_timeout);
             started
                 .inspect_err(|error| tracing::error!(%error, "no model is asked"))
                 .ok()
@@ -157,8 +178,8 @@ impl App {
     }
 }
 
-fn open_store(config: &Config, state_dir: &Path) -> (Option<Arc<dyn Store>>, Option<String>) {
-    match SqliteStore::open(state_dir, &config.limits) {
+fn open_store(config: &Config, state_dir: &Path, supervisor: &Supervisor) -> (Option<Arc<dyn Store>>, Option<String>) {
+    match SqliteStore::supervised(state_dir, &config.limits, supervisor) {
         Ok((store, _)) => {
             store.check_in_background();
             (Some(Arc::new(store)), None)

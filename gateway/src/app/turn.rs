@@ -18,7 +18,7 @@ use crate::access::Caller;
 use crate::config::ContextConfig;
 use crate::inject::{Boundary, Chain, Replay, Seed, replay};
 use crate::session::{HumanTurn, Identity, Mode, human_turn, identify, newest_human_turn, reads, side_request};
-use crate::store::{NewEntry, Outcome, Receipt, ReceiptItem, Replays, Store, TurnKey, Use};
+use crate::store::{EntryId, NewEntry, Outcome, Receipt, ReceiptItem, Replays, Store, TurnKey, Use};
 use crate::wire::{Insertion, Prompt, Site, WireFormat};
 
 /// Less room than this in a conversation's budget is not worth a search.
@@ -92,7 +92,7 @@ pub(crate) async fn plan(app: &Arc<App>, asked: Asked<'_, '_>, receipt: Receipt)
         plan.receipt.worktree = root.display().to_string();
     }
     let chain = chain(app, caller, prompt, &identity);
-    let replayed = match replay(&chain, session.as_deref(), &*store, now_ms()) {
+    let replayed = match replay(&chain, session.as_deref(), &*store, now_ms()).await {
         Ok(replayed) => replayed,
         Err(error) => {
             app.metrics.unreplayed();
@@ -111,7 +111,7 @@ pub(crate) async fn plan(app: &Arc<App>, asked: Asked<'_, '_>, receipt: Receipt)
     let explored = side.is_none() && app.explorations.concern(&chain, session.as_deref());
     let newest = turn.filter(|_| side.is_none()).map(Newest::from);
     let Some(newest) = newest.or_else(|| Newest::results(prompt).filter(|_| explored)) else {
-        note_absent(&*store, session.as_deref(), absent(prompt, &chain, &replayed));
+        note_absent(&*store, session.as_deref(), absent(prompt, &chain, &replayed)).await;
         let reason = side.map_or("there is no new question".to_owned(), |side| {
             format!("a side request: {}", side.name())
         });
@@ -134,7 +134,7 @@ pub(crate) async fn plan(app: &Arc<App>, asked: Asked<'_, '_>, receipt: Receipt)
     if has_block {
         // A client may append to a turn that has its block already; then that one is enough. The new end gets a row, so
         // that forks find this session's history there and not that of one which began with both.
-        store.note_went_without(slot.key, slot.without());
+        store.went_without(slot.key, slot.without()).await;
         return plan.nothing_new("this turn was asked before".to_owned());
     }
     let entered = if mode == Mode::Off {
@@ -148,7 +148,7 @@ pub(crate) async fn plan(app: &Arc<App>, asked: Asked<'_, '_>, receipt: Receipt)
     let (workspace, (budget, whole)) = match entered {
         Ok(entered) => entered,
         Err((outcome, reason)) => {
-            store.note_went_without(slot.key, slot.without());
+            store.went_without(slot.key, slot.without()).await;
             return plan.without(outcome, reason);
         }
     };
@@ -158,7 +158,7 @@ pub(crate) async fn plan(app: &Arc<App>, asked: Asked<'_, '_>, receipt: Receipt)
     let late = taken.results();
     let Some(question) = newest.question else {
         if late.is_empty() {
-            store.note_went_without(slot.key, slot.without());
+            store.went_without(slot.key, slot.without()).await;
             return plan.nothing_new("what is being explored is not found yet".to_owned());
         }
         let asking = Asking {
@@ -169,7 +169,7 @@ pub(crate) async fn plan(app: &Arc<App>, asked: Asked<'_, '_>, receipt: Receipt)
             late,
             deep: None,
         };
-        let decision = decide(&workspace, &store, asking, slot).await;
+        let decision = decide(&workspace, &*store, asking, slot).await;
         decision.settle(taken);
         return plan.add(prompt, newest.site, decision);
     };
@@ -195,7 +195,7 @@ pub(crate) async fn plan(app: &Arc<App>, asked: Asked<'_, '_>, receipt: Receipt)
         late,
         deep: deep.map(|explorer| (explorer, progress)),
     };
-    let decision = decide(&workspace, &store, asking, slot).await;
+    let decision = decide(&workspace, &*store, asking, slot).await;
     decision.settle(taken);
     if let Some((explorer, only_in_doubt)) = background
         && decision.is_worth_exploring(only_in_doubt)
@@ -210,7 +210,7 @@ pub(crate) async fn plan(app: &Arc<App>, asked: Asked<'_, '_>, receipt: Receipt)
 ///
 /// # Errors
 /// In words, why nothing would be added.
-pub(super) fn preview(
+pub(super) async fn preview(
     app: &App,
     caller: &Caller,
     headers: &HeaderMap,
@@ -225,10 +225,10 @@ pub(super) fn preview(
     }
     let identity = identify(headers, prompt);
     let chain = chain(app, caller, prompt, &identity);
-    let replayed = app
-        .store
-        .as_ref()
-        .and_then(|store| replay(&chain, identity.session.as_deref(), &**store, now_ms()).ok());
+    let replayed = match &app.store {
+        Some(store) => replay(&chain, identity.session.as_deref(), &**store, now_ms()).await,
+        None => Ok(Replay::default()),
+    };
     let replayed = replayed.unwrap_or_default();
     let (budget, _) = within(workspace, prompt, None, &replayed).map_err(|(_, reason)| reason)?;
     Ok((budget, already(prompt, workspace, &identity, Some(&replayed))))
@@ -271,8 +271,12 @@ impl From<HumanTurn> for Newest {
 
 /// What a prompt gets back of what was added to it before, for a client that only wants to know how long it is. Nothing
 /// is remembered of the request.
-#[must_use]
-pub(crate) fn put_back_only(app: &App, caller: &Caller, headers: &HeaderMap, prompt: &Prompt<'_>) -> Vec<Insertion> {
+pub(crate) async fn put_back_only(
+    app: &App,
+    caller: &Caller,
+    headers: &HeaderMap,
+    prompt: &Prompt<'_>,
+) -> Vec<Insertion> {
     if Mode::of(headers) == Mode::Bypass {
         return Vec::new();
     }
@@ -281,7 +285,7 @@ pub(crate) fn put_back_only(app: &App, caller: &Caller, headers: &HeaderMap, pro
     };
     let identity = identify(headers, prompt);
     let chain = chain(app, caller, prompt, &identity);
-    match replay(&chain, identity.session.as_deref(), &**store, now_ms()) {
+    match replay(&chain, identity.session.as_deref(), &**store, now_ms()).await {
         Ok(replayed) => replayed.insertions(prompt),
         Err(error) => {
             tracing::warn!("tokens are counted without what was added before: {error}");
@@ -337,7 +341,7 @@ fn budget(context: &ContextConfig, prompt: &Prompt<'_>, window: Option<u32>, rep
 }
 
 /// The turns that people took earlier in the conversation and that have no row, whatever the reason.
-fn absent(prompt: &Prompt<'_>, chain: &Chain, replayed: &Replay) -> Vec<(TurnKey, Vec<i64>)> {
+fn absent(prompt: &Prompt<'_>, chain: &Chain, replayed: &Replay) -> Vec<(TurnKey, Vec<EntryId>)> {
     let is_absent = |boundary: &&Boundary| {
         let message = boundary.site.message;
         boundary.answered
@@ -351,7 +355,7 @@ fn absent(prompt: &Prompt<'_>, chain: &Chain, replayed: &Replay) -> Vec<(TurnKey
 }
 
 /// Remembers such turns where the request has no new one, whose row would tell.
-fn note_absent(store: &dyn Store, session: Option<&str>, absent: Vec<(TurnKey, Vec<i64>)>) {
+async fn note_absent(store: &dyn Store, session: Option<&str>, absent: Vec<(TurnKey, Vec<EntryId>)>) {
     for (key, before) in absent {
         let without = NewEntry {
             session: session.map(str::to_owned),
@@ -359,7 +363,7 @@ fn note_absent(store: &dyn Store, session: Option<&str>, absent: Vec<(TurnKey, V
             now_ms: now_ms(),
             ..NewEntry::default()
         };
-        store.note_went_without(key, without);
+        store.went_without(key, without).await;
     }
 }
 
@@ -454,3 +458,6 @@ pub(super) fn now_ms() -> i64 {
 pub(crate) fn millis(duration: Duration) -> f64 {
     (duration.as_secs_f64() * 1e5).round() / 100.0
 }
+
+#[cfg(test)]
+mod tests;

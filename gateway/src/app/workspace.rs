@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use muninn_context_engine::{Engine, EngineSettings, IndexReport, IndexStatus, Progress};
 use muninn_memory::Store;
-use muninn_repo_tools::{Until, Worktree};
+use muninn_repo_tools::{Supervisor, Until, Worktree};
 use serde_json::{Value, json};
 
 use crate::causes::with_causes;
@@ -73,6 +73,12 @@ impl Workspace {
     /// Opens a directory. One that is no repository is served without context: forwarding must still work there.
     #[must_use]
     pub fn open(directory: &Path, config: &Config, state_dir: &Path) -> Workspace {
+        Workspace::supervised(directory, config, state_dir, &Supervisor::default())
+    }
+
+    /// [`Workspace::open`], with threads that are this owner's tasks.
+    #[must_use]
+    pub fn supervised(directory: &Path, config: &Config, state_dir: &Path, supervisor: &Supervisor) -> Workspace {
         let worktree = Worktree::discover(directory);
         let root = match &worktree {
             Ok(worktree) => worktree.root().to_owned(),
@@ -90,6 +96,7 @@ impl Workspace {
                     cache_dir,
                     threshold: merged.context.threshold,
                     memory: memory.clone(),
+                    supervisor: supervisor.clone(),
                     ..EngineSettings::default()
                 };
                 (Some(Arc::new(Engine::open(worktree, settings))), None)

@@ -8,6 +8,8 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use muninn_repo_tools::Supervisor;
+
 use super::Workspace;
 use crate::config::Config;
 
@@ -44,6 +46,7 @@ impl Place {
 pub struct Workspaces {
     served: Arc<Workspace>,
     state_dir: PathBuf,
+    supervisor: Supervisor,
     inner: Mutex<Inner>,
 }
 
@@ -56,10 +59,11 @@ struct Inner {
 impl Workspaces {
     /// With the served worktree only.
     #[must_use]
-    pub fn new(served: Arc<Workspace>, config: &Config, state_dir: &Path) -> Workspaces {
+    pub fn new(served: Arc<Workspace>, config: &Config, state_dir: &Path, supervisor: &Supervisor) -> Workspaces {
         Workspaces {
             served,
             state_dir: state_dir.to_owned(),
+            supervisor: supervisor.clone(),
             inner: Mutex::new(Inner {
                 config: Arc::new(config.clone()),
                 open: VecDeque::new(),
@@ -119,7 +123,7 @@ impl Workspaces {
             return Ok(workspace);
         }
         let config = Arc::clone(&self.lock().config);
-        let workspace = Workspace::open(root, &config, &self.state_dir);
+        let workspace = Workspace::supervised(root, &config, &self.state_dir, &self.supervisor);
         if let Some(problem) = workspace.problem {
             return Err(problem);
         }
@@ -254,7 +258,7 @@ mod tests {
             let config = self.config(roots);
             let state = self.folder.path().join("state");
             let served = Arc::new(Workspace::open(root, &config, &state));
-            Workspaces::new(served, &config, &state)
+            Workspaces::new(served, &config, &state, &Supervisor::default())
         }
     }
 

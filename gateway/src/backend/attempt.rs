@@ -10,8 +10,8 @@ use axum::body::Body;
 use http::{HeaderMap, Response, StatusCode};
 use thiserror::Error;
 
-use super::{Candidate, Outgoing, Refused, SendError, Transport};
-use crate::store::{Happened, Try};
+use super::{Candidate, Outgoing, SendError, Transport};
+use crate::store::{Happened, Refused, Try};
 use crate::wire::error::ErrorKind;
 
 /// The longest pause before the first repetition; each further one doubles it, up to the bound.
@@ -192,7 +192,7 @@ async fn ask(
 ) -> Result<Response<Body>, NoAnswer> {
     let backend = &candidate.backend;
     let asked = Instant::now();
-    let permit = backend.circuit.admit(asked).map_err(|refused| {
+    let permit = backend.circuit.admit(asked).await.map_err(|refused| {
         note(tries, candidate, Happened::CircuitOpen, asked);
         left_alone(candidate, refused)
     })?;
@@ -210,7 +210,7 @@ async fn ask(
         repetition += 1;
     };
     if counts_against_the_backend(happened) {
-        permit.fail(Instant::now());
+        permit.fail();
     } else if happened != Happened::NotSent {
         permit.succeed();
     }

@@ -9,10 +9,10 @@
 //! the blocking threads of this runtime, and so takes none from the requests.
 
 use std::future::Future;
-use std::sync::mpsc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use muninn_repo_tools::Supervisor;
 use thiserror::Error;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
@@ -41,18 +41,18 @@ pub struct Courier {
 }
 
 impl Courier {
-    /// Starts the thread, under this name. Connecting to a backend may take as long as `connect_timeout`.
+    /// Starts the thread, as a task of this owner. Connecting to a backend may take as long as `connect_timeout`.
     ///
     /// # Errors
     /// [`CourierError`] where the system will not have it.
-    pub fn start(name: &str, connect_timeout: Duration) -> Result<Courier, CourierError> {
+    pub fn start(supervisor: &Supervisor, connect_timeout: Duration) -> Result<Courier, CourierError> {
         let transport = Transport::new(connect_timeout)?;
-        let (errands, queue) = unbounded_channel();
-        let (ready, started) = mpsc::sync_channel(1);
-        std::thread::Builder::new()
-            .name(name.to_owned())
-            .spawn(move || serve(queue, &ready))?;
-        started.recv().map_err(std::io::Error::other)??;
+        let (errands, mut queue) = unbounded_channel();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .max_blocking_threads(BLOCKING_THREADS)
+            .build()?;
+        supervisor.keep_owned("models", move || runtime.block_on(serve(&mut queue)))?;
         Ok(Courier { transport, errands })
     }
 
@@ -81,22 +81,8 @@ impl Courier {
 }
 
 /// Starts errands as they come, until the last courier that could send one is gone.
-fn serve(mut queue: UnboundedReceiver<BoxFuture<'static, ()>>, ready: &mpsc::SyncSender<std::io::Result<()>>) {
-    let runtime = match tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .max_blocking_threads(BLOCKING_THREADS)
-        .build()
-    {
-        Ok(runtime) => runtime,
-        Err(error) => {
-            let _told = ready.send(Err(error));
-            return;
-        }
-    };
-    let _told = ready.send(Ok(()));
-    runtime.block_on(async {
-        while let Some(errand) = queue.recv().await {
-            tokio::spawn(errand);
-        }
-    });
+async fn serve(queue: &mut UnboundedReceiver<BoxFuture<'static, ()>>) {
+    while let Some(errand) = queue.recv().await {
+        tokio::spawn(errand);
+    }
 }

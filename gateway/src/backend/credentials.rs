@@ -157,7 +157,10 @@ mod tests {
     }
 
     fn circuits() -> Circuits {
-        Circuits::new(LimitsConfig::default().circuit)
+        Circuits::new(
+            LimitsConfig::default().circuit,
+            std::sync::Arc::new(crate::store::LocalCounters::default()),
+        )
     }
 
     fn vendor(dialect: Dialect) -> Backend {

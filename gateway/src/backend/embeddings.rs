@@ -10,6 +10,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method};
 use muninn_memory::embed::{EmbedError, Embedder, normalise};
 use muninn_memory::model::block_on;
+use muninn_repo_tools::Supervisor;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -54,7 +55,7 @@ impl RemoteEmbedder {
     /// [`EmbedError`] where it does not answer, or not with a vector.
     pub fn connect(backend: Backend, model: &str) -> Result<RemoteEmbedder, EmbedError> {
         let id = id_of(&backend.url, model);
-        let courier = Courier::start("embeddings", CONNECT).map_err(|error| failed(&id, error))?;
+        let courier = Courier::start(&Supervisor::default(), CONNECT).map_err(|error| failed(&id, error))?;
         let asker = Asker {
             id,
             model: model.to_owned(),

@@ -1,11 +1,10 @@
 //! Where requests go, what credentials they carry there, and how the bytes travel.
 //!
-//! `routing` names the candidates for a request, `attempt` tries them until one answers, and `circuit` remembers which of
-//! them are not worth trying now. `transport` carries the bytes, over `direct` or over reqwest; `courier` for callers
+//! `routing` names the candidates for a request, `attempt` tries them until one answers, and `circuits` asks the store which
+//! of them are not worth trying now. `transport` carries the bytes, over `direct` or over reqwest; `courier` for callers
 //! that block, which are `embeddings` and `model`.
 
 mod attempt;
-mod circuit;
 mod circuits;
 mod courier;
 mod credentials;
@@ -29,8 +28,7 @@ use crate::config::{BackendConfig, LimitsConfig};
 use crate::wire::{Dialect, WireFormat};
 
 pub use attempt::{Answered, Attempted, Unanswered, attempt};
-pub use circuit::{Circuit, CircuitState, Permit, Refused};
-pub use circuits::{CircuitReport, Circuits};
+pub use circuits::{Circuit, CircuitReport, Circuits, Permit};
 pub use courier::{Courier, CourierError};
 pub use credentials::{apply_credentials, client_credential_vendor};
 pub use discovery::Discovery;

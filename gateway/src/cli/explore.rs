@@ -9,7 +9,9 @@ use clap::Args;
 use http::HeaderMap;
 use muninn_context_engine::explore::{Ended, Found, Observer, Recorder, Recording};
 use muninn_memory::model::Model;
+use muninn_memory::model::block_on;
 use muninn_memory::redact;
+use muninn_repo_tools::Supervisor;
 use serde_json::json;
 
 use super::output::{self, plural};
@@ -73,7 +75,7 @@ impl Explore {
         self.print(&id, &found);
         if let Ok((store, _)) = SqliteStore::open(&state_dir, &config.limits) {
             store.note_receipt(receipt);
-            store.flush();
+            block_on(store.flush());
         }
         let failed = found.trace.ended == Ended::Model;
         Ok(if failed {
@@ -85,7 +87,7 @@ impl Explore {
 
     /// The model that explores: the one of `--model`, of `[explore]`, or the one that `ask` would ask.
     fn explorer(&self, config: &Config) -> Result<RemoteModel, CliError> {
-        let courier = Courier::start("muninn-models", config.limits.connect_timeout)
+        let courier = Courier::start(&Supervisor::default(), config.limits.connect_timeout)
             .map_err(|error| CliError::new(Exit::Failure, error.to_string()))?;
         let router = Router::new(config, 0);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

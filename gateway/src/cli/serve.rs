@@ -38,8 +38,9 @@ impl Serve {
 
 /// Starts the first look at the repository; until it is done, paths and a bounded grep answer.
 pub(crate) fn index_in_background(app: &Arc<App>) {
+    let supervisor = app.supervisor.clone();
     let app = Arc::clone(app);
-    let indexing = std::thread::Builder::new().name("muninn-index".into()).spawn(move || {
+    let indexing = supervisor.run("first-index", move || {
         tokens::warm();
         match app.workspace.refresh(&()) {
             Ok(Some(report)) => {

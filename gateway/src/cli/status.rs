@@ -1,11 +1,14 @@
 //! `muninn status`: where everything is, and how it is doing.
 
+use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Args;
 use jiff::civil::Date;
 use muninn_memory::learn::budget::DailyBudget;
+use muninn_memory::model::block_on;
 use muninn_repo_tools::Worktree;
 use serde_json::{Value, json};
 
@@ -13,6 +16,9 @@ use super::{CliError, Common, output};
 use crate::app::Workspace;
 use crate::config::{Config, paths};
 use crate::store::{KeyUsage, PutAside, SqliteStore, Store, UsageSum, put_aside, utc_today};
+
+/// How long the gateway may take to answer.
+const PATIENCE: Duration = Duration::from_millis(200);
 
 /// Where everything is, and how it is doing.
 #[derive(Args)]
@@ -28,11 +34,10 @@ impl Status {
         let config = common.configuration(None)?;
         let state_dir = paths::state_dir()?;
         let repository = Workspace::open(&common.directory()?, &config, &state_dir);
-        let running =
-            std::net::TcpStream::connect_timeout(&config.listen, std::time::Duration::from_millis(200)).is_ok();
+        let running = TcpStream::connect_timeout(&config.listen, PATIENCE).is_ok();
         let today = utc_today();
         let read = SqliteStore::open(&state_dir, &config.limits)
-            .and_then(|(store, _)| Ok((store.counts()?, store.usage(today)?)));
+            .and_then(|(store, _)| block_on(async { Ok((store.counts().await?, store.usage(today).await?)) }));
         let (ledger, usage, problem) = match read {
             Ok((counts, usage)) => (Some(counts), usage, None),
             Err(error) => (None, Vec::new(), Some(error.to_string())),
@@ -43,6 +48,7 @@ impl Status {
             "config": config.file,
             "listen": config.listen,
             "running": running,
+            "tasks": running.then(|| tasks(config.listen)).flatten(),
             "state": state_dir,
             "ledger": ledger,
             "ledger_problem": problem,
@@ -71,6 +77,22 @@ impl Status {
     }
 }
 
+/// What the gateway that listens there says of its background tasks; nothing where it is another program, or tells
+/// nobody without a key.
+fn tasks(listen: SocketAddr) -> Option<Value> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .ok()?;
+    let client = reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().ok()?;
+    let health = runtime.block_on(async {
+        let answer = client.get(format!("http://{listen}/healthz")).send().await.ok()?;
+        answer.bytes().await.ok()
+    })?;
+    let mut health: Value = serde_json::from_slice(&health).ok()?;
+    health.get_mut("tasks").map(Value::take)
+}
+
 /// Where the index is, and whether it is there.
 fn index(worktree: Option<&Worktree>) -> String {
     let Some(worktree) = worktree else {
@@ -97,6 +119,15 @@ fn text(status: &Value, index: &str, aside: &[PutAside]) -> String {
         "listening",
         format!("{} ({running})", word("listen").unwrap_or_default()),
     ));
+    let tasks = status["tasks"].as_array().into_iter().flatten();
+    let panicked = tasks.filter(|task| task["panics"] != 0).filter_map(|task| {
+        let (name, panics) = (string(&task["name"])?, &task["panics"]);
+        Some(match task["state"] == "off" {
+            true => format!("its task {name} is off until a restart: it panicked {panics} times"),
+            false => format!("its task {name} panicked {panics} times"),
+        })
+    });
+    lines.extend(panicked.map(|line| ("", line)));
     lines.push((
         "configuration",
         word("config").unwrap_or_else(|| "no file; the defaults hold".to_owned()),

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use muninn_memory::ids::{self, IdError};
+use muninn_memory::model::block_on;
 
 use super::output::{self, plural};
 use super::{CliError, Common, Exit};
@@ -44,13 +45,13 @@ impl Why {
                 self.show(&receipt);
             }
             None if self.last => {
-                let receipts = store.receipts(1)?;
+                let receipts = block_on(store.receipts(1))?;
                 let receipt = receipts
                     .first()
                     .ok_or_else(|| CliError::new(Exit::NotFound, "there are no receipts yet"))?;
                 self.show(receipt);
             }
-            None => self.list(&store.receipts(LISTED)?),
+            None => self.list(&block_on(store.receipts(LISTED))?),
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -97,9 +98,9 @@ impl Why {
 pub(crate) fn find(store: &dyn Store, part: &str) -> Result<Option<Receipt>, CliError> {
     let until = Instant::now() + PATIENCE;
     loop {
-        let ids = store.receipt_ids(part, CANDIDATES)?;
+        let ids = block_on(store.receipt_ids(part, CANDIDATES))?;
         match ids::find(part, ids.iter().map(String::as_str)) {
-            Ok(id) => return Ok(store.receipt(id)?),
+            Ok(id) => return Ok(block_on(store.receipt(id))?),
             Err(error @ IdError::Ambiguous { .. }) => return Err(CliError::new(Exit::NotFound, error.to_string())),
             Err(IdError::Unknown(_)) if Instant::now() >= until => return Ok(None),
             Err(IdError::Unknown(_)) => {}

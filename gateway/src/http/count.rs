@@ -116,7 +116,7 @@ async fn plan(
     }
     Ok(Planned {
         first: candidates.into_iter().next(),
-        insertions: app::put_back_only(&worker.app, &caller, &parts.headers, &prompt),
+        insertions: app::put_back_only(&worker.app, &caller, &parts.headers, &prompt).await,
         model: prompt.model_span(),
     })
 }

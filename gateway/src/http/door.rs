@@ -45,7 +45,7 @@ pub(super) async fn door(State(worker): State<Worker>, mut request: Request, nex
         }
     }
     let path = request.uri().path();
-    match admit(worker.app.exposed, &settings.access, request.headers(), path) {
+    match admit(&worker, &settings.access, request.headers(), path).await {
         Ok(caller) => {
             request.extensions_mut().insert(caller);
         }
@@ -58,19 +58,22 @@ pub(super) async fn door(State(worker): State<Worker>, mut request: Request, nex
 }
 
 /// The caller, or the name of the key that was refused and why.
-fn admit(exposed: bool, access: &Access, headers: &HeaderMap, path: &str) -> Result<Caller, (String, Denied)> {
-    // The address cannot change while we run, the keys can: without any the network would be let in.
-    if exposed && access.is_open() {
-        return Err((String::new(), Denied::Missing));
-    }
-    let caller = access.authenticate(headers).map_err(|denied| (String::new(), denied))?;
+async fn admit(worker: &Worker, access: &Access, headers: &HeaderMap, path: &str) -> Result<Caller, (String, Denied)> {
+    let caller = known(worker.app.exposed, access, headers).map_err(|denied| (String::new(), denied))?;
     // Looking at the gateway itself is not what a limit is for.
     if path.starts_with("/v1/") {
-        caller
-            .admit(Instant::now())
-            .map_err(|denied| (caller.name().to_owned(), denied))?;
+        let admitted = caller.admit(&*worker.app.counters, Instant::now()).await;
+        admitted.map_err(|denied| (caller.name().to_owned(), denied))?;
     }
     Ok(caller)
+}
+
+fn known(exposed: bool, access: &Access, headers: &HeaderMap) -> Result<Caller, Denied> {
+    // The address cannot change while we run, the keys can: without any the network would be let in.
+    match exposed && access.is_open() {
+        true => Err(Denied::Missing),
+        false => access.authenticate(headers),
+    }
 }
 
 async fn turn_away(worker: &Worker, request: Request, key: &str, denied: &Denied) -> Response<Body> {
@@ -105,8 +108,7 @@ mod tests {
     #[test]
     fn an_address_that_others_reach_is_shut_once_the_keys_are_gone() {
         let (open, nothing) = (Access::new(&[]), HeaderMap::new());
-        assert!(admit(false, &open, &nothing, "/v1/models").is_ok());
-        let refused = admit(true, &open, &nothing, "/v1/models").err();
-        assert_eq!(refused, Some((String::new(), Denied::Missing)));
+        assert!(known(false, &open, &nothing).is_ok());
+        assert_eq!(known(true, &open, &nothing).err(), Some(Denied::Missing));
     }
 }

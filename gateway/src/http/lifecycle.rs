@@ -17,6 +17,7 @@ use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
+use muninn_memory::model::block_on;
 use thiserror::Error;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -32,7 +33,7 @@ use crate::config::{Config, ConfigError};
 /// Blocking threads of one worker: what explorations compute, large bodies, the index.
 const BLOCKING_THREADS: usize = 8;
 
-/// The least time that a stop gives to writing down what was learned.
+/// The least time that a stop gives to writing down what was learned, and the most that it waits for other tasks.
 const LEARNING: Duration = Duration::from_millis(500);
 
 /// Why a server did not start.
@@ -83,8 +84,8 @@ impl Server {
         let shared: Arc<Shared> = Arc::default();
         let mut server = Server {
             address,
+            stop: app.supervisor.stopping().clone(),
             app,
-            stop: CancellationToken::new(),
             threads: Vec::new(),
         };
         let workers = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
@@ -154,7 +155,11 @@ impl Server {
             repository.engine.iter().for_each(|engine| engine.stop_watching());
         }
         if let Some(store) = &self.app.store {
-            store.flush();
+            block_on(store.flush());
+        }
+        let left = self.app.supervisor.drain(Instant::now() + LEARNING);
+        if !left.is_empty() {
+            tracing::info!("still at work when the process ended: {}", left.join(", "));
         }
     }
 }

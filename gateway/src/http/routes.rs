@@ -78,8 +78,12 @@ async fn root() -> &'static str {
 
 async fn metrics(State(worker): State<Worker>) -> Response<Body> {
     worker.app.metrics.body_bytes(worker.shared.body_memory.held());
-    for report in worker.app.settings().router.circuits() {
+    let settings = worker.app.settings();
+    for report in settings.router.circuits().await {
         worker.app.metrics.circuit(&report.backend, report.state);
+    }
+    for task in worker.app.supervisor.report() {
+        worker.app.metrics.task(&task);
     }
     let mut response = Response::new(Body::from(worker.app.metrics.render()));
     response
@@ -100,9 +104,10 @@ async fn health(State(worker): State<Worker>, caller: Option<Extension<Caller>>)
         .iter()
         .map(|worktree| json!({"root": worktree.root, "index": worktree.index()}))
         .collect();
-    let ledger = worker.app.ledger_health();
+    let ledger = worker.app.ledger_health().await;
     let health = json!({
         "status": "ok", "version": env!("CARGO_PKG_VERSION"), "root": workspace.root, "index": workspace.index(), "worktrees": worktrees, "ledger": ledger,
+        "tasks": worker.app.supervisor.report(),
     });
     reply::json(StatusCode::OK, health.to_string())
 }

@@ -1,6 +1,6 @@
 //! Which blocks were made for this conversation.
 
-use crate::store::{Entry, Store, StoreError, Use, is_recent};
+use crate::store::{Entry, EntryId, Store, StoreError, Use, is_recent};
 use crate::wire::{Insertion, Prompt, Site};
 
 use super::{Boundary, Chain};
@@ -73,7 +73,7 @@ impl Replay {
 
     /// The rows of all turns before a place.
     #[must_use]
-    pub fn before(&self, site: Site) -> Vec<i64> {
+    pub fn before(&self, site: Site) -> Vec<EntryId> {
         let before = self.turns.iter().filter(|turn| turn.boundary.site < site);
         before.map(|turn| turn.entry.id).collect()
     }
@@ -114,9 +114,14 @@ impl Replay {
 ///
 /// # Errors
 /// [`StoreError`] where the ledger cannot be read; the conversation then has to go on unreplayed.
-pub fn replay(chain: &Chain, session: Option<&str>, store: &dyn Store, now_ms: i64) -> Result<Replay, StoreError> {
+pub async fn replay(
+    chain: &Chain,
+    session: Option<&str>,
+    store: &dyn Store,
+    now_ms: i64,
+) -> Result<Replay, StoreError> {
     let keys: Vec<_> = chain.boundaries.iter().map(|boundary| boundary.key).collect();
-    let rows = store.entries(&keys)?;
+    let rows = store.entries(&keys).await?;
     let is_recorded = |rows: &[Entry]| rows.iter().any(|row| row.session.as_deref() == session);
     let recorded = chain.boundaries.iter().zip(&rows).filter(|(_, rows)| is_recorded(rows));
     Ok(Replay {
@@ -185,9 +190,9 @@ pub fn choose<'r>(
         (
             boundary.answered && went_on_so,
             boundary.answered && entry.continuations.is_empty(),
-            entry.id,
         )
     };
+    // Of several that rank alike the last, which is the newest.
     rows.iter().filter(eligible).max_by_key(rank)
 }
 
@@ -198,7 +203,7 @@ mod tests {
 
     fn entry(id: i64, session: Option<&str>, created_ms: i64, continuations: &[u8]) -> Entry {
         Entry {
-            id,
+            id: EntryId::for_test(id),
             session: session.map(str::to_owned),
             block: Some(format!("block {id}")),
             tokens: 1,
@@ -221,7 +226,7 @@ mod tests {
         let boundary = boundary(continuation);
         choose(&rows, &boundary, session, true, 1_000_000)
             .or_else(|| choose(&rows, &boundary, session, false, 1_000_000))
-            .map(|entry| entry.id)
+            .map(|entry| entry.id.number())
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError, RwLock};
 
+use muninn_repo_tools::TaskReport;
 use prometheus_client::encoding::text;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -11,12 +12,13 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
 use super::labels::{
-    BackendLabel, FieldLabels, FormatLabel, ForwardLabels, OutcomeLabel, RefusalLabels, RequestLabels, TokenLabels,
+    BackendLabel, FieldLabels, FormatLabel, ForwardLabels, OutcomeLabel, RefusalLabels, RequestLabels, TaskLabel,
+    TokenLabels,
 };
 use super::{Finished, Forwarded};
-use crate::backend::{CONTEXT_MODEL, CircuitState};
+use crate::backend::CONTEXT_MODEL;
 use crate::config::UNCONFIGURED;
-use crate::store::Receipt;
+use crate::store::{CircuitState, Receipt};
 use crate::wire::WireFormat;
 use crate::wire::convert::answer::Usage;
 use crate::wire::error::ErrorKind;
@@ -57,6 +59,7 @@ pub struct Metrics {
     retries: Family<BackendLabel, Counter>,
     fallbacks: Family<BackendLabel, Counter>,
     circuits: Family<BackendLabel, Gauge>,
+    task_panics: Family<TaskLabel, Gauge>,
     first_byte: Family<BackendLabel, Histogram>,
     added: Family<FormatLabel, Histogram>,
 }
@@ -81,6 +84,7 @@ impl Default for Metrics {
             retries: Family::default(),
             fallbacks: Family::default(),
             circuits: Family::default(),
+            task_panics: Family::default(),
             first_byte: Family::new_with_constructor(|| Histogram::new(FIRST_BYTE)),
             added: Family::new_with_constructor(|| Histogram::new(ADDED)),
         };
@@ -156,6 +160,11 @@ impl Metrics {
             "circuit_state",
             "0: in use, 1: being tried, 2: not used for now",
             self.circuits.clone(),
+        );
+        registry.register(
+            "task_panics",
+            "How often a background task has panicked since the start",
+            self.task_panics.clone(),
         );
         registry.register(
             "first_byte_seconds",
@@ -305,6 +314,12 @@ impl Metrics {
             CircuitState::Open => 2,
         };
         self.circuits.get_or_create(&self.backend(backend)).set(number);
+    }
+
+    /// Says how a background task is doing now.
+    pub fn task(&self, report: &TaskReport) {
+        let label = TaskLabel { task: report.name };
+        self.task_panics.get_or_create(&label).set(report.panics.into());
     }
 
     /// Counts a conversation that was forwarded without its earlier blocks because the ledger could not be read.

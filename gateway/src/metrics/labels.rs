@@ -50,6 +50,11 @@ pub(super) struct BackendLabel {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(super) struct TaskLabel {
+    pub(super) task: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(super) struct FormatLabel {
     pub(super) format: &'static str,
 }

@@ -16,7 +16,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -26,7 +25,7 @@ use muninn_memory::learn::budget::DailyBudget;
 use muninn_memory::learn::{Place, Turn, summary};
 use muninn_memory::records::SpoolError;
 use muninn_memory::store::Store;
-use muninn_repo_tools::{Abandoned, Until};
+use muninn_repo_tools::{Abandoned, Supervisor, Task, Until};
 
 use super::Workspace;
 use crate::config::MemoryWrite;
@@ -49,6 +48,8 @@ const LARGEST: usize = 8 << 20;
 const MOST_BYTES: usize = 64 << 20;
 /// What finding a question's words in the index may take.
 const LOOKUP: Duration = Duration::from_secs(2);
+/// What writing down may take beyond a stop's time.
+const CLOSING: Duration = Duration::from_secs(1);
 /// Longest piece of upkeep between two requests.
 const SLICE: Duration = Duration::from_millis(50);
 
@@ -64,7 +65,7 @@ pub(crate) struct Observed {
 
 /// Hands requests to the thread that learns.
 pub(crate) struct Learner {
-    thread: Mutex<Option<(SyncSender<Observed>, JoinHandle<()>)>>,
+    thread: Mutex<Option<(SyncSender<Observed>, Task)>>,
     /// Bytes of requests in the queue.
     queued: Arc<AtomicUsize>,
     /// Said when the gateway stops.
@@ -76,21 +77,25 @@ pub(crate) struct Learner {
 impl Learner {
     /// Starts the thread. Without one, nothing is learned. What earlier processes left of the served worktree's sessions
     /// is attended to at once, that of others when a first request works there.
-    pub(super) fn start(state_dir: &Path, receipts: Option<Arc<dyn Receipts>>, served: Arc<Workspace>) -> Learner {
+    pub(super) fn start(
+        supervisor: &Supervisor,
+        state_dir: &Path,
+        receipts: Option<Arc<dyn Receipts>>,
+        served: Arc<Workspace>,
+    ) -> Learner {
         let (sender, requests) = sync_channel(QUEUE);
         let (stopping, stop_by) = (Abandoned::default(), Arc::new(OnceLock::new()));
         let queued = Arc::new(AtomicUsize::new(0));
-        let conversations = Conversations {
+        let mut conversations = Conversations {
             open: HashMap::new(),
             receipts,
-            summarizer: Summarizer::new(DailyBudget::below(state_dir), stopping.clone()),
+            summarizer: Summarizer::new(supervisor.clone(), DailyBudget::below(state_dir), stopping.clone()),
             upkeep: Upkeep::of(served, stopping.clone()),
             stop_by: Arc::clone(&stop_by),
             queued: Arc::clone(&queued),
         };
-        let thread = std::thread::Builder::new()
-            .name("muninn-learn".into())
-            .spawn(move || conversations.learn(&requests))
+        let thread = supervisor
+            .keep("learn", move || conversations.learn(&requests))
             .inspect_err(|error| tracing::warn!(%error, "nothing is learned from conversations"))
             .ok();
         Learner {
@@ -130,10 +135,10 @@ impl Learner {
         let _first_one_counts = self.stop_by.set(stop_by);
         self.stopping.say();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some((sender, thread)) = thread {
+        if let Some((sender, task)) = thread {
             drop(sender);
-            if thread.join().is_err() {
-                tracing::error!("learning panicked");
+            if !task.wait_until(stop_by + CLOSING) {
+                tracing::warn!("not all is learned from the last conversations: there was no time");
             }
         }
     }
@@ -172,7 +177,7 @@ impl Conversation {
 }
 
 impl Conversations {
-    fn learn(mut self, requests: &Receiver<Observed>) {
+    fn learn(&mut self, requests: &Receiver<Observed>) {
         loop {
             let next = self.open.values().map(Conversation::left).min();
             let patience = match self.upkeep.is_done() {

@@ -6,12 +6,11 @@
 
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Weak};
-use std::thread::JoinHandle;
 
 use http::HeaderMap;
 use muninn_memory::learn::Turn;
 use muninn_memory::learn::budget::DailyBudget;
-use muninn_repo_tools::Abandoned;
+use muninn_repo_tools::{Abandoned, Supervisor, Task};
 
 use super::work::Work;
 use crate::access::Caller;
@@ -91,14 +90,16 @@ pub(super) struct Ended {
 /// Hands conversations to the thread that sums up. Dropping it ends the thread, which gives up at once where that is
 /// said.
 pub(super) struct Summarizer {
+    supervisor: Supervisor,
     budget: DailyBudget,
     stopping: Abandoned,
-    thread: Option<(SyncSender<Ended>, JoinHandle<()>)>,
+    thread: Option<(SyncSender<Ended>, Task)>,
 }
 
 impl Summarizer {
-    pub(super) fn new(budget: DailyBudget, stopping: Abandoned) -> Summarizer {
+    pub(super) fn new(supervisor: Supervisor, budget: DailyBudget, stopping: Abandoned) -> Summarizer {
         Summarizer {
+            supervisor,
             budget,
             stopping,
             thread: None,
@@ -117,24 +118,20 @@ impl Summarizer {
         }
     }
 
-    fn start(&self) -> Option<(SyncSender<Ended>, JoinHandle<()>)> {
+    fn start(&self) -> Option<(SyncSender<Ended>, Task)> {
         let (sender, conversations) = sync_channel(QUEUE);
-        let work = Work::new(self.budget.clone(), self.stopping.clone());
-        let thread = std::thread::Builder::new()
-            .name("muninn-sum-up".into())
-            .spawn(move || work.all(&conversations));
-        let thread = thread.inspect_err(|error| tracing::warn!(%error, "no conversation is summed up"));
-        Some((sender, thread.ok()?))
+        let mut work = Work::new(self.budget.clone(), self.stopping.clone());
+        let task = self.supervisor.keep("sum-up", move || work.all(&conversations));
+        let task = task.inspect_err(|error| tracing::warn!(%error, "no conversation is summed up"));
+        Some((sender, task.ok()?))
     }
 }
 
 impl Drop for Summarizer {
     fn drop(&mut self) {
-        if let Some((sender, thread)) = self.thread.take() {
+        if let Some((sender, task)) = self.thread.take() {
             drop(sender);
-            if thread.join().is_err() {
-                tracing::error!("summing up panicked");
-            }
+            task.wait();
         }
     }
 }

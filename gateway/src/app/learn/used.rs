@@ -1,6 +1,7 @@
 //! Which of what was added to a prompt the agent then worked with: for the receipt of that turn.
 
 use muninn_memory::learn::Turn;
+use muninn_memory::model::block_on;
 use muninn_memory::redact;
 use muninn_repo_tools::RelPath;
 
@@ -22,7 +23,7 @@ pub(super) fn note(receipts: &dyn Store, name: &str, turn: &Turn, is_last: bool)
             && conversation == Some(&*name)
             && receipt.first_words == words
     };
-    let Some(mut receipt) = receipts.receipts(RECENT)?.into_iter().find(of_turn) else {
+    let Some(mut receipt) = block_on(receipts.receipts(RECENT))?.into_iter().find(of_turn) else {
         return Ok(());
     };
     let was_used = |path: &RelPath| {

@@ -73,7 +73,7 @@ impl Work {
     }
 
     /// Sums up all that come, until no more can or the gateway stops.
-    pub(super) fn all(mut self, conversations: &Receiver<Ended>) {
+    pub(super) fn all(&mut self, conversations: &Receiver<Ended>) {
         for ended in conversations {
             if self.stopping.is_said() {
                 return;

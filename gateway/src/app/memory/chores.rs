@@ -6,12 +6,13 @@ use std::time::Instant;
 use http::HeaderMap;
 use muninn_context_engine::Progress;
 use muninn_memory::embed::StaticVectors;
+use muninn_memory::model::block_on;
 use muninn_memory::reconcile::judge::Tools;
 use muninn_memory::reconcile::{
     Asked, Judging, Keep, OpenConflict, ReconcileError, ReconcileOptions, Reconciled, Reconciler, ReconcilerLimits,
     ResolveError, open_conflicts, reconcile, resolve,
 };
-use muninn_repo_tools::Worktree;
+use muninn_repo_tools::{Supervisor, Worktree};
 use thiserror::Error;
 
 use super::MemoryError;
@@ -124,7 +125,7 @@ impl Workspace {
                 "reconcile what sessions learned",
             )
         });
-        receipts.flush();
+        block_on(receipts.flush());
         Ok(())
     }
 }
@@ -140,7 +141,7 @@ fn reconciler(
     let Some(candidate) = Router::new(config, 0).chosen(&reconciler.model) else {
         return Ok(None);
     };
-    let courier = Courier::start("muninn-models", config.limits.connect_timeout)?;
+    let courier = Courier::start(&Supervisor::default(), config.limits.connect_timeout)?;
     let model = RemoteModel::new(&courier, candidate, &reconciler.model.model, &HeaderMap::new());
     let tokens = if request.dry_run { 0 } else { reconciler.limits.tokens };
     let limits = ReconcilerLimits {

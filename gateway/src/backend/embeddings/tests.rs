@@ -15,7 +15,14 @@ fn backend(url: &str) -> Backend {
     let limits = LimitsConfig::default();
     let mut config = BackendConfig::new("local".to_owned(), url.to_owned(), vec![WireFormat::Chat], &limits);
     config.key = Some(Secret::new("hush".into()));
-    Backend::new(config, Origin::Configured, &Circuits::new(limits.circuit))
+    Backend::new(
+        config,
+        Origin::Configured,
+        &Circuits::new(
+            limits.circuit,
+            std::sync::Arc::new(crate::store::LocalCounters::default()),
+        ),
+    )
 }
 
 fn connect(upstream: &Upstream) -> Result<RemoteEmbedder, EmbedError> {

@@ -18,7 +18,7 @@ const FORMATS: [WireFormat; 3] = [WireFormat::Chat, WireFormat::Messages, WireFo
 
 fn courier() -> Courier {
     let _already_installed = rustls::crypto::ring::default_provider().install_default();
-    Courier::start("test", Duration::from_secs(10)).unwrap()
+    Courier::start(&muninn_repo_tools::Supervisor::default(), Duration::from_secs(10)).unwrap()
 }
 
 /// A backend that is asked once, unless `adjust` says otherwise.
@@ -27,7 +27,14 @@ fn candidate(url: &str, format: WireFormat, adjust: impl FnOnce(&mut BackendConf
     let mut config = BackendConfig::new("local".to_owned(), url.to_owned(), vec![format], &limits);
     config.retries = 0;
     adjust(&mut config);
-    let backend = Backend::new(config, Origin::Configured, &Circuits::new(limits.circuit));
+    let backend = Backend::new(
+        config,
+        Origin::Configured,
+        &Circuits::new(
+            limits.circuit,
+            std::sync::Arc::new(crate::store::LocalCounters::default()),
+        ),
+    );
     Candidate {
         backend: Arc::new(backend),
         format,

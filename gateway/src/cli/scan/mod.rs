@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
+use muninn_memory::model::block_on;
 use muninn_memory::redact::secrets;
 use serde::Serialize;
 
@@ -98,7 +99,8 @@ impl Report {
         if !database.exists() {
             return;
         }
-        let read = SqliteStore::open(state_dir, &config.limits).and_then(|(store, _)| store.receipts(usize::MAX));
+        let read =
+            SqliteStore::open(state_dir, &config.limits).and_then(|(store, _)| block_on(store.receipts(usize::MAX)));
         match read {
             Ok(receipts) => {
                 for receipt in receipts {

@@ -28,10 +28,9 @@ mod tests;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use muninn_repo_tools::{RelPath, Worktree};
+use muninn_repo_tools::{RelPath, Supervisor, Task, Worktree};
 
 use caretaker::Caretaker;
 use marks::Marks;
@@ -46,7 +45,7 @@ const MAX_DIRECTORIES: usize = 100_000;
 pub struct Watcher {
     shared: Arc<Shared>,
     marks: Marks,
-    caretaker: Option<JoinHandle<()>>,
+    caretaker: Option<Task>,
 }
 
 /// What may have changed.
@@ -134,19 +133,23 @@ impl Watcher {
     /// # Errors
     /// [`WatchError`] where the system watches nothing, or nothing there. What goes wrong later is said by
     /// [`Watcher::failure`].
-    pub fn start(worktree: &Worktree, home: Option<&Path>) -> Result<Self, WatchError> {
-        Self::start_bounded(worktree, home, MAX_DIRECTORIES)
+    pub fn start(worktree: &Worktree, home: Option<&Path>, supervisor: &Supervisor) -> Result<Self, WatchError> {
+        Self::start_bounded(worktree, home, supervisor, MAX_DIRECTORIES)
     }
 
-    fn start_bounded(worktree: &Worktree, home: Option<&Path>, max_directories: usize) -> Result<Self, WatchError> {
+    fn start_bounded(
+        worktree: &Worktree,
+        home: Option<&Path>,
+        supervisor: &Supervisor,
+        max_directories: usize,
+    ) -> Result<Self, WatchError> {
         #[cfg(target_os = "linux")]
         shares::refuse(worktree.root())?;
         let (marks, directory) = Marks::new(home).map_err(|source| WatchError::Marks { source })?;
         let shared = Arc::new(Shared::new(worktree, directory));
         let caretaker = Caretaker::new(worktree, &shared, max_directories)?;
-        let caretaker = std::thread::Builder::new()
-            .name("muninn-watch".into())
-            .spawn(move || caretaker.run())
+        let caretaker = supervisor
+            .run("watch", move || caretaker.run())
             .map_err(|source| WatchError::Thread { source })?;
         Ok(Self {
             shared,
@@ -223,8 +226,7 @@ impl Drop for Watcher {
     fn drop(&mut self) {
         self.shared.stop();
         if let Some(caretaker) = self.caretaker.take() {
-            // It has nothing to say, not even about a panic of its own.
-            let _ended = caretaker.join();
+            caretaker.wait();
         }
     }
 }

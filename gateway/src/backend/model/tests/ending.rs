@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use muninn_memory::model::block_on;
 use muninn_repo_tools::Abandoned;
 use muninn_tests::{Recorded, Reply as Sent, answers, wait_until};
 
@@ -120,14 +121,18 @@ fn failures_open_the_backends_circuit_and_a_deadline_is_none() {
         "{error}"
     );
     assert_eq!(failing.requests().len(), failures as usize);
-    assert_eq!(circuit.state(std::time::Instant::now()).1, failures);
+    assert_eq!(block_on(circuit.state(std::time::Instant::now())).unwrap().1, failures);
 
     let (silent, _control) = Upstream::start_scripted();
     let candidate = super::candidate(&silent.url(), WireFormat::Chat, |_| {});
     let circuit = Arc::clone(&candidate.backend.circuit);
     let model = RemoteModel::new(&courier(), candidate, "small", &HeaderMap::new());
     assert!(is_over(&model.ask(&question(), &Until::within(SOON))));
-    assert_eq!(circuit.state(std::time::Instant::now()).1, 0, "the time was ours");
+    assert_eq!(
+        block_on(circuit.state(std::time::Instant::now())).unwrap().1,
+        0,
+        "the time was ours"
+    );
 }
 
 /// Nobody is answered before all have asked.

@@ -180,7 +180,10 @@ fn a_route_names_the_model_and_the_vendor_gets_its_newer_format() {
     let vendor = Backend::vendor(
         crate::wire::Dialect::OpenAi,
         &LimitsConfig::default(),
-        &Circuits::new(LimitsConfig::default().circuit),
+        &Circuits::new(
+            LimitsConfig::default().circuit,
+            std::sync::Arc::new(crate::store::LocalCounters::default()),
+        ),
     );
     let vendor = Candidate {
         backend: Arc::new(vendor),

@@ -18,7 +18,7 @@ fn many_changes_are_everything() {
 #[test]
 fn too_many_directories_are_not_watched_and_said() {
     let fixture = Fixture::with(&[("a/b/c.rs", "x"), ("d/e.rs", "x")]);
-    let watcher = Watcher::start_bounded(&fixture.worktree(), None, 2).unwrap();
+    let watcher = Watcher::start_bounded(&fixture.worktree(), None, &Supervisor::default(), 2).unwrap();
     assert!(!watcher.wait_standing(LONG));
     assert!(matches!(watcher.failure(), Some(WatchError::TooMany { max: 2 })));
     for _ in 0..2 {
@@ -30,7 +30,7 @@ fn too_many_directories_are_not_watched_and_said() {
 #[test]
 fn one_directory_too_many_ends_it() {
     let fixture = Fixture::with(&[("a/b/c.rs", "x"), ("d/e.rs", "x")]);
-    let watcher = Watcher::start_bounded(&fixture.worktree(), None, 3).unwrap();
+    let watcher = Watcher::start_bounded(&fixture.worktree(), None, &Supervisor::default(), 3).unwrap();
     assert!(watcher.wait_standing(LONG) && watcher.failure().is_none());
     fs::remove_dir_all(fixture.path("d")).unwrap();
     fixture.write("f/x.rs", b"x");
@@ -120,6 +120,6 @@ fn can_be_dropped_before_the_watches_stand() {
     let fixture = Fixture::with(&[]);
     (0..200).for_each(|n| fixture.write(&format!("{n}/a.rs"), b"x"));
     for _ in 0..5 {
-        drop(Watcher::start(&fixture.worktree(), None).unwrap());
+        drop(Watcher::start(&fixture.worktree(), None, &Supervisor::default()).unwrap());
     }
 }

@@ -9,7 +9,7 @@ mod mirror;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use muninn_repo_tools::{RelPath, WalkLimits, Worktree, read_text, walk, walk_at};
+use muninn_repo_tools::{RelPath, Supervisor, WalkLimits, Worktree, read_text, walk, walk_at};
 
 use super::{Changes, Watcher};
 use crate::fixture::Fixture;
@@ -39,7 +39,7 @@ impl Watched {
     }
 
     fn of(fixture: Fixture, worktree: Worktree) -> Self {
-        let watcher = Watcher::start(&worktree, None).unwrap();
+        let watcher = Watcher::start(&worktree, None, &Supervisor::default()).unwrap();
         let mut watched = Self {
             fixture,
             worktree,

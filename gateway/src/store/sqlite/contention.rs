@@ -2,9 +2,10 @@
 
 use std::sync::{Arc, Barrier};
 
-use super::sqlite::tests::limits;
-use super::turn_key::TurnKey;
-use super::{NewEntry, Receipt, SqliteStore, Store, UsageSum, Use};
+use muninn_memory::model::block_on;
+
+use super::tests::limits;
+use super::{NewEntry, Receipt, SqliteStore, Store, TurnKey, UsageSum, Use};
 
 const STORES: u8 = 2;
 const THREADS: u8 = 8;
@@ -47,7 +48,7 @@ fn two_stores_over_one_directory_lose_nothing() {
                         now_ms,
                         ..NewEntry::default()
                     };
-                    match store.record(key(number, thread, round), &entry) {
+                    match block_on(store.record(key(number, thread, round), entry)) {
                         Ok(entry) => store.note_uses(vec![Use::of(entry.id)]),
                         Err(error) => failed.push(error.to_string()),
                     }
@@ -66,13 +67,13 @@ fn two_stores_over_one_directory_lose_nothing() {
         })
         .collect();
     let failed: Vec<_> = threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
-    stores.iter().for_each(|store| store.flush());
+    stores.iter().for_each(|store| block_on(store.flush()));
     drop(stores);
 
     let expected = i64::from(STORES) * i64::from(THREADS) * i64::from(ROUNDS);
     let (store, _) = SqliteStore::open(folder.path(), &limits()).unwrap();
-    let counts = store.counts().unwrap();
-    let used = store.usage(day).unwrap()[0].all.requests;
+    let counts = block_on(store.counts()).unwrap();
+    let used = block_on(store.usage(day)).unwrap()[0].all.requests;
     assert_eq!(
         (failed.len(), counts.blocks, counts.receipts, used),
         (0, expected, expected, u64::try_from(expected).unwrap()),

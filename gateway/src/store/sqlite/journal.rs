@@ -10,8 +10,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-use super::NewEntry;
-use super::turn_key::TurnKey;
+use super::{NewEntry, TurnKey};
 use muninn_memory::private_file;
 
 const PREFIX: &str = "without-";

@@ -6,11 +6,10 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags, ffi};
 
-use super::database::{BUSY, FileId, connect, database_error, failure};
-use super::health::PutAside;
+use super::database::{BUSY, FileId, connect, database_error, directory_error, failure};
 use super::salvage::{Salvaged, salvage};
 use super::write_queue::WriteQueue;
-use super::{StoreError, schema};
+use super::{PutAside, StoreError, schema};
 use muninn_memory::private_file;
 
 /// How long writers may keep a repair waiting, and a repair them.
@@ -25,11 +24,8 @@ const KEPT: &str = "damaged-";
 /// # Errors
 /// [`StoreError`] where no other file can be made or renamed; the damaged one then stays where it is.
 pub(super) fn put_aside(directory: &Path, path: &Path, damaged: FileId) -> Result<Option<PutAside>, StoreError> {
-    let io = |source| StoreError::Directory {
-        path: directory.display().to_string(),
-        source,
-    };
-    let sql = |source| database_error(path, source);
+    let io = |source| directory_error(directory, source);
+    let sql = |error| database_error(path, &error);
     let queue = WriteQueue::open(directory);
     let _turn = queue
         .wait(Instant::now() + WAIT)

@@ -2,14 +2,13 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use muninn_repo_tools::{Supervisor, Task};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
 
-use super::health::{LedgerHealth, PutAside};
-use super::{StoreError, damage, schema};
+use super::{LedgerHealth, PutAside, StoreError, damage, schema};
 use muninn_memory::private_file;
 
 /// How long a connection waits for another one, unless it is told otherwise.
@@ -50,6 +49,7 @@ pub(super) struct Open {
 pub(super) struct Database {
     pub(super) directory: PathBuf,
     pub(super) path: PathBuf,
+    pub(super) supervisor: Supervisor,
     standing: Mutex<Standing>,
 }
 
@@ -62,7 +62,7 @@ struct Standing {
     read_failure: Option<String>,
     write_failure: Option<String>,
     in_repair: bool,
-    repair: Option<JoinHandle<()>>,
+    repair: Option<Task>,
     repair_failure: Option<String>,
     not_before: Option<Instant>,
 }
@@ -83,7 +83,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError`] where it cannot be made, read or understood.
-    pub(super) fn open(directory: &Path) -> Result<Arc<Database>, StoreError> {
+    pub(super) fn open(directory: &Path, supervisor: &Supervisor) -> Result<Arc<Database>, StoreError> {
         let path = directory.join("state.db");
         let (mut aside, mut tried) = (None, false);
         let file = loop {
@@ -104,7 +104,7 @@ impl Database {
                     tried = true;
                     aside = damage::put_aside(directory, &path, file)?;
                 }
-                _ => return Err(database_error(&path, error)),
+                _ => return Err(database_error(&path, &error)),
             }
         };
         let standing = Standing {
@@ -121,6 +121,7 @@ impl Database {
         let database = Database {
             directory: directory.to_owned(),
             path,
+            supervisor: supervisor.clone(),
             standing: Mutex::new(standing),
         };
         Ok(Arc::new(database))
@@ -169,6 +170,13 @@ impl Database {
         }
     }
 
+    /// Says that a thread which should have answered did not.
+    pub(super) fn unanswered(&self) -> StoreError {
+        StoreError::Unanswered {
+            path: self.path.display().to_string(),
+        }
+    }
+
     /// Notes that a read, or a write, succeeded.
     pub(super) fn succeeded(&self, write: bool) {
         let mut standing = lock(&self.standing);
@@ -208,11 +216,10 @@ impl Database {
         }
         tracing::error!("{} is damaged and will be put aside", self.path.display());
         let database = Arc::clone(self);
-        let thread = std::thread::Builder::new().name("muninn-repair".into());
-        match thread.spawn(move || database.repair(file)) {
-            Ok(thread) => {
+        match self.supervisor.run("ledger-repair", move || database.repair(file)) {
+            Ok(task) => {
                 standing.in_repair = true;
-                standing.repair = Some(thread);
+                standing.repair = Some(task);
             }
             Err(error) => tracing::error!(%error, "the damaged ledger cannot be put aside"),
         }
@@ -239,9 +246,9 @@ impl Database {
 
     /// Waits for a repair that is in work.
     pub(super) fn wait_for_repair(&self) {
-        let thread = lock(&self.standing).repair.take();
-        if let Some(thread) = thread {
-            let _panicked = thread.join();
+        let repair = lock(&self.standing).repair.take();
+        if let Some(task) = repair {
+            task.wait();
         }
     }
 
@@ -276,10 +283,7 @@ pub(super) fn make(directory: &Path, path: &Path) -> Result<(), StoreError> {
             false => private_file::append(path).map(drop),
         }
     };
-    make().map_err(|source| StoreError::Directory {
-        path: directory.display().to_string(),
-        source,
-    })
+    make().map_err(|source| directory_error(directory, source))
 }
 
 fn keep_private(path: &Path) -> std::io::Result<()> {
@@ -375,10 +379,17 @@ pub(super) fn busy() -> rusqlite::Error {
     failure(ffi::SQLITE_BUSY, "database is locked")
 }
 
-pub(super) fn database_error(path: &Path, source: rusqlite::Error) -> StoreError {
-    StoreError::Database {
+pub(super) fn database_error(path: &Path, error: &rusqlite::Error) -> StoreError {
+    StoreError::Refused {
         path: path.display().to_string(),
-        source,
+        reason: error.to_string(),
+    }
+}
+
+pub(super) fn directory_error(directory: &Path, source: std::io::Error) -> StoreError {
+    StoreError::Directory {
+        path: directory.display().to_string(),
+        source: Arc::new(source),
     }
 }
 

@@ -3,20 +3,23 @@
 //! What was noted is kept until it is written: a write that fails is tried again, at growing intervals and at the latest
 //! at the end. While the ledger cannot be written the queue fills up, and only beyond its bound are new notes dropped.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use muninn_repo_tools::Supervisor;
 use rusqlite::{Connection, TransactionBehavior, params};
+use tokio::sync::oneshot;
 
 use super::database::{Database, Open, busy, is_busy, is_damage, lock};
 use super::journal::Journal;
 use super::ledger::{insert, note_use};
 use super::retention::{self, Bounds};
-use super::turn_key::TurnKey;
 use super::usage::Gathered;
+use super::worker::Worker;
 use super::write_queue::WriteQueue;
-use super::{NewEntry, Receipt, UsageSum, Use};
+use super::{NewEntry, Receipt, TurnKey, UsageSum, Use};
 
 /// How long writes are gathered before they are carried out together.
 const GATHER: Duration = Duration::from_millis(20);
@@ -41,79 +44,71 @@ enum Job {
     Uses(Vec<Use>),
     WentWithout(TurnKey, NewEntry),
     Usage(String, jiff::civil::Date, UsageSum),
-    Flush(SyncSender<()>),
+    Flush(oneshot::Sender<()>),
 }
 
-/// The queue's end that requests hold. The thread ends when it is dropped, after writing what was queued.
+/// The thread, as requests see it.
 pub(super) struct Writer {
-    queue: Option<SyncSender<Job>>,
-    thread: Option<std::thread::JoinHandle<()>>,
+    worker: Worker<Job>,
+    /// Jobs in the queue.
+    queued: Arc<AtomicUsize>,
 }
 
 impl Writer {
-    pub(super) fn start(database: Arc<Database>, journal: Arc<Mutex<Journal>>, bounds: Bounds) -> Writer {
-        let (queue, jobs) = sync_channel(QUEUE);
-        let state = Thread {
+    pub(super) fn start(
+        supervisor: &Supervisor,
+        database: Arc<Database>,
+        journal: Arc<Mutex<Journal>>,
+        bounds: Bounds,
+    ) -> std::io::Result<Writer> {
+        let queued = Arc::new(AtomicUsize::new(0));
+        let mut state = Thread {
             turns: WriteQueue::open(&database.directory),
             database,
             connection: None,
             unwritten: Batch::default(),
             journal,
             bounds,
+            queued: Arc::clone(&queued),
         };
-        let thread = std::thread::Builder::new()
-            .name("muninn-writer".into())
-            .spawn(move || state.run(&jobs));
-        if let Err(error) = &thread {
-            tracing::warn!(%error, "no thread for receipts: none will be kept");
+        let worker = Worker::start(supervisor, "ledger-writer", move |jobs| state.run(jobs))?;
+        Ok(Writer { worker, queued })
+    }
+
+    fn note(&self, job: Job) {
+        if self.queued.load(Ordering::Relaxed) >= QUEUE {
+            tracing::warn!("the ledger cannot be written, or not fast enough: a receipt was dropped");
+            return;
         }
-        Writer {
-            queue: Some(queue),
-            thread: thread.ok(),
-        }
+        self.send(job);
     }
 
     fn send(&self, job: Job) {
-        if let Some(queue) = &self.queue
-            && queue.try_send(job).is_err()
-        {
-            tracing::warn!("the ledger cannot be written, or not fast enough: a receipt was dropped");
-        }
+        self.queued.fetch_add(1, Ordering::Relaxed);
+        self.worker.send(job);
     }
 
     pub(super) fn receipt(&self, receipt: Receipt) {
-        self.send(Job::Receipt(Box::new(receipt)));
+        self.note(Job::Receipt(Box::new(receipt)));
     }
 
     pub(super) fn uses(&self, uses: Vec<Use>) {
-        self.send(Job::Uses(uses));
+        self.note(Job::Uses(uses));
     }
 
     pub(super) fn went_without(&self, key: TurnKey, entry: NewEntry) {
-        self.send(Job::WentWithout(key, entry));
+        self.note(Job::WentWithout(key, entry));
     }
 
     pub(super) fn usage(&self, key: String, day: jiff::civil::Date, usage: UsageSum) {
-        self.send(Job::Usage(key, day, usage));
+        self.note(Job::Usage(key, day, usage));
     }
 
-    pub(super) fn flush(&self) {
-        let (done, wait) = sync_channel(1);
-        if let Some(queue) = &self.queue
-            && queue.send(Job::Flush(done)).is_ok()
-        {
-            // The thread is gone if this fails, and then there is nothing left to wait for.
-            let _ended = wait.recv();
-        }
-    }
-}
-
-impl Drop for Writer {
-    fn drop(&mut self) {
-        self.queue = None;
-        if let Some(thread) = self.thread.take() {
-            let _panicked = thread.join();
-        }
+    pub(super) async fn flush(&self) {
+        let (done, wait) = oneshot::channel();
+        self.send(Job::Flush(done));
+        // The thread is gone if this fails, and then there is nothing left to wait for.
+        let _ended = wait.await;
     }
 }
 
@@ -128,7 +123,7 @@ struct Batch {
 }
 
 impl Batch {
-    fn take(&mut self, job: Job, waiting: &mut Vec<SyncSender<()>>) {
+    fn take(&mut self, job: Job, waiting: &mut Vec<oneshot::Sender<()>>) {
         self.jobs += 1;
         match job {
             Job::Receipt(receipt) => self.receipts.push(*receipt),
@@ -161,7 +156,7 @@ impl Batch {
             // An hour's precision is enough for retention, and spares a write for each request of a conversation.
             transaction
                 .prepare_cached("UPDATE ledger SET used_ms = ?2 WHERE id = ?1 AND used_ms < ?2 - 3600000")?
-                .execute(params![used.entry, now_ms])?;
+                .execute(params![used.entry.0, now_ms])?;
             note_use(&transaction, used, now_ms)?;
         }
         self.usage.write(&transaction)?;
@@ -176,10 +171,11 @@ struct Thread {
     unwritten: Batch,
     journal: Arc<Mutex<Journal>>,
     bounds: Bounds,
+    queued: Arc<AtomicUsize>,
 }
 
 impl Thread {
-    fn run(mut self, jobs: &Receiver<Job>) {
+    fn run(&mut self, jobs: &Receiver<Job>) {
         let mut next_cleaning = Instant::now();
         let mut next_write = Instant::now();
         let mut pause = RETRY.0;
@@ -190,7 +186,10 @@ impl Thread {
                 _ => jobs.recv_timeout(next_write.saturating_duration_since(Instant::now())),
             };
             match first {
-                Ok(job) => self.unwritten.take(job, &mut waiting),
+                Ok(job) => {
+                    self.queued.fetch_sub(1, Ordering::Relaxed);
+                    self.unwritten.take(job, &mut waiting);
+                }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -200,6 +199,7 @@ impl Thread {
             }
             let room = UNWRITTEN.saturating_sub(self.unwritten.jobs).min(BATCH);
             for job in jobs.try_iter().take(room) {
+                self.queued.fetch_sub(1, Ordering::Relaxed);
                 self.unwritten.take(job, &mut waiting);
             }
             if !waiting.is_empty() {

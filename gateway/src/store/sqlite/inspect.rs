@@ -5,11 +5,11 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
+use thiserror::Error;
 
 use super::database::{BUSY, is_damage};
-use super::health::PutAside;
 use super::retention::{Clock, DAY_MS};
-use super::{damage, schema};
+use super::{PutAside, damage, schema};
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +36,11 @@ pub enum Inspected {
     },
 }
 
+/// A ledger cannot be read; the words are those of what reads it.
+#[derive(Debug, Error)]
+#[error("{0}")]
+pub struct Unreadable(String);
+
 /// The damaged ledgers that are kept in a state directory, oldest first.
 #[must_use]
 pub fn put_aside(state_dir: &Path) -> Vec<PutAside> {
@@ -45,8 +50,8 @@ pub fn put_aside(state_dir: &Path) -> Vec<PutAside> {
 /// Checks the ledger of a state directory, for no longer than `patience`.
 ///
 /// # Errors
-/// Where it cannot be read.
-pub fn inspect(state_dir: &Path, patience: Duration) -> rusqlite::Result<Inspected> {
+/// [`Unreadable`].
+pub fn inspect(state_dir: &Path, patience: Duration) -> Result<Inspected, Unreadable> {
     let path = state_dir.join("state.db");
     if path.metadata().is_ok_and(|found| found.len() == 0) || !path.exists() {
         return Ok(Inspected::Missing);
@@ -54,7 +59,7 @@ pub fn inspect(state_dir: &Path, patience: Duration) -> rusqlite::Result<Inspect
     match look(&path, patience) {
         Err(error) if is_damage(&error) => Ok(Inspected::Damaged(error.to_string())),
         Err(error) if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) => Ok(Inspected::Large),
-        found => found,
+        found => found.map_err(|error| Unreadable(error.to_string())),
     }
 }
 

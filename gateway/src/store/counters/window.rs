@@ -4,7 +4,6 @@
 //! and let twice the limit through around a minute's turn; the room is a few kilobytes for each key.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// What a limit is counted over.
@@ -12,13 +11,13 @@ pub(super) const MINUTE: Duration = Duration::from_secs(60);
 
 /// When a key was used within the last minute, oldest first.
 #[derive(Debug, Default)]
-pub(super) struct Window(Mutex<VecDeque<Instant>>);
+pub(super) struct Window(VecDeque<Instant>);
 
 impl Window {
     /// Counts a request at `now`, or says how long to wait until one would be let through.
-    pub(super) fn admit(&self, limit: u32, now: Instant) -> Result<(), Duration> {
+    pub(super) fn count(&mut self, limit: u32, now: Instant) -> Result<(), Duration> {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX).max(1);
-        let mut used = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let used = &mut self.0;
         // Two threads may take the lock in another order than they looked at the clock.
         let now = used.back().map_or(now, |last| now.max(*last));
         while used.front().is_some_and(|first| now.duration_since(*first) >= MINUTE) {
@@ -41,14 +40,14 @@ mod tests {
 
     #[test]
     fn a_lowered_limit_holds_at_once() {
-        let window = Window::default();
+        let mut window = Window::default();
         let start = Instant::now();
         for second in 0..5 {
-            assert_eq!(window.admit(5, start + Duration::from_secs(second)), Ok(()));
+            assert_eq!(window.count(5, start + Duration::from_secs(second)), Ok(()));
         }
         let later = start + Duration::from_secs(5);
-        assert_eq!(window.admit(2, later), Err(Duration::from_secs(58)));
-        assert_eq!(window.admit(6, later), Ok(()));
+        assert_eq!(window.count(2, later), Err(Duration::from_secs(58)));
+        assert_eq!(window.count(6, later), Ok(()));
     }
 
     proptest! {
@@ -57,14 +56,14 @@ mod tests {
             limit in 1_u32..8,
             gaps in proptest::collection::vec(0_u64..30_000, 1..80),
         ) {
-            let window = Window::default();
+            let mut window = Window::default();
             let mut now = Instant::now();
             let mut admitted: Vec<Instant> = Vec::new();
             for gap in gaps {
                 now += Duration::from_millis(gap);
                 let recent = |at: &&Instant| now.duration_since(**at) < MINUTE;
                 let before = admitted.iter().filter(recent).count();
-                match window.admit(limit, now) {
+                match window.count(limit, now) {
                     Ok(()) => {
                         prop_assert!(before < limit as usize, "one too many");
                         admitted.push(now);

@@ -1,9 +1,8 @@
 //! The ledger's rows in SQL: reading them, and writing one unless the conversation has it already.
 
-use rusqlite::{Connection, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, Transaction, params};
 
-use super::turn_key::{TurnKey, UNNAMED_SESSION_MEMORY, is_recent};
-use super::{Entry, NewEntry, Use};
+use super::{Entry, EntryId, NewEntry, TurnKey, UNNAMED_SESSION_MEMORY, Use, is_recent};
 
 const SELECT: &str = "SELECT id, session, block, tokens, before, created_ms FROM ledger WHERE key = ?1 ORDER BY id";
 
@@ -12,7 +11,7 @@ pub(super) fn rows(connection: &Connection, key: TurnKey) -> rusqlite::Result<Ve
     let mut select = connection.prepare_cached(SELECT)?;
     let entry = |row: &rusqlite::Row<'_>| {
         Ok(Entry {
-            id: row.get(0)?,
+            id: EntryId(row.get(0)?),
             session: row.get(1)?,
             block: row.get(2)?,
             tokens: row.get(3)?,
@@ -26,7 +25,7 @@ pub(super) fn rows(connection: &Connection, key: TurnKey) -> rusqlite::Result<Ve
         .collect::<rusqlite::Result<_>>()?;
     for entry in &mut entries {
         let mut select = connection.prepare_cached("SELECT chain FROM continuations WHERE entry = ?1")?;
-        let chains = select.query_map([entry.id], |row| row.get::<_, [u8; 32]>(0))?;
+        let chains = select.query_map([entry.id.0], |row| row.get::<_, [u8; 32]>(0))?;
         entry.continuations = chains
             .map(|chain| chain.map(TurnKey::from_bytes))
             .collect::<rusqlite::Result<_>>()?;
@@ -45,7 +44,7 @@ pub(super) fn insert(transaction: &Transaction<'_>, key: TurnKey, new: &NewEntry
     }
     transaction
         .prepare_cached("INSERT INTO ledger (key, session, block, tokens, before, created_ms, used_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)")?
-        .execute(params![key.as_bytes(), new.session, new.block, new.tokens, text(&entry_of(0, new).before), new.now_ms])?;
+        .execute(params![key.as_bytes(), new.session, new.block, new.tokens, text(&entry_of(EntryId(0), new).before), new.now_ms])?;
     let id = transaction.last_insert_rowid();
     for used in &new.before {
         note_use(transaction, used, new.now_ms)?;
@@ -59,7 +58,7 @@ pub(super) fn insert(transaction: &Transaction<'_>, key: TurnKey, new: &NewEntry
             )?
             .execute(params![absent.as_bytes(), new.session, new.now_ms, text(before)])?;
     }
-    Ok(entry_of(id, new))
+    Ok(entry_of(EntryId(id), new))
 }
 
 /// Writes down how a conversation went on after a row, and whose history the row has become a part of, where new.
@@ -73,20 +72,20 @@ pub(super) fn note_use(transaction: &Transaction<'_>, used: &Use, now_ms: i64) -
                  AND NOT EXISTS (SELECT 1 FROM ledger AS own WHERE own.key = origin.key AND own.session IS nullif(?2, '')
                  AND (own.session IS NOT NULL OR abs(?3 - own.created_ms) <= ?4))",
             )?
-            .execute(params![used.entry, session, now_ms, memory_ms])?;
+            .execute(params![used.entry.0, session, now_ms, memory_ms])?;
     }
     if let Some(continuation) = used.continuation {
         transaction
             .prepare_cached(
                 "INSERT OR IGNORE INTO continuations (entry, chain) SELECT id, ?2 FROM ledger WHERE id = ?1",
             )?
-            .execute(params![used.entry, continuation.as_bytes()])?;
+            .execute(params![used.entry.0, continuation.as_bytes()])?;
     }
     Ok(())
 }
 
 /// The row that a new entry becomes.
-pub(super) fn entry_of(id: i64, new: &NewEntry) -> Entry {
+pub(super) fn entry_of(id: EntryId, new: &NewEntry) -> Entry {
     Entry {
         id,
         session: new.session.clone(),
@@ -98,19 +97,11 @@ pub(super) fn entry_of(id: i64, new: &NewEntry) -> Entry {
     }
 }
 
-fn ids(text: &str) -> Vec<i64> {
-    text.split(' ').filter_map(|id| id.parse().ok()).collect()
+fn ids(text: &str) -> Vec<EntryId> {
+    text.split(' ').filter_map(|id| id.parse().ok().map(EntryId)).collect()
 }
 
-fn text(before: &[i64]) -> String {
-    let ids: Vec<_> = before.iter().map(i64::to_string).collect();
+fn text(before: &[EntryId]) -> String {
+    let ids: Vec<_> = before.iter().map(|id| id.0.to_string()).collect();
     ids.join(" ")
-}
-
-/// Writes a row in a transaction of its own.
-pub(super) fn record(connection: &mut Connection, key: TurnKey, new: &NewEntry) -> rusqlite::Result<Entry> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let entry = insert(&transaction, key, new)?;
-    transaction.commit()?;
-    Ok(entry)
 }

@@ -244,8 +244,8 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::store::database::connect;
-    use crate::store::schema;
+    use crate::store::sqlite::database::connect;
+    use crate::store::sqlite::schema;
 
     fn long() -> Instant {
         Instant::now() + Duration::from_secs(60)

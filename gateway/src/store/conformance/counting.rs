@@ -1,0 +1,71 @@
+//! What requests are counted for. The clock is passed in.
+
+use std::time::{Duration, Instant};
+
+use super::Subject;
+use crate::config::CircuitConfig;
+use crate::store::{CircuitId, CircuitState, End};
+
+const CONFIG: CircuitConfig = CircuitConfig {
+    failures: 2,
+    cooldown: Duration::from_secs(2),
+    longest_cooldown: Duration::from_secs(5),
+};
+
+fn backend(name: &str) -> CircuitId {
+    CircuitId {
+        backend: name.into(),
+        url: "http://127.0.0.1:1".into(),
+    }
+}
+
+pub(in crate::store) async fn a_key_is_counted_within_a_minute(subject: &impl Subject) {
+    let (store, start) = (subject.open(), Instant::now());
+    let count = async |key: &str, limit, second| {
+        let now = start + Duration::from_secs(second);
+        store.count_use(key, limit, now).await.unwrap()
+    };
+    assert_eq!(count("ana", 2, 0).await, Ok(()));
+    assert_eq!(count("ana", 2, 30).await, Ok(()));
+    assert_eq!(count("ana", 2, 40).await, Err(Duration::from_secs(20)));
+    assert_eq!(count("ben", 2, 40).await, Ok(()), "each key by itself");
+    assert_eq!(count("ana", 3, 40).await, Ok(()), "a raised limit holds at once");
+    assert_eq!(
+        count("ana", 2, 60).await,
+        Err(Duration::from_secs(30)),
+        "and a lowered one"
+    );
+    assert_eq!(count("ana", 2, 100).await, Ok(()));
+}
+
+pub(in crate::store) async fn a_circuit_opens_lets_one_probe_pass_and_closes(subject: &impl Subject) {
+    let (store, start) = (subject.open(), Instant::now());
+    let (circuit, other) = (backend("a"), backend("b"));
+    let admit = async |circuit: &CircuitId, now| store.admit(circuit, CONFIG, now).await.unwrap();
+    for _ in 0..2 {
+        let admission = admit(&circuit, start).await.unwrap();
+        store.note_end(&circuit, CONFIG, admission, End::Failed, start);
+    }
+    assert_eq!(store.circuit(&circuit, start).await.unwrap(), (CircuitState::Open, 2));
+    assert_eq!(admit(&circuit, start).await.unwrap_err().retry_after, CONFIG.cooldown);
+    assert!(admit(&other, start).await.is_ok(), "each backend by itself");
+    let later = start + CONFIG.cooldown;
+    let left = admit(&circuit, later).await.unwrap();
+    assert_eq!(admit(&circuit, later).await.unwrap_err().retry_after, Duration::ZERO);
+    store.note_end(&circuit, CONFIG, left, End::Left, later);
+    let probe = admit(&circuit, later).await.unwrap();
+    assert_eq!(store.circuit(&circuit, later).await.unwrap().0, CircuitState::HalfOpen);
+    store.note_end(&circuit, CONFIG, probe, End::Succeeded, later);
+    assert_eq!(store.circuit(&circuit, later).await.unwrap(), (CircuitState::Closed, 0));
+}
+
+pub(in crate::store) async fn a_circuit_that_nobody_asked_for_or_that_is_gone_is_closed(subject: &impl Subject) {
+    let (store, now, circuit) = (subject.open(), Instant::now(), backend("a"));
+    assert_eq!(store.circuit(&circuit, now).await.unwrap(), (CircuitState::Closed, 0));
+    let once = CircuitConfig { failures: 1, ..CONFIG };
+    let admission = store.admit(&circuit, once, now).await.unwrap().unwrap();
+    store.note_end(&circuit, once, admission, End::Failed, now);
+    assert_eq!(store.circuit(&circuit, now).await.unwrap(), (CircuitState::Open, 1));
+    store.note_gone(&circuit);
+    assert_eq!(store.circuit(&circuit, now).await.unwrap(), (CircuitState::Closed, 0));
+}

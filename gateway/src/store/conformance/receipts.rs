@@ -1,0 +1,121 @@
+//! Receipts, what keys used, and what all stores tell of themselves.
+
+use std::path::Path;
+
+use super::{Subject, blocks, key, row};
+use crate::store::{LedgerHealth, Receipt, Store, StoreCounts, UsageSum};
+
+fn receipt(id: &str) -> Receipt {
+    Receipt::of(id.to_owned(), Path::new("/w"), "why?")
+}
+
+async fn with_receipts(subject: &impl Subject, ids: &[&str]) -> std::sync::Arc<dyn Store> {
+    let store = subject.open();
+    for id in ids {
+        store.note_receipt(receipt(id));
+    }
+    store.flush().await;
+    store
+}
+
+pub(in crate::store) async fn receipts_are_listed_newest_first(subject: &impl Subject) {
+    let store = with_receipts(subject, &["B2", "A1", "C3"]).await;
+    let ids = |receipts: Vec<Receipt>| receipts.into_iter().map(|receipt| receipt.id).collect::<Vec<_>>();
+    assert_eq!(ids(store.receipts(2).await.unwrap()), ["C3", "A1"]);
+    assert_eq!(ids(store.receipts(usize::MAX).await.unwrap()), ["C3", "A1", "B2"]);
+}
+
+pub(in crate::store) async fn a_receipt_is_found_by_its_beginning_in_any_case(subject: &impl Subject) {
+    let store = with_receipts(subject, &["01ABC", "01XYZ"]).await;
+    for (part, found) in [
+        ("01abc", Some("01ABC")),
+        ("01X", Some("01XYZ")),
+        ("02", None),
+        ("bc", None),
+    ] {
+        let receipt = store.receipt(part).await.unwrap();
+        assert_eq!(receipt.map(|receipt| receipt.id).as_deref(), found, "{part}");
+    }
+}
+
+pub(in crate::store) async fn receipts_are_named_by_a_part_of_their_ids(subject: &impl Subject) {
+    let store = with_receipts(subject, &["01ABC", "02ABD", "03XYZ"]).await;
+    assert_eq!(store.receipt_ids("ab", 10).await.unwrap(), ["02ABD", "01ABC"]);
+    assert_eq!(store.receipt_ids("ab", 1).await.unwrap(), ["02ABD"]);
+    assert!(store.receipt_ids("%", 10).await.unwrap().is_empty());
+}
+
+pub(in crate::store) async fn a_receipt_that_is_kept_again_replaces_itself(subject: &impl Subject) {
+    let store = with_receipts(subject, &["A1", "B2"]).await;
+    store.note_receipt(Receipt {
+        model: "qwen".to_owned(),
+        ..receipt("A1")
+    });
+    store.flush().await;
+    assert_eq!(store.receipt("A1").await.unwrap().unwrap().model, "qwen");
+    assert_eq!(store.counts().await.unwrap().receipts, 2);
+}
+
+pub(in crate::store) async fn usage_adds_up_by_key_and_day(subject: &impl Subject) {
+    let store = subject.open();
+    let sum = UsageSum {
+        requests: 1,
+        input: 10,
+        output: 2,
+        cached: 8,
+    };
+    let day = |text: &str| text.parse::<jiff::civil::Date>().unwrap();
+    for written in ["2026-03-31", "2026-03-31", "2026-03-02", "2026-03-01", "2026-04-01"] {
+        store.note_usage("ana", day(written), sum);
+    }
+    store.note_usage("", day("2026-03-30"), sum);
+    store.flush().await;
+    let usage = store.usage(day("2026-03-31")).await.unwrap();
+    let requests: Vec<_> = usage
+        .iter()
+        .map(|usage| {
+            (
+                usage.key.as_str(),
+                usage.today.requests,
+                usage.thirty_days.requests,
+                usage.all.requests,
+            )
+        })
+        .collect();
+    assert_eq!(requests, [("", 0, 1, 1), ("ana", 2, 3, 5)]);
+    assert_eq!(
+        (usage[1].today.input, usage[1].today.output, usage[1].today.cached),
+        (20, 4, 16)
+    );
+}
+
+pub(in crate::store) async fn what_was_noted_before_a_flush_outlives_the_store(subject: &impl Subject) {
+    let today = "2026-01-01".parse().unwrap();
+    let store = subject.open();
+    store.note_receipt(receipt("A1"));
+    store.note_usage("ana", today, UsageSum::default());
+    store.went_without(key(1), row(Some("s"), None, 1)).await;
+    store.flush().await;
+    drop(store);
+    let store = subject.open();
+    assert_eq!(store.receipts(9).await.unwrap().len(), 1);
+    assert_eq!(store.usage(today).await.unwrap().len(), 1);
+    assert_eq!(blocks(&*store, key(1)).await, [None]);
+}
+
+pub(in crate::store) async fn counts_tell_turns_blocks_and_receipts(subject: &impl Subject) {
+    let store = with_receipts(subject, &["A1"]).await;
+    store.record(key(1), row(Some("s"), Some("one"), 1)).await.unwrap();
+    store.went_without(key(2), row(Some("s"), None, 1)).await;
+    store.flush().await;
+    let expected = StoreCounts {
+        turns: 2,
+        blocks: 1,
+        receipts: 1,
+    };
+    assert_eq!(store.counts().await.unwrap(), expected);
+}
+
+pub(in crate::store) async fn a_sound_store_says_so(subject: &impl Subject) {
+    assert_eq!(subject.open().health().await, LedgerHealth::Ok);
+}

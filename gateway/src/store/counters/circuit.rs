@@ -1,0 +1,315 @@
+//! A backend that keeps failing is left alone for a while, so that nobody waits for it in vain.
+//!
+//! A circuit counts failures in a row. Enough of them open it, and requests are refused at once, or go to a fallback.
+//! After a cool-down one request is let through as a probe while others are still refused; its success closes the
+//! circuit, its failure opens it again for twice as long.
+
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use crate::config::CircuitConfig;
+
+/// What is known of one backend.
+#[derive(Debug)]
+pub(super) struct Circuit {
+    phase: Phase,
+    /// In a row, since the last success.
+    failures: u32,
+    /// How long it is opened the next time.
+    cooldown: Duration,
+    /// Goes up when a circuit opens, starts a probe or closes. What requests from before then report says nothing new:
+    /// a burst of them that fail together is one reason to open it, and not many.
+    epoch: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Closed,
+    /// Nobody passes until then, and then one.
+    Open {
+        until: Instant,
+    },
+    /// One has passed, and nobody else does until it is back.
+    Probing,
+}
+
+/// What a circuit is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CircuitState {
+    /// Requests pass.
+    Closed,
+    /// Requests are refused.
+    Open,
+    /// The next request passes as a probe, or one is under way.
+    HalfOpen,
+}
+
+/// A request is refused because of an open circuit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Refused {
+    /// When to ask again; zero while a probe is under way, whose end nobody knows.
+    pub retry_after: Duration,
+}
+
+/// The right to send one request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Admission {
+    at: Instant,
+    epoch: u64,
+    is_probe: bool,
+}
+
+/// How a request ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// The backend answered, and not with a failure of its own.
+    Succeeded,
+    /// The backend failed.
+    Failed,
+    /// Nobody knows, because its client left: it changes nothing, and a probe's place is free for another.
+    Left,
+}
+
+impl Circuit {
+    /// A closed one.
+    pub(super) fn new(config: CircuitConfig) -> Circuit {
+        Circuit {
+            phase: Phase::Closed,
+            failures: 0,
+            cooldown: config.cooldown,
+            epoch: 0,
+        }
+    }
+
+    pub(super) fn admit(&mut self, config: CircuitConfig, now: Instant) -> Result<Admission, Refused> {
+        // It may have been made under another configuration.
+        self.cooldown = self.cooldown.clamp(config.cooldown, longest(config));
+        let is_probe = match self.phase {
+            Phase::Closed => false,
+            Phase::Open { until } if now >= until => {
+                self.enter(Phase::Probing);
+                true
+            }
+            Phase::Open { until } => {
+                return Err(Refused {
+                    retry_after: until - now,
+                });
+            }
+            Phase::Probing => {
+                return Err(Refused {
+                    retry_after: Duration::ZERO,
+                });
+            }
+        };
+        Ok(Admission {
+            at: now,
+            epoch: self.epoch,
+            is_probe,
+        })
+    }
+
+    pub(super) fn end(&mut self, config: CircuitConfig, admission: Admission, end: End, now: Instant) {
+        if self.epoch != admission.epoch {
+            return;
+        }
+        match end {
+            End::Succeeded => {
+                self.failures = 0;
+                if self.phase != Phase::Closed {
+                    self.cooldown = config.cooldown;
+                    self.enter(Phase::Closed);
+                }
+            }
+            End::Failed => {
+                self.failures = self.failures.saturating_add(1);
+                let enough = config.failures > 0 && self.failures >= config.failures;
+                if admission.is_probe || enough {
+                    self.enter(Phase::Open {
+                        until: now + self.cooldown,
+                    });
+                    self.cooldown = (self.cooldown * 2).min(longest(config));
+                }
+            }
+            // The cool-down was over when it was let through, so the next request is the probe.
+            End::Left if admission.is_probe => self.enter(Phase::Open { until: admission.at }),
+            End::Left => {}
+        }
+    }
+
+    pub(super) fn state(&self, now: Instant) -> (CircuitState, u32) {
+        let state = match self.phase {
+            Phase::Closed => CircuitState::Closed,
+            Phase::Open { until } if now < until => CircuitState::Open,
+            Phase::Open { .. } | Phase::Probing => CircuitState::HalfOpen,
+        };
+        (state, self.failures)
+    }
+
+    fn enter(&mut self, phase: Phase) {
+        self.phase = phase;
+        self.epoch += 1;
+    }
+}
+
+fn longest(config: CircuitConfig) -> Duration {
+    config.longest_cooldown.max(config.cooldown)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const CONFIG: CircuitConfig = CircuitConfig {
+        failures: 3,
+        cooldown: Duration::from_secs(2),
+        longest_cooldown: Duration::from_secs(5),
+    };
+
+    fn circuit() -> (Circuit, Instant) {
+        (Circuit::new(CONFIG), Instant::now())
+    }
+
+    fn admit(circuit: &mut Circuit, now: Instant) -> Result<Admission, Duration> {
+        circuit.admit(CONFIG, now).map_err(|refused| refused.retry_after)
+    }
+
+    fn ask(circuit: &mut Circuit, now: Instant, end: End) {
+        let admission = admit(circuit, now).unwrap();
+        circuit.end(CONFIG, admission, end, now);
+    }
+
+    fn fail(circuit: &mut Circuit, now: Instant) {
+        ask(circuit, now, End::Failed);
+    }
+
+    fn secs(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn failures_in_a_row_open_it_and_a_success_in_between_does_not_let_them() {
+        let (mut circuit, now) = circuit();
+        fail(&mut circuit, now);
+        fail(&mut circuit, now);
+        ask(&mut circuit, now, End::Succeeded);
+        fail(&mut circuit, now);
+        fail(&mut circuit, now);
+        assert_eq!(circuit.state(now), (CircuitState::Closed, 2));
+        fail(&mut circuit, now);
+        assert_eq!(circuit.state(now), (CircuitState::Open, 3));
+        assert_eq!(admit(&mut circuit, now + secs(1)), Err(secs(1)));
+    }
+
+    #[test]
+    fn one_probe_passes_and_closes_it() {
+        let (mut circuit, now) = circuit();
+        (0..3).for_each(|_| fail(&mut circuit, now));
+        let later = now + secs(2);
+        assert_eq!(circuit.state(later).0, CircuitState::HalfOpen);
+        let probe = admit(&mut circuit, later).unwrap();
+        assert_eq!(admit(&mut circuit, later), Err(Duration::ZERO));
+        circuit.end(CONFIG, probe, End::Succeeded, later);
+        assert_eq!(circuit.state(later), (CircuitState::Closed, 0));
+        assert!(admit(&mut circuit, later).is_ok());
+    }
+
+    #[test]
+    fn each_failed_probe_doubles_the_cooldown_up_to_the_longest() {
+        let (mut circuit, mut now) = circuit();
+        (0..3).for_each(|_| fail(&mut circuit, now));
+        for expected in [2, 4, 5, 5] {
+            let retry_after = admit(&mut circuit, now).unwrap_err();
+            assert_eq!(retry_after, secs(expected));
+            now += retry_after;
+            fail(&mut circuit, now);
+        }
+        now += secs(5);
+        ask(&mut circuit, now, End::Succeeded);
+        (0..3).for_each(|_| fail(&mut circuit, now));
+        assert_eq!(admit(&mut circuit, now), Err(secs(2)), "a success starts anew");
+    }
+
+    #[test]
+    fn a_probe_whose_client_left_frees_its_place() {
+        let (mut circuit, now) = circuit();
+        (0..3).for_each(|_| fail(&mut circuit, now));
+        let later = now + secs(2);
+        ask(&mut circuit, later, End::Left);
+        assert_eq!(circuit.state(later), (CircuitState::HalfOpen, 3));
+        ask(&mut circuit, later, End::Succeeded);
+        assert_eq!(circuit.state(later).0, CircuitState::Closed);
+    }
+
+    #[test]
+    fn what_was_sent_before_it_opened_says_nothing_new() {
+        let (mut circuit, now) = circuit();
+        let early: Vec<_> = (0..5).map(|_| admit(&mut circuit, now).unwrap()).collect();
+        for admission in early {
+            circuit.end(CONFIG, admission, End::Failed, now);
+        }
+        assert_eq!(circuit.state(now), (CircuitState::Open, 3));
+        assert_eq!(admit(&mut circuit, now), Err(secs(2)));
+    }
+
+    #[test]
+    fn no_failures_allowed_means_never() {
+        let config = CircuitConfig { failures: 0, ..CONFIG };
+        let (mut circuit, now) = (Circuit::new(config), Instant::now());
+        for _ in 0..100 {
+            let admission = circuit.admit(config, now).unwrap();
+            circuit.end(config, admission, End::Failed, now);
+        }
+        assert_eq!(circuit.state(now), (CircuitState::Closed, 100));
+    }
+
+    #[derive(Debug, Clone)]
+    enum Event {
+        Ask,
+        End(usize, End),
+        Wait(u64),
+    }
+
+    fn event() -> impl Strategy<Value = Event> {
+        let end = |end| (0..8_usize).prop_map(move |at| Event::End(at, end));
+        prop_oneof![
+            4 => Just(Event::Ask),
+            2 => end(End::Succeeded),
+            4 => end(End::Failed),
+            2 => end(End::Left),
+            2 => (0..6_000_u64).prop_map(Event::Wait),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn there_is_one_probe_at_most_and_it_never_stays_open(events in proptest::collection::vec(event(), 0..80)) {
+            let (mut circuit, mut now) = circuit();
+            let mut admitted: Vec<Admission> = Vec::new();
+            for event in events {
+                match event {
+                    Event::Ask => admitted.extend(admit(&mut circuit, now)),
+                    Event::End(at, end) if !admitted.is_empty() => {
+                        let admission = admitted.remove(at % admitted.len());
+                        circuit.end(CONFIG, admission, end, now);
+                    }
+                    Event::End(..) => {}
+                    Event::Wait(ms) => now += Duration::from_millis(ms),
+                }
+                prop_assert!(admitted.iter().filter(|admission| admission.is_probe).count() <= 1);
+            }
+            // Whatever has happened: once all requests are over, a cool-down later somebody passes and can close it.
+            for admission in admitted {
+                circuit.end(CONFIG, admission, End::Left, now);
+            }
+            now += CONFIG.longest_cooldown;
+            let admission = admit(&mut circuit, now);
+            prop_assert!(admission.is_ok());
+            circuit.end(CONFIG, admission.unwrap(), End::Succeeded, now);
+            prop_assert_eq!(circuit.state(now), (CircuitState::Closed, 0));
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! The counters of one process, in memory.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+
+use super::circuit::Circuit;
+use super::window::Window;
+use super::{Admission, CircuitId, CircuitState, Counters, End, Refused};
+use crate::config::CircuitConfig;
+use crate::store::StoreError;
+
+/// See the module's documentation.
+#[derive(Debug, Default)]
+pub struct LocalCounters {
+    uses: Mutex<HashMap<String, Window>>,
+    circuits: Mutex<HashMap<CircuitId, Circuit>>,
+}
+
+impl LocalCounters {
+    fn circuits(&self) -> MutexGuard<'_, HashMap<CircuitId, Circuit>> {
+        self.circuits.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl Counters for LocalCounters {
+    async fn count_use(&self, key: &str, limit: u32, now: Instant) -> Result<Result<(), Duration>, StoreError> {
+        let mut uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
+        let window = match uses.get_mut(key) {
+            Some(window) => window,
+            None => uses.entry(key.to_owned()).or_default(),
+        };
+        Ok(window.count(limit, now))
+    }
+
+    async fn admit(
+        &self,
+        circuit: &CircuitId,
+        config: CircuitConfig,
+        now: Instant,
+    ) -> Result<Result<Admission, Refused>, StoreError> {
+        let mut circuits = self.circuits();
+        let known = match circuits.get_mut(circuit) {
+            Some(known) => known,
+            None => circuits.entry(circuit.clone()).or_insert_with(|| Circuit::new(config)),
+        };
+        Ok(known.admit(config, now))
+    }
+
+    fn note_end(&self, circuit: &CircuitId, config: CircuitConfig, admission: Admission, end: End, now: Instant) {
+        if let Some(known) = self.circuits().get_mut(circuit) {
+            known.end(config, admission, end, now);
+        }
+    }
+
+    async fn circuit(&self, circuit: &CircuitId, now: Instant) -> Result<(CircuitState, u32), StoreError> {
+        let state = self.circuits().get(circuit).map(|known| known.state(now));
+        Ok(state.unwrap_or((CircuitState::Closed, 0)))
+    }
+
+    fn note_gone(&self, circuit: &CircuitId) {
+        self.circuits().remove(circuit);
+    }
+}

@@ -1,0 +1,424 @@
+//! The store as one SQLite file in the state directory: WAL, mode 0600, short waits.
+//!
+//! No request touches the file. One thread reads, one writes the ledger's rows durably, and one writes all else, with a
+//! relaxed sync; requests are answered by them, and wait as they wait for a network.
+
+#[cfg(test)]
+mod contention;
+mod damage;
+mod database;
+mod inspect;
+mod journal;
+mod ledger;
+mod reader;
+mod recorder;
+mod retention;
+mod salvage;
+mod schema;
+mod usage;
+mod worker;
+mod write_queue;
+mod writer;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use muninn_repo_tools::{Supervisor, Task};
+use rusqlite::{InterruptHandle, OptionalExtension};
+
+use super::counters::{Admission, CircuitId, CircuitState, Counters, End, LocalCounters, Refused};
+use super::entry::{Entry, EntryId, NewEntry, Use};
+use super::error::StoreError;
+use super::health::{LedgerHealth, PutAside};
+use super::receipt::Receipt;
+use super::turn_key::{TurnKey, UNNAMED_SESSION_MEMORY, is_recent};
+use super::usage::{KeyUsage, UsageSum};
+use super::{Store, StoreCounts};
+use crate::config::{CircuitConfig, LimitsConfig};
+use database::{Database, directory_error, is_damage, lock};
+use journal::{Journal, orphans};
+use ledger::{entry_of, rows};
+use reader::Reader;
+use recorder::{Recorder, Recording};
+use retention::Bounds;
+use writer::Writer;
+
+pub use inspect::{Inspected, inspect, put_aside};
+
+/// How long a start waits to write down what other processes had only noted.
+const TAKE_OVER: Duration = Duration::from_secs(2);
+/// The row of a turn that is noted and not yet written.
+const UNWRITTEN: EntryId = EntryId(i64::MAX);
+
+/// See the module's documentation.
+pub struct SqliteStore {
+    database: Arc<Database>,
+    counters: LocalCounters,
+    reader: Reader,
+    recorder: Recorder,
+    writer: Arc<Writer>,
+    check: Mutex<Option<(InterruptHandle, Task)>>,
+}
+
+/// What opening found.
+#[derive(Debug, Default)]
+pub struct Opened {
+    /// Where a damaged database was put aside, if it had to be.
+    pub set_aside: Option<PathBuf>,
+}
+
+impl SqliteStore {
+    /// Opens the store of a state directory, making both where they are missing. A damaged database is put aside under
+    /// another name, never deleted, and what can be read of it is kept.
+    ///
+    /// # Errors
+    /// [`StoreError`] where there can be no store: the directory or the file cannot be made, read or understood.
+    pub fn open(state_dir: &Path, limits: &LimitsConfig) -> Result<(SqliteStore, Opened), StoreError> {
+        SqliteStore::supervised(state_dir, limits, &Supervisor::default())
+    }
+
+    /// [`SqliteStore::open`], with threads that are this owner's tasks.
+    ///
+    /// # Errors
+    /// Those of [`SqliteStore::open`].
+    pub fn supervised(
+        state_dir: &Path,
+        limits: &LimitsConfig,
+        supervisor: &Supervisor,
+    ) -> Result<(SqliteStore, Opened), StoreError> {
+        let database = Database::open(state_dir, supervisor)?;
+        let set_aside = match database.health() {
+            LedgerHealth::PutAside(aside) => Some(aside.path),
+            _ => None,
+        };
+        let mut recording = Recording::new(Arc::clone(&database));
+        take_over(&database, &mut recording);
+        let system = |source| directory_error(state_dir, source);
+        let journal = Arc::new(Mutex::new(Journal::create(state_dir).map_err(system)?));
+        let bounds = Bounds {
+            days: limits.ledger_days,
+            megabytes: limits.ledger_megabytes,
+        };
+        let writer = Writer::start(supervisor, Arc::clone(&database), Arc::clone(&journal), bounds).map_err(system)?;
+        let store = SqliteStore {
+            counters: LocalCounters::default(),
+            reader: Reader::start(supervisor, Arc::clone(&database), journal).map_err(system)?,
+            recorder: Recorder::start(supervisor, recording).map_err(system)?,
+            writer: Arc::new(writer),
+            database,
+            check: Mutex::default(),
+        };
+        Ok((store, Opened { set_aside }))
+    }
+
+    /// Looks through the whole database for damage, on a thread of its own. Damage is seen to as if a request had come
+    /// across it.
+    pub fn check_in_background(&self) {
+        let database = Arc::clone(&self.database);
+        let open = match database.connect("NORMAL") {
+            Ok(open) => open,
+            Err(error) => return tracing::warn!(%error, "the ledger is not checked for damage"),
+        };
+        let handle = open.connection.get_interrupt_handle();
+        let check = move || match damage::check(&open.connection) {
+            Ok(None) => {}
+            Ok(Some(found)) => {
+                tracing::error!("the ledger is damaged: {found}");
+                database.is_damaged(Some(open.file));
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the ledger could not be checked for damage");
+                if is_damage(&error) {
+                    database.is_damaged(Some(open.file));
+                }
+            }
+        };
+        match self.database.supervisor.run("ledger-check", check) {
+            Ok(task) => *lock(&self.check) = Some((handle, task)),
+            Err(error) => tracing::warn!(%error, "the ledger is not checked for damage"),
+        }
+    }
+}
+
+impl Drop for SqliteStore {
+    fn drop(&mut self) {
+        if let Some((handle, task)) = lock(&self.check).take() {
+            handle.interrupt();
+            task.wait();
+        }
+        self.database.wait_for_repair();
+    }
+}
+
+/// Writes down what processes that are gone had only noted. What cannot be written now stays for the next start.
+fn take_over(database: &Database, recording: &mut Recording) {
+    for orphan in orphans(&database.directory) {
+        let rows = || orphan.rows.iter().map(|(key, entry)| (*key, entry));
+        let written = recording.insert(Instant::now() + TAKE_OVER, rows);
+        match written.map(|written| written.map_err(|error| database::database_error(&database.path, &error))) {
+            Ok(Ok(_)) => orphan.remove(),
+            Ok(Err(error)) | Err(error) => tracing::warn!(%error, "turns that went without could not be taken over"),
+        }
+    }
+}
+
+#[async_trait]
+impl Store for SqliteStore {
+    async fn entries(&self, keys: &[TurnKey]) -> Result<Vec<Vec<Entry>>, StoreError> {
+        if keys.is_empty() {
+            return Ok(Vec::new());
+        }
+        let keys = keys.to_vec();
+        let read = self.reader.run(move |reading| {
+            // Looked at before the rows, since what is written meanwhile is then found in either place.
+            let noted = lock(&reading.journal).under(&keys);
+            let mut found = reading.read(|connection| {
+                keys.iter()
+                    .map(|key| rows(connection, *key))
+                    .collect::<rusqlite::Result<Vec<_>>>()
+            })?;
+            for (key, entry) in noted {
+                for (rows, _) in found.iter_mut().zip(&keys).filter(|(_, asked)| **asked == key) {
+                    if !rows.iter().any(|row| row.session == entry.session) {
+                        rows.push(entry_of(UNWRITTEN, &entry));
+                    }
+                }
+            }
+            Ok(found)
+        });
+        read.await
+    }
+
+    async fn record(&self, key: TurnKey, entry: NewEntry) -> Result<Entry, StoreError> {
+        self.recorder.record(key, entry).await
+    }
+
+    async fn went_without(&self, key: TurnKey, entry: NewEntry) {
+        let writer = Arc::clone(&self.writer);
+        let noted = self.reader.run(move |reading| {
+            lock(&reading.journal).note(key, entry.clone());
+            writer.went_without(key, entry);
+            Ok(())
+        });
+        if let Err(error) = noted.await {
+            tracing::warn!(%error, "that a turn went without is not remembered");
+        }
+    }
+
+    fn note_uses(&self, uses: Vec<Use>) {
+        if !uses.is_empty() {
+            self.writer.uses(uses);
+        }
+    }
+
+    fn note_receipt(&self, receipt: Receipt) {
+        self.writer.receipt(receipt);
+    }
+
+    fn note_usage(&self, key: &str, day: jiff::civil::Date, usage: UsageSum) {
+        self.writer.usage(key.to_owned(), day, usage);
+    }
+
+    async fn usage(&self, today: jiff::civil::Date) -> Result<Vec<KeyUsage>, StoreError> {
+        self.reader.read(move |connection| usage::read(connection, today)).await
+    }
+
+    async fn receipt(&self, id: &str) -> Result<Option<Receipt>, StoreError> {
+        let beginning = id.to_ascii_uppercase();
+        let read = self.reader.read(move |connection| {
+            connection
+                .query_row(
+                    "SELECT body FROM receipts WHERE id >= ?1 AND id < ?1 || 'z' ORDER BY id DESC LIMIT 1",
+                    [&beginning],
+                    |row| row.get::<_, String>(0),
+                )
+                .optional()
+        });
+        read.await?.map(|body| parse_receipt(id, &body)).transpose()
+    }
+
+    async fn receipt_ids(&self, part: &str, limit: usize) -> Result<Vec<String>, StoreError> {
+        let asked = (
+            part.trim().to_ascii_uppercase(),
+            i64::try_from(limit).unwrap_or(i64::MAX),
+        );
+        let read = self.reader.read(move |connection| {
+            connection
+                .prepare_cached("SELECT id FROM receipts WHERE instr(id, ?1) > 0 ORDER BY id DESC LIMIT ?2")?
+                .query_map(asked, |row| row.get(0))?
+                .collect()
+        });
+        read.await
+    }
+
+    async fn receipts(&self, limit: usize) -> Result<Vec<Receipt>, StoreError> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let read = self.reader.read(move |connection| {
+            let mut select = connection.prepare_cached("SELECT id, body FROM receipts ORDER BY seq DESC LIMIT ?1")?;
+            select
+                .query_map([limit], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?
+                .collect::<rusqlite::Result<Vec<_>>>()
+        });
+        let bodies = read.await?;
+        bodies.iter().map(|(id, body)| parse_receipt(id, body)).collect()
+    }
+
+    async fn counts(&self) -> Result<StoreCounts, StoreError> {
+        let read = self.reader.read(|connection| {
+            connection.query_row(
+                "SELECT (SELECT count(*) FROM ledger), (SELECT count(block) FROM ledger), (SELECT count(*) FROM receipts)",
+                [],
+                |row| {
+                    Ok(StoreCounts {
+                        turns: row.get(0)?,
+                        blocks: row.get(1)?,
+                        receipts: row.get(2)?,
+                    })
+                },
+            )
+        });
+        read.await
+    }
+
+    async fn health(&self) -> LedgerHealth {
+        let health = self.reader.run(|reading| Ok(reading.database.health()));
+        health
+            .await
+            .unwrap_or_else(|error| LedgerHealth::Unusable(error.to_string()))
+    }
+
+    async fn flush(&self) {
+        self.writer.flush().await;
+    }
+}
+
+#[async_trait]
+impl Counters for SqliteStore {
+    async fn count_use(&self, key: &str, limit: u32, now: Instant) -> Result<Result<(), Duration>, StoreError> {
+        self.counters.count_use(key, limit, now).await
+    }
+
+    async fn admit(
+        &self,
+        circuit: &CircuitId,
+        config: CircuitConfig,
+        now: Instant,
+    ) -> Result<Result<Admission, Refused>, StoreError> {
+        self.counters.admit(circuit, config, now).await
+    }
+
+    fn note_end(&self, circuit: &CircuitId, config: CircuitConfig, admission: Admission, end: End, now: Instant) {
+        self.counters.note_end(circuit, config, admission, end, now);
+    }
+
+    async fn circuit(&self, circuit: &CircuitId, now: Instant) -> Result<(CircuitState, u32), StoreError> {
+        self.counters.circuit(circuit, now).await
+    }
+
+    fn note_gone(&self, circuit: &CircuitId) {
+        self.counters.note_gone(circuit);
+    }
+}
+
+fn parse_receipt(id: &str, body: &str) -> Result<Receipt, StoreError> {
+    serde_json::from_str(body).map_err(|source| StoreError::Receipt {
+        id: id.to_owned(),
+        source: Arc::new(source),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use muninn_memory::model::block_on;
+    use rusqlite::Connection;
+
+    use super::*;
+    use crate::config::{Overrides, load};
+    use crate::store::conformance::{Subject, row, suite};
+
+    pub(super) fn limits() -> LimitsConfig {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("m.toml");
+        std::fs::write(&file, "").unwrap();
+        let overrides = Overrides {
+            config: Some(file),
+            listen: None,
+        };
+        load(&overrides).unwrap().limits
+    }
+
+    struct StateDirectory(tempfile::TempDir);
+
+    impl Default for StateDirectory {
+        fn default() -> StateDirectory {
+            StateDirectory(tempfile::tempdir().unwrap())
+        }
+    }
+
+    impl StateDirectory {
+        fn sqlite(&self) -> SqliteStore {
+            SqliteStore::open(self.0.path(), &limits()).unwrap().0
+        }
+    }
+
+    impl Subject for StateDirectory {
+        fn open(&self) -> Arc<dyn Store> {
+            Arc::new(self.sqlite())
+        }
+    }
+
+    suite!(StateDirectory);
+
+    #[test]
+    fn a_locked_database_refuses_a_record_but_not_a_read() {
+        let state = StateDirectory::default();
+        let store = state.sqlite();
+        let (known, new) = (TurnKey::for_test(2), TurnKey::for_test(3));
+        let rows = |key| block_on(store.entries(&[key])).unwrap().remove(0);
+        block_on(store.record(known, row(Some("a"), Some("one"), 1))).unwrap();
+        let other = Connection::open(state.0.path().join("state.db")).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        assert!(block_on(store.record(new, row(Some("a"), Some("two"), 2))).is_err());
+        assert_eq!(rows(known).len(), 1);
+        block_on(store.went_without(new, row(Some("a"), None, 3)));
+        assert_eq!(rows(new)[0].block, None);
+        other.execute_batch("COMMIT").unwrap();
+        block_on(store.flush());
+        assert_eq!(rows(new)[0].block, None);
+    }
+
+    #[test]
+    fn a_damaged_database_is_put_aside_and_kept() {
+        let state = StateDirectory::default();
+        let damaged = "this is not a database, and it is long enough to tell".repeat(99);
+        std::fs::write(state.0.path().join("state.db"), damaged).unwrap();
+        let (store, opened) = SqliteStore::open(state.0.path(), &limits()).unwrap();
+        let aside = opened.set_aside.unwrap();
+        assert!(std::fs::read_to_string(aside).unwrap().starts_with("this is not"));
+        assert!(block_on(store.record(TurnKey::for_test(1), row(None, Some("x"), 1))).is_ok());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn all_files_are_private() {
+        use std::os::unix::fs::PermissionsExt;
+        let state = StateDirectory::default();
+        let store = state.sqlite();
+        block_on(store.record(TurnKey::for_test(1), row(None, Some("x"), 1))).unwrap();
+        for file in std::fs::read_dir(state.0.path()).unwrap() {
+            let file = file.unwrap();
+            let mode = file.metadata().unwrap().permissions().mode() & 0o777;
+            assert_eq!(mode, 0o600, "{:?}", file.file_name());
+        }
+    }
+
+    #[test]
+    fn a_read_that_panics_is_an_error_and_the_next_is_answered() {
+        let store = StateDirectory::default().sqlite();
+        let asked = block_on(store.reader.read::<()>(|_| panic!("as a test does")));
+        assert!(matches!(asked, Err(StoreError::Unanswered { .. })), "{asked:?}");
+        assert!(block_on(store.counts()).is_ok());
+    }
+}

@@ -1,0 +1,128 @@
+//! Reading, on a thread of its own: no request holds up the others of its worker while SQLite reads a page.
+//!
+//! What is asked meanwhile is answered in one read transaction, since a lock on the file costs more than a look-up. It
+//! begins after all of it was asked, so every answer is as new as its question. Reads never wait for writers.
+
+use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Mutex};
+
+use muninn_repo_tools::Supervisor;
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use super::StoreError;
+use super::database::{Database, Open, database_error};
+use super::journal::Journal;
+use super::worker::Worker;
+
+/// So many questions are answered in one transaction: a long one keeps the log from being shortened.
+const BATCH: usize = 64;
+
+type Job = Box<dyn FnOnce(&mut Reading) + Send>;
+
+/// The thread, as requests see it.
+pub(super) struct Reader {
+    worker: Worker<Job>,
+    database: Arc<Database>,
+}
+
+impl Reader {
+    pub(super) fn start(
+        supervisor: &Supervisor,
+        database: Arc<Database>,
+        journal: Arc<Mutex<Journal>>,
+    ) -> std::io::Result<Reader> {
+        let mut reading = Reading {
+            database: Arc::clone(&database),
+            journal,
+            connection: None,
+        };
+        // A ledger that is removed later is read through this.
+        let _tried_again = reading.open();
+        let worker = Worker::start(supervisor, "ledger-reader", move |jobs| reading.run(jobs))?;
+        Ok(Reader { worker, database })
+    }
+
+    /// Runs `job` on the thread, whether or not anybody waits for it once this was polled.
+    pub(super) async fn run<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&mut Reading) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        self.worker.send(Box::new(move |reading| {
+            let _nobody_waits = reply.send(job(reading));
+        }));
+        answer.await.unwrap_or_else(|_| Err(self.database.unanswered()))
+    }
+
+    /// Reads from the database.
+    pub(super) async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.run(|reading| reading.read(read)).await
+    }
+}
+
+/// What the thread works with.
+pub(super) struct Reading {
+    pub(super) database: Arc<Database>,
+    pub(super) journal: Arc<Mutex<Journal>>,
+    connection: Option<Open>,
+}
+
+impl Reading {
+    fn run(&mut self, jobs: &Receiver<Job>) {
+        self.end_transaction();
+        while let Ok(first) = jobs.recv() {
+            for job in std::iter::once(first).chain(jobs.try_iter().take(BATCH - 1)) {
+                job(self);
+            }
+            self.end_transaction();
+        }
+    }
+
+    /// Reads from the database, in the transaction of all that is read now.
+    pub(super) fn read<T>(&mut self, read: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+        let database = Arc::clone(&self.database);
+        let open = self.open()?;
+        let begun = match open.connection.is_autocommit() {
+            true => open.connection.execute_batch("BEGIN"),
+            false => Ok(()),
+        };
+        let result = begun.and_then(|()| read(&open.connection));
+        match &result {
+            Ok(_) => database.succeeded(false),
+            Err(error) => database.failed(Some(open.file), false, error),
+        }
+        result.map_err(|error| database_error(&database.path, &error))
+    }
+
+    fn end_transaction(&mut self) {
+        let ended = match &self.connection {
+            Some(open) if !open.connection.is_autocommit() => open.connection.execute_batch("ROLLBACK"),
+            _ => Ok(()),
+        };
+        if ended.is_err() {
+            self.connection = None;
+        }
+    }
+
+    /// A connection to the file in use. To one that was removed no other can be had than the one that is open.
+    fn open(&mut self) -> Result<&Open, StoreError> {
+        let in_place = self.database.look();
+        let file = self.database.file();
+        self.connection.take_if(|open| open.file != file);
+        match &mut self.connection {
+            Some(open) => Ok(open),
+            none => {
+                in_place?;
+                let opened = self.database.connect("NORMAL").map_err(|error| {
+                    self.database.failed(None, false, &error);
+                    database_error(&self.database.path, &error)
+                })?;
+                Ok(none.insert(opened))
+            }
+        }
+    }
+}
