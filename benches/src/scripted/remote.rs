@@ -6,6 +6,7 @@ use std::time::Duration;
 use http::HeaderMap;
 use muninn_gateway::backend::{Backend, Candidate, Circuits, Courier, CourierError, Origin, RemoteModel};
 use muninn_gateway::config::{BackendConfig, LimitsConfig};
+use muninn_gateway::store::LocalCounters;
 use muninn_gateway::wire::WireFormat;
 use muninn_repo_tools::Supervisor;
 
@@ -19,7 +20,11 @@ pub(crate) fn courier() -> Result<Courier, CourierError> {
 pub(crate) fn model(courier: &Courier, url: String, name: &str) -> RemoteModel {
     let limits = LimitsConfig::default();
     let config = BackendConfig::new("bench".to_owned(), url, vec![WireFormat::Chat], &limits);
-    let backend = Backend::new(config, Origin::Configured, &Circuits::new(limits.circuit));
+    let backend = Backend::new(
+        config,
+        Origin::Configured,
+        &Circuits::new(limits.circuit, Arc::new(LocalCounters::default())),
+    );
     let candidate = Candidate {
         backend: Arc::new(backend),
         format: WireFormat::Chat,
