@@ -111,7 +111,7 @@ class Gateway:
         self.url = line.removeprefix("listening on ").strip()
         if not self.url.startswith("http"):
             sys.exit(f"the gateway did not start: {(folder / 'log').read_text()}")
-        while not self.get("/healthz")["index"]["settled"]:
+        while not self.get("/healthz")["index"].get("settled"):
             time.sleep(0.2)
 
     def get(self, path):
@@ -132,7 +132,7 @@ class Gateway:
             sys.exit(f"{case}: the context is {outcome}, not {expected}")
 
     def control(self, *arguments):
-        subprocess.run(["callgrind_control", *arguments, str(self.process.pid)], check=True, stdout=subprocess.DEVNULL,
+        subprocess.run(["callgrind_control", *arguments, str(self.process.pid)], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                        env=self.environment)
 
     def instructions(self, case, requests):
@@ -143,8 +143,8 @@ class Gateway:
         self.control("-i", "on")
         for number in range(2, 2 + requests):
             self.ask(case, number)
-        self.control("-i", "off")
         self.control(f"--dump={case.replace(' ', '-')}")
+        self.control("-i", "off")
         (dump,) = set(self.out.parent.glob("callgrind.*")) - dumps
         return int(re.search(r"^(?:totals|summary): (\d+)", dump.read_text(), re.M).group(1)) // requests
 

@@ -135,7 +135,7 @@ fn history(chain: &Chain, rows: &[Vec<Entry>], session: Option<&str>, now_ms: i6
         let places = chain.boundaries.iter().zip(rows).enumerate().rev();
         places
             .filter_map(|(index, (boundary, rows))| Some((index, choose(rows, boundary, session, own, now_ms)?)))
-            .next()
+            .find(|(index, row)| own || is_of_this_history(row, &chain.boundaries[..*index], rows))
     };
     let Some((last, newest)) = newest(true).or_else(|| newest(false)) else {
         return Vec::new();
@@ -158,6 +158,21 @@ fn history(chain: &Chain, rows: &[Vec<Entry>], session: Option<&str>, now_ms: i6
         entry: newest.clone(),
     });
     turns
+}
+
+/// Whether another session's row may have this history before it. Answers without a text leave no trace in a key, so the
+/// same words may follow each other in two conversations that went on in different ways; then a row that stood before
+/// this one is not the one that went on as this conversation did.
+fn is_of_this_history(row: &Entry, before: &[Boundary], rows: &[Vec<Entry>]) -> bool {
+    before.iter().zip(rows).all(|(boundary, rows)| {
+        let went_on_so = |other: &Entry| {
+            boundary
+                .continuation
+                .is_some_and(|went| other.continuations.contains(&went))
+        };
+        let stood_here = rows.iter().find(|other| row.before.contains(&other.id));
+        stood_here.is_none_or(|stood| went_on_so(stood) || !rows.iter().any(went_on_so))
+    })
 }
 
 /// Picks a row among those under one key: of this session (`own`), or of any.

@@ -57,6 +57,31 @@ fn the_beginning_of_a_message_is_not_another_sessions_turn() {
     });
 }
 
+/// One conversation says behind a tool's result what another one says behind its question, and a fork of the first is not
+/// taken for one of the second.
+#[test]
+fn a_fork_is_told_by_an_answer_that_only_calls_a_tool() {
+    in_each_format(|story| {
+        let mut calling = story.open(None, 0, "");
+        calling.messages.last_mut().unwrap().parts.push(Part::Call(4));
+        let parts = vec![Part::Outcome(4), Part::Text(REMINDER.to_owned())];
+        calling.messages.push(Message { who: Who::User, parts });
+        story.send(&calling, "replayed");
+        story.change_files();
+        let mut other = opened(story.format, Some("b"), 0);
+        story.send(&other, "injected");
+        other.messages[0].parts.push(Part::Text(REMINDER.to_owned()));
+        story.send(&other, "replayed");
+        let mut answered = other.clone();
+        ask(&mut answered, 2);
+        story.send(&answered, "injected");
+        let mut fork = calling.clone();
+        fork.session = Some("c".to_owned());
+        ask(&mut fork, 1);
+        story.send(&fork, "injected");
+    });
+}
+
 /// A fork asks its first turn again, then goes on where it was.
 #[test]
 fn a_fork_that_asks_again_keeps_the_history_it_had() {

@@ -37,8 +37,6 @@ impl Reader {
             journal,
             connection: None,
         };
-        // A ledger that is removed later is read through this.
-        let _tried_again = reading.open();
         let worker = Worker::start(supervisor, "ledger-reader", move |jobs| reading.run(jobs))?;
         Ok(Reader { worker, database })
     }
