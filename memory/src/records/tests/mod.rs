@@ -1,6 +1,7 @@
 //! Records as they are written, read and sent on their way.
 
 mod finished;
+mod golden;
 mod kill;
 
 use std::fs;
