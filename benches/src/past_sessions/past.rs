@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use muninn_memory::Store;
 use muninn_memory::learn::Place;
-use muninn_memory::records::{Body, SESSIONS};
+use muninn_memory::records::{Body, SESSIONS, kinds};
 use muninn_memory::store::{Destination, StoreSettings};
 use muninn_repo_tools::Worktree;
 use serde_json::Number;
@@ -73,12 +73,12 @@ fn record(store: &Store, client: &str) -> io::Result<()> {
             task: None,
             with_text: true,
         };
-        let body = Body::Learning {
+        let body = Body::Learning(kinds::Learning {
             text: format!("what {client} learned"),
             subject: None,
             confidence: Number::from_f64(0.5),
             author: None,
-        };
+        });
         vec![place.record(body, &[])]
     };
     let kept = store.keep(client, Some("0123456789abcdef"), learn);

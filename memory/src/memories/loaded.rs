@@ -14,7 +14,7 @@ use super::newest::{self, Bounds};
 use super::record::memory_of;
 use super::told::Told;
 use crate::hits::Hit;
-use crate::records::{Body, Record, RecordFile, Statements, is_pruned, lines};
+use crate::records::{Body, Record, RecordFile, Statements, is_pruned, kinds, lines};
 use crate::stamp::Stamp;
 
 /// So much of a file is read: to make an index of it takes up to four gigabytes of memory, where all are of the type
@@ -97,12 +97,12 @@ impl Loaded {
 /// What a record of the type `context_hit` leads to.
 #[expect(clippy::cast_possible_truncation, reason = "a relevance has two digits")]
 fn hit(record: &Record) -> Option<Hit> {
-    let Body::ContextHit {
+    let Body::ContextHit(kinds::ContextHit {
         terms,
         files,
         relevance,
         ..
-    } = &record.body
+    }) = &record.body
     else {
         return None;
     };

@@ -8,7 +8,7 @@ use super::plan::{held, open_conflicts};
 use super::{ReconcileError, ReconcileOptions};
 use crate::Store;
 use crate::ids::{self, IdError};
-use crate::records::{Body, CONFLICTS, MAIN, Origin, Record};
+use crate::records::{Body, CONFLICTS, MAIN, Origin, Record, kinds};
 use crate::redact::redact;
 
 /// What is kept of two that contradict each other.
@@ -87,7 +87,7 @@ fn one<'a>(open: &'a [Record], id: &str) -> Result<&'a Record, ResolveError> {
 
 fn decision(conflict: &Record, keep: Keep, note: Option<&str>, worktree: &Worktree) -> Record {
     let (left, right) = match &conflict.body {
-        Body::Conflict { left, right, .. } => (left.clone(), right.clone()),
+        Body::Conflict(kinds::Conflict { left, right, .. }) => (left.clone(), right.clone()),
         _ => Default::default(),
     };
     let (keep, drop) = match keep {
@@ -95,12 +95,12 @@ fn decision(conflict: &Record, keep: Keep, note: Option<&str>, worktree: &Worktr
         Keep::Right => (vec![right], vec![left]),
         Keep::Both => (vec![left, right], Vec::new()),
     };
-    let body = Body::Decision {
+    let body = Body::Decision(kinds::Decision {
         conflict: conflict.id.clone(),
         keep,
         drop,
         note: note.map(|note| redact(note).into_owned()),
-    };
+    });
     let origin = Origin {
         branch: worktree.branch(),
         commit: worktree.head_commit(),

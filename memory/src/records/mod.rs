@@ -4,9 +4,9 @@
 //! directory, become write-once [`Segments`] that travel through git, and end in `.muninn/memory/main.jsonl`.
 
 mod archive;
-mod body;
 mod decisions;
 mod file;
+pub mod kinds;
 pub mod lines;
 mod members;
 mod moment;
@@ -23,8 +23,8 @@ mod tests;
 
 pub(crate) use archive::is_pruned;
 pub use archive::{ARCHIVE, PRUNED};
-pub use body::Body;
 pub use file::{CONFLICTS, MAIN, RecordFile};
+pub use kinds::Body;
 pub use moment::Moment;
 pub use record::{InvalidRecord, Origin, Record};
 pub(crate) use same::{Links, ordered};

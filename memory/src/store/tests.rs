@@ -5,7 +5,7 @@ use std::path::Path;
 use super::*;
 use crate::fixture::Fixture;
 use crate::learn::Place;
-use crate::records::{Body, MAIN, SESSIONS};
+use crate::records::{Body, MAIN, SESSIONS, kinds};
 
 /// A repository with one commit that is set up for memory, and a state directory beside it.
 struct Desk {
@@ -42,12 +42,12 @@ impl Desk {
                 task: None,
                 with_text: true,
             };
-            let body = Body::Learning {
+            let body = Body::Learning(kinds::Learning {
                 text: session.to_owned(),
                 subject: None,
                 confidence: None,
                 author: None,
-            };
+            });
             learned.push(place.record(body, &[]));
             learned.clone()
         };

@@ -2,7 +2,7 @@
 
 use muninn_memory::knowledge::metis::current_task;
 use muninn_memory::learn::Place;
-use muninn_memory::records::Body;
+use muninn_memory::records::{Body, kinds};
 use muninn_memory::redact;
 use muninn_repo_tools::RelPath;
 use serde_json::Number;
@@ -92,7 +92,7 @@ impl WritableMemory<'_> {
     /// [`MemoryError::Id`], and those of keeping.
     pub fn forget(&self, part: &str) -> Result<String, MemoryError> {
         let id = self.store.record_id(part)?;
-        self.keep(Body::Tombstone { forget: id.clone() }, &[], None)?;
+        self.keep(Body::Tombstone(kinds::Tombstone { forget: id.clone() }), &[], None)?;
         self.flush()?;
         Ok(id)
     }
@@ -102,25 +102,25 @@ impl WritableMemory<'_> {
         let author = self.store.worktree().author();
         let author = author.map(|author| redact(&author).into_owned());
         match fact.kind {
-            FactKind::Learning => Body::Learning {
+            FactKind::Learning => Body::Learning(kinds::Learning {
                 text,
                 subject: None,
                 confidence,
                 author,
-            },
-            FactKind::Pattern => Body::Pattern {
+            }),
+            FactKind::Pattern => Body::Pattern(kinds::Pattern {
                 pattern: text,
                 entities: files.iter().map(ToString::to_string).collect(),
                 confidence,
                 author,
-            },
-            FactKind::Failure => Body::Failure {
+            }),
+            FactKind::Failure => Body::Failure(kinds::Failure {
                 attempt: text,
                 count: None,
                 outcome: String::new(),
                 confidence,
                 author,
-            },
+            }),
         }
     }
 

@@ -13,12 +13,12 @@ use super::lines::{Reason, SetAside, read};
 use super::*;
 
 fn record(text: &str) -> Record {
-    let body = Body::Learning {
+    let body = Body::Learning(kinds::Learning {
         text: text.to_owned(),
         subject: None,
         confidence: serde_json::Number::from_f64(0.5),
         author: None,
-    };
+    });
     let origin = Origin {
         session: Some("01S".to_owned()),
         branch: Some("main".to_owned()),
