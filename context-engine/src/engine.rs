@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, TryLockError, Weak};
 use std::time::{Duration, Instant};
 
-use muninn_memory::{Memories, Store};
+use muninn_memory::{Clock, Memories, Store};
 use muninn_repo_tools::{RelPath, Worktree};
 
 use crate::already::Already;
@@ -38,6 +38,8 @@ pub struct EngineSettings {
     pub embedder: Option<Arc<dyn Embedder>>,
     /// Knows which files of records belong to what is checked out; with `None` only `.muninn/memory/main.jsonl` does.
     pub memory: Option<Store>,
+    /// Tells the time.
+    pub clock: Clock,
 }
 
 impl Default for EngineSettings {
@@ -48,6 +50,7 @@ impl Default for EngineSettings {
             max_file_bytes: 1 << 20,
             embedder: shipped(),
             memory: None,
+            clock: Clock::system(),
         }
     }
 }
@@ -103,12 +106,16 @@ struct State {
 impl Engine {
     /// Makes an engine. Nothing is read yet: that is for [`Self::refresh`], on a thread that may take its time.
     pub fn open(worktree: Worktree, settings: EngineSettings) -> Self {
-        let indexer = Indexer::new(settings.cache_dir.clone(), settings.max_file_bytes);
+        let indexer = Indexer::new(
+            settings.cache_dir.clone(),
+            settings.max_file_bytes,
+            settings.clock.clone(),
+        );
         let vectors = settings.embedder.clone();
         let history = History::new(settings.cache_dir.clone());
         Self {
             worktree,
-            vectors: vectors.map(|embedder| Vectors::new(embedder, settings.cache_dir.clone())),
+            vectors: vectors.map(|embedder| Vectors::new(embedder, settings.cache_dir.clone(), settings.clock.clone())),
             watcher: OnceLock::new(),
             itself: OnceLock::new(),
             looking: AtomicBool::new(false),

@@ -18,6 +18,7 @@
 //! ```
 
 pub mod cache;
+pub mod clock;
 pub mod embed;
 pub mod hits;
 pub mod ids;
@@ -40,6 +41,7 @@ pub mod tokens;
 #[cfg(test)]
 mod fixture;
 
+pub use clock::Clock;
 pub use memories::{CitedFile, Contested, Memory, MemoryKind};
 pub use recall::{Memories, RecallOptions, Recalled};
 pub use redact::redact;

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use muninn_context_engine::Engine;
+use muninn_memory::Clock;
 use muninn_memory::learn::query_hash;
 use muninn_memory::records::{Body, Origin, Record, kinds};
 use muninn_repo_tools::RelPath;
@@ -63,7 +64,7 @@ pub(super) fn replay(clone: &Path, instance: &Instance, most: usize, engine: &En
             commit: Some(commit.to_owned()),
             ..Origin::default()
         };
-        let mut record = Record::new(body, origin);
+        let mut record = Record::new(body, origin, &Clock::system());
         record.ts = ts.into();
         records.push(record);
     }

@@ -4,10 +4,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use muninn_memory::Store;
 use muninn_memory::learn::Place;
 use muninn_memory::records::{Body, SESSIONS, kinds};
 use muninn_memory::store::{Destination, StoreSettings};
+use muninn_memory::{Clock, Store};
 use muninn_repo_tools::Worktree;
 use serde_json::Number;
 
@@ -31,7 +31,7 @@ pub enum Past {
 pub(super) fn make(past: Past, count: usize, root: &Path, state: &Path) -> io::Result<PathBuf> {
     let worktree = Worktree::discover(root).map_err(io::Error::other)?;
     let memory = state.join("memory");
-    let store = Store::of(worktree, state, StoreSettings::default());
+    let store = Store::of(worktree, state, StoreSettings::default(), Clock::system());
     // Also without any past: there is a session, and the spool that it makes.
     for number in 0..SEGMENTS {
         record(&store, &format!("recent {number}"))?;
@@ -69,6 +69,7 @@ fn record(store: &Store, client: &str) -> io::Result<()> {
     let learn = |session: &str| {
         let place = Place {
             worktree: store.worktree(),
+            clock: store.clock(),
             session: session.to_owned(),
             task: None,
             with_text: true,

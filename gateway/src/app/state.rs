@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
+use muninn_memory::Clock;
+
 use super::deep::Explorations;
 use super::learn::Learner;
 use super::settings::{Settings, keep_what_is_fixed};
@@ -44,7 +46,7 @@ impl App {
     /// [`ConfigError`] where not even the places can be told.
     pub fn open(config: Config, directory: &Path, own_port: u16) -> Result<App, ConfigError> {
         let state_dir = paths::state_dir()?;
-        let workspace = Arc::new(Workspace::open(directory, &config, &state_dir));
+        let workspace = Arc::new(Workspace::open(directory, &config, &state_dir, Clock::system()));
         config.check_key_roots(&workspace.root)?;
         if let Some(problem) = &workspace.problem {
             tracing::warn!("{problem}: requests are forwarded without context");

@@ -119,7 +119,7 @@ impl Workspaces {
             return Ok(workspace);
         }
         let config = Arc::clone(&self.lock().config);
-        let workspace = Workspace::open(root, &config, &self.state_dir);
+        let workspace = Workspace::open(root, &config, &self.state_dir, self.served.clock().clone());
         if let Some(problem) = workspace.problem {
             return Err(problem);
         }
@@ -213,6 +213,8 @@ fn is_allowed(config: &Config, root: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use muninn_memory::Clock;
+
     use super::*;
     use crate::config::{Overrides, load};
 
@@ -253,7 +255,7 @@ mod tests {
         fn serving(&self, root: &Path, roots: &[&str]) -> Workspaces {
             let config = self.config(roots);
             let state = self.folder.path().join("state");
-            let served = Arc::new(Workspace::open(root, &config, &state));
+            let served = Arc::new(Workspace::open(root, &config, &state, Clock::system()));
             Workspaces::new(served, &config, &state)
         }
     }

@@ -10,9 +10,8 @@ use muninn_repo_tools::Worktree;
 use serde_json::{Value, json};
 
 use super::{CliError, Common, output};
-use crate::app::Workspace;
 use crate::config::{Config, paths};
-use crate::store::{KeyUsage, PutAside, SqliteStore, Store, UsageSum, put_aside, utc_today};
+use crate::store::{KeyUsage, PutAside, SqliteStore, Store, UsageSum, put_aside};
 
 /// Where everything is, and how it is doing.
 #[derive(Args)]
@@ -27,10 +26,10 @@ impl Status {
         output::log_to_stderr("error");
         let config = common.configuration(None)?;
         let state_dir = paths::state_dir()?;
-        let repository = Workspace::open(&common.directory()?, &config, &state_dir);
+        let repository = common.workspace_of(&config)?;
         let running =
             std::net::TcpStream::connect_timeout(&config.listen, std::time::Duration::from_millis(200)).is_ok();
-        let today = utc_today();
+        let today = repository.clock().today();
         let read = SqliteStore::open(&state_dir, &config.limits)
             .and_then(|(store, _)| Ok((store.counts()?, store.usage(today)?)));
         let (ledger, usage, problem) = match read {

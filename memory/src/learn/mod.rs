@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 use muninn_repo_tools::{RelPath, Worktree, read_text};
 use serde_json::Number;
 
+use crate::Clock;
 use crate::records::{Body, Origin, Record, Source, kinds};
 use crate::redact::redact;
 
@@ -61,6 +62,8 @@ pub struct Failure {
 pub struct Place<'a> {
     /// The worktree.
     pub worktree: &'a Worktree,
+    /// Tells the time.
+    pub clock: &'a Clock,
     /// The session's id.
     pub session: String,
     /// The task that is worked on.
@@ -194,7 +197,7 @@ impl Place<'_> {
             sources: files.iter().map(source).collect(),
             task: self.task.clone(),
         };
-        Record::new(body, origin)
+        Record::new(body, origin, self.clock)
     }
 }
 

@@ -1,6 +1,5 @@
 //! Settling a conflict: a person's decision, which main keeps.
 
-use muninn_repo_tools::Worktree;
 use thiserror::Error;
 
 use super::place::Place;
@@ -61,7 +60,7 @@ pub fn resolve(store: &Store, id: &str, keep: Keep, note: Option<&str>) -> Resul
     let mut main: Vec<Record> = held(&before).into_values().collect();
     let open = open_conflicts(&main);
     let conflict = one(&open, id)?;
-    let decision = decision(conflict, keep, note, store.worktree());
+    let decision = decision(conflict, keep, note, store);
     main.push(decision.clone());
     main.sort_by(|a, b| a.id.cmp(&b.id));
     let open = open_conflicts(&main);
@@ -85,7 +84,7 @@ fn one<'a>(open: &'a [Record], id: &str) -> Result<&'a Record, ResolveError> {
     open.find(|conflict| conflict.id == found).ok_or_else(unknown)
 }
 
-fn decision(conflict: &Record, keep: Keep, note: Option<&str>, worktree: &Worktree) -> Record {
+fn decision(conflict: &Record, keep: Keep, note: Option<&str>, store: &Store) -> Record {
     let (left, right) = match &conflict.body {
         Body::Conflict(kinds::Conflict { left, right, .. }) => (left.clone(), right.clone()),
         _ => Default::default(),
@@ -101,10 +100,11 @@ fn decision(conflict: &Record, keep: Keep, note: Option<&str>, worktree: &Worktr
         drop,
         note: note.map(|note| redact(note).into_owned()),
     });
+    let worktree = store.worktree();
     let origin = Origin {
         branch: worktree.branch(),
         commit: worktree.head_commit(),
         ..Origin::default()
     };
-    Record::new(body, origin)
+    Record::new(body, origin, store.clock())
 }

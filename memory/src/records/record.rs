@@ -1,15 +1,14 @@
 //! What a record says.
 
-use std::sync::{Mutex, PoisonError};
-
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-use ulid::{Generator, Ulid};
+use ulid::Ulid;
 
 use super::kinds::{Body, Conflict};
 use super::members::{Members, Unknown};
 use super::moment::Moment;
 use super::source::Source;
+use crate::Clock;
 
 /// One thing that was learned, decided or taken back: a line of a file.
 ///
@@ -65,14 +64,6 @@ struct Head {
     kind: String,
 }
 
-/// An id above all that this process has given, so that records sort as they were learned.
-fn next_id() -> String {
-    static GENERATOR: Mutex<Generator> = Mutex::new(Generator::new());
-    let mut generator = GENERATOR.lock().unwrap_or_else(PoisonError::into_inner);
-    let id = generator.generate().unwrap_or_else(|_| Ulid::generate());
-    id.to_string()
-}
-
 /// Why a line is no record.
 #[derive(Debug, Error)]
 pub enum InvalidRecord {
@@ -87,10 +78,10 @@ pub enum InvalidRecord {
 impl Record {
     /// A new one, written now.
     #[must_use]
-    pub fn new(body: Body, origin: Origin) -> Self {
+    pub fn new(body: Body, origin: Origin, clock: &Clock) -> Self {
         Self {
-            id: next_id(),
-            ts: Moment::now(),
+            id: clock.id().to_string(),
+            ts: Moment::at(clock.now()),
             body,
             origin,
             unknown: Unknown::default(),

@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use muninn_repo_tools::{Checkout, RelPath, Until, Worktree};
 
 use self::scope::{Places, Scope};
+use crate::Clock;
 use crate::ids::{self, IdError};
 use crate::knowledge;
 use crate::memories::Loaded;
@@ -60,6 +61,7 @@ pub struct Store {
     dir: PathBuf,
     spool: Spool,
     settings: StoreSettings,
+    clock: Clock,
     scope: Arc<Mutex<Scope>>,
     /// What was checked out when all that waits was last looked at.
     swept: Arc<Mutex<Option<Checkout>>>,
@@ -68,14 +70,15 @@ pub struct Store {
 impl Store {
     /// The memory of a worktree, whose part outside it is below `state_dir`. Nothing is made or read yet.
     #[must_use]
-    pub fn of(worktree: Worktree, state_dir: &Path, settings: StoreSettings) -> Self {
+    pub fn of(worktree: Worktree, state_dir: &Path, settings: StoreSettings, clock: Clock) -> Self {
         let name = blake3::hash(worktree.root().as_os_str().as_encoded_bytes()).to_hex();
         let dir = state_dir.join("memory").join(&name[..16]);
         Self {
-            spool: Spool::at(dir.join("spool"), settings.durability),
+            spool: Spool::at(dir.join("spool"), settings.durability, clock.clone()),
             worktree,
             dir,
             settings,
+            clock,
             scope: Arc::default(),
             swept: Arc::default(),
         }
@@ -85,6 +88,12 @@ impl Store {
     #[must_use]
     pub fn worktree(&self) -> &Worktree {
         &self.worktree
+    }
+
+    /// What tells its time.
+    #[must_use]
+    pub fn clock(&self) -> &Clock {
+        &self.clock
     }
 
     /// The live records.

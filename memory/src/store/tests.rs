@@ -28,7 +28,7 @@ impl Desk {
     }
 
     fn store_with(&self, settings: StoreSettings) -> Store {
-        Store::of(self.repo.worktree(), self.state.path(), settings)
+        Store::of(self.repo.worktree(), self.state.path(), settings, Clock::system())
     }
 
     /// Keeps something in a session of this name, learned here and now.
@@ -38,6 +38,7 @@ impl Desk {
         let learn = |id: &str| {
             let place = Place {
                 worktree: store.worktree(),
+                clock: store.clock(),
                 session: id.to_owned(),
                 task: None,
                 with_text: true,
@@ -191,7 +192,7 @@ fn a_linked_worktree_has_memory_of_its_own() {
     desk.repo.git(&["worktree", "add", "-q", "-b", "side", "linked"]);
     desk.learn("here");
     let linked = Worktree::discover(&desk.repo.path("linked")).unwrap();
-    let there = Store::of(linked, desk.state.path(), StoreSettings::default());
+    let there = Store::of(linked, desk.state.path(), StoreSettings::default(), Clock::system());
     assert_eq!(read(&there), [] as [&str; 0]);
     desk.store().flush(Destination::Repository).unwrap();
     desk.repo.git(&["add", SESSIONS]);

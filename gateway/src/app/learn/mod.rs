@@ -446,6 +446,7 @@ impl Observed {
 fn place<'a>(workspace: &Workspace, store: &'a Store, session: &str) -> Place<'a> {
     Place {
         worktree: store.worktree(),
+        clock: store.clock(),
         session: session.to_owned(),
         task: current_task(store.worktree()),
         with_text: workspace.settings().memory.with_text,

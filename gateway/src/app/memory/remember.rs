@@ -130,6 +130,7 @@ impl WritableMemory<'_> {
         self.store.keep(BY_HAND, None, |session| {
             let place = Place {
                 worktree: self.store.worktree(),
+                clock: self.store.clock(),
                 session: session.to_owned(),
                 task,
                 with_text: true,

@@ -4,6 +4,7 @@ use muninn_repo_tools::RelPath;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::Clock;
 use crate::fixture::Fixture;
 use crate::learn::{Failure, Place};
 use crate::model::Usage;
@@ -121,6 +122,7 @@ fn records(answer: &str) -> Vec<Value> {
     let worktree = repo.worktree();
     let place = Place {
         worktree: &worktree,
+        clock: &Clock::system(),
         session: "s".to_owned(),
         task: None,
         with_text: false,

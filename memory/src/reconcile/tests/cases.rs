@@ -1,6 +1,7 @@
 //! What a reconciliation comes to, one case at a time.
 
 use super::*;
+use crate::Clock;
 
 #[test]
 fn a_decision_settles_a_conflict_until_something_new_contradicts() {
@@ -27,7 +28,9 @@ fn a_decision_settles_a_conflict_until_something_new_contradicts() {
             note: None,
         });
         let mut settled = next(&after, Vec::new());
-        settled.main.push(Record::new(body, Origin::default()));
+        settled
+            .main
+            .push(Record::new(body, Origin::default(), &Clock::system()));
         assert!(reconciled(&settled).conflicts.is_empty(), "{keep:?}");
         // The same once more, from somebody else, is nothing new,
         settled.segments = vec![segment(1, 0, vec![learning(3, 1, (0, keep[0] == "002"))])];
@@ -110,6 +113,7 @@ fn what_a_person_drops_takes_nothing_along_that_contradicts_it() {
     one.main.push(Record::new(
         Body::Tombstone(kinds::Tombstone { forget }),
         Origin::default(),
+        &Clock::system(),
     ));
     let other = reconciled(&next(&both, says(3, "not")));
     let after = reconciled(&Before {

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::lines::{Reason, SetAside, read};
 use super::*;
+use crate::Clock;
 
 fn record(text: &str) -> Record {
     let body = Body::Learning(kinds::Learning {
@@ -24,7 +25,7 @@ fn record(text: &str) -> Record {
         branch: Some("main".to_owned()),
         ..Origin::default()
     };
-    Record::new(body, origin)
+    Record::new(body, origin, &Clock::system())
 }
 
 fn all(text: &[u8]) -> (Vec<Record>, Vec<SetAside>) {
@@ -156,7 +157,7 @@ impl Place {
     }
 
     fn spool(&self) -> Spool {
-        Spool::at(self.dir.path().join("spool"), Durability::Segment)
+        Spool::at(self.dir.path().join("spool"), Durability::Segment, Clock::system())
     }
 
     fn segments(&self) -> Segments {

@@ -7,9 +7,9 @@ use std::process::Command;
 use muninn_repo_tools::Worktree;
 use tempfile::TempDir;
 
-use crate::Store;
 use crate::reconcile::SETUP;
 use crate::store::{OnDefault, StoreSettings};
+use crate::{Clock, Store};
 
 use super::steps::PEOPLE;
 
@@ -159,7 +159,7 @@ impl Desk {
             on_default: OnDefault::All,
             ..StoreSettings::default()
         };
-        Store::of(self.worktree.clone(), &self.state, settings)
+        Store::of(self.worktree.clone(), &self.state, settings, Clock::system())
     }
 
     pub(super) fn read(&self, path: &str) -> String {

@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::{by_letters, learning};
-use crate::Store;
 use crate::fixture::Fixture;
 use crate::recall::Memories;
 use crate::reconcile::{
@@ -16,6 +15,7 @@ use crate::reconcile::{
 };
 use crate::records::{CONFLICTS, MAIN, Record, SESSIONS};
 use crate::store::StoreSettings;
+use crate::{Clock, Store};
 
 pub(super) struct Desk {
     pub(super) repo: Fixture,
@@ -65,7 +65,7 @@ impl Desk {
             on_default: crate::store::OnDefault::All,
             ..StoreSettings::default()
         };
-        let store = Store::of(self.repo.worktree(), self.state.path(), settings);
+        let store = Store::of(self.repo.worktree(), self.state.path(), settings, Clock::system());
         let memories = Memories::load_from(store.worktree(), &store.files(), None, None);
         let recalled = memories.items().iter().map(|item| item.source.clone()).collect();
         let conflicts = open_conflicts(store.worktree()).unwrap();
@@ -94,7 +94,7 @@ fn gather(dir: &Path, files: &mut Vec<(String, Vec<u8>)>) {
 
 fn store(root: &Path, state: &Path) -> Store {
     let worktree = muninn_repo_tools::Worktree::discover(root).unwrap();
-    Store::of(worktree, state, StoreSettings::default())
+    Store::of(worktree, state, StoreSettings::default(), Clock::system())
 }
 
 #[test]
