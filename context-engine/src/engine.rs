@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, TryLockError, Weak};
 use std::time::{Duration, Instant};
 
-use muninn_memory::{Clock, Memories, Store};
+use muninn_memory::{Clock, Home, Memories, Store};
 use muninn_repo_tools::{RelPath, Worktree};
 
 use crate::already::Already;
@@ -64,6 +64,8 @@ fn shipped() -> Option<Arc<dyn Embedder>> {
 /// An index over one worktree and its memory. Share it; all methods take `&self` and block.
 pub struct Engine {
     worktree: Worktree,
+    /// Where its memory lives.
+    home: Home,
     settings: EngineSettings,
     /// One refresh at a time; a second waits, and then finds little to do.
     indexer: Turnstile<Indexer>,
@@ -113,7 +115,9 @@ impl Engine {
         );
         let vectors = settings.embedder.clone();
         let history = History::new(settings.cache_dir.clone());
+        let home = settings.memory.as_ref().map(|memory| memory.home().clone());
         Self {
+            home: home.unwrap_or_else(|| Home::Repository(worktree.clone())),
             worktree,
             vectors: vectors.map(|embedder| Vectors::new(embedder, settings.cache_dir.clone(), settings.clock.clone())),
             watcher: OnceLock::new(),

@@ -44,5 +44,6 @@ mod fixture;
 pub use clock::Clock;
 pub use memories::{CitedFile, Contested, Memory, MemoryKind};
 pub use recall::{Memories, RecallOptions, Recalled};
+pub use records::Home;
 pub use redact::redact;
 pub use store::Store;

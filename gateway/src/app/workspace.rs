@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use muninn_context_engine::{Engine, EngineSettings, IndexReport, IndexStatus, Progress};
-use muninn_memory::{Clock, Store};
+use muninn_memory::{Clock, Home, Store};
 use muninn_repo_tools::{Until, Worktree};
 use serde_json::{Value, json};
 
@@ -80,8 +80,10 @@ impl Workspace {
             Err(_) => directory.canonicalize().unwrap_or_else(|_| directory.to_owned()),
         };
         let merged = WorkspaceSettings::of(config, &root);
-        let settings = || merged.memory.store.clone();
-        let store = |worktree: &Worktree| Store::of(worktree.clone(), state_dir, settings(), clock.clone());
+        let store = |worktree: &Worktree| {
+            let home = Home::Repository(worktree.clone());
+            Store::at(home, state_dir, merged.memory.store.clone(), clock.clone())
+        };
         let memory = worktree.as_ref().ok().map(store);
         let (engine, problem) = match worktree {
             Ok(worktree) => {

@@ -13,7 +13,7 @@ use muninn_repo_tools::{RelPath, Worktree, read_text};
 use serde_json::Number;
 
 use crate::Clock;
-use crate::records::{Body, Origin, Record, Source, kinds};
+use crate::records::{Body, Home, Origin, Record, Source, kinds};
 use crate::redact::redact;
 
 /// How relevant a file was that the agent edited, named in its answer, or read.
@@ -60,8 +60,8 @@ pub struct Failure {
 /// Where and when something is learned.
 #[derive(Debug, Clone)]
 pub struct Place<'a> {
-    /// The worktree.
-    pub worktree: &'a Worktree,
+    /// The memory that is to know it.
+    pub home: &'a Home,
     /// Tells the time.
     pub clock: &'a Clock,
     /// The session's id.
@@ -189,13 +189,13 @@ fn names(paths: &[RelPath]) -> Vec<String> {
 impl Place<'_> {
     /// A record that rests on these files as they are now.
     pub fn record(&self, body: Body, files: &[RelPath]) -> Record {
-        let source = |path: &RelPath| Source::new(redact(path.as_str()).into_owned(), blob(self.worktree, path));
+        let blob = |path: &RelPath| blob(self.home.worktree()?, path);
+        let source = |path: &RelPath| Source::new(redact(path.as_str()).into_owned(), blob(path));
         let origin = Origin {
             session: Some(self.session.clone()),
-            branch: self.worktree.branch(),
-            commit: self.worktree.head_commit(),
             sources: files.iter().map(source).collect(),
             task: self.task.clone(),
+            ..self.home.origin()
         };
         Record::new(body, origin, self.clock)
     }

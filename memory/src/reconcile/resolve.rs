@@ -7,7 +7,7 @@ use super::plan::{held, open_conflicts};
 use super::{ReconcileError, ReconcileOptions};
 use crate::Store;
 use crate::ids::{self, IdError};
-use crate::records::{Body, CONFLICTS, MAIN, Origin, Record, kinds};
+use crate::records::{Body, CONFLICTS, MAIN, Record, kinds};
 use crate::redact::redact;
 
 /// What is kept of two that contradict each other.
@@ -100,11 +100,5 @@ fn decision(conflict: &Record, keep: Keep, note: Option<&str>, store: &Store) ->
         drop,
         note: note.map(|note| redact(note).into_owned()),
     });
-    let worktree = store.worktree();
-    let origin = Origin {
-        branch: worktree.branch(),
-        commit: worktree.head_commit(),
-        ..Origin::default()
-    };
-    Record::new(body, origin, store.clock())
+    Record::new(body, store.home().origin(), store.clock())
 }

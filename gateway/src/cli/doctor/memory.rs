@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use muninn_memory::Store;
+use muninn_memory::{Home, Store};
 use muninn_repo_tools::Worktree;
 
 use super::super::Common;
@@ -21,7 +21,7 @@ pub(super) fn findings(directory: &Path, state_dir: &Path, config: &Config) -> V
     let Ok((_, settings)) = repository(config, worktree.root()) else {
         return Vec::new();
     };
-    let store = Store::of(worktree, state_dir, settings.store, Common::clock());
+    let store = Store::at(Home::Repository(worktree), state_dir, settings.store, Common::clock());
     let problems = store.problems();
     let mut findings: Vec<Finding> = problems
         .iter()

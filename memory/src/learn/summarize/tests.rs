@@ -119,9 +119,9 @@ fn where_nothing_was_done_nobody_is_asked() {
 fn records(answer: &str) -> Vec<Value> {
     let repo = Fixture::with(&[("src/parser.rs", "fn parse() {}\n"), ("src/lib.rs", "mod parser;\n")]);
     repo.commit();
-    let worktree = repo.worktree();
+    let home = repo.home();
     let place = Place {
-        worktree: &worktree,
+        home: &home,
         clock: &Clock::system(),
         session: "s".to_owned(),
         task: None,

@@ -2,6 +2,7 @@
 
 mod cases;
 mod histories;
+mod homes;
 mod hostile;
 mod on_disk;
 mod patterns;

@@ -11,7 +11,7 @@ use muninn_repo_tools::Until;
 use super::finished::old_folder;
 use super::{Place, all, record};
 use crate::Clock;
-use crate::records::{Durability, Segments, Spool};
+use crate::records::{Durability, Home, Segments, Spool};
 
 /// Set for the processes that append: the directory to do it in.
 const WRITER: &str = "MUNINN_TEST_WRITER";
@@ -29,7 +29,7 @@ fn writer() {
         Durability::Segment,
         Clock::system(),
     );
-    let segments = Segments::of(&std::path::Path::new(&dir).join("repo")).unwrap();
+    let segments = Segments::of(&Home::Directory(std::path::Path::new(&dir).join("home"))).unwrap();
     let mut stdout = std::io::stdout();
     let until = Until::within(Duration::from_secs(3600));
     for number in 0.. {
