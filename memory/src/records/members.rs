@@ -36,13 +36,14 @@ impl<'a> Members<'a> {
                 taken: &mut taken,
                 fields: &[],
             };
-            match (T::deserialize(offer), taken.last()) {
+            match (T::deserialize(offer), taken.last().copied()) {
                 (Ok(value), _) => {
+                    taken.sort_unstable();
                     taken.iter().rev().for_each(|at| drop(self.0.remove(*at)));
                     return Ok(value);
                 }
                 // What was being read is of the wrong type, or what is absent was missed behind it.
-                (Err(_), Some(last)) => refused.push(*last),
+                (Err(_), Some(last)) => refused.push(last),
                 (Err(error), None) => return Err(error),
             }
         }
@@ -88,21 +89,10 @@ struct Offer<'m, 'a> {
     members: &'m [(Name<'a>, &'a RawValue)],
     /// The places of those that turned out to be of the wrong type.
     refused: &'m [usize],
-    /// The places of those that were read, in their order.
+    /// The places of those that were read, in the order in which they were.
     taken: &'m mut Vec<usize>,
+    /// Whose members were not looked for yet.
     fields: &'static [&'static str],
-}
-
-impl Offer<'_, '_> {
-    /// Whether a member is the first of the name of a field, and may be of its type.
-    fn has(&self, at: usize) -> bool {
-        let (Name(name), value) = &self.members[at];
-        self.fields.contains(&&**name)
-            && !self.refused.contains(&at)
-            && self.members[..at].iter().all(|(Name(before), _)| before != name)
-            // To an `Option` it would be a value.
-            && value.get() != "null"
-    }
 }
 
 impl<'de> Deserializer<'de> for Offer<'_, 'de> {
@@ -131,13 +121,18 @@ impl<'a> MapAccess<'a> for Offer<'_, 'a> {
     type Error = Error;
 
     fn next_key_seed<K: DeserializeSeed<'a>>(&mut self, seed: K) -> Result<Option<K::Value>, Error> {
-        let from = self.taken.last().map_or(0, |last| last + 1);
-        let Some(at) = (from..self.members.len()).find(|at| self.has(*at)) else {
-            return Ok(None);
-        };
-        self.taken.push(at);
-        let name: StrDeserializer<'_, Error> = self.members[at].0.0.as_ref().into_deserializer();
-        seed.deserialize(name).map(Some)
+        while let Some((field, others)) = self.fields.split_first() {
+            self.fields = others;
+            let named = self.members.iter().position(|(Name(name), _)| name == field);
+            // To an `Option`, null would be a value.
+            let is_wanted = |at: &usize| !self.refused.contains(at) && self.members[*at].1.get() != "null";
+            if let Some(at) = named.filter(is_wanted) {
+                self.taken.push(at);
+                let name: StrDeserializer<'_, Error> = field.into_deserializer();
+                return seed.deserialize(name).map(Some);
+            }
+        }
+        Ok(None)
     }
 
     fn next_value_seed<V: DeserializeSeed<'a>>(&mut self, seed: V) -> Result<V::Value, Error> {
