@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use muninn_memory::embed::Embedder;
 use muninn_memory::records::{MAIN, RecordFile};
-use muninn_memory::{Memories, RecallOptions};
+use muninn_memory::{Home, Memories, RecallOptions};
 use muninn_repo_tools::{DiscoverError, Worktree};
 use serde_json::json;
 use tempfile::TempDir;
@@ -69,8 +69,9 @@ impl Store {
         git(root, &["init", "--quiet", "--template="])?;
         let lines = write(&root.join(MAIN), lines)?;
         let worktree = Worktree::discover(root).map_err(|error| StoreError::Discover(Box::new(error)))?;
-        let files: Vec<RecordFile> = RecordFile::main().into_iter().collect();
-        let memories = Memories::load_from(&worktree, &files, embedder, None);
+        let home = Home::Repository(worktree);
+        let files: Vec<RecordFile> = RecordFile::of_team(&home);
+        let memories = Memories::load_from(&home, &files, embedder, None);
         if memories.items().len() != lines.len() {
             return Err(StoreError::Lost {
                 written: lines.len(),

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, TryLockError, Weak};
 use std::time::{Duration, Instant};
 
-use muninn_memory::{Memories, Store};
+use muninn_memory::{Clock, Home, Memories, Store};
 use muninn_repo_tools::{RelPath, Supervisor, Worktree};
 
 use crate::already::Already;
@@ -40,6 +40,8 @@ pub struct EngineSettings {
     pub memory: Option<Store>,
     /// The owner of the threads that it starts.
     pub supervisor: Supervisor,
+    /// Tells the time.
+    pub clock: Clock,
 }
 
 impl Default for EngineSettings {
@@ -51,6 +53,7 @@ impl Default for EngineSettings {
             embedder: shipped(),
             memory: None,
             supervisor: Supervisor::default(),
+            clock: Clock::system(),
         }
     }
 }
@@ -64,6 +67,8 @@ fn shipped() -> Option<Arc<dyn Embedder>> {
 /// An index over one worktree and its memory. Share it; all methods take `&self` and block.
 pub struct Engine {
     worktree: Worktree,
+    /// Where its memory lives.
+    home: Home,
     settings: EngineSettings,
     /// One refresh at a time; a second waits, and then finds little to do.
     indexer: Turnstile<Indexer>,
@@ -106,12 +111,18 @@ struct State {
 impl Engine {
     /// Makes an engine. Nothing is read yet: that is for [`Self::refresh`], on a thread that may take its time.
     pub fn open(worktree: Worktree, settings: EngineSettings) -> Self {
-        let indexer = Indexer::new(settings.cache_dir.clone(), settings.max_file_bytes);
+        let indexer = Indexer::new(
+            settings.cache_dir.clone(),
+            settings.max_file_bytes,
+            settings.clock.clone(),
+        );
         let vectors = settings.embedder.clone();
         let history = History::new(settings.cache_dir.clone());
+        let home = settings.memory.as_ref().map(|memory| memory.home().clone());
         Self {
+            home: home.unwrap_or_else(|| Home::Repository(worktree.clone())),
             worktree,
-            vectors: vectors.map(|embedder| Vectors::new(embedder, settings.cache_dir.clone())),
+            vectors: vectors.map(|embedder| Vectors::new(embedder, settings.cache_dir.clone(), settings.clock.clone())),
             watcher: OnceLock::new(),
             itself: OnceLock::new(),
             looking: AtomicBool::new(false),

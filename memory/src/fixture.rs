@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use muninn_repo_tools::Worktree;
+use muninn_repo_tools::{RelPath, Worktree};
 
-use crate::records::RecordFile;
+use crate::records::{Home, MAIN, RecordFile};
 
 pub(crate) struct Fixture {
     root: PathBuf,
@@ -40,6 +40,10 @@ impl Fixture {
         Worktree::discover(&self.root).unwrap()
     }
 
+    pub(crate) fn home(&self) -> Home {
+        Home::Repository(self.worktree())
+    }
+
     pub(crate) fn commit(&self) {
         self.git(&["add", "-A"]);
         self.git(&["commit", "-q", "-m", "fixture"]);
@@ -66,7 +70,7 @@ impl Fixture {
     }
 }
 
-/// What is in main, and no segments.
+/// What is in the main of a repository, and no segments.
 pub(crate) fn main_alone() -> Vec<RecordFile> {
-    RecordFile::of_team()
+    vec![RecordFile::Home(RelPath::new(MAIN).unwrap())]
 }

@@ -76,13 +76,14 @@ pub(crate) fn write(form: &Form, dir: &Path, root: &Path, what: &impl Serialize)
             .prefix(form.prefix)
             .suffix(PART)
             .tempfile_in(dir)?;
+        // The time of the file system, by which the others were dated.
+        sweep(form, dir, beside.as_file().metadata()?.modified()?);
         for part in [form.magic, blake3::hash(&body).as_bytes(), &body] {
             beside.write_all(part)?;
         }
         beside.persist(&path)?;
         Ok(())
     };
-    sweep(form, dir, SystemTime::now());
     written().map_err(|source| ImageError::Io {
         path: path.clone(),
         source,

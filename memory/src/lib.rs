@@ -18,6 +18,7 @@
 //! ```
 
 pub mod cache;
+pub mod clock;
 pub mod embed;
 pub mod hits;
 pub mod ids;
@@ -40,7 +41,9 @@ pub mod tokens;
 #[cfg(test)]
 mod fixture;
 
+pub use clock::Clock;
 pub use memories::{CitedFile, Contested, Memory, MemoryKind};
 pub use recall::{Memories, RecallOptions, Recalled};
+pub use records::Home;
 pub use redact::redact;
 pub use store::Store;

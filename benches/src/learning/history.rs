@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use muninn_context_engine::Engine;
+use muninn_memory::Clock;
 use muninn_memory::learn::query_hash;
-use muninn_memory::records::{Body, Origin, Record};
+use muninn_memory::records::{Body, Origin, Record, kinds};
 use muninn_repo_tools::RelPath;
 use std::time::{Duration, Instant};
 
@@ -51,19 +52,19 @@ pub(super) fn replay(clone: &Path, instance: &Instance, most: usize, engine: &En
             continue;
         }
         let deadline = Instant::now() + Duration::from_secs(60);
-        let body = Body::ContextHit {
+        let body = Body::ContextHit(kinds::ContextHit {
             query_hash: query_hash(message),
             query: None,
             terms: engine.known_terms(message, deadline),
             files,
             relevance: serde_json::Number::from_f64(EDITED),
-        };
+        });
         let origin = Origin {
             session: Some(commit.to_owned()),
             commit: Some(commit.to_owned()),
             ..Origin::default()
         };
-        let mut record = Record::new(body, origin);
+        let mut record = Record::new(body, origin, &Clock::system());
         record.ts = ts.into();
         records.push(record);
     }

@@ -14,7 +14,7 @@ use std::time::Instant;
 use clap::Parser;
 use muninn_memory::embed::LoadError;
 use muninn_memory::records::{MAIN, RecordFile};
-use muninn_memory::{Memories, RecallOptions};
+use muninn_memory::{Home, Memories, RecallOptions};
 use muninn_repo_tools::{DiscoverError, Worktree};
 use serde::{Deserialize, Serialize};
 
@@ -200,8 +200,9 @@ impl Task {
     fn perform(&self, started: Instant) -> Result<Outcome, ScaleError> {
         let worktree = Worktree::discover(&self.root).map_err(|error| ScaleError::Discover(Box::new(error)))?;
         let embedder = self.embedder.load(self.model.as_deref())?;
-        let files: Vec<RecordFile> = RecordFile::main().into_iter().collect();
-        let memories = Memories::load_from(&worktree, &files, embedder, Some(&self.cache));
+        let home = Home::Repository(worktree);
+        let files: Vec<RecordFile> = RecordFile::of_team(&home);
+        let memories = Memories::load_from(&home, &files, embedder, Some(&self.cache));
         let ready_ms = millis(started.elapsed());
         for note in memories.notes() {
             progress(note);

@@ -4,10 +4,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use muninn_memory::Store;
 use muninn_memory::learn::Place;
-use muninn_memory::records::{Body, SESSIONS};
+use muninn_memory::records::{Body, SESSIONS, kinds};
 use muninn_memory::store::{Destination, StoreSettings};
+use muninn_memory::{Clock, Home, Store};
 use muninn_repo_tools::Worktree;
 use serde_json::Number;
 
@@ -31,12 +31,17 @@ pub enum Past {
 pub(super) fn make(past: Past, count: usize, root: &Path, state: &Path) -> io::Result<PathBuf> {
     let worktree = Worktree::discover(root).map_err(io::Error::other)?;
     let memory = state.join("memory");
-    let store = Store::of(worktree, state, StoreSettings::default());
+    let store = Store::at(
+        Home::Repository(worktree),
+        state,
+        StoreSettings::default(),
+        Clock::system(),
+    );
     // Also without any past: there is a session, and the spool that it makes.
     for number in 0..SEGMENTS {
         record(&store, &format!("recent {number}"))?;
     }
-    store.flush(Destination::Repository).map_err(io::Error::other)?;
+    store.flush(Destination::Home).map_err(io::Error::other)?;
     let spool = fs::read_dir(&memory)?
         .next()
         .ok_or(io::ErrorKind::NotFound)??
@@ -49,7 +54,7 @@ pub(super) fn make(past: Past, count: usize, root: &Path, state: &Path) -> io::R
                 for number in first..count.min(first + BETWEEN_RECONCILIATIONS) {
                     record(&store, &format!("past {number}"))?;
                 }
-                let reconciled = store.flush(Destination::Repository).map_err(io::Error::other)?;
+                let reconciled = store.flush(Destination::Home).map_err(io::Error::other)?;
                 for segment in reconciled.segments {
                     fs::remove_file(root.join(SESSIONS).join(segment))?;
                 }
@@ -68,17 +73,18 @@ pub(super) fn has_folders(spool: &Path) -> io::Result<bool> {
 fn record(store: &Store, client: &str) -> io::Result<()> {
     let learn = |session: &str| {
         let place = Place {
-            worktree: store.worktree(),
+            home: store.home(),
+            clock: store.clock(),
             session: session.to_owned(),
             task: None,
             with_text: true,
         };
-        let body = Body::Learning {
+        let body = Body::Learning(kinds::Learning {
             text: format!("what {client} learned"),
             subject: None,
             confidence: Number::from_f64(0.5),
             author: None,
-        };
+        });
         vec![place.record(body, &[])]
     };
     let kept = store.keep(client, Some("0123456789abcdef"), learn);

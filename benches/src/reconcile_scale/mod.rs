@@ -9,12 +9,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use clap::Parser;
-use muninn_memory::Store;
 use muninn_memory::embed::{LoadError, StaticVectors};
 use muninn_memory::reconcile::judge::Tools;
 use muninn_memory::reconcile::{Judging, RECONCILED, ReconcileError, ReconcileOptions, Summary, reconcile};
 use muninn_memory::records::{MAIN, SESSIONS, Segments};
 use muninn_memory::store::StoreSettings;
+use muninn_memory::{Clock, Home, Store};
 use muninn_repo_tools::{DiscoverError, Worktree};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -164,7 +164,8 @@ impl Task {
     fn perform(&self, started: Instant) -> Result<Outcome, ReconcileScaleError> {
         let worktree =
             Worktree::discover(&self.root).map_err(|error| ReconcileScaleError::Discover(Box::new(error)))?;
-        let store = Store::of(worktree, &self.state, StoreSettings::default());
+        let home = Home::Repository(worktree);
+        let store = Store::at(home, &self.state, StoreSettings::default(), Clock::system());
         let embedder = StaticVectors::shipped()?;
         let options = ReconcileOptions::default();
         let judging = Judging {

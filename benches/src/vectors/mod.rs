@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Parser;
+use muninn_memory::Clock;
 use muninn_memory::cache::CacheError;
 use muninn_memory::embed::{EmbedError, Embedder, LoadError, StaticVectors};
 use muninn_memory::index::vectors::{VectorIndex, VectorStore, bytes, cosine};
@@ -146,7 +147,7 @@ pub fn run(options: &Options) -> Result<Report, VectorsError> {
     let dimensions = model.dimensions();
     progress("writing and reading the table");
     let dir = tempfile::tempdir()?;
-    let mut store = VectorStore::open(dir.path(), model.id(), dimensions)?;
+    let mut store = VectorStore::open(dir.path(), model.id(), dimensions, &Clock::system())?;
     let stored = keep(&mut store, &flat, dimensions, dir.path())?;
 
     let mut near = VectorIndex::new(dimensions, usize::MAX);

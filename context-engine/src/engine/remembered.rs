@@ -44,7 +44,7 @@ impl Engine {
     pub(super) fn memories(&self, state: &State, deadline: Instant) -> Arc<Memories> {
         let files = self.record_files();
         match &state.memories {
-            Some(memories) if memories.is_current(&self.worktree, &files) => Arc::clone(memories),
+            Some(memories) if memories.is_current(&self.home, &files) => Arc::clone(memories),
             Some(memories) if memories.is_large() => {
                 let now = Instant::now();
                 let until = now + deadline.saturating_duration_since(now) / SHARE;
@@ -52,7 +52,7 @@ impl Engine {
                     .unwrap_or_else(|| Arc::new(memories.only(&files)))
             }
             None => self.load_first(files, deadline),
-            _ => self.put_in_place(Memories::load_from(&self.worktree, &files, None, None)),
+            _ => self.put_in_place(Memories::load_from(&self.home, &files, None, None)),
         }
     }
 
@@ -62,13 +62,13 @@ impl Engine {
         let embedder = self.settings.embedder.clone();
         match &state.memories {
             Some(memories)
-                if memories.is_current(&self.worktree, &files) && memories.has_vectors() == embedder.is_some() =>
+                if memories.is_current(&self.home, &files) && memories.has_vectors() == embedder.is_some() =>
             {
                 Arc::clone(memories)
             }
             _ => {
                 let cache = self.settings.cache_dir.as_deref();
-                self.put_in_place(Memories::load_from(&self.worktree, &files, embedder, cache))
+                self.put_in_place(Memories::load_from(&self.home, &files, embedder, cache))
             }
         }
     }
@@ -76,16 +76,16 @@ impl Engine {
     fn record_files(&self) -> Vec<RecordFile> {
         match &self.settings.memory {
             Some(store) => store.files(),
-            None => RecordFile::of_team(),
+            None => RecordFile::of_team(&self.home),
         }
     }
 
     /// Memory where none was read yet, if it can be read in time; else the first refresh reads it for the next question.
     fn load_first(&self, files: Vec<RecordFile>, deadline: Instant) -> Arc<Memories> {
-        let worktree = self.worktree.clone();
+        let home = self.home.clone();
         let (done, wait) = sync_channel(1);
         let read = move || {
-            let _nobody_waits = done.send(Memories::load_from(&worktree, &files, None, None));
+            let _nobody_waits = done.send(Memories::load_from(&home, &files, None, None));
         };
         if let Err(error) = self.settings.supervisor.run("recall", read) {
             tracing::warn!(%error, "memory is not read");

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
+use muninn_memory::Clock;
 use muninn_repo_tools::Supervisor;
 
 use super::deep::Explorations;
@@ -60,7 +61,8 @@ impl App {
         state_dir: &Path,
     ) -> Result<App, ConfigError> {
         let supervisor = Supervisor::default();
-        let workspace = Arc::new(Workspace::supervised(directory, &config, state_dir, &supervisor));
+        let workspace = Workspace::supervised(directory, &config, state_dir, Clock::system(), &supervisor);
+        let workspace = Arc::new(workspace);
         config.check_key_roots(&workspace.root)?;
         if let Some(problem) = &workspace.problem {
             tracing::warn!("{problem}: requests are forwarded without context");

@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use muninn_context_engine::{Engine, EngineSettings, IndexReport, IndexStatus, Progress};
-use muninn_memory::Store;
+use muninn_memory::{Clock, Home, Store};
 use muninn_repo_tools::{Supervisor, Until, Worktree};
 use serde_json::{Value, json};
 
@@ -34,6 +34,7 @@ pub struct Workspace {
     pub problem: Option<String>,
     /// The user's state directory, where what is not the repository's is kept.
     pub(super) state_dir: PathBuf,
+    clock: Clock,
     settings: RwLock<Arc<WorkspaceSettings>>,
     opened: Instant,
     refreshing: AtomicBool,
@@ -72,20 +73,29 @@ impl WorkspaceSettings {
 impl Workspace {
     /// Opens a directory. One that is no repository is served without context: forwarding must still work there.
     #[must_use]
-    pub fn open(directory: &Path, config: &Config, state_dir: &Path) -> Workspace {
-        Workspace::supervised(directory, config, state_dir, &Supervisor::default())
+    pub fn open(directory: &Path, config: &Config, state_dir: &Path, clock: Clock) -> Workspace {
+        Workspace::supervised(directory, config, state_dir, clock, &Supervisor::default())
     }
 
     /// [`Workspace::open`], with threads that are this owner's tasks.
     #[must_use]
-    pub fn supervised(directory: &Path, config: &Config, state_dir: &Path, supervisor: &Supervisor) -> Workspace {
+    pub fn supervised(
+        directory: &Path,
+        config: &Config,
+        state_dir: &Path,
+        clock: Clock,
+        supervisor: &Supervisor,
+    ) -> Workspace {
         let worktree = Worktree::discover(directory);
         let root = match &worktree {
             Ok(worktree) => worktree.root().to_owned(),
             Err(_) => directory.canonicalize().unwrap_or_else(|_| directory.to_owned()),
         };
         let merged = WorkspaceSettings::of(config, &root);
-        let store = |worktree: &Worktree| Store::of(worktree.clone(), state_dir, merged.memory.store.clone());
+        let store = |worktree: &Worktree| {
+            let home = Home::Repository(worktree.clone());
+            Store::at(home, state_dir, merged.memory.store.clone(), clock.clone())
+        };
         let memory = worktree.as_ref().ok().map(store);
         let (engine, problem) = match worktree {
             Ok(worktree) => {
@@ -97,6 +107,7 @@ impl Workspace {
                     threshold: merged.context.threshold,
                     memory: memory.clone(),
                     supervisor: supervisor.clone(),
+                    clock: clock.clone(),
                     ..EngineSettings::default()
                 };
                 (Some(Arc::new(Engine::open(worktree, settings))), None)
@@ -109,11 +120,18 @@ impl Workspace {
             memory,
             problem,
             state_dir: state_dir.to_owned(),
+            clock,
             settings: RwLock::new(Arc::new(merged)),
             opened: Instant::now(),
             refreshing: AtomicBool::new(false),
             next_refresh_ms: AtomicU64::new(0),
         }
+    }
+
+    /// What tells the time here.
+    #[must_use]
+    pub fn clock(&self) -> &Clock {
+        &self.clock
     }
 
     /// The settings in force here now.

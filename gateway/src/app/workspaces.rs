@@ -123,7 +123,8 @@ impl Workspaces {
             return Ok(workspace);
         }
         let config = Arc::clone(&self.lock().config);
-        let workspace = Workspace::supervised(root, &config, &self.state_dir, &self.supervisor);
+        let clock = self.served.clock().clone();
+        let workspace = Workspace::supervised(root, &config, &self.state_dir, clock, &self.supervisor);
         if let Some(problem) = workspace.problem {
             return Err(problem);
         }
@@ -217,6 +218,8 @@ fn is_allowed(config: &Config, root: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use muninn_memory::Clock;
+
     use super::*;
     use crate::config::{Overrides, load};
 
@@ -257,7 +260,7 @@ mod tests {
         fn serving(&self, root: &Path, roots: &[&str]) -> Workspaces {
             let config = self.config(roots);
             let state = self.folder.path().join("state");
-            let served = Arc::new(Workspace::open(root, &config, &state));
+            let served = Arc::new(Workspace::open(root, &config, &state, Clock::system()));
             Workspaces::new(served, &config, &state, &Supervisor::default())
         }
     }

@@ -50,7 +50,7 @@ impl Explore {
         output::log_to_stderr("warn");
         let config = common.configuration(None)?;
         let state_dir = paths::state_dir()?;
-        let repository = Workspace::open(&common.directory()?, &config, &state_dir);
+        let repository = common.workspace_of(&config)?;
         let Some(engine) = repository.engine.clone() else {
             let problem = repository.problem.unwrap_or_default();
             return Err(CliError::new(Exit::NotFound, problem)

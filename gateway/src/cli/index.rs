@@ -10,7 +10,6 @@ use super::output::{self, plural};
 use super::progress::ProgressLine;
 use super::{CliError, Common, Exit};
 use crate::app::Workspace;
-use crate::config::paths;
 
 /// Bring the index up to date.
 #[derive(Args)]
@@ -24,7 +23,7 @@ impl Index {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         output::log_to_stderr("warn");
         let config = common.configuration(None)?;
-        let repository = Workspace::open(&common.directory()?, &config, &paths::state_dir()?);
+        let repository = common.workspace_of(&config)?;
         if let Some(problem) = repository.problem {
             return Err(CliError::new(Exit::NotFound, problem)
                 .hint("run it inside a git repository, or name one with --root DIR"));

@@ -28,6 +28,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
+use muninn_memory::Clock;
 use muninn_repo_tools::Worktree;
 
 use crate::app::Workspace;
@@ -189,8 +190,18 @@ impl Common {
 
     /// The workspace that the directory is in; one without a repository says so itself.
     fn workspace(&self) -> Result<Workspace, CliError> {
-        let config = self.configuration(None)?;
-        Ok(Workspace::open(&self.directory()?, &config, &paths::state_dir()?))
+        self.workspace_of(&self.configuration(None)?)
+    }
+
+    /// The same by a configuration that was read already.
+    fn workspace_of(&self, config: &Config) -> Result<Workspace, CliError> {
+        let (directory, state_dir) = (self.directory()?, paths::state_dir()?);
+        Ok(Workspace::open(&directory, config, &state_dir, Self::clock()))
+    }
+
+    /// What tells commands the time.
+    fn clock() -> Clock {
+        Clock::system()
     }
 
     fn configuration(&self, listen: Option<String>) -> Result<Config, CliError> {

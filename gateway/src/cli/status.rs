@@ -13,9 +13,8 @@ use muninn_repo_tools::Worktree;
 use serde_json::{Value, json};
 
 use super::{CliError, Common, output};
-use crate::app::Workspace;
 use crate::config::{Config, paths};
-use crate::store::{KeyUsage, PutAside, SqliteStore, Store, UsageSum, put_aside, utc_today};
+use crate::store::{KeyUsage, PutAside, SqliteStore, Store, UsageSum, put_aside};
 
 /// How long the gateway may take to answer.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -33,9 +32,9 @@ impl Status {
         output::log_to_stderr("error");
         let config = common.configuration(None)?;
         let state_dir = paths::state_dir()?;
-        let repository = Workspace::open(&common.directory()?, &config, &state_dir);
+        let repository = common.workspace_of(&config)?;
         let running = TcpStream::connect_timeout(&config.listen, PATIENCE).is_ok();
-        let today = utc_today();
+        let today = repository.clock().today();
         let read = SqliteStore::open(&state_dir, &config.limits)
             .and_then(|(store, _)| block_on(async { Ok((store.counts().await?, store.usage(today).await?)) }));
         let (ledger, usage, problem) = match read {

@@ -53,7 +53,7 @@ impl MemoryWrite {
         match self {
             MemoryWrite::Off => None,
             MemoryWrite::Local => Some(Destination::State),
-            MemoryWrite::Repo => Some(Destination::Repository),
+            MemoryWrite::Repo => Some(Destination::Home),
         }
     }
 }

@@ -40,7 +40,7 @@ mod tests {
 
     /// This crate's own sources, as a repository of their own.
     fn sources() -> (Fixture, Vec<(FileFacts, Digest)>) {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/derived");
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/index");
         let fixture = Fixture::with(&[]);
         let mut open = vec![root.clone()];
         while let Some(folder) = open.pop() {

@@ -10,6 +10,7 @@ use muninn_repo_tools::{FileEntry, RelPath, SkipCounts, Walk, WalkLimits, Worktr
 use super::reader::{Block, Reader};
 use super::segment::{FileFacts, Segment};
 use super::snapshot::{Changes, Snapshot};
+use crate::Clock;
 use crate::cache::{Cache, CacheError, nanos};
 use crate::image::{self, Form, ImageError};
 
@@ -38,6 +39,7 @@ const WORTH_KEEPING_SHARE: usize = 50;
 pub struct Indexer {
     cache_dir: Option<PathBuf>,
     limits: WalkLimits,
+    clock: Clock,
     cache: Option<Mutex<Cache>>,
     opened: bool,
     /// Whether it was said that the cache was begun anew.
@@ -66,13 +68,14 @@ pub struct Refreshed {
 
 impl Indexer {
     /// Opens nothing yet. Without a directory nothing is kept between processes; larger files are left out.
-    pub fn new(cache_dir: Option<PathBuf>, max_file_bytes: u64) -> Self {
+    pub fn new(cache_dir: Option<PathBuf>, max_file_bytes: u64, clock: Clock) -> Self {
         Self {
             cache_dir,
             limits: WalkLimits {
                 max_file_bytes,
                 ..WalkLimits::default()
             },
+            clock,
             cache: None,
             opened: false,
             said: false,
@@ -150,6 +153,7 @@ impl Indexer {
             base,
             cache: self.cache.as_ref(),
             max_file_bytes: self.limits.max_file_bytes,
+            clock: &self.clock,
         };
         let total = same.len() + changed.len();
         let blocks = reader.read(&changed, &|done| progress.advance(same.len() + done, total));

@@ -15,7 +15,7 @@ use super::segment::{FileFacts, RACY, Segment, SegmentBuilder};
 use super::snapshot::Snapshot;
 use crate::cache::{Cache, CacheError, encoded, nanos};
 use crate::index::lexical::Tokenizer;
-use crate::redact;
+use crate::{Clock, redact};
 
 /// A file that was modified less than this before it was read may be modified again within the same tick of the file
 /// system's clock, and look unchanged; git calls such entries racy.
@@ -31,6 +31,7 @@ pub(super) struct Reader<'a> {
     pub(super) base: &'a Snapshot,
     pub(super) cache: Option<&'a Mutex<Cache>>,
     pub(super) max_file_bytes: u64,
+    pub(super) clock: &'a Clock,
 }
 
 /// What became of a block of files.
@@ -100,7 +101,7 @@ impl Reader<'_> {
                     computed.push((Digest::form(&entry.path), facts.blob, encoded(&digest)));
                     builder.add(tokenizer, facts, digest);
                 }
-                Err(error) => block.unreadable.add(entry, &error),
+                Err(error) => block.unreadable.add(entry, &error, self.is_racy(entry.modified)),
             }
             advance();
         }
@@ -118,7 +119,7 @@ impl Reader<'_> {
         let facts = FileFacts {
             path: path.clone(),
             size: file.size,
-            modified: if is_racy(file.modified) {
+            modified: if self.is_racy(file.modified) {
                 RACY
             } else {
                 nanos(file.modified)
@@ -137,6 +138,12 @@ impl Reader<'_> {
             None => Content::Computed(facts, digest(tokenizer, path, &redact(&file.text))),
         })
     }
+
+    /// Whether a file that is read now may change again without its time showing it.
+    fn is_racy(&self, modified: SystemTime) -> bool {
+        let now = SystemTime::from(self.clock.now());
+        now.duration_since(modified).unwrap_or_default() < RACY_WINDOW
+    }
 }
 
 enum Content {
@@ -147,7 +154,7 @@ enum Content {
 }
 
 impl Unreadable {
-    fn add(&mut self, entry: &FileEntry, error: &ReadError) {
+    fn add(&mut self, entry: &FileEntry, error: &ReadError, is_racy: bool) {
         match error {
             ReadError::Binary { .. } => self.counts.binary += 1,
             ReadError::TooLarge { .. } => self.counts.too_large += 1,
@@ -155,7 +162,7 @@ impl Unreadable {
             ReadError::NotAFile { .. } => self.counts.not_regular += 1,
             ReadError::Path(_) | ReadError::Changed { .. } | ReadError::Io { .. } => self.counts.unreadable += 1,
         }
-        if matches!(error, ReadError::Binary { .. }) && !is_racy(entry.modified) {
+        if matches!(error, ReadError::Binary { .. }) && !is_racy {
             self.binaries
                 .push((entry.path.clone(), (entry.size, nanos(entry.modified))));
         }
@@ -167,9 +174,4 @@ impl Unreadable {
 fn take<'a>(next: &AtomicUsize, blocks: &[&'a [FileEntry]]) -> Option<(usize, &'a [FileEntry])> {
     let at = next.fetch_add(1, Ordering::Relaxed);
     blocks.get(at).map(|block| (at, *block))
-}
-
-/// Whether a file that is read now may change again without its time showing it.
-fn is_racy(modified: SystemTime) -> bool {
-    SystemTime::now().duration_since(modified).unwrap_or_default() < RACY_WINDOW
 }

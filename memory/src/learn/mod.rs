@@ -12,7 +12,8 @@ use std::collections::BTreeSet;
 use muninn_repo_tools::{RelPath, Worktree, read_text};
 use serde_json::Number;
 
-use crate::records::{Body, Origin, Record, Source};
+use crate::Clock;
+use crate::records::{Body, Home, Origin, Record, Source, kinds};
 use crate::redact::redact;
 
 /// How relevant a file was that the agent edited, named in its answer, or read.
@@ -59,8 +60,10 @@ pub struct Failure {
 /// Where and when something is learned.
 #[derive(Debug, Clone)]
 pub struct Place<'a> {
-    /// The worktree.
-    pub worktree: &'a Worktree,
+    /// The memory that is to know it.
+    pub home: &'a Home,
+    /// Tells the time.
+    pub clock: &'a Clock,
     /// The session's id.
     pub session: String,
     /// The task that is worked on.
@@ -97,12 +100,12 @@ impl Turn {
         if TOGETHER.contains(&edited.len()) {
             let mut entities = names(edited);
             entities.sort();
-            let body = Body::Pattern {
+            let body = Body::Pattern(kinds::Pattern {
                 pattern: "edited together".to_owned(),
                 entities,
                 confidence: Number::from_f64(ONE_SESSION),
                 author: None,
-            };
+            });
             records.push(place.record(body, edited));
         }
         records.extend(self.repeated().into_iter().map(|body| place.record(body, &[])));
@@ -111,13 +114,13 @@ impl Turn {
 
     fn hit(&self, files: &[RelPath], relevance: f64, with_text: bool) -> Body {
         let question = self.question.split_whitespace().collect::<Vec<_>>().join(" ");
-        Body::ContextHit {
+        Body::ContextHit(kinds::ContextHit {
             query_hash: query_hash(&question),
             query: with_text.then(|| redact(&question).into_owned()),
             terms: self.terms.iter().map(|term| redact(term).into_owned()).collect(),
             files: names(files),
             relevance: Number::from_f64(relevance),
-        }
+        })
     }
 
     /// The failures that came more than once.
@@ -131,12 +134,14 @@ impl Turn {
         }
         let repeated = counted.into_iter().filter(|(_, count)| *count >= REPEATED);
         repeated
-            .map(|(failure, count)| Body::Failure {
-                attempt: redact(&failure.attempt).into_owned(),
-                count: Some(count),
-                outcome: redact(&failure.outcome).into_owned(),
-                confidence: None,
-                author: None,
+            .map(|(failure, count)| {
+                Body::Failure(kinds::Failure {
+                    attempt: redact(&failure.attempt).into_owned(),
+                    count: Some(count),
+                    outcome: redact(&failure.outcome).into_owned(),
+                    confidence: None,
+                    author: None,
+                })
             })
             .collect()
     }
@@ -146,11 +151,11 @@ impl Turn {
 #[must_use]
 pub fn summary(turns: &[Turn], place: &Place<'_>) -> Option<Record> {
     let touched = touched(turns.iter());
-    let body = Body::SessionSummary {
+    let body = Body::SessionSummary(kinds::SessionSummary {
         files_touched: names(&touched),
         learnings: Vec::new(),
         author: None,
-    };
+    });
     (!touched.is_empty()).then(|| place.record(body, &touched))
 }
 
@@ -184,15 +189,15 @@ fn names(paths: &[RelPath]) -> Vec<String> {
 impl Place<'_> {
     /// A record that rests on these files as they are now.
     pub fn record(&self, body: Body, files: &[RelPath]) -> Record {
-        let source = |path: &RelPath| Source::new(redact(path.as_str()).into_owned(), blob(self.worktree, path));
+        let blob = |path: &RelPath| blob(self.home.worktree()?, path);
+        let source = |path: &RelPath| Source::new(redact(path.as_str()).into_owned(), blob(path));
         let origin = Origin {
             session: Some(self.session.clone()),
-            branch: self.worktree.branch(),
-            commit: self.worktree.head_commit(),
             sources: files.iter().map(source).collect(),
             task: self.task.clone(),
+            ..self.home.origin()
         };
-        Record::new(body, origin)
+        Record::new(body, origin, self.clock)
     }
 }
 

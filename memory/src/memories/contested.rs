@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use serde::{Deserialize, Serialize};
 
 use super::memory::Memory;
-use crate::records::{Body, Record, Standing};
+use crate::records::{Body, Record, Standing, kinds};
 
 /// An open conflict, seen from one of its sides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,7 +30,7 @@ struct Dispute {
 impl Disputes {
     /// Takes a record in; one that is no conflict changes nothing.
     pub(crate) fn take(&mut self, record: &Record) {
-        if let Body::Conflict { left, right, .. } = &record.body {
+        if let Body::Conflict(kinds::Conflict { left, right, .. }) = &record.body {
             self.0.push(Dispute {
                 conflict: record.id.clone(),
                 left: left.clone(),

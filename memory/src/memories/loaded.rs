@@ -5,7 +5,7 @@
 
 use std::io::BufReader;
 
-use muninn_repo_tools::{RelPath, Worktree};
+use muninn_repo_tools::RelPath;
 use serde_json::Number;
 
 use super::contested::Disputes;
@@ -14,7 +14,7 @@ use super::newest::{self, Bounds};
 use super::record::memory_of;
 use super::told::Told;
 use crate::hits::Hit;
-use crate::records::{Body, Record, RecordFile, Statements, is_pruned, lines};
+use crate::records::{Body, Home, MAIN, Record, RecordFile, Statements, is_pruned, kinds, lines};
 use crate::stamp::Stamp;
 
 /// So much of a file is read: to make an index of it takes up to four gigabytes of memory, where all are of the type
@@ -42,7 +42,7 @@ impl Loaded {
     /// Of records that are in no file, as main would have them.
     pub(crate) fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Self {
         let mut loaded = Self::default();
-        if let Some(main) = RecordFile::main() {
+        if let Ok(main) = RelPath::new(MAIN).map(RecordFile::Home) {
             records
                 .into_iter()
                 .zip(1..)
@@ -52,24 +52,24 @@ impl Loaded {
     }
 
     /// Reads what a file holds, or of a very large one the end.
-    pub(crate) fn of_file(file: &RecordFile, worktree: &Worktree) -> Self {
-        Self::of_file_within(file, worktree, MOST)
+    pub(crate) fn of_file(file: &RecordFile, home: &Home) -> Self {
+        Self::of_file_within(file, home, MOST)
     }
 
-    fn of_file_within(file: &RecordFile, worktree: &Worktree, most: Bounds) -> Self {
+    fn of_file_within(file: &RecordFile, home: &Home, most: Bounds) -> Self {
         let mut loaded = Self::default();
-        let Some(stamp) = file.stamp(worktree) else {
+        let Some(stamp) = file.stamp(home) else {
             return loaded;
         };
         let mut told = Told::default();
-        let read = file.open(worktree).and_then(|opened| {
+        let read = file.open(home).and_then(|opened| {
             let mut opened = BufReader::new(opened);
             let before = newest::pass_over(&mut opened, most)?;
             if before > 0 {
                 let note = format!("{file}: too large to be recalled whole, without its first {before} lines");
                 loaded.notes.push(note);
             }
-            let take = |line, record: Record| match is_pruned(file) {
+            let take = |line, record: Record| match is_pruned(file, home) {
                 true => loaded.pruned.push(record.id),
                 false => loaded.take(file, before + line, &record),
             };
@@ -97,12 +97,12 @@ impl Loaded {
 /// What a record of the type `context_hit` leads to.
 #[expect(clippy::cast_possible_truncation, reason = "a relevance has two digits")]
 fn hit(record: &Record) -> Option<Hit> {
-    let Body::ContextHit {
+    let Body::ContextHit(kinds::ContextHit {
         terms,
         files,
         relevance,
         ..
-    } = &record.body
+    }) = &record.body
     else {
         return None;
     };
@@ -121,12 +121,11 @@ fn hit(record: &Record) -> Option<Hit> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture::Fixture;
-    use crate::records::MAIN;
+    use crate::fixture::{Fixture, main_alone};
 
     fn loaded(lines: &[&str]) -> Loaded {
         let repo = Fixture::with(&[(MAIN, &lines.join("\n"))]);
-        Loaded::of_file(&RecordFile::main().unwrap(), &repo.worktree())
+        Loaded::of_file(&main_alone()[0], &repo.home())
     }
 
     #[test]
@@ -199,7 +198,7 @@ mod tests {
         ];
         let repo = Fixture::with(&[(MAIN, &lines.map(|line| format!("{line}\n")).concat())]);
         let most = Bounds { bytes: 1000, lines: 3 };
-        let loaded = Loaded::of_file_within(&RecordFile::main().unwrap(), &repo.worktree(), most);
+        let loaded = Loaded::of_file_within(&main_alone()[0], &repo.home(), most);
         let sources: Vec<&str> = loaded.items.iter().map(|item| item.source.as_str()).collect();
         assert_eq!(sources, [".muninn/memory/main.jsonl:3-3", "3"]);
         let expected = [

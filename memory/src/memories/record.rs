@@ -4,7 +4,7 @@ use muninn_repo_tools::RelPath;
 use serde_json::Number;
 
 use super::memory::{CitedFile, Memory, MemoryKind};
-use crate::records::{Body, Record, RecordFile};
+use crate::records::{Body, Record, RecordFile, kinds};
 use crate::redact::redact;
 
 /// Where else the words of a record may be, in the order in which they are shown.
@@ -93,77 +93,77 @@ struct Said {
 fn said(record: &Record) -> Said {
     let one = |text: &String| vec![text.clone()];
     let mut said = match record.body.clone() {
-        Body::ContextHit {
+        Body::ContextHit(kinds::ContextHit {
             terms,
             files,
             relevance,
             ..
-        } => Said {
+        }) => Said {
             about: vec![("terms", terms), ("files", files)],
             confidence: relevance,
             ..Said::default()
         },
-        Body::Pattern {
+        Body::Pattern(kinds::Pattern {
             pattern,
             entities,
             confidence,
             author,
-        } => Said {
+        }) => Said {
             texts: one(&pattern),
             subject: Some(pattern),
             about: vec![("entities", entities)],
             confidence,
             author,
         },
-        Body::SessionSummary {
+        Body::SessionSummary(kinds::SessionSummary {
             files_touched,
             learnings,
             author,
-        } => Said {
+        }) => Said {
             texts: learnings,
             author,
             about: vec![(FILES_TOUCHED, files_touched)],
             ..Said::default()
         },
-        Body::Learning {
+        Body::Learning(kinds::Learning {
             text,
             subject,
             confidence,
             author,
-        } => Said {
+        }) => Said {
             subject,
             texts: vec![text],
             confidence,
             author,
             ..Said::default()
         },
-        Body::Failure {
+        Body::Failure(kinds::Failure {
             attempt,
             outcome,
             confidence,
             author,
             ..
-        } => Said {
+        }) => Said {
             texts: vec![attempt, outcome],
             confidence,
             author,
             ..Said::default()
         },
-        Body::Decision { note, .. } => Said {
+        Body::Decision(kinds::Decision { note, .. }) => Said {
             texts: note.into_iter().collect(),
             ..Said::default()
         },
-        Body::Supersedes { .. } | Body::Other { .. } => Said {
+        Body::Supersedes(_) | Body::Other { .. } => Said {
             subject: record.unknown_texts("subject").into_iter().next(),
             ..Said::default()
         },
-        Body::Tombstone { .. }
-        | Body::Same { .. }
-        | Body::Distinct { .. }
-        | Body::Conflict { .. }
-        | Body::Reconciled { .. }
-        | Body::Run { .. }
-        | Body::Compared { .. } => return Said::default(),
+        Body::Tombstone(_)
+        | Body::Same(_)
+        | Body::Distinct(_)
+        | Body::Conflict(_)
+        | Body::Reconciled(_)
+        | Body::Run(_)
+        | Body::Compared(_) => return Said::default(),
     };
     said.texts
         .extend(TEXTS.iter().flat_map(|name| record.unknown_texts(name)));

@@ -12,7 +12,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::memories::{Memory, MemoryKind};
-use crate::records::{MAIN, Standing};
+use crate::records::Standing;
 
 /// Types of records that are written without anybody's doing.
 const FOUND: [&str; 2] = ["pattern", "failure"];
@@ -26,8 +26,8 @@ const YEAR_SECONDS: f32 = 365.0 * 24.0 * 3600.0;
 
 /// Leaves one of all that say the same, with the confidence of all together: of learnings, the record that stands for the
 /// others (`folded` by `kept`); of what sessions found without anybody's doing, the newest, since its files are the least
-/// likely to have changed. Keeps the order. Returns what main has something of, as the records that stand for it.
-pub(super) fn merge(items: &mut Vec<Memory>, standing: &Standing) -> HashSet<String> {
+/// likely to have changed. Keeps the order. Returns what `main`, a file as it is shown, has something of, as the records that stand for it.
+pub(super) fn merge(items: &mut Vec<Memory>, standing: &Standing, main: &str) -> HashSet<String> {
     let mut alike: HashMap<(&str, String), Vec<usize>> = HashMap::new();
     for (at, item) in items
         .iter()
@@ -53,7 +53,7 @@ pub(super) fn merge(items: &mut Vec<Memory>, standing: &Standing) -> HashSet<Str
         let Some(stays) = (if is_found { newest } else { first }) else {
             continue;
         };
-        if kind.is_empty() && group.iter().any(|at| items[*at].path == MAIN) {
+        if kind.is_empty() && group.iter().any(|at| items[*at].path == main) {
             of_main.insert(kept);
         }
         let age = newest.and_then(|newest| Some(now? - seconds(&items[newest])?));
@@ -64,7 +64,7 @@ pub(super) fn merge(items: &mut Vec<Memory>, standing: &Standing) -> HashSet<Str
                     .iter()
                     .map(|at| (items[*at].session.as_deref(), items[*at].confidence)),
             );
-            let is_main = items[stays].path == MAIN;
+            let is_main = items[stays].path == main;
             let aged = if is_main { aged(confidence, age) } else { confidence };
             sure.push((stays, aged));
         }

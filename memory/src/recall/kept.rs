@@ -5,7 +5,6 @@
 
 use std::path::Path;
 
-use muninn_repo_tools::Worktree;
 use serde::{Deserialize, Serialize};
 
 use super::order::Runs;
@@ -13,7 +12,7 @@ use crate::hits::Hits;
 use crate::image::{self, Form};
 use crate::index::lexical::Bm25;
 use crate::memories::Memory;
-use crate::records::RecordFile;
+use crate::records::{Home, RecordFile};
 use crate::stamp::Stamp;
 
 /// Raised whenever the shape of what is kept or the meaning of what is in it changes.
@@ -41,15 +40,15 @@ pub(super) struct Store {
 }
 
 /// What an earlier process left, whether or not it still is as the files are.
-pub(super) fn read(dir: &Path, worktree: &Worktree) -> Option<Store> {
+pub(super) fn read(dir: &Path, home: &Home) -> Option<Store> {
     // One that is damaged, or of another version, is as good as none: it is written again.
-    image::read(&FORM, dir, worktree.root()).ok().flatten()
+    image::read(&FORM, dir, home.root()).ok().flatten()
 }
 
 /// Leaves it for the next process.
 ///
 /// # Errors
 /// What went wrong, for a note: nothing but time is lost.
-pub(super) fn write(dir: &Path, worktree: &Worktree, store: &Store) -> Result<(), image::ImageError> {
-    image::write(&FORM, dir, worktree.root(), store)
+pub(super) fn write(dir: &Path, home: &Home, store: &Store) -> Result<(), image::ImageError> {
+    image::write(&FORM, dir, home.root(), store)
 }

@@ -2,8 +2,6 @@
 
 use std::collections::HashSet;
 
-use muninn_repo_tools::Worktree;
-
 use super::embedding::Embedding;
 use super::kept::Store;
 use super::order::Runs;
@@ -11,7 +9,7 @@ use super::{confidence, order, summaries, words};
 use crate::hits::{Hit, Hits};
 use crate::knowledge;
 use crate::memories::{Disputes, Loaded, MemoryKind};
-use crate::records::{RecordFile, Statements, Superseded};
+use crate::records::{Home, MAIN, RecordFile, Statements, Superseded};
 use crate::redact::redact;
 
 /// Which records are wanted.
@@ -25,16 +23,17 @@ pub(super) enum Which {
 
 impl Store {
     /// Of files as they are.
-    pub(super) fn of(worktree: &Worktree, files: &[RecordFile]) -> Self {
-        let records = files.iter().map(|file| Loaded::of_file(file, worktree));
-        let parts = std::iter::once(knowledge::load(worktree)).chain(records);
+    pub(super) fn of(home: &Home, files: &[RecordFile]) -> Self {
+        let records = files.iter().map(|file| Loaded::of_file(file, home));
+        let parts = home.worktree().map(knowledge::load).into_iter().chain(records);
         Self {
             files: files.to_vec(),
-            ..Self::made_of(parts, Which::Holding)
+            ..Self::made_of(parts, Which::Holding, home.path(MAIN))
         }
     }
 
-    pub(super) fn made_of(parts: impl IntoIterator<Item = Loaded>, which: Which) -> Self {
+    /// `main` is the file of what the team agreed on, as it is shown.
+    pub(super) fn made_of(parts: impl IntoIterator<Item = Loaded>, which: Which, main: &str) -> Self {
         let mut store = Self::default();
         let mut hits = Vec::new();
         let mut statements = Statements::default();
@@ -67,7 +66,7 @@ impl Store {
             .retain(|item| item.kind != MemoryKind::Record || seen.insert(item.source.clone()));
         hits.retain(|hit| hit.id.is_empty() || seen.remove(&hit.id));
         summaries::fold(&mut store.items);
-        let of_main = confidence::merge(&mut store.items, &standing);
+        let of_main = confidence::merge(&mut store.items, &standing, main);
         disputes.mark(&mut store.items, &standing, &of_main);
         order::sort(&mut store.items);
         store.runs = Runs::new(&store.items);
@@ -93,9 +92,9 @@ impl Store {
     }
 
     /// Whether the files are still as they were.
-    pub(super) fn is_current(&self, worktree: &Worktree) -> bool {
-        let mut now = knowledge::stamps(worktree);
-        now.extend(self.files.iter().filter_map(|file| file.stamp(worktree)));
+    pub(super) fn is_current(&self, home: &Home) -> bool {
+        let mut now = home.worktree().map(knowledge::stamps).unwrap_or_default();
+        now.extend(self.files.iter().filter_map(|file| file.stamp(home)));
         now == self.stamps
     }
 }
@@ -133,8 +132,8 @@ mod tests {
             let items = memories.items().iter();
             items.map(|item| item.source.clone()).collect()
         };
-        assert_eq!(ids(&Memories::load(&repo.worktree())), ["5"]);
-        let superseded = Memories::superseded(&repo.worktree(), &main_alone());
+        assert_eq!(ids(&Memories::load(&repo.home())), ["5"]);
+        let superseded = Memories::superseded(&repo.home(), &main_alone());
         let told: Vec<_> = superseded
             .items()
             .iter()

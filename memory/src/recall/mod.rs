@@ -1,4 +1,4 @@
-//! All that a worktree's `.muninn/` remembers, loaded and searchable.
+//! All that a memory holds, loaded and searchable.
 //!
 //! Recall is hybrid: the words of a memory, the words of it and its neighbours together, and what is like it in meaning
 //! (`rank.rs`). What cannot be read is left out and reported, never fatal, for these files arrive by `git pull` from
@@ -19,7 +19,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use muninn_repo_tools::{Globs, RelPath, Worktree};
+use muninn_repo_tools::{Globs, RelPath};
 
 use self::embedding::Embedding;
 use self::kept::Store;
@@ -32,7 +32,7 @@ use crate::hits::Hits;
 use crate::index::lexical::{Bm25, DocId, Tokenizer};
 use crate::index::vectors::VectorIndex;
 use crate::memories::{Loaded, Memory, MemoryKind};
-use crate::records::{Record, RecordFile};
+use crate::records::{Home, MAIN, Record, RecordFile};
 
 /// What a memory keeps of its score when nothing speaks for it: it says that it is a guess, or its files have changed.
 /// So doubt decides between memories that fit alike, and does not hide one that alone fits.
@@ -48,7 +48,7 @@ const WORTH_KEEPING: usize = 100;
 /// So many memories take longer to read than a question should wait.
 const LARGE: usize = 2_000;
 
-/// What a worktree remembers.
+/// What a memory holds.
 #[derive(Clone, Default)]
 pub struct Memories {
     store: Arc<Store>,
@@ -84,9 +84,10 @@ pub struct Recalled {
 }
 
 impl Memories {
-    /// Reads knowledge (`.muninn/knowledge/**/*.md` and Metis documents) and `.muninn/memory/main.jsonl`, for recall by words alone.
-    pub fn load(worktree: &Worktree) -> Self {
-        Self::load_from(worktree, &RecordFile::of_team(), None, None)
+    /// Reads knowledge (`.muninn/knowledge/**/*.md` and Metis documents, which only a repository has) and main, for recall
+    /// by words alone.
+    pub fn load(home: &Home) -> Self {
+        Self::load_from(home, &RecordFile::of_team(home), None, None)
     }
 
     /// Reads knowledge and these files of records, for recall by words and, with an embedder, by
@@ -94,23 +95,23 @@ impl Memories {
     /// what was made of the files is kept there for the next time; once they have changed, no text is embedded anew that
     /// was there before.
     pub fn load_from(
-        worktree: &Worktree,
+        home: &Home,
         files: &[RecordFile],
         embedder: Option<Arc<dyn Embedder>>,
         cache: Option<&Path>,
     ) -> Self {
         let id = embedder.as_ref().map_or("", |embedder| embedder.id());
-        let kept = cache.and_then(|dir| kept::read(dir, worktree));
+        let kept = cache.and_then(|dir| kept::read(dir, home));
         let store = match kept {
-            Some(kept) if kept.serves(files, id) && kept.is_current(worktree) => kept,
+            Some(kept) if kept.serves(files, id) && kept.is_current(home) => kept,
             older => {
                 let embedder = embedder.as_deref().map(|embedder| Embedding::new(embedder, older));
-                let mut store = Store::of(worktree, files);
+                let mut store = Store::of(home, files);
                 if let Some(embedder) = embedder {
                     store.embed(&embedder);
                 }
                 let cache = cache.filter(|_| store.items.len() >= WORTH_KEEPING);
-                if let Some(Err(error)) = cache.map(|dir| kept::write(dir, worktree, &store)) {
+                if let Some(Err(error)) = cache.map(|dir| kept::write(dir, home, &store)) {
                     store.notes.push(format!("memory is not kept in the cache: {error}"));
                 }
                 store
@@ -120,9 +121,9 @@ impl Memories {
     }
 
     /// What these files hold of records that others have taken the place of, and of nothing else: each says since when.
-    pub fn superseded(worktree: &Worktree, files: &[RecordFile]) -> Self {
-        let records = files.iter().map(|file| Loaded::of_file(file, worktree));
-        Self::made_of(Store::made_of(records, Which::Superseded), None)
+    pub fn superseded(home: &Home, files: &[RecordFile]) -> Self {
+        let records = files.iter().map(|file| Loaded::of_file(file, home));
+        Self::made_of(Store::made_of(records, Which::Superseded, home.path(MAIN)), None)
     }
 
     /// Records that are in no file, for recall among them alone; those that others have taken the place of are left out.
@@ -130,7 +131,7 @@ impl Memories {
         records: impl IntoIterator<Item = &'a Record>,
         embedder: Option<Arc<dyn Embedder>>,
     ) -> Self {
-        let mut store = Store::made_of([Loaded::of(records)], Which::Holding);
+        let mut store = Store::made_of([Loaded::of(records)], Which::Holding, MAIN);
         if let Some(embedder) = &embedder {
             store.embed(&Embedding::new(&**embedder, None));
         }
@@ -226,8 +227,8 @@ impl Memories {
     }
 
     /// Whether these are the files that were loaded, and still as they were, judged by their metadata.
-    pub fn is_current(&self, worktree: &Worktree, files: &[RecordFile]) -> bool {
-        self.store.files == files && self.store.is_current(worktree)
+    pub fn is_current(&self, home: &Home, files: &[RecordFile]) -> bool {
+        self.store.files == files && self.store.is_current(home)
     }
 
     /// That part of it which is in these files, for as long as the others are not read.

@@ -10,7 +10,7 @@ use crate::records::MAIN;
 /// A worktree that remembers these lines.
 fn remembering(lines: &[&str]) -> (Fixture, Memories) {
     let repo = Fixture::with(&[(MAIN, &lines.join("\n"))]);
-    let memories = Memories::load(&repo.worktree());
+    let memories = Memories::load(&repo.home());
     assert_eq!(memories.notes(), [] as [String; 0]);
     (repo, memories)
 }
@@ -34,23 +34,23 @@ fn finds_both_layers_and_sees_a_change() {
             "{\"id\":\"01A\",\"type\":\"learning\",\"text\":\"retries use jitter\"}\n",
         ),
     ]);
-    let worktree = repo.worktree();
-    let memories = Memories::load(&worktree);
+    let home = repo.home();
+    let memories = Memories::load(&home);
     let best = |question: &str| ids(&memories, question, &RecallOptions::default());
     assert_eq!(best("what do endpoints return?"), [".muninn/knowledge/errors.md:1-2"]);
     assert_eq!(best("is there jitter?"), ["01A"]);
     assert_eq!(best("absent"), [] as [&str; 0]);
-    assert!(memories.is_current(&worktree, &main_alone()));
+    assert!(memories.is_current(&home, &main_alone()));
     repo.write(".muninn/knowledge/new.md", b"# New\n");
-    assert!(!memories.is_current(&worktree, &main_alone()));
+    assert!(!memories.is_current(&home, &main_alone()));
 }
 
 #[test]
 fn a_worktree_without_memory_is_no_trouble() {
     let repo = Fixture::with(&[("a.txt", "x")]);
-    let memories = Memories::load(&repo.worktree());
+    let memories = Memories::load(&repo.home());
     assert!(memories.items().is_empty() && memories.notes().is_empty());
-    assert!(memories.is_current(&repo.worktree(), &main_alone()));
+    assert!(memories.is_current(&repo.home(), &main_alone()));
     assert!(memories.recall("anything", &RecallOptions::default()).is_empty());
 }
 
@@ -74,9 +74,9 @@ fn what_is_alike_is_found_without_a_common_word() {
     ];
     let repo = Fixture::with(&[(MAIN, &lines.join("\n"))]);
     let question = "attempts that fail are repeated later";
-    assert!(ids(&Memories::load(&repo.worktree()), question, &RecallOptions::default()).is_empty());
+    assert!(ids(&Memories::load(&repo.home()), question, &RecallOptions::default()).is_empty());
     let embedder = Arc::new(StaticVectors::shipped().unwrap());
-    let memories = Memories::load_from(&repo.worktree(), &main_alone(), Some(embedder), None);
+    let memories = Memories::load_from(&repo.home(), &main_alone(), Some(embedder), None);
     assert!(memories.has_vectors());
     let found = memories.recall(question, &RecallOptions::default());
     assert_eq!(memories.get(found[0].doc).unwrap().source, "1");
@@ -233,11 +233,11 @@ fn what_is_kept_is_read_until_a_file_changes() {
     let repo = Fixture::with(&[(MAIN, &lines.join("\n"))]);
     let cache = tempfile::tempdir().unwrap();
     let embedder: Arc<dyn Embedder> = Arc::new(StaticVectors::shipped().unwrap());
-    let files = [RecordFile::main().unwrap()];
-    let load = |embedder| Memories::load_from(&repo.worktree(), &files, embedder, Some(cache.path()));
+    let files = main_alone();
+    let load = |embedder| Memories::load_from(&repo.home(), &files, embedder, Some(cache.path()));
     let made = load(Some(Arc::clone(&embedder)));
-    let kept = || kept::read(cache.path(), &repo.worktree()).unwrap();
-    assert!(kept().is_current(&repo.worktree()));
+    let kept = || kept::read(cache.path(), &repo.home()).unwrap();
+    assert!(kept().is_current(&repo.home()));
     let read = load(Some(Arc::clone(&embedder)));
     let found = |memories: &Memories| memories.recall("where is word77", &RecallOptions::default());
     assert_eq!(found(&read), found(&made));
@@ -251,7 +251,7 @@ fn what_is_kept_is_read_until_a_file_changes() {
     );
 
     repo.write(MAIN, line(5000).as_bytes());
-    assert!(!kept().is_current(&repo.worktree()));
+    assert!(!kept().is_current(&repo.home()));
     assert_eq!(load(Some(Arc::clone(&embedder))).items().len(), 1);
 }
 
@@ -301,7 +301,7 @@ fn only_what_is_new_is_embedded_after_a_change() {
     let cache = tempfile::tempdir().unwrap();
     let load = |embedder: &Arc<Counting>, cache| {
         let embedder: Arc<dyn Embedder> = embedder.clone();
-        Memories::load_from(&repo.worktree(), &main_alone(), Some(embedder), cache)
+        Memories::load_from(&repo.home(), &main_alone(), Some(embedder), cache)
     };
     let (one, other) = (Counting::of("one"), Counting::of("other"));
     let cached = Some(cache.path());
@@ -337,7 +337,7 @@ fn what_is_excluded_takes_nobodys_place_among_the_like() {
     lines.push(line("failure", 2500));
     let repo = Fixture::with(&[(MAIN, &lines.join("\n"))]);
     let embedder = Arc::new(StaticVectors::shipped().unwrap());
-    let memories = Memories::load_from(&repo.worktree(), &main_alone(), Some(embedder), None);
+    let memories = Memories::load_from(&repo.home(), &main_alone(), Some(embedder), None);
     let options = RecallOptions {
         types: &["failure"],
         ..RecallOptions::default()
@@ -383,8 +383,8 @@ fn both_sides_of_an_open_conflict_know_of_each_other() {
         "{\"id\":\"D\",\"type\":\"conflict\",\"left\":\"1\",\"right\":\"not there yet\"}\n",
     ];
     let repo = Fixture::with(&[(MAIN, &(main.concat() + &conflicts.concat()))]);
-    let files = RecordFile::of_team();
-    let memories = Memories::load_from(&repo.worktree(), &files, None, None);
+    let files = main_alone();
+    let memories = Memories::load_from(&repo.home(), &files, None, None);
     let sides: Vec<_> = memories
         .items()
         .iter()
@@ -410,8 +410,8 @@ fn both_sides_of_an_open_conflict_know_of_each_other() {
         r#"{"id":"E","type":"decision","conflict":"C","keep":["2","3"]}"#,
     ] {
         repo.write(MAIN, [&main.concat(), &conflicts.concat(), settled].concat().as_bytes());
-        assert!(!memories.is_current(&repo.worktree(), &files));
-        let settled = Memories::load_from(&repo.worktree(), &files, None, None);
+        assert!(!memories.is_current(&repo.home(), &files));
+        let settled = Memories::load_from(&repo.home(), &files, None, None);
         assert!(settled.items().iter().all(|item| item.contested.is_none()));
     }
 }

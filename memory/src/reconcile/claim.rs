@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::judge::Claim;
-use crate::records::{Body, Record};
+use crate::records::{Body, Record, kinds};
 
 /// Longer texts are cut where a conflict shows them, in bytes.
 const LONGEST_SHOWN: usize = 1_000;
@@ -24,9 +24,9 @@ impl<'a> Told<'a> {
     /// `None` of a record that claims nothing: hits and summaries add up, and decisions are about others.
     pub(super) fn of(record: &'a Record) -> Option<Self> {
         let claimed = match &record.body {
-            Body::Learning {
+            Body::Learning(kinds::Learning {
                 text, subject, author, ..
-            } => Self {
+            }) => Self {
                 record,
                 text,
                 subject: subject.as_deref(),
@@ -39,12 +39,12 @@ impl<'a> Told<'a> {
                     .collect(),
                 is_pattern: false,
             },
-            Body::Pattern {
+            Body::Pattern(kinds::Pattern {
                 pattern,
                 entities,
                 author,
                 ..
-            } if !pattern.is_empty() => {
+            }) if !pattern.is_empty() => {
                 let entities: BTreeSet<&str> = entities.iter().map(String::as_str).collect();
                 Self {
                     record,

@@ -9,7 +9,7 @@ use super::model::{Asked, Reconciler, Settled};
 use super::parallel::by_all_processors;
 use super::plan::open_conflicts;
 use super::verdict::{self, Verdict};
-use crate::records::{Body, Record, ordered};
+use crate::records::{Body, Record, kinds, ordered};
 
 /// By whom a decision is that no model had a part in.
 const RULES: &str = "rules";
@@ -30,7 +30,8 @@ struct Pair<'a> {
 /// The pairs of open conflicts that rules were in doubt about: a model that is there now may know.
 pub(super) fn doubts_by_rules(all: &[Record], claims: &[Told<'_>]) -> Vec<Places> {
     let places: HashMap<&str, usize> = claims.iter().map(Told::id).zip(0..).collect();
-    let by_rules = |conflict: &Record| matches!(&conflict.body, Body::Conflict { by, .. } if by == RULES);
+    let by_rules =
+        |conflict: &Record| matches!(&conflict.body, Body::Conflict(kinds::Conflict { by, .. }) if by == RULES);
     let open = open_conflicts(all).into_iter().filter(by_rules);
     let pair = |conflict: Record| {
         let (left, right) = conflict.sides()?;
@@ -43,9 +44,9 @@ pub(super) fn doubts_by_rules(all: &[Record], claims: &[Told<'_>]) -> Vec<Places
 /// The pairs that need not be looked at again, though what was said of them lies there once more: no model is asked twice.
 pub(super) fn settled(all: &[Record]) -> HashSet<(String, String)> {
     let pair = |record: &Record| match &record.body {
-        Body::Same { kept, folded, .. } => Some(ordered(kept, folded)),
-        Body::Distinct { left, right, .. } => Some(ordered(left, right)),
-        Body::Conflict { left, right, by, .. } if by != RULES => Some(ordered(left, right)),
+        Body::Same(kinds::Same { kept, folded, .. }) => Some(ordered(kept, folded)),
+        Body::Distinct(kinds::Distinct { left, right, .. }) => Some(ordered(left, right)),
+        Body::Conflict(kinds::Conflict { left, right, by, .. }) if by != RULES => Some(ordered(left, right)),
         _ => None,
     };
     all.iter().filter_map(pair).collect()
@@ -126,11 +127,13 @@ impl<'a> Pair<'a> {
         match relation {
             Relation::Unrelated | Relation::Refines | Relation::RefinedBy => None,
             Relation::Same => Some(self.same(RULES, reason)),
-            Relation::Contradicts if takes_its_place(older, newer) => Some(self.derived(Body::Supersedes {
-                older: older.id().to_owned(),
-                newer: Some(newer.id().to_owned()),
-                since: Some(newer.record.ts.clone()),
-            })),
+            Relation::Contradicts if takes_its_place(older, newer) => {
+                Some(self.derived(Body::Supersedes(kinds::Supersedes {
+                    older: older.id().to_owned(),
+                    newer: Some(newer.id().to_owned()),
+                    since: Some(newer.record.ts.clone()),
+                })))
+            }
             Relation::Contradicts | Relation::Doubt => Some(self.conflict(RULES, reason)),
         }
     }
@@ -141,12 +144,12 @@ impl<'a> Pair<'a> {
         let in_doubt = verdict.judgement.relation == Relation::Doubt;
         let distinct = || {
             let (left, right) = self.ids();
-            self.derived(Body::Distinct {
+            self.derived(Body::Distinct(kinds::Distinct {
                 left: left.to_owned(),
                 right: right.to_owned(),
                 by: by.to_owned(),
                 reason: shortened(&said.reason),
-            })
+            }))
         };
         match said.relation {
             Relation::Same => Some(self.same(by, &said.reason)),
@@ -161,24 +164,24 @@ impl<'a> Pair<'a> {
     fn same(&self, by: &str, reason: &str) -> Record {
         let (older, newer) = self.ids();
         let (kept, folded) = ordered(older, newer);
-        self.derived(Body::Same {
+        self.derived(Body::Same(kinds::Same {
             kept,
             folded,
             by: by.to_owned(),
             reason: shortened(reason),
-        })
+        }))
     }
 
     fn conflict(&self, by: &str, reason: &str) -> Record {
         let Self { older, newer } = *self;
-        self.derived(Body::Conflict {
+        self.derived(Body::Conflict(kinds::Conflict {
             left: older.id().to_owned(),
             left_text: older.shown(),
             right: newer.id().to_owned(),
             right_text: newer.shown(),
             by: by.to_owned(),
             reason: shortened(reason),
-        })
+        }))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Reconciling what sessions learned with what the team agreed on.
 //!
 //! [`plan`] says what main, the open conflicts and the log are to be; it reads and writes nothing. [`reconcile`] does that
-//! to a worktree's files.
+//! to a memory's files.
 
 mod blocks;
 mod chains;

@@ -7,7 +7,7 @@ use muninn_repo_tools::{RelPath, Worktree, read_text};
 use super::ReconcileError;
 use super::place::Place;
 use super::plan::open_conflicts as open_among;
-use crate::records::{MAIN, Record, Source, Standing};
+use crate::records::{Home, MAIN, Record, Source, Standing};
 
 /// Larger files are taken for changed.
 const MAX_FILE_BYTES: u64 = 4 << 20;
@@ -41,11 +41,8 @@ pub enum FileToday {
 ///
 /// # Errors
 /// [`ReconcileError::Io`] where main cannot be read.
-pub fn open_conflicts(worktree: &Worktree) -> Result<Vec<OpenConflict>, ReconcileError> {
-    let mut main = match RelPath::new(MAIN) {
-        Ok(path) => Place::at(worktree).records(&path, &mut Vec::new())?,
-        Err(_) => Vec::new(),
-    };
+pub fn open_conflicts(home: &Home) -> Result<Vec<OpenConflict>, ReconcileError> {
+    let mut main = Place::at(home).records(MAIN, &mut Vec::new())?;
     main.sort_by(|one, other| one.id.cmp(&other.id));
     let standing = Standing::of(&main);
     // A side may be superseded, or in the archive: then what says the same is shown, as it is recalled.

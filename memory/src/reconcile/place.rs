@@ -1,15 +1,15 @@
-//! The files of a worktree's memory, read whatever is in them, and put in place as wholes.
+//! The files of a memory, read whatever is in them, and put in place as wholes.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 
-use muninn_repo_tools::{RelPath, Worktree};
+use muninn_repo_tools::RelPath;
 
 use super::{ARCHIVE, PRUNED, ReconcileError, SESSIONS_ARCHIVE, Segment, Steps};
 use crate::records::lines::{self, MAX_LINE_BYTES, Reason};
-use crate::records::{Record, RecordFile, anew, own_directory};
+use crate::records::{Home, Record, RecordFile, anew};
 
 /// Where the lock of a run is: git ignores it.
 const CACHE: &str = ".muninn/cache";
@@ -17,9 +17,9 @@ const CACHE: &str = ".muninn/cache";
 /// What is kept of a file's name, in bytes, so that there is room for more.
 const LONGEST_STEM: usize = 100;
 
-/// A worktree's memory, on disk.
+/// A memory, on disk.
 pub(super) struct Place<'a> {
-    pub(super) worktree: &'a Worktree,
+    pub(super) home: &'a Home,
     /// What each file held that was read or written, by its path below the root.
     known: HashMap<String, Digest>,
 }
@@ -57,24 +57,24 @@ impl Found {
         format!("{stem}-{}.jsonl", &blake3::hash(&self.bytes).to_hex()[..12])
     }
 
-    pub(super) fn note(&self) -> String {
+    pub(super) fn note(&self, home: &Home) -> String {
         let lines = match self.lines {
             1 => "a line is".to_owned(),
             lines => format!("{lines} lines are"),
         };
-        let kept = self.kept_as();
-        format!("{}: {lines} no record; the file is kept as {ARCHIVE}/{kept}", self.name)
+        let (archive, kept) = (home.path(ARCHIVE), self.kept_as());
+        format!("{}: {lines} no record; the file is kept as {archive}/{kept}", self.name)
     }
 }
 
 impl<'a> Place<'a> {
-    pub(super) fn at(worktree: &'a Worktree) -> Self {
+    pub(super) fn at(home: &'a Home) -> Self {
         let known = HashMap::new();
-        Self { worktree, known }
+        Self { home, known }
     }
 
     pub(super) fn lock(&self) -> Result<Lock, ReconcileError> {
-        let path = own_directory(self.worktree.root(), CACHE)?.join("reconcile.lock");
+        let path = self.home.own_directory(self.home.path(CACHE))?.join("reconcile.lock");
         if path.symlink_metadata().is_ok_and(|meta| !meta.is_file()) {
             let source = io::Error::new(io::ErrorKind::InvalidInput, "it is no file of its own");
             return Err(at(&path)(source));
@@ -90,9 +90,9 @@ impl<'a> Place<'a> {
 
     /// A file's bytes; none where there is no such file.
     pub(super) fn bytes(&mut self, path: &RelPath) -> Result<Vec<u8>, ReconcileError> {
-        let bytes = match self.worktree.root().join(path.to_path_buf()).symlink_metadata() {
+        let bytes = match self.home.root().join(path.to_path_buf()).symlink_metadata() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            // One that leads out of the worktree is refused when it is opened.
+            // One that leads out of the home is refused when it is opened.
             there => Some(there.and_then(|_| self.read(path)).map_err(at(&path.to_path_buf()))?),
         };
         self.known.insert(path.as_str().to_owned(), digest(bytes.as_deref()));
@@ -101,15 +101,18 @@ impl<'a> Place<'a> {
 
     fn read(&self, path: &RelPath) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        let mut file = RecordFile::Worktree(path.clone()).open(self.worktree)?;
+        let mut file = RecordFile::Home(path.clone()).open(self.home)?;
         file.read_to_end(&mut bytes)?;
         Ok(bytes)
     }
 
-    /// A file's records; none where there is no such file.
-    pub(super) fn records(&mut self, path: &RelPath, found: &mut Vec<Found>) -> Result<Vec<Record>, ReconcileError> {
-        let bytes = self.bytes(path)?;
-        records_in(path, bytes, found)
+    /// The records of a file, by its path in a repository; none where there is no such file.
+    pub(super) fn records(&mut self, path: &str, found: &mut Vec<Found>) -> Result<Vec<Record>, ReconcileError> {
+        let Ok(path) = RelPath::new(self.home.path(path)) else {
+            return Ok(Vec::new());
+        };
+        let bytes = self.bytes(&path)?;
+        records_in(&path, bytes, found)
     }
 
     /// Whether a file is as this run read or left it; of one that it never read nobody knows.
@@ -117,7 +120,7 @@ impl<'a> Place<'a> {
         let Some(known) = self.known.get(path) else {
             return Ok(true);
         };
-        let path = self.worktree.root().join(path);
+        let path = self.home.root().join(path);
         let there = match fs::read(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             there => Some(there.map_err(at(&path))?),
@@ -127,7 +130,7 @@ impl<'a> Place<'a> {
 
     /// Keeps a file of which not every line is a record.
     pub(super) fn keep(&mut self, found: &Found, step: Steps<'_>) -> Result<(), ReconcileError> {
-        self.put((ARCHIVE, &found.kept_as()), &found.bytes, step)
+        self.put(&format!("{ARCHIVE}/{}", found.kept_as()), &found.bytes, step)
     }
 
     /// Keeps what leaves `main`, which is as it is to be. One file holds all that did, but for what is back in main.
@@ -152,10 +155,7 @@ impl<'a> Place<'a> {
     /// Keeps what sessions' files held, beside what is kept of others; of an id with two lines both.
     pub(super) fn archive_sessions(&mut self, segments: &[Segment], step: Steps<'_>) -> Result<(), ReconcileError> {
         let mut found = Vec::new();
-        let there = match RelPath::new(SESSIONS_ARCHIVE) {
-            Ok(path) => self.records(&path, &mut found)?,
-            Err(_) => Vec::new(),
-        };
+        let there = self.records(SESSIONS_ARCHIVE, &mut found)?;
         for found in &found {
             self.keep(found, step)?;
         }
@@ -166,13 +166,10 @@ impl<'a> Place<'a> {
 
     /// What left main.
     pub(super) fn pruned(&mut self, found: &mut Vec<Found>) -> Result<Vec<Record>, ReconcileError> {
-        match RelPath::new(PRUNED) {
-            Ok(path) => self.records(&path, found),
-            Err(_) => Ok(Vec::new()),
-        }
+        self.records(PRUNED, found)
     }
 
-    /// Puts a file of records in place.
+    /// Puts a file of records in place, by its path in a repository.
     pub(super) fn put_records(
         &mut self,
         path: &str,
@@ -189,20 +186,16 @@ impl<'a> Place<'a> {
         step: Steps<'_>,
     ) -> Result<(), ReconcileError> {
         let text: String = lines.flat_map(|line| [line, "\n".to_owned()]).collect();
-        self.put(path.rsplit_once('/').unwrap_or_default(), text.as_bytes(), step)
+        self.put(path, text.as_bytes(), step)
     }
 
-    /// Puts a file in place as a whole; one that is so already stays untouched, and so does one that somebody else changed
-    /// since it was read.
-    pub(super) fn put(
-        &mut self,
-        (folder, name): (&str, &str),
-        bytes: &[u8],
-        step: Steps<'_>,
-    ) -> Result<(), ReconcileError> {
-        let directory = own_directory(self.worktree.root(), folder)?;
+    /// Puts a file in place as a whole, by its path in a repository; one that is so already stays untouched, and so does one
+    /// that somebody else changed since it was read.
+    pub(super) fn put(&mut self, path: &str, bytes: &[u8], step: Steps<'_>) -> Result<(), ReconcileError> {
+        let below = self.home.path(path).to_owned();
+        let (folder, name) = below.rsplit_once('/').unwrap_or(("", &below));
+        let directory = self.home.own_directory(folder)?;
         let path = directory.join(name);
-        let below = format!("{folder}/{name}");
         let is_file = path.symlink_metadata().is_ok_and(|meta| meta.is_file());
         if is_file && fs::read(&path).is_ok_and(|there| there == bytes) {
             self.known.insert(below, digest(Some(bytes)));

@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::recall::confidence::{left_after, together};
-use crate::records::{Body, Moment, Record, Source, Standing};
+use crate::records::{Body, Moment, Record, Source, Standing, kinds};
 
 /// What a record that nothing recalls any more is worth, and one that adds nothing to others.
 const GONE: f32 = 0.0;
@@ -94,11 +94,7 @@ impl<'a> Worth<'a> {
     fn of_record(&self, record: &Record, is_changed: &dyn Fn(&Source) -> bool) -> Option<f32> {
         let is_said = matches!(
             record.body,
-            Body::ContextHit { .. }
-                | Body::Pattern { .. }
-                | Body::Learning { .. }
-                | Body::SessionSummary { .. }
-                | Body::Failure { .. }
+            Body::ContextHit(_) | Body::Pattern(_) | Body::Learning(_) | Body::SessionSummary(_) | Body::Failure(_)
         );
         if !is_said || self.in_conflict.contains(record.id.as_str()) {
             return None;
@@ -132,7 +128,7 @@ impl<'a> Worth<'a> {
 /// Failures in the same words are the same without anybody's saying so.
 fn same_as(record: &Record, standing: &Standing) -> String {
     match &record.body {
-        Body::Failure { attempt, outcome, .. } => format!("failure\0{attempt}\0{outcome}"),
+        Body::Failure(kinds::Failure { attempt, outcome, .. }) => format!("failure\0{attempt}\0{outcome}"),
         _ => standing.kept(&record.id).to_owned(),
     }
 }
@@ -141,7 +137,7 @@ fn same_as(record: &Record, standing: &Standing) -> String {
 /// was told the one that stands for the others.
 fn recalled_first(record: &Record) -> (Reverse<Option<&Moment>>, &str) {
     match &record.body {
-        Body::Pattern { .. } | Body::Failure { .. } => (Reverse(Some(&record.ts)), &record.id),
+        Body::Pattern(_) | Body::Failure(_) => (Reverse(Some(&record.ts)), &record.id),
         _ => (Reverse(None), &record.id),
     }
 }
@@ -149,9 +145,9 @@ fn recalled_first(record: &Record) -> (Reverse<Option<&Moment>>, &str) {
 /// Its session, and how sure it is.
 fn witness(record: &Record) -> (Option<&str>, Option<f32>) {
     let sure = match &record.body {
-        Body::ContextHit { relevance: sure, .. }
-        | Body::Pattern { confidence: sure, .. }
-        | Body::Learning { confidence: sure, .. } => sure.as_ref(),
+        Body::ContextHit(kinds::ContextHit { relevance: sure, .. })
+        | Body::Pattern(kinds::Pattern { confidence: sure, .. })
+        | Body::Learning(kinds::Learning { confidence: sure, .. }) => sure.as_ref(),
         _ => None,
     };
     #[expect(clippy::cast_possible_truncation, reason = "it is from 0 to 1")]

@@ -1,6 +1,5 @@
 //! Settling a conflict: a person's decision, which main keeps.
 
-use muninn_repo_tools::Worktree;
 use thiserror::Error;
 
 use super::place::Place;
@@ -8,7 +7,7 @@ use super::plan::{held, open_conflicts};
 use super::{ReconcileError, ReconcileOptions};
 use crate::Store;
 use crate::ids::{self, IdError};
-use crate::records::{Body, CONFLICTS, MAIN, Origin, Record};
+use crate::records::{Body, CONFLICTS, MAIN, Record, kinds};
 use crate::redact::redact;
 
 /// What is kept of two that contradict each other.
@@ -61,7 +60,7 @@ pub fn resolve(store: &Store, id: &str, keep: Keep, note: Option<&str>) -> Resul
     let mut main: Vec<Record> = held(&before).into_values().collect();
     let open = open_conflicts(&main);
     let conflict = one(&open, id)?;
-    let decision = decision(conflict, keep, note, store.worktree());
+    let decision = decision(conflict, keep, note, store);
     main.push(decision.clone());
     main.sort_by(|a, b| a.id.cmp(&b.id));
     let open = open_conflicts(&main);
@@ -85,9 +84,9 @@ fn one<'a>(open: &'a [Record], id: &str) -> Result<&'a Record, ResolveError> {
     open.find(|conflict| conflict.id == found).ok_or_else(unknown)
 }
 
-fn decision(conflict: &Record, keep: Keep, note: Option<&str>, worktree: &Worktree) -> Record {
+fn decision(conflict: &Record, keep: Keep, note: Option<&str>, store: &Store) -> Record {
     let (left, right) = match &conflict.body {
-        Body::Conflict { left, right, .. } => (left.clone(), right.clone()),
+        Body::Conflict(kinds::Conflict { left, right, .. }) => (left.clone(), right.clone()),
         _ => Default::default(),
     };
     let (keep, drop) = match keep {
@@ -95,16 +94,11 @@ fn decision(conflict: &Record, keep: Keep, note: Option<&str>, worktree: &Worktr
         Keep::Right => (vec![right], vec![left]),
         Keep::Both => (vec![left, right], Vec::new()),
     };
-    let body = Body::Decision {
+    let body = Body::Decision(kinds::Decision {
         conflict: conflict.id.clone(),
         keep,
         drop,
         note: note.map(|note| redact(note).into_owned()),
-    };
-    let origin = Origin {
-        branch: worktree.branch(),
-        commit: worktree.head_commit(),
-        ..Origin::default()
-    };
-    Record::new(body, origin)
+    });
+    Record::new(body, store.home().origin(), store.clock())
 }

@@ -1,4 +1,4 @@
-//! Reconciling a worktree's files.
+//! Reconciling a memory's files.
 //!
 //! Everything new is on the disk before anything old is gone. Main comes first, whose renaming is the moment at which the
 //! new state holds; the list of its open conflicts and the log follow, and then the sessions' files go. Whoever is killed in
@@ -8,7 +8,6 @@
 use std::path::PathBuf;
 use std::{fs, io};
 
-use muninn_repo_tools::RelPath;
 use thiserror::Error;
 
 use super::place::{Found, Place, at, records_in};
@@ -16,7 +15,7 @@ use super::setup::KEEPER;
 use super::{Asked, Before, FileToday, Judging, Pruned, Segment, Summary, plan, prune, today};
 use crate::Store;
 pub use crate::records::{ARCHIVE, PRUNED, RECONCILED};
-use crate::records::{CONFLICTS, MAIN, RecordFile, SESSIONS, SegmentError, Source, own_directory};
+use crate::records::{CONFLICTS, MAIN, RecordFile, SESSIONS, SegmentError, Source};
 
 /// Where what sessions' files held goes, where it is to be kept. It is one file, which is there from the beginning: git takes
 /// a session's file that moves for renamed, and where two people moved it drops without a word what was added to it since.
@@ -86,7 +85,7 @@ pub enum ReconcileError {
 /// A step after which a run may be killed: told to `step`, for tests.
 pub type Steps<'a> = &'a mut dyn FnMut(&'static str);
 
-/// Reconciles a worktree's sessions with its main memory.
+/// Reconciles a memory's sessions with its main.
 ///
 /// # Errors
 /// [`ReconcileError`]; what was not finished is by the next run.
@@ -102,11 +101,20 @@ pub fn reconcile(
     let (before, found) = place.read_all(store)?;
     let after = plan(&before, judging);
     let pruned = options.max_main_bytes.map(|most| {
-        let is_changed = |source: &Source| today(store.worktree(), source) != FileToday::Unchanged;
+        // Without a worktree nobody knows.
+        let is_changed = |source: &Source| {
+            let worktree = store.home().worktree();
+            worktree.is_some_and(|worktree| today(worktree, source) != FileToday::Unchanged)
+        };
         prune(&after.main, &after.conflicts, most, &is_changed)
     });
-    let mut notes: Vec<String> = found.iter().map(Found::note).collect();
-    notes.extend(options.max_main_bytes.zip(pruned.as_ref()).and_then(over));
+    let mut notes: Vec<String> = found.iter().map(|found| found.note(store.home())).collect();
+    notes.extend(
+        options
+            .max_main_bytes
+            .zip(pruned.as_ref())
+            .and_then(|pruned| over(store.home().path(MAIN), pruned)),
+    );
     let mut reconciled = Reconciled {
         summary: after.summary,
         asked: after.asked,
@@ -123,8 +131,8 @@ pub fn reconcile(
     place.put_records(MAIN, &after.main, step)?;
     place.put_records(CONFLICTS, &after.conflicts, step)?;
     place.put_records(RECONCILED, &after.log, step)?;
-    if !before.segments.is_empty() {
-        place.put((SESSIONS, KEEPER), b"", step)?;
+    if !before.segments.is_empty() && store.home().worktree().is_some() {
+        place.put(&format!("{SESSIONS}/{KEEPER}"), b"", step)?;
     }
     if options.archive && !before.segments.is_empty() {
         place.archive_sessions(&before.segments, step)?;
@@ -144,29 +152,25 @@ pub fn reconcile(
 }
 
 /// That main stays above what it may take.
-fn over((most, pruned): (u64, &Pruned)) -> Option<String> {
+fn over(main: &str, (most, pruned): (u64, &Pruned)) -> Option<String> {
     (pruned.bytes > most).then(|| {
         let bytes = pruned.bytes;
-        format!("{MAIN} stays at {bytes} bytes, above {most}: decisions and what is in conflict are not pruned")
+        format!("{main} stays at {bytes} bytes, above {most}: decisions and what is in conflict are not pruned")
     })
 }
 
 impl<'a> Place<'a> {
     pub(super) fn of(store: &'a Store, options: ReconcileOptions) -> Result<Self, ReconcileError> {
-        let worktree = store.worktree();
         if let Some(default) = store.foreign_branch().filter(|_| !options.here) {
-            let branch = worktree.branch();
+            let branch = store.home().checkout().branch;
             return Err(ReconcileError::NotDefault { branch, default });
         }
-        Ok(Self::at(worktree))
+        Ok(Self::at(store.home()))
     }
 
     pub(super) fn read_all(&mut self, store: &Store) -> Result<(Before, Vec<Found>), ReconcileError> {
         let mut found = Vec::new();
-        let mut of = |name: &str| match RelPath::new(name) {
-            Ok(path) => self.records(&path, &mut found),
-            Err(_) => Ok(Vec::new()),
-        };
+        let mut of = |path: &str| self.records(path, &mut found);
         let mut before = Before {
             main: of(MAIN)?,
             log: of(RECONCILED)?,
@@ -174,7 +178,7 @@ impl<'a> Place<'a> {
             ..Before::default()
         };
         for file in store.shared_segments() {
-            let RecordFile::Worktree(path) = &file else { continue };
+            let RecordFile::Home(path) = &file else { continue };
             let bytes = self.bytes(path)?;
             before.segments.push(Segment {
                 name: path.file_name().to_owned(),
@@ -190,8 +194,9 @@ impl<'a> Place<'a> {
     /// Removes a session's file, all of whose records are in main. Where not every line was one, it is kept by now. Returns
     /// what is to be said where it holds more by now, and stays.
     fn remove(&self, segment: &Segment, step: Steps<'_>) -> Result<Option<String>, ReconcileError> {
-        let name = format!("{SESSIONS}/{}", segment.name);
-        let path = own_directory(self.worktree.root(), SESSIONS)?.join(&segment.name);
+        let sessions = self.home.path(SESSIONS);
+        let name = format!("{sessions}/{}", segment.name);
+        let path = self.home.own_directory(sessions)?.join(&segment.name);
         if !self.is_as_known(&name)? {
             let stays = || format!("{name} was changed meanwhile, and stays for the next run");
             return Ok(path.exists().then(stays));

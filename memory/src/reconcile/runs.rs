@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::{Before, Segment};
-use crate::records::{Body, Record, Segments};
+use crate::records::{Body, Record, Segments, kinds};
 
 /// So many records of no session are named in one line of the log, which must not be too long.
 const OTHERS: usize = 1024;
@@ -26,16 +26,16 @@ impl<'a> Runs<'a> {
         let mut runs = Self::default();
         for record in log {
             match &record.body {
-                Body::Run { after } => {
+                Body::Run(kinds::Run { after }) => {
                     runs.after
                         .insert(&record.id, after.iter().map(String::as_str).collect());
                 }
-                Body::Reconciled { segment, bytes, run } => {
+                Body::Reconciled(kinds::Reconciled { segment, bytes, run }) => {
                     let known = runs.segments.entry(segment).or_insert((*bytes, run));
                     // One that grew was taken in twice.
                     *known = (*known).max((*bytes, run));
                 }
-                Body::Compared { others, run } => {
+                Body::Compared(kinds::Compared { others, run }) => {
                     let others = others.iter().map(|other| (other.as_str(), run.as_str()));
                     runs.others.extend(others);
                 }
@@ -125,13 +125,13 @@ impl<'a> Runs<'a> {
             let latest = latest.or_else(|| before.main.iter().map(|record| &record.ts).max());
             let latest = latest.cloned().unwrap_or_default();
             let after = heads.iter().map(|head| (*head).to_owned()).collect();
-            let run = Record::derived(Body::Run { after }, &about, &latest);
+            let run = Record::derived(Body::Run(kinds::Run { after }), &about, &latest);
             for segment in taken {
-                let body = Body::Reconciled {
+                let body = Body::Reconciled(kinds::Reconciled {
                     segment: segment.name.clone(),
                     bytes: segment.bytes,
                     run: run.id.clone(),
-                };
+                });
                 let length = segment.bytes.to_string();
                 made.push(Record::derived(body, &[&segment.name, &length, &run.id], &latest));
             }
@@ -139,7 +139,11 @@ impl<'a> Runs<'a> {
                 let about = others.iter().chain([&run.id]).map(String::as_str);
                 let about: Vec<&str> = about.collect();
                 let (others, run) = (others.to_vec(), run.id.clone());
-                made.push(Record::derived(Body::Compared { others, run }, &about, &latest));
+                made.push(Record::derived(
+                    Body::Compared(kinds::Compared { others, run }),
+                    &about,
+                    &latest,
+                ));
             }
             made.push(run);
         }

@@ -36,7 +36,7 @@ impl<'a> Unseen<'a> {
 
     /// Whether it came from no session that was taken in: somebody wrote it into main, or took back what told of its session.
     fn has_other(&self, record: &Record) -> bool {
-        let is_said = !record.is_derived() && !matches!(record.body, Body::Decision { .. } | Body::Tombstone { .. });
+        let is_said = !record.is_derived() && !matches!(record.body, Body::Decision(_) | Body::Tombstone(_));
         let session = record.origin.session.as_deref();
         let is_of_none = session.is_none_or(|session| !self.taken.contains(session));
         is_said && is_of_none && !self.others.contains(digest(record).as_str())

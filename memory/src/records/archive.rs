@@ -3,7 +3,7 @@
 //! What left main so that it stays within bounds is in one file, as it was. Others there are copies of what was found
 //! damaged, which may hold records that main has yet to get.
 
-use super::RecordFile;
+use super::{Home, RecordFile};
 
 /// Where files go of which not every line is a record, as they are, and what is pruned.
 pub const ARCHIVE: &str = ".muninn/memory/archive";
@@ -11,6 +11,6 @@ pub const ARCHIVE: &str = ".muninn/memory/archive";
 pub const PRUNED: &str = ".muninn/memory/archive/pruned.jsonl";
 
 /// Whether a file holds what left main.
-pub(crate) fn is_pruned(file: &RecordFile) -> bool {
-    matches!(file, RecordFile::Worktree(path) if path.as_str() == PRUNED)
+pub(crate) fn is_pruned(file: &RecordFile, home: &Home) -> bool {
+    matches!(file, RecordFile::Home(path) if path.as_str() == home.path(PRUNED))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::body::Body;
+use super::kinds::{self, Body};
 use super::moment::Moment;
 use super::record::Record;
 
@@ -23,9 +23,9 @@ pub(crate) struct Decision {
 impl Decisions {
     /// Takes a record in; one that decides nothing changes nothing.
     pub(crate) fn take(&mut self, record: &Record) {
-        let Body::Decision {
+        let Body::Decision(kinds::Decision {
             conflict, keep, drop, ..
-        } = &record.body
+        }) = &record.body
         else {
             return;
         };

@@ -5,60 +5,66 @@ use std::fs::{File, Metadata};
 use std::io::{self, BufReader};
 use std::path::PathBuf;
 
-use muninn_repo_tools::{RelPath, Worktree};
+use muninn_repo_tools::RelPath;
 use serde::{Deserialize, Serialize};
 
+use super::home::Home;
 use super::lines;
 use super::record::Record;
 use crate::stamp::Stamp;
 
-/// The file of what the team agreed on.
+/// The file of what the team agreed on, below the root of a repository, as are the others here.
 pub const MAIN: &str = ".muninn/memory/main.jsonl";
 /// The file that shows people which conflicts in main are open.
 pub const CONFLICTS: &str = ".muninn/memory/conflicts.jsonl";
 /// A file of records, and whose it is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum RecordFile {
-    /// Of the worktree, so that nothing outside of it is read by its name.
-    Worktree(RelPath),
-    /// Of the user's state directory.
+    /// In the home, so that nothing outside of it is read by its name.
+    Home(RelPath),
+    /// In the user's state directory.
     State(PathBuf),
 }
 
 impl RecordFile {
     /// What the team agreed on, as a list of files.
     #[must_use]
-    pub fn of_team() -> Vec<Self> {
-        Self::main().into_iter().collect()
+    pub fn of_team(home: &Home) -> Vec<Self> {
+        Self::main(home).into_iter().collect()
     }
 
     /// What the team agreed on.
     #[must_use]
-    pub fn main() -> Option<Self> {
-        RelPath::new(MAIN).ok().map(Self::Worktree)
+    pub fn main(home: &Home) -> Option<Self> {
+        Self::of(home, MAIN)
     }
 
-    pub(crate) fn open(&self, worktree: &Worktree) -> io::Result<File> {
+    /// The file of a home that has this path in a repository.
+    pub(crate) fn of(home: &Home, in_repository: &str) -> Option<Self> {
+        RelPath::new(home.path(in_repository)).ok().map(Self::Home)
+    }
+
+    pub(crate) fn open(&self, home: &Home) -> io::Result<File> {
         // To open a pipe is to wait for somebody to write.
-        if !self.metadata(worktree)?.is_file() {
+        if !self.metadata(home)?.is_file() {
             return Err(io::Error::other("it is not a file"));
         }
         match self {
-            Self::Worktree(path) => File::open(worktree.resolve(path).map_err(io::Error::other)?),
+            Self::Home(path) => File::open(home.resolve(path)?),
             Self::State(path) => File::open(path),
         }
     }
 
-    pub(crate) fn metadata(&self, worktree: &Worktree) -> io::Result<Metadata> {
+    pub(crate) fn metadata(&self, home: &Home) -> io::Result<Metadata> {
         match self {
-            Self::Worktree(path) => worktree.resolve(path).map_err(io::Error::other)?.metadata(),
+            Self::Home(path) => home.resolve(path)?.metadata(),
             Self::State(path) => path.metadata(),
         }
     }
 
     /// The file's metadata; `None` if there is no such file.
-    pub(crate) fn stamp(&self, worktree: &Worktree) -> Option<Stamp> {
-        let metadata = self.metadata(worktree).ok()?;
+    pub(crate) fn stamp(&self, home: &Home) -> Option<Stamp> {
+        let metadata = self.metadata(home).ok()?;
         Some(Stamp {
             path: self.to_string(),
             size: metadata.len(),
@@ -67,15 +73,15 @@ impl RecordFile {
     }
 
     /// The first record that it holds; `None` also where it cannot be read.
-    pub(crate) fn first(&self, worktree: &Worktree) -> Option<Record> {
-        lines::first(BufReader::new(self.open(worktree).ok()?)).ok()?
+    pub(crate) fn first(&self, home: &Home) -> Option<Record> {
+        lines::first(BufReader::new(self.open(home).ok()?)).ok()?
     }
 }
 
 impl fmt::Display for RecordFile {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Worktree(path) => path.fmt(formatter),
+            Self::Home(path) => path.fmt(formatter),
             Self::State(path) => path.display().fmt(formatter),
         }
     }

@@ -1,66 +1,77 @@
 //! One line of a file of records, as the members that it was written with.
 //!
 //! A later version writes members that this one does not know, and numbers that no `f64` holds. Both have to survive a
-//! rewrite, so what is not understood stays the text that it is.
+//! rewrite, so what is not understood stays the text that it is. `#[serde(flatten)]` cannot keep that text; so a line is
+//! read as a list of members, and types take from it what they know.
 
+use std::borrow::Cow;
 use std::fmt;
 
-use serde::Serialize;
-use serde::de::{Deserialize, DeserializeOwned, Deserializer, MapAccess, Visitor};
-use serde::ser::SerializeMap;
+use serde::de::value::StrDeserializer;
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error as _, IntoDeserializer, MapAccess, Visitor};
+use serde::{Serialize, Serializer, forward_to_deserialize_any};
+use serde_json::Error;
 use serde_json::value::RawValue;
 
 /// The members of a JSON object in their order, each value as it was written.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Members(Vec<(String, Box<RawValue>)>);
+#[derive(Debug)]
+pub(super) struct Members<'a>(Vec<(Name<'a>, &'a RawValue)>);
 
-impl Members {
-    /// Takes out the first member of a name, where its value is what the caller wants; another one stays.
-    pub(super) fn take<T: DeserializeOwned>(&mut self, name: &str) -> Option<T> {
-        let at = self.0.iter().position(|(key, _)| key == name)?;
-        let value = serde_json::from_str(self.0[at].1.get()).ok()?;
-        self.0.remove(at);
-        Some(value)
+#[derive(Debug, serde::Deserialize)]
+struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
+
+impl<'a> Members<'a> {
+    /// Takes out what a type knows, by the first member of each name. A member of the wrong type stays, and counts as
+    /// absent.
+    ///
+    /// # Errors
+    /// Where the type cannot do without what is absent.
+    pub(super) fn take<T: Deserialize<'a>>(&mut self) -> Result<T, Error> {
+        let mut refused = Vec::new();
+        loop {
+            let mut taken = Vec::new();
+            let offer = Offer {
+                members: &self.0,
+                refused: &refused,
+                taken: &mut taken,
+                fields: &[],
+            };
+            match (T::deserialize(offer), taken.last().copied()) {
+                (Ok(value), _) => {
+                    taken.sort_unstable();
+                    taken.iter().rev().for_each(|at| drop(self.0.remove(*at)));
+                    return Ok(value);
+                }
+                // What was being read is of the wrong type, or what is absent was missed behind it.
+                (Err(_), Some(last)) => refused.push(last),
+                (Err(error), None) => return Err(error),
+            }
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&String, &RawValue)> {
-        self.0.iter().map(|(name, value)| (name, &**value))
-    }
-
-    /// What was not taken.
-    pub(super) fn rest(self) -> Vec<(String, Box<RawValue>)> {
-        self.0
+    /// What nobody took.
+    pub(super) fn rest(self) -> Unknown {
+        let owned = |(name, value): (Name<'_>, &RawValue)| (name.0.into_owned(), value.to_owned());
+        Unknown(self.0.into_iter().map(owned).collect())
     }
 }
 
-impl PartialEq for Members {
-    fn eq(&self, other: &Self) -> bool {
-        let texts = |members: &Self| -> Vec<(String, String)> {
-            let owned = |(name, value): (&String, &RawValue)| (name.clone(), value.get().to_owned());
-            members.iter().map(owned).collect()
-        };
-        texts(self) == texts(other)
-    }
-}
-
-impl Eq for Members {}
-
-impl<'de> Deserialize<'de> for Members {
+impl<'de> Deserialize<'de> for Members<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Object;
 
         impl<'de> Visitor<'de> for Object {
-            type Value = Members;
+            type Value = Members<'de>;
 
             fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
                 formatter.write_str("a JSON object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
                 let mut members = Vec::with_capacity(map.size_hint().unwrap_or(12));
                 while let Some(member) = map.next_entry()? {
                     members.push(member);
@@ -73,35 +84,87 @@ impl<'de> Deserialize<'de> for Members {
     }
 }
 
-/// Writes members that say something: what is empty is left out.
-pub(super) struct Map<M>(pub(super) M);
+/// Members, for a struct to read those that its fields name.
+struct Offer<'m, 'a> {
+    members: &'m [(Name<'a>, &'a RawValue)],
+    /// The places of those that turned out to be of the wrong type.
+    refused: &'m [usize],
+    /// The places of those that were read, in the order in which they were.
+    taken: &'m mut Vec<usize>,
+    /// Whose members were not looked for yet.
+    fields: &'static [&'static str],
+}
 
-impl<M: SerializeMap> Map<M> {
-    pub(super) fn text(&mut self, name: &str, value: &str) -> Result<(), M::Error> {
-        match value {
-            "" => Ok(()),
-            value => self.0.serialize_entry(name, value),
-        }
+impl<'de> Deserializer<'de> for Offer<'_, 'de> {
+    type Error = Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Error> {
+        Err(Error::custom("members make a struct"))
     }
 
-    pub(super) fn number(&mut self, name: &str, value: u64) -> Result<(), M::Error> {
-        match value {
-            0 => Ok(()),
-            value => self.0.serialize_entry(name, &value),
-        }
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        visitor.visit_map(Self { fields, ..self })
     }
 
-    pub(super) fn list<T: Serialize>(&mut self, name: &str, values: &[T]) -> Result<(), M::Error> {
-        match values {
-            [] => Ok(()),
-            values => self.0.serialize_entry(name, values),
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+    }
+}
+
+impl<'a> MapAccess<'a> for Offer<'_, 'a> {
+    type Error = Error;
+
+    fn next_key_seed<K: DeserializeSeed<'a>>(&mut self, seed: K) -> Result<Option<K::Value>, Error> {
+        while let Some((field, others)) = self.fields.split_first() {
+            self.fields = others;
+            let named = self.members.iter().position(|(Name(name), _)| name == field);
+            // To an `Option`, null would be a value.
+            let is_wanted = |at: &usize| !self.refused.contains(at) && self.members[*at].1.get() != "null";
+            if let Some(at) = named.filter(is_wanted) {
+                self.taken.push(at);
+                let name: StrDeserializer<'_, Error> = field.into_deserializer();
+                return seed.deserialize(name).map(Some);
+            }
         }
+        Ok(None)
     }
 
-    pub(super) fn some<T: Serialize>(&mut self, name: &str, value: &Option<T>) -> Result<(), M::Error> {
-        match value {
-            None => Ok(()),
-            Some(value) => self.0.serialize_entry(name, value),
-        }
+    fn next_value_seed<V: DeserializeSeed<'a>>(&mut self, seed: V) -> Result<V::Value, Error> {
+        let at = self.taken.last().copied().unwrap_or_default();
+        let value = self.members[at].1.get();
+        seed.deserialize(&mut serde_json::Deserializer::from_str(value))
+    }
+}
+
+/// Members that are not known, or not of the type that they should be, in their order and as they were written.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Unknown(Vec<(String, Box<RawValue>)>);
+
+impl Unknown {
+    /// The value of the first member of a name.
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        let mut members = self.0.iter();
+        members.find(|(key, _)| key == name).map(|(_, value)| value.get())
+    }
+}
+
+impl PartialEq for Unknown {
+    fn eq(&self, other: &Self) -> bool {
+        let text = |(name, value): &(String, Box<RawValue>)| (name.clone(), value.get().to_owned());
+        self.0.iter().map(text).eq(other.0.iter().map(text))
+    }
+}
+
+impl Eq for Unknown {}
+
+impl Serialize for Unknown {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
     }
 }

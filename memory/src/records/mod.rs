@@ -4,9 +4,10 @@
 //! directory, become write-once [`Segments`] that travel through git, and end in `.muninn/memory/main.jsonl`.
 
 mod archive;
-mod body;
 mod decisions;
 mod file;
+mod home;
+pub mod kinds;
 pub mod lines;
 mod members;
 mod moment;
@@ -23,13 +24,14 @@ mod tests;
 
 pub(crate) use archive::is_pruned;
 pub use archive::{ARCHIVE, PRUNED};
-pub use body::Body;
 pub use file::{CONFLICTS, MAIN, RecordFile};
+pub use home::Home;
+pub use kinds::Body;
 pub use moment::Moment;
 pub use record::{InvalidRecord, Origin, Record};
 pub(crate) use same::{Links, ordered};
+pub(crate) use segment::anew;
 pub use segment::{SESSIONS, SegmentError, Segments, Written};
-pub(crate) use segment::{anew, own_directory};
 pub use source::Source;
 pub use spool::{Durability, Flushed, Recorded, Sessions, Spool, SpoolError, Waiting};
 pub use standing::Superseded;

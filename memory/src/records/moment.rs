@@ -16,11 +16,11 @@ use serde::{Deserialize, Serialize};
 pub struct Moment(String);
 
 impl Moment {
-    /// Now, to a thousandth of a second.
+    /// A time, to a thousandth of a second.
     #[must_use]
-    pub fn now() -> Self {
+    pub fn at(time: Timestamp) -> Self {
         const PRINTER: DateTimePrinter = DateTimePrinter::new().precision(Some(3));
-        Self(PRINTER.timestamp_to_string(&Timestamp::now()))
+        Self(PRINTER.timestamp_to_string(&time))
     }
 
     /// As time, where it is written as one.
@@ -104,13 +104,12 @@ mod tests {
     }
 
     #[test]
-    fn now_is_told_with_three_digits() {
-        let now = Moment::now();
-        assert_eq!(
-            (now.len(), now.as_bytes()[19]),
-            ("2026-01-02T10:00:00.512Z".len(), b'.'),
-            "{now}"
-        );
-        assert!(now.timestamp().is_some());
+    fn a_time_is_told_with_three_digits() {
+        for (time, told) in [
+            ("2026-01-02T10:00:00.5129Z", "2026-01-02T10:00:00.512Z"),
+            ("2026-01-02T10:00:00Z", "2026-01-02T10:00:00.000Z"),
+        ] {
+            assert_eq!(&*Moment::at(time.parse().unwrap()), told);
+        }
     }
 }

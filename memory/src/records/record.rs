@@ -1,57 +1,67 @@
 //! What a record says.
 
-use std::sync::{Mutex, PoisonError};
-
-use serde::Serialize;
-use serde::ser::{SerializeMap, Serializer};
-use serde_json::value::RawValue;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
-use ulid::{Generator, Ulid};
+use ulid::Ulid;
 
-use super::body::Body;
-use super::members::{Map, Members};
+use super::kinds::{Body, Conflict};
+use super::members::{Members, Unknown};
 use super::moment::Moment;
 use super::source::Source;
+use crate::Clock;
 
 /// One thing that was learned, decided or taken back: a line of a file.
 ///
 /// Written with its members in this order: `id`, `ts`, `type`, those of the type, `session`, `branch`, `commit`,
 /// `sources`, `task`, and then those that this version does not know, as they were written.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Record {
     /// By which others refer to it: a ULID, unless somebody else wrote it; empty where the line has none.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub id: String,
     /// When it was written, RFC 3339.
+    #[serde(skip_serializing_if = "str::is_empty")]
     pub ts: Moment,
     /// What it says.
+    #[serde(flatten)]
     pub body: Body,
     /// Where it comes from.
+    #[serde(flatten)]
     pub origin: Origin,
     /// Members that are not known, or not of the type that they should be.
-    unknown: Vec<(String, Box<RawValue>)>,
+    #[serde(flatten)]
+    unknown: Unknown,
 }
 
 /// Where a record comes from.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Origin {
     /// The session that wrote it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     /// The branch that it was written on.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
     /// The commit that was checked out.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
     /// The files that it rests on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<Source>,
     /// The task that was worked on.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
 }
 
-/// An id above all that this process has given, so that records sort as they were learned.
-fn next_id() -> String {
-    static GENERATOR: Mutex<Generator> = Mutex::new(Generator::new());
-    let mut generator = GENERATOR.lock().unwrap_or_else(PoisonError::into_inner);
-    let id = generator.generate().unwrap_or_else(|_| Ulid::generate());
-    id.to_string()
+/// What a line says of a record of any type.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Head {
+    id: String,
+    ts: Moment,
+    #[serde(rename = "type")]
+    kind: String,
 }
 
 /// Why a line is no record.
@@ -68,13 +78,13 @@ pub enum InvalidRecord {
 impl Record {
     /// A new one, written now.
     #[must_use]
-    pub fn new(body: Body, origin: Origin) -> Self {
+    pub fn new(body: Body, origin: Origin, clock: &Clock) -> Self {
         Self {
-            id: next_id(),
-            ts: Moment::now(),
+            id: clock.id().to_string(),
+            ts: Moment::at(clock.now()),
             body,
             origin,
-            unknown: Vec::new(),
+            unknown: Unknown::default(),
         }
     }
 
@@ -99,7 +109,7 @@ impl Record {
             ts: ts.clone(),
             body,
             origin: Origin::default(),
-            unknown: Vec::new(),
+            unknown: Unknown::default(),
         }
     }
 
@@ -109,26 +119,16 @@ impl Record {
     /// [`InvalidRecord`] where it is none. A member of the wrong type is no error: it is kept as it is, and counts as
     /// absent.
     pub fn parse(line: &str) -> Result<Self, InvalidRecord> {
-        let mut members: Members = serde_json::from_str(line)?;
+        let mut members: Members<'_> = serde_json::from_str(line)?;
         if members.is_empty() {
             return Err(InvalidRecord::Nothing);
         }
-        let id = members.take("id").unwrap_or_default();
-        let ts = members.take("ts").unwrap_or_default();
-        let kind = members.take("type").unwrap_or_default();
-        let body = Body::take(kind, &mut members);
-        let origin = Origin {
-            session: members.take("session"),
-            branch: members.take("branch"),
-            commit: members.take("commit"),
-            sources: members.take("sources").unwrap_or_default(),
-            task: members.take("task"),
-        };
+        let Head { id, ts, kind } = members.take()?;
         Ok(Self {
             id,
             ts,
-            body,
-            origin,
+            body: Body::take(kind, &mut members)?,
+            origin: members.take()?,
             unknown: members.rest(),
         })
     }
@@ -150,13 +150,13 @@ impl Record {
     pub(crate) fn is_derived(&self) -> bool {
         matches!(
             self.body,
-            Body::Same { .. }
-                | Body::Distinct { .. }
-                | Body::Conflict { .. }
-                | Body::Supersedes { .. }
-                | Body::Run { .. }
-                | Body::Compared { .. }
-                | Body::Reconciled { .. }
+            Body::Same(_)
+                | Body::Distinct(_)
+                | Body::Conflict(_)
+                | Body::Supersedes(_)
+                | Body::Run(_)
+                | Body::Compared(_)
+                | Body::Reconciled(_)
         )
     }
 
@@ -169,42 +169,18 @@ impl Record {
     /// The ids of the older and the newer record of a conflict; `None` of any other record.
     pub(crate) fn sides(&self) -> Option<(&str, &str)> {
         match &self.body {
-            Body::Conflict { left, right, .. } => Some((left, right)),
+            Body::Conflict(Conflict { left, right, .. }) => Some((left, right)),
             _ => None,
         }
     }
 
     /// What a member says that is not known: its text, or its texts; nothing where it holds neither.
     pub(crate) fn unknown_texts(&self, name: &str) -> Vec<String> {
-        let value = self
-            .unknown
-            .iter()
-            .find(|(key, _)| key == name)
-            .map(|(_, value)| value.get());
         let one = |value: &str| serde_json::from_str(value).ok().map(|text: String| vec![text]);
         let all = |value: &str| serde_json::from_str(value).ok();
+        let value = self.unknown.get(name);
         value
             .and_then(|value| one(value).or_else(|| all(value)))
             .unwrap_or_default()
-    }
-}
-
-impl Serialize for Record {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = Map(serializer.serialize_map(None)?);
-        map.text("id", &self.id)?;
-        map.text("ts", &self.ts)?;
-        map.text("type", self.body.kind())?;
-        self.body.write(&mut map)?;
-        let origin = &self.origin;
-        map.some("session", &origin.session)?;
-        map.some("branch", &origin.branch)?;
-        map.some("commit", &origin.commit)?;
-        map.list("sources", &origin.sources)?;
-        map.some("task", &origin.task)?;
-        for (name, value) in &self.unknown {
-            map.0.serialize_entry(name, value)?;
-        }
-        map.0.end()
     }
 }

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::body::Body;
 use super::decisions::Decisions;
+use super::kinds::{self, Body};
 use super::lines::{Digest, digest};
 use super::record::Record;
 
@@ -36,15 +36,15 @@ impl Links {
     /// Takes a record in; one that says nothing of a pair changes nothing.
     pub(crate) fn take(&mut self, record: &Record) {
         match &record.body {
-            Body::Same { kept, folded, .. } => _ = self.same.insert(ordered(kept, folded)),
-            Body::Distinct { left, right, .. } => _ = self.distinct.insert(ordered(left, right)),
-            Body::Conflict { left, right, .. } => _ = self.disputed.insert(ordered(left, right)),
-            Body::Supersedes {
+            Body::Same(kinds::Same { kept, folded, .. }) => _ = self.same.insert(ordered(kept, folded)),
+            Body::Distinct(kinds::Distinct { left, right, .. }) => _ = self.distinct.insert(ordered(left, right)),
+            Body::Conflict(kinds::Conflict { left, right, .. }) => _ = self.disputed.insert(ordered(left, right)),
+            Body::Supersedes(kinds::Supersedes {
                 older,
                 newer: Some(newer),
                 ..
-            } => _ = self.replaced.insert(ordered(older, newer)),
-            Body::Pattern { pattern, entities, .. } if !pattern.is_empty() && !record.id.is_empty() => {
+            }) => _ = self.replaced.insert(ordered(older, newer)),
+            Body::Pattern(kinds::Pattern { pattern, entities, .. }) if !pattern.is_empty() && !record.id.is_empty() => {
                 let entities: BTreeSet<&str> = entities.iter().map(String::as_str).collect();
                 let entities: Vec<&str> = entities.into_iter().collect();
                 let pattern = digest(&format!("{pattern}\0{}", entities.join("\0")));

@@ -8,10 +8,12 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-/// Where segments are, below the worktree's root.
+use super::home::Home;
+
+/// Where segments are, below the root of a repository.
 pub const SESSIONS: &str = ".muninn/memory/sessions";
 
-/// A worktree's folder of segments.
+/// A folder of segments.
 #[derive(Debug, Clone)]
 pub struct Segments {
     dir: PathBuf,
@@ -52,16 +54,16 @@ pub enum SegmentError {
 }
 
 impl Segments {
-    /// The folder of a worktree with this root, made if only that is missing.
+    /// The folder of a home, made where it is missing.
     ///
     /// # Errors
-    /// [`SegmentError`]: without `.muninn` nothing is made.
-    pub fn of(root: &Path) -> Result<Self, SegmentError> {
-        let dir = own_directory(root, SESSIONS)?;
+    /// [`SegmentError`]: in a repository without `.muninn` nothing is made.
+    pub fn of(home: &Home) -> Result<Self, SegmentError> {
+        let dir = home.own_directory(home.path(SESSIONS))?;
         Ok(Self { dir })
     }
 
-    /// A folder that is the user's own, outside any worktree, and there.
+    /// A folder that is the user's own, outside of any home, and there.
     #[must_use]
     pub fn at(dir: PathBuf) -> Self {
         Self { dir }
@@ -107,38 +109,6 @@ impl Segments {
                 Err(SegmentError::Io { path, source })
             }
         }
-    }
-}
-
-/// A directory below `.muninn` of a worktree, made as far as it is missing. Nothing is made through a link, nor without
-/// `.muninn`.
-///
-/// # Errors
-/// [`SegmentError`].
-pub(crate) fn own_directory(root: &Path, relative: &str) -> Result<PathBuf, SegmentError> {
-    let mut dir = root.to_owned();
-    for (depth, name) in relative.split('/').enumerate() {
-        dir.push(name);
-        match dir.symlink_metadata() {
-            Ok(meta) if meta.is_dir() => {}
-            Ok(_) => return Err(SegmentError::NotADirectory { path: dir }),
-            Err(error) if error.kind() == io::ErrorKind::NotFound && depth == 0 => {
-                return Err(SegmentError::NotInitialised { path: dir });
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => make(&dir)?,
-            Err(source) => return Err(SegmentError::Io { path: dir, source }),
-        }
-    }
-    Ok(dir)
-}
-
-fn make(dir: &Path) -> Result<(), SegmentError> {
-    match fs::create_dir(dir) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(SegmentError::Io {
-            path: dir.to_owned(),
-            source: error,
-        }),
-        _ => Ok(()),
     }
 }
 

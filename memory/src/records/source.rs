@@ -1,19 +1,20 @@
 //! What a record rests on.
 
-use serde::ser::SerializeMap;
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, Serialize, de};
 
-use super::members::Members;
+use super::members::{Members, Unknown};
 
 /// A file that a record rests on.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Source {
     /// Where it is.
     pub path: String,
     /// Its content then, as git names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub blob: Option<String>,
     /// What this version does not know.
-    unknown: Members,
+    #[serde(flatten)]
+    unknown: Unknown,
 }
 
 impl Source {
@@ -23,32 +24,26 @@ impl Source {
         Self {
             path,
             blob,
-            unknown: Members::default(),
+            unknown: Unknown::default(),
         }
     }
+}
+
+/// What is known of a source.
+#[derive(Deserialize)]
+struct Known {
+    path: String,
+    blob: Option<String>,
 }
 
 impl<'de> Deserialize<'de> for Source {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut members = Members::deserialize(deserializer)?;
+        let Known { path, blob } = members.take().map_err(de::Error::custom)?;
         Ok(Self {
-            path: members.take("path").ok_or_else(|| de::Error::missing_field("path"))?,
-            blob: members.take("blob"),
-            unknown: members,
+            path,
+            blob,
+            unknown: members.rest(),
         })
-    }
-}
-
-impl Serialize for Source {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("path", &self.path)?;
-        if let Some(blob) = &self.blob {
-            map.serialize_entry("blob", blob)?;
-        }
-        for (name, value) in self.unknown.iter() {
-            map.serialize_entry(name, value)?;
-        }
-        map.end()
     }
 }

@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::body::Body;
 use super::decisions::Decisions;
+use super::kinds::{self, Body};
 use super::moment::Moment;
 use super::record::Record;
 use super::same::{Links, Same, ordered};
@@ -54,8 +54,8 @@ impl Statements {
         self.links.take(record);
         self.decisions.take(record);
         match &record.body {
-            Body::Tombstone { forget } => self.forgotten.push(forget.clone()),
-            Body::Supersedes { older, newer, since } => self.supersede(
+            Body::Tombstone(kinds::Tombstone { forget }) => self.forgotten.push(forget.clone()),
+            Body::Supersedes(kinds::Supersedes { older, newer, since }) => self.supersede(
                 older.clone(),
                 Superseded {
                     until: since.clone().unwrap_or_else(|| record.ts.clone()),

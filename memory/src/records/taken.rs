@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-use super::{Body, Record};
+use super::{Body, Record, kinds};
 
 /// The file of which segments are in main already.
 pub const RECONCILED: &str = ".muninn/memory/reconciled.jsonl";
@@ -15,7 +15,7 @@ pub(crate) struct TakenIn(HashMap<String, u64>);
 impl TakenIn {
     /// Takes a record of the log in; one that says nothing of a segment changes nothing.
     pub(crate) fn take(&mut self, record: &Record) {
-        if let Body::Reconciled { segment, bytes, .. } = &record.body {
+        if let Body::Reconciled(kinds::Reconciled { segment, bytes, .. }) = &record.body {
             let known = self.0.entry(segment.clone()).or_default();
             *known = (*known).max(*bytes);
         }

@@ -1,4 +1,4 @@
-//! A worktree's session memory: what is written where, and which files are read.
+//! One memory: what is written where, and which files are read.
 //!
 //! What is learned on a branch reaches git on that branch, so that a branch that is thrown away takes it along. Until
 //! then, and for ever where nothing is to reach git, it is kept in the user's state directory.
@@ -11,22 +11,24 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use muninn_repo_tools::{Checkout, RelPath, Until, Worktree};
+use muninn_repo_tools::{Checkout, RelPath, Until};
 
 use self::scope::{Places, Scope};
+use crate::Clock;
 use crate::ids::{self, IdError};
 use crate::knowledge;
 use crate::memories::Loaded;
 use crate::records::{
-    Durability, Flushed, Record, RecordFile, SESSIONS, SegmentError, Segments, Sessions, Spool, SpoolError, Waiting,
+    Durability, Flushed, Home, Record, RecordFile, SESSIONS, SegmentError, Segments, Sessions, Spool, SpoolError,
+    Waiting,
 };
 
 /// Where segments are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Destination {
-    /// Below `.muninn/memory/` of the worktree, for git.
-    Repository,
-    /// In the user's state directory, for nobody else.
+    /// To the home: in a repository, for git.
+    Home,
+    /// To the user's state directory, for nobody else.
     State,
 }
 
@@ -42,7 +44,7 @@ pub enum OnDefault {
     All,
 }
 
-/// How a worktree's memory is kept and read.
+/// How a memory is kept and read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StoreSettings {
     /// When a live record is on the disk for good.
@@ -53,38 +55,47 @@ pub struct StoreSettings {
     pub on_default: OnDefault,
 }
 
-/// The session memory of one worktree. Clones share what they found out about its files.
+/// One memory. Clones share what they found out about its files.
 #[derive(Debug, Clone)]
 pub struct Store {
-    worktree: Worktree,
+    home: Home,
     dir: PathBuf,
     spool: Spool,
     settings: StoreSettings,
+    clock: Clock,
     scope: Arc<Mutex<Scope>>,
     /// What was checked out when all that waits was last looked at.
     swept: Arc<Mutex<Option<Checkout>>>,
 }
 
 impl Store {
-    /// The memory of a worktree, whose part outside it is below `state_dir`. Nothing is made or read yet.
+    /// The memory that lives there. What of it stays outside, the live records above all, is below `state_dir`. Nothing
+    /// is made or read yet.
     #[must_use]
-    pub fn of(worktree: Worktree, state_dir: &Path, settings: StoreSettings) -> Self {
-        let name = blake3::hash(worktree.root().as_os_str().as_encoded_bytes()).to_hex();
+    pub fn at(home: Home, state_dir: &Path, settings: StoreSettings, clock: Clock) -> Self {
+        let name = blake3::hash(home.root().as_os_str().as_encoded_bytes()).to_hex();
         let dir = state_dir.join("memory").join(&name[..16]);
         Self {
-            spool: Spool::at(dir.join("spool"), settings.durability),
-            worktree,
+            spool: Spool::at(dir.join("spool"), settings.durability, clock.clone()),
+            home,
             dir,
             settings,
+            clock,
             scope: Arc::default(),
             swept: Arc::default(),
         }
     }
 
-    /// The worktree.
+    /// Where it lives.
     #[must_use]
-    pub fn worktree(&self) -> &Worktree {
-        &self.worktree
+    pub fn home(&self) -> &Home {
+        &self.home
+    }
+
+    /// What tells its time.
+    #[must_use]
+    pub fn clock(&self) -> &Clock {
+        &self.clock
     }
 
     /// The live records.
@@ -106,19 +117,19 @@ impl Store {
         self.files_on(self.settings.on_default, false)
     }
 
-    /// The segments in the repository that belong to what is checked out, whosever they are: what is to be reconciled.
+    /// The segments of the home that belong to what is checked out, whosever they are: what is to be reconciled.
     #[must_use]
     pub fn shared_segments(&self) -> Vec<RecordFile> {
         let mut files = self.files_on(OnDefault::All, true);
-        let in_sessions = |path: &RelPath| path.as_str().starts_with(SESSIONS);
-        files.retain(|file| matches!(file, RecordFile::Worktree(path) if in_sessions(path)));
+        let in_sessions = |path: &RelPath| path.as_str().starts_with(self.home.path(SESSIONS));
+        files.retain(|file| matches!(file, RecordFile::Home(path) if in_sessions(path)));
         files
     }
 
-    /// The default branch, where another one is checked out.
+    /// The default branch, where another one is checked out; `None` without git.
     #[must_use]
     pub fn foreign_branch(&self) -> Option<String> {
-        let checkout = self.worktree.checkout();
+        let checkout = self.home.worktree()?.checkout();
         let named = self.settings.default_branch.clone().or(checkout.default_branch);
         named.filter(|name| checkout.branch.as_ref() != Some(name))
     }
@@ -126,7 +137,7 @@ impl Store {
     fn files_on(&self, on_default: OnDefault, with_taken: bool) -> Vec<RecordFile> {
         let mut scope = self.scope.lock().unwrap_or_else(PoisonError::into_inner);
         scope.files(&Places {
-            worktree: &self.worktree,
+            home: &self.home,
             spool: &self.spool,
             local_segments: &self.local_segments(),
             default_branch: self.settings.default_branch.as_deref(),
@@ -176,7 +187,7 @@ impl Store {
         if !self.spool.has_waiting()? {
             return Ok(Flushed::default());
         }
-        let checkout = self.worktree.checkout();
+        let checkout = self.home.checkout();
         let mut swept = self.swept.lock().unwrap_or_else(PoisonError::into_inner);
         if swept.as_ref() == Some(&checkout) {
             drop(swept);
@@ -194,7 +205,7 @@ impl Store {
         until: Option<&Until>,
     ) -> Result<Flushed, SpoolError> {
         let segments = match destination {
-            Destination::Repository => Segments::of(self.worktree.root())?,
+            Destination::Home => Segments::of(&self.home)?,
             Destination::State => {
                 let dir = self.local_segments();
                 std::fs::create_dir_all(&dir).map_err(|source| SegmentError::Io {
@@ -205,31 +216,20 @@ impl Store {
             }
         };
         // A rebase, too, has its HEAD detached: nothing is written until it is over.
-        let is_detached = self.worktree.branch().is_none();
+        let is_detached = self.home.is_detached();
         let known = RefCell::new(HashMap::new());
         let is_part = |waiting: &Waiting| {
             let learned = (waiting.branch.clone(), waiting.commits.clone());
             *known
                 .borrow_mut()
                 .entry(learned)
-                .or_insert_with(|| self.is_part(waiting))
+                .or_insert_with(|| self.home.holds(waiting.branch.as_deref(), &waiting.commits))
         };
         self.spool
             .flush_some(sessions, &segments, until, |waiting| match destination {
-                Destination::Repository => !is_detached && is_part(waiting),
+                Destination::Home => !is_detached && is_part(waiting),
                 Destination::State => true,
             })
-    }
-
-    /// Whether what was learned is part of what is checked out.
-    fn is_part(&self, waiting: &Waiting) -> bool {
-        match &waiting.branch {
-            Some(branch) => self.worktree.has_branch(branch),
-            None => {
-                let mut commits = waiting.commits.iter();
-                !waiting.commits.is_empty() && commits.all(|commit| self.worktree.has_commit(commit))
-            }
-        }
     }
 
     /// The id of the record that `part` of an id names, among those that are there to be recalled, themselves or by
@@ -239,7 +239,7 @@ impl Store {
     /// [`IdError`] where there is none, or more than one.
     pub fn record_id(&self, part: &str) -> Result<String, IdError> {
         let files = self.files();
-        let loaded: Vec<_> = files.iter().map(|file| Loaded::of_file(file, &self.worktree)).collect();
+        let loaded: Vec<_> = files.iter().map(|file| Loaded::of_file(file, &self.home)).collect();
         let is_forgotten = |id: &str| loaded.iter().any(|part| part.statements.forgets(id));
         let ids = loaded
             .iter()
@@ -252,8 +252,9 @@ impl Store {
     #[must_use]
     pub fn problems(&self) -> Vec<String> {
         let files = self.files();
-        let records = files.iter().map(|file| Loaded::of_file(file, &self.worktree));
-        let parts = std::iter::once(knowledge::load(&self.worktree)).chain(records);
+        let records = files.iter().map(|file| Loaded::of_file(file, &self.home));
+        let knowledge = self.home.worktree().map(knowledge::load);
+        let parts = knowledge.into_iter().chain(records);
         parts.flat_map(|part| part.notes).collect()
     }
 

@@ -16,10 +16,10 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use muninn_repo_tools::{Checkout, RelPath, Worktree};
+use muninn_repo_tools::{Checkout, RelPath};
 
 use super::{OnDefault, segments_in};
-use crate::records::{PRUNED, RECONCILED, RecordFile, Recorded, SESSIONS, Segments, Spool, TakenIn, lines};
+use crate::records::{Home, PRUNED, RECONCILED, RecordFile, Recorded, SESSIONS, Segments, Spool, TakenIn, lines};
 
 /// What was found out, for the next time.
 #[derive(Debug, Default)]
@@ -60,7 +60,7 @@ struct Taken {
 
 /// The places that are looked at.
 pub(super) struct Places<'a> {
-    pub(super) worktree: &'a Worktree,
+    pub(super) home: &'a Home,
     pub(super) spool: &'a Spool,
     pub(super) local_segments: &'a Path,
     /// The name of the default branch, where a person has said it.
@@ -73,7 +73,7 @@ pub(super) struct Places<'a> {
 impl Scope {
     /// The files: main, and then what is not in main.
     pub(super) fn files(&mut self, places: &Places<'_>) -> Vec<RecordFile> {
-        let mut files = RecordFile::of_team();
+        let mut files = RecordFile::of_team(places.home);
         self.look(places);
         let named = places.default_branch.or(self.checkout.default_branch.as_deref());
         let on_default = named.is_some() && named == self.checkout.branch.as_deref();
@@ -93,45 +93,46 @@ impl Scope {
                 Some(_) => continue,
                 None => {}
             }
-            if self.is_tracked(&file) {
+            if self.is_tracked(&file) || places.home.worktree().is_none() {
                 files.push(file);
                 continue;
             }
-            let beginning = self.beginning(&file, places.worktree);
-            if self.is_part(&beginning, places.worktree) {
+            let beginning = self.beginning(&file, places.home);
+            if self.is_part(&beginning, places.home) {
                 files.push(file.clone());
             }
             beginnings.insert(file, beginning);
         }
         self.beginnings = beginnings;
         if has_grown {
-            let pruned = RelPath::new(PRUNED).map(RecordFile::Worktree);
-            files.splice(team..team, pruned.ok());
+            files.splice(team..team, RecordFile::of(places.home, PRUNED));
         }
         files
     }
 
     fn look(&mut self, places: &Places<'_>) {
-        let checkout = places.worktree.checkout();
+        let checkout = places.home.checkout();
         if checkout != self.checkout {
             self.merged.clear();
         }
         self.checkout = checkout;
         self.recorded.refresh(places.spool);
-        let index = stamp(&places.worktree.git_dir().join("index"));
-        if (index.is_none() || index != self.tracked.index)
-            && let Ok(directory) = RelPath::new(SESSIONS)
-        {
-            let files = places.worktree.tracked_in(&directory);
-            self.tracked = Tracked { index, files };
+        if let Some(worktree) = places.home.worktree() {
+            let index = stamp(&worktree.git_dir().join("index"));
+            if (index.is_none() || index != self.tracked.index)
+                && let Ok(directory) = RelPath::new(SESSIONS)
+            {
+                let files = worktree.tracked_in(&directory);
+                self.tracked = Tracked { index, files };
+            }
         }
-        self.taken.look(places.worktree);
+        self.taken.look(places.home);
     }
 
     /// How long a segment is beside what main has of it; `None` where main has nothing, or that is not asked.
     fn beside_taken(&self, file: &RecordFile, places: &Places<'_>) -> Option<Ordering> {
-        let RecordFile::Worktree(path) = file else { return None };
-        let bytes = || Some(file.metadata(places.worktree).ok()?.len());
+        let RecordFile::Home(path) = file else { return None };
+        let bytes = || Some(file.metadata(places.home).ok()?.len());
         let beside = self.taken.segments.compare(path.file_name(), bytes);
         beside.filter(|_| !places.with_taken)
     }
@@ -139,31 +140,32 @@ impl Scope {
     /// Everything but main, and whether others can have put it there.
     fn candidates(&self, places: &Places<'_>) -> Vec<(RecordFile, bool)> {
         let shared = |path: PathBuf| {
-            let relative = path.strip_prefix(places.worktree.root()).ok()?;
-            Some((RecordFile::Worktree(RelPath::from_relative(relative)?), true))
+            let relative = path.strip_prefix(places.home.root()).ok()?;
+            Some((RecordFile::Home(RelPath::from_relative(relative)?), true))
         };
         let own = |path: &Path| (RecordFile::State(path.to_owned()), false);
-        let in_repository = segments_in(&places.worktree.root().join(SESSIONS)).unwrap_or_default();
+        let sessions = places.home.root().join(places.home.path(SESSIONS));
+        let at_home = segments_in(&sessions).unwrap_or_default();
         let outside = segments_in(places.local_segments).unwrap_or_default();
-        let mut candidates: Vec<_> = in_repository.into_iter().filter_map(shared).collect();
+        let mut candidates: Vec<_> = at_home.into_iter().filter_map(shared).collect();
         candidates.extend(outside.iter().map(|path| own(path)));
         candidates.extend(self.recorded.files().map(own));
         candidates
     }
 
     fn is_tracked(&self, file: &RecordFile) -> bool {
-        matches!(file, RecordFile::Worktree(path) if self.tracked.files.contains(path))
+        matches!(file, RecordFile::Home(path) if self.tracked.files.contains(path))
     }
 
-    fn beginning(&mut self, file: &RecordFile, worktree: &Worktree) -> Beginning {
-        let stamp = file.metadata(worktree).ok().and_then(|metadata| stamp_of(&metadata));
+    fn beginning(&mut self, file: &RecordFile, home: &Home) -> Beginning {
+        let stamp = file.metadata(home).ok().and_then(|metadata| stamp_of(&metadata));
         if let Some(known) = self.beginnings.remove(file)
             && stamp.is_some()
             && known.stamp == stamp
         {
             return known;
         }
-        let origin = file.first(worktree).map(|record| record.origin).unwrap_or_default();
+        let origin = file.first(home).map(|record| record.origin).unwrap_or_default();
         Beginning {
             stamp,
             branch: origin.branch,
@@ -172,17 +174,14 @@ impl Scope {
     }
 
     /// Whether what was learned there is part of what is checked out.
-    fn is_part(&mut self, beginning: &Beginning, worktree: &Worktree) -> bool {
+    fn is_part(&mut self, beginning: &Beginning, home: &Home) -> bool {
         let Some(name) = beginning.branch.as_ref().or(beginning.commit.as_ref()) else {
             return false;
         };
         if let Some(known) = self.merged.get(name) {
             return *known;
         }
-        let is_part = match &beginning.branch {
-            Some(branch) => worktree.has_branch(branch),
-            None => worktree.has_commit(name),
-        };
+        let is_part = home.holds(beginning.branch.as_deref(), beginning.commit.as_slice());
         self.merged.insert(name.clone(), is_part);
         is_part
     }
@@ -190,17 +189,17 @@ impl Scope {
 
 impl Taken {
     /// Reads the log again, where it is another by now. What cannot be read says nothing: duplicates are better than gaps.
-    fn look(&mut self, worktree: &Worktree) {
-        let Ok(file) = RelPath::new(RECONCILED).map(RecordFile::Worktree) else {
+    fn look(&mut self, home: &Home) {
+        let Some(file) = RecordFile::of(home, RECONCILED) else {
             return;
         };
-        let log = file.metadata(worktree).ok().and_then(|metadata| stamp_of(&metadata));
+        let log = file.metadata(home).ok().and_then(|metadata| stamp_of(&metadata));
         if log.is_some() && log == self.log {
             return;
         }
         let mut segments = TakenIn::default();
         if log.is_some()
-            && let Ok(opened) = file.open(worktree)
+            && let Ok(opened) = file.open(home)
         {
             let _what_was_read_counts = lines::read(BufReader::new(opened), |_, record| segments.take(&record), |_| {});
         }
@@ -210,7 +209,7 @@ impl Taken {
 
 /// The session in a segment's name.
 fn session(file: &RecordFile) -> Option<&str> {
-    let RecordFile::Worktree(path) = file else { return None };
+    let RecordFile::Home(path) = file else { return None };
     Segments::parse_name(path.file_name()).map(|(session, _)| session)
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::*;
 use crate::fixture::Fixture;
 use crate::learn::Place;
-use crate::records::{Body, MAIN, SESSIONS};
+use crate::records::{Body, MAIN, SESSIONS, kinds};
 
 /// A repository with one commit that is set up for memory, and a state directory beside it.
 struct Desk {
@@ -28,7 +28,7 @@ impl Desk {
     }
 
     fn store_with(&self, settings: StoreSettings) -> Store {
-        Store::of(self.repo.worktree(), self.state.path(), settings)
+        Store::at(self.repo.home(), self.state.path(), settings, Clock::system())
     }
 
     /// Keeps something in a session of this name, learned here and now.
@@ -37,17 +37,18 @@ impl Desk {
         let mut learned = Vec::new();
         let learn = |id: &str| {
             let place = Place {
-                worktree: store.worktree(),
+                home: store.home(),
+                clock: store.clock(),
                 session: id.to_owned(),
                 task: None,
                 with_text: true,
             };
-            let body = Body::Learning {
+            let body = Body::Learning(kinds::Learning {
                 text: session.to_owned(),
                 subject: None,
                 confidence: None,
                 author: None,
-            };
+            });
             learned.push(place.record(body, &[]));
             learned.clone()
         };
@@ -75,7 +76,7 @@ fn read(store: &Store) -> Vec<String> {
     assert_eq!(files[0].to_string(), MAIN);
     let mut texts: Vec<String> = files
         .iter()
-        .flat_map(|file| Loaded::of_file(file, store.worktree()).items)
+        .flat_map(|file| Loaded::of_file(file, store.home()).items)
         .map(|item| item.text)
         .collect();
     texts.sort();
@@ -87,7 +88,7 @@ fn a_branch_reads_main_and_its_segments_and_the_default_branch_its_own() {
     let desk = Desk::new();
     desk.learn("mine");
     assert_eq!(desk.read(), ["mine"], "what waits is read");
-    desk.store().flush(Destination::Repository).unwrap();
+    desk.store().flush(Destination::Home).unwrap();
     desk.foreign("theirs", "feature");
     desk.repo.commit();
     assert_eq!(desk.read(), ["mine"], "others' are for a reconciliation");
@@ -127,7 +128,7 @@ fn what_was_learned_on_a_branch_stays_with_it_until_it_is_merged() {
     desk.learn("written");
     let store = desk.store();
     let written = store.spool().session("written").unwrap().unwrap();
-    let segments = Segments::of(desk.repo.worktree().root()).unwrap();
+    let segments = Segments::of(&desk.repo.home()).unwrap();
     store
         .spool()
         .flush(&segments, |waiting| waiting.session == written)
@@ -173,7 +174,7 @@ fn one_store_sees_every_change() {
     assert_eq!(read(&store), [] as [&str; 0]);
     desk.learn("one");
     assert_eq!(read(&store), ["one"]);
-    desk.store().flush(Destination::Repository).unwrap();
+    desk.store().flush(Destination::Home).unwrap();
     desk.learn("one");
     assert_eq!(read(&store), ["one", "one"]);
     desk.repo.git(&["checkout", "-q", "-b", "side"]);
@@ -190,10 +191,15 @@ fn a_linked_worktree_has_memory_of_its_own() {
     let desk = Desk::new();
     desk.repo.git(&["worktree", "add", "-q", "-b", "side", "linked"]);
     desk.learn("here");
-    let linked = Worktree::discover(&desk.repo.path("linked")).unwrap();
-    let there = Store::of(linked, desk.state.path(), StoreSettings::default());
+    let linked = muninn_repo_tools::Worktree::discover(&desk.repo.path("linked")).unwrap();
+    let there = Store::at(
+        Home::Repository(linked),
+        desk.state.path(),
+        StoreSettings::default(),
+        Clock::system(),
+    );
     assert_eq!(read(&there), [] as [&str; 0]);
-    desk.store().flush(Destination::Repository).unwrap();
+    desk.store().flush(Destination::Home).unwrap();
     desk.repo.git(&["add", SESSIONS]);
     desk.repo.git(&["commit", "-q", "-m", "memory"]);
     desk.repo.git(&["-C", "linked", "merge", "-q", "main"]);
@@ -229,7 +235,7 @@ fn what_main_has_taken_in_is_not_read_again() {
         "main has it, or will hold it back by its id"
     );
     let recalled = || {
-        let memories = crate::recall::Memories::load_from(store.worktree(), &store.files(), None, None);
+        let memories = crate::recall::Memories::load_from(store.home(), &store.files(), None, None);
         let mut texts: Vec<String> = memories.items().iter().map(|item| item.text.clone()).collect();
         texts.sort();
         texts

@@ -450,9 +450,10 @@ impl Observed {
 /// Where something is learned now, in a session of this id.
 fn place<'a>(workspace: &Workspace, store: &'a Store, session: &str) -> Place<'a> {
     Place {
-        worktree: store.worktree(),
+        home: store.home(),
+        clock: store.clock(),
         session: session.to_owned(),
-        task: current_task(store.worktree()),
+        task: store.home().worktree().and_then(current_task),
         with_text: workspace.settings().memory.with_text,
     }
 }

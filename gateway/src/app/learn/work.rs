@@ -18,7 +18,7 @@ use super::summarizer::{Ended, Whole};
 use super::{flush, guarded, place};
 use crate::app::turn::millis;
 use crate::config::SummarizerConfig;
-use crate::store::{Outcome, Receipt, utc_today};
+use crate::store::{Outcome, Receipt};
 
 /// How long an answer may take. Nobody waits for it, and a small machine thinks slowly.
 const PATIENCE: Duration = Duration::from_secs(5 * 60);
@@ -96,7 +96,8 @@ impl Work {
         let Some(question) = Question::about(&told, ended.summarizing.most_prompt_tokens()) else {
             return Ok(());
         };
-        let Some(answered) = self.ask(&question, &model, &ended.summarizing.config)? else {
+        let today = ended.workspace.clock().today();
+        let Some(answered) = self.ask(&question, &model, &ended.summarizing.config, today)? else {
             return Ok(());
         };
         let notes = Notes::read(&answered.reply.text);
@@ -118,8 +119,9 @@ impl Work {
         question: &Question,
         model: &dyn Model,
         config: &SummarizerConfig,
+        today: Date,
     ) -> Result<Option<Answered>, SumUpError> {
-        let (today, started) = (utc_today(), Instant::now());
+        let started = Instant::now();
         let most = u64::from(question.tokens()) + u64::from(config.max_answer_tokens);
         let Some(reserved) = self.budget.reserve(today, most, config.daily_tokens.into())? else {
             if self.told != Some(today) {

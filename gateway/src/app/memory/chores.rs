@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use http::HeaderMap;
 use muninn_context_engine::Progress;
+use muninn_memory::Home;
 use muninn_memory::embed::StaticVectors;
 use muninn_memory::model::block_on;
 use muninn_memory::reconcile::judge::Tools;
@@ -61,7 +62,7 @@ pub enum ChoreError {
 /// # Errors
 /// Where main cannot be read.
 pub fn conflicts(worktree: &Worktree) -> Result<Vec<OpenConflict>, ChoreError> {
-    Ok(open_conflicts(worktree)?)
+    Ok(open_conflicts(&Home::Repository(worktree.clone()))?)
 }
 
 impl Workspace {

@@ -6,7 +6,7 @@ mod remember;
 
 use muninn_memory::Store;
 use muninn_memory::ids::IdError;
-use muninn_memory::records::{Flushed, SpoolError};
+use muninn_memory::records::{Flushed, SESSIONS, SpoolError};
 use muninn_memory::store::Destination;
 use thiserror::Error;
 
@@ -85,7 +85,7 @@ impl WritableMemory<'_> {
     #[must_use]
     pub fn place(&self) -> String {
         match self.destination {
-            Destination::Repository => ".muninn/memory/sessions/".to_owned(),
+            Destination::Home => format!("{}/", self.store.home().path(SESSIONS)),
             Destination::State => format!("{}/", self.store.local_segments().display()),
         }
     }

@@ -62,7 +62,7 @@ impl Workspace {
         let engine = self.engine.as_ref().ok_or_else(problem)?;
         self.move_old_sessions();
         let memories = match &self.memory {
-            Some(store) if query.superseded => Arc::new(Memories::superseded(store.worktree(), &store.files())),
+            Some(store) if query.superseded => Arc::new(Memories::superseded(store.home(), &store.files())),
             _ => engine.remembered(),
         };
         let blobs = RefCell::new(HashMap::new());

@@ -2,9 +2,9 @@
 
 use muninn_memory::knowledge::metis::current_task;
 use muninn_memory::learn::Place;
-use muninn_memory::records::Body;
+use muninn_memory::records::{Body, kinds};
 use muninn_memory::redact;
-use muninn_repo_tools::RelPath;
+use muninn_repo_tools::{RelPath, Worktree};
 use serde_json::Number;
 
 use super::{MemoryError, WritableMemory};
@@ -73,7 +73,10 @@ impl WritableMemory<'_> {
             .collect::<Result<_, _>>()?;
         let redacted = redact(text).into_owned();
         let is_redacted = redacted != text;
-        let task = fact.task.clone().or_else(|| current_task(self.store.worktree()));
+        let task = fact
+            .task
+            .clone()
+            .or_else(|| current_task(self.store.home().worktree()?));
         let id = self.keep(
             self.body(fact, redacted, &files),
             &files,
@@ -92,35 +95,35 @@ impl WritableMemory<'_> {
     /// [`MemoryError::Id`], and those of keeping.
     pub fn forget(&self, part: &str) -> Result<String, MemoryError> {
         let id = self.store.record_id(part)?;
-        self.keep(Body::Tombstone { forget: id.clone() }, &[], None)?;
+        self.keep(Body::Tombstone(kinds::Tombstone { forget: id.clone() }), &[], None)?;
         self.flush()?;
         Ok(id)
     }
 
     fn body(&self, fact: &Fact, text: String, files: &[RelPath]) -> Body {
         let confidence = Number::from_f64(fact.confidence);
-        let author = self.store.worktree().author();
+        let author = self.store.home().worktree().and_then(Worktree::author);
         let author = author.map(|author| redact(&author).into_owned());
         match fact.kind {
-            FactKind::Learning => Body::Learning {
+            FactKind::Learning => Body::Learning(kinds::Learning {
                 text,
                 subject: None,
                 confidence,
                 author,
-            },
-            FactKind::Pattern => Body::Pattern {
+            }),
+            FactKind::Pattern => Body::Pattern(kinds::Pattern {
                 pattern: text,
                 entities: files.iter().map(ToString::to_string).collect(),
                 confidence,
                 author,
-            },
-            FactKind::Failure => Body::Failure {
+            }),
+            FactKind::Failure => Body::Failure(kinds::Failure {
                 attempt: text,
                 count: None,
                 outcome: String::new(),
                 confidence,
                 author,
-            },
+            }),
         }
     }
 
@@ -129,7 +132,8 @@ impl WritableMemory<'_> {
         let mut id = String::new();
         self.store.keep(BY_HAND, None, |session| {
             let place = Place {
-                worktree: self.store.worktree(),
+                home: self.store.home(),
+                clock: self.store.clock(),
                 session: session.to_owned(),
                 task,
                 with_text: true,
@@ -144,7 +148,10 @@ impl WritableMemory<'_> {
     /// A file of the worktree, by its path from the root.
     fn file(&self, path: &str) -> Result<RelPath, MemoryError> {
         let path = RelPath::new(path).map_err(|error| MemoryError::File(error.to_string()))?;
-        let resolved = self.store.worktree().resolve(&path);
+        let Some(worktree) = self.store.home().worktree() else {
+            return Err(MemoryError::File(format!("{path} is in no worktree")));
+        };
+        let resolved = worktree.resolve(&path);
         resolved.map_err(|error| MemoryError::File(error.to_string()))?;
         Ok(path)
     }

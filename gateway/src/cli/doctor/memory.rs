@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use muninn_memory::Store;
+use muninn_memory::{Home, Store};
 use muninn_repo_tools::Worktree;
 
+use super::super::Common;
 use super::finding::Finding;
 use crate::config::{Config, repository};
 
@@ -20,7 +21,7 @@ pub(super) fn findings(directory: &Path, state_dir: &Path, config: &Config) -> V
     let Ok((_, settings)) = repository(config, worktree.root()) else {
         return Vec::new();
     };
-    let store = Store::of(worktree, state_dir, settings.store);
+    let store = Store::at(Home::Repository(worktree), state_dir, settings.store, Common::clock());
     let problems = store.problems();
     let mut findings: Vec<Finding> = problems
         .iter()

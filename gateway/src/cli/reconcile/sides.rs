@@ -3,7 +3,7 @@
 use std::io::IsTerminal as _;
 
 use muninn_memory::reconcile::{FileToday, OpenConflict, today};
-use muninn_memory::records::{Body, Record};
+use muninn_memory::records::{Body, Record, kinds};
 use muninn_repo_tools::Worktree;
 use serde_json::{Value, json};
 
@@ -62,7 +62,7 @@ pub(super) fn shown(worktree: &Worktree, open: &OpenConflict) -> String {
 
 fn why(conflict: &Record) -> (&str, &str) {
     match &conflict.body {
-        Body::Conflict { by, reason, .. } => (by, reason),
+        Body::Conflict(kinds::Conflict { by, reason, .. }) => (by, reason),
         _ => Default::default(),
     }
 }
@@ -133,24 +133,24 @@ struct Said<'a> {
 impl<'a> Said<'a> {
     fn of(record: &'a Record) -> Self {
         match &record.body {
-            Body::Learning {
+            Body::Learning(kinds::Learning {
                 text,
                 subject,
                 confidence,
                 author,
-            } => Self {
+            }) => Self {
                 text,
                 subject: subject.as_deref(),
                 author: author.as_deref(),
                 confidence: number(confidence.as_ref()),
                 ..Self::default()
             },
-            Body::Pattern {
+            Body::Pattern(kinds::Pattern {
                 pattern,
                 entities,
                 confidence,
                 author,
-            } => Self {
+            }) => Self {
                 text: pattern,
                 entities,
                 author: author.as_deref(),

@@ -21,7 +21,14 @@ fn many() -> Fixture {
 }
 
 fn indexer(cache: &tempfile::TempDir) -> Indexer {
-    Indexer::new(Some(cache.path().to_owned()), 1 << 20)
+    Indexer::new(Some(cache.path().to_owned()), 1 << 20, Clock::system())
+}
+
+/// An indexer for which it is noon, and a time long enough before.
+fn indexer_at_noon(cache: &tempfile::TempDir) -> (Indexer, SystemTime) {
+    let noon: jiff::Timestamp = "2026-01-02T12:00:00Z".parse().unwrap();
+    let indexer = Indexer::new(Some(cache.path().to_owned()), 1 << 20, Clock::fixed(noon));
+    (indexer, SystemTime::from(noon) - Duration::from_secs(3600))
 }
 
 /// How often a word is found, and in how many files.
@@ -75,7 +82,7 @@ impl Progress for First {
 fn a_walk_is_measured_without_what_had_to_be_read() {
     let (repo, first) = (many(), First::default());
     let started = Instant::now();
-    let refreshed = Indexer::new(None, 1 << 20).refresh(&repo.worktree(), None, &first);
+    let refreshed = Indexer::new(None, 1 << 20, Clock::system()).refresh(&repo.worktree(), None, &first);
     let first = first.0.into_inner().unwrap().duration_since(started);
     assert!(!refreshed.walk.is_zero() && refreshed.walk < first);
 }
@@ -122,8 +129,8 @@ fn a_cache_that_takes_nothing_is_given_up_and_said_once() {
 #[test]
 fn a_binary_that_was_a_text_in_between_is_binary() {
     let (repo, cache) = (Fixture::with(&[]), tempfile::tempdir().unwrap());
-    let (worktree, mut indexer) = (repo.worktree(), indexer(&cache));
-    let time = SystemTime::now() - Duration::from_secs(3600);
+    let worktree = repo.worktree();
+    let (mut indexer, time) = indexer_at_noon(&cache);
     let write = |bytes: &[u8]| {
         repo.write("a.txt", bytes);
         set_time(&repo, "a.txt", time);
@@ -144,9 +151,8 @@ fn a_file_that_is_named_is_read_whatever_its_time_says() {
         Fixture::with(&[("a.rs", "fn apple() {}\n")]),
         tempfile::tempdir().unwrap(),
     );
-    let time = SystemTime::now() - Duration::from_secs(3600);
+    let (mut indexer, time) = indexer_at_noon(&cache);
     set_time(&repo, "a.rs", time);
-    let mut indexer = indexer(&cache);
     let first = indexer.refresh(&repo.worktree(), None, &()).snapshot.unwrap();
     repo.write("a.rs", b"fn peach() {}\n");
     set_time(&repo, "a.rs", time);

@@ -113,7 +113,7 @@ impl<'a> Filling<'a> {
             return;
         };
         let embedder = &self.vectors.embedder;
-        match VectorStore::open(dir, embedder.id(), embedder.dimensions()) {
+        match VectorStore::open(dir, embedder.id(), embedder.dimensions(), &self.vectors.clock) {
             Ok(store) => {
                 if store.was_rebuilt() {
                     self.note("the stored vectors were damaged or of another version, and are made anew".to_owned());

@@ -10,6 +10,7 @@ use super::fill::{Filled, Filling};
 use super::held::Held;
 use super::index::{MOST_BYTES_HELD, VectorIndex};
 use super::store::VectorStore;
+use crate::Clock;
 use crate::embed::{EmbedError, Embedder};
 use crate::index::Snapshot;
 
@@ -20,6 +21,7 @@ const WIDE: usize = 1_000;
 pub struct Vectors {
     pub(super) embedder: Arc<dyn Embedder>,
     pub(super) dir: Option<PathBuf>,
+    pub(super) clock: Clock,
     /// Whether the directory turned out not to be for writing.
     pub(super) unkept: AtomicBool,
     pub(super) held: RwLock<Held>,
@@ -44,12 +46,13 @@ pub struct Near {
 
 impl Vectors {
     /// Opens nothing yet. Without a directory nothing is kept between processes.
-    pub fn new(embedder: Arc<dyn Embedder>, dir: Option<PathBuf>) -> Self {
+    pub fn new(embedder: Arc<dyn Embedder>, dir: Option<PathBuf>, clock: Clock) -> Self {
         let most = if dir.is_some() { MOST_BYTES_HELD } else { usize::MAX };
         let index = VectorIndex::new(embedder.dimensions(), most);
         Self {
             embedder,
             dir,
+            clock,
             unkept: AtomicBool::new(false),
             held: RwLock::new(Held::new(index)),
             filling: Mutex::default(),
@@ -117,7 +120,7 @@ impl Vectors {
     fn opened<'a>(&self, reader: &'a mut Option<VectorStore>) -> Option<&'a VectorStore> {
         if reader.is_none() {
             let dir = self.dir.as_ref()?;
-            *reader = VectorStore::open(dir, self.embedder.id(), self.embedder.dimensions()).ok();
+            *reader = VectorStore::open(dir, self.embedder.id(), self.embedder.dimensions(), &self.clock).ok();
         }
         reader.as_ref()
     }

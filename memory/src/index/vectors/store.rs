@@ -8,13 +8,13 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use muninn_repo_tools::BlobId;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::{extension, small};
-use crate::cache::{CacheError, Disposable, is_damage, nanos};
+use crate::Clock;
+use crate::cache::{CacheError, Disposable, is_damage};
 
 const FILE: &str = "vectors.db";
 /// Raised whenever a table or the meaning of a value changes; an older file is thrown away.
@@ -68,7 +68,7 @@ impl VectorStore {
     ///
     /// # Errors
     /// If the directory cannot be made or written, or another process holds the file for longer than five seconds.
-    pub fn open(dir: &Path, embedder: &str, dimensions: usize) -> Result<Self, CacheError> {
+    pub fn open(dir: &Path, embedder: &str, dimensions: usize, clock: &Clock) -> Result<Self, CacheError> {
         let path = dir.join(FILE);
         let failed = |source| CacheError::Database {
             path: path.clone(),
@@ -83,12 +83,12 @@ impl VectorStore {
             dimensions,
             rebuilt: opened.rebuilt,
         };
-        store.embedder = match store.enroll(embedder) {
+        store.embedder = match store.enroll(embedder, clock) {
             Err(error) if is_damage(&error) => {
                 store.connection = Connection::open_in_memory().map_err(failed)?;
                 store.connection = Disposable::reset(&path, SCHEMA, SCHEMA_VERSION)?.connection;
                 store.rebuilt = true;
-                store.enroll(embedder)
+                store.enroll(embedder, clock)
             }
             enrolled => enrolled,
         }
@@ -102,7 +102,7 @@ impl VectorStore {
     }
 
     /// The number of an embedder, and its table.
-    fn enroll(&mut self, id: &str) -> rusqlite::Result<i64> {
+    fn enroll(&mut self, id: &str, clock: &Clock) -> rusqlite::Result<i64> {
         let dimensions = i64::try_from(self.dimensions).unwrap_or(i64::MAX);
         let transaction = self
             .connection
@@ -116,7 +116,7 @@ impl VectorStore {
             None => {
                 // Not from 1: whoever still has rows of a file that had to go must not find others under their numbers.
                 let insert = "INSERT INTO embedders (id, dimensions, next) VALUES (?1, ?2, ?3)";
-                transaction.execute(insert, params![id, dimensions, nanos(SystemTime::now()) / 1_000])?;
+                transaction.execute(insert, params![id, dimensions, clock.now().as_microsecond()])?;
                 let number = transaction.last_insert_rowid();
                 transaction.execute_batch(&format!(
                     "CREATE VIRTUAL TABLE {} USING vec0(vector int8[{dimensions}] distance_metric=cosine)",

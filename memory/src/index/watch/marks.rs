@@ -31,12 +31,13 @@ struct Place {
 impl Marks {
     /// Also returns the directory that has to be watched.
     pub(super) fn new(home: Option<&Path>) -> io::Result<(Self, PathBuf)> {
-        if let Some(home) = home
-            && private_file::own_dir(home).is_ok()
-        {
-            sweep(home, SystemTime::now());
-        }
+        let own = home.filter(|home| private_file::own_dir(home).is_ok());
         let (place, directory) = make(home, 0)?;
+        // The time of the file system, by which the others were dated.
+        let now = directory.metadata().and_then(|metadata| metadata.modified());
+        if let (Some(home), Ok(now)) = (own, now) {
+            sweep(home, now);
+        }
         let marks = Self {
             home: home.map(Path::to_owned),
             place: Mutex::new(place),

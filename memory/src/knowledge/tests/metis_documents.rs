@@ -61,18 +61,18 @@ fn decisions_visions_and_plans_are_recalled_with_their_codes() {
 #[test]
 fn a_change_of_a_document_counts() {
     let repo = Fixture::with(&[(".metis/adrs/001.md", ADR)]);
-    let worktree = repo.worktree();
-    let memories = crate::Memories::load(&worktree);
-    assert!(memories.is_current(&worktree, &main_alone()));
+    let home = repo.home();
+    let memories = crate::Memories::load(&home);
+    assert!(memories.is_current(&home, &main_alone()));
     repo.write(".metis/vision.md", b"---\nid: v\n---\n# V\n");
-    assert!(!memories.is_current(&worktree, &main_alone()));
-    let memories = crate::Memories::load(&worktree);
+    assert!(!memories.is_current(&home, &main_alone()));
+    let memories = crate::Memories::load(&home);
     repo.write(".gitignore", b".metis/\n");
     assert!(
-        !memories.is_current(&worktree, &main_alone()),
+        !memories.is_current(&home, &main_alone()),
         "what git ignores is not packed"
     );
-    assert!(crate::Memories::load(&worktree).items().is_empty());
+    assert!(crate::Memories::load(&home).items().is_empty());
 }
 
 #[cfg(unix)]

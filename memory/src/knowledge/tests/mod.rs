@@ -92,7 +92,7 @@ fn sections_are_about_the_files_of_their_globs() {
         ),
         (".muninn/knowledge/b.md", "# Tokens\n"),
     ]);
-    let memories = Memories::load(&repo.worktree());
+    let memories = Memories::load(&repo.home());
     let applies = |at: usize, path: &str| memories.applies_to(&memories.items()[at], &RelPath::new(path).unwrap());
     assert!(applies(0, "src/auth/token.rs") && applies(1, "src/auth/deep/x.rs"));
     assert!(!applies(0, "src/auth/README.md") && !applies(0, "src/other.rs"));

@@ -10,7 +10,7 @@ use thiserror::Error;
 use super::{Told, prompt};
 use crate::learn::{Place, names, touched};
 use crate::model::answer::{plain, without_fence};
-use crate::records::{Body, Record};
+use crate::records::{Body, Record, kinds};
 
 /// What a model guesses from one session is no surer than this, whatever it says; and this sure if it does not say.
 const MOST_CONFIDENCE: f64 = 0.5;
@@ -104,20 +104,20 @@ impl Notes {
         let author = Some(format!("model:{model}"));
         let edited = touched(turns.iter().map(|told| told.turn));
         let summary = (!self.summary.is_empty()).then(|| {
-            let body = Body::SessionSummary {
+            let body = Body::SessionSummary(kinds::SessionSummary {
                 files_touched: names(&edited),
                 learnings: vec![self.summary.clone()],
                 author: author.clone(),
-            };
+            });
             place.record(body, &edited)
         });
         let learnings = self.learnings.iter().map(|learning| {
-            let body = Body::Learning {
+            let body = Body::Learning(kinds::Learning {
                 text: learning.text.clone(),
                 subject: learning.subject.clone(),
                 confidence: Number::from_f64(learning.confidence),
                 author: author.clone(),
-            };
+            });
             place.record(body, &learning.named(turns))
         });
         summary.into_iter().chain(learnings).collect()

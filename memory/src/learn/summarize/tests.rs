@@ -4,6 +4,7 @@ use muninn_repo_tools::RelPath;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::Clock;
 use crate::fixture::Fixture;
 use crate::learn::{Failure, Place};
 use crate::model::Usage;
@@ -118,9 +119,10 @@ fn where_nothing_was_done_nobody_is_asked() {
 fn records(answer: &str) -> Vec<Value> {
     let repo = Fixture::with(&[("src/parser.rs", "fn parse() {}\n"), ("src/lib.rs", "mod parser;\n")]);
     repo.commit();
-    let worktree = repo.worktree();
+    let home = repo.home();
     let place = Place {
-        worktree: &worktree,
+        home: &home,
+        clock: &Clock::system(),
         session: "s".to_owned(),
         task: None,
         with_text: false,

@@ -1,6 +1,7 @@
 //! What a reconciliation comes to, one case at a time.
 
 use super::*;
+use crate::Clock;
 
 #[test]
 fn a_decision_settles_a_conflict_until_something_new_contradicts() {
@@ -20,14 +21,16 @@ fn a_decision_settles_a_conflict_until_something_new_contradicts() {
             .filter(|id| !keep.contains(id))
             .map(|id| (*id).to_owned())
             .collect();
-        let body = Body::Decision {
+        let body = Body::Decision(kinds::Decision {
             conflict: conflict.clone(),
             keep: keep.iter().map(|id| (*id).to_owned()).collect(),
             drop,
             note: None,
-        };
+        });
         let mut settled = next(&after, Vec::new());
-        settled.main.push(Record::new(body, Origin::default()));
+        settled
+            .main
+            .push(Record::new(body, Origin::default(), &Clock::system()));
         assert!(reconciled(&settled).conflicts.is_empty(), "{keep:?}");
         // The same once more, from somebody else, is nothing new,
         settled.segments = vec![segment(1, 0, vec![learning(3, 1, (0, keep[0] == "002"))])];
@@ -107,8 +110,11 @@ fn what_a_person_drops_takes_nothing_along_that_contradicts_it() {
     // On one branch somebody forgets what one side says, on another the other side is said.
     let mut one = reconciled(&next(&both, says(1, "is")));
     let forget = "001".to_owned();
-    one.main
-        .push(Record::new(Body::Tombstone { forget }, Origin::default()));
+    one.main.push(Record::new(
+        Body::Tombstone(kinds::Tombstone { forget }),
+        Origin::default(),
+        &Clock::system(),
+    ));
     let other = reconciled(&next(&both, says(3, "not")));
     let after = reconciled(&Before {
         main: union(&one.main, &other.main),
@@ -175,7 +181,7 @@ fn of_two_records_with_one_id_neither_is_lost() {
 fn a_conflict_between_long_texts_is_a_line_that_can_be_read() {
     let long = |id: usize, negated| {
         let mut record = learning(id, id, (0, negated));
-        if let Body::Learning { text, .. } = &mut record.body {
+        if let Body::Learning(kinds::Learning { text, .. }) = &mut record.body {
             text.push_str(&" word".repeat(12_000));
         }
         record
@@ -232,7 +238,7 @@ fn what_is_recalled_for_a_side_of_a_conflict_is_not_pruned() {
         ..Before::default()
     });
     let mut open = after.conflicts;
-    let Body::Conflict { left, .. } = &mut open[0].body else {
+    let Body::Conflict(kinds::Conflict { left, .. }) = &mut open[0].body else {
         panic!("{open:?}")
     };
     // It is about the second, for which the first is recalled.

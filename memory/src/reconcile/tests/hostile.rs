@@ -64,7 +64,7 @@ fn a_reason_that_quotes_long_words_leaves_a_line_that_can_be_read() {
 fn what_only_the_list_of_open_conflicts_has_outlives_a_decision() {
     let desk = Desk::new();
     desk.run(ReconcileOptions::default()).unwrap();
-    let id = open_conflicts(&desk.repo.worktree()).unwrap()[0].conflict.id.clone();
+    let id = open_conflicts(&desk.repo.home()).unwrap()[0].conflict.id.clone();
     let theirs = learning(9, 3, (3, false)).line();
     let listed = desk.read(CONFLICTS) + &theirs + "\n";
     desk.repo.write(CONFLICTS, listed.as_bytes());

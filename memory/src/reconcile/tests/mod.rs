@@ -2,6 +2,7 @@
 
 mod cases;
 mod histories;
+mod homes;
 mod hostile;
 mod on_disk;
 mod patterns;
@@ -13,7 +14,7 @@ use proptest::prelude::*;
 
 use super::judge::Relation;
 use super::*;
-use crate::records::{Body, Origin, Record, Standing, ordered};
+use crate::records::{Body, Origin, Record, Standing, kinds, ordered};
 
 /// Knows letters: the same one says the same, one with `not` before it the contrary, and one with `any` agrees with both.
 struct Letters;
@@ -255,12 +256,12 @@ proptest! {
         let text = |id: &str| {
             let record = after.main.iter().find(|record| record.id == id);
             match &record.unwrap().body {
-                Body::Learning { text, .. } => text.clone(),
+                Body::Learning(kinds::Learning { text, .. }) => text.clone(),
                 other => panic!("{other:?}"),
             }
         };
         for record in &after.main {
-            if let Body::Same { kept, folded, .. } = &record.body {
+            if let Body::Same(kinds::Same { kept, folded, .. }) = &record.body {
                 prop_assert_eq!(text(kept), text(folded));
             }
         }

@@ -3,7 +3,7 @@
 use super::{by_letters, learning, lines, next, reconciled, segment, union};
 use crate::recall::Memories;
 use crate::reconcile::{After, Before, plan};
-use crate::records::{Body, Record};
+use crate::records::{Body, Record, kinds};
 
 fn pattern(id: usize, session: usize, text: &str, entities: &str) -> Record {
     let entities: Vec<String> = entities.split_whitespace().map(|name| format!("\"{name}\"")).collect();
@@ -80,12 +80,12 @@ fn patterns_that_contradict_each_other_wait_for_a_person() {
         pattern(3, 2, "not alpha here", "b.rs a.rs"),
     ]);
     assert_eq!(after.conflicts.len(), 1, "one for all in the same words");
-    let Body::Conflict {
+    let Body::Conflict(kinds::Conflict {
         left,
         left_text,
         right_text,
         ..
-    } = &after.conflicts[0].body
+    }) = &after.conflicts[0].body
     else {
         panic!("{:?}", after.conflicts);
     };

@@ -2,7 +2,7 @@
 
 use super::{lines, next, reconciled, segment, union};
 use crate::reconcile::{After, Before};
-use crate::records::{Body, Record};
+use crate::records::{Body, Record, kinds};
 
 /// A learning of a subject, said at a second by somebody.
 fn said(second: usize, text: &str, author: &str) -> Record {
@@ -25,7 +25,7 @@ fn of(records: &[Record]) -> After {
 
 fn superseding(after: &After) -> Vec<&Record> {
     let main = after.main.iter();
-    main.filter(|record| matches!(record.body, Body::Supersedes { .. }))
+    main.filter(|record| matches!(record.body, Body::Supersedes(_)))
         .collect()
 }
 
@@ -34,11 +34,11 @@ fn it_is_told_which_record_holds_since_when() {
     let records = [said(1, "is", "ada"), said(2, "not", "ada")];
     let after = of(&records);
     assert_eq!((after.summary.superseded, after.conflicts.len()), (1, 0));
-    let body = Body::Supersedes {
+    let body = Body::Supersedes(kinds::Supersedes {
         older: "001".to_owned(),
         newer: Some("002".to_owned()),
         since: Some("2026-01-01T00:00:02Z".into()),
-    };
+    });
     assert_eq!(superseding(&after)[0].body, body);
     // Two who find it each for themselves write one line.
     let other = of(&[records[1].clone(), records[0].clone()]);
@@ -46,9 +46,7 @@ fn it_is_told_which_record_holds_since_when() {
     // A line by an earlier version does not say what took its place, and counts all the same.
     let mut before = next(&after, Vec::new());
     let old = superseding(&after)[0].line().replace(r#","newer":"002""#, "");
-    before
-        .main
-        .retain(|record| !matches!(record.body, Body::Supersedes { .. }));
+    before.main.retain(|record| !matches!(record.body, Body::Supersedes(_)));
     before.main.push(Record::parse(&old).unwrap());
     before.segments = vec![segment(7, 0, vec![said(7, "is", "ben")])];
     let later = reconciled(&before);

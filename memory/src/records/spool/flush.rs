@@ -4,8 +4,6 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-use ulid::Ulid;
-
 use super::index::Session;
 use super::waiting::{self, Kind, WaitingFile, aside_dir};
 use super::{Flushed, Locked, SpoolError, Waiting, at};
@@ -27,7 +25,7 @@ impl Locked<'_> {
             return Ok(());
         };
         let index = self.index()?;
-        let mut session = index.session(client)?.unwrap_or_else(Session::new);
+        let mut session = index.session(client)?.unwrap_or_else(|| Session::new(self.clock));
         for file in files {
             let Some(waiting) = look_at(&session.id, file)? else {
                 continue;
@@ -80,7 +78,7 @@ impl Locked<'_> {
             return fs::remove_file(&flushing).map_err(at(&flushing));
         }
         let dir = aside_dir(self.dir);
-        let kept = dir.join(format!("{}-{}-{}", file.client, Ulid::generate(), file.branch));
+        let kept = dir.join(format!("{}-{}-{}", file.client, self.clock.id(), file.branch));
         private_file::dir(&dir)
             .and_then(|()| fs::rename(&flushing, &kept))
             .map_err(at(&kept))

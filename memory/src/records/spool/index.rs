@@ -8,10 +8,9 @@ use std::time::Duration;
 use std::{fs, io};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, params};
-use ulid::Ulid;
 
 use super::{Durability, SpoolError, at};
-use crate::private_file;
+use crate::{Clock, private_file};
 
 const FILE: &str = "sessions.db";
 /// Writers wait for the spool's lock, so this only bounds the wait for SQLite's own short ones.
@@ -42,9 +41,9 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(clock: &Clock) -> Self {
         Self {
-            id: Ulid::generate().to_string(),
+            id: clock.id().to_string(),
             next: 0,
         }
     }
@@ -64,11 +63,11 @@ type FileId = (u64, u64);
 
 impl Index {
     /// Opens or creates the index of a spool. The caller holds the spool's lock. A damaged file is renamed and kept.
-    pub(super) fn open(dir: &Path, durability: Durability) -> Result<Self, SpoolError> {
+    pub(super) fn open(dir: &Path, durability: Durability, clock: &Clock) -> Result<Self, SpoolError> {
         let path = dir.join(FILE);
         match Self::create(&path, durability) {
             Err(error) if error.is_damage() => {
-                set_aside(&path).map_err(at(&path))?;
+                set_aside(&path, clock).map_err(at(&path))?;
                 Self::create(&path, durability)
             }
             opened => opened,
@@ -237,8 +236,8 @@ impl SpoolError {
 }
 
 /// Renames a damaged index, and with it what SQLite has beside it.
-pub(super) fn set_aside(path: &Path) -> io::Result<()> {
-    let aside = format!("{}.damaged-{}", path.display(), Ulid::generate());
+pub(super) fn set_aside(path: &Path, clock: &Clock) -> io::Result<()> {
+    let aside = format!("{}.damaged-{}", path.display(), clock.id());
     for suffix in ["-wal", "-shm", ""] {
         match fs::rename(format!("{}{suffix}", path.display()), format!("{aside}{suffix}")) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),

@@ -17,12 +17,11 @@ use std::path::{Path, PathBuf};
 
 use muninn_repo_tools::Until;
 use serde::Deserialize;
-use ulid::Ulid;
 
 use super::index::Session;
 use super::waiting::{Kind, WaitingFile, aside_dir, dir, entries};
 use super::{Locked, Spool, SpoolError, at};
-use crate::private_file;
+use crate::{Clock, private_file};
 
 /// So many folders are moved in one transaction, and between two looks at the time.
 const BATCH: usize = 64;
@@ -109,7 +108,7 @@ impl Locked<'_> {
             })
         })?;
         for folder in read {
-            failed = folder.dissolve(self.dir).err().or(failed);
+            failed = folder.dissolve(self.dir, self.clock).err().or(failed);
         }
         Ok(failed)
     }
@@ -152,9 +151,9 @@ impl Folder {
         })
     }
 
-    fn dissolve(self, spool: &Path) -> Result<(), SpoolError> {
+    fn dissolve(self, spool: &Path, clock: &Clock) -> Result<(), SpoolError> {
         for file in &self.files {
-            let target = self.target(spool, file).map_err(at(file))?;
+            let target = self.target(spool, file, clock).map_err(at(file))?;
             fs::rename(file, &target).map_err(at(file))?;
         }
         for name in ["session.json", "session.tmp", "marks", "lock"] {
@@ -168,13 +167,13 @@ impl Folder {
     }
 
     /// Where a file belongs now; a name that nothing has.
-    fn target(&self, spool: &Path, file: &Path) -> io::Result<PathBuf> {
+    fn target(&self, spool: &Path, file: &Path, clock: &Clock) -> io::Result<PathBuf> {
         let Some((kind, branch)) = kind_of(file) else {
             return Err(io::ErrorKind::InvalidInput.into());
         };
         let Some(kind) = kind else {
             private_file::dir(&aside_dir(spool))?;
-            return Ok(aside_dir(spool).join(format!("{}-{}-{branch}", self.client, Ulid::generate())));
+            return Ok(aside_dir(spool).join(format!("{}-{}-{branch}", self.client, clock.id())));
         };
         private_file::dir(&dir(spool))?;
         let target = WaitingFile::new(spool, kind, &self.client, &branch).path;
@@ -182,7 +181,7 @@ impl Folder {
             return Ok(target);
         }
         let (hash, _) = branch.split_once('.').unwrap_or((&branch, ""));
-        let branch = format!("{hash}.{}.jsonl", Ulid::generate());
+        let branch = format!("{hash}.{}.jsonl", clock.id());
         Ok(WaitingFile::new(spool, kind, &self.client, &branch).path)
     }
 }

@@ -39,7 +39,7 @@ use self::index::{Index, Session};
 use self::waiting::{Kind, WaitingFile, branch_name};
 use super::record::Record;
 use super::segment::{SegmentError, Segments};
-use crate::private_file;
+use crate::{Clock, private_file};
 
 /// When what was appended is on the disk for good. A killed process loses nothing either way; a power cut may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -56,6 +56,7 @@ pub enum Durability {
 pub struct Spool {
     dir: PathBuf,
     durability: Durability,
+    clock: Clock,
     index: Arc<Mutex<Option<Index>>>,
 }
 
@@ -63,6 +64,7 @@ pub struct Spool {
 struct Locked<'a> {
     dir: &'a Path,
     durability: Durability,
+    clock: &'a Clock,
     index: MutexGuard<'a, Option<Index>>,
     /// Unlocked when it is closed.
     _lock: File,
@@ -132,10 +134,11 @@ pub struct Flushed {
 impl Spool {
     /// The spool in this directory, which is made when it is first needed.
     #[must_use]
-    pub fn at(dir: PathBuf, durability: Durability) -> Self {
+    pub fn at(dir: PathBuf, durability: Durability, clock: Clock) -> Self {
         Self {
             dir,
             durability,
+            clock,
             index: Arc::default(),
         }
     }
@@ -313,11 +316,12 @@ impl Spool {
         // Somebody may have deleted the spool meanwhile: what is written to a file without a name is lost.
         if !index.as_ref().is_some_and(Index::is_current) {
             *index = None;
-            *index = Some(Index::open(&self.dir, self.durability)?);
+            *index = Some(Index::open(&self.dir, self.durability, &self.clock)?);
         }
         Ok(Locked {
             dir: &self.dir,
             durability: self.durability,
+            clock: &self.clock,
             index,
             _lock: lock,
         })
@@ -347,8 +351,8 @@ impl Locked<'_> {
             Err(error) if error.is_damage() => {
                 *self.index = None;
                 let path = index::path(self.dir);
-                index::set_aside(&path).map_err(at(&path))?;
-                *self.index = Some(Index::open(self.dir, self.durability)?);
+                index::set_aside(&path, self.clock).map_err(at(&path))?;
+                *self.index = Some(Index::open(self.dir, self.durability, self.clock)?);
                 self.try_look_up(client, mark)
             }
             found => found,
@@ -359,7 +363,10 @@ impl Locked<'_> {
         self.take_over_client(client)?;
         let index = self.index()?;
         let is_known = mark.map_or(Ok(false), |mark| index.has_mark(client, mark))?;
-        Ok((index.session(client)?.unwrap_or_else(Session::new), is_known))
+        Ok((
+            index.session(client)?.unwrap_or_else(|| Session::new(self.clock)),
+            is_known,
+        ))
     }
 }
 

@@ -10,7 +10,8 @@ use muninn_repo_tools::Until;
 
 use super::finished::old_folder;
 use super::{Place, all, record};
-use crate::records::{Durability, Segments, Spool};
+use crate::Clock;
+use crate::records::{Durability, Home, Segments, Spool};
 
 /// Set for the processes that append: the directory to do it in.
 const WRITER: &str = "MUNINN_TEST_WRITER";
@@ -23,8 +24,12 @@ const OLD_FOLDERS: usize = 20;
 #[test]
 fn writer() {
     let Some(dir) = std::env::var_os(WRITER) else { return };
-    let spool = Spool::at(std::path::Path::new(&dir).join("spool"), Durability::Segment);
-    let segments = Segments::of(&std::path::Path::new(&dir).join("repo")).unwrap();
+    let spool = Spool::at(
+        std::path::Path::new(&dir).join("spool"),
+        Durability::Segment,
+        Clock::system(),
+    );
+    let segments = Segments::of(&Home::Directory(std::path::Path::new(&dir).join("home"))).unwrap();
     let mut stdout = std::io::stdout();
     let until = Until::within(Duration::from_secs(3600));
     for number in 0.. {

@@ -49,7 +49,7 @@ impl Stage {
             repo: Fixture::with(files),
             cache: tempfile::tempdir().unwrap(),
             snapshot: Snapshot::default(),
-            indexer: Indexer::new(None, 1 << 20),
+            indexer: Indexer::new(None, 1 << 20, Clock::system()),
         };
         stage.refresh();
         stage
@@ -62,7 +62,11 @@ impl Stage {
 
     fn vectors(&self) -> (Arc<Words>, Vectors) {
         let words = Arc::new(Words::default());
-        let vectors = Vectors::new(Arc::clone(&words) as Arc<dyn Embedder>, Some(self.dir().to_owned()));
+        let vectors = Vectors::new(
+            Arc::clone(&words) as Arc<dyn Embedder>,
+            Some(self.dir().to_owned()),
+            Clock::system(),
+        );
         (words, vectors)
     }
 
@@ -173,7 +177,7 @@ fn without_a_directory_that_can_be_written_vectors_are_in_memory() {
     let mut stage = Stage::new(&FRUIT);
     let file = stage.dir().join("file");
     std::fs::write(&file, "").unwrap();
-    let vectors = Vectors::new(Arc::new(Words::default()), Some(file));
+    let vectors = Vectors::new(Arc::new(Words::default()), Some(file), Clock::system());
     let filled = stage.fill(&vectors);
     assert_eq!(filled.notes.len(), 1, "{:?}", filled.notes);
     assert_eq!(stage.found(&vectors, "pear"), ["a.md:4"]);
@@ -191,7 +195,7 @@ fn damage_found_while_filling_is_mended_then() {
     let many: Vec<_> = (0..400)
         .map(|n: i32| ((BlobId::of(&n.to_le_bytes()).unwrap(), "form".to_owned()), vec![1; 300]))
         .collect();
-    let mut store = VectorStore::open(stage.dir(), "words-1", 3).unwrap();
+    let mut store = VectorStore::open(stage.dir(), "words-1", 3, &Clock::system()).unwrap();
     store.put(&many).unwrap();
     drop(store);
     let mut bytes = std::fs::read(&path).unwrap();

@@ -5,7 +5,7 @@ use super::*;
 const DIMENSIONS: usize = 4;
 
 fn open(dir: &Path) -> VectorStore {
-    VectorStore::open(dir, "test-1", DIMENSIONS).unwrap()
+    VectorStore::open(dir, "test-1", DIMENSIONS, &Clock::system()).unwrap()
 }
 
 fn key(name: &str) -> BlockKey {
@@ -43,7 +43,7 @@ fn gives_back_what_was_stored_and_to_nobody_else() {
     assert_eq!(seen, [(0, 7), (1, 7), (2, 9), (3, 9)]);
 
     for (id, dimensions) in [("test-2", DIMENSIONS), ("test-1", 8)] {
-        let other = VectorStore::open(dir.path(), id, dimensions).unwrap();
+        let other = VectorStore::open(dir.path(), id, dimensions, &Clock::system()).unwrap();
         assert_eq!(other.get(&key("a")).unwrap(), None, "{id} {dimensions}");
         assert!(other.blocks().unwrap().is_empty());
     }
@@ -121,7 +121,7 @@ fn damage_is_begun_anew() {
 
     // Everything but the first pages: it opens, and is found out when it is read.
     damage(&path, &whole, 3);
-    let error = match VectorStore::open(dir.path(), "test-1", DIMENSIONS) {
+    let error = match VectorStore::open(dir.path(), "test-1", DIMENSIONS, &Clock::system()) {
         Err(error) => error,
         Ok(store) => {
             let error = store.blocks().and_then(|_| store.scan(|_, _| {})).unwrap_err();

@@ -8,7 +8,7 @@ use crate::reconcile::claim::Told;
 use crate::reconcile::decide::decisions;
 use crate::reconcile::judge::{Claim, Judgement, Relation};
 use crate::reconcile::{Judge, Judging, chains};
-use crate::records::{Body, Record};
+use crate::records::{Body, Record, kinds};
 
 /// Knows that "is" and "not" contradict each other, and nothing else.
 struct Little;
@@ -53,7 +53,7 @@ fn what_a_model_joins_through_a_third_is_asked_for_contradictions() {
     let (decided, _) = decisions(found, &claims, &judging, &chained, &|_| false);
     let kinds: Vec<&str> = decided.iter().map(|record| record.body.kind()).collect();
     assert_eq!(kinds, ["same", "same", "conflict"]);
-    let Body::Conflict { left, right, by, .. } = &decided[2].body else {
+    let Body::Conflict(kinds::Conflict { left, right, by, .. }) = &decided[2].body else {
         panic!("{decided:?}")
     };
     assert_eq!((left.as_str(), right.as_str(), by.as_str()), ("1", "3", "rules"));

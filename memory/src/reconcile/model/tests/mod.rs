@@ -9,7 +9,7 @@ use super::*;
 use crate::model::Usage;
 use crate::reconcile::judge::Tools;
 use crate::reconcile::{Before, Judging, Segment, plan};
-use crate::records::{Body, Record};
+use crate::records::{Body, Record, kinds};
 
 const TOKEN: &str = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
 /// Rules see no difference, and each has its negation at another word: they are in doubt.
@@ -136,7 +136,9 @@ fn run(before: &Before, model: &dyn Model, limits: ReconcilerLimits) -> crate::r
 /// The decisions in main, as their types and who made them.
 fn decided(main: &[Record]) -> Vec<(&str, &str)> {
     let by = |record: &Record| match &record.body {
-        Body::Same { by, .. } | Body::Distinct { by, .. } | Body::Conflict { by, .. } => by == "model:local/small",
+        Body::Same(kinds::Same { by, .. })
+        | Body::Distinct(kinds::Distinct { by, .. })
+        | Body::Conflict(kinds::Conflict { by, .. }) => by == "model:local/small",
         _ => false,
     };
     let decisions = main.iter().filter(|record| record.body.kind() != "learning");

@@ -14,7 +14,7 @@ use super::model::{Expected, Model, Tree};
 pub(super) type Seen = (BTreeSet<String>, Vec<String>);
 
 pub(super) fn memories(desk: &Desk) -> Memories {
-    Memories::load_from(&desk.worktree, &desk.store().files(), None, None)
+    Memories::load_from(&desk.home(), &desk.store().files(), None, None)
 }
 
 pub(super) fn seen(desk: &Desk) -> Seen {
@@ -24,7 +24,7 @@ pub(super) fn seen(desk: &Desk) -> Seen {
         .filter(|item| item.kind == MemoryKind::Record)
         .map(|item| item.source.clone())
         .collect();
-    let open = open_conflicts(&desk.worktree)
+    let open = open_conflicts(&desk.home())
         .unwrap()
         .into_iter()
         .map(|open| open.conflict.id);
@@ -100,7 +100,7 @@ pub(super) fn here() -> ReconcileOptions {
 /// Each contradiction between what stands is in an open conflict or was settled, and none is inside of what is said to
 /// be the same.
 fn contradictions(desk: &Desk, tree: &Tree) {
-    let open = open_conflicts(&desk.worktree).unwrap();
+    let open = open_conflicts(&desk.home()).unwrap();
     let memories = memories(desk);
     let item = |id: &str| {
         let alike = tree.alike(id);

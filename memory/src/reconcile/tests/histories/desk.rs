@@ -7,9 +7,9 @@ use std::process::Command;
 use muninn_repo_tools::Worktree;
 use tempfile::TempDir;
 
-use crate::Store;
 use crate::reconcile::SETUP;
 use crate::store::{OnDefault, StoreSettings};
+use crate::{Clock, Home, Store};
 
 use super::steps::PEOPLE;
 
@@ -153,13 +153,17 @@ impl Desk {
         went_well || rebasing
     }
 
+    pub(super) fn home(&self) -> Home {
+        Home::Repository(self.worktree.clone())
+    }
+
     pub(super) fn store(&self) -> Store {
         // As on another branch, where all sessions are read.
         let settings = StoreSettings {
             on_default: OnDefault::All,
             ..StoreSettings::default()
         };
-        Store::of(self.worktree.clone(), &self.state, settings)
+        Store::at(self.home(), &self.state, settings, Clock::system())
     }
 
     pub(super) fn read(&self, path: &str) -> String {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::reconcile::{Before, Segment, plan, reconcile};
-use crate::records::{Body, CONFLICTS, MAIN, Record};
+use crate::records::{Body, CONFLICTS, MAIN, Record, kinds};
 
 use super::super::{by_letters, lines};
 use super::check;
@@ -106,7 +106,7 @@ fn segments(log: &[String]) -> Vec<String> {
     let records = log.iter().map(|line| Record::parse(line).unwrap());
     let mut names: Vec<String> = records
         .filter_map(|record| match record.body {
-            Body::Reconciled { segment, .. } => Some(segment),
+            Body::Reconciled(kinds::Reconciled { segment, .. }) => Some(segment),
             _ => None,
         })
         .collect();

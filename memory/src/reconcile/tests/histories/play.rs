@@ -59,7 +59,7 @@ impl Play {
         };
         check::tree(desk, &self.model, &expected);
         self.conflicts.extend(
-            open_conflicts(&desk.worktree)
+            open_conflicts(&desk.home())
                 .unwrap()
                 .into_iter()
                 .map(|open| open.conflict.id),
@@ -106,11 +106,11 @@ impl Play {
             Deed::Reconcile { how } => self.reconcile(desk, now, *how),
             Deed::Crash { how, after, commit } => Some(self.crash(desk, now, *how, *after, *commit)),
             Deed::Resolve { which, keep } => {
-                let open = open_conflicts(&desk.worktree).unwrap();
+                let open = open_conflicts(&desk.home()).unwrap();
                 let conflict = &open.get(which % open.len().max(1))?.conflict.id;
                 let keep = [Keep::Left, Keep::Right, Keep::Both][*keep];
                 resolve(&desk.store(), conflict, keep, None).unwrap();
-                let open = open_conflicts(&desk.worktree).unwrap();
+                let open = open_conflicts(&desk.home()).unwrap();
                 assert!(open.iter().all(|open| open.conflict.id != *conflict), "settled");
                 desk.commit("resolve");
                 Some(now)

@@ -7,15 +7,15 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::{by_letters, learning};
-use crate::Store;
 use crate::fixture::Fixture;
 use crate::recall::Memories;
 use crate::reconcile::{
     ARCHIVE, Keep, RECONCILED, ReconcileError, ReconcileOptions, Reconciled, SESSIONS_ARCHIVE, open_conflicts,
     reconcile, resolve,
 };
-use crate::records::{CONFLICTS, MAIN, Record, SESSIONS};
+use crate::records::{CONFLICTS, Home, MAIN, Record, SESSIONS};
 use crate::store::StoreSettings;
+use crate::{Clock, Store};
 
 pub(super) struct Desk {
     pub(super) repo: Fixture,
@@ -65,10 +65,10 @@ impl Desk {
             on_default: crate::store::OnDefault::All,
             ..StoreSettings::default()
         };
-        let store = Store::of(self.repo.worktree(), self.state.path(), settings);
-        let memories = Memories::load_from(store.worktree(), &store.files(), None, None);
+        let store = Store::at(self.repo.home(), self.state.path(), settings, Clock::system());
+        let memories = Memories::load_from(store.home(), &store.files(), None, None);
         let recalled = memories.items().iter().map(|item| item.source.clone()).collect();
-        let conflicts = open_conflicts(store.worktree()).unwrap();
+        let conflicts = open_conflicts(store.home()).unwrap();
         (recalled, conflicts.into_iter().map(|open| open.conflict.id).collect())
     }
 
@@ -94,7 +94,12 @@ fn gather(dir: &Path, files: &mut Vec<(String, Vec<u8>)>) {
 
 fn store(root: &Path, state: &Path) -> Store {
     let worktree = muninn_repo_tools::Worktree::discover(root).unwrap();
-    Store::of(worktree, state, StoreSettings::default())
+    Store::at(
+        Home::Repository(worktree),
+        state,
+        StoreSettings::default(),
+        Clock::system(),
+    )
 }
 
 #[test]
@@ -202,13 +207,13 @@ fn main_is_for_the_default_branch_and_for_one_run_at_a_time() {
 fn a_decision_is_in_main_and_the_latest_holds() {
     let desk = Desk::new();
     desk.run(ReconcileOptions::default()).unwrap();
-    let open = open_conflicts(&desk.repo.worktree()).unwrap();
+    let open = open_conflicts(&desk.repo.home()).unwrap();
     let id = &open[0].conflict.id;
     let unknown = resolve(&desk.store(), "NONE", Keep::Left, None).unwrap_err();
     assert_eq!(unknown.to_string(), "there is no open conflict NONE");
     let secret = "asked Bo, ghp_0123456789abcdefghijABCDEFGHIJ012345";
     resolve(&desk.store(), &id[20..].to_lowercase(), Keep::Left, Some(secret)).unwrap();
-    assert!(open_conflicts(&desk.repo.worktree()).unwrap().is_empty());
+    assert!(open_conflicts(&desk.repo.home()).unwrap().is_empty());
     assert_eq!(desk.read(CONFLICTS), "");
     let main = desk.read(MAIN);
     assert!(main.contains("asked Bo, [redacted:github-token]"), "{main}");
@@ -242,14 +247,14 @@ fn a_side_that_is_superseded_or_in_the_archive_is_shown_by_what_says_the_same() 
 {"id":"9","type":"conflict","left":"1","right":"4","by":"rules"}
 "#;
     desk.repo.write(MAIN, main.as_bytes());
-    let open = open_conflicts(&desk.repo.worktree()).unwrap();
+    let open = open_conflicts(&desk.repo.home()).unwrap();
     let shown: Vec<_> = open
         .iter()
         .map(|open| [&open.conflict.id, &open.left.id, &open.right.id])
         .collect();
     assert_eq!(shown, [["8", "1", "4"]]);
     resolve(&desk.store(), "8", Keep::Left, None).unwrap();
-    assert!(open_conflicts(&desk.repo.worktree()).unwrap().is_empty());
+    assert!(open_conflicts(&desk.repo.home()).unwrap().is_empty());
     let recalled = desk.seen().0;
     assert!(recalled.contains("1") && !recalled.contains("4"), "{recalled:?}");
 }
@@ -293,10 +298,10 @@ fn nothing_is_written_through_a_link() {
 fn what_cannot_be_kept_is_refused() {
     let desk = Desk::new();
     desk.run(ReconcileOptions::default()).unwrap();
-    let id = &open_conflicts(&desk.repo.worktree()).unwrap()[0].conflict.id;
+    let id = &open_conflicts(&desk.repo.home()).unwrap()[0].conflict.id;
     let long = resolve(&desk.store(), id, Keep::Left, Some(&"n".repeat(9_000))).unwrap_err();
     assert_eq!(long.to_string(), "the note has 9000 bytes, and at most 8192 are kept");
-    assert_eq!(open_conflicts(&desk.repo.worktree()).unwrap().len(), 1);
+    assert_eq!(open_conflicts(&desk.repo.home()).unwrap().len(), 1);
     // Its id is whatever somebody wrote.
     for path in [MAIN, CONFLICTS] {
         let renamed = desk.read(path).replace(id.as_str(), "low-1");
@@ -323,7 +328,7 @@ fn a_main_that_cannot_be_read_is_told_of_and_not_taken_for_empty() {
     let desk = Desk::new();
     std::fs::remove_file(desk.repo.path(MAIN)).unwrap();
     std::fs::create_dir(desk.repo.path(MAIN)).unwrap();
-    let told = open_conflicts(&desk.repo.worktree()).unwrap_err();
+    let told = open_conflicts(&desk.repo.home()).unwrap_err();
     assert!(
         matches!(&told, ReconcileError::Io { path, .. } if path.ends_with(MAIN)),
         "{told:?}"

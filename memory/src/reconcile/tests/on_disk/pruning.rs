@@ -43,7 +43,7 @@ fn what_is_worth_least_goes_to_the_archive_and_does_not_come_back() {
         ..ReconcileOptions::default()
     };
     let done = desk.run(all).unwrap();
-    assert_eq!(open_conflicts(&desk.repo.worktree()).unwrap().len(), 1);
+    assert_eq!(open_conflicts(&desk.repo.home()).unwrap().len(), 1);
     let stays = format!("{MAIN} stays at {} bytes, above 0", desk.read(MAIN).len());
     assert!(done.notes[0].starts_with(&stays), "{stays}: {:?}", done.notes);
     // What somebody puts back into main has left the archive.
