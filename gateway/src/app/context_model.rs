@@ -7,7 +7,7 @@ use http::HeaderMap;
 use muninn_context_engine::{Completeness, Exploration, Limits, block_tokens, render, tokens};
 
 use super::place::{enter, locate};
-use super::turn::{millis, preview};
+use super::turn::{NothingNew, millis, preview};
 use super::{App, Settings, notice};
 use crate::access::Caller;
 use crate::backend::CONTEXT_MODEL;
@@ -39,12 +39,12 @@ pub(crate) async fn answer(
     }
     let entered = enter(app, caller, place, &workplace.now).await;
     // The room that the same request would have before a backend.
-    let room = entered.and_then(|workspace| {
+    let room = entered.map_err(NothingNew::from).and_then(|workspace| {
         let (budget, already) = preview(app, caller, headers, prompt, &workspace)?;
         Ok((workspace, budget, already))
     });
     let (explored, refused) = match room {
-        Err(reason) => (None, Some(reason)),
+        Err(why) => (None, Some(why.to_string())),
         Ok((workspace, tokens, already)) => {
             let explore = move || {
                 let limits = Limits {
