@@ -18,7 +18,7 @@ use crate::partial::{self, Sampled};
 use crate::question::{self, Question};
 use crate::rank::{Index, MAX_FILES, Query, Statistics, place_of, rank};
 use crate::recalled::recalled;
-use crate::threshold::{self, Fit};
+use crate::threshold::{self, Doubt, Fit};
 use crate::tuning::{Lists, RankedFile, Ranking, Tuning};
 use crate::vector_list::VectorList;
 
@@ -82,12 +82,12 @@ pub(crate) fn explore(sources: &Sources<'_>, text: &str, limits: &Limits) -> Exp
             exploration.reason = sources.snapshot.is_none().then(|| NOT_READY.to_owned());
             fill(&mut exploration, items, limits);
         }
-        Err(reason) => exploration.reason = Some(reason),
+        Err(error) => exploration.reason = Some(error.to_string()),
     }
     if Instant::now() >= limits.deadline && !exploration.items.is_empty() {
         exploration.items.clear();
         exploration.tokens = 0;
-        exploration.reason = Some(LATE.to_owned());
+        exploration.reason = Some(NoAnswer::Late.to_string());
     }
     exploration.elapsed = started.elapsed();
     exploration
@@ -185,28 +185,56 @@ pub(crate) fn pack_cited(
 /// Files that are named where nothing is packed.
 const NEAREST: usize = 2;
 
-const LATE: &str = "deadline passed";
 const NOT_READY: &str = "the index is not ready: answered from paths and a search";
-const HELD: &str = "what fits is already in the conversation";
 
-fn find(sources: &Sources<'_>, text: &str, limits: &Limits, terms: &mut Vec<String>) -> Result<Vec<Item>, String> {
+/// Why a question is answered with nothing. Its words are the reason of an [`Exploration`].
+#[derive(Debug, thiserror::Error)]
+enum NoAnswer {
+    #[error("deadline passed")]
+    Late,
+    #[error("nothing to look for: the turn only carries the conversation on")]
+    CarriesOn,
+    #[error("the budget of {0} tokens is too small")]
+    SmallBudget(u32),
+    #[error("nothing to look for: the turn names nothing")]
+    NamesNothing,
+    #[error("{}", doubt.reason(nearest))]
+    Doubtful { doubt: Doubt, nearest: Vec<String> },
+    #[error("what fits is already in the conversation")]
+    Held,
+    #[error("what was found is no longer there, or does not fit the budget")]
+    Gone,
+    #[error("nothing fits the budget")]
+    TooLong,
+    /// The same, for want of an index.
+    #[error("{0} (the index is not ready)")]
+    NotReady(Box<NoAnswer>),
+}
+
+impl From<Late> for NoAnswer {
+    fn from(_: Late) -> Self {
+        Self::Late
+    }
+}
+
+fn find(sources: &Sources<'_>, text: &str, limits: &Limits, terms: &mut Vec<String>) -> Result<Vec<Item>, NoAnswer> {
     let in_time = || {
         if Instant::now() < limits.deadline {
             Ok(())
         } else {
-            Err(LATE.to_owned())
+            Err(NoAnswer::Late)
         }
     };
     in_time()?;
     if sources.tuning.decide && carries_on(sources.snapshot, text) {
-        return Err("nothing to look for: the turn only carries the conversation on".to_owned());
+        return Err(NoAnswer::CarriesOn);
     }
     if limits.tokens < MIN_TOKENS {
-        return Err(format!("the budget of {} tokens is too small", limits.tokens));
+        return Err(NoAnswer::SmallBudget(limits.tokens));
     }
     let question = question::analyse(&mut Tokenizer::new(), text);
     if question.concepts.is_empty() && question.paths.is_empty() {
-        return Err("nothing to look for: the turn names nothing".to_owned());
+        return Err(NoAnswer::NamesNothing);
     }
     match sources.snapshot {
         Some(snapshot) => {
@@ -226,7 +254,7 @@ fn find(sources: &Sources<'_>, text: &str, limits: &Limits, terms: &mut Vec<Stri
                 hits: &Hits::default(),
             };
             let found = in_time().and_then(|()| gather(sources, (index, statistics), (&question, text), limits, terms));
-            found.map_err(|reason| format!("{reason} (the index is not ready)"))
+            found.map_err(|error| NoAnswer::NotReady(Box::new(error)))
         }
     }
 }
@@ -256,16 +284,15 @@ fn gather(
     (question, text): (&Question, &str),
     limits: &Limits,
     terms: &mut Vec<String>,
-) -> Result<Vec<Item>, String> {
+) -> Result<Vec<Item>, NoAnswer> {
     let threshold = sources.threshold.unwrap_or(threshold::DEFAULT);
     let mut query = Query::new(question, statistics);
     *terms = known_terms(question, &query);
-    let late = |Late| LATE.to_owned();
     let snapshot = index.snapshot;
     let lists = sources.tuning.lists;
     let mut candidates = rank(index, question, &query, lists, MAX_FILES);
     if Instant::now() >= limits.deadline {
-        return Err(LATE.to_owned());
+        return Err(NoAnswer::Late);
     }
     let verdict = if sources.tuning.decide {
         let places = (sources.worktree, snapshot);
@@ -273,8 +300,11 @@ fn gather(
         tracing::debug!(?fit, "threshold");
         fit.verdict(threshold).map_err(|doubt| {
             let nearest = candidates.iter().take(NEAREST);
-            let nearest = nearest.map(|candidate| snapshot.file(candidate.file).facts.path.as_str());
-            doubt.reason(&nearest.collect::<Vec<_>>())
+            let nearest = nearest.map(|candidate| snapshot.file(candidate.file).facts.path.to_string());
+            NoAnswer::Doubtful {
+                doubt,
+                nearest: nearest.collect(),
+            }
         })
     } else {
         Ok(())
@@ -305,16 +335,14 @@ fn gather(
     });
     let spent = packed.tokens();
     match verdict {
-        Ok(()) => packer
-            .code(snapshot, &candidates, budget.saturating_sub(spent), &mut packed)
-            .map_err(late)?,
-        Err(reason) if packed.is_nothing() => return Err(reason),
+        Ok(()) => packer.code(snapshot, &candidates, budget.saturating_sub(spent), &mut packed)?,
+        Err(error) if packed.is_nothing() => return Err(error),
         Err(_) => {}
     }
     match packed {
         Packed { items, .. } if !items.is_empty() => Ok(items),
-        Packed { held: true, .. } => Err(HELD.to_owned()),
-        _ => Err("what was found is no longer there, or does not fit the budget".to_owned()),
+        Packed { held: true, .. } => Err(NoAnswer::Held),
+        _ => Err(NoAnswer::Gone),
     }
 }
 
@@ -351,5 +379,5 @@ fn fill(exploration: &mut Exploration, mut items: Vec<Item>, limits: &Limits) {
         items.pop();
     }
     exploration.tokens = 0;
-    exploration.reason = Some("nothing fits the budget".to_owned());
+    exploration.reason = Some(NoAnswer::TooLong.to_string());
 }

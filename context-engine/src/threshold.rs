@@ -187,7 +187,7 @@ impl Fit {
 
 impl Doubt {
     /// The reason for a person, with the files that were nearest and what to try.
-    pub(crate) fn reason(self, nearest: &[&str]) -> String {
+    pub(crate) fn reason(self, nearest: &[String]) -> String {
         let (why, lower) = match self {
             Doubt::Unlikely { probability, threshold } => (
                 format!("likelihood {probability:.2}, and `threshold` in [context] asks for {threshold:.2}"),
@@ -306,7 +306,10 @@ mod tests {
             evidence: 1.0,
             ..Fit::default()
         };
-        let reason = fit.verdict(0.5).unwrap_err().reason(&["src/a.rs", "src/b.rs"]);
+        let reason = fit
+            .verdict(0.5)
+            .unwrap_err()
+            .reason(&["src/a.rs".to_owned(), "src/b.rs".to_owned()]);
         for words in [
             "0.37",
             "0.50",

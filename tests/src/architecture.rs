@@ -1,9 +1,12 @@
 //! The shape of the workspace: arrows point down, and what ARCHITECTURE.md names is there.
 
+mod errors;
 mod modules;
+mod sources;
 
 use std::path::{Path, PathBuf};
 
+use errors::string_errors;
 use modules::Imports;
 
 /// The floors from the top down. Each may use any below it.
@@ -87,6 +90,25 @@ fn doors_call_the_application_and_never_each_other() {
     let wrong: Vec<_> = wrong.collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert!(imports.edges.contains_key(&("http".to_owned(), "app".to_owned())));
+}
+
+/// Errors that are texts, in all floors together. A caller cannot match on one.
+const MOST_STRING_ERRORS: usize = 5;
+
+#[test]
+fn errors_are_types() {
+    let found: Vec<_> = FLOORS
+        .iter()
+        .flat_map(|floor| {
+            let modules = string_errors(&root().join(floor).join("src"));
+            modules.into_iter().map(move |module| format!("{floor} {module}"))
+        })
+        .collect();
+    assert!(
+        found.len() <= MOST_STRING_ERRORS,
+        "{} times Result<_, String>, {MOST_STRING_ERRORS} are allowed: {found:#?}",
+        found.len()
+    );
 }
 
 #[test]

@@ -185,7 +185,7 @@ impl Explorer<'_> {
                     child: Some(found),
                 }
             }
-            Err(reason) => Done::failed(reason),
+            Err(error) => Done::failed(error.to_string()),
         };
         done.ms = millis(started.elapsed());
         done
@@ -275,13 +275,13 @@ fn shortened(summary: &str) -> String {
     line[..line.floor_char_boundary(160)].to_owned()
 }
 
-/// An argument of a child that must be there.
-pub(super) fn question_of(arguments: &Arguments) -> Result<String, String> {
+/// What a child is to find out; its call has to say it.
+pub(super) fn question_of(arguments: &Arguments) -> Option<&str> {
     let value = ["question", "query", "task", "prompt"]
         .iter()
         .find_map(|name| arguments.0.get(*name));
-    match value {
-        Some(Value::String(text)) if !text.trim().is_empty() => Ok(text.trim().to_owned()),
-        _ => Err("`question` is missing: say what is to be found out".to_owned()),
-    }
+    value
+        .and_then(Value::as_str)
+        .map(str::trim)
+        .filter(|text| !text.is_empty())
 }

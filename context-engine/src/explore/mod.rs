@@ -136,6 +136,21 @@ struct Task<'t> {
     level: u32,
 }
 
+/// Why an exploration below another is not opened, as its model is told.
+#[derive(Debug, thiserror::Error)]
+enum ChildError {
+    #[error("`question` is missing: say what is to be found out")]
+    NoQuestion,
+    /// Too deep, or nothing is left to spend.
+    #[error("no exploration may be opened below this one: call other tools")]
+    NoShare,
+    /// The scope is no path.
+    #[error("{0}")]
+    Path(String),
+    #[error("{path} is outside of {scope}, which this exploration is about")]
+    Outside { path: RelPath, scope: RelPath },
+}
+
 /// Of the tree at the root, and at a child's.
 const TREE_TOKENS: usize = 600;
 const CHILD_TREE_TOKENS: usize = 200;
@@ -206,26 +221,27 @@ impl Explorer<'_> {
         budget: &Budget,
         siblings: u32,
         asked: &Arguments,
-    ) -> Result<Found, String> {
-        let question = batch::question_of(asked)?;
-        let share = budget
-            .share(siblings)
-            .ok_or("no exploration may be opened below this one: call other tools")?;
+    ) -> Result<Found, ChildError> {
+        let question = batch::question_of(asked).ok_or(ChildError::NoQuestion)?;
+        let share = budget.share(siblings).ok_or(ChildError::NoShare)?;
         let written = ["scope", "path", "directory"]
             .iter()
             .find_map(|name| asked.0.get(*name)?.as_str());
         let scope = match written {
-            Some(written) => tools::path_of(self.tools.worktree.root(), written)?,
+            Some(written) => tools::path_of(self.tools.worktree.root(), written).map_err(ChildError::Path)?,
             None => None,
         };
         let scope = match (scope, task.scope) {
             (Some(scope), Some(own)) if scope != *own && !scope.is_under(own) => {
-                return Err(format!("{scope} is outside of {own}, which this exploration is about"));
+                return Err(ChildError::Outside {
+                    path: scope,
+                    scope: own.clone(),
+                });
             }
             (scope, own) => scope.or_else(|| own.cloned()),
         };
         let child = Task {
-            question: &question,
+            question,
             scope: scope.as_ref(),
             candidates: &[],
             likely: task.likely,

@@ -7,7 +7,7 @@ use http::HeaderMap;
 use muninn_context_engine::{Completeness, Exploration, Limits, block_tokens, render, tokens};
 
 use super::place::{enter, locate};
-use super::turn::{millis, preview};
+use super::turn::{NothingNew, millis, preview};
 use super::{App, Settings, notice};
 use crate::access::Caller;
 use crate::backend::CONTEXT_MODEL;
@@ -44,10 +44,10 @@ pub(crate) async fn answer(
             let previewed = preview(app, caller, headers, prompt, &workspace).await;
             previewed.map(|(budget, already)| (workspace, budget, already))
         }
-        Err(reason) => Err(reason),
+        Err(why) => Err(NothingNew::from(why)),
     };
     let (explored, refused) = match room {
-        Err(reason) => (None, Some(reason)),
+        Err(why) => (None, Some(why.to_string())),
         Ok((workspace, tokens, already)) => {
             let explore = move || {
                 let limits = Limits {

@@ -29,5 +29,5 @@ pub use memory::{
 pub use settings::Settings;
 pub use state::App;
 pub(crate) use turn::{Asked, Plan, millis, new_receipt, plan, put_back_only};
-pub use workspace::{Workspace, WorkspaceSettings};
-pub use workspaces::{MOST_OPEN, Place, Workspaces};
+pub use workspace::{RefreshError, Workspace, WorkspaceSettings};
+pub use workspaces::{MOST_OPEN, OpenError, Place, Workspaces};

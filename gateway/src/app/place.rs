@@ -1,11 +1,37 @@
 //! Which worktree a request is about, and what sets its conversation apart from those of other worktrees.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{App, Place, Workspace};
+use thiserror::Error;
+use tokio::task::JoinError;
+
+use super::{App, OpenError, Place, Workspace};
 use crate::access::Caller;
 use crate::session::Workplace;
+
+/// Why there is no repository for a request.
+#[derive(Debug, Error)]
+pub(super) enum EnterError {
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// Opening it panicked.
+    #[error("{} could not be opened: {error}", root.display())]
+    Panicked { root: PathBuf, error: JoinError },
+    /// It takes longer than a request waits.
+    #[error("{} is still being opened", .0.display())]
+    Late(PathBuf),
+    /// The caller is shown nothing of it.
+    #[error("the access key `{key}` is not for {}", root.display())]
+    Forbidden { key: String, root: PathBuf },
+    /// The request works in a place that is not served.
+    #[error(
+        "the request works in {place}, outside the served {}; to serve it too, add `roots = [{place:?}]` or a \
+         directory above it to muninn.toml, or start `muninn serve --root {place}`",
+        served.display()
+    )]
+    Outside { place: String, served: PathBuf },
+}
 
 /// The worktree of a request.
 pub(super) fn locate(app: &App, caller: &Caller, workplace: &Workplace) -> Place {
@@ -34,45 +60,39 @@ pub(super) fn seed(app: &App, workplace: &Workplace) -> String {
 /// for an answer of the repository; the opening goes on, for the next one.
 ///
 /// # Errors
-/// In words, why there is none for this request.
+/// [`EnterError`] where there is none for this request.
 pub(super) async fn enter(
     app: &Arc<App>,
     caller: &Caller,
     place: Place,
     claimed: &[String],
-) -> Result<Arc<Workspace>, String> {
+) -> Result<Arc<Workspace>, EnterError> {
     let root = match place {
         Place::Open(workspace) => {
             return match &workspace.problem {
-                Some(problem) => Err(problem.clone()),
+                Some(problem) => Err(OpenError::NoRepository(problem.clone()).into()),
                 None => Ok(workspace),
             };
         }
         Place::Unopened(root) => root,
-        Place::Forbidden(root) => return Err(not_for_this_key(caller, &root)),
-        Place::Outside => return Err(outside(app, claimed)),
+        Place::Forbidden(root) => {
+            let key = caller.name().to_owned();
+            return Err(EnterError::Forbidden { key, root });
+        }
+        Place::Outside => {
+            return Err(EnterError::Outside {
+                place: claimed.first().cloned().unwrap_or_default(),
+                served: app.workspace.root.clone(),
+            });
+        }
     };
     let opening = tokio::task::spawn_blocking({
         let (app, root) = (Arc::clone(app), root.clone());
         move || app.workspaces.open(&root)
     });
     match tokio::time::timeout(app.workspaces.patience(), opening).await {
-        Ok(Ok(opened)) => opened,
-        Ok(Err(error)) => Err(format!("{} could not be opened: {error}", root.display())),
-        Err(_) => Err(format!("{} is still being opened", root.display())),
+        Ok(Ok(opened)) => Ok(opened?),
+        Ok(Err(error)) => Err(EnterError::Panicked { root, error }),
+        Err(_) => Err(EnterError::Late(root)),
     }
-}
-
-/// Why a caller is shown nothing of a repository.
-fn not_for_this_key(caller: &Caller, root: &Path) -> String {
-    format!("the access key `{}` is not for {}", caller.name(), root.display())
-}
-
-fn outside(app: &App, claimed: &[String]) -> String {
-    let place = claimed.first().map(String::as_str).unwrap_or_default();
-    let root = app.workspace.root.display();
-    format!(
-        "the request works in {place}, outside the served {root}; to serve it too, add `roots = [{place:?}]` or a \
-         directory above it to muninn.toml, or start `muninn serve --root {place}`"
-    )
 }

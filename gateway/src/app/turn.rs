@@ -9,15 +9,18 @@ use std::time::Duration;
 use http::HeaderMap;
 use muninn_context_engine::{Already, Completeness};
 use muninn_memory::redact;
+use thiserror::Error;
 
 use super::decide::{Asking, Decision, Slot, decide};
 use super::deep::{Deep, Progress, Question, Taken, begin};
-use super::place::{enter, locate, seed};
+use super::place::{EnterError, enter, locate, seed};
 use super::{App, Workspace};
 use crate::access::Caller;
 use crate::config::ContextConfig;
 use crate::inject::{Boundary, Chain, Replay, Seed, replay};
-use crate::session::{HumanTurn, Identity, Mode, human_turn, identify, newest_human_turn, reads, side_request};
+use crate::session::{
+    HumanTurn, Identity, Mode, SideRequest, human_turn, identify, newest_human_turn, reads, side_request,
+};
 use crate::store::{EntryId, NewEntry, Outcome, Receipt, ReceiptItem, Replays, Store, TurnKey, Use};
 use crate::wire::{Insertion, Prompt, Site, WireFormat};
 
@@ -31,6 +34,30 @@ pub(crate) struct Plan {
     /// The receipt, still without backend and total time.
     pub receipt: Receipt,
     mode: Mode,
+}
+
+/// Why nothing new is looked for. Its words are the receipt's reason.
+#[derive(Debug, Error)]
+pub(super) enum NothingNew {
+    #[error("the client asked for nothing new")]
+    NotWanted,
+    #[error("a side request: {}", .0.name())]
+    SideRequest(SideRequest),
+    #[error("context.enabled is false")]
+    Disabled,
+    #[error("the conversation's token budget is used up")]
+    NoBudget,
+    #[error(transparent)]
+    NoRepository(#[from] EnterError),
+}
+
+impl NothingNew {
+    fn outcome(&self) -> Outcome {
+        match self {
+            NothingNew::NotWanted | NothingNew::Disabled => Outcome::Off,
+            NothingNew::SideRequest(_) | NothingNew::NoBudget | NothingNew::NoRepository(_) => Outcome::None,
+        }
+    }
 }
 
 /// An empty receipt for a request that came now.
@@ -113,7 +140,7 @@ pub(crate) async fn plan(app: &Arc<App>, asked: Asked<'_, '_>, receipt: Receipt)
     let Some(newest) = newest.or_else(|| Newest::results(prompt).filter(|_| explored)) else {
         note_absent(&*store, session.as_deref(), absent(prompt, &chain, &replayed)).await;
         let reason = side.map_or("there is no new question".to_owned(), |side| {
-            format!("a side request: {}", side.name())
+            NothingNew::SideRequest(side).to_string()
         });
         return plan.nothing_new(reason);
     };
@@ -138,18 +165,18 @@ pub(crate) async fn plan(app: &Arc<App>, asked: Asked<'_, '_>, receipt: Receipt)
         return plan.nothing_new("this turn was asked before".to_owned());
     }
     let entered = if mode == Mode::Off {
-        Err((Outcome::Off, "the client asked for nothing new".to_owned()))
+        Err(NothingNew::NotWanted)
     } else {
         let entered = enter(app, caller, place, &identity.workplace.now).await;
         entered
-            .map_err(|reason| (Outcome::None, reason))
+            .map_err(NothingNew::from)
             .and_then(|workspace| within(&workspace, prompt, window, &replayed).map(|budget| (workspace, budget)))
     };
     let (workspace, (budget, whole)) = match entered {
         Ok(entered) => entered,
-        Err((outcome, reason)) => {
+        Err(why) => {
             store.went_without(slot.key, slot.without()).await;
-            return plan.without(outcome, reason);
+            return plan.without(why.outcome(), why.to_string());
         }
     };
     let blocks = put_back.then_some(&replayed);
@@ -209,19 +236,19 @@ pub(crate) async fn plan(app: &Arc<App>, asked: Asked<'_, '_>, receipt: Receipt)
 /// conversation holds already. Nothing is remembered of the request.
 ///
 /// # Errors
-/// In words, why nothing would be added.
+/// [`NothingNew`] where nothing would be added.
 pub(super) async fn preview(
     app: &App,
     caller: &Caller,
     headers: &HeaderMap,
     prompt: &Prompt<'_>,
     workspace: &Workspace,
-) -> Result<(u32, Already), String> {
+) -> Result<(u32, Already), NothingNew> {
     if let Mode::Off | Mode::Bypass = Mode::of(headers) {
-        return Err("the client asked for nothing new".to_owned());
+        return Err(NothingNew::NotWanted);
     }
     if let Some(side) = side_request(headers, prompt) {
-        return Err(format!("a side request: {}", side.name()));
+        return Err(NothingNew::SideRequest(side));
     }
     let identity = identify(headers, prompt);
     let chain = chain(app, caller, prompt, &identity);
@@ -230,7 +257,7 @@ pub(super) async fn preview(
         None => Ok(Replay::default()),
     };
     let replayed = replayed.unwrap_or_default();
-    let (budget, _) = within(workspace, prompt, None, &replayed).map_err(|(_, reason)| reason)?;
+    let (budget, _) = within(workspace, prompt, None, &replayed)?;
     Ok((budget, already(prompt, workspace, &identity, Some(&replayed))))
 }
 
@@ -310,14 +337,14 @@ fn within(
     prompt: &Prompt<'_>,
     window: Option<u32>,
     replayed: &Replay,
-) -> Result<(u32, u32), (Outcome, String)> {
+) -> Result<(u32, u32), NothingNew> {
     let settings = workspace.settings();
     if !settings.context.enabled {
-        return Err((Outcome::Off, "context.enabled is false".to_owned()));
+        return Err(NothingNew::Disabled);
     }
     let budget = budget(&settings.context, prompt, window, replayed);
     if budget < SMALLEST_BUDGET {
-        return Err((Outcome::None, "the conversation's token budget is used up".to_owned()));
+        return Err(NothingNew::NoBudget);
     }
     let left = settings
         .context

@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use muninn_context_engine::{Engine, EngineSettings, IndexReport, IndexStatus, Progress};
+use muninn_context_engine::{Engine, EngineSettings, IndexError, IndexReport, IndexStatus, Progress};
 use muninn_memory::{Clock, Home, Store};
 use muninn_repo_tools::{Supervisor, Until, Worktree};
 use serde_json::{Value, json};
+use thiserror::Error;
 
 use crate::causes::with_causes;
 use crate::config::{Config, ConfigError, ContextConfig, MemoryConfig, paths, repository as repository_config};
@@ -39,6 +40,17 @@ pub struct Workspace {
     opened: Instant,
     refreshing: AtomicBool,
     next_refresh_ms: AtomicU64,
+}
+
+/// Why an index was not brought up to date.
+#[derive(Debug, Error)]
+pub enum RefreshError {
+    /// The worktree cannot be walked.
+    #[error(transparent)]
+    Index(#[from] IndexError),
+    /// A fault of ours.
+    #[error("indexing panicked")]
+    Panicked,
 }
 
 /// The user's settings with a repository's own laid over them. Replaced as a whole when they are read again.
@@ -183,8 +195,8 @@ impl Workspace {
     /// Brings the index up to date, now. `None` where there is no repository or somebody else is at it.
     ///
     /// # Errors
-    /// In words, where the worktree cannot be walked.
-    pub fn refresh(&self, progress: &dyn Progress) -> Result<Option<IndexReport>, String> {
+    /// [`RefreshError`] where the worktree cannot be walked.
+    pub fn refresh(&self, progress: &dyn Progress) -> Result<Option<IndexReport>, RefreshError> {
         let Some(engine) = &self.engine else {
             return Ok(None);
         };
@@ -198,8 +210,8 @@ impl Workspace {
         self.next_refresh_ms.store(next, Ordering::Release);
         self.refreshing.store(false, Ordering::Release);
         match refreshed {
-            Ok(report) => report.map(Some).map_err(|error| error.to_string()),
-            Err(_) => Err("indexing panicked".to_owned()),
+            Ok(report) => Ok(Some(report?)),
+            Err(_) => Err(RefreshError::Panicked),
         }
     }
 

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use muninn_repo_tools::Supervisor;
+use thiserror::Error;
 
 use super::Workspace;
 use crate::config::Config;
@@ -40,6 +41,25 @@ impl Place {
             Place::Outside => None,
         }
     }
+}
+
+/// Why a worktree is not opened.
+#[derive(Debug, Error)]
+pub enum OpenError {
+    /// The directory is no git repository, or one that cannot be read.
+    #[error("{0}")]
+    NoRepository(String),
+    /// git's own configuration says that the files are elsewhere.
+    #[error("the worktree of {} is {}, which was not asked for", root.display(), worktree.display())]
+    Elsewhere {
+        /// What was to be opened.
+        root: PathBuf,
+        /// Where its files are.
+        worktree: PathBuf,
+    },
+    /// The configuration no longer allows it.
+    #[error("{} is no longer inside `roots`", .0.display())]
+    NotAllowed(PathBuf),
 }
 
 /// The registry. All methods are short but for [`Workspaces::open`], which reads files.
@@ -117,8 +137,8 @@ impl Workspaces {
     /// thread that may take its time. Its index is empty at first; [`Self::due`] says when to look at it.
     ///
     /// # Errors
-    /// In words, where it is no worktree after all, or turns out to be one of another place.
-    pub fn open(&self, root: &Path) -> Result<Arc<Workspace>, String> {
+    /// [`OpenError`] where it is no worktree after all, or turns out to be one of another place.
+    pub fn open(&self, root: &Path) -> Result<Arc<Workspace>, OpenError> {
         if let Some(workspace) = self.get(root) {
             return Ok(workspace);
         }
@@ -126,18 +146,17 @@ impl Workspaces {
         let clock = self.served.clock().clone();
         let workspace = Workspace::supervised(root, &config, &self.state_dir, clock, &self.supervisor);
         if let Some(problem) = workspace.problem {
-            return Err(problem);
+            return Err(OpenError::NoRepository(problem));
         }
-        // git's own configuration can say that the files are elsewhere.
         if workspace.root != root {
-            let (root, elsewhere) = (root.display(), workspace.root.display());
-            return Err(format!(
-                "the worktree of {root} is {elsewhere}, which was not asked for"
-            ));
+            return Err(OpenError::Elsewhere {
+                root: root.to_owned(),
+                worktree: workspace.root,
+            });
         }
         let mut inner = self.lock();
         if !is_allowed(&inner.config, root) {
-            return Err(format!("{} is no longer inside `roots`", root.display()));
+            return Err(OpenError::NotAllowed(root.to_owned()));
         }
         if let Some(other) = inner.open.iter().find(|other| other.root == root) {
             return Ok(Arc::clone(other));

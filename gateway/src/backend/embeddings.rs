@@ -143,26 +143,26 @@ impl Asker {
             return Err(failed(&self.id, told.message));
         }
         let answer: Answer = serde_json::from_slice(&body).map_err(|error| failed(&self.id, error))?;
-        rows_of(answer, texts.len()).map_err(|found| EmbedError::Shape {
-            embedder: self.id.clone(),
-            expected: format!("a vector for each of {} texts", texts.len()),
-            found,
-        })
+        self.rows_of(answer, texts.len())
     }
-}
 
-/// The vectors in the order of the texts, whatever order they came in, each normalised. What is wrong, otherwise.
-fn rows_of(answer: Answer, count: usize) -> Result<Vec<Vec<f32>>, String> {
-    let given = answer.data.len();
-    let mut rows: Vec<Option<Vec<f32>>> = vec![None; count];
-    for mut row in answer.data {
-        normalise(&mut row.embedding);
-        let place = rows.get_mut(row.index).filter(|place| place.is_none());
-        *place.ok_or_else(|| format!("a vector for text {}", row.index))? = Some(row.embedding);
+    /// The vectors in the order of the texts, whatever order they came in, each normalised.
+    fn rows_of(&self, answer: Answer, count: usize) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let wrong = |found: String| EmbedError::Shape {
+            embedder: self.id.clone(),
+            expected: format!("a vector for each of {count} texts"),
+            found,
+        };
+        let given = answer.data.len();
+        let mut rows: Vec<Option<Vec<f32>>> = vec![None; count];
+        for mut row in answer.data {
+            normalise(&mut row.embedding);
+            let place = rows.get_mut(row.index).filter(|place| place.is_none());
+            *place.ok_or_else(|| wrong(format!("a vector for text {}", row.index)))? = Some(row.embedding);
+        }
+        let rows: Option<Vec<_>> = rows.into_iter().collect();
+        rows.ok_or_else(|| wrong(format!("{given} vectors")))
     }
-    rows.into_iter()
-        .collect::<Option<_>>()
-        .ok_or_else(|| format!("{given} vectors"))
 }
 
 /// A name out of letters, digits and `-._`, and a hash for what that leaves out.

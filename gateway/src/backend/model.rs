@@ -81,7 +81,7 @@ impl RemoteModel {
     fn outgoing(&self, ask: &Ask<'_>) -> Result<(Outgoing, convert::AnswerContext), ModelError> {
         let format = self.candidate.format;
         let model = self.candidate.rename.as_deref().unwrap_or_default();
-        let written = ask::write(format, model, ask).map_err(|reason| unusable(&self.id, reason))?;
+        let written = ask::write(format, model, ask).map_err(|error| unusable(&self.id, error))?;
         let outgoing = Outgoing {
             method: Method::POST,
             path: format.path().to_owned(),

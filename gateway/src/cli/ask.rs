@@ -157,7 +157,7 @@ fn index(server: &Server) -> Result<(), CliError> {
     let report = server.app().workspace.refresh(&progress);
     progress.finish();
     let _panicked = warming.join();
-    if let Some(report) = report.map_err(|error| CliError::new(Exit::Failure, error))? {
+    if let Some(report) = report.map_err(|error| CliError::new(Exit::Failure, error.to_string()))? {
         output::note(&super::index::summary(&report));
     }
     Ok(())

@@ -63,7 +63,7 @@ impl Explore {
         let progress = ProgressLine::new();
         let report = repository.refresh(&progress);
         progress.finish();
-        report.map_err(|error| CliError::new(Exit::Failure, error))?;
+        report.map_err(|error| CliError::new(Exit::Failure, error.to_string()))?;
         output::note(&format!("exploring with {}", model.id()));
         let recorder = Recorder::of(&*model);
         let found = engine.explore_deep(&self.question, &config.explore.limits(), &recorder, &Shown);

@@ -31,7 +31,7 @@ impl Index {
         let progress = ProgressLine::new();
         let report = repository.refresh(&progress);
         progress.finish();
-        let Some(report) = report.map_err(|error| CliError::new(Exit::Failure, error))? else {
+        let Some(report) = report.map_err(|error| CliError::new(Exit::Failure, error.to_string()))? else {
             return Ok(ExitCode::SUCCESS);
         };
         let report = Report::of(report, &repository);

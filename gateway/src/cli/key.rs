@@ -32,7 +32,7 @@ impl KeyCommand {
     /// Reads no configuration: the one that is waiting for its first key may not be valid without it.
     pub(crate) fn run(self, _: &Common) -> Result<ExitCode, CliError> {
         let Action::New { name, json } = self.action;
-        check_name(&name).map_err(|message| CliError::new(Exit::Usage, format!("a key's name {message}")))?;
+        check_name(&name).map_err(|error| CliError::new(Exit::Usage, format!("a key's name {error}")))?;
         let (key, hash) = generate()
             .map_err(|error| CliError::new(Exit::Failure, format!("the system gave no randomness: {error}")))?;
         let hash = hash.to_string();

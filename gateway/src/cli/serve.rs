@@ -62,10 +62,7 @@ pub(crate) fn index_in_background(app: &Arc<App>) {
 
 /// Puts a configuration that was read again in force, or says why the old one stays. Nothing in it can end the server.
 fn reload(app: &App, read: Result<Config, CliError>) {
-    let done = read
-        .map_err(|error| error.to_string())
-        .and_then(|config| app.reload(config).map_err(|error| error.to_string()));
-    match done {
+    match read.and_then(|config| Ok(app.reload(config)?)) {
         Ok(kept) => {
             for line in kept {
                 tracing::warn!("{line}");

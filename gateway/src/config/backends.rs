@@ -1,12 +1,66 @@
 //! Where requests may go: the `[[backends]]` and `[[routes]]` of a user's file, checked.
 
+use std::str::FromStr;
 use std::time::Duration;
 
+use reqwest::Url;
+use thiserror::Error;
+
 use super::raw::{self, Fallback, OneOrMany};
-use super::resolve::wrong;
-use super::{BackendConfig, ConfigError, FallbackConfig, LimitsConfig, RouteConfig};
+use super::resolve::{UnknownWord, wrong};
+use super::{BackendConfig, ConfigError, FallbackConfig, LimitsConfig, RouteConfig, UNCONFIGURED};
 use crate::secrets::Secret;
 use crate::wire::WireFormat;
+
+/// What `dialect` may say.
+const DIALECTS: &str = "openai (chat and responses), anthropic (messages), chat, messages or responses";
+
+/// A name that no backend has.
+#[derive(Debug, Error)]
+#[error("there is no backend `{name}`; there is: {known}")]
+pub(super) struct UnknownBackend {
+    name: String,
+    /// The names that there are.
+    known: String,
+}
+
+/// Why a fallback or a new name of a model cannot work.
+#[derive(Debug, Error)]
+enum RouteError {
+    #[error(transparent)]
+    Backend(#[from] UnknownBackend),
+    #[error("`{0}` is tried already; a fallback is another backend, or another model")]
+    Tried(String),
+    #[error("the new name is empty")]
+    EmptyRename,
+    #[error("`{rename}` has more `*` than the model `{pattern}` that fills them")]
+    TooManyStars { rename: String, pattern: String },
+}
+
+/// Why a backend's address, dialect or key cannot hold.
+#[derive(Debug, Error)]
+enum BackendError {
+    #[error("`{url}` is not a URL: {error}")]
+    NoUrl { url: String, error: <Url as FromStr>::Err },
+    #[error("`{0}` must start with http:// or https:// and name a host")]
+    NoHost(String),
+    #[error("holds a credential; use key_env or key_file")]
+    Credential,
+    #[error("`{0}` must not have a query or a fragment")]
+    Query(String),
+    #[error("is empty; write {DIALECTS}")]
+    NoDialect,
+    #[error(transparent)]
+    Dialect(#[from] UnknownWord),
+    #[error("has both key_env and key_file; one is enough")]
+    TwoKeys,
+    #[error("the environment variable {0} is not set")]
+    NoVariable(String),
+    #[error("{file}: {error}")]
+    KeyFile { file: String, error: std::io::Error },
+    #[error("is empty, or holds characters that no header can carry")]
+    NoHeader,
+}
 
 pub(super) fn backends(
     origin: &str,
@@ -28,17 +82,17 @@ pub(super) fn backends(
             ));
         }
         let fallbacks = fallbacks(&raw.fallbacks, &names, "*", (index, None))
-            .map_err(|message| wrong(origin, key("fallbacks"), message))?;
-        let url = base_url(&raw.url).map_err(|message| wrong(origin, key("url"), message))?;
+            .map_err(|error| wrong(origin, key("fallbacks"), error))?;
+        let url = base_url(&raw.url).map_err(|error| wrong(origin, key("url"), error))?;
         let http2_prior_knowledge = raw.http2_prior_knowledge.unwrap_or(false);
         if http2_prior_knowledge && url.starts_with("https:") {
             let message = "is for plain http; over https HTTP/2 is used wherever the server offers it";
             return Err(wrong(origin, key("http2_prior_knowledge"), message));
         }
-        let formats = formats(&raw.dialect).map_err(|message| wrong(origin, key("dialect"), message))?;
+        let formats = formats(&raw.dialect).map_err(|error| wrong(origin, key("dialect"), error))?;
         let plain = BackendConfig::new(raw.name.clone(), url, formats, limits);
         backends.push(BackendConfig {
-            key: secret(raw).map_err(|message| wrong(origin, key("key"), message))?,
+            key: secret(raw).map_err(|error| wrong(origin, key("key"), error))?,
             client_credentials: raw.client_credentials.unwrap_or(false),
             default_model: raw.default_model.clone(),
             context_window: raw.context_window,
@@ -64,15 +118,15 @@ pub(super) fn routes(
         let key = |name: &str| format!("routes[{index}].{name}");
         let backend = names
             .find(&raw.backend)
-            .map_err(|message| wrong(origin, key("backend"), message))?;
-        check_rename(raw.rename.as_deref(), &raw.model).map_err(|message| wrong(origin, key("rename"), message))?;
+            .map_err(|error| wrong(origin, key("backend"), error))?;
+        check_rename(raw.rename.as_deref(), &raw.model).map_err(|error| wrong(origin, key("rename"), error))?;
         let first = (backend, raw.rename.as_deref());
         Ok(RouteConfig {
             model: raw.model.clone(),
             backend,
             rename: raw.rename.clone(),
             fallbacks: fallbacks(&raw.fallbacks, &names, &raw.model, first)
-                .map_err(|message| wrong(origin, key("fallbacks"), message))?,
+                .map_err(|error| wrong(origin, key("fallbacks"), error))?,
         })
     };
     written.iter().enumerate().map(settle).collect()
@@ -88,14 +142,22 @@ impl<'a> Names<'a> {
 }
 
 impl Names<'_> {
+    /// The names that hold where no backend is configured.
+    pub(super) fn unconfigured() -> Names<'static> {
+        Names(UNCONFIGURED.to_vec())
+    }
+
     fn of(written: &[raw::Backend]) -> Names<'_> {
         Names(written.iter().map(|backend| backend.name.as_str()).collect())
     }
 
-    /// The place of a backend; a sentence that names those there are, where it is none of them.
-    pub(super) fn find(&self, name: &str) -> Result<usize, String> {
+    /// The place of a backend.
+    pub(super) fn find(&self, name: &str) -> Result<usize, UnknownBackend> {
         let place = self.0.iter().position(|known| *known == name);
-        place.ok_or_else(|| format!("there is no backend `{name}`; there is: {}", self.0.join(", ")))
+        place.ok_or_else(|| UnknownBackend {
+            name: name.to_owned(),
+            known: self.0.join(", "),
+        })
     }
 }
 
@@ -105,7 +167,7 @@ fn fallbacks(
     names: &Names<'_>,
     pattern: &str,
     first: (usize, Option<&str>),
-) -> Result<Vec<FallbackConfig>, String> {
+) -> Result<Vec<FallbackConfig>, RouteError> {
     let mut tried = vec![first];
     for entry in written {
         let (name, rename) = match entry {
@@ -115,9 +177,7 @@ fn fallbacks(
         check_rename(rename, pattern)?;
         let next = (names.find(name)?, rename);
         if tried.contains(&next) {
-            return Err(format!(
-                "`{name}` is tried already; a fallback is another backend, or another model"
-            ));
+            return Err(RouteError::Tried(name.clone()));
         }
         tried.push(next);
     }
@@ -129,44 +189,45 @@ fn fallbacks(
 }
 
 /// Every `*` of a new name stands for one of the pattern's.
-fn check_rename(rename: Option<&str>, pattern: &str) -> Result<(), String> {
+fn check_rename(rename: Option<&str>, pattern: &str) -> Result<(), RouteError> {
     let stars = |text: &str| text.matches('*').count();
     match rename {
-        Some("") => Err("the new name is empty".to_owned()),
-        Some(rename) if stars(rename) > stars(pattern) => Err(format!(
-            "`{rename}` has more `*` than the model `{pattern}` that fills them"
-        )),
+        Some("") => Err(RouteError::EmptyRename),
+        Some(rename) if stars(rename) > stars(pattern) => Err(RouteError::TooManyStars {
+            rename: rename.to_owned(),
+            pattern: pattern.to_owned(),
+        }),
         _ => Ok(()),
     }
 }
 
 /// The address up to the `/v1` that all wire formats add themselves.
-fn base_url(written: &str) -> Result<String, String> {
-    let url = reqwest::Url::parse(written).map_err(|error| format!("`{written}` is not a URL: {error}"))?;
+fn base_url(written: &str) -> Result<String, BackendError> {
+    let url = Url::parse(written).map_err(|error| BackendError::NoUrl {
+        url: written.to_owned(),
+        error,
+    })?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
-        return Err(format!(
-            "`{written}` must start with http:// or https:// and name a host"
-        ));
+        return Err(BackendError::NoHost(written.to_owned()));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err("holds a credential; use key_env or key_file".to_owned());
+        return Err(BackendError::Credential);
     }
     if url.query().is_some() || url.fragment().is_some() {
-        return Err(format!("`{written}` must not have a query or a fragment"));
+        return Err(BackendError::Query(written.to_owned()));
     }
     let trimmed = written.trim_end_matches('/');
     Ok(trimmed.strip_suffix("/v1").unwrap_or(trimmed).to_owned())
 }
 
 /// The formats behind the names that `dialect` may hold: two families, and each format by itself.
-fn formats(written: &OneOrMany) -> Result<Vec<WireFormat>, String> {
-    const KNOWN: &str = "openai (chat and responses), anthropic (messages), chat, messages or responses";
+fn formats(written: &OneOrMany) -> Result<Vec<WireFormat>, BackendError> {
     let names = match written {
         OneOrMany::One(name) => std::slice::from_ref(name),
         OneOrMany::Many(names) => names.as_slice(),
     };
     if names.is_empty() {
-        return Err(format!("is empty; write {KNOWN}"));
+        return Err(BackendError::NoDialect);
     }
     let mut formats = Vec::new();
     for name in names {
@@ -175,7 +236,7 @@ fn formats(written: &OneOrMany) -> Result<Vec<WireFormat>, String> {
             "anthropic" | "messages" => &[WireFormat::Messages],
             "chat" => &[WireFormat::Chat],
             "responses" => &[WireFormat::Responses],
-            other => return Err(format!("`{other}` is unknown; write {KNOWN}")),
+            other => return Err(UnknownWord::new(other, DIALECTS).into()),
         };
         for format in meant {
             if !formats.contains(format) {
@@ -186,19 +247,20 @@ fn formats(written: &OneOrMany) -> Result<Vec<WireFormat>, String> {
     Ok(formats)
 }
 
-fn secret(raw: &raw::Backend) -> Result<Option<Secret>, String> {
+fn secret(raw: &raw::Backend) -> Result<Option<Secret>, BackendError> {
     let value = match (&raw.key_env, &raw.key_file) {
         (None, None) => return Ok(None),
-        (Some(_), Some(_)) => return Err("has both key_env and key_file; one is enough".to_owned()),
-        (Some(variable), None) => {
-            std::env::var(variable).map_err(|_| format!("the environment variable {variable} is not set"))?
-        }
-        (None, Some(file)) => std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?,
+        (Some(_), Some(_)) => return Err(BackendError::TwoKeys),
+        (Some(variable), None) => std::env::var(variable).map_err(|_| BackendError::NoVariable(variable.clone()))?,
+        (None, Some(file)) => std::fs::read_to_string(file).map_err(|error| BackendError::KeyFile {
+            file: file.clone(),
+            error,
+        })?,
     };
     let value = value.trim();
     match http::HeaderValue::from_str(value) {
         Ok(_) if !value.is_empty() => Ok(Some(Secret::new(value.to_owned()))),
-        _ => Err("is empty, or holds characters that no header can carry".to_owned()),
+        _ => Err(BackendError::NoHeader),
     }
 }
 
@@ -221,7 +283,7 @@ mod tests {
         }
     }
 
-    fn settled(dialect: &[&str]) -> Result<Vec<WireFormat>, String> {
+    fn settled(dialect: &[&str]) -> Result<Vec<WireFormat>, BackendError> {
         formats(&OneOrMany::Many(
             dialect.iter().map(|name| (*name).to_owned()).collect(),
         ))
@@ -237,8 +299,13 @@ mod tests {
             [Chat, Responses, Messages]
         );
         assert_eq!(formats(&OneOrMany::One("responses".to_owned())).unwrap(), [Responses]);
-        assert!(settled(&[]).unwrap_err().contains("write openai"));
-        assert!(settled(&["gemini"]).unwrap_err().contains("`gemini` is unknown"));
+        assert!(settled(&[]).unwrap_err().to_string().contains("write openai"));
+        assert!(
+            settled(&["gemini"])
+                .unwrap_err()
+                .to_string()
+                .contains("`gemini` is unknown")
+        );
     }
 
     fn routes_of(text: &str) -> Result<Vec<RouteConfig>, String> {

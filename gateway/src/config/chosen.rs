@@ -49,7 +49,7 @@ pub(super) fn chosen(
         (Some(name), Some(model)) => Ok(Some(ChosenModel {
             backend: Names::of_settled(backends)
                 .find(name)
-                .map_err(|message| wrong("backend", message))?,
+                .map_err(|error| wrong("backend", error.to_string()))?,
             model: model.to_owned(),
         })),
     }

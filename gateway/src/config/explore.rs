@@ -9,7 +9,7 @@ use muninn_repo_tools::Until;
 
 use super::chosen::{ChosenModel, chosen};
 use super::raw;
-use super::resolve::wrong;
+use super::resolve::{UnknownWord, wrong};
 use super::{BackendConfig, ConfigError};
 
 /// Exploring with a model.
@@ -106,7 +106,7 @@ pub(super) fn explore(
         )),
         number => Ok(number),
     };
-    let mode = mode(raw.mode.as_deref()).map_err(|message| wrong(origin, key("mode"), message))?;
+    let mode = mode(raw.mode.as_deref()).map_err(|error| wrong(origin, key("mode"), error))?;
     let explorer = chosen(
         origin,
         ("explore", "explores"),
@@ -140,23 +140,23 @@ pub(super) fn explore(
         pack_tokens: raw.pack_tokens.unwrap_or(2_400),
         max_answer_tokens,
         tool_choice: tool_choice(raw.tool_choice.as_deref())
-            .map_err(|message| wrong(origin, key("tool_choice"), message))?,
+            .map_err(|error| wrong(origin, key("tool_choice"), error))?,
     })
 }
 
-fn mode(written: Option<&str>) -> Result<ExploreMode, String> {
+fn mode(written: Option<&str>) -> Result<ExploreMode, UnknownWord> {
     let Some(written) = written else {
         return Ok(ExploreMode::Off);
     };
     let known = ExploreMode::ALL.into_iter().find(|mode| mode.name() == written);
-    known.ok_or_else(|| format!("`{written}` is unknown; write off, background, auto or inline"))
+    known.ok_or_else(|| UnknownWord::new(written, "off, background, auto or inline"))
 }
 
-fn tool_choice(written: Option<&str>) -> Result<Choice, String> {
+fn tool_choice(written: Option<&str>) -> Result<Choice, UnknownWord> {
     match written {
         None | Some("auto") => Ok(Choice::Auto),
         Some("required") => Ok(Choice::Required),
-        Some(other) => Err(format!("`{other}` is unknown; write auto or required")),
+        Some(other) => Err(UnknownWord::new(other, "auto or required")),
     }
 }
 

@@ -1,15 +1,47 @@
 //! Who may ask: the `[[keys]]` of a user's file, checked.
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
+use thiserror::Error;
+
+use super::backends::{Names, UnknownBackend};
 use super::resolve::wrong;
-use super::{BackendConfig, Config, ConfigError, KeyConfig, UNCONFIGURED, raw};
+use super::{BackendConfig, Config, ConfigError, KeyConfig, raw};
 use crate::secrets::KeyHash;
 
 /// The times of a minute's requests are kept for each key, so there has to be a limit to them.
 const MOST_PER_MINUTE: u32 = 100_000;
 /// Names stand in logs, receipts and metrics.
 const LONGEST_NAME: usize = 64;
+
+/// Why a key may not have a name.
+#[derive(Debug, Error)]
+pub enum NameError {
+    /// Empty, or with a blank at either end.
+    #[error("must be a name that neither is empty nor begins or ends with a blank")]
+    Blank,
+    /// Too long, or with control characters.
+    #[error("must be at most {LONGEST_NAME} bytes long and without control characters")]
+    Unprintable,
+    /// It begins as a key does.
+    #[error("must not begin as a key does")]
+    Key,
+}
+
+/// Why a restriction of a key cannot hold.
+#[derive(Debug, Error)]
+enum RestrictionError {
+    /// An empty list could mean all or nothing.
+    #[error("names nothing; leave it out to allow everything")]
+    Nothing,
+    #[error(transparent)]
+    Backend(#[from] UnknownBackend),
+    #[error("`{root}`: {error}")]
+    Root { root: String, error: std::io::Error },
+    #[error("must lie between 1 and {MOST_PER_MINUTE}; leave it out for no limit")]
+    PerMinute,
+}
 
 pub(super) fn keys(
     origin: &str,
@@ -18,27 +50,26 @@ pub(super) fn keys(
 ) -> Result<Vec<KeyConfig>, ConfigError> {
     let mut keys: Vec<KeyConfig> = Vec::with_capacity(written.len());
     for (index, raw) in written.iter().enumerate() {
-        let wrong = |name: &str, message: String| wrong(origin, format!("keys[{index}].{name}"), message);
-        check_name(&raw.name).map_err(|message| wrong("name", message))?;
+        let wrong = |name: &str, message: &dyn Display| wrong(origin, format!("keys[{index}].{name}"), message);
+        check_name(&raw.name).map_err(|error| wrong("name", &error))?;
         if keys.iter().any(|known| known.name == raw.name) {
-            return Err(wrong("name", format!("`{}` is there twice", raw.name)));
+            return Err(wrong("name", &format_args!("`{}` is there twice", raw.name)));
         }
         let hash = KeyHash::parse(&raw.hash).ok_or_else(|| {
             let message = "must be `blake3:` and 64 hexadecimal digits, as `muninn key new NAME` prints it; the key itself does not belong here";
-            wrong("hash", message.to_owned())
+            wrong("hash", &message)
         })?;
         if keys.iter().any(|known| known.hash == hash) {
-            return Err(wrong("hash", "is another key's as well".to_owned()));
+            return Err(wrong("hash", &"is another key's as well"));
         }
         keys.push(KeyConfig {
             name: raw.name.clone(),
             hash,
-            models: some_of(raw.models.as_deref()).map_err(|message| wrong("models", message))?,
-            backends: known_backends(raw.backends.as_deref(), backends)
-                .map_err(|message| wrong("backends", message))?,
-            roots: roots(raw.roots.as_deref()).map_err(|message| wrong("roots", message))?,
+            models: some_of(raw.models.as_deref()).map_err(|error| wrong("models", &error))?,
+            backends: known_backends(raw.backends.as_deref(), backends).map_err(|error| wrong("backends", &error))?,
+            roots: roots(raw.roots.as_deref()).map_err(|error| wrong("roots", &error))?,
             requests_per_minute: per_minute(raw.requests_per_minute)
-                .map_err(|message| wrong("requests_per_minute", message))?,
+                .map_err(|error| wrong("requests_per_minute", &error))?,
         });
     }
     Ok(keys)
@@ -47,65 +78,61 @@ pub(super) fn keys(
 /// Whether a key may have this name.
 ///
 /// # Errors
-/// What is wrong with it.
-pub fn check_name(name: &str) -> Result<(), String> {
+/// [`NameError`]: what is wrong with it.
+pub fn check_name(name: &str) -> Result<(), NameError> {
     if name.trim().is_empty() || name.trim() != name {
-        return Err("must be a name that neither is empty nor begins or ends with a blank".to_owned());
+        return Err(NameError::Blank);
     }
     if name.len() > LONGEST_NAME || name.chars().any(char::is_control) {
-        return Err(format!(
-            "must be at most {LONGEST_NAME} bytes long and without control characters"
-        ));
+        return Err(NameError::Unprintable);
     }
     // People paste the wrong line; a name is shown everywhere that a key must not be.
     if name.starts_with("muninn-") {
-        return Err("must not begin as a key does".to_owned());
+        return Err(NameError::Key);
     }
     Ok(())
 }
 
-/// A list that is there must name something: an empty one could mean all or nothing.
-fn some_of(written: Option<&[String]>) -> Result<Option<Vec<String>>, String> {
+/// A list that is there must name something.
+fn some_of(written: Option<&[String]>) -> Result<Option<Vec<String>>, RestrictionError> {
     match written {
-        Some(names) if names.iter().all(|name| name.trim().is_empty()) => {
-            Err("names nothing; leave it out to allow everything".to_owned())
-        }
+        Some(names) if names.iter().all(|name| name.trim().is_empty()) => Err(RestrictionError::Nothing),
         names => Ok(names.map(<[String]>::to_vec)),
     }
 }
 
-fn known_backends(written: Option<&[String]>, backends: &[BackendConfig]) -> Result<Option<Vec<String>>, String> {
+fn known_backends(
+    written: Option<&[String]>,
+    backends: &[BackendConfig],
+) -> Result<Option<Vec<String>>, RestrictionError> {
     let names = some_of(written)?;
-    let known: Vec<&str> = if backends.is_empty() {
-        UNCONFIGURED.to_vec()
+    let known = if backends.is_empty() {
+        Names::unconfigured()
     } else {
-        backends.iter().map(|backend| backend.name.as_str()).collect()
+        Names::of_settled(backends)
     };
-    match names.iter().flatten().find(|name| !known.contains(&name.as_str())) {
-        Some(unknown) => Err(format!(
-            "there is no backend `{unknown}`; there is: {}",
-            known.join(", ")
-        )),
-        None => Ok(names),
+    for name in names.iter().flatten() {
+        known.find(name)?;
     }
+    Ok(names)
 }
 
-fn roots(written: Option<&[String]>) -> Result<Option<Vec<PathBuf>>, String> {
+fn roots(written: Option<&[String]>) -> Result<Option<Vec<PathBuf>>, RestrictionError> {
     let canonical = |root: &String| {
-        Path::new(root)
-            .canonicalize()
-            .map_err(|error| format!("`{root}`: {error}"))
+        let canonical = Path::new(root).canonicalize();
+        canonical.map_err(|error| RestrictionError::Root {
+            root: root.clone(),
+            error,
+        })
     };
     some_of(written)?
         .map(|roots| roots.iter().map(canonical).collect())
         .transpose()
 }
 
-fn per_minute(written: Option<u32>) -> Result<Option<u32>, String> {
+fn per_minute(written: Option<u32>) -> Result<Option<u32>, RestrictionError> {
     match written {
-        Some(limit) if limit == 0 || limit > MOST_PER_MINUTE => Err(format!(
-            "must lie between 1 and {MOST_PER_MINUTE}; leave it out for no limit"
-        )),
+        Some(limit) if limit == 0 || limit > MOST_PER_MINUTE => Err(RestrictionError::PerMinute),
         limit => Ok(limit),
     }
 }

@@ -8,7 +8,7 @@ use muninn_memory::store::{Destination, OnDefault, StoreSettings};
 
 use super::chosen::{ChosenModel, chosen};
 use super::raw;
-use super::resolve::wrong;
+use super::resolve::{UnknownWord, wrong};
 use super::{BackendConfig, ConfigError};
 
 /// People come back to a conversation after a cup of coffee, and to another one after lunch.
@@ -79,8 +79,7 @@ pub struct ReconcilerConfig {
 }
 
 pub(super) fn memory(origin: &str, raw: &raw::Memory) -> Result<MemoryConfig, ConfigError> {
-    let unknown =
-        |key: &str, word: &str, words: &str| Err(wrong(origin, key, format!("`{word}` is unknown; write {words}")));
+    let unknown = |key: &str, word: &str, known: &'static str| Err(wrong(origin, key, UnknownWord::new(word, known)));
     Ok(MemoryConfig {
         write: memory_write(origin, raw.write.as_deref().unwrap_or("local"))?,
         with_text: match raw.record.as_deref() {
@@ -118,7 +117,7 @@ pub(super) fn memory_write(origin: &str, word: &str) -> Result<MemoryWrite, Conf
         other => Err(wrong(
             origin,
             "memory.write",
-            format!("`{other}` is unknown; write off, local or repo"),
+            UnknownWord::new(other, "off, local or repo"),
         )),
     }
 }

@@ -26,7 +26,7 @@ pub use explore::{ExploreConfig, ExploreMode};
 pub use files::ConfigError;
 pub(crate) use files::nearest;
 pub use hosts::HostPattern;
-pub use keys::check_name;
+pub use keys::{NameError, check_name};
 pub use memory::{MemoryConfig, MemoryWrite, ReconcilerConfig, SummarizerConfig};
 pub use resolve::{Overrides, load, repository};
 

@@ -1,8 +1,11 @@
 //! From what was written to what holds: precedence, defaults, checks.
 
+use std::fmt::Display;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+use thiserror::Error;
 
 use super::backends::{backends, routes};
 use super::explore::explore;
@@ -157,15 +160,34 @@ fn refuse_foreign_keys(path: &Path, text: &str) -> Result<(), ConfigError> {
     }
 }
 
-pub(super) fn wrong(origin: &str, key: impl Into<String>, message: impl Into<String>) -> ConfigError {
+/// A word that a setting does not know.
+#[derive(Debug, Error)]
+#[error("`{word}` is unknown; write {known}")]
+pub(super) struct UnknownWord {
+    word: String,
+    /// The words that it knows, as a sentence lists them.
+    known: &'static str,
+}
+
+impl UnknownWord {
+    pub(super) fn new(word: &str, known: &'static str) -> UnknownWord {
+        UnknownWord {
+            word: word.to_owned(),
+            known,
+        }
+    }
+}
+
+/// `message` says what is wrong and what would be right: words, or the error of a check.
+pub(super) fn wrong(origin: &str, key: impl Into<String>, message: impl Display) -> ConfigError {
     wrong_setting(format!("{origin}: {}", key.into()), message)
 }
 
 /// The same for a value that a flag or an environment variable holds, which names the setting by itself.
-fn wrong_setting(setting: impl Into<String>, message: impl Into<String>) -> ConfigError {
+fn wrong_setting(setting: impl Into<String>, message: impl Display) -> ConfigError {
     ConfigError::Value {
         setting: setting.into(),
-        message: message.into(),
+        message: message.to_string(),
     }
 }
 

@@ -90,10 +90,10 @@ pub(super) async fn read(
     }
     let codings = match coding::codings(headers) {
         Ok(codings) => codings,
-        Err(written) => {
+        Err(unknown) => {
             drain(body).await;
             let message = format!(
-                "the request's body is encoded ({written}), and only {} can be read",
+                "the request's body is encoded ({unknown}), and only {} can be read",
                 coding::SUPPORTED
             );
             return Err(BodyError::new(ErrorKind::UnknownCoding, message));

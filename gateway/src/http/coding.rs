@@ -10,6 +10,7 @@ use async_compression::zstd::DParameter;
 use axum::body::Body;
 use futures_util::TryStreamExt;
 use http::{HeaderMap, header};
+use thiserror::Error;
 use tokio::io::{AsyncBufRead, AsyncRead};
 use tokio_util::io::{ReaderStream, StreamReader};
 
@@ -52,11 +53,16 @@ impl Coding {
     }
 }
 
+/// The value of a `content-encoding` that cannot be decoded.
+#[derive(Debug, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub(super) struct UnknownCoding(String);
+
 /// The codings of a body with these headers, in the order in which they were applied; empty for a plain body.
 ///
 /// # Errors
-/// The value of `content-encoding`, where it cannot be decoded.
-pub(super) fn codings(headers: &HeaderMap) -> Result<Vec<Coding>, String> {
+/// [`UnknownCoding`] where one of them is not supported, or there are too many.
+pub(super) fn codings(headers: &HeaderMap) -> Result<Vec<Coding>, UnknownCoding> {
     let values = headers.get_all(header::CONTENT_ENCODING);
     let written: Vec<_> = values
         .iter()
@@ -71,7 +77,7 @@ pub(super) fn codings(headers: &HeaderMap) -> Result<Vec<Coding>, String> {
         .collect();
     match codings {
         Some(codings) if codings.len() <= MOST_CODINGS => Ok(codings),
-        _ => Err(written),
+        _ => Err(UnknownCoding(written)),
     }
 }
 
@@ -247,7 +253,10 @@ pub(super) mod tests {
         assert_eq!(of(&["X-GZip"]), Ok(vec![Coding::Gzip]));
         assert_eq!(of(&["gzip, br"]), Ok(vec![Coding::Gzip, Coding::Brotli]));
         assert_eq!(of(&["deflate", "zstd"]), Ok(vec![Coding::Deflate, Coding::Zstd]));
-        assert_eq!(of(&["compress"]), Err("compress".to_owned()));
-        assert_eq!(of(&["gzip, gzip, gzip"]), Err("gzip, gzip, gzip".to_owned()));
+        assert_eq!(of(&["compress"]), Err(UnknownCoding("compress".to_owned())));
+        assert_eq!(
+            of(&["gzip, gzip, gzip"]),
+            Err(UnknownCoding("gzip, gzip, gzip".to_owned()))
+        );
     }
 }

@@ -384,7 +384,10 @@ async fn read_ahead(mut body: Body) -> Result<Body, axum::Error> {
 
 /// An answer that would have to be read here, and cannot be.
 pub(super) fn unreadable(headers: &HeaderMap) -> Failure {
-    let coding = coding::codings(headers).err().unwrap_or_default();
+    let coding = coding::codings(headers)
+        .err()
+        .map(|unknown| unknown.to_string())
+        .unwrap_or_default();
     bad_gateway(format!("the backend's answer is encoded ({coding}) and cannot be read"))
 }
 

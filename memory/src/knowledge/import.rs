@@ -61,6 +61,23 @@ pub enum ImportError {
     Write(#[from] WriteError),
 }
 
+/// Why one file is not copied.
+#[derive(Debug, Error)]
+enum CopyError {
+    #[error("it holds a secret")]
+    Secret,
+    #[error("it grew beyond what is read")]
+    TooLarge,
+    #[error("it is not UTF-8")]
+    NotUtf8,
+    #[error("another file of that name is here, and stays")]
+    Differs,
+    #[error(transparent)]
+    Read(#[from] std::io::Error),
+    #[error(transparent)]
+    Write(#[from] WriteError),
+}
+
 /// Copies from a repository, its `.muninn/knowledge`, or a plain folder of Markdown what is not here yet.
 ///
 /// # Errors
@@ -83,7 +100,7 @@ pub fn import(worktree: &Worktree, from: &Path) -> Result<Imported, ImportError>
         match copy(&folder, &top, &file.path, &imported.from) {
             Ok(true) => imported.imported.push(file.path),
             Ok(false) => imported.same.push(file.path),
-            Err(reason) => imported.refuse(file.path.to_string(), reason),
+            Err(error) => imported.refuse(file.path.to_string(), error.to_string()),
         }
     }
     Ok(imported)
@@ -122,37 +139,32 @@ fn source(from: &Path) -> Result<(PathBuf, String), ImportError> {
 }
 
 /// Copies one file; whether it is new here, or why it is not copied.
-fn copy(folder: &Folder, top: &Path, path: &RelPath, from: &str) -> Result<bool, String> {
+fn copy(folder: &Folder, top: &Path, path: &RelPath, from: &str) -> Result<bool, CopyError> {
     let text = read(&top.join(path.to_path_buf()))?;
     if redact(&text) != text {
-        return Err("it holds a secret".to_owned());
+        return Err(CopyError::Secret);
     }
     let signed = signed(&text, from);
-    let made = folder
-        .create(path, signed.as_bytes())
-        .map_err(|error| error.to_string())?;
-    if made {
+    if folder.create(path, signed.as_bytes())? {
         return Ok(true);
     }
     let here = folder.path(path);
     let regular = here.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
     match read(&here).ok().filter(|_| regular) {
         Some(here) if here == text || here == signed => Ok(false),
-        _ => Err("another file of that name is here, and stays".to_owned()),
+        _ => Err(CopyError::Differs),
     }
 }
 
-fn read(path: &Path) -> Result<String, String> {
-    let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
+fn read(path: &Path) -> Result<String, CopyError> {
+    let file = std::fs::File::open(path)?;
     let mut bytes = Vec::new();
     let bound = MAX_FILE_BYTES + 1;
-    file.take(bound)
-        .read_to_end(&mut bytes)
-        .map_err(|error| error.to_string())?;
+    file.take(bound).read_to_end(&mut bytes)?;
     if bytes.len() as u64 == bound {
-        return Err("it grew beyond what is read".to_owned());
+        return Err(CopyError::TooLarge);
     }
-    String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())
+    String::from_utf8(bytes).map_err(|_| CopyError::NotUtf8)
 }
 
 /// The text with `source: import from NAME`, unless it has a source or its front matter is not understood.

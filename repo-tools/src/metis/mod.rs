@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::cut::{Cut, Cuts};
 use crate::files::{FileFilter, files};
-use crate::front_matter::FrontMatter;
+use crate::front_matter::{FrontMatter, NeverClosed};
 use crate::path::RelPath;
 use crate::read::{ReadError, read_text};
 use crate::until::Until;
@@ -100,7 +100,7 @@ pub struct MetisTexts {
     /// By path.
     pub texts: Vec<MetisText>,
     /// Files that are no such document, or cannot be read, and why.
-    pub unreadable: Vec<(RelPath, String)>,
+    pub unreadable: Vec<(RelPath, NoDocument)>,
     /// Which bounds were reached.
     pub cuts: Cuts,
 }
@@ -117,6 +117,26 @@ pub enum MetisError {
     /// It was listed a moment ago and cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
+}
+
+/// Why a file under `.metis/` is not a document.
+#[derive(Debug, thiserror::Error)]
+pub enum NoDocument {
+    /// It cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// Its head has no end.
+    #[error(transparent)]
+    FrontMatter(#[from] NeverClosed),
+    /// It has no front matter.
+    #[error("it has no head")]
+    NoHead,
+    /// It has no id.
+    #[error("its head has neither short_code nor id")]
+    NoId,
+    /// Its kind is unknown.
+    #[error("neither its head nor its folder says what kind of document it is")]
+    NoKind,
 }
 
 /// Lists the documents; none where there is no `.metis/`.
@@ -165,7 +185,7 @@ fn visit(worktree: &Worktree, limits: &MetisLimits, mut take: impl FnMut(MetisTe
             passed.cuts.add(Cut::Time);
             break;
         }
-        let read = read_text(worktree, &path, MAX_BYTES).map_err(|error| error.to_string());
+        let read = read_text(worktree, &path, MAX_BYTES).map_err(NoDocument::from);
         match read.and_then(|file| document(&path, &file.text)) {
             Err(reason) => passed.unreadable.push((path, reason)),
             Ok(text) if text.document.archived && !limits.archived => {}
@@ -216,18 +236,17 @@ pub fn document_by_id(worktree: &Worktree, id: &str, until: Until) -> Result<Met
 }
 
 /// A file as a document and its text, or why it is none.
-fn document(path: &RelPath, text: &str) -> Result<MetisText, String> {
-    let head = FrontMatter::of(text).map_err(|error| error.to_string())?;
-    let head = head.ok_or("it has no head")?;
+fn document(path: &RelPath, text: &str) -> Result<MetisText, NoDocument> {
+    let head = FrontMatter::of(text)?.ok_or(NoDocument::NoHead)?;
     let slug = head.text("id");
     let id = head.text("short_code").or_else(|| slug.clone());
-    let id = id.ok_or("its head has neither short_code nor id")?;
+    let id = id.ok_or(NoDocument::NoId)?;
     let folders: BTreeSet<&str> = path.as_str().split('/').collect();
     let kind = head
         .text("level")
         .or_else(|| head.text("type"))
         .or_else(|| kind_by_path(path, &folders))
-        .ok_or("neither its head nor its folder says what kind of document it is")?;
+        .ok_or(NoDocument::NoKind)?;
     let heading = head.body.lines().find_map(|line| line.strip_prefix("# "));
     let title = head
         .text("title")

@@ -2,10 +2,12 @@
 //! it does in tests does not count.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use syn::visit::{self, Visit};
-use syn::{Attribute, ItemMod, ItemUse, Macro, UseTree, Visibility};
+use syn::{ItemMod, ItemUse, Macro, UseTree, Visibility};
+
+use super::sources::sources;
 
 /// The imports between the modules of one crate.
 #[derive(Debug, Default)]
@@ -16,16 +18,18 @@ pub(super) struct Imports {
 
 impl Imports {
     /// Reads a crate from its `lib.rs`, following `mod` items.
-    pub(super) fn of_crate(source: &Path) -> Imports {
-        let root = parsed(&source.join("lib.rs"));
+    pub(super) fn of_crate(folder: &Path) -> Imports {
+        let sources = sources(folder);
         let mut reader = Reader {
-            source: source.to_owned(),
             place: Vec::new(),
-            reexports: reexports(&root),
-            modules: names_below(source),
+            reexports: reexports(&sources[0].file),
+            modules: names_below(folder),
             imports: Imports::default(),
         };
-        reader.visit_file(&root);
+        for source in sources {
+            reader.place = source.module;
+            reader.visit_file(&source.file);
+        }
         reader.imports
     }
 
@@ -53,7 +57,6 @@ impl Imports {
 }
 
 struct Reader {
-    source: PathBuf,
     /// The module that is being read, from the crate's root.
     place: Vec<String>,
     /// Names that `lib.rs` gives to items of modules, with the module.
@@ -98,38 +101,12 @@ impl Reader {
                 .or_insert_with(|| format!("{} in {place}", path.join("::")));
         }
     }
-
-    fn file_of(&self, name: &str) -> PathBuf {
-        let folder = self
-            .place
-            .iter()
-            .fold(self.source.clone(), |folder, part| folder.join(part));
-        let file = folder.join(format!("{name}.rs"));
-        if file.exists() {
-            file
-        } else {
-            folder.join(name).join("mod.rs")
-        }
-    }
 }
 
 impl<'ast> Visit<'ast> for Reader {
-    fn visit_item(&mut self, item: &'ast syn::Item) {
-        if !is_for_tests(attributes(item)) {
-            visit::visit_item(self, item);
-        }
-    }
-
     fn visit_item_mod(&mut self, module: &'ast ItemMod) {
-        let name = module.ident.to_string();
-        if module.content.is_some() {
-            self.place.push(name);
-            visit::visit_item_mod(self, module);
-        } else {
-            let file = parsed(&self.file_of(&name));
-            self.place.push(name);
-            self.visit_file(&file);
-        }
+        self.place.push(module.ident.to_string());
+        visit::visit_item_mod(self, module);
         self.place.pop();
     }
 
@@ -164,13 +141,8 @@ impl<'ast> Visit<'ast> for Reader {
     }
 }
 
-fn parsed(file: &Path) -> syn::File {
-    let text = std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-    syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
-}
-
-fn names_below(source: &Path) -> BTreeSet<String> {
-    let entries = std::fs::read_dir(source).unwrap().map(|entry| entry.unwrap().path());
+fn names_below(folder: &Path) -> BTreeSet<String> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let names = entries.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned());
     names.filter(|name| name != "lib" && name != "bin").collect()
 }
@@ -208,33 +180,6 @@ fn flatten(tree: &UseTree, before: &mut Vec<String>, paths: &mut Vec<Vec<String>
         UseTree::Rename(name) => paths.push([&before[..], &[name.ident.to_string()]].concat()),
         UseTree::Glob(_) => paths.push(before.clone()),
     }
-}
-
-fn attributes(item: &syn::Item) -> &[Attribute] {
-    match item {
-        syn::Item::Mod(item) => &item.attrs,
-        syn::Item::Use(item) => &item.attrs,
-        syn::Item::Fn(item) => &item.attrs,
-        syn::Item::Impl(item) => &item.attrs,
-        syn::Item::Struct(item) => &item.attrs,
-        syn::Item::Enum(item) => &item.attrs,
-        syn::Item::Const(item) => &item.attrs,
-        syn::Item::Static(item) => &item.attrs,
-        _ => &[],
-    }
-}
-
-fn is_for_tests(attributes: &[Attribute]) -> bool {
-    attributes.iter().any(|attribute| {
-        let condition = attribute.meta.require_list().map(|list| list.tokens.to_string());
-        attribute.path().is_ident("cfg")
-            && condition.is_ok_and(|condition| {
-                condition
-                    .split(|c: char| !c.is_alphanumeric())
-                    .any(|word| word == "test")
-                    && !condition.contains("not")
-            })
-    })
 }
 
 #[test]

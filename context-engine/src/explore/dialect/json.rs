@@ -11,18 +11,13 @@ use serde_json::{Map, Number, Value};
 const MAX_DEPTH: usize = 48;
 
 /// Why something is no JSON.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Fault {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("expected {expected} at byte {at}")]
+pub(crate) struct Fault {
     /// Where, in bytes from the start.
     pub(super) at: usize,
     /// What was awaited there.
     pub(super) expected: &'static str,
-}
-
-impl std::fmt::Display for Fault {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "expected {} at byte {}", self.expected, self.at)
-    }
 }
 
 /// Reads values off the front of a text.

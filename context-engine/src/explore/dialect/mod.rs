@@ -13,6 +13,7 @@
 //! ([`text`]).
 
 pub(crate) mod citations;
+mod error;
 mod fence;
 mod json;
 mod marked;
@@ -28,6 +29,7 @@ use muninn_memory::model::Reply;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use error::CallError;
 pub(crate) use tools::KnownTool;
 
 /// More calls of one answer are not read: a turn makes a few.
@@ -69,7 +71,7 @@ pub(crate) struct Malformed {
     /// The id by which an answer is awaited, if any.
     pub(crate) id: Option<String>,
     /// What is wrong, said to the model.
-    pub(crate) error: String,
+    pub(crate) error: CallError,
 }
 
 /// How a call was written.
@@ -111,7 +113,7 @@ pub(crate) fn parse(reply: &Reply, tools: &[KnownTool<'_>]) -> Said {
     for call in &reply.calls {
         let id = Some(call.id.clone()).filter(|id| !id.is_empty());
         let made = tools.meant(&call.name).and_then(|tool| {
-            let arguments = object::arguments_text(&call.arguments).map_err(|fault| tool.refusal(&fault))?;
+            let arguments = object::arguments_text(&call.arguments).map_err(|fault| tool.refusal(fault))?;
             Ok((tool.name.to_owned(), arguments))
         });
         found.add(id, made, Dialect::Native);
@@ -127,7 +129,7 @@ struct Found {
 }
 
 impl Found {
-    fn add(&mut self, id: Option<String>, made: Result<(String, Map<String, Value>), String>, dialect: Dialect) {
+    fn add(&mut self, id: Option<String>, made: Result<(String, Map<String, Value>), CallError>, dialect: Dialect) {
         match made {
             Ok((name, arguments)) if self.calls.len() < MAX_CALLS => self.calls.push(ParsedCall {
                 id,

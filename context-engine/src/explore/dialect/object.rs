@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::error::{ArgumentsFault, CallError};
 use super::json;
 use super::tools::{Tools, shown};
 use super::{Dialect, Found};
@@ -71,9 +72,9 @@ pub(super) fn names(first: &str, second: &str) -> bool {
     NAMES.contains(&first) && ARGUMENTS.contains(&second)
 }
 
-fn no_call(value: &Value) -> String {
+fn no_call(value: &Value) -> CallError {
     let shown = shown(&value.to_string());
-    format!("{shown} is no call. Write {{\"name\": \"...\", \"arguments\": {{...}}}}.")
+    CallError::NoCall { shown }
 }
 
 fn one(mut object: Map<String, Value>, place: Place, tools: Tools<'_>, dialect: Dialect, found: &mut Found) {
@@ -123,12 +124,11 @@ fn one(mut object: Map<String, Value>, place: Place, tools: Tools<'_>, dialect: 
     match made {
         Ok(schema) if is_schema(&schema) => {
             if place == Place::Call {
-                let fault = "that is the description of the tool";
-                found.add(id, Err(tool.refusal(fault)), dialect);
+                found.add(id, Err(tool.refusal(ArgumentsFault::Schema)), dialect);
             }
         }
         Ok(arguments) => found.add(id, Ok((tool.name.to_owned(), arguments)), dialect),
-        Err(fault) => found.add(id, Err(tool.refusal(&fault)), dialect),
+        Err(fault) => found.add(id, Err(tool.refusal(fault)), dialect),
     }
 }
 
@@ -164,25 +164,22 @@ fn id_of(object: &Map<String, Value>) -> Option<String> {
 }
 
 /// Arguments that stand alone, as text.
-pub(super) fn arguments_text(text: &str) -> Result<Map<String, Value>, String> {
+pub(super) fn arguments_text(text: &str) -> Result<Map<String, Value>, ArgumentsFault> {
     arguments(Value::String(text.to_owned()), 0)
 }
 
-fn arguments(value: Value, unwrapped: usize) -> Result<Map<String, Value>, String> {
+fn arguments(value: Value, unwrapped: usize) -> Result<Map<String, Value>, ArgumentsFault> {
     match value {
         Value::Null => Ok(Map::new()),
         Value::Object(object) => Ok(object),
         Value::String(text) if text.trim().is_empty() => Ok(Map::new()),
-        Value::String(text) if unwrapped < MAX_UNWRAPPED => {
-            let inner = json::whole(&text).map_err(|fault| fault.to_string())?;
-            arguments(inner, unwrapped + 1)
-        }
+        Value::String(text) if unwrapped < MAX_UNWRAPPED => arguments(json::whole(&text)?, unwrapped + 1),
         Value::Array(mut items) if items.len() <= 1 => match items.pop() {
             None => Ok(Map::new()),
             Some(Value::Object(object)) => Ok(object),
-            Some(_) => Err("they are a list".to_owned()),
+            Some(_) => Err(ArgumentsFault::List),
         },
-        Value::Array(_) => Err("they are a list".to_owned()),
-        Value::String(_) | Value::Number(_) | Value::Bool(_) => Err("they have no names".to_owned()),
+        Value::Array(_) => Err(ArgumentsFault::List),
+        Value::String(_) | Value::Number(_) | Value::Bool(_) => Err(ArgumentsFault::NoNames),
     }
 }

@@ -2,12 +2,13 @@
 
 use serde_json::{Map, Value};
 
+use super::error::{ArgumentsFault, CallError};
 use super::json::Reader;
 use super::tools::{KnownTool, Tools};
 use super::{Dialect, Found};
 
 /// A call of a known tool.
-pub(super) type Made = Result<(String, Map<String, Value>), String>;
+pub(super) type Made = Result<(String, Map<String, Value>), CallError>;
 
 /// Adds the calls that a text consists of; whether it consists of calls of known tools. Between them may stand brackets
 /// of a list, commas, comments, assignments and `print(...)`.
@@ -64,7 +65,7 @@ fn call(reader: &mut Reader<'_>, tools: Tools<'_>) -> Option<Made> {
             _ => (tool.parameters.get(position).copied(), reader.value().ok()?),
         };
         let Some(key) = key else {
-            return Some(Err(tool.refusal("some have no names")));
+            return Some(Err(tool.refusal(ArgumentsFault::SomeUnnamed)));
         };
         arguments.insert(key.to_owned(), value);
         if !reader.takes(b',') && reader.peek() != Some(b')') {

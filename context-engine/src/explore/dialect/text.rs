@@ -5,6 +5,7 @@
 
 use serde_json::Value;
 
+use super::error::{ArgumentsFault, CallError};
 use super::json::Reader;
 use super::marked::Marked;
 use super::object::{self, Place};
@@ -112,8 +113,7 @@ impl<'a> Search<'a> {
             }
             Err(fault) => {
                 let tool = self.begun(text)?;
-                let error = tool.refusal(&fault.to_string());
-                self.found.add(None, Err(error), dialect);
+                self.found.add(None, Err(tool.refusal(fault.into())), dialect);
                 Some(fault.at)
             }
         }
@@ -200,13 +200,13 @@ impl<'a> Search<'a> {
         let known = self.tools.meant(name);
         let arguments = match body.as_bytes().first() {
             None => Ok(serde_json::Map::new()),
-            Some(b'<') => xml::arguments(body).ok_or_else(|| "a tag is not closed, or text is between tags".to_owned()),
+            Some(b'<') => xml::arguments(body).ok_or(ArgumentsFault::Tags),
             Some(_) => object::arguments_text(body),
         };
         self.read(body.len());
         let made = match (known, arguments) {
             (Ok(tool), Ok(arguments)) => Ok((tool.name.to_owned(), arguments)),
-            (Ok(tool), Err(fault)) if body.starts_with(['<', '{', '[']) => Err(tool.refusal(&fault)),
+            (Ok(tool), Err(fault)) if body.starts_with(['<', '{', '[']) => Err(tool.refusal(fault)),
             // Somebody else's tag.
             (Err(error), Ok(arguments)) if !arguments.is_empty() => Err(error),
             _ => return false,
@@ -253,11 +253,11 @@ impl<'a> Search<'a> {
         let arguments = unfenced(arguments);
         let made = self.tools.meant(name).and_then(|tool| {
             let read = if arguments.starts_with('<') {
-                xml::arguments(arguments).ok_or_else(|| "a tag is not closed".to_owned())
+                xml::arguments(arguments).ok_or(ArgumentsFault::OpenTag)
             } else {
                 object::arguments_text(arguments)
             };
-            let arguments = read.map_err(|fault| tool.refusal(&fault))?;
+            let arguments = read.map_err(|fault| tool.refusal(fault))?;
             Ok((tool.name.to_owned(), arguments))
         });
         self.found.add(None, made, dialect);
@@ -283,9 +283,8 @@ impl<'a> Search<'a> {
             _ => {}
         }
         if self.found.len() == before {
-            let shown = super::tools::shown(text);
-            let error = format!("{shown:?} is no call. Write {{\"name\": \"...\", \"arguments\": {{...}}}}.");
-            self.found.add(None, Err(error), dialect);
+            let shown = format!("{:?}", super::tools::shown(text));
+            self.found.add(None, Err(CallError::NoCall { shown }), dialect);
         }
     }
 
@@ -303,10 +302,7 @@ impl<'a> Search<'a> {
                 Ok(value) => object::calls(value, Place::Call, self.tools, dialect, &mut self.found),
                 Err(_) if first && text.starts_with('[') && !text[1..].trim_start().starts_with('{') => return false,
                 Err(fault) => {
-                    let error = format!(
-                        "The call could not be read: {fault}. Write {{\"name\": \"...\", \"arguments\": {{...}}}}."
-                    );
-                    self.found.add(None, Err(error), dialect);
+                    self.found.add(None, Err(CallError::Json(fault)), dialect);
                     return true;
                 }
             }

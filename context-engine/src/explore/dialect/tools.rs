@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use super::error::{ArgumentsFault, CallError};
+
 /// What of a model's words is repeated to it in an error, in characters.
 const MAX_SHOWN: usize = 60;
 
@@ -16,15 +18,16 @@ pub(crate) struct KnownTool<'a> {
 
 impl KnownTool<'_> {
     /// An error for a model whose arguments could not be read.
-    pub(super) fn refusal(&self, fault: &str) -> String {
+    pub(super) fn refusal(&self, fault: ArgumentsFault) -> CallError {
         let example = match self.parameters {
             [] => "{}".to_owned(),
             [first, ..] => format!("{{\"{first}\": ...}}"),
         };
-        format!(
-            "The arguments of {} could not be read: {fault}. Give one JSON object, such as {example}.",
-            self.name
-        )
+        CallError::Arguments {
+            tool: self.name.to_owned(),
+            fault,
+            example,
+        }
     }
 
     /// Whether these can be its arguments: at least one, and none that it does not know.
@@ -62,14 +65,13 @@ impl<'a> Tools<'a> {
     }
 
     /// [`Self::named`], or what to tell the model.
-    pub(super) fn meant(self, said: &str) -> Result<&'a KnownTool<'a>, String> {
+    pub(super) fn meant(self, said: &str) -> Result<&'a KnownTool<'a>, CallError> {
         self.named(said).ok_or_else(|| {
             let names: Vec<&str> = self.0.iter().map(|tool| tool.name).collect();
-            format!(
-                "There is no tool {:?}. The tools are: {}.",
-                shown(said),
-                names.join(", ")
-            )
+            CallError::UnknownTool {
+                said: shown(said),
+                known: names.join(", "),
+            }
         })
     }
 }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use muninn_memory::model::{Ask, Call, Choice, Message, Reply, Shape, Tool, Usage};
 use serde_json::value::RawValue;
+use thiserror::Error;
 
 use crate::wire::WireFormat;
 use crate::wire::convert::answer::{Answer, BlockKind, Stop};
@@ -13,9 +14,27 @@ use crate::wire::error::Failure;
 /// Some models think aloud, in their words, where their server does not take the thinking out.
 const THINKING: (&str, &str) = ("<think>", "</think>");
 
-/// The body of a request, and what reading its answer needs. The reason, where a tool has no schema that is JSON.
-pub(super) fn write(format: WireFormat, model: &str, ask: &Ask<'_>) -> Result<(String, AnswerContext), String> {
-    let limit = RawValue::from_string(ask.max_tokens.to_string()).map_err(|error| error.to_string())?;
+/// Why a question is not sent.
+#[derive(Debug, Error)]
+pub(super) enum WriteError {
+    #[error("nothing was sent: the schema of the tool `{tool}` is not JSON: {error}")]
+    ToolSchema {
+        tool: &'static str,
+        error: serde_json::Error,
+    },
+    #[error("nothing was sent: the schema `{shape}` is not JSON: {error}")]
+    Shape {
+        shape: &'static str,
+        error: serde_json::Error,
+    },
+    /// The bound on the answer cannot be written.
+    #[error(transparent)]
+    Limit(serde_json::Error),
+}
+
+/// The body of a request, and what reading its answer needs.
+pub(super) fn write(format: WireFormat, model: &str, ask: &Ask<'_>) -> Result<(String, AnswerContext), WriteError> {
+    let limit = RawValue::from_string(ask.max_tokens.to_string()).map_err(WriteError::Limit)?;
     let request = neutral::Request {
         model: model.into(),
         messages: messages(ask),
@@ -77,13 +96,9 @@ fn message(message: &Message) -> neutral::Message<'_> {
     neutral::Message { speaker, parts }
 }
 
-fn tool(tool: &Tool) -> Result<neutral::Tool<'_>, String> {
-    let schema: &RawValue = serde_json::from_str(&tool.schema).map_err(|error| {
-        format!(
-            "nothing was sent: the schema of the tool `{}` is not JSON: {error}",
-            tool.name
-        )
-    })?;
+fn tool(tool: &Tool) -> Result<neutral::Tool<'_>, WriteError> {
+    let schema: &RawValue =
+        serde_json::from_str(&tool.schema).map_err(|error| WriteError::ToolSchema { tool: tool.name, error })?;
     Ok(neutral::Tool {
         name: tool.name.into(),
         description: Some(tool.description.as_str().into()),
@@ -93,9 +108,11 @@ fn tool(tool: &Tool) -> Result<neutral::Tool<'_>, String> {
     })
 }
 
-fn output(shape: &Shape) -> Result<neutral::OutputShape<'_>, String> {
-    let schema: &RawValue = serde_json::from_str(&shape.schema)
-        .map_err(|error| format!("nothing was sent: the schema `{}` is not JSON: {error}", shape.name))?;
+fn output(shape: &Shape) -> Result<neutral::OutputShape<'_>, WriteError> {
+    let schema: &RawValue = serde_json::from_str(&shape.schema).map_err(|error| WriteError::Shape {
+        shape: shape.name,
+        error,
+    })?;
     Ok(neutral::OutputShape::Schema {
         name: Some(shape.name.into()),
         schema,

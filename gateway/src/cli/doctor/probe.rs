@@ -39,7 +39,7 @@ pub(super) async fn probe(backend: &Backend) -> Probe {
         Ok((status, _)) if matches!(status.as_u16(), 401 | 403) => probe.refuses_key = true,
         Ok((status, body)) if status.is_success() => probe.models = models_of(&body),
         Ok(_) => {}
-        Err(error) => probe.silence = Some(error),
+        Err(error) => probe.silence = Some(reason(&error)),
     }
     probe
 }
@@ -75,8 +75,8 @@ fn headers(backend: &Backend, format: WireFormat) -> HeaderMap {
     headers
 }
 
-async fn list(backend: &Backend) -> Result<(StatusCode, String), String> {
-    let client = client(&backend.url).map_err(reason)?;
+async fn list(backend: &Backend) -> reqwest::Result<(StatusCode, String)> {
+    let client = client(&backend.url)?;
     let format = if backend.speaks(WireFormat::Chat) {
         WireFormat::Chat
     } else {
@@ -85,8 +85,8 @@ async fn list(backend: &Backend) -> Result<(StatusCode, String), String> {
     let request = client
         .get(format!("{}/v1/models", backend.url))
         .headers(headers(backend, format));
-    let answer = request.send().await.map_err(reason)?;
-    Ok((answer.status(), answer.text().await.map_err(reason)?))
+    let answer = request.send().await?;
+    Ok((answer.status(), answer.text().await?))
 }
 
 /// Names and windows, the latter under the names that vLLM, LM Studio and llama.cpp give them.
@@ -102,11 +102,11 @@ fn models_of(body: &str) -> Option<Vec<(String, Option<u64>)>> {
 }
 
 /// The innermost cause: the outer ones repeat the URL.
-fn reason(error: reqwest::Error) -> String {
+fn reason(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         return format!("no answer within {} s", PATIENCE.as_secs());
     }
-    let mut cause: &dyn std::error::Error = &error;
+    let mut cause: &dyn std::error::Error = error;
     while let Some(inner) = cause.source() {
         cause = inner;
     }

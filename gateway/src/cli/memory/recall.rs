@@ -4,8 +4,9 @@ use std::process::ExitCode;
 
 use clap::Args;
 use muninn_memory::records::{Moment, Superseded};
-use muninn_repo_tools::RelPath;
+use muninn_repo_tools::{PathError, RelPath};
 use serde_json::{Value, json};
+use thiserror::Error;
 
 use super::{CliError, Common, Exit};
 use crate::app::{RecallQuery, RecalledMemory, rounded};
@@ -45,19 +46,21 @@ pub(crate) struct Recall {
     json: bool,
 }
 
-fn date(text: &str) -> Result<Moment, String> {
+#[derive(Debug, Error)]
+#[error("not a date such as 2026-01-31")]
+struct NoDate;
+
+fn date(text: &str) -> Result<Moment, NoDate> {
     let is_date = text.len() >= 10
         && text.bytes().take(10).enumerate().all(|(at, byte)| match at {
             4 | 7 => byte == b'-',
             _ => byte.is_ascii_digit(),
         });
-    is_date
-        .then(|| text.into())
-        .ok_or_else(|| "not a date such as 2026-01-31".to_owned())
+    is_date.then(|| text.into()).ok_or(NoDate)
 }
 
-fn path(text: &str) -> Result<RelPath, String> {
-    RelPath::new(text.trim_end_matches('/')).map_err(|error| error.to_string())
+fn path(text: &str) -> Result<RelPath, PathError> {
+    RelPath::new(text.trim_end_matches('/'))
 }
 
 impl Recall {

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
+use thiserror::Error;
 
 use super::{CliError, Common};
 use crate::app::{Fact, FactKind};
@@ -51,12 +52,20 @@ impl From<Kind> for FactKind {
     }
 }
 
-fn share(text: &str) -> Result<f64, String> {
-    let number: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+#[derive(Debug, Error)]
+enum ShareError {
+    #[error("not a number")]
+    NoNumber,
+    #[error("not between 0 and 1")]
+    OutOfRange,
+}
+
+fn share(text: &str) -> Result<f64, ShareError> {
+    let number: f64 = text.parse().map_err(|_| ShareError::NoNumber)?;
     (0.0..=1.0)
         .contains(&number)
         .then_some(number)
-        .ok_or_else(|| "not between 0 and 1".to_owned())
+        .ok_or(ShareError::OutOfRange)
 }
 
 impl Remember {

@@ -4,10 +4,25 @@ use std::collections::HashSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use thiserror::Error;
+
 use crate::cli::output;
 
 /// No larger file is read.
 const MAX_FILE_BYTES: u64 = 256 << 20;
+
+/// Why a file is not looked at.
+#[derive(Debug, Error)]
+pub(super) enum UnreadError {
+    #[error("a link that leads outside")]
+    Outside,
+    #[error("not a regular file")]
+    NotAFile,
+    #[error("more than {} MB", MAX_FILE_BYTES >> 20)]
+    TooLarge,
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+}
 
 /// Where files may be, and how they are named.
 pub(super) struct Place {
@@ -51,7 +66,7 @@ pub(super) fn each_file(
     place: &Place,
     start: &Path,
     ending: &str,
-    see: &mut dyn FnMut(String, Result<String, String>),
+    see: &mut dyn FnMut(String, Result<String, UnreadError>),
 ) {
     let mut entered = HashSet::new();
     let mut left = vec![start.to_owned()];
@@ -65,11 +80,11 @@ pub(super) fn each_file(
         let real = match path.canonicalize() {
             Ok(real) if place.holds(&real) => real,
             Ok(_) => {
-                see(place.name(&path), Err("a link that leads outside".to_owned()));
+                see(place.name(&path), Err(UnreadError::Outside));
                 continue;
             }
             Err(error) => {
-                see(place.name(&path), Err(error.to_string()));
+                see(place.name(&path), Err(error.into()));
                 continue;
             }
         };
@@ -80,7 +95,7 @@ pub(super) fn each_file(
         } else if entered.insert(real) {
             match entries(&path) {
                 Ok(entries) => left.extend(entries),
-                Err(error) => see(place.name(&path), Err(error.to_string())),
+                Err(error) => see(place.name(&path), Err(error.into())),
             }
         }
     }
@@ -96,17 +111,16 @@ fn entries(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
 }
 
 /// A file's text. Bytes that are not UTF-8 become U+FFFD: they hide no secret beside them.
-fn text(path: &Path) -> Result<String, String> {
-    let metadata = path.metadata().map_err(|error| error.to_string())?;
-    if !metadata.is_file() {
-        return Err("not a regular file".to_owned());
+fn text(path: &Path) -> Result<String, UnreadError> {
+    if !path.metadata()?.is_file() {
+        return Err(UnreadError::NotAFile);
     }
     let mut bytes = Vec::new();
-    std::fs::File::open(path)
-        .and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes))
-        .map_err(|error| error.to_string())?;
+    std::fs::File::open(path)?
+        .take(MAX_FILE_BYTES + 1)
+        .read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(format!("more than {} MB", MAX_FILE_BYTES >> 20));
+        return Err(UnreadError::TooLarge);
     }
     Ok(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }

@@ -90,7 +90,10 @@ impl Report {
                 self.files += 1;
                 self.look(&path, &text);
             }
-            Err(why) => self.unread.push(Unread { path, why }),
+            Err(error) => self.unread.push(Unread {
+                path,
+                why: error.to_string(),
+            }),
         });
     }
 

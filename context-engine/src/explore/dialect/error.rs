@@ -1,0 +1,48 @@
+//! What is wrong with a call, in the words that the model is told.
+
+use super::json;
+
+/// How a call is written.
+const FORM: &str = "{\"name\": \"...\", \"arguments\": {...}}";
+
+/// Why something that was meant to be a call cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum CallError {
+    /// There is no such tool; `known` are the names of those there are.
+    #[error("There is no tool {said:?}. The tools are: {known}.")]
+    UnknownTool { said: String, known: String },
+    /// The arguments of a tool cannot be read; `example` is how they are written.
+    #[error("The arguments of {tool} could not be read: {fault}. Give one JSON object, such as {example}.")]
+    Arguments {
+        tool: String,
+        fault: ArgumentsFault,
+        example: String,
+    },
+    /// It stands where a call should, and is something else.
+    #[error("{shown} is no call. Write {FORM}.")]
+    NoCall { shown: String },
+    /// It is no JSON.
+    #[error("The call could not be read: {0}. Write {FORM}.")]
+    Json(json::Fault),
+}
+
+/// What is wrong with the arguments of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ArgumentsFault {
+    /// They are no JSON.
+    #[error(transparent)]
+    Json(#[from] json::Fault),
+    #[error("they are a list")]
+    List,
+    #[error("they have no names")]
+    NoNames,
+    #[error("some have no names")]
+    SomeUnnamed,
+    /// The model repeats a tool's schema.
+    #[error("that is the description of the tool")]
+    Schema,
+    #[error("a tag is not closed")]
+    OpenTag,
+    #[error("a tag is not closed, or text is between tags")]
+    Tags,
+}
