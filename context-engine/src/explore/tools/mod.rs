@@ -387,4 +387,16 @@ mod tests {
         }
         assert!(!tools(false, false).iter().any(|tool| tool.name == EXPLORE));
     }
+
+    /// A model's prompt is part of the contract: models were measured with these words.
+    #[test]
+    fn a_model_is_told_the_recorded_words_and_schemas() {
+        let mut text = described(true);
+        for strict in [false, true] {
+            for tool in tools(true, strict) {
+                text.push_str(&format!("\n{} {strict}\n{}\n", tool.name, tool.schema));
+            }
+        }
+        assert_eq!(text, include_str!("../offered.txt"));
+    }
 }
