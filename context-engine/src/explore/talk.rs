@@ -87,7 +87,7 @@ impl Talk {
         }
         for Malformed { id, error } in malformed {
             // The arguments as they were would be refused, now and on each turn to come.
-            add(id, super::tools::FINAL.to_owned(), "{}".to_owned(), error, true);
+            add(id, super::offer::FINAL.to_owned(), "{}".to_owned(), error, true);
         }
         self.messages.push(Message::Assistant { text: words, calls });
         self.messages.push(Message::Results(results));
