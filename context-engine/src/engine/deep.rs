@@ -50,6 +50,8 @@ impl Engine {
                 snapshot: state.snapshot.as_deref(),
                 memories: &memories,
                 max_file_bytes: self.settings.max_file_bytes,
+                scope: None,
+                until: limits.until.clone(),
             },
             model,
             observer,

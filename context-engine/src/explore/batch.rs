@@ -16,7 +16,7 @@ use super::talk::Told;
 use super::trace::{CallTrace, short};
 use super::{Explorer, Task, memo, millis};
 use crate::render::neutralize;
-use crate::tools::{self, Caller, Output};
+use crate::tools::{self, Output, ToolContext};
 use muninn_memory::redact;
 use muninn_repo_tools::RelPath;
 
@@ -65,7 +65,7 @@ impl Explorer<'_> {
         before: &mut HashSet<String>,
         bytes: usize,
     ) -> Made {
-        let caller = task.caller(budget);
+        let context = self.context(task, budget);
         let mut done: Vec<Option<Done>> = calls.iter().map(|_| None).collect();
         let mut jobs: VecDeque<Job<'_>> = VecDeque::new();
         let mut children = Vec::new();
@@ -91,14 +91,14 @@ impl Explorer<'_> {
                     None => together.push((tool, vec![shared])),
                 }
             } else {
-                let caller = &caller;
-                jobs.push_back(Box::new(move || vec![(at, self.one(tool, arguments, caller))]));
+                let context = &context;
+                jobs.push_back(Box::new(move || vec![(at, self.one(tool, arguments, context))]));
             }
             self.sources.observer.calls(tool, &short(arguments));
         }
         for (tool, calls) in together {
-            let caller = &caller;
-            jobs.push_front(Box::new(move || self.shared(tool, calls, caller)));
+            let context = &context;
+            jobs.push_front(Box::new(move || self.shared(tool, calls, context)));
         }
         for (at, one) in run(jobs) {
             done[at] = Some(one);
@@ -112,10 +112,10 @@ impl Explorer<'_> {
     }
 
     /// One call, unless it was made before.
-    fn one(&self, tool: &str, arguments: &Map<String, Value>, caller: &Caller<'_>) -> Done {
+    fn one(&self, tool: &str, arguments: &Map<String, Value>, context: &ToolContext<'_>) -> Done {
         let started = Instant::now();
-        let key = memo::key(caller.scope, tool, arguments);
-        let make = || self.registry.run(tool, arguments, &self.sources.context, caller);
+        let key = memo::key(context.scope, tool, arguments);
+        let make = || self.registry.run(tool, arguments, context);
         let (output, repeated) = self.memo.get(&key, make);
         Done {
             output,
@@ -126,10 +126,10 @@ impl Explorer<'_> {
     }
 
     /// All calls of a turn that share work.
-    fn shared(&self, tool: &str, calls: Vec<Shared<'_>>, caller: &Caller<'_>) -> Vec<(usize, Done)> {
+    fn shared(&self, tool: &str, calls: Vec<Shared<'_>>, context: &ToolContext<'_>) -> Vec<(usize, Done)> {
         let started = Instant::now();
         let arguments: Vec<_> = calls.iter().map(|call| call.arguments).collect();
-        let outputs = self.registry.run_all(tool, &arguments, &self.sources.context, caller);
+        let outputs = self.registry.run_all(tool, &arguments, context);
         let ms = millis(started.elapsed());
         let done = calls.into_iter().zip(outputs).map(|(call, output)| {
             let output = Arc::new(output);

@@ -41,7 +41,7 @@ use offer::Offer;
 pub use recording::{Recorder, Recording, RecordingError};
 pub use trace::{CallTrace, Ended, Totals, Trace, TurnTrace};
 
-use crate::tools::{Caller, PathArgument, Registry, Tool, ToolContext, ToolError, Tree, TreeArguments};
+use crate::tools::{PathArgument, Registry, Tool, ToolContext, ToolError, Tree, TreeArguments};
 
 /// How far an exploration may go, all that it opens included.
 #[derive(Debug, Clone)]
@@ -206,11 +206,7 @@ impl Explorer<'_> {
             .iter()
             .find_map(|name| call.get(*name)?.as_str());
         let written = written.map(|written| PathArgument::Written(written.to_owned()));
-        let scope = self
-            .sources
-            .context
-            .under(written.as_slice(), &task.caller(budget))?
-            .pop();
+        let scope = self.context(task, budget).under(written.as_slice())?.pop();
         let child = Task {
             question,
             scope: scope.as_ref(),
@@ -219,6 +215,15 @@ impl Explorer<'_> {
             level: task.level + 1,
         };
         Ok(self.explore(&child, &share).await)
+    }
+
+    /// What the tools of one exploration work on.
+    fn context<'t>(&'t self, task: &Task<'t>, budget: &Budget) -> ToolContext<'t> {
+        ToolContext {
+            scope: task.scope,
+            until: budget.until().clone(),
+            ..self.sources.context.clone()
+        }
     }
 
     /// The tree that an exploration begins with.
@@ -232,18 +237,8 @@ impl Explorer<'_> {
             tokens: Some(tokens),
             ..TreeArguments::default()
         };
-        let tree = Tree.answer(&self.sources.context, &arguments, &task.caller(budget));
+        let tree = Tree.answer(&self.context(task, budget), &arguments);
         tree.map(|tree| tree.text()).unwrap_or_default()
-    }
-}
-
-impl Task<'_> {
-    /// Its calls of tools.
-    fn caller(&self, budget: &Budget) -> Caller<'_> {
-        Caller {
-            scope: self.scope,
-            until: budget.until().clone(),
-        }
     }
 }
 

@@ -25,7 +25,7 @@ pub enum PathArgument {
     Checked(RelPath),
 }
 
-/// Files and directories; none for all that the caller may see. In JSON it is a text that names one.
+/// Files and directories; none for all of the scope. In JSON it is a text that names one.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(from = "String")]
 #[schemars(with = "String")]

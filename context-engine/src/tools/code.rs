@@ -7,7 +7,7 @@ use muninn_repo_tools::syntax::{DefinitionKind, ParseLimits};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Caller, Globs, Output, Parameter, PathArgument, Paths, Tool, ToolContext, ToolError, named};
+use super::{Globs, Output, Parameter, PathArgument, Paths, Tool, ToolContext, ToolError, named};
 
 const MAX_RESULTS: usize = 100;
 /// Files that are parsed for a directory's symbols, and without an index for a name.
@@ -58,17 +58,12 @@ impl Tool for Symbols {
         Parameter::taken("glob", Globs::ALIASES),
     ];
 
-    fn answer(
-        &self,
-        context: &ToolContext<'_>,
-        arguments: &SymbolsArguments,
-        caller: &Caller<'_>,
-    ) -> Result<code::Symbols, ToolError> {
-        let filter = context.filter(&arguments.path.0, &arguments.glob, caller)?;
+    fn answer(&self, context: &ToolContext<'_>, arguments: &SymbolsArguments) -> Result<code::Symbols, ToolError> {
+        let filter = context.filter(&arguments.path.0, &arguments.glob)?;
         let (paths, max_files) = match (&arguments.name, filter.under.is_empty()) {
             (None, true) if arguments.max_files.is_none() => return Err(ToolError::Everything),
             (Some(name), true) => (named::defining_like(context, name), MAX_LIKELY),
-            _ => (context.paths(caller), MAX_PARSED),
+            _ => (context.paths(), MAX_PARSED),
         };
         let query = SymbolQuery {
             name: match arguments.name.clone() {
@@ -79,7 +74,7 @@ impl Tool for Symbols {
             kinds: arguments.kinds.clone(),
             candidates: candidates(paths.as_deref()),
             filter,
-            limits: limits(context, caller, arguments.max, arguments.max_files.unwrap_or(max_files)),
+            limits: limits(context, arguments.max, arguments.max_files.unwrap_or(max_files)),
         };
         Ok(code::symbols(context.worktree, &query)?)
     }
@@ -109,13 +104,8 @@ impl Tool for Outline {
     const DESCRIPTION: &'static str = "Show the definitions of a file, nested, with their lines.";
     const PARAMETERS: &'static [Parameter] = &[PathArgument::FILE];
 
-    fn answer(
-        &self,
-        context: &ToolContext<'_>,
-        arguments: &OutlineArguments,
-        caller: &Caller<'_>,
-    ) -> Result<code::Outline, ToolError> {
-        let path = context.file(&arguments.path, caller)?;
+    fn answer(&self, context: &ToolContext<'_>, arguments: &OutlineArguments) -> Result<code::Outline, ToolError> {
+        let path = context.file(&arguments.path)?;
         Ok(code::outline(context.worktree, &path, &ParseLimits::default())?)
     }
 
@@ -172,13 +162,8 @@ impl Tool for Definition {
         "Find where a name is defined (`refill`, `Bucket.refill`), the likeliest first, with its lines.";
     const PARAMETERS: &'static [Parameter] = BY_NAME;
 
-    fn answer(
-        &self,
-        context: &ToolContext<'_>,
-        arguments: &NameArguments,
-        caller: &Caller<'_>,
-    ) -> Result<code::Definitions, ToolError> {
-        let query = arguments.query(context, caller)?;
+    fn answer(&self, context: &ToolContext<'_>, arguments: &NameArguments) -> Result<code::Definitions, ToolError> {
+        let query = arguments.query(context)?;
         let paths = named::defining(context, &query);
         Ok(code::definition(context.worktree, &among(query, paths.as_deref()))?)
     }
@@ -202,20 +187,12 @@ impl Tool for References {
     const PARAMETERS: &'static [Parameter] = BY_NAME;
 
     /// Files are searched for the name: the index knows calls and no other uses.
-    fn answer(
-        &self,
-        context: &ToolContext<'_>,
-        arguments: &NameArguments,
-        caller: &Caller<'_>,
-    ) -> Result<code::References, ToolError> {
+    fn answer(&self, context: &ToolContext<'_>, arguments: &NameArguments) -> Result<code::References, ToolError> {
         let unindexed = ToolContext {
             snapshot: None,
-            ..*context
+            ..context.clone()
         };
-        Ok(code::references(
-            context.worktree,
-            &arguments.query(&unindexed, caller)?,
-        )?)
+        Ok(code::references(context.worktree, &arguments.query(&unindexed)?)?)
     }
 
     fn output(&self, arguments: &NameArguments, found: &code::References) -> Output {
@@ -242,13 +219,8 @@ impl Tool for Callers {
         "Find the definitions whose code calls a name, the likeliest first, with the lines of the calls.";
     const PARAMETERS: &'static [Parameter] = BY_NAME;
 
-    fn answer(
-        &self,
-        context: &ToolContext<'_>,
-        arguments: &NameArguments,
-        caller: &Caller<'_>,
-    ) -> Result<code::Callers, ToolError> {
-        let query = arguments.query(context, caller)?;
+    fn answer(&self, context: &ToolContext<'_>, arguments: &NameArguments) -> Result<code::Callers, ToolError> {
+        let query = arguments.query(context)?;
         let paths = named::calling(context, &query);
         Ok(code::callers(context.worktree, &among(query, paths.as_deref()))?)
     }
@@ -273,13 +245,13 @@ impl Tool for Callers {
 
 impl NameArguments {
     /// The question, asked of the files that have the name in them.
-    fn query(&self, context: &ToolContext<'_>, caller: &Caller<'_>) -> Result<NameQuery<'static>, ToolError> {
+    fn query(&self, context: &ToolContext<'_>) -> Result<NameQuery<'static>, ToolError> {
         let max_files = context.snapshot.map_or(MAX_PARSED, |_| MAX_LIKELY);
         let from = self.from.as_ref();
         Ok(NameQuery {
-            from: from.map(|from| context.file(from, caller)).transpose()?,
-            filter: context.filter(&self.path.0, &self.glob, caller)?,
-            limits: limits(context, caller, self.max, self.max_files.unwrap_or(max_files)),
+            from: from.map(|from| context.file(from)).transpose()?,
+            filter: context.filter(&self.path.0, &self.glob)?,
+            limits: limits(context, self.max, self.max_files.unwrap_or(max_files)),
             ..NameQuery::new(&self.name)
         })
     }
@@ -297,12 +269,12 @@ fn candidates(paths: Option<&[RelPath]>) -> code::Candidates<'_> {
     paths.map_or(code::Candidates::Grep, code::Candidates::Paths)
 }
 
-fn limits(context: &ToolContext<'_>, caller: &Caller<'_>, max: Option<usize>, max_files: usize) -> CodeLimits {
+fn limits(context: &ToolContext<'_>, max: Option<usize>, max_files: usize) -> CodeLimits {
     CodeLimits {
         max_files,
         max_results: max.unwrap_or(MAX_RESULTS),
         max_file_bytes: context.max_file_bytes,
-        until: caller.until.clone(),
+        until: context.until.clone(),
     }
 }
 

@@ -27,15 +27,15 @@ pub enum ToolError {
     /// A path names the worktree's root where a file is required.
     #[error("`path` is a directory: name a file")]
     Root,
-    /// A path is outside of the caller's scope.
+    /// A path is outside of the scope.
     #[error("{path} is outside of {scope}, which this exploration is about")]
     OutOfScope {
         /// The path.
         path: RelPath,
-        /// The caller's scope.
+        /// The scope.
         scope: RelPath,
     },
-    /// A file is outside of the caller's scope.
+    /// A file is outside of the scope.
     #[error("{0} is outside of what this exploration is about")]
     FileOutOfScope(RelPath),
     /// The last line is before the first.

@@ -7,7 +7,7 @@ use muninn_repo_tools::{
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Caller, Globs, Output, Parameter, PathArgument, Paths, Tool, ToolContext, ToolError};
+use super::{Globs, Output, Parameter, PathArgument, Paths, Tool, ToolContext, ToolError};
 
 /// Lines of one call; a page may hold fewer.
 const MAX_LINES: usize = 400;
@@ -49,15 +49,10 @@ impl Tool for Read {
         Parameter::taken("limit", &["count"]),
     ];
 
-    fn answer(
-        &self,
-        context: &ToolContext<'_>,
-        arguments: &ReadArguments,
-        caller: &Caller<'_>,
-    ) -> Result<Excerpt, ToolError> {
+    fn answer(&self, context: &ToolContext<'_>, arguments: &ReadArguments) -> Result<Excerpt, ToolError> {
         let (path, first, last) = arguments.place();
         let is_written = matches!(path, PathArgument::Written(_));
-        let path = context.file(&path, caller)?;
+        let path = context.file(&path)?;
         if is_written && last < first {
             return Err(ToolError::Backwards { first, last });
         }
@@ -148,17 +143,12 @@ impl Tool for Tree {
     ];
 
     /// Out of the index where there is one.
-    fn answer(
-        &self,
-        context: &ToolContext<'_>,
-        arguments: &TreeArguments,
-        caller: &Caller<'_>,
-    ) -> Result<Self::Answer, ToolError> {
+    fn answer(&self, context: &ToolContext<'_>, arguments: &TreeArguments) -> Result<Self::Answer, ToolError> {
         let limits = TreeLimits {
-            filter: context.filter(&arguments.path.0, &arguments.glob, caller)?,
+            filter: context.filter(&arguments.path.0, &arguments.glob)?,
             max_depth: arguments.depth.unwrap_or(usize::MAX),
             max_tokens: arguments.tokens.unwrap_or(TREE_TOKENS),
-            until: caller.until.clone(),
+            until: context.until.clone(),
         };
         let Some(snapshot) = context.snapshot.filter(|_| limits.filter.globs.is_empty()) else {
             return Ok(tree(context.worktree, &limits)?);
@@ -194,18 +184,13 @@ impl Tool for List {
     const DESCRIPTION: &'static str = "List what is in one directory, with sizes.";
     const PARAMETERS: &'static [Parameter] = &[Paths::PARAMETER];
 
-    fn answer(
-        &self,
-        context: &ToolContext<'_>,
-        arguments: &ListArguments,
-        caller: &Caller<'_>,
-    ) -> Result<Listing, ToolError> {
-        let directory = context.under(arguments.path.as_slice(), caller)?.pop();
+    fn answer(&self, context: &ToolContext<'_>, arguments: &ListArguments) -> Result<Listing, ToolError> {
+        let directory = context.under(arguments.path.as_slice())?.pop();
         Ok(list_entries(
             context.worktree,
             directory.as_ref(),
             MAX_ENTRIES,
-            &caller.until,
+            &context.until,
         )?)
     }
 
@@ -248,20 +233,15 @@ impl Tool for Find {
     const PARAMETERS: &'static [Parameter] =
         &[Parameter::told("name", &["pattern", "glob", "query"]), Paths::PARAMETER];
 
-    fn answer(
-        &self,
-        context: &ToolContext<'_>,
-        arguments: &FindArguments,
-        caller: &Caller<'_>,
-    ) -> Result<FindResult, ToolError> {
+    fn answer(&self, context: &ToolContext<'_>, arguments: &FindArguments) -> Result<FindResult, ToolError> {
         let query = FindQuery {
             name: arguments.name.clone(),
             filter: FileFilter {
                 globs: Vec::new(),
-                under: context.under(&arguments.path.0, caller)?,
+                under: context.under(&arguments.path.0)?,
             },
             max_files: MAX_ENTRIES,
-            until: caller.until.clone(),
+            until: context.until.clone(),
         };
         Ok(find_files(context.worktree, &query)?)
     }

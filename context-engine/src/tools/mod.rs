@@ -4,7 +4,7 @@
 //! Typed callers, as the command line, build the arguments, call [`Tool::answer`] and render the answer their own way.
 //! Callers that have a name and JSON, as the explorer, go through a [`Registry`], which reads the JSON as tolerantly as
 //! models write it, and bounds each call: it takes at most five seconds, a panic is an error, and the text is redacted
-//! and at most 256 KiB. Every tool stays inside the worktree and the caller's scope, never shows a secret file, and says
+//! and at most 256 KiB. Every tool stays inside the worktree and the scope, never shows a secret file, and says
 //! which bounds left something out.
 //!
 //! The tools here need only the engine. The application adds those that need its use cases with [`Registry::add`], as
@@ -29,7 +29,7 @@ use serde_json::{Map, Value};
 pub use arguments::{Globs, PathArgument, Paths};
 pub(crate) use arguments::{page, path_of};
 pub use code::{Callers, Definition, NameArguments, Outline, OutlineArguments, References, Symbols, SymbolsArguments};
-pub use context::{Caller, ToolContext};
+pub use context::ToolContext;
 pub use error::ToolError;
 pub use files::{Find, FindArguments, List, ListArguments, Read, ReadArguments, Tree, TreeArguments};
 pub use output::Output;
@@ -75,28 +75,22 @@ impl Registry {
 
     /// Runs one call. What went wrong is the output's text.
     #[must_use]
-    pub fn run(&self, name: &str, call: &Map<String, Value>, context: &ToolContext<'_>, caller: &Caller<'_>) -> Output {
-        self.run_all(name, &[call], context, caller).pop().unwrap_or_default()
+    pub fn run(&self, name: &str, call: &Map<String, Value>, context: &ToolContext<'_>) -> Output {
+        self.run_all(name, &[call], context).pop().unwrap_or_default()
     }
 
     /// Runs several calls of one tool, and returns their outputs in the same order.
-    pub(crate) fn run_all(
-        &self,
-        name: &str,
-        calls: &[&Map<String, Value>],
-        context: &ToolContext<'_>,
-        caller: &Caller<'_>,
-    ) -> Vec<Output> {
-        let caller = Caller {
-            until: caller.until.no_later_than(Instant::now() + PATIENCE),
-            ..caller.clone()
+    pub(crate) fn run_all(&self, name: &str, calls: &[&Map<String, Value>], context: &ToolContext<'_>) -> Vec<Output> {
+        let context = ToolContext {
+            until: context.until.no_later_than(Instant::now() + PATIENCE),
+            ..context.clone()
         };
         let unknown = || ToolError::Unknown {
             name: name.to_owned(),
             known: self.tools.iter().map(|tool| tool.described().name).collect(),
         };
         let ran = match self.get(name) {
-            Some(tool) => tool.run(context, calls, &caller),
+            Some(tool) => tool.run(&context, calls),
             None => calls.iter().map(|_| Err(unknown())).collect(),
         };
         let failed = |error: ToolError| Output::failed(error.to_string());

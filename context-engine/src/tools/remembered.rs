@@ -6,7 +6,7 @@ use muninn_repo_tools::metis::{MetisDocument, MetisDocuments, MetisLimits, Metis
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Caller, Output, Parameter, Tool, ToolContext, ToolError};
+use super::{Output, Parameter, Tool, ToolContext, ToolError};
 
 const MAX_MEMORIES: usize = 6;
 const MAX_MEMORY_BYTES: usize = 2_000;
@@ -40,13 +40,8 @@ impl Tool for Metis {
         "Planning documents (visions, initiatives, tasks, decisions): one by its id, or a list of all.";
     const PARAMETERS: &'static [Parameter] = &[Parameter::told("id", &["document", "code", "name"])];
 
-    fn answer(
-        &self,
-        context: &ToolContext<'_>,
-        arguments: &MetisArguments,
-        caller: &Caller<'_>,
-    ) -> Result<PlanningDocuments, ToolError> {
-        let until = caller.until.clone();
+    fn answer(&self, context: &ToolContext<'_>, arguments: &MetisArguments) -> Result<PlanningDocuments, ToolError> {
+        let until = context.until.clone();
         if let Some(id) = &arguments.id {
             return Ok(PlanningDocuments::One(document_by_id(context.worktree, id, until)?));
         }
@@ -98,12 +93,7 @@ impl Tool for Recall {
     const PARAMETERS: &'static [Parameter] = &[Parameter::told("query", &["question", "text", "about"])];
     const PAGED: bool = false;
 
-    fn answer(
-        &self,
-        context: &ToolContext<'_>,
-        arguments: &RecallArguments,
-        _: &Caller<'_>,
-    ) -> Result<Vec<Memory>, ToolError> {
+    fn answer(&self, context: &ToolContext<'_>, arguments: &RecallArguments) -> Result<Vec<Memory>, ToolError> {
         let options = RecallOptions {
             keep: MAX_MEMORIES,
             ..RecallOptions::default()

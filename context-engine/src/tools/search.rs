@@ -4,7 +4,7 @@ use muninn_repo_tools::{Detail, GrepError, GrepLimits, GrepPattern, GrepQuery, G
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Caller, Globs, Output, Parameter, Paths, Tool, ToolContext, ToolError};
+use super::{Globs, Output, Parameter, Paths, Tool, ToolContext, ToolError};
 
 const MAX_MATCHES: usize = 200;
 const MAX_MATCHES_PER_FILE: usize = 20;
@@ -76,28 +76,18 @@ impl Tool for Grep {
     ];
     const SHARES_WORK: bool = true;
 
-    fn answer(
-        &self,
-        context: &ToolContext<'_>,
-        arguments: &GrepArguments,
-        caller: &Caller<'_>,
-    ) -> Result<GrepResult, ToolError> {
-        let found = search(context, &[arguments.query(context, caller)?], caller).pop();
+    fn answer(&self, context: &ToolContext<'_>, arguments: &GrepArguments) -> Result<GrepResult, ToolError> {
+        let found = search(context, &[arguments.query(context)?]).pop();
         Ok(found.unwrap_or_else(|| Ok(GrepResult::default()))?)
     }
 
     /// Reads each file once for all calls.
-    fn answer_all(
-        &self,
-        context: &ToolContext<'_>,
-        calls: &[GrepArguments],
-        caller: &Caller<'_>,
-    ) -> Vec<Result<GrepResult, ToolError>> {
+    fn answer_all(&self, context: &ToolContext<'_>, calls: &[GrepArguments]) -> Vec<Result<GrepResult, ToolError>> {
         let (mut queries, mut faults) = (Vec::new(), Vec::new());
         for call in calls {
-            faults.push(call.query(context, caller).map(|query| queries.push(query)).err());
+            faults.push(call.query(context).map(|query| queries.push(query)).err());
         }
-        let mut found = search(context, &queries, caller).into_iter();
+        let mut found = search(context, &queries).into_iter();
         let answer = |fault: Option<ToolError>| match fault {
             Some(fault) => Err(fault),
             None => Ok(found.next().unwrap_or_else(|| Ok(GrepResult::default()))?),
@@ -129,7 +119,7 @@ impl Tool for Grep {
 }
 
 impl GrepArguments {
-    fn query(&self, context: &ToolContext<'_>, caller: &Caller<'_>) -> Result<GrepQuery, ToolError> {
+    fn query(&self, context: &ToolContext<'_>) -> Result<GrepQuery, ToolError> {
         let around = self.context.unwrap_or(0).min(MAX_CONTEXT);
         let pattern = self.pattern.clone();
         let literal = self.literal.unwrap_or_else(|| is_no_regex(&pattern));
@@ -144,7 +134,7 @@ impl GrepArguments {
                 (_, true) => Detail::Files,
                 _ => Detail::Lines,
             },
-            filter: context.filter(&self.path.0, &self.glob, caller)?,
+            filter: context.filter(&self.path.0, &self.glob)?,
             limits: GrepLimits {
                 max_matches: self.max.unwrap_or(MAX_MATCHES),
                 max_matches_per_file: self.max_per_file.unwrap_or(MAX_MATCHES_PER_FILE),
@@ -163,11 +153,6 @@ fn is_no_regex(pattern: &str) -> bool {
     regex::Regex::new(pattern).is_err_and(|error| matches!(error, regex::Error::Syntax(_)))
 }
 
-fn search(context: &ToolContext<'_>, queries: &[GrepQuery], caller: &Caller<'_>) -> Vec<Result<GrepResult, GrepError>> {
-    grep_many(
-        context.worktree,
-        queries,
-        context.paths(caller).as_deref(),
-        &caller.until,
-    )
+fn search(context: &ToolContext<'_>, queries: &[GrepQuery]) -> Vec<Result<GrepResult, GrepError>> {
+    grep_many(context.worktree, queries, context.paths().as_deref(), &context.until)
 }

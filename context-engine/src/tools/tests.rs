@@ -37,9 +37,9 @@ impl Tool for Count {
     const DESCRIPTION: &'static str = "Count.";
     const PARAMETERS: &'static [Parameter] = &[Parameter::told("what", &["thing"]), Parameter::taken("by", &[])];
 
-    fn answer(&self, _: &ToolContext<'_>, call: &CountArguments, caller: &Caller<'_>) -> Result<Counted, ToolError> {
+    fn answer(&self, context: &ToolContext<'_>, call: &CountArguments) -> Result<Counted, ToolError> {
         assert_ne!(call.what, "the stars");
-        assert!(caller.until.left() <= PATIENCE);
+        assert!(context.until.left() <= PATIENCE);
         let by = call.by.unwrap_or(1);
         let before = self.0.fetch_add(by, Ordering::Relaxed);
         Ok(Counted {
@@ -70,14 +70,12 @@ fn a_registry_bounds_and_redacts_what_a_tool_says() {
         snapshot: None,
         memories: &memories,
         max_file_bytes: 1 << 20,
-    };
-    let caller = Caller {
         scope: None,
         until: Until::within(PATIENCE * 100),
     };
     let mut registry = Registry::of_engine();
     registry.add(Count(AtomicUsize::new(0)));
-    let run = |call: Value| registry.run("count", call.as_object().unwrap(), &context, &caller);
+    let run = |call: Value| registry.run("count", call.as_object().unwrap(), &context);
 
     let output = run(json!({"thing": "sheep", "by": "2", "else": 1}));
     assert!(
@@ -98,14 +96,14 @@ fn a_registry_bounds_and_redacts_what_a_tool_says() {
         assert!(output.failed && output.structured.is_none());
         assert_eq!(output.text, reason);
     }
-    let unknown = registry.run("dig", &Map::new(), &context, &caller);
+    let unknown = registry.run("dig", &Map::new(), &context);
     assert!(
         unknown.failed
             && unknown
                 .text
                 .starts_with("there is no tool \"dig\"; there are grep, read, ")
     );
-    let several = registry.run_all("count", &[json!({}).as_object().unwrap(); 2], &context, &caller);
+    let several = registry.run_all("count", &[json!({}).as_object().unwrap(); 2], &context);
     assert_eq!(several.iter().filter(|output| output.failed).count(), 2);
 }
 

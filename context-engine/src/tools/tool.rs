@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::arguments::read;
 use super::schema::{Described, Parameter, schema_of};
-use super::{Caller, Output, ToolContext, ToolError};
+use super::{Output, ToolContext, ToolError};
 
 /// A tool: one question, from its arguments to its answer, and the answer in words.
 ///
@@ -36,21 +36,11 @@ pub trait Tool: Send + Sync {
     ///
     /// # Errors
     /// [`ToolError`].
-    fn answer(
-        &self,
-        context: &ToolContext<'_>,
-        arguments: &Self::Arguments,
-        caller: &Caller<'_>,
-    ) -> Result<Self::Answer, ToolError>;
+    fn answer(&self, context: &ToolContext<'_>, arguments: &Self::Arguments) -> Result<Self::Answer, ToolError>;
 
     /// Answers several calls, in their order.
-    fn answer_all(
-        &self,
-        context: &ToolContext<'_>,
-        calls: &[Self::Arguments],
-        caller: &Caller<'_>,
-    ) -> Vec<Result<Self::Answer, ToolError>> {
-        let answer = |arguments| self.answer(context, arguments, caller);
+    fn answer_all(&self, context: &ToolContext<'_>, calls: &[Self::Arguments]) -> Vec<Result<Self::Answer, ToolError>> {
+        let answer = |arguments| self.answer(context, arguments);
         calls.iter().map(answer).collect()
     }
 
@@ -65,12 +55,7 @@ pub(super) trait AnyTool: Send + Sync {
     fn shares_work(&self) -> bool;
 
     /// Makes calls, and returns what each came to, in their order.
-    fn run(
-        &self,
-        context: &ToolContext<'_>,
-        calls: &[&Map<String, Value>],
-        caller: &Caller<'_>,
-    ) -> Vec<Result<Output, ToolError>>;
+    fn run(&self, context: &ToolContext<'_>, calls: &[&Map<String, Value>]) -> Vec<Result<Output, ToolError>>;
 }
 
 /// A tool with the schema of its arguments, which is made once.
@@ -107,19 +92,14 @@ impl<T: Tool> AnyTool for Registered<T> {
         T::SHARES_WORK
     }
 
-    fn run(
-        &self,
-        context: &ToolContext<'_>,
-        calls: &[&Map<String, Value>],
-        caller: &Caller<'_>,
-    ) -> Vec<Result<Output, ToolError>> {
+    fn run(&self, context: &ToolContext<'_>, calls: &[&Map<String, Value>]) -> Vec<Result<Output, ToolError>> {
         let (mut readable, mut faults) = (Vec::new(), Vec::new());
         for call in calls {
             let arguments = read::<T::Arguments>(&self.schema, T::PARAMETERS, call);
             faults.push(arguments.map(|arguments| readable.push(arguments)).err());
         }
         let run = || {
-            let answers = self.tool.answer_all(context, &readable, caller);
+            let answers = self.tool.answer_all(context, &readable);
             let pairs = readable.iter().zip(answers);
             let outputs = pairs.map(|(arguments, answer)| Ok(self.output(arguments, &answer?)));
             outputs.collect::<Vec<_>>()

@@ -25,7 +25,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use muninn_context_engine::tools::{Caller, Globs, NameArguments, Paths, Tool, ToolContext, ToolError};
+use muninn_context_engine::tools::{Globs, NameArguments, Paths, Tool, ToolContext, ToolError};
 use muninn_memory::Memories;
 use muninn_repo_tools::code::CodeLimits;
 use muninn_repo_tools::{Cuts, RelPath, Until, Worktree};
@@ -72,12 +72,10 @@ impl Place {
             snapshot: None,
             memories: &Memories::default(),
             max_file_bytes: CodeLimits::default().max_file_bytes,
-        };
-        let caller = Caller {
             scope: None,
             until: Until::within(time),
         };
-        tool.answer(&context, arguments, &caller).map_err(|error| {
+        tool.answer(&context, arguments).map_err(|error| {
             let exit = match error {
                 ToolError::Read(_) | ToolError::Outline(_) => Exit::NotFound,
                 _ => Exit::Usage,
