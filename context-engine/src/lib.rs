@@ -40,6 +40,7 @@ mod rank;
 mod recalled;
 pub mod render;
 mod threshold;
+pub mod tools;
 mod tuning;
 mod turnstile;
 mod vector_list;

@@ -8,6 +8,7 @@ use crate::already::Already;
 use crate::explore::{self, Citation, DeepLimits, Found, Lexical, Observer};
 use crate::item::{Item, Limits};
 use crate::lexical;
+use crate::tools::ToolContext;
 use muninn_memory::model::{Model, block_on};
 
 /// What a look at the lexical lane may take before a model is asked.
@@ -44,10 +45,14 @@ impl Engine {
         let state = self.state();
         let memories = self.memories(&state, Instant::now() + CANDIDATES);
         let sources = explore::Sources {
-            worktree: &self.worktree,
-            snapshot: state.snapshot.as_deref(),
-            memories: &memories,
-            max_file_bytes: self.settings.max_file_bytes,
+            context: ToolContext {
+                worktree: &self.worktree,
+                snapshot: state.snapshot.as_deref(),
+                memories: &memories,
+                max_file_bytes: self.settings.max_file_bytes,
+                scope: None,
+                until: limits.until.clone(),
+            },
             model,
             observer,
         };

@@ -7,15 +7,16 @@ use std::time::Instant;
 
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::budget::Budget;
 use super::dialect::ParsedCall;
+use super::offer::EXPLORE;
 use super::talk::Told;
-use super::tools::{self, Arguments, Caller, Greps, Output};
-use super::trace::CallTrace;
-use super::{Explorer, Task, millis};
+use super::trace::{CallTrace, short};
+use super::{Explorer, Task, memo, millis};
 use crate::render::neutralize;
+use crate::tools::{self, Output, ToolContext};
 use muninn_memory::redact;
 use muninn_repo_tools::RelPath;
 
@@ -43,6 +44,14 @@ struct Done {
     child: Option<super::Found>,
 }
 
+/// A call that shares its work with others.
+struct Shared<'c> {
+    /// Its number in the turn.
+    at: usize,
+    key: String,
+    arguments: &'c Map<String, Value>,
+}
+
 type Job<'j> = Box<dyn FnOnce() -> Vec<(usize, Done)> + Send + 'j>;
 
 impl Explorer<'_> {
@@ -56,48 +65,40 @@ impl Explorer<'_> {
         before: &mut HashSet<String>,
         bytes: usize,
     ) -> Made {
-        let asked: Vec<(ParsedCall, Arguments)> = calls
-            .into_iter()
-            .map(|call| {
-                let arguments = Arguments(call.arguments.clone());
-                (call, arguments)
-            })
-            .collect();
-        let caller = Caller {
-            scope: task.scope,
-            until: budget.until().clone(),
-        };
-        let mut done: Vec<Option<Done>> = asked.iter().map(|_| None).collect();
+        let context = self.context(task, budget);
+        let mut done: Vec<Option<Done>> = calls.iter().map(|_| None).collect();
         let mut jobs: VecDeque<Job<'_>> = VecDeque::new();
         let mut children = Vec::new();
-        let (mut greps, mut searching) = (Greps::default(), Vec::new());
-        let opened = asked.iter().filter(|(call, _)| call.name == tools::EXPLORE).count();
+        let mut together: Vec<(&str, Vec<Shared<'_>>)> = Vec::new();
+        let opened = calls.iter().filter(|call| call.name == EXPLORE).count();
         let siblings = u32::try_from(opened).unwrap_or(u32::MAX);
-        for (at, (call, arguments)) in asked.iter().enumerate() {
-            let key = caller.key(&call.name, arguments);
+        for (at, call) in calls.iter().enumerate() {
+            let (tool, arguments) = (&*call.name, &call.arguments);
+            let key = memo::key(task.scope, tool, arguments);
             // Another page of a result is no repetition.
-            if !before.insert(format!("{key}#{}", arguments.page())) {
+            if !before.insert(format!("{key}#{}", tools::page(arguments))) {
                 done[at] = Some(Done::repeated(
                     "[the same call was made before; its result stands above]",
                 ));
             } else if !self.memo.has(&key) && !budget.take_call() {
                 done[at] = Some(Done::failed("no calls are left: call `final` with what you have seen"));
-            } else if call.name == tools::EXPLORE {
+            } else if tool == EXPLORE {
                 children.push(self.child(at, task, budget, siblings, arguments));
-            } else if call.name == "grep" && !self.memo.has(&key) {
-                match greps.add(self.tools, arguments, &caller) {
-                    Ok(()) => searching.push((at, key)),
-                    Err(reason) => done[at] = Some(Done::failed(reason)),
+            } else if self.registry.shares_work(tool) && !self.memo.has(&key) {
+                let shared = Shared { at, key, arguments };
+                match together.iter_mut().find(|(name, _)| *name == tool) {
+                    Some((_, calls)) => calls.push(shared),
+                    None => together.push((tool, vec![shared])),
                 }
             } else {
-                let caller = &caller;
-                jobs.push_back(Box::new(move || vec![(at, self.one(&call.name, arguments, caller))]));
+                let context = &context;
+                jobs.push_back(Box::new(move || vec![(at, self.one(tool, arguments, context))]));
             }
-            self.observer.calls(&call.name, &arguments.short());
+            self.sources.observer.calls(tool, &short(arguments));
         }
-        if !searching.is_empty() {
-            let caller = &caller;
-            jobs.push_front(Box::new(move || self.search(greps, searching, caller)));
+        for (tool, calls) in together {
+            let context = &context;
+            jobs.push_front(Box::new(move || self.shared(tool, calls, context)));
         }
         for (at, one) in run(jobs) {
             done[at] = Some(one);
@@ -107,14 +108,15 @@ impl Explorer<'_> {
             done[at] = Some(one);
         }
         drop(opened);
-        told(asked, done, bytes)
+        told(calls, done, bytes)
     }
 
     /// One call, unless it was made before.
-    fn one(&self, tool: &str, arguments: &Arguments, caller: &Caller<'_>) -> Done {
+    fn one(&self, tool: &str, arguments: &Map<String, Value>, context: &ToolContext<'_>) -> Done {
         let started = Instant::now();
-        let key = caller.key(tool, arguments);
-        let (output, repeated) = self.memo.get(&key, || self.tools.run(tool, arguments, caller));
+        let key = memo::key(context.scope, tool, arguments);
+        let make = || self.registry.run(tool, arguments, context);
+        let (output, repeated) = self.memo.get(&key, make);
         Done {
             output,
             repeated,
@@ -123,26 +125,24 @@ impl Explorer<'_> {
         }
     }
 
-    /// All searches of a turn, which read each file once.
-    fn search(&self, greps: Greps, searching: Vec<(usize, String)>, caller: &Caller<'_>) -> Vec<(usize, Done)> {
+    /// All calls of a turn that share work.
+    fn shared(&self, tool: &str, calls: Vec<Shared<'_>>, context: &ToolContext<'_>) -> Vec<(usize, Done)> {
         let started = Instant::now();
-        let found = greps.run(self.tools, caller);
+        let arguments: Vec<_> = calls.iter().map(|call| call.arguments).collect();
+        let outputs = self.registry.run_all(tool, &arguments, context);
         let ms = millis(started.elapsed());
-        let results = searching.into_iter().zip(found);
-        results
-            .map(|((at, key), found)| {
-                let output = found.unwrap_or_else(Output::failed);
-                self.memo.put(&key, output.clone());
-                let output = Arc::new(output);
-                let done = Done {
-                    output,
-                    repeated: false,
-                    ms,
-                    child: None,
-                };
-                (at, done)
-            })
-            .collect()
+        let done = calls.into_iter().zip(outputs).map(|(call, output)| {
+            let output = Arc::new(output);
+            self.memo.put(&call.key, Arc::clone(&output));
+            let done = Done {
+                output,
+                repeated: false,
+                ms,
+                child: None,
+            };
+            (call.at, done)
+        });
+        done.collect()
     }
 
     /// Opens an exploration below this one, for the call of this number. Boxed, because explorations nest.
@@ -152,15 +152,15 @@ impl Explorer<'_> {
         task: &'c Task<'c>,
         budget: &'c Budget,
         siblings: u32,
-        arguments: &'c Arguments,
+        arguments: &'c Map<String, Value>,
     ) -> BoxFuture<'c, (usize, Done)> {
         let child = async move { (at, self.explored(task, budget, siblings, arguments).await) };
         child.boxed()
     }
 
-    async fn explored(&self, task: &Task<'_>, budget: &Budget, siblings: u32, arguments: &Arguments) -> Done {
+    async fn explored(&self, task: &Task<'_>, budget: &Budget, siblings: u32, call: &Map<String, Value>) -> Done {
         let started = Instant::now();
-        let opened = self.open_child(task, budget, siblings, arguments).await;
+        let opened = self.open_child(task, budget, siblings, call).await;
         let mut done = match opened {
             Ok(found) => {
                 let mut text = String::new();
@@ -237,14 +237,14 @@ fn run(jobs: VecDeque<Job<'_>>) -> Vec<(usize, Done)> {
     done.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn told(asked: Vec<(ParsedCall, Arguments)>, done: Vec<Option<Done>>, bytes: usize) -> Made {
+fn told(calls: Vec<ParsedCall>, done: Vec<Option<Done>>, bytes: usize) -> Made {
     let mut made = Made {
         all_repeated: true,
         ..Made::default()
     };
-    for ((call, arguments), done) in asked.into_iter().zip(done) {
+    for (call, done) in calls.into_iter().zip(done) {
         let done = done.unwrap_or_else(|| Done::failed("it was not made"));
-        let text = neutralize(&done.output.page(arguments.page(), bytes)).into_owned();
+        let text = neutralize(&done.output.page(tools::page(&call.arguments), bytes)).into_owned();
         made.all_repeated &= done.repeated;
         made.shown.extend(done.output.shown.iter().cloned());
         let child = done.child.map(|found| {
@@ -253,7 +253,7 @@ fn told(asked: Vec<(ParsedCall, Arguments)>, done: Vec<Option<Done>>, bytes: usi
         });
         made.traces.push(CallTrace {
             tool: call.name.clone(),
-            arguments: redact(&arguments.short()).into_owned(),
+            arguments: redact(&short(&call.arguments)).into_owned(),
             returned: redact(&shortened(&done.output.summary)).into_owned(),
             bytes: text.len(),
             ms: done.ms,
@@ -273,15 +273,4 @@ fn told(asked: Vec<(ParsedCall, Arguments)>, done: Vec<Option<Done>>, bytes: usi
 fn shortened(summary: &str) -> String {
     let line = summary.lines().next().unwrap_or_default();
     line[..line.floor_char_boundary(160)].to_owned()
-}
-
-/// What a child is to find out; its call has to say it.
-pub(super) fn question_of(arguments: &Arguments) -> Option<&str> {
-    let value = ["question", "query", "task", "prompt"]
-        .iter()
-        .find_map(|name| arguments.0.get(*name));
-    value
-        .and_then(Value::as_str)
-        .map(str::trim)
-        .filter(|text| !text.is_empty())
 }

@@ -4,7 +4,7 @@ use muninn_repo_tools::{RelPath, Worktree, read_text};
 use serde::{Deserialize, Serialize};
 
 use super::dialect::citations::Cited;
-use super::tools::path_of;
+use crate::tools::path_of;
 
 /// More than this are not kept: whoever cites everything has found nothing.
 const MOST: usize = 12;

@@ -6,7 +6,22 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::tools::Output;
+use muninn_repo_tools::RelPath;
+use serde_json::{Map, Value};
+
+use crate::tools::Output;
+
+/// The key of a call. The order of its arguments does not matter, pages of one result are one call, and the same arguments
+/// are another call in another scope.
+pub(super) fn key(scope: Option<&RelPath>, tool: &str, call: &Map<String, Value>) -> String {
+    let mut arguments: Vec<_> = call.iter().filter(|(name, _)| *name != "page").collect();
+    arguments.sort_by_key(|(name, _)| name.as_str());
+    let arguments: Vec<String> = arguments
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    format!("{}: {tool}({})", scope.map_or("", RelPath::as_str), arguments.join(","))
+}
 
 /// Results by call. Shared by all explorations of one tree.
 #[derive(Default)]
@@ -32,8 +47,8 @@ impl Memo {
     }
 
     /// Keeps the result of a call that was made elsewhere.
-    pub(crate) fn put(&self, key: &str, output: Output) {
-        let _made_meanwhile = self.slot(key).set(Arc::new(output));
+    pub(crate) fn put(&self, key: &str, output: Arc<Output>) {
+        let _made_meanwhile = self.slot(key).set(output);
     }
 
     fn slot(&self, key: &str) -> Arc<OnceLock<Arc<Output>>> {
@@ -48,6 +63,8 @@ impl Memo {
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use serde_json::json;
 
     use super::*;
 
@@ -71,5 +88,13 @@ mod tests {
         });
         assert_eq!((made.load(Ordering::Relaxed), repeats), (1, 7));
         assert!(memo.has("grep x") && !memo.has("grep y"));
+    }
+
+    #[test]
+    fn the_same_call_has_the_same_key_in_any_order_and_on_any_page() {
+        let key = |call: Value| key(None, "grep", call.as_object().unwrap());
+        let one = key(json!({"a": 1, "b": "x", "page": 2}));
+        assert_eq!(one, key(json!({"b": "x", "a": 1})));
+        assert_ne!(one, key(json!({"a": 1, "b": "y"})));
     }
 }

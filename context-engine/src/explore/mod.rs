@@ -17,30 +17,31 @@ mod citation;
 mod dialect;
 mod fuse;
 mod memo;
+mod offer;
 mod prompt;
 mod recording;
 mod talk;
-mod tools;
 mod trace;
 mod turns;
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-use muninn_memory::Memories;
-use muninn_memory::index::Snapshot;
 use muninn_memory::model::Model;
 use muninn_memory::redact;
-use muninn_repo_tools::{RelPath, TreeLimits, Until, Worktree};
+use muninn_repo_tools::{RelPath, Until};
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use budget::Budget;
 pub use citation::Citation;
 use dialect::citations::Cited;
 use memo::Memo;
+use offer::Offer;
 pub use recording::{Recorder, Recording, RecordingError};
-use tools::{Arguments, Toolbox};
 pub use trace::{CallTrace, Ended, Totals, Trace, TurnTrace};
+
+use crate::tools::{PathArgument, Registry, Tool, ToolContext, ToolError, Tree, TreeArguments};
 
 /// How far an exploration may go, all that it opens included.
 #[derive(Debug, Clone)]
@@ -108,19 +109,16 @@ pub(crate) struct Lexical {
 
 /// What explorations work on and with.
 pub(crate) struct Sources<'a> {
-    pub(crate) worktree: &'a Worktree,
-    pub(crate) snapshot: Option<&'a Snapshot>,
-    pub(crate) memories: &'a Memories,
-    pub(crate) max_file_bytes: u64,
+    pub(crate) context: ToolContext<'a>,
     pub(crate) model: &'a dyn Model,
     pub(crate) observer: &'a dyn Observer,
 }
 
 /// What all explorations of one tree share.
 struct Explorer<'a> {
-    tools: &'a Toolbox<'a>,
-    model: &'a dyn Model,
-    observer: &'a dyn Observer,
+    sources: &'a Sources<'a>,
+    registry: Registry,
+    offer: Offer,
     limits: &'a DeepLimits,
     memo: Memo,
 }
@@ -136,37 +134,17 @@ struct Task<'t> {
     level: u32,
 }
 
-/// Why an exploration below another is not opened, as its model is told.
-#[derive(Debug, thiserror::Error)]
-enum ChildError {
-    #[error("`question` is missing: say what is to be found out")]
-    NoQuestion,
-    /// Too deep, or nothing is left to spend.
-    #[error("no exploration may be opened below this one: call other tools")]
-    NoShare,
-    /// The scope is no path.
-    #[error("{0}")]
-    Path(String),
-    #[error("{path} is outside of {scope}, which this exploration is about")]
-    Outside { path: RelPath, scope: RelPath },
-}
-
 /// Of the tree at the root, and at a child's.
 const TREE_TOKENS: usize = 600;
 const CHILD_TREE_TOKENS: usize = 200;
 
 /// Explores.
 pub(crate) async fn explore(sources: &Sources<'_>, question: &str, lexical: &Lexical, limits: &DeepLimits) -> Found {
-    let tools = Toolbox {
-        worktree: sources.worktree,
-        snapshot: sources.snapshot,
-        memories: sources.memories,
-        max_file_bytes: sources.max_file_bytes,
-    };
+    let registry = Registry::of_engine();
     let explorer = Explorer {
-        tools: &tools,
-        model: sources.model,
-        observer: sources.observer,
+        sources,
+        offer: Offer::of(&registry),
+        registry,
         limits,
         memo: Memo::default(),
     };
@@ -188,7 +166,7 @@ impl Explorer<'_> {
     async fn explore(&self, task: &Task<'_>, budget: &Budget) -> Found {
         let started = Instant::now();
         let mut trace = Trace {
-            model: self.model.id().to_owned(),
+            model: self.sources.model.id().to_owned(),
             question: redact(task.question).into_owned(),
             scope: task.scope.map(RelPath::to_string).unwrap_or_default(),
             ..Trace::default()
@@ -198,7 +176,7 @@ impl Explorer<'_> {
         trace.ended = said.ended;
         trace.answer = said.answer.filter(|answer| !answer.trim().is_empty());
         trace.answer = trace.answer.map(|answer| redact(&answer).into_owned());
-        let (worktree, cap) = (self.tools.worktree, self.tools.max_file_bytes);
+        let (worktree, cap) = (self.sources.context.worktree, self.sources.context.max_file_bytes);
         let (mut citations, invented) = citation::settle(worktree, task.scope, cap, said.cited);
         trace.invented = invented;
         if citations.is_empty() {
@@ -220,26 +198,15 @@ impl Explorer<'_> {
         task: &Task<'_>,
         budget: &Budget,
         siblings: u32,
-        asked: &Arguments,
+        call: &Map<String, Value>,
     ) -> Result<Found, ChildError> {
-        let question = batch::question_of(asked).ok_or(ChildError::NoQuestion)?;
-        let share = budget.share(siblings).ok_or(ChildError::NoShare)?;
+        let question = question_of(call).ok_or(ChildError::NoQuestion)?;
+        let share = budget.share(siblings).ok_or(ChildError::TooDeep)?;
         let written = ["scope", "path", "directory"]
             .iter()
-            .find_map(|name| asked.0.get(*name)?.as_str());
-        let scope = match written {
-            Some(written) => tools::path_of(self.tools.worktree.root(), written).map_err(ChildError::Path)?,
-            None => None,
-        };
-        let scope = match (scope, task.scope) {
-            (Some(scope), Some(own)) if scope != *own && !scope.is_under(own) => {
-                return Err(ChildError::Outside {
-                    path: scope,
-                    scope: own.clone(),
-                });
-            }
-            (scope, own) => scope.or_else(|| own.cloned()),
-        };
+            .find_map(|name| call.get(*name)?.as_str());
+        let written = written.map(|written| PathArgument::Written(written.to_owned()));
+        let scope = self.context(task, budget).under(written.as_slice())?.pop();
         let child = Task {
             question,
             scope: scope.as_ref(),
@@ -250,20 +217,47 @@ impl Explorer<'_> {
         Ok(self.explore(&child, &share).await)
     }
 
-    /// The tree that an exploration begins with.
-    fn tree(&self, task: &Task<'_>, until: &Until) -> String {
-        let mut limits = TreeLimits {
-            max_tokens: if task.level == 0 {
-                TREE_TOKENS
-            } else {
-                CHILD_TREE_TOKENS
-            },
-            until: until.clone(),
-            ..TreeLimits::default()
-        };
-        limits.filter.under.extend(task.scope.cloned());
-        self.tools.tree(&limits).map(|tree| tree.text()).unwrap_or_default()
+    /// What the tools of one exploration work on.
+    fn context<'t>(&'t self, task: &Task<'t>, budget: &Budget) -> ToolContext<'t> {
+        ToolContext {
+            scope: task.scope,
+            until: budget.until().clone(),
+            ..self.sources.context.clone()
+        }
     }
+
+    /// The tree that an exploration begins with.
+    fn tree(&self, task: &Task<'_>, budget: &Budget) -> String {
+        let tokens = if task.level == 0 {
+            TREE_TOKENS
+        } else {
+            CHILD_TREE_TOKENS
+        };
+        let arguments = TreeArguments {
+            tokens: Some(tokens),
+            ..TreeArguments::default()
+        };
+        let tree = Tree.answer(&self.context(task, budget), &arguments);
+        tree.map(|tree| tree.text()).unwrap_or_default()
+    }
+}
+
+/// Why no exploration was opened below another; its model is shown the message.
+#[derive(Debug, thiserror::Error)]
+enum ChildError {
+    #[error("`question` is missing: say what is to be found out")]
+    NoQuestion,
+    #[error("no exploration may be opened below this one: call other tools")]
+    TooDeep,
+    #[error(transparent)]
+    Scope(#[from] ToolError),
+}
+
+/// The question of a call that opens an exploration.
+fn question_of(call: &Map<String, Value>) -> Option<&str> {
+    let names = ["question", "query", "task", "prompt"];
+    let question = names.iter().find_map(|name| call.get(*name))?.as_str()?.trim();
+    Some(question).filter(|question| !question.is_empty())
 }
 
 /// What an exploration came across, for the case that it cites nothing.

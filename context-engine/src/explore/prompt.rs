@@ -1,6 +1,5 @@
 //! What an explorer is told.
 
-use super::tools;
 use crate::render::neutralize;
 
 /// Of the candidates, so many are told.
@@ -28,16 +27,17 @@ const RECURSION: &str = "\
   complete question and a scope; several of them run at the same time.
 ";
 
-/// The instructions. They are the same for all turns, so that a backend's prompt cache holds them.
-pub(super) fn system(turns: u32, deeper: bool, native: bool) -> String {
+/// The instructions. They are the same for all turns, so that a backend's prompt cache holds them. `tools`: the tools in
+/// words, where the backend takes none.
+pub(super) fn system(turns: u32, deeper: bool, tools: Option<&str>) -> String {
     let mut text = ROLE.to_owned();
     if deeper {
         text.push_str(RECURSION);
     }
     text.push_str(&format!("- You have {turns} turns in all.\n"));
-    if !native {
+    if let Some(tools) = tools {
         text.push_str("\nTools:\n");
-        text.push_str(&tools::described(deeper));
+        text.push_str(tools);
         text.push_str(
             "\nWrite each call on lines of its own, like this, and nothing after the last one:\n<tool_call>{\"name\": \
              \"grep\", \"arguments\": {\"pattern\": \"fn refill\"}}</tool_call>\n",

@@ -89,7 +89,7 @@ impl Talk {
             // The arguments as they were would be refused, now and on each turn to come.
             add(
                 id,
-                super::tools::FINAL.to_owned(),
+                super::offer::FINAL.to_owned(),
                 "{}".to_owned(),
                 error.to_string(),
                 true,

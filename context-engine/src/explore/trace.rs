@@ -1,6 +1,7 @@
 //! What an exploration did, kept with the receipt: a tree of calls with what each cost and returned.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 /// One exploration, and in its calls those that it opened.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -254,6 +255,23 @@ impl Trace {
 
 /// Of an answer in words, the tree shows this much, in bytes.
 const SHOWN_ANSWER: usize = 300;
+/// Of a call's arguments, a trace keeps this much, in bytes.
+const SHOWN_ARGUMENTS: usize = 160;
+
+/// A call's arguments in one line. Not redacted.
+pub(super) fn short(call: &Map<String, Value>) -> String {
+    let shown = call.iter().map(|(name, value)| match value {
+        Value::String(text) => format!("{name}={text:?}"),
+        other => format!("{name}={other}"),
+    });
+    let mut text = shown.collect::<Vec<_>>().join(" ");
+    let end = text.floor_char_boundary(SHOWN_ARGUMENTS);
+    if end < text.len() {
+        text.truncate(end);
+        text.push_str("...");
+    }
+    text
+}
 
 fn counted(number: u32, what: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };

@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use super::budget::Budget;
 use super::dialect::citations::{Cited, citations, citations_in};
-use super::dialect::{self, KnownTool, Malformed, ParsedCall, Said};
+use super::dialect::{self, Malformed, ParsedCall, Said};
+use super::offer::FINAL;
 use super::prompt::{self, LAST_TURN, REPEATED};
 use super::talk::{Talk, estimated};
-use super::tools::{self, FINAL};
 use super::trace::{Ended, Trace, TurnTrace};
 use super::{Explorer, Seen, Task, millis};
 
@@ -51,7 +51,7 @@ impl Explorer<'_> {
             task,
             budget,
             talk: self.talk(task, budget, deeper, true),
-            tools: tools::tools(deeper, self.limits.tool_required),
+            tools: self.offer.tools(deeper, self.limits.tool_required),
             deeper,
             before: HashSet::new(),
             idle: 0,
@@ -69,14 +69,16 @@ impl Explorer<'_> {
 
     /// A conversation that begins: what the model is told, in the backend's form of tools or in words.
     fn talk(&self, task: &Task<'_>, budget: &Budget, deeper: bool, native: bool) -> Talk {
-        let tree = self.tree(task, budget.until());
+        let tree = self.tree(task, budget);
         let scope = task.scope.map(ToString::to_string);
         let opening = prompt::opening(task.question, scope.as_deref(), task.candidates, &tree);
         let opening = redact(&opening).into_owned();
-        let mut talk = Talk::new(prompt::system(self.limits.turns, deeper, native), opening, native);
+        let tools = self.offer.words(deeper);
+        let system = prompt::system(self.limits.turns, deeper, (!native).then_some(&*tools));
+        let mut talk = Talk::new(system, opening, native);
         if native {
             // Said to the model with every turn, as the rest is.
-            talk.tokens += estimated(&tools::described(deeper));
+            talk.tokens += estimated(&tools);
         }
         talk
     }
@@ -118,7 +120,7 @@ impl Turns<'_> {
             Err(error) => return Some(failed(&error, self.budget, trace)),
         };
         let mut turn = account(&reply, &self.talk, self.budget, millis(started.elapsed()));
-        let answer = match dialect::parse(&reply, &known(&tools::parameters())) {
+        let answer = match dialect::parse(&reply, &self.explorer.offer.known()) {
             Said::Final(words) => Some(Answer {
                 ended: Ended::Words,
                 cited: citations(&words),
@@ -152,7 +154,7 @@ impl Turns<'_> {
             shape: None,
             max_tokens: u32::try_from(room).unwrap_or(u32::MAX).min(limits.max_answer_tokens),
         };
-        self.explorer.model.ask_async(&ask, self.budget.until()).await
+        self.explorer.sources.model.ask_async(&ask, self.budget.until()).await
     }
 
     /// Makes the calls of a turn and tells the model what came of them. Gives an answer where there is no sense in going
@@ -215,11 +217,6 @@ impl Turns<'_> {
             Ended::Tokens
         }
     }
-}
-
-fn known<'p>(parameters: &'p [(&'static str, Vec<&'static str>)]) -> Vec<KnownTool<'p>> {
-    let known = parameters.iter();
-    known.map(|(name, parameters)| KnownTool { name, parameters }).collect()
 }
 
 /// Whether nothing more can be asked.

@@ -100,3 +100,146 @@ fn what_was_written_after_the_index_was_made_is_found() {
     let gone = answer(&engine, "definition", r#"{"name": "Bucket3::refill"}"#);
     assert!(!gone.contains("src/b03.rs"), "{gone}");
 }
+
+/// Calls as models make them: with other names, with texts for numbers, and wrong.
+const CALLS: &[(&str, &str)] = &[
+    ("grep", r#"{"pattern": "refill"}"#),
+    (
+        "grep",
+        r#"{"pattern": "REFILL", "ignore_case": "true", "path": "src/main.rs", "context": "1"}"#,
+    ),
+    ("grep", r#"{"query": "refill(", "path": ["./src/b07.rs"], "C": 99}"#),
+    (
+        "grep",
+        r#"{"regex": "fn \\w+", "glob": "main.*, once.rs", "literal": false}"#,
+    ),
+    (
+        "grep",
+        r#"{"search": "fn \\w+", "include": "*.{rs,md}", "fixed": true}"#,
+    ),
+    (
+        "grep",
+        r#"{"pattern": "fn", "path": "src", "page": 2, "max": 1, "word": true, "invert": true, "count": true}"#,
+    ),
+    ("grep", r#"{"pattern": "", "text": 7}"#),
+    ("grep", r#"{"pattern": "x", "path": "../out"}"#),
+    ("grep", r#"{"pattern": "x", "glob": "["}"#),
+    ("grep", r#"{"pattern": "nowhere_at_all"}"#),
+    ("grep", r#"{"pattern": ["one", "two"]}"#),
+    ("read", r#"{"path": "src/main.rs"}"#),
+    ("read", r#"{"file": "`./src/main.rs`", "start": "2", "end_line": 3.0}"#),
+    ("read", r#"{"filename": "src/main.rs:2-3"}"#),
+    ("read", r#"{"path": "src/main.rs:2-3", "last": 4}"#),
+    ("read", r#"{"path": "src/main.rs:2", "limit": 2}"#),
+    ("read", r#"{"path": "src/main.rs", "offset": 3, "count": 0}"#),
+    ("read", r#"{"path": "src/main.rs", "first": 0, "last": 1}"#),
+    ("read", r#"{"path": "src/main.rs", "first": 90}"#),
+    ("read", r#"{"path": "src/main.rs:4-2"}"#),
+    ("read", r#"{"path": "src"}"#),
+    ("read", r#"{"path": "."}"#),
+    ("read", r#"{"dir": "src/main.rs"}"#),
+    ("read", r#"{"path": "src\\main.rs", "first": -1, "last": "x"}"#),
+    ("read", r#"{"path": "src/gone.rs"}"#),
+    ("read", r#"{"path": "long.txt"}"#),
+    ("read", r#"{"path": "long.txt", "page": 2}"#),
+    ("read", r#"{"path": "long.txt", "page": "9"}"#),
+    ("tree", r#"{}"#),
+    ("tree", r#"{"path": "src/", "depth": 1}"#),
+    ("tree", r#"{"level": "1"}"#),
+    ("tree", r#"{"glob": "*.md"}"#),
+    ("tree", r#"{"dir": "nowhere"}"#),
+    ("list", r#"{}"#),
+    ("list", r#"{"directory": "tests"}"#),
+    ("list", r#"{"path": "src/main.rs"}"#),
+    ("list", r#"{"path": "nowhere"}"#),
+    ("find", r#"{"name": "once"}"#),
+    ("find", r#"{"pattern": "*.md"}"#),
+    ("find", r#"{"glob": "b0?.rs", "path": "src"}"#),
+    ("find", r#"{"name": "a["}"#),
+    ("find", r#"{"path": "src"}"#),
+    ("symbols", r#"{}"#),
+    ("symbols", r#"{"path": "src/b07.rs"}"#),
+    ("symbols", r#"{"name": "only_"}"#),
+    (
+        "symbols",
+        r#"{"symbol": "bucket2", "path": "src", "exact": true, "kinds": ["struct"], "max": 1}"#,
+    ),
+    ("symbols", r#"{"path": "src", "glob": "b01.rs"}"#),
+    ("definition", r#"{"name": "Bucket29::refill"}"#),
+    ("definition", r#"{"identifier": "refill", "path": "src/b28.rs"}"#),
+    ("definition", r#"{"function": "only_once", "glob": "tests/**"}"#),
+    ("definition", r#"{"name": "two words"}"#),
+    ("definition", r#"{"name": "nowhere"}"#),
+    ("definition", r#"{"path": "src"}"#),
+    ("callers", r#"{"name": "refill"}"#),
+    ("callers", r#"{"name": "only_once"}"#),
+    ("callers", r#"{"name": ""}"#),
+    ("metis", r#"{}"#),
+    ("metis", r#"{"id": "DEMO-T-0001"}"#),
+    ("metis", r#"{"code": "DEMO-T-0009"}"#),
+    ("recall", r#"{"query": "how buckets are refilled"}"#),
+    ("recall", r#"{"about": "zebra"}"#),
+    ("recall", r#"{}"#),
+    ("explore", r#"{}"#),
+    ("explore", r#"{"question": "how?", "scope": "../out"}"#),
+    ("outline", r#"{"path": "src/main.rs"}"#),
+    ("references", r#"{"name": "refill"}"#),
+];
+
+/// A result's lines, of many the first and the last.
+fn shortened(answer: &str) -> String {
+    let lines: Vec<&str> = answer.split("\\n").collect();
+    match lines.len() {
+        0..=20 => lines.join("\n"),
+        many => [&lines[..8], &["..."], &lines[many - 8..]].concat().join("\n"),
+    }
+}
+
+/// Models were measured with these words.
+#[test]
+fn calls_are_answered_in_the_recorded_words() {
+    let repo = buckets();
+    let long: String = (0..300).map(|line| format!("line {line} of a long file\n")).collect();
+    repo.write("long.txt", &long);
+    repo.write("README.md", "Buckets.\n");
+    repo.write(
+        ".muninn/knowledge/buckets.md",
+        "# Buckets\n\nBuckets are refilled once a second by the main loop.\n",
+    );
+    repo.write(
+        ".metis/tasks/one.md",
+        "---\nid: one\nlevel: task\ntitle: \"Refill sooner\"\nshort_code: \"DEMO-T-0001\"\ntags:\n  - \"#task\"\n  - \"#phase/todo\"\n---\n\n# Refill sooner\n\nOften.\n",
+    );
+    let mut text = String::new();
+    for (state, engine) in [("indexed", repo.ready()), ("not indexed", repo.engine())] {
+        for (tool, arguments) in CALLS {
+            let answer = answer(&engine, tool, arguments);
+            text.push_str(&format!("=== {state}: {tool} {arguments}\n{}\n", shortened(&answer)));
+        }
+    }
+    text.push_str("=== a turn of several searches in a scope\n");
+    let grep = r#"{"pattern": "only_once"}"#;
+    let script = Script::says([
+        calls(&[("explore", r#"{"question": "how?", "scope": "tests"}"#)]),
+        calls(&[
+            ("grep", grep),
+            ("grep", r#"{"pattern": "fn", "path": "src"}"#),
+            ("grep", "{}"),
+            ("grep", grep),
+            ("read", r#"{"path": "src/main.rs"}"#),
+            ("tree", "{}"),
+            ("definition", r#"{"name": "only_once"}"#),
+        ]),
+        calls(&[("final", r#"{"citations": []}"#)]),
+    ]);
+    explore(&repo.ready(), &script);
+    let heard = script.heard(2);
+    let results = heard.rsplit("Results(").next().unwrap_or_default();
+    text.push_str(&results.replace("\\n", "\n"));
+    text.push('\n');
+    let recorded = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/tests/recorded/answers.txt");
+    if std::env::var_os("RECORD").is_some() {
+        std::fs::write(&recorded, &text).unwrap();
+    }
+    assert_eq!(text, std::fs::read_to_string(recorded).unwrap());
+}

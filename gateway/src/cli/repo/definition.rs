@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use muninn_repo_tools::code::definition;
+use muninn_context_engine::tools;
 
 use super::symbols::line;
-use super::{Common, Paint, Place, Question, finish, output, wrong_name};
+use super::{Common, Paint, Question, finish, output};
 use crate::cli::CliError;
 
 /// Find where a name is defined, the likeliest first
@@ -18,8 +18,7 @@ pub(crate) struct Definition {
 
 impl Definition {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
-        let place = Place::open(common)?;
-        let found = definition(&place.worktree, &self.question.query(&place)?).map_err(wrong_name)?;
+        let found = self.question.ask(&tools::Definition, common)?;
         if self.question.json {
             output::json(&found);
         } else {

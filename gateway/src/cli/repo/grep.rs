@@ -4,9 +4,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use muninn_repo_tools::{Detail, GrepLimits, GrepPattern, GrepQuery, SkipCounts, Until, grep};
+use muninn_context_engine::tools::{self, GrepArguments};
+use muninn_repo_tools::{GrepLimits, SkipCounts};
 
-use super::{Choice, Common, Paint, Place, finish, output, wrong_usage};
+use super::{Choice, Common, Paint, Place, finish, output};
 use crate::cli::CliError;
 
 /// Search the repository's text, as ripgrep does; exits with 1 where nothing is found
@@ -66,7 +67,8 @@ pub(crate) struct Grep {
 impl Grep {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         let place = Place::open(common)?;
-        let result = grep(&place.worktree, &self.query(&place)?, None).map_err(|error| wrong_usage(&error))?;
+        let time = Duration::from_secs(self.timeout.min(86_400));
+        let result = place.ask(&tools::Grep, &self.arguments(&place)?, time)?;
         if self.json {
             output::json(&result);
             note_skipped(&result.skipped);
@@ -107,32 +109,25 @@ impl Grep {
         (or_both(self.before_context), or_both(self.after_context))
     }
 
-    fn query(&self, place: &Place) -> Result<GrepQuery, CliError> {
-        let pattern = if self.fixed_strings {
-            GrepPattern::Literals(vec![self.pattern.clone()])
-        } else {
-            GrepPattern::Regex(self.pattern.clone())
-        };
-        let detail = match (self.count, self.files_with_matches) {
-            (true, _) => Detail::Counts,
-            (_, true) => Detail::Files,
-            _ => Detail::Lines,
-        };
-        Ok(GrepQuery {
-            case_sensitive: !self.ignore_case,
+    fn arguments(&self, place: &Place) -> Result<GrepArguments, CliError> {
+        let (before, after) = self.sides();
+        Ok(GrepArguments {
+            pattern: self.pattern.clone(),
+            path: place.paths(&self.paths)?,
+            glob: self.choice.globs(),
+            literal: Some(self.fixed_strings),
+            ignore_case: self.ignore_case,
             smart_case: self.smart_case,
             word: self.word_regexp,
             invert: self.invert_match,
-            context: self.sides(),
-            detail,
-            filter: self.choice.filter(place, &self.paths)?,
-            limits: GrepLimits {
-                max_matches: self.max,
-                max_matches_per_file: self.max_count,
-                until: Until::within(Duration::from_secs(self.timeout.min(86_400))),
-                ..GrepLimits::default()
-            },
-            ..GrepQuery::new(pattern)
+            context: None,
+            before: Some(before),
+            after: Some(after),
+            count: self.count,
+            files_with_matches: self.files_with_matches,
+            max: Some(self.max),
+            max_per_file: Some(self.max_count),
+            max_file_bytes: Some(GrepLimits::default().max_file_bytes),
         })
     }
 }

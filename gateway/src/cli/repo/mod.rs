@@ -1,4 +1,5 @@
-//! The repository's tools as commands: what the explorer and other programs call, for people and scripts.
+//! The registry's tools as commands, for people and scripts. A command makes a tool's arguments, calls it, and prints its
+//! answer: as JSON, or as text of its own.
 //!
 //! Each opens the worktree and nothing else: no configuration is read, no state directory made, no index asked.
 
@@ -21,10 +22,13 @@ pub(super) use usages::{Callers, References};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Args;
-use muninn_repo_tools::code::{CodeError, CodeLimits, NameQuery};
-use muninn_repo_tools::{Cuts, FileFilter, RelPath, Worktree};
+use muninn_context_engine::tools::{Globs, NameArguments, Paths, Tool, ToolContext, ToolError};
+use muninn_memory::Memories;
+use muninn_repo_tools::code::CodeLimits;
+use muninn_repo_tools::{Cuts, RelPath, Until, Worktree};
 
 use super::{CliError, Common, Exit, output};
 use crate::causes::with_causes;
@@ -39,20 +43,13 @@ pub(super) struct Choice {
 }
 
 impl Choice {
-    fn filter(&self, place: &Place, paths: &[String]) -> Result<FileFilter, CliError> {
-        let under: Result<Vec<Option<RelPath>>, CliError> = paths.iter().map(|path| place.path_or_root(path)).collect();
-        let under = under?;
-        let everywhere = under.iter().any(Option::is_none);
-        Ok(FileFilter {
-            globs: self.glob.clone(),
-            under: if everywhere {
-                Vec::new()
-            } else {
-                under.into_iter().flatten().collect()
-            },
-        })
+    fn globs(&self) -> Globs {
+        Globs(self.glob.clone())
     }
 }
+
+/// What a command may take unless the user says otherwise.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A worktree, and the directory in it that paths are given from.
 pub(super) struct Place {
@@ -66,6 +63,33 @@ impl Place {
         let worktree = common.worktree()?;
         let directory = directory.canonicalize()?;
         Ok(Self { worktree, directory })
+    }
+
+    /// What a tool answers within a time.
+    fn ask<T: Tool>(&self, tool: &T, arguments: &T::Arguments, time: Duration) -> Result<T::Answer, CliError> {
+        let context = ToolContext {
+            worktree: &self.worktree,
+            snapshot: None,
+            memories: &Memories::default(),
+            max_file_bytes: CodeLimits::default().max_file_bytes,
+            scope: None,
+            until: Until::within(time),
+        };
+        tool.answer(&context, arguments).map_err(|error| {
+            let exit = match error {
+                ToolError::Read(_) | ToolError::Outline(_) => Exit::NotFound,
+                _ => Exit::Usage,
+            };
+            CliError::new(exit, with_causes(&error))
+        })
+    }
+
+    /// Paths of the command line; none where one is the root.
+    fn paths(&self, given: &[String]) -> Result<Paths, CliError> {
+        let paths = given.iter().map(|path| self.path_or_root(path));
+        let paths: Vec<Option<RelPath>> = paths.collect::<Result<_, _>>()?;
+        let paths: Option<Vec<RelPath>> = paths.into_iter().collect();
+        Ok(paths.unwrap_or_default().into())
     }
 
     /// A path of the command line, from the directory of the start; `None` for the root itself.
@@ -115,25 +139,20 @@ pub(super) struct Question {
 }
 
 impl Question {
-    fn query(&self, place: &Place) -> Result<NameQuery<'static>, CliError> {
-        Ok(NameQuery {
-            from: self.from.as_ref().map(|path| place.path(path)).transpose()?,
-            filter: self.choice.filter(place, &[])?,
-            limits: CodeLimits {
-                max_results: self.max,
-                ..CodeLimits::default()
-            },
-            ..NameQuery::new(&self.name)
-        })
+    /// What a tool answers to it.
+    fn ask<T: Tool<Arguments = NameArguments>>(&self, tool: &T, common: &Common) -> Result<T::Answer, CliError> {
+        let place = Place::open(common)?;
+        let from = self.from.as_ref().map(|path| place.path(path)).transpose()?;
+        let arguments = NameArguments {
+            name: self.name.clone(),
+            path: Paths::default(),
+            from: from.map(Into::into),
+            glob: self.choice.globs(),
+            max: Some(self.max),
+            max_files: Some(CodeLimits::default().max_files),
+        };
+        place.ask(tool, &arguments, PATIENCE)
     }
-}
-
-fn wrong_usage(error: &(impl std::error::Error + 'static)) -> CliError {
-    CliError::new(Exit::Usage, with_causes(error))
-}
-
-fn wrong_name(error: CodeError) -> CliError {
-    wrong_usage(&error)
 }
 
 /// Says on stderr that something is missing, and exits as grep does: 1 where there is nothing.

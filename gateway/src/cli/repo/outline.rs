@@ -3,12 +3,10 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use muninn_repo_tools::code::outline;
-use muninn_repo_tools::syntax::ParseLimits;
+use muninn_context_engine::tools::{self, OutlineArguments};
 
-use super::{Common, Paint, Place, output};
-use crate::causes::with_causes;
-use crate::cli::{CliError, Exit};
+use super::{Common, PATIENCE, Paint, Place, output};
+use crate::cli::CliError;
 
 /// Show the definitions of a file, with their lines
 #[derive(Args)]
@@ -23,8 +21,10 @@ pub(crate) struct Outline {
 impl Outline {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         let place = Place::open(common)?;
-        let outline = outline(&place.worktree, &place.path(&self.file)?, &ParseLimits::default())
-            .map_err(|error| CliError::new(Exit::NotFound, with_causes(&error)))?;
+        let arguments = OutlineArguments {
+            path: place.path(&self.file)?.into(),
+        };
+        let outline = place.ask(&tools::Outline, &arguments, PATIENCE)?;
         if self.json {
             output::json(&outline);
             return Ok(ExitCode::SUCCESS);

@@ -3,11 +3,11 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use muninn_repo_tools::{LineRange, read_lines};
+use muninn_context_engine::tools::{self, ReadArguments};
+use muninn_repo_tools::LineRange;
 
-use super::{Common, Paint, Place, finish, output};
-use crate::causes::with_causes;
-use crate::cli::{CliError, Exit};
+use super::{Common, PATIENCE, Paint, Place, finish, output};
+use crate::cli::CliError;
 
 /// Print lines of a file with their numbers
 #[derive(Args)]
@@ -26,14 +26,15 @@ impl Read {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         let place = Place::open(common)?;
         let (file, first, last) = place_in(&self.file);
-        let range = LineRange {
-            first,
-            last,
-            max_lines: self.max,
-            ..LineRange::default()
+        let arguments = ReadArguments {
+            path: place.path(file)?.into(),
+            first: Some(first),
+            last: Some(last),
+            limit: None,
+            max_lines: Some(self.max),
+            max_line_bytes: Some(LineRange::default().max_line_bytes),
         };
-        let excerpt = read_lines(&place.worktree, &place.path(file)?, &range)
-            .map_err(|error| CliError::new(Exit::NotFound, with_causes(&error)))?;
+        let excerpt = place.ask(&tools::Read, &arguments, PATIENCE)?;
         if self.json {
             output::json(&excerpt);
             return Ok(finish(&excerpt.cuts, false));

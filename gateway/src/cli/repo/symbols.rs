@@ -4,10 +4,11 @@ use std::process::ExitCode;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use muninn_repo_tools::code::{Candidates, CodeLimits, NameMatch, Symbol, SymbolQuery, symbols};
+use muninn_context_engine::tools::{self, SymbolsArguments};
+use muninn_repo_tools::code::Symbol;
 use muninn_repo_tools::syntax::DefinitionKind;
 
-use super::{Choice, Common, Paint, Place, finish, output, wrong_name};
+use super::{Choice, Common, PATIENCE, Paint, Place, finish, output};
 use crate::cli::CliError;
 
 /// List definitions by name and kind
@@ -36,24 +37,17 @@ pub(crate) struct Symbols {
 impl Symbols {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         let place = Place::open(common)?;
-        let name = match self.name.clone() {
-            None => NameMatch::Any,
-            Some(name) if self.exact => NameMatch::Exact(name),
-            Some(name) => NameMatch::Part(name),
-        };
         let wanted = |kind: &DefinitionKind| self.kind.iter().any(|name| name == kind.name());
-        let query = SymbolQuery {
-            name,
+        let arguments = SymbolsArguments {
+            path: place.paths(&self.paths)?,
+            name: self.name,
+            exact: self.exact,
             kinds: DefinitionKind::ALL.into_iter().filter(wanted).collect(),
-            candidates: Candidates::Grep,
-            filter: self.choice.filter(&place, &self.paths)?,
-            limits: CodeLimits {
-                max_results: self.max,
-                max_files: usize::MAX,
-                ..CodeLimits::default()
-            },
+            glob: self.choice.globs(),
+            max: Some(self.max),
+            max_files: Some(usize::MAX),
         };
-        let found = symbols(&place.worktree, &query).map_err(wrong_name)?;
+        let found = place.ask(&tools::Symbols, &arguments, PATIENCE)?;
         if self.json {
             output::json(&found);
         } else {

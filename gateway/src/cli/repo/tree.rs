@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use muninn_repo_tools::{TreeLimits, tree};
+use muninn_context_engine::tools::{self, TreeArguments};
 
-use super::{Choice, Common, Place, finish, output, wrong_usage};
+use super::{Choice, Common, PATIENCE, Place, finish, output};
 use crate::cli::CliError;
 
 /// Show the repository's files as a tree, within a budget
@@ -29,13 +29,13 @@ pub(crate) struct Tree {
 impl Tree {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         let place = Place::open(common)?;
-        let limits = TreeLimits {
-            filter: self.choice.filter(&place, &self.paths)?,
-            max_depth: self.depth,
-            max_tokens: self.tokens,
-            ..TreeLimits::default()
+        let arguments = TreeArguments {
+            path: place.paths(&self.paths)?,
+            depth: Some(self.depth),
+            glob: self.choice.globs(),
+            tokens: Some(self.tokens),
         };
-        let tree = tree(&place.worktree, &limits).map_err(|error| wrong_usage(&error))?;
+        let tree = place.ask(&tools::Tree, &arguments, PATIENCE)?;
         if self.json {
             output::json(&tree);
         } else {

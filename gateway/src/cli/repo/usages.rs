@@ -3,9 +3,10 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use muninn_repo_tools::code::{Symbol, callers, references};
+use muninn_context_engine::tools;
+use muninn_repo_tools::code::Symbol;
 
-use super::{Common, Paint, Place, Question, finish, output, wrong_name};
+use super::{Common, Paint, Question, finish, output};
 use crate::cli::CliError;
 
 /// Find the uses of a name, each with how sure it is
@@ -24,8 +25,7 @@ pub(crate) struct Callers {
 
 impl References {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
-        let place = Place::open(common)?;
-        let found = references(&place.worktree, &self.question.query(&place)?).map_err(wrong_name)?;
+        let found = self.question.ask(&tools::References, common)?;
         if self.question.json {
             output::json(&found);
         } else {
@@ -44,8 +44,7 @@ impl References {
 
 impl Callers {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
-        let place = Place::open(common)?;
-        let found = callers(&place.worktree, &self.question.query(&place)?).map_err(wrong_name)?;
+        let found = self.question.ask(&tools::Callers, common)?;
         if self.question.json {
             output::json(&found);
         } else {

@@ -8,21 +8,21 @@ use muninn_repo_tools::code::NameQuery;
 use muninn_repo_tools::syntax::DefinitionKind;
 use muninn_repo_tools::{Detail, GrepLimits, GrepPattern, GrepQuery, RelPath, WalkLimits, grep_paths, walk_until};
 
-use super::Toolbox;
+use super::ToolContext;
 
 /// How sure it is what a call means depends on what may be meant; more definitions than this make it no less sure.
 const MAX_RIVALS: usize = 4;
 
 /// The files that define the name; `None` without an index.
-pub(super) fn defining(tools: &Toolbox<'_>, query: &NameQuery<'_>) -> Option<Vec<RelPath>> {
-    let snapshot = tools.snapshot?;
+pub(super) fn defining(context: &ToolContext<'_>, query: &NameQuery<'_>) -> Option<Vec<RelPath>> {
+    let snapshot = context.snapshot?;
     let numbers = meant(snapshot, query).into_iter().map(|defined| defined.file as usize);
-    Some(paths(tools, snapshot, query, numbers))
+    Some(paths(context, snapshot, query, numbers))
 }
 
 /// The files that call the name, after those that say what is meant by it; `None` without an index.
-pub(super) fn calling(tools: &Toolbox<'_>, query: &NameQuery<'_>) -> Option<Vec<RelPath>> {
-    let snapshot = tools.snapshot?;
+pub(super) fn calling(context: &ToolContext<'_>, query: &NameQuery<'_>) -> Option<Vec<RelPath>> {
+    let snapshot = context.snapshot?;
     let (name, container) = query.parts();
     let meant = meant(snapshot, query);
     let named = meant.iter().filter(|defined| defined.container == container);
@@ -36,12 +36,12 @@ pub(super) fn calling(tools: &Toolbox<'_>, query: &NameQuery<'_>) -> Option<Vec<
         (Reverse(percent), snapshot.file(*file).place != Place::Source)
     });
     let rivals = meant.iter().take(MAX_RIVALS).map(|defined| defined.file as usize);
-    Some(paths(tools, snapshot, query, rivals.chain(calling)))
+    Some(paths(context, snapshot, query, rivals.chain(calling)))
 }
 
 /// The files that define a name with this in it; `None` without an index.
-pub(super) fn defining_like(tools: &Toolbox<'_>, part: &str) -> Option<Vec<RelPath>> {
-    let snapshot = tools.snapshot?;
+pub(super) fn defining_like(context: &ToolContext<'_>, part: &str) -> Option<Vec<RelPath>> {
+    let snapshot = context.snapshot?;
     let mut definitions: Vec<_> = snapshot.graph().definitions_with(part).collect();
     definitions.sort_by_key(|defined| !is_source(snapshot, defined));
     let numbers = definitions.iter().map(|defined| defined.file as usize);
@@ -82,14 +82,14 @@ fn sure<'d>(graph: &Graph, definitions: impl Iterator<Item = &'d Defined<'d>>) -
 
 /// The files of these numbers; where there are none, those that changed since they were indexed and hold the name now.
 fn paths(
-    tools: &Toolbox<'_>,
+    context: &ToolContext<'_>,
     snapshot: &Snapshot,
     query: &NameQuery<'_>,
     numbers: impl Iterator<Item = usize>,
 ) -> Vec<RelPath> {
     let known = distinct(snapshot, numbers);
     match known.is_empty() {
-        true => changed(tools, snapshot, query),
+        true => changed(context, snapshot, query),
         false => known,
     }
 }
@@ -101,12 +101,12 @@ fn distinct(snapshot: &Snapshot, numbers: impl Iterator<Item = usize>) -> Vec<Re
 }
 
 /// A search that fails finds nothing: what is wrong with the name or the filter is told by the question itself.
-fn changed(tools: &Toolbox<'_>, snapshot: &Snapshot, query: &NameQuery<'_>) -> Vec<RelPath> {
+fn changed(context: &ToolContext<'_>, snapshot: &Snapshot, query: &NameQuery<'_>) -> Vec<RelPath> {
     let limits = WalkLimits {
         max_file_bytes: query.limits.max_file_bytes,
         ..WalkLimits::default()
     };
-    let walked = walk_until(tools.worktree, &limits, Some(&query.limits.until));
+    let walked = walk_until(context.worktree, &limits, Some(&query.limits.until));
     let changed = walked.files.into_iter().filter(|now| {
         let known = snapshot.find(&now.path).map(|(_, file)| &file.facts);
         known.is_none_or(|known| !known.fits(now.size, now.modified))
@@ -122,6 +122,6 @@ fn changed(tools: &Toolbox<'_>, snapshot: &Snapshot, query: &NameQuery<'_>) -> V
         },
         ..GrepQuery::new(GrepPattern::Literals(vec![query.parts().0.to_owned()]))
     };
-    let found = grep_paths(tools.worktree, &search, &changed).unwrap_or_default();
+    let found = grep_paths(context.worktree, &search, &changed).unwrap_or_default();
     found.counts.into_iter().map(|file| file.path).collect()
 }

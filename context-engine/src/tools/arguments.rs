@@ -1,0 +1,228 @@
+//! The arguments of a call, as tolerantly as models write them.
+
+use std::path::Path;
+
+use muninn_repo_tools::RelPath;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::ToolError;
+use super::schema::{Parameter, kind};
+
+/// Longer texts are cut, in bytes.
+const MAX_TEXT_BYTES: usize = 4_000;
+
+/// A file or directory as a caller names it. In JSON it is a text.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(from = "String")]
+#[schemars(with = "String")]
+pub enum PathArgument {
+    /// From the worktree's root, in any form that models write.
+    Written(String),
+    /// A path that was checked.
+    Checked(RelPath),
+}
+
+/// Files and directories; none for all of the scope. In JSON it is a text that names one.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(from = "String")]
+#[schemars(with = "String")]
+pub struct Paths(pub Vec<PathArgument>);
+
+/// Globs; of those that fit a path, the last decides. In JSON it is a text that has commas or spaces between them:
+/// `*.rs, *.toml` is two globs, `*.{rs,toml}` is one.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(from = "String")]
+#[schemars(with = "String")]
+pub struct Globs(pub Vec<String>);
+
+impl PathArgument {
+    /// The parameter `path` of tools that look into one file.
+    pub(super) const FILE: Parameter = Parameter::told("path", &["file", "file_path", "filename"]);
+}
+
+impl Paths {
+    /// The parameter `path` of tools that look into a part of the worktree.
+    pub(super) const PARAMETER: Parameter =
+        Parameter::told("path", &["file", "file_path", "filename", "directory", "dir", "scope"]);
+}
+
+impl Globs {
+    /// Other names that models write for `glob`.
+    pub(super) const ALIASES: &'static [&'static str] = &["include", "globs"];
+}
+
+impl From<String> for PathArgument {
+    fn from(text: String) -> Self {
+        Self::Written(text)
+    }
+}
+
+impl From<RelPath> for PathArgument {
+    fn from(path: RelPath) -> Self {
+        Self::Checked(path)
+    }
+}
+
+impl From<String> for Paths {
+    fn from(text: String) -> Self {
+        Self(vec![text.into()])
+    }
+}
+
+impl From<Vec<RelPath>> for Paths {
+    fn from(paths: Vec<RelPath>) -> Self {
+        Self(paths.into_iter().map(PathArgument::from).collect())
+    }
+}
+
+impl From<String> for Globs {
+    fn from(text: String) -> Self {
+        let pieces: Vec<&str> = match text.contains('{') {
+            true => vec![&text],
+            false => text.split([',', ' ']).collect(),
+        };
+        let pieces = pieces.into_iter().map(str::trim).filter(|glob| !glob.is_empty());
+        Self(pieces.map(str::to_owned).collect())
+    }
+}
+
+impl PathArgument {
+    /// The path; `None` for the root itself.
+    pub(super) fn resolve(&self, root: &Path) -> Result<Option<RelPath>, ToolError> {
+        match self {
+            Self::Written(written) => path_of(root, written),
+            Self::Checked(path) => Ok(Some(path.clone())),
+        }
+    }
+}
+
+/// A path as models write it, as a path of the worktree: `./src`, `/src/`, `src\a.rs`, an absolute path below the root,
+/// and `repo/src` are all meant well. `None` for the root itself.
+pub(crate) fn path_of(root: &Path, written: &str) -> Result<Option<RelPath>, ToolError> {
+    let written = written.trim().trim_matches(['`', '"', '\'']);
+    let below_root = root.to_str().and_then(|root| written.strip_prefix(root));
+    let mut path = below_root.unwrap_or(written).replace('\\', "/");
+    if below_root.is_some() {
+        path = path.trim_start_matches('/').to_owned();
+    }
+    while let Some(rest) = path.strip_prefix("./") {
+        path = rest.to_owned();
+    }
+    let path = path.trim_end_matches('/');
+    if matches!(path, "" | "." | "/" | "*") {
+        return Ok(None);
+    }
+    let wrong = |_| ToolError::Path(written.to_owned());
+    RelPath::new(path).map(Some).map_err(wrong)
+}
+
+/// The page of a long result that a call asks for, from 1.
+pub(crate) fn page(call: &Map<String, Value>) -> usize {
+    number(call, ["page"]).map_or(1, |page| (page as usize).max(1))
+}
+
+/// Reads what a model wrote: each parameter by the first of its names whose value can be used, as the type that `schema`
+/// gives it. Whatever else there is is ignored.
+pub(super) fn read<A: DeserializeOwned>(
+    schema: &Value,
+    parameters: &[Parameter],
+    call: &Map<String, Value>,
+) -> Result<A, ToolError> {
+    let mut arguments = Map::new();
+    for parameter in parameters {
+        let value = match kind(&schema["properties"][parameter.name]) {
+            Some("string") => text(call, parameter.names()).map(Value::from),
+            Some("integer") => number(call, parameter.names()).map(Value::from),
+            Some("boolean") => flag(call, parameter.names()).then_some(Value::Bool(true)),
+            _ => parameter.names().find_map(|name| call.get(name)).cloned(),
+        };
+        if let Some(value) = value {
+            arguments.insert(parameter.name.to_owned(), value);
+        } else if parameter.is_required(schema) {
+            return Err(ToolError::Missing(parameter.name));
+        }
+    }
+    Ok(serde_json::from_value(Value::Object(arguments))?)
+}
+
+/// The first of these that is there and not empty. Numbers and flags are taken as they are written.
+fn text<'n>(call: &Map<String, Value>, names: impl IntoIterator<Item = &'n str>) -> Option<String> {
+    let text = |value: &Value| match value {
+        Value::String(text) => Some(text.trim_end_matches(['\n', '\r']).to_owned()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(flag) => Some(flag.to_string()),
+        // A list of one is one.
+        Value::Array(values) => match values.as_slice() {
+            [Value::String(only)] => Some(only.clone()),
+            _ => None,
+        },
+        _ => None,
+    };
+    let mut found = names.into_iter().filter_map(|name| call.get(name).and_then(text));
+    let mut text = found.find(|text| !text.is_empty())?;
+    text.truncate(text.floor_char_boundary(MAX_TEXT_BYTES));
+    Some(text)
+}
+
+/// A whole number, also one in a text.
+fn number<'n>(call: &Map<String, Value>, names: impl IntoIterator<Item = &'n str>) -> Option<u32> {
+    let number = |value: &Value| match value {
+        Value::Number(number) => number
+            .as_u64()
+            .or_else(|| number.as_f64().filter(|float| *float >= 0.0).map(|float| float as u64)),
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    };
+    let found = names.into_iter().find_map(|name| call.get(name).and_then(number))?;
+    Some(u32::try_from(found).unwrap_or(u32::MAX))
+}
+
+fn flag<'n>(call: &Map<String, Value>, names: impl IntoIterator<Item = &'n str>) -> bool {
+    names.into_iter().any(|name| match call.get(name) {
+        Some(Value::Bool(flag)) => *flag,
+        Some(Value::String(text)) => text.eq_ignore_ascii_case("true"),
+        _ => false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn numbers_in_texts_and_lists_of_one_are_understood() {
+        let value = json!({"first": "12", "last": 20.0, "path": ["src/a.rs"], "word": "TRUE", "empty": "", "less": -3,
+            "more": 1e300});
+        let call = value.as_object().unwrap();
+        assert_eq!((number(call, ["first"]), number(call, ["last"])), (Some(12), Some(20)));
+        assert_eq!(text(call, ["empty", "path"]).as_deref(), Some("src/a.rs"));
+        assert!(flag(call, ["word"]) && !flag(call, ["path"]));
+        assert_eq!((number(call, ["less"]), number(call, ["more"])), (None, Some(u32::MAX)));
+    }
+
+    #[test]
+    fn paths_are_understood_and_never_lead_out() {
+        let root = Path::new("/home/x/repo");
+        let resolved = |written: &str| path_of(root, written).map(|path| path.map(|path| path.to_string()));
+        for (written, meant) in [
+            ("src/a.rs", Some("src/a.rs")),
+            ("./src/", Some("src")),
+            ("/home/x/repo/src/a.rs", Some("src/a.rs")),
+            ("/home/x/repo", None),
+            ("src\\a.rs", Some("src/a.rs")),
+            ("`src/a.rs`", Some("src/a.rs")),
+            (".", None),
+            ("", None),
+        ] {
+            assert_eq!(resolved(written).unwrap().as_deref(), meant, "{written}");
+        }
+        for outside in ["../../etc/passwd", "/etc/passwd", "src/../../x", "a\0b"] {
+            assert!(resolved(outside).is_err(), "{outside}: {:?}", resolved(outside));
+        }
+    }
+}

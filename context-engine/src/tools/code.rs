@@ -1,0 +1,288 @@
+//! `symbols`, `outline`, `definition`, `references` and `callers`. The index names the files that are parsed; the answers
+//! are what these files hold now.
+
+use muninn_repo_tools::RelPath;
+use muninn_repo_tools::code::{self, CodeLimits, NameMatch, NameQuery, Symbol, SymbolQuery};
+use muninn_repo_tools::syntax::{DefinitionKind, ParseLimits};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Globs, Output, Parameter, PathArgument, Paths, Tool, ToolContext, ToolError, named};
+
+const MAX_RESULTS: usize = 100;
+/// Files that are parsed for a directory's symbols, and without an index for a name.
+const MAX_PARSED: usize = 200;
+/// Files that are parsed for a name, out of those that the index names.
+const MAX_LIKELY: usize = 16;
+
+/// Other names that models write for `name`.
+const NAME_ALIASES: &[&str] = &["symbol", "query", "identifier", "function"];
+
+/// Lists definitions.
+pub struct Symbols;
+
+/// The arguments of [`Symbols`].
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+pub struct SymbolsArguments {
+    /// the file or directory
+    #[serde(default)]
+    pub path: Paths,
+    /// only names with this in them
+    pub name: Option<String>,
+    /// `name` is the whole name, as it is written
+    #[serde(default)]
+    pub exact: bool,
+    /// only definitions of these kinds, such as `struct`
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub kinds: Vec<DefinitionKind>,
+    /// only files that fit, such as `*.rs`
+    #[serde(default)]
+    pub glob: Globs,
+    /// how many definitions to list; 100 if absent
+    pub max: Option<usize>,
+    /// how many files to parse; without it, a name or a path is needed
+    pub max_files: Option<usize>,
+}
+
+impl Tool for Symbols {
+    type Arguments = SymbolsArguments;
+    type Answer = code::Symbols;
+
+    const NAME: &'static str = "symbols";
+    const DESCRIPTION: &'static str =
+        "List the definitions of a file or directory: `path:first-last kind name signature`.";
+    const PARAMETERS: &'static [Parameter] = &[
+        Paths::PARAMETER,
+        Parameter::told("name", NAME_ALIASES),
+        Parameter::taken("glob", Globs::ALIASES),
+    ];
+
+    fn answer(&self, context: &ToolContext<'_>, arguments: &SymbolsArguments) -> Result<code::Symbols, ToolError> {
+        let filter = context.filter(&arguments.path.0, &arguments.glob)?;
+        let (paths, max_files) = match (&arguments.name, filter.under.is_empty()) {
+            (None, true) if arguments.max_files.is_none() => return Err(ToolError::Everything),
+            (Some(name), true) => (named::defining_like(context, name), MAX_LIKELY),
+            _ => (context.paths(), MAX_PARSED),
+        };
+        let query = SymbolQuery {
+            name: match arguments.name.clone() {
+                None => NameMatch::Any,
+                Some(name) if arguments.exact => NameMatch::Exact(name),
+                Some(name) => NameMatch::Part(name),
+            },
+            kinds: arguments.kinds.clone(),
+            candidates: candidates(paths.as_deref()),
+            filter,
+            limits: limits(context, arguments.max, arguments.max_files.unwrap_or(max_files)),
+        };
+        Ok(code::symbols(context.worktree, &query)?)
+    }
+
+    fn output(&self, _: &SymbolsArguments, found: &code::Symbols) -> Output {
+        let summary = format!("{} symbols", found.symbols.len());
+        let lines = found.symbols.iter().map(line);
+        Output::listed(lines, &found.cuts, "nothing is defined there", summary).showing(found.symbols.iter().map(shown))
+    }
+}
+
+/// Shows what a file holds.
+pub struct Outline;
+
+/// The arguments of [`Outline`].
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+pub struct OutlineArguments {
+    /// the file, from the repository's root
+    pub path: PathArgument,
+}
+
+impl Tool for Outline {
+    type Arguments = OutlineArguments;
+    type Answer = code::Outline;
+
+    const NAME: &'static str = "outline";
+    const DESCRIPTION: &'static str = "Show the definitions of a file, nested, with their lines.";
+    const PARAMETERS: &'static [Parameter] = &[PathArgument::FILE];
+
+    fn answer(&self, context: &ToolContext<'_>, arguments: &OutlineArguments) -> Result<code::Outline, ToolError> {
+        let path = context.file(&arguments.path)?;
+        Ok(code::outline(context.worktree, &path, &ParseLimits::default())?)
+    }
+
+    fn output(&self, _: &OutlineArguments, outline: &code::Outline) -> Output {
+        let line = |entry: &code::OutlineEntry| {
+            let (lines, signature) = (&entry.symbol.lines, &entry.symbol.signature);
+            format!("{}-{} {}{signature}", lines.first, lines.last, "  ".repeat(entry.depth))
+        };
+        let summary = format!("{} definitions", outline.entries.len());
+        let (lines, symbols) = (outline.entries.iter().map(line), outline.entries.iter());
+        let output = Output::listed(lines, &Default::default(), "nothing is defined there", summary);
+        output.showing(symbols.map(|entry| shown(&entry.symbol)))
+    }
+}
+
+/// Finds where a name is defined.
+pub struct Definition;
+/// Finds the uses of a name.
+pub struct References;
+/// Finds the definitions whose code calls a name.
+pub struct Callers;
+
+/// The arguments of [`Definition`], [`References`] and [`Callers`].
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+pub struct NameArguments {
+    /// the name
+    pub name: String,
+    /// the directory to look in
+    #[serde(default)]
+    pub path: Paths,
+    /// the file that the question comes from: what it defines and imports is meant first
+    pub from: Option<PathArgument>,
+    /// only files that fit, such as `*.rs`
+    #[serde(default)]
+    pub glob: Globs,
+    /// how many answers to give; 100 if absent
+    pub max: Option<usize>,
+    /// how many files to parse
+    pub max_files: Option<usize>,
+}
+
+const BY_NAME: &[Parameter] = &[
+    Parameter::told("name", NAME_ALIASES),
+    Paths::PARAMETER,
+    Parameter::taken("glob", Globs::ALIASES),
+];
+
+impl Tool for Definition {
+    type Arguments = NameArguments;
+    type Answer = code::Definitions;
+
+    const NAME: &'static str = "definition";
+    const DESCRIPTION: &'static str =
+        "Find where a name is defined (`refill`, `Bucket.refill`), the likeliest first, with its lines.";
+    const PARAMETERS: &'static [Parameter] = BY_NAME;
+
+    fn answer(&self, context: &ToolContext<'_>, arguments: &NameArguments) -> Result<code::Definitions, ToolError> {
+        let query = arguments.query(context)?;
+        let paths = named::defining(context, &query);
+        Ok(code::definition(context.worktree, &among(query, paths.as_deref()))?)
+    }
+
+    fn output(&self, arguments: &NameArguments, found: &code::Definitions) -> Output {
+        let told = found.definitions.iter();
+        let told = told.map(|one| format!("{}  [{:.0}% sure]", line(&one.symbol), one.confidence * 100.0));
+        let summary = format!("{} definitions", found.definitions.len());
+        let nothing = format!("nothing here defines {}", arguments.name);
+        let symbols = found.definitions.iter().map(|one| &one.symbol);
+        Output::listed(told, &found.cuts, &nothing, summary).showing(symbols.map(shown))
+    }
+}
+
+impl Tool for References {
+    type Arguments = NameArguments;
+    type Answer = code::References;
+
+    const NAME: &'static str = "references";
+    const DESCRIPTION: &'static str = "Find the uses of a name, with how sure each is.";
+    const PARAMETERS: &'static [Parameter] = BY_NAME;
+
+    /// Files are searched for the name: the index knows calls and no other uses.
+    fn answer(&self, context: &ToolContext<'_>, arguments: &NameArguments) -> Result<code::References, ToolError> {
+        let unindexed = ToolContext {
+            snapshot: None,
+            ..context.clone()
+        };
+        Ok(code::references(context.worktree, &arguments.query(&unindexed)?)?)
+    }
+
+    fn output(&self, arguments: &NameArguments, found: &code::References) -> Output {
+        let told = found.references.iter().map(|one| {
+            let (path, line, text, sure) = (&one.path, one.line, &one.text, one.confidence * 100.0);
+            format!("{path}:{line}:{text}  [{sure:.0}% sure]")
+        });
+        let summary = format!("{} references", found.references.len());
+        let nothing = format!("nothing here uses {}", arguments.name);
+        let lines = found
+            .references
+            .iter()
+            .map(|one| (one.path.clone(), one.line, one.line));
+        Output::listed(told, &found.cuts, &nothing, summary).showing(lines)
+    }
+}
+
+impl Tool for Callers {
+    type Arguments = NameArguments;
+    type Answer = code::Callers;
+
+    const NAME: &'static str = "callers";
+    const DESCRIPTION: &'static str =
+        "Find the definitions whose code calls a name, the likeliest first, with the lines of the calls.";
+    const PARAMETERS: &'static [Parameter] = BY_NAME;
+
+    fn answer(&self, context: &ToolContext<'_>, arguments: &NameArguments) -> Result<code::Callers, ToolError> {
+        let query = arguments.query(context)?;
+        let paths = named::calling(context, &query);
+        Ok(code::callers(context.worktree, &among(query, paths.as_deref()))?)
+    }
+
+    fn output(&self, arguments: &NameArguments, found: &code::Callers) -> Output {
+        let told = found.callers.iter().map(|one| {
+            let inside = one
+                .symbol
+                .as_ref()
+                .map_or_else(|| "top level".to_owned(), Symbol::qualified);
+            let lines: Vec<String> = one.calls.iter().map(u32::to_string).collect();
+            let (path, sure) = (&one.path, one.confidence * 100.0);
+            format!("{path}:{} in {inside}  [{sure:.0}% sure]", lines.join(","))
+        });
+        let summary = format!("{} callers", found.callers.len());
+        let nothing = format!("nothing here calls {}", arguments.name);
+        let calls = found.callers.iter();
+        let calls = calls.flat_map(|one| one.calls.iter().map(|at| (one.path.clone(), *at, *at)));
+        Output::listed(told, &found.cuts, &nothing, summary).showing(calls)
+    }
+}
+
+impl NameArguments {
+    /// The question, asked of the files that have the name in them.
+    fn query(&self, context: &ToolContext<'_>) -> Result<NameQuery<'static>, ToolError> {
+        let max_files = context.snapshot.map_or(MAX_PARSED, |_| MAX_LIKELY);
+        let from = self.from.as_ref();
+        Ok(NameQuery {
+            from: from.map(|from| context.file(from)).transpose()?,
+            filter: context.filter(&self.path.0, &self.glob)?,
+            limits: limits(context, self.max, self.max_files.unwrap_or(max_files)),
+            ..NameQuery::new(&self.name)
+        })
+    }
+}
+
+/// The same question, asked of these files where they are known.
+fn among<'p>(query: NameQuery<'static>, paths: Option<&'p [RelPath]>) -> NameQuery<'p> {
+    NameQuery {
+        candidates: candidates(paths),
+        ..query
+    }
+}
+
+fn candidates(paths: Option<&[RelPath]>) -> code::Candidates<'_> {
+    paths.map_or(code::Candidates::Grep, code::Candidates::Paths)
+}
+
+fn limits(context: &ToolContext<'_>, max: Option<usize>, max_files: usize) -> CodeLimits {
+    CodeLimits {
+        max_files,
+        max_results: max.unwrap_or(MAX_RESULTS),
+        max_file_bytes: context.max_file_bytes,
+        until: context.until.clone(),
+    }
+}
+
+fn line(symbol: &Symbol) -> String {
+    let (lines, signature) = (&symbol.lines, &symbol.signature);
+    format!("{}:{}-{} {signature}", symbol.path, lines.first, lines.last)
+}
+
+fn shown(symbol: &Symbol) -> (RelPath, u32, u32) {
+    (symbol.path.clone(), symbol.lines.first, symbol.lines.last)
+}

@@ -1,0 +1,68 @@
+//! What a tool works on, and for whom.
+
+use muninn_memory::Memories;
+use muninn_memory::index::Snapshot;
+use muninn_repo_tools::{FileFilter, RelPath, Until, Worktree};
+
+use super::ToolError;
+use super::arguments::{Globs, PathArgument};
+
+/// What a tool works on, and for whom.
+#[derive(Clone)]
+pub struct ToolContext<'a> {
+    /// The worktree that is looked into.
+    pub worktree: &'a Worktree,
+    /// The index. Without one, files are searched as they are.
+    pub snapshot: Option<&'a Snapshot>,
+    /// What the team knows.
+    pub memories: &'a Memories,
+    /// Larger files are neither parsed nor searched, in bytes; a search reads those up to 1 MiB in any case.
+    pub max_file_bytes: u64,
+    /// The directory that may be seen; `None` for the worktree.
+    pub scope: Option<&'a RelPath>,
+    /// When to give up.
+    pub until: Until,
+}
+
+impl ToolContext<'_> {
+    /// The directory or files that arguments name, each inside the scope. The scope itself where they name none, and
+    /// nothing where all of the worktree is meant.
+    pub(crate) fn under(&self, paths: &[PathArgument]) -> Result<Vec<RelPath>, ToolError> {
+        let resolved = paths.iter().map(|path| path.resolve(self.worktree.root()));
+        let resolved: Option<Vec<RelPath>> = resolved.collect::<Result<_, _>>()?;
+        let under = resolved.unwrap_or_default();
+        let Some(scope) = self.scope else { return Ok(under) };
+        match under.iter().find(|path| !path.is_under(scope)) {
+            Some(path) => Err(ToolError::OutOfScope {
+                path: path.clone(),
+                scope: scope.clone(),
+            }),
+            None if under.is_empty() => Ok(vec![scope.clone()]),
+            None => Ok(under),
+        }
+    }
+
+    /// The file that an argument names, inside the scope.
+    pub(super) fn file(&self, path: &PathArgument) -> Result<RelPath, ToolError> {
+        let path = path.resolve(self.worktree.root())?.ok_or(ToolError::Root)?;
+        match self.scope.is_none_or(|scope| path.is_under(scope)) {
+            true => Ok(path),
+            false => Err(ToolError::FileOutOfScope(path)),
+        }
+    }
+
+    /// The files that arguments choose.
+    pub(super) fn filter(&self, paths: &[PathArgument], globs: &Globs) -> Result<FileFilter, ToolError> {
+        Ok(FileFilter {
+            globs: globs.0.clone(),
+            under: self.under(paths)?,
+        })
+    }
+
+    /// All files of the index within the scope; `None` without an index.
+    pub(super) fn paths(&self) -> Option<Vec<RelPath>> {
+        let within = |path: &RelPath| self.scope.is_none_or(|scope| path.is_under(scope));
+        let files = self.snapshot?.files().map(|(_, file)| &file.facts.path);
+        Some(files.filter(|path| within(path)).cloned().collect())
+    }
+}

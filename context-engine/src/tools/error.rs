@@ -1,0 +1,76 @@
+//! Why a tool gave no answer.
+
+use muninn_repo_tools::code::{CodeError, OutlineError};
+use muninn_repo_tools::metis::MetisError;
+use muninn_repo_tools::{FilterError, GrepError, ListError, ReadError, RelPath};
+
+/// Why a tool gave no answer. Models are shown the message, so it says what to do instead.
+#[derive(Debug, thiserror::Error)]
+pub enum ToolError {
+    /// No tool has this name.
+    #[error("there is no tool {name:?}; there are {}", .known.join(", "))]
+    Unknown {
+        /// The name that was called.
+        name: String,
+        /// The names of all tools.
+        known: Vec<&'static str>,
+    },
+    /// A required argument is absent, or empty.
+    #[error("`{0}` is missing: call it with a text")]
+    Missing(&'static str),
+    /// An argument has the wrong type.
+    #[error("the arguments cannot be read")]
+    Arguments(#[from] serde_json::Error),
+    /// A path is malformed, or leads out of the worktree.
+    #[error("{0:?} is no path inside the repository")]
+    Path(String),
+    /// A path names the worktree's root where a file is required.
+    #[error("`path` is a directory: name a file")]
+    Root,
+    /// A path is outside of the scope.
+    #[error("{path} is outside of {scope}, which this exploration is about")]
+    OutOfScope {
+        /// The path.
+        path: RelPath,
+        /// The scope.
+        scope: RelPath,
+    },
+    /// A file is outside of the scope.
+    #[error("{0} is outside of what this exploration is about")]
+    FileOutOfScope(RelPath),
+    /// The last line is before the first.
+    #[error("`last` ({last}) is before `first` ({first})")]
+    Backwards {
+        /// The first line.
+        first: u32,
+        /// The last line.
+        last: u32,
+    },
+    /// All definitions of the worktree were asked for.
+    #[error("say which file or directory, or a part of the name")]
+    Everything,
+    /// The tool panicked.
+    #[error("{0} broke on this call")]
+    Panicked(&'static str),
+    /// A search could not begin.
+    #[error(transparent)]
+    Grep(#[from] GrepError),
+    /// A glob is malformed.
+    #[error(transparent)]
+    Filter(#[from] FilterError),
+    /// A file cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// A directory cannot be listed.
+    #[error(transparent)]
+    List(#[from] ListError),
+    /// A question about a name could not be asked.
+    #[error(transparent)]
+    Code(#[from] CodeError),
+    /// A file has no outline.
+    #[error(transparent)]
+    Outline(#[from] OutlineError),
+    /// There is no such planning document.
+    #[error(transparent)]
+    Metis(#[from] MetisError),
+}

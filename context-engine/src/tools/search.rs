@@ -1,0 +1,158 @@
+//! `grep`, alone and many at once.
+
+use muninn_repo_tools::{Detail, GrepError, GrepLimits, GrepPattern, GrepQuery, GrepResult, grep_many};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Globs, Output, Parameter, Paths, Tool, ToolContext, ToolError};
+
+const MAX_MATCHES: usize = 200;
+const MAX_MATCHES_PER_FILE: usize = 20;
+const MAX_CONTEXT: usize = 5;
+
+/// Searches the worktree's text.
+pub struct Grep;
+
+/// The arguments of [`Grep`].
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+pub struct GrepArguments {
+    /// the regular expression (Rust syntax), or a text with `literal`
+    pub pattern: String,
+    /// the file or directory to look in
+    #[serde(default)]
+    pub path: Paths,
+    /// only files that fit, such as `*.rs`
+    #[serde(default)]
+    pub glob: Globs,
+    /// take the pattern as plain text
+    // Unsaid, a pattern is plain text if it is no regular expression: `foo(` is searched for every day.
+    pub literal: Option<bool>,
+    /// upper and lower case are the same
+    #[serde(default)]
+    pub ignore_case: bool,
+    /// upper and lower case are the same, unless the pattern has a capital
+    #[serde(default)]
+    pub smart_case: bool,
+    /// whole words only
+    #[serde(default)]
+    pub word: bool,
+    /// the lines that do not match
+    #[serde(default)]
+    pub invert: bool,
+    /// lines to show around each match, at most 5
+    pub context: Option<usize>,
+    /// lines to show before each match
+    pub before: Option<usize>,
+    /// lines to show after each match
+    pub after: Option<usize>,
+    /// only how many lines match in each file
+    #[serde(default)]
+    pub count: bool,
+    /// only which files have a match
+    #[serde(default)]
+    pub files_with_matches: bool,
+    /// matching lines in all; 200 if absent
+    pub max: Option<usize>,
+    /// matching lines in one file; 20 if absent
+    pub max_per_file: Option<usize>,
+    /// larger files are skipped, in bytes
+    pub max_file_bytes: Option<u64>,
+}
+
+impl Tool for Grep {
+    type Arguments = GrepArguments;
+    type Answer = GrepResult;
+
+    const NAME: &'static str = "grep";
+    const DESCRIPTION: &'static str =
+        "Search all files for a regular expression; `path:line:text` for each matching line.";
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter::told("pattern", &["query", "regex", "search", "text"]),
+        Paths::PARAMETER,
+        Parameter::told("glob", Globs::ALIASES),
+        Parameter::told("literal", &["fixed"]),
+        Parameter::told("ignore_case", &["case_insensitive", "i"]),
+        Parameter::told("context", &["C", "context_lines"]),
+    ];
+    const SHARES_WORK: bool = true;
+
+    fn answer(&self, context: &ToolContext<'_>, arguments: &GrepArguments) -> Result<GrepResult, ToolError> {
+        let found = search(context, &[arguments.query(context)?]).pop();
+        Ok(found.unwrap_or_else(|| Ok(GrepResult::default()))?)
+    }
+
+    /// Reads each file once for all calls.
+    fn answer_all(&self, context: &ToolContext<'_>, calls: &[GrepArguments]) -> Vec<Result<GrepResult, ToolError>> {
+        let (mut queries, mut faults) = (Vec::new(), Vec::new());
+        for call in calls {
+            faults.push(call.query(context).map(|query| queries.push(query)).err());
+        }
+        let mut found = search(context, &queries).into_iter();
+        let answer = |fault: Option<ToolError>| match fault {
+            Some(fault) => Err(fault),
+            None => Ok(found.next().unwrap_or_else(|| Ok(GrepResult::default()))?),
+        };
+        faults.into_iter().map(answer).collect()
+    }
+
+    fn output(&self, _: &GrepArguments, found: &GrepResult) -> Output {
+        let line = |line: &muninn_repo_tools::Match| {
+            let mark = if line.context { '-' } else { ':' };
+            let cut = if line.cut { " [cut]" } else { "" };
+            format!("{}{mark}{}{mark}{}{cut}", line.path, line.line, line.text)
+        };
+        let matching = found.matches.iter().filter(|line| !line.context);
+        let mut paths: Vec<_> = matching.clone().map(|line| &line.path).collect();
+        paths.dedup();
+        let summary = format!("{} lines in {} files", matching.count(), paths.len());
+        let nothing = format!("no line matches in {} files", found.searched);
+        // Counts stand alone where they were asked for.
+        let counts = found.counts.iter().filter(|_| found.matches.is_empty());
+        let counts = counts.map(|file| format!("{}:{}", file.path, file.lines));
+        let lines = found.matches.iter().map(line).chain(counts);
+        let shown = found
+            .matches
+            .iter()
+            .map(|line| (line.path.clone(), line.line, line.line));
+        Output::listed(lines, &found.cuts, &nothing, summary).showing(shown)
+    }
+}
+
+impl GrepArguments {
+    fn query(&self, context: &ToolContext<'_>) -> Result<GrepQuery, ToolError> {
+        let around = self.context.unwrap_or(0).min(MAX_CONTEXT);
+        let pattern = self.pattern.clone();
+        let literal = self.literal.unwrap_or_else(|| is_no_regex(&pattern));
+        Ok(GrepQuery {
+            case_sensitive: !self.ignore_case,
+            smart_case: self.smart_case,
+            word: self.word,
+            invert: self.invert,
+            context: (self.before.unwrap_or(around), self.after.unwrap_or(around)),
+            detail: match (self.count, self.files_with_matches) {
+                (true, _) => Detail::Counts,
+                (_, true) => Detail::Files,
+                _ => Detail::Lines,
+            },
+            filter: context.filter(&self.path.0, &self.glob)?,
+            limits: GrepLimits {
+                max_matches: self.max.unwrap_or(MAX_MATCHES),
+                max_matches_per_file: self.max_per_file.unwrap_or(MAX_MATCHES_PER_FILE),
+                max_file_bytes: self.max_file_bytes.unwrap_or(context.max_file_bytes.max(1 << 20)),
+                ..GrepLimits::default()
+            },
+            ..GrepQuery::new(match literal {
+                true => GrepPattern::Literals(vec![pattern]),
+                false => GrepPattern::Regex(pattern),
+            })
+        })
+    }
+}
+
+fn is_no_regex(pattern: &str) -> bool {
+    regex::Regex::new(pattern).is_err_and(|error| matches!(error, regex::Error::Syntax(_)))
+}
+
+fn search(context: &ToolContext<'_>, queries: &[GrepQuery]) -> Vec<Result<GrepResult, GrepError>> {
+    grep_many(context.worktree, queries, context.paths().as_deref(), &context.until)
+}

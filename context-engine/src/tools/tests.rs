@@ -1,0 +1,150 @@
+//! A tool of the application's kind in a registry, and what holds for all tools.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use muninn_memory::Memories;
+use muninn_repo_tools::{Until, Worktree};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::schema::schema_of;
+use super::*;
+
+/// Needs more than the engine: a use case, here a counter.
+struct Count(AtomicUsize);
+
+#[derive(Deserialize, JsonSchema)]
+struct CountArguments {
+    /// what to count
+    what: String,
+    /// by how much
+    by: Option<usize>,
+}
+
+#[derive(Serialize)]
+struct Counted {
+    now: usize,
+    before: usize,
+    share: f32,
+}
+
+impl Tool for Count {
+    type Arguments = CountArguments;
+    type Answer = Counted;
+
+    const NAME: &'static str = "count";
+    const DESCRIPTION: &'static str = "Count.";
+    const PARAMETERS: &'static [Parameter] = &[Parameter::told("what", &["thing"]), Parameter::taken("by", &[])];
+
+    fn answer(&self, context: &ToolContext<'_>, call: &CountArguments) -> Result<Counted, ToolError> {
+        assert_ne!(call.what, "the stars");
+        assert!(context.until.left() <= PATIENCE);
+        let by = call.by.unwrap_or(1);
+        let before = self.0.fetch_add(by, Ordering::Relaxed);
+        Ok(Counted {
+            now: before + by,
+            before,
+            share: 0.95,
+        })
+    }
+
+    fn output(&self, call: &CountArguments, counted: &Counted) -> Output {
+        let secret = "sk-ant-api03-0123456789abcdefghijklmnopqrstuvwxyzABCDEF";
+        let lines = (0..30_000).map(|_| format!("{} {}: {secret}", counted.now, call.what));
+        Output::listed(lines, &Default::default(), "nothing", format!("{}", counted.now))
+    }
+}
+
+#[test]
+fn a_registry_bounds_and_redacts_what_a_tool_says() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::create_dir(directory.path().join(".git")).unwrap();
+    let directory = directory.path();
+    std::fs::write(directory.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+    std::fs::create_dir_all(directory.join(".git/objects")).unwrap();
+    std::fs::create_dir_all(directory.join(".git/refs")).unwrap();
+    let (worktree, memories) = (Worktree::discover(directory).unwrap(), Memories::default());
+    let context = ToolContext {
+        worktree: &worktree,
+        snapshot: None,
+        memories: &memories,
+        max_file_bytes: 1 << 20,
+        scope: None,
+        until: Until::within(PATIENCE * 100),
+    };
+    let mut registry = Registry::of_engine();
+    registry.add(Count(AtomicUsize::new(0)));
+    let run = |call: Value| registry.run("count", call.as_object().unwrap(), &context);
+
+    let output = run(json!({"thing": "sheep", "by": "2", "else": 1}));
+    assert!(
+        !output.failed && output.text.starts_with("2 sheep: "),
+        "{}",
+        &output.text[..100]
+    );
+    assert!(!output.text.contains("0123456789abcdef") && output.text.len() <= (1 << 18) + (1 << 10));
+    assert!(output.text.ends_with("more lines were left out]") && output.page(2, 600).contains("page 2 of"));
+    // Keys in their order and numbers in their digits, as `--json` prints them.
+    assert_eq!(output.structured.unwrap().get(), r#"{"now":2,"before":0,"share":0.95}"#);
+
+    for (call, reason) in [
+        (json!({}), "`what` is missing: call it with a text"),
+        (json!({"what": "the stars"}), "count broke on this call"),
+    ] {
+        let output = run(call);
+        assert!(output.failed && output.structured.is_none());
+        assert_eq!(output.text, reason);
+    }
+    let unknown = registry.run("dig", &Map::new(), &context);
+    assert!(
+        unknown.failed
+            && unknown
+                .text
+                .starts_with("there is no tool \"dig\"; there are grep, read, ")
+    );
+    let several = registry.run_all("count", &[json!({}).as_object().unwrap(); 2], &context);
+    assert_eq!(several.iter().filter(|output| output.failed).count(), 2);
+}
+
+/// That each parameter is a field of the argument type, with a description and a type that a model can write.
+fn check<T: Tool>(_: T) {
+    let schema = schema_of::<T::Arguments>();
+    let properties = schema["properties"].as_object().unwrap();
+    for parameter in T::PARAMETERS {
+        let property = properties.get(parameter.name);
+        let property = property.unwrap_or_else(|| panic!("{} has no {}: {schema}", T::NAME, parameter.name));
+        assert!(property["description"].is_string(), "{}: {property}", T::NAME);
+        let kind = schema::kind(property);
+        assert!(
+            matches!(kind, Some("string" | "integer" | "boolean")),
+            "{}: {property}",
+            T::NAME
+        );
+    }
+    for name in schema["required"].as_array().into_iter().flatten() {
+        assert!(
+            T::PARAMETERS.iter().any(|parameter| parameter.name == name),
+            "{}: {name}",
+            T::NAME
+        );
+    }
+    assert!(!schema.to_string().contains("$ref"), "{schema}");
+}
+
+#[test]
+fn every_parameter_is_a_field_with_a_description() {
+    check(Grep);
+    check(Read);
+    check(Tree);
+    check(List);
+    check(Find);
+    check(Symbols);
+    check(Outline);
+    check(Definition);
+    check(References);
+    check(Callers);
+    check(Metis);
+    check(Recall);
+    check(Count(AtomicUsize::new(0)));
+}
