@@ -416,7 +416,8 @@ mod tests {
 
     #[test]
     fn a_read_that_panics_is_an_error_and_the_next_is_answered() {
-        let store = StateDirectory::default().sqlite();
+        let state = StateDirectory::default();
+        let store = state.sqlite();
         let asked = block_on(store.reader.read::<()>(|_| panic!("as a test does")));
         assert!(matches!(asked, Err(StoreError::Unanswered { .. })), "{asked:?}");
         assert!(block_on(store.counts()).is_ok());
