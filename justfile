@@ -1,7 +1,7 @@
 # One front door for people and CI. Each recipe is a plain command, so nothing here is needed to do the same by hand.
 
 # Everything that CI runs, in its order.
-all: test lint doc backends clients
+all: test lint doc backends clients instructions
 
 # The README's test command.
 test:
@@ -27,6 +27,10 @@ backends:
 # Real clients through the gateway (needs node and npm as well).
 clients:
     tests/clients/run
+
+# Instructions for each request, compared with those recorded (needs valgrind).
+instructions:
+    tests/instructions/run
 
 # What takes too long for every change: long property runs, faults and attacks in full, the soak (some hours).
 nightly:

@@ -89,7 +89,7 @@ class Gateway:
         (root / "src/rate_limiter.rs").write_text(SOURCE)
         (folder / "muninn.toml").write_text(
             f'[[backends]]\nname = "mock"\nurl = "http://127.0.0.1:{backend}"\ndialect = "messages"\n'
-            "[context]\ndeadline_ms = 60000\n"
+            "[context]\ndeadline_ms = 60000\nthreshold = 0.0\n"
         )
         environment = {
             "PATH": os.environ["PATH"], "HOME": str(folder), "MUNINN_CONFIG": str(folder / "muninn.toml"),
