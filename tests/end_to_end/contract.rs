@@ -4,6 +4,7 @@
 //! `UPDATE_GOLDEN=1` records anew. A difference in those files is a change of behaviour, to be named in CHANGELOG.md.
 
 mod bytes;
+mod old_state;
 mod surface;
 
 use std::path::Path;

@@ -1,5 +1,6 @@
 //! The shape of the workspace: arrows point down, and what ARCHITECTURE.md names is there.
 
+mod benches;
 mod errors;
 mod modules;
 mod sources;
@@ -235,4 +236,10 @@ fn sources_below(directory: &Path, see: &mut dyn FnMut(&Path, &str)) {
             see(&path, &std::fs::read_to_string(&path).unwrap());
         }
     }
+}
+
+#[test]
+fn options_and_fields_of_the_benchmarks_are_those_that_are_recorded() {
+    let told = benches::told(&root().join("benches/src"));
+    crate::golden::assert_golden(&root().join("tests/contract/benches.txt"), &told);
 }

@@ -8,10 +8,13 @@
 mod context_model;
 mod decide;
 mod deep;
+mod explore;
+mod knowledge;
 mod learn;
 mod memory;
 mod notice;
 mod place;
+mod receipts;
 mod settings;
 mod state;
 mod turn;
@@ -20,12 +23,18 @@ mod workspaces;
 
 pub(crate) use context_model::answer as answer_with_context;
 pub(crate) use deep::{Progress, Watching, choose, meant, rename};
+pub use explore::{ExplorerError, explorer};
+pub use knowledge::{
+    Draft, Finding, ImportError, ListedFile, NewError, WriteError, check_knowledge, import_knowledge, list_knowledge,
+    new_knowledge,
+};
 pub(crate) use learn::{Observed, Summarizing};
 pub(crate) use memory::rounded;
 pub use memory::{
     ChoreError, Fact, FactKind, Kept, MemoryError, RecallQuery, RecalledMemory, ReconcileRequest, WritableMemory,
     conflicts,
 };
+pub use receipts::{ReceiptError, find_receipt, latest_receipts};
 pub use settings::Settings;
 pub use state::App;
 pub(crate) use turn::{Asked, Plan, millis, new_receipt, plan, put_back_only};

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::progress::ProgressLine;
 use super::{CliError, Common, Exit, output, why};
+use crate::app::find_receipt;
 use crate::backend::CONTEXT_MODEL;
 use crate::http::{REQUEST_ID, Server};
 use crate::store::Receipt;
@@ -50,7 +51,7 @@ impl Ask {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (answer, id, model) = runtime.block_on(self.ask(&server))?;
         let receipt = match &server.app().store {
-            Some(store) => why::find(&**store, &id)?,
+            Some(store) => find_receipt(&**store, &id)?,
             None => None,
         };
         self.report(&answer, &id, &model, receipt.as_ref());

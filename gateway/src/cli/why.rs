@@ -1,22 +1,16 @@
 //! `muninn why`: the receipt of a request, or the latest ones.
 
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
 
 use clap::Args;
-use muninn_memory::ids::{self, IdError};
-use muninn_memory::model::block_on;
 
 use super::output::{self, plural};
 use super::{CliError, Common, Exit};
+use crate::app::{ReceiptError, find_receipt, latest_receipts};
 use crate::config::paths;
-use crate::store::{Receipt, ReceiptItem, SqliteStore, Store};
+use crate::store::{Receipt, ReceiptItem, SqliteStore};
 
-/// A receipt is written a moment after its request was answered.
-const PATIENCE: Duration = Duration::from_secs(1);
 const LISTED: usize = 20;
-/// Receipts that are looked at for one that is meant.
-const CANDIDATES: usize = 1_000;
 
 /// What was added to a request, from where, why, and at what cost.
 #[derive(Args)]
@@ -38,20 +32,20 @@ impl Why {
         let (store, _) = SqliteStore::open(&paths::state_dir()?, &config.limits)?;
         match &self.id {
             Some(id) => {
-                let receipt = find(&store, id)?.ok_or_else(|| {
+                let receipt = find_receipt(&store, id)?.ok_or_else(|| {
                     CliError::new(Exit::NotFound, format!("there is no receipt {id}"))
                         .hint("`muninn why` lists the latest ones")
                 })?;
                 self.show(&receipt);
             }
             None if self.last => {
-                let receipts = block_on(store.receipts(1))?;
+                let receipts = latest_receipts(&store, 1)?;
                 let receipt = receipts
                     .first()
                     .ok_or_else(|| CliError::new(Exit::NotFound, "there are no receipts yet"))?;
                 self.show(receipt);
             }
-            None => self.list(&block_on(store.receipts(LISTED))?),
+            None => self.list(&latest_receipts(&store, LISTED)?),
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -94,18 +88,12 @@ impl Why {
     }
 }
 
-/// Looks a receipt up by any part of its id, for a moment again and again.
-pub(crate) fn find(store: &dyn Store, part: &str) -> Result<Option<Receipt>, CliError> {
-    let until = Instant::now() + PATIENCE;
-    loop {
-        let ids = block_on(store.receipt_ids(part, CANDIDATES))?;
-        match ids::find(part, ids.iter().map(String::as_str)) {
-            Ok(id) => return Ok(block_on(store.receipt(id))?),
-            Err(error @ IdError::Ambiguous { .. }) => return Err(CliError::new(Exit::NotFound, error.to_string())),
-            Err(IdError::Unknown(_)) if Instant::now() >= until => return Ok(None),
-            Err(IdError::Unknown(_)) => {}
+impl From<ReceiptError> for CliError {
+    fn from(error: ReceiptError) -> Self {
+        match error {
+            ReceiptError::Ambiguous(error) => CliError::new(Exit::NotFound, error.to_string()),
+            ReceiptError::Store(error) => error.into(),
         }
-        std::thread::sleep(Duration::from_millis(20));
     }
 }
 

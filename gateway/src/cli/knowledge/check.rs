@@ -3,12 +3,11 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use muninn_memory::knowledge::{Finding, KEYS, check};
 use muninn_repo_tools::Worktree;
 use serde_json::json;
 
 use super::{CliError, output, tame};
-use crate::config::nearest;
+use crate::app::{Finding, check_knowledge};
 
 /// Look for what is not understood, is doubled, left by a merge or secret; exits with 1 where there is any
 #[derive(Args)]
@@ -20,8 +19,7 @@ pub(super) struct Check {
 
 impl Check {
     pub(super) fn run(self, worktree: &Worktree) -> Result<ExitCode, CliError> {
-        let mut findings = check(worktree);
-        findings.iter_mut().for_each(suggest);
+        let findings = check_knowledge(worktree);
         if self.json {
             output::json(&json!({ "findings": findings }));
         } else {
@@ -36,13 +34,6 @@ impl Check {
         } else {
             ExitCode::FAILURE
         })
-    }
-}
-
-fn suggest(finding: &mut Finding) {
-    let meant = finding.unknown_key.as_deref().and_then(|key| nearest(key, KEYS));
-    if let Some(meant) = meant {
-        finding.message.push_str(&format!("; did you mean `{meant}`?"));
     }
 }
 

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use muninn_memory::knowledge::{ImportError, import};
 use muninn_repo_tools::Worktree;
 
 use super::{CliError, Exit, output, tame};
+use crate::app::{ImportError, import_knowledge};
 
 /// Copy what is missing here from another repository's knowledge; exits with 1 where a file is refused
 #[derive(Args)]
@@ -22,7 +22,7 @@ pub(super) struct Import {
 
 impl Import {
     pub(super) fn run(self, worktree: &Worktree) -> Result<ExitCode, CliError> {
-        let done = import(worktree, &self.from)?;
+        let done = import_knowledge(worktree, &self.from)?;
         if self.json {
             output::json(&done);
         } else {

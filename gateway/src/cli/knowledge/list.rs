@@ -3,11 +3,11 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use muninn_memory::knowledge::{ListedFile, list};
 use muninn_repo_tools::Worktree;
 use serde_json::json;
 
 use super::{CliError, output, tame};
+use crate::app::{ListedFile, list_knowledge};
 
 /// List knowledge files and Metis documents
 #[derive(Args)]
@@ -19,7 +19,7 @@ pub(super) struct List {
 
 impl List {
     pub(super) fn run(self, worktree: &Worktree) -> Result<ExitCode, CliError> {
-        let files = list(worktree);
+        let files = list_knowledge(worktree);
         if self.json {
             output::json(&json!({ "files": files }));
         } else if files.is_empty() {

@@ -10,9 +10,9 @@ mod new;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use muninn_memory::knowledge::WriteError;
 
 use super::{CliError, Common, Exit, output};
+use crate::app::WriteError;
 
 /// Write, look over and import what the team knows.
 #[derive(Args)]

@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use muninn_memory::knowledge::{Draft, NewError, create};
 use muninn_repo_tools::Worktree;
 
 use super::{CliError, Exit, output};
+use crate::app::{Draft, NewError, new_knowledge};
 
 /// Begin a file in .muninn/knowledge and print its path
 #[derive(Args)]
@@ -32,7 +32,7 @@ pub(super) struct New {
 
 impl New {
     pub(super) fn run(self, worktree: &Worktree) -> Result<ExitCode, CliError> {
-        let path = create(
+        let path = new_knowledge(
             worktree,
             &Draft {
                 title: self.title,
