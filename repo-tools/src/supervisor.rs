@@ -286,7 +286,7 @@ mod tests {
         let stop = supervisor.stopping().clone();
         let listens = move || {
             while !stop.is_cancelled() {
-                std::thread::yield_now()
+                std::thread::yield_now();
             }
         };
         let listening = supervisor.run("listens", listens).unwrap();

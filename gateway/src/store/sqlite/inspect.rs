@@ -50,7 +50,7 @@ pub fn put_aside(state_dir: &Path) -> Vec<PutAside> {
 /// Checks the ledger of a state directory, for no longer than `patience`.
 ///
 /// # Errors
-/// [`Unreadable`].
+/// Where it cannot be read, in the words of what reads it.
 pub fn inspect(state_dir: &Path, patience: Duration) -> Result<Inspected, Unreadable> {
     let path = state_dir.join("state.db");
     if path.metadata().is_ok_and(|found| found.len() == 0) || !path.exists() {
