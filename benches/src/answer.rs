@@ -24,7 +24,7 @@ pub enum Wrong {
     Content(String),
 }
 
-/// What a crew measured.
+/// The measurements of one crew of clients.
 #[derive(Debug, Clone, Default)]
 pub struct Sample {
     /// Time from sending to the first byte of the answer's body, in milliseconds, per request.

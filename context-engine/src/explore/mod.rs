@@ -217,7 +217,7 @@ impl Explorer<'_> {
         Ok(self.explore(&child, &share).await)
     }
 
-    /// What the tools of one exploration work on.
+    /// The context of the tools of one exploration.
     fn context<'t>(&'t self, task: &Task<'t>, budget: &Budget) -> ToolContext<'t> {
         ToolContext {
             scope: task.scope,

@@ -125,7 +125,7 @@ pub(crate) fn page(call: &Map<String, Value>) -> usize {
 }
 
 /// Reads what a model wrote: each parameter by the first of its names whose value can be used, as the type that `schema`
-/// gives it. Whatever else there is is ignored.
+/// gives it. Other members are ignored.
 pub(super) fn read<A: DeserializeOwned>(
     schema: &Value,
     parameters: &[Parameter],

@@ -1,4 +1,4 @@
-//! What a tool works on, and for whom.
+//! The context of a tool call: worktree, index, memories, scope and deadline.
 
 use muninn_memory::Memories;
 use muninn_memory::index::Snapshot;
@@ -7,14 +7,14 @@ use muninn_repo_tools::{FileFilter, RelPath, Until, Worktree};
 use super::ToolError;
 use super::arguments::{Globs, PathArgument};
 
-/// What a tool works on, and for whom.
+/// The context of a tool call: worktree, index, memories, scope and deadline.
 #[derive(Clone)]
 pub struct ToolContext<'a> {
     /// The worktree that is looked into.
     pub worktree: &'a Worktree,
     /// The index. Without one, files are searched as they are.
     pub snapshot: Option<&'a Snapshot>,
-    /// What the team knows.
+    /// The team's memories.
     pub memories: &'a Memories,
     /// Larger files are neither parsed nor searched, in bytes; a search reads those up to 1 MiB in any case.
     pub max_file_bytes: u64,

@@ -1,4 +1,4 @@
-//! What is wrong with a call, in the words that the model is told.
+//! Errors of a tool call; the model is told their messages.
 
 use super::json;
 
@@ -26,7 +26,7 @@ pub(crate) enum CallError {
     Json(json::Fault),
 }
 
-/// What is wrong with the arguments of a call.
+/// An error in the arguments of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ArgumentsFault {
     /// They are no JSON.
