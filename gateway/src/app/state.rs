@@ -69,7 +69,7 @@ impl App {
         }
         let (store, store_problem) = open_store(&config, state_dir, &supervisor);
         let counters: Arc<dyn Counters> = match &store {
-            Some(store) => Arc::clone(store) as _,
+            Some(store) => store.counters(),
             None => Arc::new(LocalCounters::default()),
         };
         let metrics = Arc::new(Metrics::default());

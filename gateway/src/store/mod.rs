@@ -17,6 +17,8 @@ mod tries;
 mod turn_key;
 mod usage;
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use serde::Serialize;
 
@@ -45,7 +47,10 @@ pub struct StoreCounts {
 /// `note_` return at once and are carried out later. A future that was polled once is carried out to its end, whether
 /// or not anybody waits for it.
 #[async_trait]
-pub trait Store: Counters {
+pub trait Store: Send + Sync {
+    /// What requests are counted for.
+    fn counters(&self) -> Arc<dyn Counters>;
+
     /// All rows under each key, oldest first, and last those that are noted and not yet written.
     ///
     /// # Errors

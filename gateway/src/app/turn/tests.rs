@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use futures_util::future::poll_fn;
@@ -12,11 +11,8 @@ use http::HeaderMap;
 use muninn_tests::TestEnv;
 
 use super::*;
-use crate::config::{CircuitConfig, Overrides, load};
-use crate::store::{
-    Admission, CircuitId, CircuitState, Counters, End, Entry, KeyUsage, LedgerHealth, Refused, StoreCounts, StoreError,
-    UsageSum,
-};
+use crate::config::{Overrides, load};
+use crate::store::{Counters, Entry, KeyUsage, LedgerHealth, StoreCounts, StoreError, UsageSum};
 
 const BODY: &str =
     r#"{"model":"m","messages":[{"role":"user","content":"How does refill_tokens fill the token bucket?"}]}"#;
@@ -189,6 +185,10 @@ impl Slow {
 
 #[async_trait]
 impl Store for Slow {
+    fn counters(&self) -> Arc<dyn Counters> {
+        self.inner.counters()
+    }
+
     async fn entries(&self, keys: &[TurnKey]) -> Result<Vec<Vec<Entry>>, StoreError> {
         self.half_way(Some(Fails::Entries)).await?;
         let entries = self.inner.entries(keys).await;
@@ -247,33 +247,5 @@ impl Store for Slow {
 
     async fn flush(&self) {
         self.inner.flush().await;
-    }
-}
-
-#[async_trait]
-impl Counters for Slow {
-    async fn count_use(&self, key: &str, limit: u32, now: Instant) -> Result<Result<(), Duration>, StoreError> {
-        self.inner.count_use(key, limit, now).await
-    }
-
-    async fn admit(
-        &self,
-        circuit: &CircuitId,
-        config: CircuitConfig,
-        now: Instant,
-    ) -> Result<Result<Admission, Refused>, StoreError> {
-        self.inner.admit(circuit, config, now).await
-    }
-
-    fn note_end(&self, circuit: &CircuitId, config: CircuitConfig, admission: Admission, end: End, now: Instant) {
-        self.inner.note_end(circuit, config, admission, end, now);
-    }
-
-    async fn circuit(&self, circuit: &CircuitId, now: Instant) -> Result<(CircuitState, u32), StoreError> {
-        self.inner.circuit(circuit, now).await
-    }
-
-    fn note_gone(&self, circuit: &CircuitId) {
-        self.inner.note_gone(circuit);
     }
 }

@@ -20,10 +20,10 @@ fn backend(name: &str) -> CircuitId {
 }
 
 pub(in crate::store) async fn a_key_is_counted_within_a_minute(subject: &impl Subject) {
-    let (store, start) = (subject.open(), Instant::now());
+    let (counters, start) = (subject.open().counters(), Instant::now());
     let count = async |key: &str, limit, second| {
         let now = start + Duration::from_secs(second);
-        store.count_use(key, limit, now).await.unwrap()
+        counters.count_use(key, limit, now).await.unwrap()
     };
     assert_eq!(count("ana", 2, 0).await, Ok(()));
     assert_eq!(count("ana", 2, 30).await, Ok(()));
@@ -39,33 +39,48 @@ pub(in crate::store) async fn a_key_is_counted_within_a_minute(subject: &impl Su
 }
 
 pub(in crate::store) async fn a_circuit_opens_lets_one_probe_pass_and_closes(subject: &impl Subject) {
-    let (store, start) = (subject.open(), Instant::now());
+    let (counters, start) = (subject.open().counters(), Instant::now());
     let (circuit, other) = (backend("a"), backend("b"));
-    let admit = async |circuit: &CircuitId, now| store.admit(circuit, CONFIG, now).await.unwrap();
+    let admit = async |circuit: &CircuitId, now| counters.admit(circuit, CONFIG, now).await.unwrap();
     for _ in 0..2 {
         let admission = admit(&circuit, start).await.unwrap();
-        store.note_end(&circuit, CONFIG, admission, End::Failed, start);
+        counters.note_end(&circuit, CONFIG, admission, End::Failed, start);
     }
-    assert_eq!(store.circuit(&circuit, start).await.unwrap(), (CircuitState::Open, 2));
+    assert_eq!(
+        counters.circuit(&circuit, start).await.unwrap(),
+        (CircuitState::Open, 2)
+    );
     assert_eq!(admit(&circuit, start).await.unwrap_err().retry_after, CONFIG.cooldown);
     assert!(admit(&other, start).await.is_ok(), "each backend by itself");
     let later = start + CONFIG.cooldown;
     let left = admit(&circuit, later).await.unwrap();
     assert_eq!(admit(&circuit, later).await.unwrap_err().retry_after, Duration::ZERO);
-    store.note_end(&circuit, CONFIG, left, End::Left, later);
+    counters.note_end(&circuit, CONFIG, left, End::Left, later);
     let probe = admit(&circuit, later).await.unwrap();
-    assert_eq!(store.circuit(&circuit, later).await.unwrap().0, CircuitState::HalfOpen);
-    store.note_end(&circuit, CONFIG, probe, End::Succeeded, later);
-    assert_eq!(store.circuit(&circuit, later).await.unwrap(), (CircuitState::Closed, 0));
+    assert_eq!(
+        counters.circuit(&circuit, later).await.unwrap().0,
+        CircuitState::HalfOpen
+    );
+    counters.note_end(&circuit, CONFIG, probe, End::Succeeded, later);
+    assert_eq!(
+        counters.circuit(&circuit, later).await.unwrap(),
+        (CircuitState::Closed, 0)
+    );
 }
 
 pub(in crate::store) async fn a_circuit_that_nobody_asked_for_or_that_is_gone_is_closed(subject: &impl Subject) {
-    let (store, now, circuit) = (subject.open(), Instant::now(), backend("a"));
-    assert_eq!(store.circuit(&circuit, now).await.unwrap(), (CircuitState::Closed, 0));
+    let (counters, now, circuit) = (subject.open().counters(), Instant::now(), backend("a"));
+    assert_eq!(
+        counters.circuit(&circuit, now).await.unwrap(),
+        (CircuitState::Closed, 0)
+    );
     let once = CircuitConfig { failures: 1, ..CONFIG };
-    let admission = store.admit(&circuit, once, now).await.unwrap().unwrap();
-    store.note_end(&circuit, once, admission, End::Failed, now);
-    assert_eq!(store.circuit(&circuit, now).await.unwrap(), (CircuitState::Open, 1));
-    store.note_gone(&circuit);
-    assert_eq!(store.circuit(&circuit, now).await.unwrap(), (CircuitState::Closed, 0));
+    let admission = counters.admit(&circuit, once, now).await.unwrap().unwrap();
+    counters.note_end(&circuit, once, admission, End::Failed, now);
+    assert_eq!(counters.circuit(&circuit, now).await.unwrap(), (CircuitState::Open, 1));
+    counters.note_gone(&circuit);
+    assert_eq!(
+        counters.circuit(&circuit, now).await.unwrap(),
+        (CircuitState::Closed, 0)
+    );
 }

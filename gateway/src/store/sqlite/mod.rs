@@ -28,7 +28,7 @@ use async_trait::async_trait;
 use muninn_repo_tools::{Supervisor, Task};
 use rusqlite::{InterruptHandle, OptionalExtension};
 
-use super::counters::{Admission, CircuitId, CircuitState, Counters, End, LocalCounters, Refused};
+use super::counters::{Counters, LocalCounters};
 use super::entry::{Entry, EntryId, NewEntry, Use};
 use super::error::StoreError;
 use super::health::{LedgerHealth, PutAside};
@@ -36,7 +36,7 @@ use super::receipt::Receipt;
 use super::turn_key::{TurnKey, UNNAMED_SESSION_MEMORY, is_recent};
 use super::usage::{KeyUsage, UsageSum};
 use super::{Store, StoreCounts};
-use crate::config::{CircuitConfig, LimitsConfig};
+use crate::config::LimitsConfig;
 use database::{Database, directory_error, is_damage, lock};
 use journal::{Journal, orphans};
 use ledger::{entry_of, rows};
@@ -55,7 +55,7 @@ const UNWRITTEN: EntryId = EntryId(i64::MAX);
 /// See the module's documentation.
 pub struct SqliteStore {
     database: Arc<Database>,
-    counters: LocalCounters,
+    counters: Arc<LocalCounters>,
     reader: Reader,
     recorder: Recorder,
     writer: Arc<Writer>,
@@ -103,7 +103,7 @@ impl SqliteStore {
         };
         let writer = Writer::start(supervisor, Arc::clone(&database), Arc::clone(&journal), bounds).map_err(system)?;
         let store = SqliteStore {
-            counters: LocalCounters::default(),
+            counters: Arc::default(),
             reader: Reader::start(supervisor, Arc::clone(&database), journal).map_err(system)?,
             recorder: Recorder::start(supervisor, recording).map_err(system)?,
             writer: Arc::new(writer),
@@ -166,6 +166,10 @@ fn take_over(database: &Database, recording: &mut Recording) {
 
 #[async_trait]
 impl Store for SqliteStore {
+    fn counters(&self) -> Arc<dyn Counters> {
+        Arc::clone(&self.counters) as _
+    }
+
     async fn entries(&self, keys: &[TurnKey]) -> Result<Vec<Vec<Entry>>, StoreError> {
         if keys.is_empty() {
             return Ok(Vec::new());
@@ -291,34 +295,6 @@ impl Store for SqliteStore {
 
     async fn flush(&self) {
         self.writer.flush().await;
-    }
-}
-
-#[async_trait]
-impl Counters for SqliteStore {
-    async fn count_use(&self, key: &str, limit: u32, now: Instant) -> Result<Result<(), Duration>, StoreError> {
-        self.counters.count_use(key, limit, now).await
-    }
-
-    async fn admit(
-        &self,
-        circuit: &CircuitId,
-        config: CircuitConfig,
-        now: Instant,
-    ) -> Result<Result<Admission, Refused>, StoreError> {
-        self.counters.admit(circuit, config, now).await
-    }
-
-    fn note_end(&self, circuit: &CircuitId, config: CircuitConfig, admission: Admission, end: End, now: Instant) {
-        self.counters.note_end(circuit, config, admission, end, now);
-    }
-
-    async fn circuit(&self, circuit: &CircuitId, now: Instant) -> Result<(CircuitState, u32), StoreError> {
-        self.counters.circuit(circuit, now).await
-    }
-
-    fn note_gone(&self, circuit: &CircuitId) {
-        self.counters.note_gone(circuit);
     }
 }
 
