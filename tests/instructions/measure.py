@@ -103,7 +103,7 @@ class Gateway:
         for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"]):
             subprocess.run(["git", *command], cwd=root, env=environment, check=True)
         self.process = subprocess.Popen(
-            ["valgrind", "-q", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={self.out}",
+            ["valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={self.out}",
              os.environ["MUNINN_BIN"], "serve", "--root", str(root), "--listen", "127.0.0.1:0"],
             env=environment, stdout=subprocess.PIPE, stderr=open(folder / "log", "w"), text=True,
         )
@@ -135,16 +135,28 @@ class Gateway:
         subprocess.run(["callgrind_control", *arguments, str(self.process.pid)], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                        env=self.environment)
 
+    def rest(self):
+        """Waits until what goes on behind the answers has ended: the processor's time stays where it is."""
+        spent = None
+        while spent != (spent := self.spent()):
+            time.sleep(0.5)
+
+    def spent(self):
+        # User and system time are the 14th and 15th field; the second, a name in parentheses, may hold spaces.
+        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return fields[11:13]
+
     def instructions(self, case, requests):
         """Of one request, on average."""
         for number in range(2):
             self.ask(case, number)
-        dumps = set(self.out.parent.glob("callgrind.*"))
-        self.control("-i", "on")
+        self.rest()
+        self.control("--zero")
         for number in range(2, 2 + requests):
             self.ask(case, number)
-        self.control(f"--dump={case.replace(' ', '-')}")
-        self.control("-i", "off")
+        self.rest()
+        dumps = set(self.out.parent.glob("callgrind.*"))
+        self.control("--dump")
         (dump,) = set(self.out.parent.glob("callgrind.*")) - dumps
         return int(re.search(r"^(?:totals|summary): (\d+)", dump.read_text(), re.M).group(1)) // requests
 
