@@ -147,6 +147,7 @@ fn a_store_that_fails_half_way_leaves_nothing_injected() {
             receipt.reason.as_deref(),
             Some("nobody answers for the ledger at a test")
         );
+        run(app.store.as_ref().unwrap().flush());
         drop(app);
         let app = home.app(&format!("state-{fails:?}"), None);
         let (again, _) = run(planned(&app, usize::MAX)).unwrap();
