@@ -1,12 +1,14 @@
 //! The store as one SQLite file in the state directory: WAL, mode 0600, short waits.
 //!
-//! No request touches the file. One thread reads, one writes the ledger's rows durably, and one writes all else, with a
-//! relaxed sync; requests are answered by them, and wait as they wait for a network.
+//! One thread reads, one writes the ledger's rows durably, and one writes all else, with a relaxed sync; requests wait
+//! for them as they wait for a network. Two things happen on a request's own worker, because to wake a thread costs more
+//! than the work: a lookup beside which no other waits (`direct.rs`), and the line of a turn that went without.
 
 #[cfg(test)]
 mod contention;
 mod damage;
 mod database;
+mod direct;
 mod inspect;
 mod journal;
 mod ledger;
@@ -39,7 +41,6 @@ use super::{Store, StoreCounts};
 use crate::config::LimitsConfig;
 use database::{Database, directory_error, is_damage, lock};
 use journal::{Journal, orphans};
-use ledger::{entry_of, rows};
 use reader::Reader;
 use recorder::{Recorder, Recording};
 use retention::Bounds;
@@ -49,16 +50,15 @@ pub use inspect::{Inspected, inspect, put_aside};
 
 /// How long a start waits to write down what other processes had only noted.
 const TAKE_OVER: Duration = Duration::from_secs(2);
-/// The row of a turn that is noted and not yet written.
-const UNWRITTEN: EntryId = EntryId(i64::MAX);
 
 /// See the module's documentation.
 pub struct SqliteStore {
     database: Arc<Database>,
     counters: Arc<LocalCounters>,
+    journal: Arc<Mutex<Journal>>,
     reader: Reader,
     recorder: Recorder,
-    writer: Arc<Writer>,
+    writer: Writer,
     check: Mutex<Option<(InterruptHandle, Task)>>,
 }
 
@@ -104,9 +104,10 @@ impl SqliteStore {
         let writer = Writer::start(supervisor, Arc::clone(&database), Arc::clone(&journal), bounds).map_err(system)?;
         let store = SqliteStore {
             counters: Arc::default(),
-            reader: Reader::start(supervisor, Arc::clone(&database), journal).map_err(system)?,
+            reader: Reader::start(supervisor, Arc::clone(&database), Arc::clone(&journal)).map_err(system)?,
             recorder: Recorder::start(supervisor, recording).map_err(system)?,
-            writer: Arc::new(writer),
+            journal,
+            writer,
             database,
             check: Mutex::default(),
         };
@@ -174,25 +175,7 @@ impl Store for SqliteStore {
         if keys.is_empty() {
             return Ok(Vec::new());
         }
-        let keys = keys.to_vec();
-        let read = self.reader.run(move |reading| {
-            // Looked at before the rows, since what is written meanwhile is then found in either place.
-            let noted = lock(&reading.journal).under(&keys);
-            let mut found = reading.read(|connection| {
-                keys.iter()
-                    .map(|key| rows(connection, *key))
-                    .collect::<rusqlite::Result<Vec<_>>>()
-            })?;
-            for (key, entry) in noted {
-                for (rows, _) in found.iter_mut().zip(&keys).filter(|(_, asked)| **asked == key) {
-                    if !rows.iter().any(|row| row.session == entry.session) {
-                        rows.push(entry_of(UNWRITTEN, &entry));
-                    }
-                }
-            }
-            Ok(found)
-        });
-        read.await
+        self.reader.look_up(keys).await
     }
 
     async fn record(&self, key: TurnKey, entry: NewEntry) -> Result<Entry, StoreError> {
@@ -200,15 +183,8 @@ impl Store for SqliteStore {
     }
 
     async fn went_without(&self, key: TurnKey, entry: NewEntry) {
-        let writer = Arc::clone(&self.writer);
-        let noted = self.reader.run(move |reading| {
-            lock(&reading.journal).note(key, entry.clone());
-            writer.went_without(key, entry);
-            Ok(())
-        });
-        if let Err(error) = noted.await {
-            tracing::warn!(%error, "that a turn went without is not remembered");
-        }
+        lock(&self.journal).note(key, entry.clone());
+        self.writer.went_without(key, entry);
     }
 
     fn note_uses(&self, uses: Vec<Use>) {
@@ -307,6 +283,9 @@ fn parse_receipt(id: &str, body: &str) -> Result<Receipt, StoreError> {
 
 #[cfg(test)]
 mod tests {
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
     use muninn_memory::model::block_on;
     use rusqlite::Connection;
 
@@ -388,6 +367,45 @@ mod tests {
             let mode = file.metadata().unwrap().permissions().mode() & 0o777;
             assert_eq!(mode, 0o600, "{:?}", file.file_name());
         }
+    }
+
+    #[test]
+    fn lookup_alone_needs_no_thread_and_one_beside_another_does() {
+        let state = StateDirectory::default();
+        let store = state.sqlite();
+        let key = TurnKey::for_test(1);
+        block_on(store.record(key, row(Some("a"), Some("one"), 1))).unwrap();
+        block_on(store.entries(&[key])).unwrap();
+        let (release, held) = std::sync::mpsc::channel::<()>();
+        let busy = store.reader.run(move |_| {
+            drop(held.recv());
+            Ok(())
+        });
+        let mut busy = pin!(busy);
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(busy.as_mut().poll(&mut context).is_pending());
+        let keys = [key];
+        let alone = pin!(store.entries(&keys)).poll(&mut context);
+        assert!(matches!(alone, Poll::Ready(Ok(rows)) if rows[0].len() == 1));
+
+        let other = store.reader.direct.enter();
+        let mut beside = pin!(store.entries(&keys));
+        assert!(beside.as_mut().poll(&mut context).is_pending());
+        drop((other, release));
+        assert_eq!(block_on(beside).unwrap()[0].len(), 1);
+    }
+
+    #[test]
+    fn lookup_sees_what_another_process_wrote() {
+        let state = StateDirectory::default();
+        let (store, other) = (state.sqlite(), state.sqlite());
+        let keys = [TurnKey::for_test(1), TurnKey::for_test(2)];
+        let count = || block_on(store.entries(&keys)).unwrap().concat().len();
+        assert_eq!((count(), count()), (0, 0));
+        block_on(other.record(keys[0], row(Some("a"), Some("one"), 1))).unwrap();
+        assert_eq!(count(), 1);
+        block_on(store.went_without(keys[1], row(Some("a"), None, 2)));
+        assert_eq!(count(), 2);
     }
 
     #[test]

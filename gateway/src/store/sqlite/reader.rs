@@ -10,10 +10,12 @@ use muninn_repo_tools::Supervisor;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use super::StoreError;
 use super::database::{Database, Open, database_error};
+use super::direct::Direct;
 use super::journal::Journal;
+use super::ledger;
 use super::worker::Worker;
+use super::{Entry, StoreError, TurnKey};
 
 /// So many questions are answered in one transaction: a long one keeps the log from being shortened.
 const BATCH: usize = 64;
@@ -23,6 +25,7 @@ type Job = Box<dyn FnOnce(&mut Reading) + Send>;
 /// The thread, as requests see it.
 pub(super) struct Reader {
     worker: Worker<Job>,
+    direct: Arc<Direct>,
     database: Arc<Database>,
 }
 
@@ -32,13 +35,35 @@ impl Reader {
         database: Arc<Database>,
         journal: Arc<Mutex<Journal>>,
     ) -> std::io::Result<Reader> {
+        let direct = Arc::new(Direct::new(Arc::clone(&database), Arc::clone(&journal)));
         let mut reading = Reading {
             database: Arc::clone(&database),
             journal,
+            direct: Arc::clone(&direct),
             connection: None,
         };
         let worker = Worker::start(supervisor, "ledger-reader", move |jobs| reading.run(jobs))?;
-        Ok(Reader { worker, database })
+        Ok(Reader {
+            worker,
+            direct,
+            database,
+        })
+    }
+
+    /// The rows under each key.
+    pub(super) async fn look_up(&self, keys: &[TurnKey]) -> Result<Vec<Vec<Entry>>, StoreError> {
+        let waiting = self.direct.enter();
+        if let Some(found) = waiting.look_up(keys) {
+            return Ok(found);
+        }
+        let keys = keys.to_vec();
+        let found = self.run(move |reading| {
+            let journal = Arc::clone(&reading.journal);
+            let found = reading.read(|connection| ledger::look_up(connection, &journal, &keys))?;
+            reading.direct.prepare();
+            Ok(found)
+        });
+        found.await
     }
 
     /// Runs `job` on the thread, whether or not anybody waits for it once this was polled.
@@ -65,7 +90,8 @@ impl Reader {
 /// What the thread works with.
 pub(super) struct Reading {
     pub(super) database: Arc<Database>,
-    pub(super) journal: Arc<Mutex<Journal>>,
+    journal: Arc<Mutex<Journal>>,
+    direct: Arc<Direct>,
     connection: Option<Open>,
 }
 
