@@ -16,10 +16,10 @@ use super::journal::Journal;
 use super::ledger;
 use super::{Entry, TurnKey};
 
-/// A lookup that takes longer held up its worker.
-const SLOW: Duration = Duration::from_millis(1);
+/// A lookup that takes longer waited for the disk. A busy processor takes less than this for another thread's turn.
+const SLOW: Duration = Duration::from_millis(5);
 /// How long the thread does all lookups after a slow one.
-const PAUSE: Duration = Duration::from_secs(1);
+const PAUSE: Duration = Duration::from_millis(100);
 
 pub(super) struct Direct {
     database: Arc<Database>,

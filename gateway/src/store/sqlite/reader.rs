@@ -25,7 +25,7 @@ type Job = Box<dyn FnOnce(&mut Reading) + Send>;
 /// The thread, as requests see it.
 pub(super) struct Reader {
     worker: Worker<Job>,
-    direct: Arc<Direct>,
+    pub(super) direct: Arc<Direct>,
     database: Arc<Database>,
 }
 
