@@ -87,6 +87,18 @@ pub(in crate::store) async fn earlier_turns_without_a_row_get_one(subject: &impl
     assert_eq!(found[0], std::slice::from_ref(&first), "one that has a row keeps it");
     assert_eq!((found[1].len(), &found[1][0].block), (1, &None));
     assert_eq!(found[1][0].before, [first.id]);
+    let sixth = NewEntry {
+        absent: vec![(key(5), vec![first.id]), (key(1), Vec::new())],
+        ..row(Some("s"), None, 6)
+    };
+    store.went_without(key(6), sixth).await;
+    for _at_once_and_written in 0..2 {
+        let found = store.entries(&[key(1), key(5)]).await.unwrap();
+        assert_eq!(found[0], std::slice::from_ref(&first));
+        assert_eq!((found[1].len(), &found[1][0].block), (1, &None));
+        assert_eq!(found[1][0].before, [first.id]);
+        store.flush().await;
+    }
 }
 
 pub(in crate::store) async fn a_turn_that_went_without_is_known_at_once_and_for_good(subject: &impl Subject) {

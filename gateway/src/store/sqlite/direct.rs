@@ -84,7 +84,8 @@ impl Direct {
         self.database.look().ok()?;
         let file = self.database.file();
         let connection = &lane.open.as_ref().filter(|open| open.file == file)?.connection;
-        let found = in_transaction(connection, || ledger::look_up(connection, &self.journal, keys));
+        let noted = lock(&self.journal).under(keys);
+        let found = in_transaction(connection, || ledger::look_up(connection, &noted, keys));
         if started.elapsed() > SLOW {
             lane.paused = Some(Instant::now() + PAUSE);
         }

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-use super::{NewEntry, TurnKey};
+use super::{NewEntry, TurnKey, Use};
 use muninn_memory::private_file;
 
 const PREFIX: &str = "without-";
@@ -18,6 +18,8 @@ const PREFIX: &str = "without-";
 /// The turns, and the file that repeats them.
 pub(super) struct Journal {
     rows: HashMap<(TurnKey, Option<String>), NewEntry>,
+    /// How often rows went to the database.
+    generation: u64,
     path: PathBuf,
     file: File,
 }
@@ -38,6 +40,7 @@ impl Journal {
         file.lock()?;
         Ok(Journal {
             rows: HashMap::new(),
+            generation: 0,
             path,
             file,
         })
@@ -55,6 +58,7 @@ impl Journal {
 
     /// Forgets turns that are in the database now.
     pub(super) fn written(&mut self, rows: impl IntoIterator<Item = (TurnKey, NewEntry)>) {
+        self.generation += 1;
         for (key, entry) in rows {
             self.rows.remove(&(key, entry.session));
         }
@@ -65,13 +69,27 @@ impl Journal {
         }
     }
 
-    /// The noted turns under some keys.
+    /// The noted turns under some keys, with the earlier turns of their conversations that have no row either.
     pub(super) fn under(&self, keys: &[TurnKey]) -> Vec<(TurnKey, NewEntry)> {
-        if self.rows.is_empty() {
-            return Vec::new();
-        }
-        let asked = self.rows.iter().filter(|((key, _), _)| keys.contains(key));
-        asked.map(|((key, _), entry)| (*key, entry.clone())).collect()
+        let noted = self.rows.iter().flat_map(|((key, _), entry)| {
+            let absent = entry.absent.iter().map(|(key, before)| {
+                let row = NewEntry {
+                    session: entry.session.clone(),
+                    before: before.iter().copied().map(Use::of).collect(),
+                    now_ms: entry.now_ms,
+                    ..NewEntry::default()
+                };
+                (*key, row)
+            });
+            std::iter::once((*key, entry.clone())).chain(absent)
+        });
+        noted.filter(|(key, _)| keys.contains(key)).collect()
+    }
+
+    /// Changes whenever rows went to the database. A snapshot of the database that is older than the last change may lack
+    /// rows that are no longer here.
+    pub(super) fn generation(&self) -> u64 {
+        self.generation
     }
 }
 
@@ -139,6 +157,19 @@ mod tests {
         journal.file.unlock().unwrap();
         let found = orphans(folder.path());
         assert_eq!(found[0].rows, vec![(TurnKey::for_test(1), entry("a"))]);
+    }
+
+    #[test]
+    fn earlier_turns_without_a_row_are_found_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut journal = Journal::create(folder.path()).unwrap();
+        let noted = NewEntry {
+            absent: vec![(TurnKey::for_test(1), Vec::new())],
+            ..entry("a")
+        };
+        journal.note(TurnKey::for_test(2), noted);
+        let found = journal.under(&[TurnKey::for_test(1), TurnKey::for_test(3)]);
+        assert_eq!(found, [(TurnKey::for_test(1), entry("a"))]);
     }
 
     #[test]

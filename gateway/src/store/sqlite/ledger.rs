@@ -1,11 +1,7 @@
 //! The ledger's rows in SQL: reading them, and writing one unless the conversation has it already.
 
-use std::sync::Mutex;
-
 use rusqlite::{Connection, Transaction, params};
 
-use super::database::lock;
-use super::journal::Journal;
 use super::{Entry, EntryId, NewEntry, TurnKey, UNNAMED_SESSION_MEMORY, Use, is_recent};
 
 const SELECT: &str = "SELECT id, session, block, tokens, before, created_ms FROM ledger WHERE key = ?1 ORDER BY id";
@@ -13,22 +9,21 @@ const SELECT: &str = "SELECT id, session, block, tokens, before, created_ms FROM
 /// The row of a turn that is in the journal and not yet written.
 const UNWRITTEN: EntryId = EntryId(i64::MAX);
 
-/// The rows under each key, oldest first, and last those of the journal. The journal is read before the table: a row that
-/// is written meanwhile is then found in one of them.
+/// The rows under each key, oldest first, and last those that the journal has under these keys. The journal has to be read
+/// before the table: a row that is written meanwhile is then found in one of them.
 pub(super) fn look_up(
     connection: &Connection,
-    journal: &Mutex<Journal>,
+    noted: &[(TurnKey, NewEntry)],
     keys: &[TurnKey],
 ) -> rusqlite::Result<Vec<Vec<Entry>>> {
-    let noted = lock(journal).under(keys);
     let mut found: Vec<_> = keys
         .iter()
         .map(|key| rows(connection, *key))
         .collect::<Result<_, _>>()?;
     for (key, entry) in noted {
-        for (rows, _) in found.iter_mut().zip(keys).filter(|(_, asked)| **asked == key) {
+        for (rows, _) in found.iter_mut().zip(keys).filter(|(_, asked)| *asked == key) {
             if !rows.iter().any(|row| row.session == entry.session) {
-                rows.push(entry_of(UNWRITTEN, &entry));
+                rows.push(entry_of(UNWRITTEN, entry));
             }
         }
     }

@@ -378,7 +378,7 @@ mod tests {
         block_on(store.entries(&[key])).unwrap();
         let (release, held) = std::sync::mpsc::channel::<()>();
         let busy = store.reader.run(move |_| {
-            drop(held.recv());
+            let _released = held.recv();
             Ok(())
         });
         let mut busy = pin!(busy);
@@ -393,6 +393,23 @@ mod tests {
         assert!(beside.as_mut().poll(&mut context).is_pending());
         drop((other, release));
         assert_eq!(block_on(beside).unwrap()[0].len(), 1);
+    }
+
+    #[test]
+    fn row_that_leaves_the_journal_while_a_batch_is_read_is_found() {
+        let state = StateDirectory::default();
+        let (store, other) = (state.sqlite(), state.sqlite());
+        let key = TurnKey::for_test(1);
+        let journal = Arc::clone(&store.journal);
+        let found = store.reader.run(move |reading| {
+            assert!(reading.look_up(&[key])?[0].is_empty());
+            // As the writer does: first the table, then the journal.
+            lock(&journal).note(key, row(Some("a"), None, 1));
+            block_on(other.record(key, row(Some("a"), None, 1)))?;
+            lock(&journal).written([(key, row(Some("a"), None, 1))]);
+            reading.look_up(&[key])
+        });
+        assert_eq!(block_on(found).unwrap()[0].len(), 1);
     }
 
     #[test]

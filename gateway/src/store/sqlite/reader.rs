@@ -1,7 +1,8 @@
 //! Reading, on a thread of its own: no request holds up the others of its worker while SQLite reads a page.
 //!
-//! What is asked meanwhile is answered in one read transaction, since a lock on the file costs more than a look-up. It
-//! begins after all of it was asked, so every answer is as new as its question. Reads never wait for writers.
+//! What is asked meanwhile is answered in one read transaction, since a lock on the file costs more than a lookup. It
+//! begins after all of it was asked, and anew where rows went from the journal to the database since, so every answer is
+//! as new as its question. Reads never wait for writers.
 
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex};
@@ -10,7 +11,7 @@ use muninn_repo_tools::Supervisor;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use super::database::{Database, Open, database_error};
+use super::database::{Database, Open, database_error, lock};
 use super::direct::Direct;
 use super::journal::Journal;
 use super::ledger;
@@ -41,6 +42,7 @@ impl Reader {
             journal,
             direct: Arc::clone(&direct),
             connection: None,
+            generation: 0,
         };
         let worker = Worker::start(supervisor, "ledger-reader", move |jobs| reading.run(jobs))?;
         Ok(Reader {
@@ -57,13 +59,7 @@ impl Reader {
             return Ok(found);
         }
         let keys = keys.to_vec();
-        let found = self.run(move |reading| {
-            let journal = Arc::clone(&reading.journal);
-            let found = reading.read(|connection| ledger::look_up(connection, &journal, &keys))?;
-            reading.direct.prepare();
-            Ok(found)
-        });
-        found.await
+        self.run(move |reading| reading.look_up(&keys)).await
     }
 
     /// Runs `job` on the thread, whether or not anybody waits for it once this was polled.
@@ -93,17 +89,32 @@ pub(super) struct Reading {
     journal: Arc<Mutex<Journal>>,
     direct: Arc<Direct>,
     connection: Option<Open>,
+    /// The journal's when the transaction began.
+    generation: u64,
 }
 
 impl Reading {
     fn run(&mut self, jobs: &Receiver<Job>) {
         self.end_transaction();
         while let Ok(first) = jobs.recv() {
-            for job in std::iter::once(first).chain(jobs.try_iter().take(BATCH - 1)) {
-                job(self);
-            }
+            let batch: Vec<_> = std::iter::once(first).chain(jobs.try_iter().take(BATCH - 1)).collect();
+            batch.into_iter().for_each(|job| job(self));
             self.end_transaction();
         }
+    }
+
+    /// The rows under each key.
+    pub(super) fn look_up(&mut self, keys: &[TurnKey]) -> Result<Vec<Vec<Entry>>, StoreError> {
+        let (noted, generation) = {
+            let journal = lock(&self.journal);
+            (journal.under(keys), journal.generation())
+        };
+        if std::mem::replace(&mut self.generation, generation) != generation {
+            self.end_transaction();
+        }
+        let found = self.read(|connection| ledger::look_up(connection, &noted, keys))?;
+        self.direct.prepare();
+        Ok(found)
     }
 
     /// Reads from the database, in the transaction of all that is read now.
