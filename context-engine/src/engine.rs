@@ -34,7 +34,8 @@ pub struct EngineSettings {
     pub threshold: Option<f32>,
     /// Larger files are not indexed.
     pub max_file_bytes: u64,
-    /// Makes the vectors by which short questions find what is like them; `None` for words alone.
+    /// Makes the vectors by which short questions and recall find what is like them; `None` for words alone. See
+    /// [`Engine::set_embedder`].
     pub embedder: Option<Arc<dyn Embedder>>,
     /// Knows which files of records belong to what is checked out; with `None` only `.muninn/memory/main.jsonl` does.
     pub memory: Option<Store>,
@@ -64,6 +65,15 @@ fn shipped() -> Option<Arc<dyn Embedder>> {
     Some(Arc::new(vectors))
 }
 
+/// The vectors of an embedder, none of them made or read yet.
+fn vectors(embedder: Arc<dyn Embedder>, settings: &EngineSettings) -> Arc<Vectors> {
+    Arc::new(Vectors::new(
+        embedder,
+        settings.cache_dir.clone(),
+        settings.clock.clone(),
+    ))
+}
+
 /// An index over one worktree and its memory. Share it; all methods take `&self` and block.
 pub struct Engine {
     worktree: Worktree,
@@ -74,7 +84,8 @@ pub struct Engine {
     indexer: Turnstile<Indexer>,
     /// Read behind the files, by one thread at a time; who finds it busy leaves it to that one.
     history: Mutex<History>,
-    vectors: Option<Vectors>,
+    /// Of the embedder in use; another one brings vectors of its own.
+    vectors: RwLock<Option<Arc<Vectors>>>,
     /// Empty until [`Engine::watch`]; `None` in it where the system tells of nothing.
     watcher: OnceLock<Option<Arc<Watcher>>>,
     /// For threads that may outlive a question; empty until [`Engine::watch`].
@@ -108,6 +119,13 @@ struct State {
     progress: Option<(usize, usize)>,
 }
 
+impl State {
+    fn vector_list<'a>(&'a self, vectors: &'a Vectors) -> VectorList<'a> {
+        let by_blob = &self.by_blob;
+        VectorList { vectors, by_blob }
+    }
+}
+
 impl Engine {
     /// Makes an engine. Nothing is read yet: that is for [`Self::refresh`], on a thread that may take its time.
     pub fn open(worktree: Worktree, settings: EngineSettings) -> Self {
@@ -116,13 +134,13 @@ impl Engine {
             settings.max_file_bytes,
             settings.clock.clone(),
         );
-        let vectors = settings.embedder.clone();
+        let vectors = settings.embedder.clone().map(|embedder| vectors(embedder, &settings));
         let history = History::new(settings.cache_dir.clone());
         let home = settings.memory.as_ref().map(|memory| memory.home().clone());
         Self {
             home: home.unwrap_or_else(|| Home::Repository(worktree.clone())),
             worktree,
-            vectors: vectors.map(|embedder| Vectors::new(embedder, settings.cache_dir.clone(), settings.clock.clone())),
+            vectors: RwLock::new(vectors),
             watcher: OnceLock::new(),
             itself: OnceLock::new(),
             looking: AtomicBool::new(false),
@@ -149,6 +167,26 @@ impl Engine {
         *self.threshold.write().unwrap_or_else(PoisonError::into_inner) = threshold;
     }
 
+    /// Uses the vectors of another embedder, or none, from the next question on. [`Self::embed`] makes those that are
+    /// missing; until then words alone decide. Vectors of two embedders never mix.
+    pub fn set_embedder(&self, embedder: Option<Arc<dyn Embedder>>) {
+        let id = |vectors: &Arc<Vectors>| vectors.embedder().id().to_owned();
+        let mut current = self.vectors.write().unwrap_or_else(PoisonError::into_inner);
+        if current.as_ref().map(id).as_deref() != embedder.as_ref().map(|embedder| embedder.id()) {
+            *current = embedder.map(|embedder| vectors(embedder, &self.settings));
+            self.settled.store(false, Ordering::Release);
+        }
+    }
+
+    /// How many of the index's chunks have a vector of the embedder in use.
+    pub fn embedded_chunks(&self) -> usize {
+        self.vectors().map_or(0, |vectors| vectors.len())
+    }
+
+    fn vectors(&self) -> Option<Arc<Vectors>> {
+        self.vectors.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Brings the index up to date: reads what is new or changed since the last call, told by size and time. Questions
     /// are answered from the last index meanwhile.
     ///
@@ -156,6 +194,10 @@ impl Engine {
     /// If the worktree is gone. Anything less is a note in the report.
     pub fn refresh(&self, progress: &dyn Progress) -> Result<IndexReport, IndexError> {
         let mut report = self.look_through(&mut self.indexer.take(), progress)?;
+        // Behind the indexer: an embedder may take minutes, and questions wait for the indexer.
+        let memories = self.memories_with_vectors(&self.state());
+        report.memories = memories.items().len();
+        report.notes.extend(memories.notes().iter().cloned());
         report.notes.extend(self.read_history());
         Ok(report)
     }
@@ -176,11 +218,8 @@ impl Engine {
         let last = state.snapshot.as_deref();
         let refreshed = turn.with(|indexer| indexer.refresh(&self.worktree, last, &watched));
         let refreshed = refreshed.unwrap_or_default();
-        let memories = self.memories_with_vectors(&state);
         let walk = u64::try_from(refreshed.walk.as_micros()).unwrap_or(u64::MAX);
         self.walk_micros.store(walk, Ordering::Relaxed);
-        let mut notes = refreshed.notes;
-        notes.extend(memories.notes().iter().cloned());
         self.publish(refreshed.snapshot);
         let snapshot = self.update(|state| {
             state.progress = None;
@@ -190,21 +229,18 @@ impl Engine {
         Ok(IndexReport {
             files: snapshot.len(),
             chunks: snapshot.chunks(),
-            memories: memories.items().len(),
+            memories: state.memories.map_or(0, |memories| memories.items().len()),
             reused: refreshed.reused,
             skipped: refreshed.skipped,
             millis: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
-            notes,
+            notes: refreshed.notes,
         })
     }
 
     /// Answers from this snapshot from now on. Only who has the indexer may publish.
     fn publish(&self, snapshot: Option<Snapshot>) {
         let Some(snapshot) = snapshot.map(Arc::new) else { return };
-        let by_blob = match self.vectors {
-            Some(_) => Arc::new(ByBlob::new(&snapshot)),
-            None => Arc::default(),
-        };
+        let by_blob = Arc::new(ByBlob::new(&snapshot));
         let companions = Companions::new(Arc::clone(self.state().companions.co_change()), &snapshot);
         self.update(|state| {
             state.snapshot = Some(snapshot);
@@ -225,9 +261,9 @@ impl Engine {
         self.walk_micros.store(micros, Ordering::Relaxed);
     }
 
-    /// Makes the vectors that the index still lacks; to be called after [`Self::refresh`], on a thread that may take its
-    /// time. Questions are answered meanwhile, by words and by what vectors there are. Stops between two batches when
-    /// `go_on` says so. While another thread is at it this does nothing: that one sees to the newest index as well.
+    /// Makes the vectors that the index and the memory still lack; to be called after [`Self::refresh`], on a thread that may take its
+    /// time. Questions are answered meanwhile, by words and by what vectors there are. Stops between two files when
+    /// `go_on` says so, and when the supervisor stops. While another thread is at it this does nothing: that one sees to the newest index as well.
     pub fn embed(&self, go_on: &dyn Fn() -> bool) -> Filled {
         let mut all = Filled::default();
         self.to_embed.store(true, Ordering::Release);
@@ -238,7 +274,9 @@ impl Engine {
                 Err(TryLockError::WouldBlock) => return all,
             };
             while self.to_embed.swap(false, Ordering::AcqRel) {
-                let filled = self.embed_newest(go_on);
+                self.memories_with_vectors(&self.state());
+                let stopping = self.settings.supervisor.stopping();
+                let filled = self.embed_newest(&|| go_on() && !stopping.is_cancelled());
                 all.embedded += filled.embedded;
                 all.loaded += filled.loaded;
                 all.left = filled.left;
@@ -250,7 +288,7 @@ impl Engine {
     }
 
     fn embed_newest(&self, go_on: &dyn Fn() -> bool) -> Filled {
-        match (&self.vectors, self.state().snapshot) {
+        match (self.vectors(), self.state().snapshot) {
             (Some(vectors), Some(snapshot)) => {
                 vectors.fill(&self.worktree, &snapshot, self.settings.max_file_bytes, go_on)
             }
@@ -332,6 +370,7 @@ impl Engine {
             return Ranking::default();
         };
         let memories = state.memories.clone().unwrap_or_default();
+        let vectors = self.vectors();
         let index = Index {
             snapshot,
             companions: &state.companions,
@@ -340,7 +379,7 @@ impl Engine {
         ranking(
             &self.worktree,
             index,
-            self.vector_list(&state),
+            vectors.as_deref().map(|vectors| state.vector_list(vectors)),
             question,
             (tuning, keep),
         )
@@ -363,6 +402,7 @@ impl Engine {
         self.catch_up(deadline);
         let state = self.state();
         let memories = self.memories(&state, deadline);
+        let vectors = self.vectors();
         work(&Sources {
             worktree: &self.worktree,
             snapshot: state.snapshot.as_deref(),
@@ -372,13 +412,8 @@ impl Engine {
             threshold: *self.threshold.read().unwrap_or_else(PoisonError::into_inner),
             max_file_bytes: self.settings.max_file_bytes,
             tuning: Tuning::default(),
-            vectors: self.vector_list(&state),
+            vectors: vectors.as_deref().map(|vectors| state.vector_list(vectors)),
         })
-    }
-
-    fn vector_list<'a>(&'a self, state: &'a State) -> Option<VectorList<'a>> {
-        let by_blob = &state.by_blob;
-        self.vectors.as_ref().map(|vectors| VectorList { vectors, by_blob })
     }
 
     fn state(&self) -> State {

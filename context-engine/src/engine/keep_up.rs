@@ -125,6 +125,7 @@ impl Engine {
             let _looked = engine.look_through(&mut turn, &());
             drop(turn);
             let _nobody_waits = done.send(());
+            engine.memories_with_vectors(&engine.state());
         });
         match spawned {
             Ok(_) => {

@@ -59,11 +59,12 @@ impl Engine {
     /// The memory as it is now, with vectors.
     pub(super) fn memories_with_vectors(&self, state: &State) -> Arc<Memories> {
         let files = self.record_files();
-        let embedder = self.settings.embedder.clone();
+        let embedder = self.vectors().map(|vectors| Arc::clone(vectors.embedder()));
+        let id = embedder.as_ref().map(|embedder| embedder.id());
+        // An embedder that fails would fail again, after all of memory was read for it.
+        let is_down = embedder.as_ref().is_some_and(|embedder| embedder.problem().is_some());
         match &state.memories {
-            Some(memories)
-                if memories.is_current(&self.home, &files) && memories.has_vectors() == embedder.is_some() =>
-            {
+            Some(memories) if memories.is_current(&self.home, &files) && (is_down || memories.embedder_id() == id) => {
                 Arc::clone(memories)
             }
             _ => {

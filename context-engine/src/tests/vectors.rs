@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use muninn_memory::RecallOptions;
 use muninn_memory::embed::{EmbedError, Embedder};
 
 use super::Repo;
@@ -129,4 +130,63 @@ fn without_vectors_words_do() {
         assert_eq!((filled.embedded, !filled.notes.is_empty()), (0, broken));
         assert_eq!(found(&engine, "where are pomes sorted", Lists::ALL), ["src/plum.rs"]);
     }
+}
+
+/// Knows that plums are blue. Its vectors have other dimensions than those of [`Fruit`].
+struct Colour;
+
+impl Embedder for Colour {
+    fn id(&self) -> &str {
+        "colour-1"
+    }
+
+    fn dimensions(&self) -> usize {
+        3
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let vector = |text: &&str| match text.contains("pome") || text.contains("birds") {
+            true => vec![0.0, 0.0, 1.0],
+            false => vec![1.0, 0.0, 0.0],
+        };
+        Ok(texts.iter().map(vector).collect())
+    }
+}
+
+#[test]
+fn another_embedder_brings_its_own_vectors() {
+    let repo = orchard();
+    let engine = engine(&repo, Some(Arc::new(Fruit)));
+    engine.embed(&|| true);
+    let question = "where are pomes sorted";
+    assert_eq!(found(&engine, question, Lists::ALL), ["src/plum.rs", "src/apple.rs"]);
+
+    engine.set_embedder(Some(Arc::new(Colour)));
+    assert_eq!(engine.embedded_chunks(), 0);
+    assert_eq!(
+        found(&engine, question, Lists::ALL),
+        ["src/plum.rs"],
+        "vectors of another embedder take no part"
+    );
+    assert_eq!(engine.embed(&|| true).embedded, 3);
+    assert_eq!(found(&engine, question, Lists::ALL), ["src/plum.rs", "src/cherry.rs"]);
+
+    engine.set_embedder(Some(Arc::new(Colour)));
+    assert_eq!(engine.embedded_chunks(), 3, "the same embedder keeps its vectors");
+    engine.set_embedder(None);
+    assert_eq!(found(&engine, question, Lists::ALL), ["src/plum.rs"]);
+}
+
+#[test]
+fn memory_follows_a_change_of_the_embedder() {
+    let line = r#"{"id":"1","type":"learning","text":"leave cherries to the birds","session":"a"}"#;
+    let repo = Repo::with(&[(".muninn/memory/main.jsonl", line)]);
+    let engine = engine(&repo, Some(Arc::new(Broken)));
+    assert_eq!(engine.remembered().embedder_id(), None);
+    engine.set_embedder(Some(Arc::new(Colour)));
+    engine.embed(&|| true);
+    let memories = engine.remembered();
+    assert_eq!(memories.embedder_id(), Some("colour-1"));
+    let found = memories.recall("some pome", &RecallOptions::default());
+    assert_eq!(found.len(), 1, "by meaning alone");
 }

@@ -8,6 +8,7 @@
 mod context_model;
 mod decide;
 mod deep;
+mod embedder;
 mod explore;
 mod knowledge;
 mod learn;
@@ -23,6 +24,7 @@ mod workspaces;
 
 pub(crate) use context_model::answer as answer_with_context;
 pub(crate) use deep::{Progress, Watching, choose, meant, rename};
+pub use embedder::{ConfiguredEmbedder, EmbedderError};
 pub use explore::{ExplorerError, explorer};
 pub use knowledge::{
     Draft, Finding, ImportError, ListedFile, NewError, WriteError, check_knowledge, import_knowledge, list_knowledge,

@@ -7,6 +7,7 @@ use muninn_memory::Clock;
 use muninn_repo_tools::Supervisor;
 
 use super::deep::Explorations;
+use super::embedder::ConfiguredEmbedder;
 use super::learn::Learner;
 use super::settings::{Settings, keep_what_is_fixed};
 use super::{Workspace, Workspaces};
@@ -61,7 +62,9 @@ impl App {
         state_dir: &Path,
     ) -> Result<App, ConfigError> {
         let supervisor = Supervisor::default();
-        let workspace = Workspace::supervised(directory, &config, state_dir, Clock::system(), &supervisor);
+        let embedder = ConfiguredEmbedder::new(&config);
+        let owners = (&supervisor, &embedder);
+        let workspace = Workspace::supervised(directory, &config, state_dir, Clock::system(), owners);
         let workspace = Arc::new(workspace);
         config.check_key_roots(&workspace.root)?;
         if let Some(problem) = &workspace.problem {

@@ -6,11 +6,13 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use muninn_context_engine::{Engine, EngineSettings, IndexError, IndexReport, IndexStatus, Progress};
+use muninn_memory::index::vectors::Filled;
 use muninn_memory::{Clock, Home, Store};
 use muninn_repo_tools::{Supervisor, Until, Worktree};
 use serde_json::{Value, json};
 use thiserror::Error;
 
+use super::embedder::ConfiguredEmbedder;
 use crate::causes::with_causes;
 use crate::config::{Config, ConfigError, ContextConfig, MemoryConfig, paths, repository as repository_config};
 
@@ -37,6 +39,7 @@ pub struct Workspace {
     pub(super) state_dir: PathBuf,
     clock: Clock,
     settings: RwLock<Arc<WorkspaceSettings>>,
+    embedder: RwLock<Arc<ConfiguredEmbedder>>,
     opened: Instant,
     refreshing: AtomicBool,
     next_refresh_ms: AtomicU64,
@@ -86,17 +89,18 @@ impl Workspace {
     /// Opens a directory. One that is no repository is served without context: forwarding must still work there.
     #[must_use]
     pub fn open(directory: &Path, config: &Config, state_dir: &Path, clock: Clock) -> Workspace {
-        Workspace::supervised(directory, config, state_dir, clock, &Supervisor::default())
+        let embedder = ConfiguredEmbedder::new(config);
+        Workspace::supervised(directory, config, state_dir, clock, (&Supervisor::default(), &embedder))
     }
 
-    /// [`Workspace::open`], with threads that are this owner's tasks.
+    /// [`Workspace::open`], with threads that are this owner's tasks, and an embedder that others use too.
     #[must_use]
     pub fn supervised(
         directory: &Path,
         config: &Config,
         state_dir: &Path,
         clock: Clock,
-        supervisor: &Supervisor,
+        (supervisor, embedder): (&Supervisor, &Arc<ConfiguredEmbedder>),
     ) -> Workspace {
         let worktree = Worktree::discover(directory);
         let root = match &worktree {
@@ -119,6 +123,7 @@ impl Workspace {
                     threshold: merged.context.threshold,
                     memory: memory.clone(),
                     supervisor: supervisor.clone(),
+                    embedder: embedder.is_built_in().then(|| embedder.open().ok()).flatten(),
                     clock: clock.clone(),
                     ..EngineSettings::default()
                 };
@@ -134,6 +139,7 @@ impl Workspace {
             state_dir: state_dir.to_owned(),
             clock,
             settings: RwLock::new(Arc::new(merged)),
+            embedder: RwLock::new(Arc::clone(embedder)),
             opened: Instant::now(),
             refreshing: AtomicBool::new(false),
             next_refresh_ms: AtomicU64::new(0),
@@ -153,12 +159,35 @@ impl Workspace {
     }
 
     /// Lays the repository's own file, read again, over a configuration that was read again.
-    pub fn reload(&self, config: &Config) {
+    pub fn reload(&self, config: &Config, embedder: &Arc<ConfiguredEmbedder>) {
         let merged = WorkspaceSettings::of(config, &self.root);
         if let Some(engine) = &self.engine {
             engine.set_threshold(merged.context.threshold);
         }
         *self.settings.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(merged);
+        *self.embedder.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(embedder);
+    }
+
+    /// The embedder that is configured here.
+    #[must_use]
+    pub fn embedder(&self) -> Arc<ConfiguredEmbedder> {
+        Arc::clone(&self.embedder.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Has the engine use the configured embedder, or words alone where it cannot be used. May take as long as opening
+    /// it does.
+    pub(super) fn use_embedder(&self) {
+        if let Some(engine) = &self.engine {
+            engine.set_embedder(self.embedder().open().ok());
+        }
+    }
+
+    /// Makes the vectors that the index and the memory lack. May take as long as the embedder does.
+    #[must_use]
+    pub fn embed(&self) -> Filled {
+        self.use_embedder();
+        let engine = self.engine.as_ref();
+        engine.map(|engine| engine.embed(&|| true)).unwrap_or_default()
     }
 
     /// Moves what earlier versions kept of sessions to where it is looked for now. For a process that is about to use
@@ -187,7 +216,9 @@ impl Workspace {
                 memories,
                 settled,
             }) => {
-                json!({"state": "ready", "files": files, "chunks": chunks, "memories": memories, "settled": settled})
+                let vectors = self.engine.as_ref().map_or(0, |engine| engine.embedded_chunks());
+                json!({"state": "ready", "files": files, "chunks": chunks, "memories": memories, "vectors": vectors,
+                       "settled": settled})
             }
         }
     }
@@ -220,7 +251,7 @@ impl Workspace {
     pub fn keep_up(&self) {
         let Some(engine) = &self.engine else { return };
         engine.watch();
-        let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| engine.embed(&|| true)));
+        let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.embed()));
         match made {
             Ok(filled) => filled.notes.iter().for_each(|note| tracing::warn!("{note}")),
             Err(_) => tracing::warn!("making vectors panicked"),

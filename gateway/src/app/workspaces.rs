@@ -12,6 +12,7 @@ use muninn_repo_tools::Supervisor;
 use thiserror::Error;
 
 use super::Workspace;
+use super::embedder::ConfiguredEmbedder;
 use crate::config::Config;
 
 /// Worktrees besides the served one that are open at a time; each holds an index in memory. One more, and the one that
@@ -72,6 +73,7 @@ pub struct Workspaces {
 
 struct Inner {
     config: Arc<Config>,
+    embedder: Arc<ConfiguredEmbedder>,
     /// Least recently used first.
     open: VecDeque<Arc<Workspace>>,
 }
@@ -80,12 +82,14 @@ impl Workspaces {
     /// With the served worktree only.
     #[must_use]
     pub fn new(served: Arc<Workspace>, config: &Config, state_dir: &Path, supervisor: &Supervisor) -> Workspaces {
+        let embedder = served.embedder();
         Workspaces {
             served,
             state_dir: state_dir.to_owned(),
             supervisor: supervisor.clone(),
             inner: Mutex::new(Inner {
                 config: Arc::new(config.clone()),
+                embedder,
                 open: VecDeque::new(),
             }),
         }
@@ -142,9 +146,13 @@ impl Workspaces {
         if let Some(workspace) = self.get(root) {
             return Ok(workspace);
         }
-        let config = Arc::clone(&self.lock().config);
+        let (config, embedder) = {
+            let inner = self.lock();
+            (Arc::clone(&inner.config), Arc::clone(&inner.embedder))
+        };
         let clock = self.served.clock().clone();
-        let workspace = Workspace::supervised(root, &config, &self.state_dir, clock, &self.supervisor);
+        let owners = (&self.supervisor, &embedder);
+        let workspace = Workspace::supervised(root, &config, &self.state_dir, clock, owners);
         if let Some(problem) = workspace.problem {
             return Err(OpenError::NoRepository(problem));
         }
@@ -199,10 +207,12 @@ impl Workspaces {
     pub fn reload(&self, config: &Config) {
         let mut inner = self.lock();
         inner.config = Arc::new(config.clone());
+        inner.embedder = inner.embedder.reloaded(config);
+        let embedder = Arc::clone(&inner.embedder);
         inner.open.retain(|workspace| is_allowed(config, &workspace.root));
         drop(inner);
         for workspace in self.all() {
-            workspace.reload(config);
+            workspace.reload(config, &embedder);
         }
     }
 

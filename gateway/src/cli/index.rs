@@ -65,7 +65,7 @@ impl Report {
     /// Makes what the index proper does without: its graph and its vectors.
     fn of(mut index: IndexReport, repository: &Workspace) -> Report {
         let engine = repository.engine.as_ref();
-        let filled = engine.map(|engine| engine.embed(&|| true)).unwrap_or_default();
+        let filled = repository.embed();
         let (definitions, imports, calls) = engine.map_or((0, 0, 0), |engine| engine.graph_size());
         index.notes.extend(filled.notes);
         Report {

@@ -58,6 +58,18 @@ impl MemoryWrite {
     }
 }
 
+/// The embedder whose vectors recall and short code questions use.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum EmbedderConfig {
+    /// The vectors that are compiled in.
+    #[default]
+    Static,
+    /// all-MiniLM-L6-v2, fetched by `muninn model pull`.
+    MiniLm,
+    /// A model behind a backend's `/v1/embeddings`.
+    Backend(ChosenModel),
+}
+
 /// The model that sums up conversations that are over, and what it may cost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SummarizerConfig {
@@ -119,6 +131,31 @@ pub(super) fn memory_write(origin: &str, word: &str) -> Result<MemoryWrite, Conf
             "memory.write",
             UnknownWord::new(other, "off, local or repo"),
         )),
+    }
+}
+
+pub(super) fn embedder(
+    origin: &str,
+    raw: Option<&raw::Embedder>,
+    backends: &[BackendConfig],
+) -> Result<EmbedderConfig, ConfigError> {
+    const SECTION: &str = "memory.embedder.model";
+    match raw.and_then(|raw| raw.model.as_ref()) {
+        None => Ok(EmbedderConfig::Static),
+        Some(raw::EmbedderModel::Name(name)) => match name.as_str() {
+            "static" => Ok(EmbedderConfig::Static),
+            "minilm" => Ok(EmbedderConfig::MiniLm),
+            other => {
+                let known = "static, minilm, or { backend = \"...\", model = \"...\" }";
+                Err(wrong(origin, SECTION, UnknownWord::new(other, known)))
+            }
+        },
+        Some(raw::EmbedderModel::Backend(raw)) => {
+            let written = (raw.backend.as_deref(), raw.model.as_deref());
+            let chosen = chosen(origin, (SECTION, "embeds"), written, backends)?;
+            let missing = || wrong(origin, SECTION, "names neither a backend nor a model");
+            Ok(EmbedderConfig::Backend(chosen.ok_or_else(missing)?))
+        }
     }
 }
 
@@ -245,6 +282,43 @@ mod tests {
         assert_eq!(settled(named).unwrap(), Some(expected(50_000, 1_024)));
         let all = settled(&format!("{named}daily_tokens = 3\nmax_answer_tokens = 2\n"));
         assert_eq!(all.unwrap(), Some(expected(3, 2)));
+    }
+
+    #[test]
+    fn embedder_is_a_name_or_a_model_of_a_backend() {
+        let embedder = |text: &str| {
+            let config = load_text(&format!("{BACKENDS}{text}"));
+            config.map(|config| config.embedder).map_err(|error| error.to_string())
+        };
+        let model = |value: &str| embedder(&format!("[memory.embedder]\nmodel = {value}\n"));
+        assert_eq!(embedder("").unwrap(), EmbedderConfig::Static);
+        assert_eq!(model("\"static\"").unwrap(), EmbedderConfig::Static);
+        assert_eq!(model("\"minilm\"").unwrap(), EmbedderConfig::MiniLm);
+        let chosen = ChosenModel {
+            backend: 1,
+            model: "nomic".to_owned(),
+        };
+        let written = "{ backend = \"b\", model = \"nomic\" }";
+        assert_eq!(model(written).unwrap(), EmbedderConfig::Backend(chosen));
+        for (value, words) in [
+            (
+                "\"bert\"",
+                "memory.embedder.model: `bert` is unknown; write static, minilm, or {",
+            ),
+            ("{}", "memory.embedder.model: names neither a backend nor a model"),
+            (
+                "{ backend = \"c\", model = \"m\" }",
+                "there is no backend `c`; there is: a, b",
+            ),
+            ("{ backend = \"a\" }", "memory.embedder.model.model: is missing"),
+            ("3", "an embedder is \"static\", \"minilm\", or {"),
+        ] {
+            let error = model(value).unwrap_err();
+            assert!(
+                error.contains(words) && error.contains("muninn.toml"),
+                "{value}: {error}"
+            );
+        }
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub use files::ConfigError;
 pub(crate) use files::nearest;
 pub use hosts::HostPattern;
 pub use keys::{NameError, check_name};
-pub use memory::{MemoryConfig, MemoryWrite, ReconcilerConfig, SummarizerConfig};
+pub use memory::{EmbedderConfig, MemoryConfig, MemoryWrite, ReconcilerConfig, SummarizerConfig};
 pub use resolve::{Overrides, load, repository};
 
 use crate::secrets::{KeyHash, Secret};
@@ -59,6 +59,8 @@ pub struct Config {
     pub context: ContextConfig,
     /// What is written of sessions, and where.
     pub memory: MemoryConfig,
+    /// The embedder of recall and of short code questions.
+    pub embedder: EmbedderConfig,
     /// The model that sums conversations up; none does where absent.
     pub summarizer: Option<SummarizerConfig>,
     /// The model that settles what rules leave open when memory is reconciled, where the user names one.

@@ -126,8 +126,35 @@ pub(crate) struct Memory {
     pub(crate) on_default_branch: Option<String>,
     pub(crate) idle_ms: Option<u64>,
     pub(crate) max_main_bytes: Option<u64>,
+    pub(crate) embedder: Option<Embedder>,
     pub(crate) summarizer: Option<Summarizer>,
     pub(crate) reconciler: Option<Reconciler>,
+}
+
+/// The embedder of recall and of short code questions. Not a repository's to choose: one of a backend is sent the
+/// repository's text.
+#[derive(Debug, Default, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Embedder {
+    pub(crate) model: Option<EmbedderModel>,
+}
+
+/// `"static"`, `"minilm"`, or `{ backend = "local", model = "nomic-embed-text" }`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "an embedder is \"static\", \"minilm\", or { backend = \"...\", model = \"...\" }"
+)]
+pub(crate) enum EmbedderModel {
+    Name(String),
+    Backend(BackendEmbedder),
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BackendEmbedder {
+    pub(crate) backend: Option<String>,
+    pub(crate) model: Option<String>,
 }
 
 /// Summing up with a model. Not a repository's to say: it sends what was said to a backend, and costs money.

@@ -11,7 +11,7 @@ use super::backends::{backends, routes};
 use super::explore::explore;
 use super::hosts::hosts;
 use super::keys::keys;
-use super::memory::{memory, memory_write, reconciler, summarizer};
+use super::memory::{embedder, memory, memory_write, reconciler, summarizer};
 use super::raw::{self, RepositoryFile, UserFile};
 use super::{
     CircuitConfig, Config, ConfigError, ContextConfig, LimitsConfig, MemoryConfig, MemoryWrite, TestConfig, env_vars,
@@ -66,6 +66,7 @@ pub fn load(overrides: &Overrides) -> Result<Config, ConfigError> {
         discover: discover(&file),
         routes: routes(&origin, &file.routes, &backends)?,
         explore: explore(&origin, &file.explore, &backends)?,
+        embedder: embedder(&origin, file.memory.embedder.as_ref(), &backends)?,
         summarizer: summarizer(&origin, file.memory.summarizer.as_ref(), &backends)?,
         reconciler: reconciler(&origin, file.memory.reconciler.as_ref(), &backends)?,
         backends,
@@ -146,7 +147,7 @@ fn refuse_foreign_keys(path: &Path, text: &str) -> Result<(), ConfigError> {
     let foreign = table.keys().find(|key| USERS_ONLY.contains(&key.as_str())).cloned();
     let of_memory = || {
         let memory = table.get("memory")?.as_table()?;
-        let key = ["summarizer", "reconciler"]
+        let key = ["embedder", "summarizer", "reconciler"]
             .into_iter()
             .find(|key| memory.contains_key(*key))?;
         Some(format!("memory.{key}"))

@@ -107,6 +107,7 @@ async fn health(State(worker): State<Worker>, caller: Option<Extension<Caller>>)
     let ledger = worker.app.ledger_health().await;
     let health = json!({
         "status": "ok", "version": env!("CARGO_PKG_VERSION"), "root": workspace.root, "index": workspace.index(), "worktrees": worktrees, "ledger": ledger,
+        "embedder": workspace.embedder().report(),
         "tasks": worker.app.supervisor.report(),
     });
     reply::json(StatusCode::OK, health.to_string())

@@ -35,6 +35,19 @@ pub trait Embedder: Send + Sync {
     /// # Errors
     /// [`EmbedError`] where the model did not run; then there is no vector for any of the texts.
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError>;
+
+    /// The vector of a question that somebody waits for. A remote maker answers or fails within tens of milliseconds.
+    ///
+    /// # Errors
+    /// Those of [`Embedder::embed`].
+    fn embed_question(&self, question: &str) -> Result<Vec<f32>, EmbedError> {
+        Ok(self.embed(&[question])?.pop().unwrap_or_default())
+    }
+
+    /// Why the last call failed; `None` after a success.
+    fn problem(&self) -> Option<String> {
+        None
+    }
 }
 
 impl std::fmt::Debug for dyn Embedder + '_ {

@@ -110,7 +110,9 @@ impl Memories {
                 if let Some(embedder) = embedder {
                     store.embed(&embedder);
                 }
-                let cache = cache.filter(|_| store.items.len() >= WORTH_KEEPING);
+                // After a failure the file keeps the vectors of texts that are still there.
+                let is_whole = store.embedder == id;
+                let cache = cache.filter(|_| is_whole && store.items.len() >= WORTH_KEEPING);
                 if let Some(Err(error)) = cache.map(|dir| kept::write(dir, home, &store)) {
                     store.notes.push(format!("memory is not kept in the cache: {error}"));
                 }
@@ -166,7 +168,7 @@ impl Memories {
         let terms = words::terms(&mut Tokenizer::new(), question);
         let terms: Vec<String> = terms.into_iter().map(|(term, _)| term).collect();
         let vectors = self.vectors.as_ref();
-        let near = vectors.and_then(|vectors| vectors.embedder.embed(&[question]).ok()?.pop());
+        let near = vectors.and_then(|vectors| vectors.embedder.embed_question(question).ok());
         let ranker = Ranker {
             index: &self.store.index,
             runs: &self.store.runs,
@@ -246,9 +248,9 @@ impl Memories {
         self.store.items.len() >= LARGE
     }
 
-    /// Whether recall is by meaning as well.
-    pub fn has_vectors(&self) -> bool {
-        self.vectors.is_some()
+    /// The id of the embedder whose vectors take part in recall; `None` for recall by words alone.
+    pub fn embedder_id(&self) -> Option<&str> {
+        self.vectors.as_ref().map(|vectors| vectors.embedder.id())
     }
 
     /// Whether a section is about a file, as its `applies_to` says.

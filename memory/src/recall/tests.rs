@@ -1,4 +1,4 @@
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use muninn_repo_tools::RelPath;
 
@@ -76,8 +76,8 @@ fn what_is_alike_is_found_without_a_common_word() {
     let question = "attempts that fail are repeated later";
     assert!(ids(&Memories::load(&repo.home()), question, &RecallOptions::default()).is_empty());
     let embedder = Arc::new(StaticVectors::shipped().unwrap());
-    let memories = Memories::load_from(&repo.home(), &main_alone(), Some(embedder), None);
-    assert!(memories.has_vectors());
+    let memories = Memories::load_from(&repo.home(), &main_alone(), Some(embedder.clone()), None);
+    assert_eq!(memories.embedder_id(), Some(embedder.id()));
     let found = memories.recall(question, &RecallOptions::default());
     assert_eq!(memories.get(found[0].doc).unwrap().source, "1");
     assert_eq!(found[0].score, 0.0, "no word of the question speaks for it");
@@ -243,7 +243,7 @@ fn what_is_kept_is_read_until_a_file_changes() {
     assert_eq!(found(&read), found(&made));
     assert_eq!(read.items(), made.items());
 
-    assert!(!load(None).has_vectors());
+    assert_eq!(load(None).embedder_id(), None);
     assert_eq!(
         kept().embedder,
         embedder.id(),
@@ -259,12 +259,16 @@ fn what_is_kept_is_read_until_a_file_changes() {
 struct Counting {
     id: &'static str,
     embedded: AtomicUsize,
+    is_down: AtomicBool,
 }
 
 impl Counting {
     fn of(id: &'static str) -> Arc<Self> {
-        let embedded = AtomicUsize::new(0);
-        Arc::new(Self { id, embedded })
+        Arc::new(Self {
+            id,
+            embedded: AtomicUsize::default(),
+            is_down: AtomicBool::default(),
+        })
     }
 
     /// How many texts there were since it was last asked.
@@ -283,6 +287,12 @@ impl Embedder for Counting {
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        if self.is_down.load(Ordering::Relaxed) {
+            return Err(EmbedError::Failed {
+                embedder: self.id.to_owned(),
+                reason: "down".to_owned(),
+            });
+        }
         self.embedded.fetch_add(texts.len(), Ordering::Relaxed);
         let sum = |text: &&str| text.bytes().map(f32::from).sum::<f32>();
         Ok(texts
@@ -323,8 +333,21 @@ fn only_what_is_new_is_embedded_after_a_change() {
         vectors.collect::<Vec<_>>()
     };
     assert_eq!(bytes(&changed), bytes(&anew), "each has its own");
+    assert_eq!(one.embedded(), all - 7);
+    one.is_down.store(true, Ordering::Relaxed);
+    repo.write(MAIN, written(1..all - 5).as_bytes());
+    let words = load(&one, cached);
+    assert_eq!(words.embedder_id(), None);
+    assert!(
+        words.notes().iter().any(|note| note.contains("by words alone")),
+        "{:?}",
+        words.notes()
+    );
+    one.is_down.store(false, Ordering::Relaxed);
+    load(&one, cached);
+    assert_eq!(one.embedded(), 1, "an outage loses no vectors");
     load(&other, cached);
-    assert_eq!(other.embedded(), all - 7, "vectors of two embedders are not mixed");
+    assert_eq!(other.embedded(), all - 6, "vectors of two embedders are not mixed");
 }
 
 #[test]

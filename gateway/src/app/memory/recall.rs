@@ -63,7 +63,10 @@ impl Workspace {
         self.move_old_sessions();
         let memories = match &self.memory {
             Some(store) if query.superseded => Arc::new(Memories::superseded(store.home(), &store.files())),
-            _ => engine.remembered(),
+            _ => {
+                self.use_embedder();
+                engine.remembered()
+            }
         };
         let blobs = RefCell::new(HashMap::new());
         let blob_of = |path: &RelPath| blob(engine.worktree(), &blobs, path);

@@ -135,7 +135,7 @@ fn what_is_no_answer_is_an_error_that_says_why() {
         });
         let embedder = connect(&upstream).unwrap();
         let error = embedder.embed(&["one", "three"]).unwrap_err().to_string();
-        assert!(error.contains(words) && error.contains(embedder.id()), "{error}");
+        assert!(error.contains(words) && error.contains(&embedder.asker.name), "{error}");
     }
 }
 
@@ -160,7 +160,7 @@ fn it_may_be_called_from_within_a_runtime() {
 
 #[test]
 fn ids_differ_with_model_and_address() {
-    let ids = [("a", "m/1"), ("a", "m:1"), ("b", "m/1"), ("a", "")].map(|(url, model)| id_of(url, model));
+    let ids = [("a", "m/1"), ("a", "m:1"), ("b", "m/1"), ("a", "")].map(|(url, model)| name_of(url, model));
     let distinct: std::collections::HashSet<_> = ids.iter().collect();
     assert_eq!(distinct.len(), ids.len(), "{ids:?}");
     assert!(

@@ -74,6 +74,11 @@ impl Vectors {
         Filling::new(self, worktree, snapshot, max_file_bytes).run(go_on)
     }
 
+    /// The embedder that made them.
+    pub fn embedder(&self) -> &Arc<dyn Embedder> {
+        &self.embedder
+    }
+
     /// How many chunks have vectors.
     pub fn len(&self) -> usize {
         self.read().index.len()
@@ -92,7 +97,7 @@ impl Vectors {
         if self.is_empty() {
             return Ok(Vec::new());
         }
-        let query = self.embedder.embed(&[question])?.pop().unwrap_or_default();
+        let query = self.embedder.embed_question(question)?;
         if query.iter().all(|value| *value == 0.0) {
             return Ok(Vec::new());
         }
