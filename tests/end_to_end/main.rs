@@ -28,6 +28,7 @@ mod conversion;
 mod counting;
 mod deep_lane;
 mod doctor;
+mod embedder;
 mod exploring;
 mod faults;
 mod flood;
