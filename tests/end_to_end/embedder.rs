@@ -76,8 +76,12 @@ fn gateway_tells_of_its_embedder_and_answers_without_it() {
     let root = orchard(&env);
     let gateway = env.serve(&root, &[]);
     gateway.wait_ready();
-    wait_until("vectors", || gateway.health()["embedder"]["state"] == "ready");
-    wait_until("vectors of the index", || gateway.health()["index"]["vectors"] != 0);
+    wait_until("vectors", || {
+        (gateway.health()["embedder"]["state"] == "ready").then_some(())
+    });
+    wait_until("vectors of the index", || {
+        (gateway.health()["index"]["vectors"] != 0).then_some(())
+    });
     let health = gateway.health();
     assert_eq!(health["embedder"]["model"], "mock/nomic", "{health}");
     is_up.store(false, Ordering::Relaxed);

@@ -65,7 +65,14 @@ impl Workspace {
             Some(store) if query.superseded => Arc::new(Memories::superseded(store.home(), &store.files())),
             _ => {
                 self.use_embedder();
-                engine.remembered()
+                let memories = engine.remembered();
+                if let Ok(embedder) = self.embedder().open()
+                    && memories.embedder_id() != Some(embedder.id())
+                {
+                    let reason = embedder.problem().unwrap_or_default();
+                    tracing::warn!("memory is recalled by words alone: {reason}");
+                }
+                memories
             }
         };
         let blobs = RefCell::new(HashMap::new());

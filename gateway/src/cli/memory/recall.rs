@@ -65,7 +65,7 @@ fn path(text: &str) -> Result<RelPath, PathError> {
 
 impl Recall {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
-        output::log_to_stderr("error");
+        output::log_to_stderr("warn");
         let found = common.workspace()?.recall(&RecallQuery {
             question: self.question,
             task: self.task,
