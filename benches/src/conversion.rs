@@ -142,7 +142,7 @@ pub fn run(options: &Options) -> Result<Report, BenchError> {
     let upstream = stand::upstream(0)?;
     let root = stand::repository()?;
     let runtime = stand::runtime()?;
-    let bench = Bench::start(options, &upstream, &root)?;
+    let bench = Bench::start(options, &upstream, &root);
 
     let mut report = Report::default();
     report.load1[0] = procfs::load1();
@@ -151,7 +151,7 @@ pub fn run(options: &Options) -> Result<Report, BenchError> {
         .inspect_err(|_| bench.show_logs())?;
     report.worst = report.pairs.iter().map(|pair| pair.cost).reduce(Cost::worse);
     for (format, gateway) in &bench.gateways {
-        let peak = procfs::peak_mb(gateway.pid()).map(rounded);
+        let peak = procfs::peak_mb(gateway.id()).map(rounded);
         report.rss_peak_mb.insert(format.name(), peak);
     }
     report.load1[1] = procfs::load1();
@@ -168,27 +168,27 @@ struct Bench<'a> {
 }
 
 impl<'a> Bench<'a> {
-    fn start(options: &Options, upstream: &'a Upstream, root: &Path) -> Result<Self, BenchError> {
+    fn start(options: &Options, upstream: &'a Upstream, root: &Path) -> Self {
         let mut gateways = BTreeMap::new();
         for &format in options.clients.iter().chain(&options.backends) {
             if let Entry::Vacant(place) = gateways.entry(format) {
-                place.insert(stand::indexed_gateway(root, upstream, format)?);
+                place.insert(GatewayProcess::indexed(root, upstream, format));
             }
         }
-        Ok(Self {
+        Self {
             upstream,
             gateways,
             time: if options.quick { QUICK_TIME } else { options.seconds },
             rounds: if options.quick { 1 } else { options.rounds },
             directory: root.to_string_lossy().into_owned(),
             next_question: Arc::new(AtomicU64::new(0)),
-        })
+        }
     }
 
     fn show_logs(&self) {
         for (format, gateway) in &self.gateways {
-            let log = gateway.log_tail();
-            progress(&format!("the log of the gateway that speaks {format} ends:\n{log}"));
+            progress(&format!("the gateway that speaks {format}:"));
+            gateway.show_log();
         }
     }
 
@@ -247,8 +247,8 @@ impl<'a> Bench<'a> {
     fn targets(&self, client: Format, others: &[Format]) -> Vec<Target> {
         let target = |format: &Format| {
             self.gateways.get(format).map(|gateway| Target {
-                address: gateway.address(),
-                pid: Some(gateway.pid()),
+                address: gateway.address,
+                pid: Some(gateway.id()),
                 upstream: *format,
             })
         };

@@ -1,11 +1,11 @@
 //! Shared support for the benchmarks.
 //!
-//! A benchmark of a gateway measures the machine, the mock backend and the load client as much as
-//! the gateway, so all three are here, small and fast, over bare TCP: what they cost is what is left
-//! when nothing stands between them, and that is measured in the same run as the gateway.
+//! A benchmark of the gateway also measures the mock backend and the load client. [`upstream`] and [`client`] are
+//! therefore small and fast, and the same run measures them without a gateway. Where speed does not count, fakes and
+//! clients come from `muninn_tests`.
 //!
-//! A benchmark of the engine needs repositories instead: [`trees`] cuts them out of clones, and
-//! [`subject`] puts an engine over one.
+//! A benchmark of the engine needs repositories: [`trees`] checks them out of clones, and [`subject`] opens an engine over
+//! one.
 //!
 //! ```
 //! use muninn_benches::stats;
@@ -19,13 +19,13 @@ pub mod bodies;
 pub mod client;
 pub mod command_line;
 pub mod connection;
+#[cfg(feature = "gateway")]
 pub mod conversion;
 #[cfg(feature = "gateway")]
 pub mod explore;
 pub mod format;
+#[cfg(feature = "gateway")]
 pub mod gateway_process;
-pub mod gateway_role;
-pub mod git;
 pub mod grep;
 pub mod http1;
 pub mod instances;
@@ -36,6 +36,7 @@ pub mod matrix;
 pub mod measure;
 pub mod memory_scale;
 pub mod options;
+#[cfg(feature = "gateway")]
 pub mod overhead;
 #[cfg(feature = "gateway")]
 pub mod pairs;
@@ -49,11 +50,13 @@ pub mod report;
 pub mod scale;
 #[cfg(feature = "gateway")]
 mod scripted;
+#[cfg(feature = "gateway")]
 pub mod soak;
 pub mod sse;
 pub mod stamp;
 pub mod stand;
 pub mod stats;
+#[cfg(feature = "gateway")]
 pub mod streams;
 pub mod subject;
 pub mod subprocess;

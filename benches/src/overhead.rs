@@ -38,7 +38,7 @@ pub fn run(options: &Options) -> Result<Report, BenchError> {
     let runtime = stand::runtime()?;
     let gateway = match options.gateway {
         Some(target) => Gateway::Running(target.0),
-        None => Gateway::Ours(stand::indexed_gateway(&root, &upstream, Format::Chat)?),
+        None => Gateway::Ours(GatewayProcess::indexed(&root, &upstream, Format::Chat)),
     };
     let bench = bench(options, &upstream, &gateway, &root);
 
@@ -54,7 +54,7 @@ pub fn run(options: &Options) -> Result<Report, BenchError> {
         drop(gateway);
         // A fresh gateway each: one that has served the matrix has grown as far as it will.
         let growth = |context| -> Result<Option<Growth>, BenchError> {
-            let gateway = stand::indexed_gateway(&root, &upstream, Format::Chat)?;
+            let gateway = GatewayProcess::indexed(&root, &upstream, Format::Chat);
             Ok(runtime.block_on(memory_growth(&bench, &gateway, context))?)
         };
         report.growth = growth(false)?;
@@ -75,14 +75,14 @@ enum Gateway {
 impl Gateway {
     fn address(&self) -> SocketAddr {
         match self {
-            Self::Ours(process) => process.address(),
+            Self::Ours(process) => process.address,
             Self::Running(address) => *address,
         }
     }
 
     fn pid(&self) -> Option<u32> {
         match self {
-            Self::Ours(process) => Some(process.pid()),
+            Self::Ours(process) => Some(process.id()),
             Self::Running(_) => None,
         }
     }
@@ -93,7 +93,7 @@ impl Gateway {
 
     fn show_log(&self) {
         if let Self::Ours(process) = self {
-            progress(&format!("the gateway's log ends:\n{}", process.log_tail()));
+            process.show_log();
         }
     }
 }
@@ -156,8 +156,8 @@ async fn memory_growth(
         context,
     });
     let per_client = |requests: u64| Until::Requests(requests / MEMORY_CLIENTS as u64);
-    let resident = || procfs::resident_mb(gateway.pid()).map(rounded);
-    let crew = Crew::assemble(gateway.address(), &load).await?;
+    let resident = || procfs::resident_mb(gateway.id()).map(rounded);
+    let crew = Crew::assemble(gateway.address, &load).await?;
     let (crew, _) = crew.run(per_client(2_000)).await?;
     let early = resident();
     crew.run(per_client(8_000)).await?;

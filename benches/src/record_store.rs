@@ -12,7 +12,7 @@ use muninn_repo_tools::{DiscoverError, Worktree};
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::git::{GitError, git};
+use muninn_tests::{GitError, git};
 
 /// A record to be.
 #[derive(Debug, Clone)]

@@ -1,15 +1,11 @@
-//! What every benchmark stands on: the mock, a gateway over this repository, and a runtime.
+//! What benchmarks start with: the mock, this repository, and a runtime.
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use tokio::runtime::Runtime;
 
 use crate::client::ClientError;
-use crate::command_line::progress;
-use crate::format::Format;
-use crate::gateway_process::{GatewayError, GatewayProcess};
 use crate::limits::LimitError;
 use crate::upstream::Upstream;
 
@@ -22,9 +18,6 @@ pub enum BenchError {
     /// The runtime of the client could not be made.
     #[error("the client's runtime")]
     Runtime(#[source] io::Error),
-    /// Our gateway is not there.
-    #[error(transparent)]
-    Gateway(#[from] GatewayError),
     /// A request failed.
     #[error(transparent)]
     Client(#[from] ClientError),
@@ -60,17 +53,4 @@ pub fn runtime() -> Result<Runtime, BenchError> {
 pub fn repository() -> Result<PathBuf, BenchError> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     root.canonicalize().map_err(|error| BenchError::Root(root, error))
-}
-
-/// Our gateway over the mock, to which it `speaks` this one format; its index is ready.
-///
-/// # Errors
-/// When it does not start, or its index does not become ready.
-pub fn indexed_gateway(root: &Path, upstream: &Upstream, speaks: Format) -> Result<GatewayProcess, BenchError> {
-    let start = Instant::now();
-    let gateway = GatewayProcess::start(root, upstream.address().port(), speaks)?;
-    gateway.wait_until_indexed()?;
-    let seconds = start.elapsed().as_secs_f64();
-    progress(&format!("gateway that speaks {speaks} indexed after {seconds:.2} s"));
-    Ok(gateway)
 }

@@ -137,20 +137,20 @@ pub fn run(options: &Options) -> Result<Report, BenchError> {
     let upstream = stand::upstream(0)?;
     let root = stand::repository()?;
     let runtime = stand::runtime()?;
-    let gateway = stand::indexed_gateway(&root, &upstream, options.backend)?;
+    let gateway = GatewayProcess::indexed(&root, &upstream, options.backend);
     let mut report = Report {
         streams: options.streams,
         pace_ms: options.pace_ms,
         context: options.context,
-        rss_idle_mb: procfs::resident_mb(gateway.pid()).map(rounded),
+        rss_idle_mb: procfs::resident_mb(gateway.id()).map(rounded),
         open_files_limit,
         load1: [procfs::load1(), None],
         ..Report::default()
     };
     runtime
         .block_on(hold(options, &upstream, &gateway, &root, &mut report))
-        .inspect_err(|_| progress(&format!("the gateway's log ends:\n{}", gateway.log_tail())))?;
-    report.rss_peak_mb = procfs::peak_mb(gateway.pid()).map(rounded);
+        .inspect_err(|_| gateway.show_log())?;
+    report.rss_peak_mb = procfs::peak_mb(gateway.id()).map(rounded);
     report.load1[1] = procfs::load1();
     Ok(report)
 }
@@ -201,7 +201,7 @@ async fn hold(
         let target: SocketAddr = if part.direct {
             upstream.address()
         } else {
-            gateway.address()
+            gateway.address
         };
         crews.push((part, Crew::assemble(target, &load).await?));
         progress(&format!(
@@ -210,7 +210,7 @@ async fn hold(
         ));
     }
     let spread = Duration::from_millis(options.pace_ms);
-    let cpu = CpuTimes::of(gateway.pid());
+    let cpu = CpuTimes::of(gateway.id());
     let start = Instant::now();
     let mut tasks = Vec::new();
     for (part, crew) in crews {
@@ -230,7 +230,7 @@ async fn hold(
     }
     report.seconds = rounded(start.elapsed().as_secs_f64());
     let used = cpu
-        .zip(CpuTimes::of(gateway.pid()))
+        .zip(CpuTimes::of(gateway.id()))
         .map(|(before, after)| after.since(&before));
     report.cpu_cores = used.map(|ns| rounded(ns as f64 / 1e9 / report.seconds));
     held.into_report(report);

@@ -8,7 +8,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::git::{GitError, git};
+use muninn_tests::{GitError, git};
 
 /// Why there is no tree.
 #[derive(Debug, thiserror::Error)]

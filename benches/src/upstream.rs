@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use muninn_tests::http::chunk;
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until};
@@ -104,6 +105,11 @@ impl Upstream {
         self.address
     }
 
+    /// Its base URL.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
     /// What it has seen, live.
     pub fn seen(&self) -> &Seen {
         &self.seen
@@ -182,15 +188,12 @@ fn writes_of(format: Format) -> Vec<Vec<u8>> {
 }
 
 fn writes(events: &[String]) -> Vec<Vec<u8>> {
-    let mut writes: Vec<Vec<u8>> = events
-        .iter()
-        .map(|event| format!("{:x}\r\n{event}\r\n", event.len()).into_bytes())
-        .collect();
+    let mut writes: Vec<Vec<u8>> = events.iter().map(chunk).collect();
     if let Some(first) = writes.first_mut() {
         first.splice(0..0, STREAM_HEAD.bytes());
     }
     if let Some(last) = writes.last_mut() {
-        last.extend_from_slice(b"0\r\n\r\n");
+        last.extend(chunk(""));
     }
     writes
 }

@@ -1,76 +1,37 @@
-//! Real git repositories for this crate's tests, cut off from the configuration of whoever runs them.
+//! The test repository as a worktree and as a home of records.
 
-use std::path::PathBuf;
-use std::process::Command;
+use std::ops::Deref;
 
 use muninn_repo_tools::{RelPath, Worktree};
+use muninn_tests::Repository;
 
 use crate::records::{Home, MAIN, RecordFile};
 
-pub(crate) struct Fixture {
-    root: PathBuf,
-    _dir: tempfile::TempDir,
-}
+pub(crate) struct Fixture(Repository);
 
 impl Fixture {
     pub(crate) fn with(files: &[(&str, &str)]) -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let fixture = Self {
-            root: dir.path().canonicalize().unwrap(),
-            _dir: dir,
-        };
-        fixture.git(&["init", "-q", "-b", "main"]);
-        for (path, text) in files {
-            fixture.write(path, text.as_bytes());
-        }
-        fixture
-    }
-
-    pub(crate) fn path(&self, path: &str) -> PathBuf {
-        self.root.join(path)
-    }
-
-    pub(crate) fn write(&self, path: &str, bytes: &[u8]) {
-        let path = self.path(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, bytes).unwrap();
+        Self(Repository::with(files))
     }
 
     pub(crate) fn worktree(&self) -> Worktree {
-        Worktree::discover(&self.root).unwrap()
+        Worktree::discover(self.root()).unwrap()
     }
 
     pub(crate) fn home(&self) -> Home {
         Home::Repository(self.worktree())
     }
+}
 
-    pub(crate) fn commit(&self) {
-        self.git(&["add", "-A"]);
-        self.git(&["commit", "-q", "-m", "fixture"]);
-    }
+impl Deref for Fixture {
+    type Target = Repository;
 
-    pub(crate) fn git(&self, args: &[&str]) {
-        let output = Command::new("git")
-            .args(args)
-            .current_dir(&self.root)
-            .env_remove("GIT_DIR")
-            .env("GIT_CONFIG_GLOBAL", "/dev/null")
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .env("GIT_AUTHOR_NAME", "Test")
-            .env("GIT_AUTHOR_EMAIL", "test@example.com")
-            .env("GIT_COMMITTER_NAME", "Test")
-            .env("GIT_COMMITTER_EMAIL", "test@example.com")
-            .output()
-            .unwrap();
-        assert!(
-            output.status.success(),
-            "git {args:?}: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+    fn deref(&self) -> &Repository {
+        &self.0
     }
 }
 
-/// What is in the main of a repository, and no segments.
+/// A repository's main memory, without segments.
 pub(crate) fn main_alone() -> Vec<RecordFile> {
     vec![RecordFile::Home(RelPath::new(MAIN).unwrap())]
 }

@@ -3,6 +3,7 @@
 
 pub(crate) mod stage;
 
+use muninn_tests::http::chunk;
 use muninn_tests::{Recorded, Reply, answers};
 
 use crate::formats::{ALL, Format, all_pairs, pairs};
@@ -222,16 +223,17 @@ fn raw(framing: Framing, body: &str) -> Vec<u8> {
     let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n";
     match framing {
         Framing::Chunked => {
-            let chunks = body
-                .split_inclusive("\n\n")
-                .map(|event| format!("{:x}\r\n{event}\r\n", event.len()));
-            let chunks: String = chunks.collect();
-            format!("{head}transfer-encoding: chunked\r\n\r\n{chunks}0\r\n\r\n")
+            let head = format!("{head}transfer-encoding: chunked\r\n\r\n").into_bytes();
+            let chunks = body.split_inclusive("\n\n").map(chunk);
+            std::iter::once(head)
+                .chain(chunks)
+                .chain([chunk("")])
+                .flatten()
+                .collect()
         }
-        Framing::Length => format!("{head}content-length: {}\r\n\r\n{body}", body.len()),
-        Framing::Close => format!("{head}connection: close\r\n\r\n{body}"),
+        Framing::Length => format!("{head}content-length: {}\r\n\r\n{body}", body.len()).into_bytes(),
+        Framing::Close => format!("{head}connection: close\r\n\r\n{body}").into_bytes(),
     }
-    .into_bytes()
 }
 
 /// Breaks the backend's connection off at every byte of its answer, to a client of its own format and to one of the

@@ -17,6 +17,7 @@ mod surrogates;
 use std::io::{Result, Write};
 use std::net::TcpStream;
 
+use muninn_tests::http::chunk;
 use muninn_tests::{Recorded, answers};
 
 use crate::formats::{ALL, Format};
@@ -107,12 +108,6 @@ impl Asked {
             half
         }]
     }
-}
-
-/// One chunk of a chunked body.
-fn chunk(data: impl AsRef<[u8]>) -> Vec<u8> {
-    let data = data.as_ref();
-    [format!("{:x}\r\n", data.len()).as_bytes(), data, b"\r\n"].concat()
 }
 
 fn write(mut socket: &TcpStream, bytes: impl AsRef<[u8]>) -> Result<()> {

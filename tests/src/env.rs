@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use crate::git::{git, init, set_git_environment};
 use crate::{Gateway, PATIENCE, Upstream, wait_until};
 
 /// A temporary home; removed when dropped.
@@ -55,12 +56,7 @@ impl TestEnv {
     pub fn repository(&self, name: &str, files: &[(&str, &str)]) -> PathBuf {
         let root = self.path("repositories").join(name);
         std::fs::create_dir_all(&root).unwrap();
-        self.git(&root, &["init", "--quiet", "--initial-branch=main"]);
-        for (path, text) in files {
-            let path = root.join(path);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        }
+        init(&root, files);
         if !files.is_empty() {
             self.commit(&root, "first");
         }
@@ -73,26 +69,12 @@ impl TestEnv {
         self.git(root, &["commit", "--quiet", "--message", message]);
     }
 
-    /// Runs git in this environment and returns what it printed.
+    /// Runs git and returns its output on stdout.
     ///
     /// # Panics
-    /// Where it fails.
+    /// When it fails.
     pub fn git(&self, root: &Path, arguments: &[&str]) -> String {
-        let mut command = Command::new("git");
-        self.clean(&mut command);
-        git(command.current_dir(root).args(arguments))
-    }
-
-    /// Runs git in this environment, and says whether it succeeded.
-    ///
-    /// # Panics
-    /// Where it cannot be run.
-    #[must_use]
-    pub fn run_git(&self, root: &Path, arguments: &str) -> bool {
-        let mut command = Command::new("git");
-        self.clean(&mut command);
-        command.current_dir(root).args(arguments.split(' '));
-        output(command).status.success()
+        git(root, arguments).unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// The binary in this environment, without arguments.
@@ -113,13 +95,8 @@ impl TestEnv {
             .env("XDG_STATE_HOME", self.path("state"))
             .env("XDG_CACHE_HOME", self.path("cache"))
             .env("MUNINN_DISCOVER", "0")
-            .env("GIT_CONFIG_GLOBAL", "/dev/null")
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .env("GIT_AUTHOR_NAME", "Ada")
-            .env("GIT_AUTHOR_EMAIL", "ada@example.org")
-            .env("GIT_COMMITTER_NAME", "Ada")
-            .env("GIT_COMMITTER_EMAIL", "ada@example.org")
             .current_dir(self.path("home"));
+        set_git_environment(command);
         let config = self.path("muninn.toml");
         if config.exists() {
             command.env("MUNINN_CONFIG", config);
@@ -211,16 +188,6 @@ pub fn output(mut command: Command) -> Output {
             panic!("{command:?} did not end within {PATIENCE:?}");
         }
     }
-}
-
-/// Runs a prepared git command and returns what it printed.
-///
-/// # Panics
-/// Where it fails.
-pub fn git(command: &mut Command) -> String {
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{command:?}: {output:?}");
-    String::from_utf8(output.stdout).unwrap()
 }
 
 /// The receipt of a request, as `muninn why ID --json` prints it.

@@ -162,27 +162,18 @@ impl Gateway {
     }
 
     /// Sends SIGTERM and does not wait.
-    ///
-    /// # Panics
-    /// Where there is no `kill`.
     pub fn terminate(&self) {
-        let status = Command::new("kill")
-            .args(["-TERM", &self.id().to_string()])
-            .status()
-            .unwrap();
-        assert!(status.success(), "kill -TERM: {status}");
+        self.signal("-TERM");
     }
 
     /// Sends SIGHUP and does not wait.
-    ///
-    /// # Panics
-    /// Where there is no `kill`.
     pub fn hang_up(&self) {
-        let status = Command::new("kill")
-            .args(["-HUP", &self.id().to_string()])
-            .status()
-            .unwrap();
-        assert!(status.success(), "kill -HUP: {status}");
+        self.signal("-HUP");
+    }
+
+    fn signal(&self, signal: &str) {
+        let status = Command::new("kill").args([signal, &self.id().to_string()]).status();
+        assert!(status.is_ok_and(|status| status.success()), "kill {signal}");
     }
 
     /// Waits until it has logged something `count` times.

@@ -85,6 +85,13 @@ pub fn stream(address: SocketAddr, method: &str, target: &str, headers: &[(&str,
     connection.streaming()
 }
 
+/// Data as one chunk of a chunked body.
+#[must_use]
+pub fn chunk(data: impl AsRef<[u8]>) -> Vec<u8> {
+    let data = data.as_ref();
+    [format!("{:x}\r\n", data.len()).as_bytes(), data, b"\r\n"].concat()
+}
+
 /// A client's connection.
 pub struct Connection {
     address: SocketAddr,
@@ -100,15 +107,23 @@ impl Connection {
     /// Where nobody listens.
     #[must_use]
     pub fn open(address: SocketAddr) -> Connection {
-        let socket = TcpStream::connect(address).unwrap_or_else(|error| panic!("cannot connect to {address}: {error}"));
-        socket.set_nodelay(true).unwrap();
-        socket.set_read_timeout(Some(PATIENCE)).unwrap();
-        socket.set_write_timeout(Some(PATIENCE)).unwrap();
-        Connection {
+        Connection::try_open(address).unwrap_or_else(|error| panic!("cannot connect to {address}: {error}"))
+    }
+
+    /// Connects as [`Connection::open`] does.
+    ///
+    /// # Errors
+    /// When nobody listens.
+    pub fn try_open(address: SocketAddr) -> Result<Connection> {
+        let socket = TcpStream::connect(address)?;
+        socket.set_nodelay(true)?;
+        socket.set_read_timeout(Some(PATIENCE))?;
+        socket.set_write_timeout(Some(PATIENCE))?;
+        Ok(Connection {
             address,
             socket: BufReader::new(socket),
             asked_for_head: false,
-        }
+        })
     }
 
     /// Sends a request with a `Host` and a `Content-Length`, unless `headers` bring their own or a transfer coding.

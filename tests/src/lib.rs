@@ -29,6 +29,7 @@
 mod architecture;
 mod env;
 mod gateway;
+mod git;
 mod golden;
 pub mod http;
 #[cfg(unix)]
@@ -36,15 +37,16 @@ mod terminal;
 mod upstream;
 mod wait;
 
-pub use env::{TestEnv, git, output, why};
+pub use env::{TestEnv, output, why};
 pub use gateway::{Gateway, Stopped};
+pub use git::{GitError, Repository, git, git_command};
 pub use golden::assert_golden;
 #[cfg(unix)]
 pub use terminal::at_terminal;
 #[cfg(unix)]
 pub use upstream::reset;
 pub use upstream::{Control, Recorded, Reply, Script, Upstream, answers, script, until_closed};
-pub use wait::{PATIENCE, wait_until};
+pub use wait::{PATIENCE, wait_until, wait_within};
 
 /// Bytes as gzip.
 ///

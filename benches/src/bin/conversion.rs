@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use muninn_benches::{conversion, gateway_role};
+use muninn_benches::{conversion, gateway_process};
 
 fn main() -> ExitCode {
-    gateway_role::main("conversion", conversion::run)
+    gateway_process::main("conversion", conversion::run)
 }

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use muninn_benches::{gateway_role, overhead};
+use muninn_benches::{gateway_process, overhead};
 
 fn main() -> ExitCode {
-    gateway_role::main("overhead", overhead::run)
+    gateway_process::main("overhead", overhead::run)
 }

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use muninn_benches::{gateway_role, past_sessions};
+use muninn_benches::{gateway_process, past_sessions};
 
 fn main() -> ExitCode {
-    gateway_role::main("past-sessions", past_sessions::run)
+    gateway_process::main("past-sessions", past_sessions::run)
 }

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use muninn_benches::{gateway_role, soak};
+use muninn_benches::{gateway_process, soak};
 
 fn main() -> ExitCode {
-    gateway_role::main("soak", soak::run)
+    gateway_process::main("soak", soak::run)
 }

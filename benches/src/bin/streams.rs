@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use muninn_benches::{gateway_role, streams};
+use muninn_benches::{gateway_process, streams};
 
 fn main() -> ExitCode {
-    gateway_role::main("streams", streams::run)
+    gateway_process::main("streams", streams::run)
 }

@@ -133,7 +133,7 @@ pub(crate) fn run(
         }
     }
     let trees = Trees::new(work)?;
-    let server = ModelServer::start(Vec::new(), false).map_err(|error| ExploreError::Io("the model server", error))?;
+    let server = ModelServer::start(Vec::new(), false);
     let courier = remote::courier()?;
     let mut outcomes: Vec<Vec<Outcome>> = explorers.iter().map(|_| Vec::new()).collect();
     for (at, instance) in instances.iter().enumerate() {
@@ -333,7 +333,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::git::git;
+    use muninn_tests::git;
 
     const FILES: [(&str, &str); 3] = [
         (

@@ -25,11 +25,11 @@ use serde::Serialize;
 use self::localized::Explorer;
 use self::policies::PolicyName;
 use crate::command_line;
-use crate::git::GitError;
 use crate::instances::InstanceError;
 use crate::localization::EmbedderName;
 use crate::subject::SubjectError;
 use crate::trees::TreeError;
+use muninn_tests::GitError;
 
 /// Explores with scripted models at the socket, or with a real one.
 ///

@@ -97,7 +97,7 @@ pub(crate) fn run(
         subject.embedding.as_secs_f64()
     ));
     let questions = queries::sample(root, QUESTIONS * (rounds + 1))?;
-    let server = ModelServer::start(Vec::new(), false).map_err(|error| ExploreError::Io("the model server", error))?;
+    let server = ModelServer::start(Vec::new(), false);
     let courier = remote::courier()?;
     let mut done = Vec::new();
     for (at, questions) in questions.chunks(QUESTIONS).enumerate() {

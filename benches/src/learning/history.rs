@@ -9,8 +9,8 @@ use muninn_memory::records::{Body, Origin, Record, kinds};
 use muninn_repo_tools::RelPath;
 use std::time::{Duration, Instant};
 
-use crate::git::{GitError, git};
 use crate::instances::Instance;
+use muninn_tests::{GitError, git};
 
 /// Larger changes are sweeps over the tree, and no session that looked for something.
 const MOST_FILES: usize = 16;

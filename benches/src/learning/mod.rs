@@ -19,11 +19,11 @@ use serde::Serialize;
 use self::history::replay;
 use crate::command_line;
 use crate::command_line::progress;
-use crate::git::GitError;
 use crate::instances::{self, Instance, InstanceError};
 use crate::report::rounded;
 use crate::subject::{Subject, SubjectError};
 use crate::trees::{TreeError, Trees, clone_of};
+use muninn_tests::GitError;
 
 /// Gold files are looked for so far down the list.
 const KEEP: usize = 50;

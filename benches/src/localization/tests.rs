@@ -8,7 +8,7 @@ use muninn_context_engine::Lists;
 use serde_json::{Value, json};
 
 use super::{Options, report::Report, run};
-use crate::git::git;
+use muninn_tests::git;
 
 const PARSER: &str = "\
 class Parser:

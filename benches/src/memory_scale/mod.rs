@@ -21,13 +21,13 @@ use serde::{Deserialize, Serialize};
 use self::corpus::Corpus;
 use crate::command_line::line;
 use crate::command_line::progress;
-use crate::git::{GitError, git};
 use crate::localization::EmbedderName;
 use crate::localization::report::Percentiles;
 use crate::procfs;
 use crate::report::rounded;
 use crate::stats::{millis, percentile};
 use crate::subprocess::{self, SubprocessError};
+use muninn_tests::{GitError, git};
 
 /// The hidden first argument.
 const ROLE: &str = "__memory-phase";

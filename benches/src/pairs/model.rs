@@ -46,7 +46,7 @@ pub(super) fn asked(
     pairs: &[Labelled],
     tools: &Tools,
 ) -> Result<(Vec<(Label, Relation)>, Asked), PairsError> {
-    let server = ModelServer::start(Vec::new(), false)?;
+    let server = ModelServer::start(Vec::new(), false);
     server.play(policy(options.script, pairs));
     let (url, name) = match &options.backend {
         Some(url) => (url.clone(), options.backend_model.as_str()),

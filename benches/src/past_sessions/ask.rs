@@ -1,17 +1,17 @@
 //! Requests as Claude Code sends them, each on a connection of its own.
 
-use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::io;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use muninn_tests::http::Connection;
 use serde_json::{Value, json};
 
 use crate::bodies;
 
 const CLIENTS: usize = 8;
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The outcome of a question: its latency, and whether it got a block.
 pub(super) struct Asked {
@@ -73,27 +73,22 @@ fn post(gateway: SocketAddr, root: &Path, session: &str, messages: &Value) -> io
         "system": [{"type": "text", "text": format!("Working directory: {}", root.display())}],
         "tools": [{"name": "Read", "input_schema": {"type": "object"}}],
     });
-    let body = body.to_string();
-    let mut stream = TcpStream::connect(gateway)?;
-    stream.set_nodelay(true)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    let head = format!(
-        "POST /v1/messages HTTP/1.1\r\nhost: {gateway}\r\nconnection: close\r\ncontent-type: application/json\r\n\
-         x-claude-code-session-id: {session}\r\ncontent-length: {}\r\n\r\n",
-        body.len()
-    );
+    let mut connection = Connection::try_open(gateway)?;
+    let headers = [
+        ("content-type", "application/json"),
+        ("x-claude-code-session-id", session),
+    ];
     let started = Instant::now();
-    stream.write_all(&[head.as_bytes(), body.as_bytes()].concat())?;
-    let mut answer = vec![0; 1];
-    stream.read_exact(&mut answer)?;
+    connection.send("POST", "/v1/messages", &headers, body.to_string().as_bytes());
+    let mut answer = connection.streaming();
     let took = started.elapsed();
-    stream.read_to_end(&mut answer)?;
-    let text = String::from_utf8_lossy(&answer);
-    if !text.starts_with("HTTP/1.1 200") {
-        return Err(io::Error::other(text.lines().take(20).collect::<Vec<_>>().join("\n")));
+    let rest = answer.rest()?;
+    if answer.status != 200 {
+        return Err(io::Error::other(String::from_utf8_lossy(&rest).into_owned()));
     }
+    let context = answer.headers.get("x-muninn-context");
     Ok(Asked {
         took,
-        is_none: text.contains("x-muninn-context: none"),
+        is_none: context.is_some_and(|context| context.starts_with("none")),
     })
 }

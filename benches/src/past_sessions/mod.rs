@@ -9,16 +9,15 @@ use std::time::{Duration, Instant};
 
 use clap::Parser;
 use muninn_memory::records::{MAIN, SESSIONS};
+use muninn_tests::{TestEnv, git};
 use serde::Serialize;
-use tempfile::TempDir;
 
 pub use self::past::Past;
 
 use self::ask::Asked;
 use crate::command_line::progress;
 use crate::format::Format;
-use crate::gateway_process::GatewayProcess;
-use crate::git::git;
+use crate::gateway_process::{configuration, home, serve, wait_until_indexed};
 use crate::localization::report::Percentiles;
 use crate::memory_scale::corpus::Corpus;
 use crate::procfs;
@@ -120,7 +119,7 @@ pub fn run(options: &Options) -> Result<Report, BenchError> {
     for round in 0..options.rounds {
         progress(&format!("round {} of {}", round + 1, options.rounds));
         for aged in &mut aged {
-            aged.measure(round, options, &upstream)?;
+            aged.measure(round, options)?;
         }
     }
     let cases: Vec<Case> = aged.iter().map(Aged::case).collect();
@@ -149,7 +148,7 @@ pub fn run(options: &Options) -> Result<Report, BenchError> {
 struct Aged {
     past: Past,
     sessions: usize,
-    dir: TempDir,
+    home: TestEnv,
     spool: PathBuf,
     first_start: Duration,
     moved: Duration,
@@ -162,22 +161,23 @@ struct Aged {
 
 impl Aged {
     fn make(past: Past, sessions: usize, upstream: &Upstream) -> Result<Aged, BenchError> {
-        let dir = tempfile::tempdir().map_err(failed(&std::env::temp_dir()))?;
-        let (root, home) = (dir.path().join("tree"), dir.path().join("home"));
+        let home = home();
+        home.write_config(&configuration(upstream, Format::Messages));
+        let root = home.path("tree");
         repository(&root)?;
-        let state = GatewayProcess::state_dir(&home);
+        let state = home.state_dir();
         let spool = past::make(past, sessions, &root, &state).map_err(failed(&state))?;
         commit(&root)?;
         let started = Instant::now();
-        let gateway = GatewayProcess::start_in(&home, &root, upstream.address().port(), Format::Messages)?;
+        let gateway = serve(&home, &root);
         let first_start = started.elapsed();
         let moved = wait_until_moved(&spool, started + first_start)?;
-        gateway.wait_until_indexed()?;
-        gateway.stop()?;
+        wait_until_indexed(&gateway);
+        drop(gateway.stop());
         Ok(Aged {
             past,
             sessions,
-            dir,
+            home,
             spool,
             first_start,
             moved,
@@ -189,25 +189,27 @@ impl Aged {
         })
     }
 
-    fn measure(&mut self, round: usize, options: &Options, upstream: &Upstream) -> Result<(), BenchError> {
-        let (root, home) = (self.dir.path().join("tree"), self.dir.path().join("home"));
-        let gateway = GatewayProcess::start_in(&home, &root, upstream.address().port(), Format::Messages)?;
-        gateway.wait_until_indexed()?;
-        let ask = |number| ask::question(gateway.address(), &root, number).map_err(failed(&root));
+    fn measure(&mut self, round: usize, options: &Options) -> Result<(), BenchError> {
+        let root = self.home.path("tree");
+        let gateway = serve(&self.home, &root);
+        wait_until_indexed(&gateway);
+        let ask = |number| ask::question(gateway.address, &root, number).map_err(failed(&root));
         let one_by_one = |from: usize, count: usize| (from..from + count).map(ask).collect::<Result<Vec<_>, _>>();
         let from = round * (WARM_UP + 2 * options.questions);
         one_by_one(from, WARM_UP)?;
         self.alone.extend(one_by_one(from + WARM_UP, options.questions)?);
         let from = from + WARM_UP + options.questions;
-        let together = ask::eight(gateway.address(), &root, from, options.questions);
+        let together = ask::eight(gateway.address, &root, from, options.questions);
         self.together.extend(together.map_err(failed(&root))?);
 
         let before = segments(&root)?;
         for number in round * options.open..(round + 1) * options.open {
-            ask::conversation(gateway.address(), &root, number).map_err(failed(&root))?;
+            ask::conversation(gateway.address, &root, number).map_err(failed(&root))?;
         }
         self.open += options.open;
-        self.stops.push(millis(gateway.stop()?));
+        let stopping = Instant::now();
+        drop(gateway.stop());
+        self.stops.push(millis(stopping.elapsed()));
         self.segments += segments(&root)? - before;
         Ok(())
     }

@@ -19,11 +19,11 @@ use muninn_repo_tools::{DiscoverError, Worktree};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::git::{GitError, git};
 use crate::memory_scale::corpus::{Corpus, SESSION, session};
 use crate::procfs;
 use crate::report::rounded;
 use crate::subprocess::{self, SubprocessError};
+use muninn_tests::{GitError, git};
 
 /// The hidden first argument.
 const ROLE: &str = "__reconcile-phase";

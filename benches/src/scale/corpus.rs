@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 use muninn_repo_tools::{DiscoverError, WalkLimits, Worktree, read_text, walk};
 
 use crate::command_line::progress;
-use crate::git::{GitError, git};
+use muninn_tests::{GitError, git};
 
 /// Files are made so old: a file that was written just now is looked at twice by an index, as it may change again
 /// within a tick of the file system's clock. A checkout of yesterday is the usual case, and is measured.

@@ -105,7 +105,7 @@ def load():
     #[test]
     fn the_sample_is_the_same_each_time() {
         let dir = tempfile::tempdir().unwrap();
-        crate::git::git(dir.path(), &["init", "--quiet"]).unwrap();
+        muninn_tests::git(dir.path(), &["init", "--quiet"]).unwrap();
         let word = |number: usize| ["red", "green", "blue", "white", "black"][number % 5];
         for file in 0..5 {
             let comment = |line: usize| format!("/// Paints the {} door of the {} house.\n\n", word(file), word(line));

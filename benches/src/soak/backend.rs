@@ -1,28 +1,20 @@
 //! A backend that answers in all formats, fails where a header says so, and keeps the blocks that came with each request.
 
 use std::collections::HashMap;
-use std::io;
-use std::net::{Ipv4Addr, TcpListener};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use memchr::memmem;
-use serde_json::json;
-use tokio::net::TcpStream;
-use tokio::sync::oneshot;
+use muninn_tests::http::chunk;
+use muninn_tests::{Recorded, Reply, Upstream, answers, until_closed};
 
-use crate::connection::Connection;
 use crate::format::Format;
-use crate::http1::{BodyDecoder, Head};
 use crate::sse;
 
 /// The header that names a request.
 pub(super) const REQUEST: &str = "x-soak-request";
 /// The header that asks for a fault.
 pub(super) const FAULT: &str = "x-soak-fault";
-/// The text of every complete answer.
-pub(super) const WORDS: &str = "It is done in the ledger.";
 
 const OPEN: &[u8] = b"<muninn-context";
 const CLOSE: &[u8] = b"</muninn-context>";
@@ -55,155 +47,55 @@ impl Fault {
     }
 }
 
-/// The blocks of each request, by its name, until they are asked for.
-type Blocks = Mutex<HashMap<String, Vec<Vec<u8>>>>;
-
-/// A running backend; ends when dropped.
+/// A running backend.
 pub(super) struct Backend {
-    port: u16,
-    blocks: Arc<Blocks>,
-    stop: Option<oneshot::Sender<()>>,
-    thread: Option<JoinHandle<()>>,
+    upstream: Upstream,
+    /// The blocks of each request, by its name, until they are taken.
+    blocks: Mutex<HashMap<String, Vec<Vec<u8>>>>,
 }
 
 impl Backend {
-    pub(super) fn start() -> io::Result<Self> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-        listener.set_nonblocking(true)?;
-        let port = listener.local_addr()?.port();
-        let blocks = Arc::new(Blocks::default());
-        let (stop, stopped) = oneshot::channel();
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let shared = Arc::clone(&blocks);
-        let thread = std::thread::Builder::new().name("backend".to_owned()).spawn(move || {
-            runtime.block_on(async {
-                tokio::select! {
-                    _ = stopped => {}
-                    _ = accept(listener, shared) => {}
-                }
-            });
-        })?;
-        Ok(Self {
-            port,
-            blocks,
-            stop: Some(stop),
-            thread: Some(thread),
-        })
+    pub(super) fn start() -> Self {
+        Self {
+            upstream: Upstream::start_idling(Some(IDLE), answer),
+            blocks: Mutex::default(),
+        }
     }
 
-    pub(super) fn port(&self) -> u16 {
-        self.port
+    pub(super) fn url(&self) -> String {
+        self.upstream.url()
     }
 
-    /// The blocks that came with a request, oldest first; `None` where it did not come.
+    /// Takes the blocks that came with a request, oldest first; `None` when the request did not come.
     pub(super) fn blocks_of(&self, request: &str) -> Option<Vec<Vec<u8>>> {
-        self.blocks
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(request)
-    }
-}
-
-impl Drop for Backend {
-    fn drop(&mut self) {
-        drop(self.stop.take());
-        if let Some(thread) = self.thread.take() {
-            drop(thread.join());
-        }
-    }
-}
-
-async fn accept(listener: TcpListener, blocks: Arc<Blocks>) -> io::Result<()> {
-    let listener = tokio::net::TcpListener::from_std(listener)?;
-    let answers: Arc<[[Vec<u8>; 2]; 3]> =
-        Arc::new(Format::ALL.map(|format| [false, true].map(|streamed| answer(format, streamed))));
-    loop {
-        if let Ok((stream, _)) = listener.accept().await {
-            let (answers, blocks) = (Arc::clone(&answers), Arc::clone(&blocks));
-            // A connection that ends badly is the gateway's business.
-            tokio::spawn(async move { drop(serve(stream, &answers, &blocks).await) });
-        }
-    }
-}
-
-async fn serve(stream: TcpStream, answers: &[[Vec<u8>; 2]; 3], blocks: &Blocks) -> io::Result<()> {
-    let mut connection = Connection::new(stream)?;
-    while let Some(request) = tokio::time::timeout(IDLE, read(&mut connection))
-        .await
-        .unwrap_or(Ok(None))?
-    {
-        let Some(format) = request.format else {
-            connection
-                .write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 11\r\n\r\n{\"data\":[]}")
-                .await?;
-            continue;
-        };
-        let found = blocks_in(&request.body);
-        blocks
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(request.id, found);
-        let streamed = memmem::find(&request.body, b"\"stream\":true").is_some();
-        let answer = &answers[format as usize][usize::from(streamed)];
-        match request.fault.as_deref() {
-            None => connection.write(answer).await?,
-            Some("status") => {
-                let body =
-                    r#"{"type":"error","error":{"message":"as the driver says","type":"server_error","code":"down"}}"#;
-                let head = format!(
-                    "HTTP/1.1 503 Scripted\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
-                    body.len()
-                );
-                connection.write(head.as_bytes()).await?;
+        let mut blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
+        for came in self.upstream.take_requests() {
+            if let Some(name) = came.headers.get(REQUEST) {
+                blocks.insert(name.to_owned(), blocks_in(&came.body));
             }
-            Some("stall") => {
-                while connection.fill().await? > 0 {
-                    let read = connection.pending().len();
-                    connection.consume(read);
-                }
-            }
-            Some("break") => return connection.write(&answer[..answer.len() / 2]).await,
-            Some(_) => return Ok(()),
         }
+        blocks.remove(request)
     }
-    Ok(())
 }
 
-struct Request {
-    format: Option<Format>,
-    id: String,
-    fault: Option<String>,
-    body: Vec<u8>,
-}
-
-/// Reads one request to its end; `None` when the peer has closed between requests.
-async fn read(connection: &mut Connection) -> io::Result<Option<Request>> {
-    let (mut request, mut decoder, length) = loop {
-        if let Some((head, length)) = Head::parse(connection.pending()).map_err(io::Error::other)? {
-            let (method, target) = head.request().map_err(io::Error::other)?;
-            let request = Request {
-                format: Format::of_target(target).filter(|_| method == "POST"),
-                id: head.header(REQUEST).unwrap_or_default().to_owned(),
-                fault: head.header(FAULT).map(str::to_owned),
-                body: Vec::new(),
-            };
-            let decoder = head.body(BodyDecoder::Length(0)).map_err(io::Error::other)?;
-            break (request, decoder, length);
-        }
-        if connection.fill().await? == 0 {
-            return Ok(None);
-        }
+fn answer(request: &Recorded) -> Reply {
+    let Some(format) = Format::of_target(&request.target) else {
+        return answers::ok(request);
     };
-    connection.consume(length);
-    loop {
-        let used = decoder.feed(connection.pending(), |part| request.body.extend_from_slice(part));
-        connection.consume(used.map_err(io::Error::other)?);
-        if decoder.is_done() {
-            return Ok(Some(request));
+    let whole = || complete(format, answers::wants_stream(&request.body));
+    match request.headers.get(FAULT) {
+        None => Reply::raw(whole()).then_keep(),
+        Some("status") => Reply::json(
+            503,
+            r#"{"type":"error","error":{"message":"as the driver says","type":"server_error","code":"down"}}"#,
+        ),
+        Some("stall") => Reply::written(until_closed),
+        Some("break") => {
+            let mut half = whole();
+            half.truncate(half.len() / 2);
+            Reply::raw(half)
         }
-        if connection.fill().await? == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
+        Some(_) => Reply::hangup(),
     }
 }
 
@@ -219,39 +111,20 @@ fn blocks_in(body: &[u8]) -> Vec<Vec<u8>> {
     blocks
 }
 
-/// The whole answer with its head.
-fn answer(format: Format, streamed: bool) -> Vec<u8> {
+/// A complete answer with its head.
+fn complete(format: Format, streamed: bool) -> Vec<u8> {
     if streamed {
         let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
         let events = sse::events(format, sse::plain_word);
-        let chunks = events.iter().map(|event| format!("{:x}\r\n{event}\r\n", event.len()));
-        return format!("{head}{}0\r\n\r\n", chunks.collect::<String>()).into_bytes();
+        let chunks = events.iter().map(chunk).chain([chunk("")]);
+        return std::iter::once(head.as_bytes().to_vec())
+            .chain(chunks)
+            .flatten()
+            .collect();
     }
-    let body = whole(format);
-    let head = format!(
-        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
-        body.len()
-    );
-    (head + &body).into_bytes()
-}
-
-/// A whole answer.
-pub(super) fn whole(format: Format) -> String {
-    match format {
-        Format::Chat => json!({"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "mock",
-            "choices": [{"index": 0, "message": {"role": "assistant", "content": WORDS}, "finish_reason": "stop"}],
-            "usage": {"prompt_tokens": 5, "completion_tokens": 5, "total_tokens": 10}}),
-        Format::Messages => json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "mock",
-            "content": [{"type": "text", "text": WORDS}], "stop_reason": "end_turn", "stop_sequence": null,
-            "usage": {"input_tokens": 5, "output_tokens": 5}}),
-        Format::Responses => {
-            json!({"id": "resp_1", "object": "response", "created_at": 1, "status": "completed", "model": "mock",
-            "output": [{"id": "msg_1", "type": "message", "role": "assistant", "status": "completed",
-                "content": [{"type": "output_text", "text": WORDS, "annotations": []}]}],
-            "usage": {"input_tokens": 5, "output_tokens": 5, "total_tokens": 10}})
-        }
-    }
-    .to_string()
+    let body = answers::whole(format.path());
+    let length = body.len();
+    format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}").into_bytes()
 }
 
 #[cfg(test)]

@@ -12,17 +12,18 @@ mod exchange;
 mod minutes;
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use clap::Parser;
+use muninn_tests::git;
 use serde::Serialize;
 
 use crate::command_line::progress;
 use crate::format::Format;
-use crate::gateway_process::GatewayProcess;
+use crate::gateway_process::{GatewayProcess, wait_until_indexed};
 use crate::stand::{self, BenchError};
-use crate::{git, limits, procfs};
+use crate::{limits, procfs};
 use backend::{Backend, Fault};
 use conversation::{Conversation, Step};
 use exchange::Client;
@@ -90,7 +91,7 @@ pub struct Report {
     pub load1: [Option<f64>; 2],
 }
 
-/// The state that all tasks of a run share.
+/// The state that all requests of a run share.
 struct Shared {
     client: Client,
     backend: Backend,
@@ -112,27 +113,26 @@ struct Tally {
 pub fn run(options: &Options) -> Result<Report, BenchError> {
     limits::allow_open_files(FILES)?;
     let (folder, root) = repository()?;
-    let runtime = stand::runtime()?;
-    let backend = Backend::start().map_err(|error| BenchError::Upstream(0, error))?;
-    let gateway = GatewayProcess::configured(&root, &configuration(backend.port()))?;
-    gateway.wait_until_indexed()?;
-    let shared = Arc::new(Shared {
-        client: Client::new(gateway.address()),
+    let backend = Backend::start();
+    let gateway = GatewayProcess::start(&root, &configuration(&backend.url()));
+    wait_until_indexed(&gateway);
+    let shared = Shared {
+        client: Client::new(gateway.address),
         backend,
         idle: Mutex::default(),
         tally: Mutex::default(),
-    });
-    let descriptors = procfs::open_files(gateway.pid());
+    };
+    let descriptors = procfs::open_files(gateway.id());
     let load = procfs::load1();
-    runtime.block_on(drive(options, &shared, &gateway, &root.to_string_lossy()));
+    drive(options, &shared, &gateway, &root.to_string_lossy());
     let mut tally = shared.tally.lock().unwrap_or_else(PoisonError::into_inner);
     let mut report = std::mem::take(&mut tally.report);
     report.minutes = std::mem::take(&mut tally.minutes).into_list();
     report.load1 = [load, procfs::load1()];
-    report.descriptors_idle = [descriptors, procfs::open_files(gateway.pid())];
+    report.descriptors_idle = [descriptors, procfs::open_files(gateway.id())];
     judge(&mut report);
     if !report.holds {
-        progress(&format!("the gateway's log ends:\n{}", gateway.log_tail()));
+        gateway.show_log();
     }
     drop(folder);
     Ok(report)
@@ -141,23 +141,24 @@ pub fn run(options: &Options) -> Result<Report, BenchError> {
 /// A clone of this repository, so that nothing that happens to it is asked about.
 fn repository() -> Result<(tempfile::TempDir, std::path::PathBuf), BenchError> {
     let from = stand::repository()?;
-    let no_clone = |error| BenchError::Root(from.clone(), std::io::Error::other(error));
-    let folder = tempfile::tempdir().map_err(|error| BenchError::Root(from.clone(), error))?;
+    let failed = |error| BenchError::Root(from.clone(), error);
+    let folder = tempfile::tempdir().map_err(failed)?;
     let source = from.to_string_lossy();
-    git::git(
+    git(
         folder.path(),
         &["clone", "--quiet", "--no-hardlinks", &source, "repository"],
     )
-    .map_err(|error| no_clone(error.to_string()))?;
+    .map_err(std::io::Error::other)
+    .map_err(failed)?;
     let root = folder.path().join("repository");
     Ok((folder, root))
 }
 
 /// One backend for each format. What it fails is asked once more by the gateway, and does not count against it.
-fn configuration(port: u16) -> String {
+fn configuration(backend: &str) -> String {
     let backends = Format::ALL.map(|format| {
         format!(
-            "[[backends]]\nname = \"{format}\"\nurl = \"http://127.0.0.1:{port}\"\ndialect = \"{format}\"\n\
+            "[[backends]]\nname = \"{format}\"\nurl = \"{backend}\"\ndialect = \"{format}\"\n\
              [[routes]]\nmodel = \"{format}\"\nbackend = \"{format}\"\n"
         )
     });
@@ -166,41 +167,39 @@ fn configuration(port: u16) -> String {
 }
 
 /// Starts requests at their times, and takes the gateway's measures at the end of each minute.
-async fn drive(options: &Options, shared: &Arc<Shared>, gateway: &GatewayProcess, directory: &str) {
+fn drive(options: &Options, shared: &Shared, gateway: &GatewayProcess, directory: &str) {
     let interval = Duration::from_secs(1) / options.rate;
     let total = (options.minutes * 60.0 * f64::from(options.rate)) as u64;
     let per_minute = u64::from(options.rate) * 60;
     let mut random = fastrand::Rng::with_seed(options.seed);
     let mut made = 0;
     let start = Instant::now();
-    let mut tasks = tokio::task::JoinSet::new();
-    for number in 0..total {
-        let due = start + interval * u32::try_from(number).unwrap_or(u32::MAX);
-        tokio::time::sleep_until(due.into()).await;
-        while tasks.try_join_next().is_some() {}
-        let (conversation, step) = shared.next_step(&mut made, directory);
-        let fault = (random.f64() * 100.0 < options.faults).then(|| Fault::ALL[random.usize(..Fault::ALL.len())]);
-        let asking = Arc::clone(shared);
-        tasks.spawn(async move { asking.ask(conversation, step, fault, due).await });
-        if (number + 1) % per_minute == 0 || number + 1 == total {
-            measure(shared, gateway);
+    std::thread::scope(|scope| {
+        for number in 0..total {
+            let due = start + interval * u32::try_from(number).unwrap_or(u32::MAX);
+            std::thread::sleep(due.saturating_duration_since(Instant::now()));
+            let (conversation, step) = shared.next_step(&mut made, directory);
+            let fault = (random.f64() * 100.0 < options.faults).then(|| Fault::ALL[random.usize(..Fault::ALL.len())]);
+            scope.spawn(move || shared.ask(conversation, step, fault, due));
+            if (number + 1) % per_minute == 0 || number + 1 == total {
+                measure(shared, gateway);
+            }
         }
-    }
-    while tasks.join_next().await.is_some() {}
+    });
     // The clients leave, and the backend closes what is idle, as servers do: the gateway's workers notice with the next
     // request of each.
     shared.client.leave();
-    tokio::time::sleep(SETTLING).await;
+    std::thread::sleep(SETTLING);
     for _ in 0..8 {
         let (conversation, step) = shared.next_step(&mut made, directory);
-        shared.ask(conversation, step, None, Instant::now()).await;
+        shared.ask(conversation, step, None, Instant::now());
         shared.client.leave();
     }
 }
 
 fn measure(shared: &Shared, gateway: &GatewayProcess) {
     let mut tally = shared.tally.lock().unwrap_or_else(PoisonError::into_inner);
-    let (rss, files) = (procfs::resident_mb(gateway.pid()), procfs::open_files(gateway.pid()));
+    let (rss, files) = (procfs::resident_mb(gateway.id()), procfs::open_files(gateway.id()));
     let (failed, broken) = (tally.report.failed, tally.report.replay_broken);
     let line = tally.minutes.end(rss, files);
     progress(&format!("{line}, {failed} failed, {broken} replays broken"));
@@ -222,9 +221,9 @@ impl Shared {
     }
 
     /// Sends a request of a conversation, and puts the conversation back.
-    async fn ask(&self, mut conversation: Conversation, step: Step, fault: Option<Fault>, due: Instant) {
+    fn ask(&self, mut conversation: Conversation, step: Step, fault: Option<Fault>, due: Instant) {
         let request = conversation.request(step);
-        let answered = self.client.ask(&request, fault).await;
+        let answered = self.client.ask(&request, fault);
         let took = due.elapsed();
         let blocks = self.backend.blocks_of(&request.id);
         let replay = match &blocks {

@@ -16,7 +16,7 @@ fn a_file_that_moved_under_the_index_is_packed_as_it_is_now() {
     repo.write("src/ledger.rs", format!("{}{text}", "// A line more.\n".repeat(25)));
     let found = ask(&engine, QUESTION);
     assert!(files(&found).contains(&"src/ledger.rs"));
-    assert_spans_are_on_disk(&repo.root, &found);
+    assert_spans_are_on_disk(repo.root(), &found);
     assert!(found.items.iter().any(|item| item.text.contains("pub fn replay")));
 }
 
@@ -32,7 +32,7 @@ fn a_file_that_no_longer_fits_or_is_gone_is_left_out() {
         "{:?}",
         files(&found)
     );
-    assert_spans_are_on_disk(&repo.root, &found);
+    assert_spans_are_on_disk(repo.root(), &found);
 }
 
 #[test]

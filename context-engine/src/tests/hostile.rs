@@ -15,7 +15,7 @@ fn an_empty_repository_answers_with_nothing() {
 fn a_worktree_that_is_gone_is_an_error_and_asking_is_not() {
     let repo = Repo::service();
     let engine = repo.ready();
-    std::fs::remove_dir_all(&repo.root).unwrap();
+    std::fs::remove_dir_all(repo.root()).unwrap();
     assert!(matches!(engine.refresh(&()), Err(IndexError::WorktreeGone { .. })));
     assert!(ask(&engine, "how does the ledger replay").items.is_empty());
 }
@@ -52,7 +52,7 @@ fn no_symlink_and_no_permission_leads_astray() {
     )
     .unwrap();
     let repo = Repo::service();
-    symlink(&repo.root, repo.path("loop")).unwrap();
+    symlink(repo.root(), repo.path("loop")).unwrap();
     symlink(outside.path(), repo.path("out")).unwrap();
     symlink(outside.path(), repo.path(".muninn/knowledge/out")).unwrap();
     repo.write("locked.rs", "fn replay_ledger() {}\n");

@@ -13,30 +13,29 @@ mod script;
 mod tools;
 mod vectors;
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::ops::Deref;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use muninn_repo_tools::Worktree;
+use muninn_tests::Repository;
 
 use crate::{Engine, EngineSettings, Exploration, Limits};
 
 /// A git repository in a directory of its own.
-pub(crate) struct Repo {
-    root: PathBuf,
-    _dir: tempfile::TempDir,
+pub(crate) struct Repo(Repository);
+
+impl Deref for Repo {
+    type Target = Repository;
+
+    fn deref(&self) -> &Repository {
+        &self.0
+    }
 }
 
 impl Repo {
     pub(crate) fn with(files: &[(&str, &str)]) -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let repo = Self {
-            root: dir.path().canonicalize().unwrap(),
-            _dir: dir,
-        };
-        repo.git(&["init", "-q", "-b", "main"]);
-        files.iter().for_each(|(path, text)| repo.write(path, text));
-        repo
+        Self(Repository::with(files))
     }
 
     /// A small service with the usual parts: code in two languages, documentation, a test, configuration.
@@ -55,22 +54,6 @@ impl Repo {
         ])
     }
 
-    fn git(&self, args: &[&str]) {
-        let git = Command::new("git")
-            .args(args)
-            .current_dir(&self.root)
-            .env_remove("GIT_DIR")
-            .env("GIT_CONFIG_GLOBAL", "/dev/null")
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .env("GIT_AUTHOR_NAME", "Test")
-            .env("GIT_AUTHOR_EMAIL", "test@example.com")
-            .env("GIT_COMMITTER_NAME", "Test")
-            .env("GIT_COMMITTER_EMAIL", "test@example.com")
-            .status()
-            .unwrap();
-        assert!(git.success());
-    }
-
     /// Writes files and commits them.
     pub(crate) fn commit(&self, message: &str, files: &[(&str, &str)]) {
         files.iter().for_each(|(path, text)| self.write(path, text));
@@ -78,22 +61,12 @@ impl Repo {
         self.git(&["commit", "-q", "-m", message]);
     }
 
-    fn path(&self, path: &str) -> PathBuf {
-        self.root.join(path)
-    }
-
-    fn write(&self, path: &str, text: impl AsRef<[u8]>) {
-        let path = self.path(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    }
-
     pub(crate) fn engine(&self) -> Engine {
         self.engine_with(EngineSettings::default())
     }
 
     fn engine_with(&self, settings: EngineSettings) -> Engine {
-        Engine::open(Worktree::discover(&self.root).unwrap(), settings)
+        Engine::open(Worktree::discover(self.root()).unwrap(), settings)
     }
 
     fn ready(&self) -> Engine {

@@ -28,7 +28,7 @@ fn the_block_never_costs_more_than_the_budget() {
                 "{question}: {:?}",
                 found.reason
             );
-            assert_spans_are_on_disk(&repo.root, &found);
+            assert_spans_are_on_disk(repo.root(), &found);
         }
     }
 }

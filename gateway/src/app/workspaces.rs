@@ -266,12 +266,7 @@ mod tests {
         fn repository(&self, name: &str) -> PathBuf {
             let root = self.folder.path().join(name);
             std::fs::create_dir_all(root.join("src")).unwrap();
-            let status = std::process::Command::new("git")
-                .args(["init", "--quiet"])
-                .current_dir(&root)
-                .status()
-                .unwrap();
-            assert!(status.success());
+            muninn_tests::git(&root, &["init", "--quiet"]).unwrap();
             root.canonicalize().unwrap()
         }
 

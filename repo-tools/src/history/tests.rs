@@ -349,7 +349,7 @@ fn logs_by_path_and_between_commits() {
         (commit.summary.as_str(), commit.body.as_str()),
         ("second", "with a body")
     );
-    assert_eq!((commit.author.as_str(), commit.parents.len()), ("Test", 1));
+    assert_eq!((commit.author.as_str(), commit.parents.len()), ("Ada", 1));
     assert!(one.cuts.has(Cut::Matches));
     assert!(matches!(
         log(

@@ -26,6 +26,7 @@ pub fn until_closed(mut socket: &TcpStream) -> Result<()> {
 
 pub(super) fn serve(socket: TcpStream, number: usize, shared: &Shared) -> Result<()> {
     socket.set_nodelay(true)?;
+    socket.set_read_timeout(shared.idle)?;
     let mut reader = BufReader::new(socket.try_clone()?);
     while let Some((line, headers)) = read_head(&mut reader)? {
         let mut words = line.split(' ').map(str::to_owned);

@@ -8,6 +8,7 @@ use std::io::{Result, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use crate::http::Headers;
 use crate::wait_until;
@@ -148,6 +149,13 @@ impl Reply {
         self.close = true;
         self
     }
+
+    /// Keeps the connection open after the answer.
+    #[must_use]
+    pub fn then_keep(mut self) -> Reply {
+        self.close = false;
+        self
+    }
 }
 
 /// Writes an answer to a connection.
@@ -157,6 +165,8 @@ type Responder = dyn Fn(&Recorded) -> Reply + Send + Sync;
 
 struct Shared {
     responder: Box<Responder>,
+    /// How long a connection may be idle.
+    idle: Option<Duration>,
     requests: Mutex<Vec<Recorded>>,
     connections: AtomicUsize,
     closed: AtomicUsize,
@@ -197,10 +207,23 @@ impl Upstream {
     /// Where no port can be had.
     #[must_use]
     pub fn start_with(responder: impl Fn(&Recorded) -> Reply + Send + Sync + 'static) -> Upstream {
+        Upstream::start_idling(None, responder)
+    }
+
+    /// Answers as `responder` says, and closes connections that are idle for so long.
+    ///
+    /// # Panics
+    /// When no port can be had.
+    #[must_use]
+    pub fn start_idling(
+        idle: Option<Duration>,
+        responder: impl Fn(&Recorded) -> Reply + Send + Sync + 'static,
+    ) -> Upstream {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let shared = Arc::new(Shared {
             responder: Box::new(responder),
+            idle,
             requests: Mutex::default(),
             connections: AtomicUsize::new(0),
             closed: AtomicUsize::new(0),
@@ -235,6 +258,14 @@ impl Upstream {
     #[must_use]
     pub fn requests(&self) -> Vec<Recorded> {
         self.shared.requests.lock().unwrap().clone()
+    }
+
+    /// Takes the requests that came since they were last taken, in order.
+    ///
+    /// # Panics
+    /// When a connection's thread panicked.
+    pub fn take_requests(&self) -> Vec<Recorded> {
+        std::mem::take(&mut *self.shared.requests.lock().unwrap())
     }
 
     /// The newest request.

@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use super::connection::head;
 use crate::PATIENCE;
+use crate::http::chunk;
 
 enum Step {
     Head(u16, Vec<(String, String)>),
@@ -108,12 +109,7 @@ impl Script {
                 Step::Head(status, headers) => {
                     socket.write_all(format!("{}\r\n", head(status, &headers)).as_bytes())?;
                 }
-                Step::Data(data) => {
-                    let mut chunk = format!("{:x}\r\n", data.len()).into_bytes();
-                    chunk.extend(data);
-                    chunk.extend(b"\r\n");
-                    socket.write_all(&chunk)?;
-                }
+                Step::Data(data) => socket.write_all(&chunk(data))?,
                 Step::Finish => return socket.write_all(b"0\r\n\r\n"),
                 Step::Abort | Step::ClientGone => break,
             }

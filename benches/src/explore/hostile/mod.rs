@@ -79,7 +79,7 @@ pub(crate) fn run() -> Result<Report, ExploreError> {
         source: Box::new(source),
     })?;
     let forbidden = repository::FORBIDDEN.map(str::to_owned).to_vec();
-    let server = ModelServer::start(forbidden, true).map_err(|error| ExploreError::Io("the model server", error))?;
+    let server = ModelServer::start(forbidden, true);
     let courier = remote::courier()?;
     // A model that fails at once tells what words alone find, and starts what stays: pools of threads.
     let words = cases::case("", |_| Said::Status(403));

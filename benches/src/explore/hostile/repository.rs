@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::explore::ExploreError;
-use crate::git::git;
+use muninn_tests::git;
 
 /// What the file beside the repository says.
 const OUTSIDE: &str = "kestrelOutsideTheRepository";

@@ -1,10 +1,10 @@
-//! Where a person works: a repository, and git with nobody's configuration but this one.
+//! A person's repository, in which git makes every commit at the same time.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use muninn_repo_tools::Worktree;
+use muninn_tests::git_command;
 use tempfile::TempDir;
 
 use crate::reconcile::SETUP;
@@ -15,15 +15,11 @@ use super::steps::PEOPLE;
 
 /// Where records are.
 const MEMORY: &str = ".muninn/memory";
-/// Nothing here has to outlive a power cut.
-const CONFIG: &str = "[user]\n\tname = Test\n\temail = test@example.com\n[core]\n\tfsync = none\n[gc]\n\tauto = 0\n\
-                      [maintenance]\n\tauto = false\n[commit]\n\tgpgsign = false\n";
 
 /// A worktree and a state directory.
 pub(super) struct Desk {
     pub(super) worktree: Worktree,
     state: PathBuf,
-    config: PathBuf,
 }
 
 /// A forge, the people's clones of it, and one of its own in which it merges.
@@ -44,8 +40,7 @@ impl Office {
             )
             .unwrap();
         let at = |name: &str| dir.path().join(name);
-        std::fs::write(at("config"), CONFIG).unwrap();
-        let run = |args: &[&str]| git(dir.path(), &at("config"), args).unwrap();
+        let run = |args: &[&str]| git(dir.path(), args).unwrap();
         run(&["init", "-q", "--bare", "-b", "main", "forge.git"]);
         run(&["clone", "-q", "forge.git", "forge"]);
         let forge = Desk::at(dir.path(), "forge");
@@ -64,12 +59,7 @@ impl Office {
                 run(&["clone", "-q", "forge.git", &name]);
             } else {
                 let there = at(&name).display().to_string();
-                git(
-                    &at("person0"),
-                    &at("config"),
-                    &["worktree", "add", "-q", "-b", "linked", &there],
-                )
-                .unwrap();
+                git(&at("person0"), &["worktree", "add", "-q", "-b", "linked", &there]).unwrap();
             }
             let desk = Desk::at(dir.path(), &name);
             if who == 1 {
@@ -83,12 +73,7 @@ impl Office {
 
     /// Another clone, which has the branches of all as remotes.
     pub(super) fn another(&self, name: &str) -> Desk {
-        git(
-            self.dir.path(),
-            &self.dir.path().join("config"),
-            &["clone", "-q", "forge.git", name],
-        )
-        .unwrap();
+        git(self.dir.path(), &["clone", "-q", "forge.git", name]).unwrap();
         let desk = Desk::at(self.dir.path(), name);
         for (who, person) in self.people.iter().enumerate() {
             let from = person.worktree.root().display().to_string();
@@ -105,13 +90,12 @@ impl Desk {
         Self {
             worktree: Worktree::discover(&dir.join(name)).unwrap(),
             state: dir.join(format!("{name}.state")),
-            config: dir.join("config"),
         }
     }
 
     /// What git says; `None` where it says no.
     pub(super) fn run(&self, args: &[&str]) -> Option<String> {
-        git(self.worktree.root(), &self.config, args)
+        git(self.worktree.root(), args)
     }
 
     /// What is checked out.
@@ -207,15 +191,8 @@ fn gather(root: &Path, dir: &Path, files: &mut BTreeMap<String, String>) {
     }
 }
 
-fn git(dir: &Path, config: &Path, args: &[&str]) -> Option<String> {
-    let output = Command::new("git")
-        .args(args)
-        .current_dir(dir)
-        .env_clear()
-        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-        .env("GIT_CONFIG_GLOBAL", config)
-        .env("GIT_CONFIG_NOSYSTEM", "1")
-        .env("GIT_EDITOR", "true")
+fn git(dir: &Path, args: &[&str]) -> Option<String> {
+    let output = git_command(dir, args)
         .env("GIT_AUTHOR_DATE", "2026-01-01T00:00:00Z")
         .env("GIT_COMMITTER_DATE", "2026-01-01T00:00:00Z")
         .output()

@@ -1,0 +1,119 @@
+//! git without anybody's settings, and repositories made with it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A git command that failed, or could not be started.
+#[derive(Debug, thiserror::Error)]
+#[error("git {command} in {directory:?}: {message}")]
+pub struct GitError {
+    directory: PathBuf,
+    command: String,
+    message: String,
+}
+
+/// A git command in this directory. It sees no variable but `PATH` and no configuration but the repository's own, commits
+/// as Ada, and spends no time on durability.
+#[must_use]
+pub fn git_command(directory: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new("git");
+    command.env_clear();
+    set_git_environment(&mut command);
+    command
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .args(["-c", "core.fsync=none", "-c", "maintenance.auto=false"])
+        .args(arguments)
+        .current_dir(directory);
+    command
+}
+
+/// Has each git that this command starts ignore the machine's and the user's configuration, and commit as Ada.
+pub(crate) fn set_git_environment(command: &mut Command) {
+    command
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_NO_LAZY_FETCH", "1")
+        .env("GIT_EDITOR", "true")
+        .env("GIT_AUTHOR_NAME", "Ada")
+        .env("GIT_AUTHOR_EMAIL", "ada@example.org")
+        .env("GIT_COMMITTER_NAME", "Ada")
+        .env("GIT_COMMITTER_EMAIL", "ada@example.org");
+}
+
+/// Runs git in a directory and returns its output on stdout.
+///
+/// # Errors
+/// When git cannot be started, or ends with an error.
+pub fn git(directory: &Path, arguments: &[&str]) -> Result<String, GitError> {
+    let message = match git_command(directory, arguments).output() {
+        Ok(output) if output.status.success() => return Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        Ok(output) => String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        Err(error) => error.to_string(),
+    };
+    Err(GitError {
+        directory: directory.to_owned(),
+        command: arguments.join(" "),
+        message,
+    })
+}
+
+/// A git repository in a temporary directory, with the branch `main`. Its methods panic where git or the disk fails.
+pub struct Repository {
+    root: PathBuf,
+    _directory: tempfile::TempDir,
+}
+
+impl Repository {
+    /// Makes a repository with these files, which are not committed.
+    #[must_use]
+    pub fn with(files: &[(&str, &str)]) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        init(&root, files);
+        Self {
+            root,
+            _directory: directory,
+        }
+    }
+
+    /// The root of the worktree.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// A path below the root.
+    #[must_use]
+    pub fn path(&self, path: &str) -> PathBuf {
+        self.root.join(path)
+    }
+
+    /// Writes a file, and makes the directories above it.
+    pub fn write(&self, path: &str, content: impl AsRef<[u8]>) {
+        write(&self.path(path), content);
+    }
+
+    /// Commits everything that is not ignored.
+    pub fn commit(&self) {
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "--quiet", "--message", "fixture"]);
+    }
+
+    /// Runs git in the root and returns its output on stdout.
+    pub fn git(&self, arguments: &[&str]) -> String {
+        git(&self.root, arguments).unwrap_or_else(|error| panic!("{error}"))
+    }
+}
+
+/// Makes a directory a repository with the branch `main`, and writes these files into it.
+pub(crate) fn init(root: &Path, files: &[(&str, &str)]) {
+    git(root, &["init", "--quiet", "--initial-branch=main"]).unwrap_or_else(|error| panic!("{error}"));
+    for (path, text) in files {
+        write(&root.join(path), text);
+    }
+}
+
+fn write(path: &Path, content: impl AsRef<[u8]>) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, content).unwrap();
+}
