@@ -2,27 +2,12 @@
 
 use std::time::Instant;
 
+use anyhow::{Context, Result, ensure};
+
 use crate::format::Format;
 use crate::sse::{self, EventCutter};
 use crate::stamp;
 use crate::stats::{Gaps, millis};
-
-/// Why an answer does not count.
-#[derive(Debug, thiserror::Error)]
-pub enum Wrong {
-    /// It had no byte.
-    #[error("the answer is empty")]
-    Empty,
-    /// Its last event was not the one that ends an answer in its format.
-    #[error("the {0} stream did not end with its last event")]
-    NotEnded(Format),
-    /// It had so many events, of so many.
-    #[error("the {0} stream had {1} events of {2}")]
-    Events(Format, usize, usize),
-    /// Something in it is wrong, as the sentence says.
-    #[error("{0}")]
-    Content(String),
-}
 
 /// The measurements of one crew of clients.
 #[derive(Debug, Clone, Default)]
@@ -128,16 +113,17 @@ impl Reader {
     ///
     /// # Errors
     /// When it was not whole.
-    pub fn finish(self, sent: Instant, sample: &mut Sample) -> Result<usize, Wrong> {
-        let first = self.first.ok_or(Wrong::Empty)?;
+    pub fn finish(self, sent: Instant, sample: &mut Sample) -> Result<usize> {
+        let first = self.first.context("the answer is empty")?;
+        let (format, count) = (self.format, self.count);
         match self.purpose {
-            Purpose::Check(answer) => sse::check(self.format, &answer).map_err(Wrong::Content),
-            Purpose::Time { .. } if !self.ended => Err(Wrong::NotEnded(self.format)),
-            Purpose::Time { events, .. } if self.count != events => Err(Wrong::Events(self.format, self.count, events)),
-            Purpose::Time { .. } => {
+            Purpose::Check(answer) => sse::check(format, &answer),
+            Purpose::Time { events, .. } => {
+                ensure!(self.ended, "the {format} stream did not end with its last event");
+                ensure!(count == events, "the {format} stream had {count} events of {events}");
                 sample.firsts_ms.push(millis(first.duration_since(sent)));
                 sample.requests += 1;
-                Ok(self.count)
+                Ok(count)
             }
         }
     }
@@ -229,7 +215,7 @@ mod tests {
         assert_eq!(sample.firsts_ms, [1.0]);
     }
 
-    fn finished(events: usize, text: &str) -> Result<usize, Wrong> {
+    fn finished(events: usize, text: &str) -> Result<usize> {
         let mut reader = Reader::timed(Format::Chat, events, false);
         let mut sample = Sample::default();
         let mut read = reader.read(Instant::now(), &mut sample);
@@ -241,14 +227,9 @@ mod tests {
     #[test]
     fn an_answer_that_is_not_whole_does_not_count() {
         assert!(finished(2, "data: {}\n\ndata: [DONE]\n\n").is_ok());
-        assert!(matches!(
-            finished(2, "data: {}\n\ndata: {}\n\n"),
-            Err(Wrong::NotEnded(_))
-        ));
-        assert!(matches!(
-            finished(3, "data: {}\n\ndata: [DONE]\n\n"),
-            Err(Wrong::Events(_, 2, 3))
-        ));
+        let error = |events, text| finished(events, text).unwrap_err().to_string();
+        assert!(error(2, "data: {}\n\ndata: {}\n\n").contains("did not end"));
+        assert!(error(3, "data: {}\n\ndata: [DONE]\n\n").contains("2 events of 3"));
     }
 
     #[test]

@@ -1,52 +1,25 @@
 //! The load client: a crew of keep-alive connections, each sending its next request as soon as the
 //! last one is answered.
 //!
-//! All connections share one thread with the caller, so that client and mock together take two
+//! A benchmark with failed requests measures nothing, so the first failure ends a run. All connections share one thread with the caller, so that client and mock together take two
 //! cores at most and their cost is the same for every target.
 
-use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use anyhow::{Context, Result, ensure};
 use tokio::net::TcpStream;
-use tokio::task::{JoinError, JoinSet};
+use tokio::task::JoinSet;
 
-use crate::answer::{Reader, Sample, Wrong};
+use crate::answer::{Reader, Sample};
 use crate::bodies::Body;
 use crate::connection::Connection;
 use crate::format::Format;
-use crate::http1::{BodyDecoder, Head, HttpError};
+use crate::http1::{BodyDecoder, Head};
 use crate::sse::CHAT_EVENTS;
 use crate::upstream::{PACE_HEADER, PACE_QUERY};
-
-/// Why a run of requests failed. A benchmark with failed requests measures nothing, so the first
-/// one ends it.
-#[derive(Debug, thiserror::Error)]
-pub enum ClientError {
-    /// The connection failed.
-    #[error("connection to {0}")]
-    Io(SocketAddr, #[source] io::Error),
-    /// The answer was no HTTP.
-    #[error("answer of {0}")]
-    Http(SocketAddr, #[source] HttpError),
-    /// The answer had another status than 200; holds the start of its body.
-    #[error("{0} answered with status {1}: {2}")]
-    Status(SocketAddr, u16, String),
-    /// The stream was not the whole answer in the client's format.
-    #[error("{0}: {1}")]
-    Answer(SocketAddr, Wrong),
-    /// The gateway dropped both the header and the query that ask for a pace.
-    #[error("{0} did not pass on the pace")]
-    PaceLost(SocketAddr),
-    /// The gateway asked the mock in another format than it is configured to.
-    #[error("{0} sent nothing to the mock in the format {1}")]
-    FormatLost(SocketAddr, Format),
-    /// A connection's task was lost.
-    #[error("a client task failed: {0}")]
-    Task(#[from] JoinError),
-}
 
 /// What a crew sends.
 #[derive(Debug, Clone)]
@@ -88,7 +61,7 @@ impl Crew {
     ///
     /// # Errors
     /// When the target cannot be reached, or answers wrongly.
-    pub async fn assemble(target: SocketAddr, load: &Load) -> Result<Self, ClientError> {
+    pub async fn assemble(target: SocketAddr, load: &Load) -> Result<Self> {
         let mut members = Vec::with_capacity(load.clients);
         for _ in 0..load.clients {
             let mut member = Member::connect(target, load).await?;
@@ -106,7 +79,7 @@ impl Crew {
     ///
     /// # Errors
     /// The first failure of any request.
-    pub async fn run(self, until: Until) -> Result<(Self, Sample), ClientError> {
+    pub async fn run(self, until: Until) -> Result<(Self, Sample)> {
         let stagger = self.stagger;
         let mut tasks = JoinSet::new();
         for (index, member) in self.members.into_iter().enumerate() {
@@ -133,7 +106,7 @@ impl Crew {
     ///
     /// # Errors
     /// When a task is lost.
-    pub async fn run_once(self, spread: Duration) -> Result<(Sample, Vec<ClientError>), ClientError> {
+    pub async fn run_once(self, spread: Duration) -> Result<(Sample, Vec<anyhow::Error>)> {
         let share = spread / self.members.len().max(1) as u32;
         let mut tasks = JoinSet::new();
         for (index, mut member) in self.members.into_iter().enumerate() {
@@ -166,7 +139,7 @@ struct Member {
 }
 
 impl Member {
-    async fn connect(target: SocketAddr, load: &Load) -> Result<Self, ClientError> {
+    async fn connect(target: SocketAddr, load: &Load) -> Result<Self> {
         Ok(Self {
             target,
             connection: connect(target).await?,
@@ -176,13 +149,13 @@ impl Member {
     }
 
     /// Sends one unpaced request and checks its answer to the last event.
-    async fn warm(&mut self) -> Result<(), ClientError> {
+    async fn warm(&mut self) -> Result<()> {
         let reader = Reader::whole(self.load.format);
         self.events = self.exchange(0, reader, &mut Sample::default()).await?;
         Ok(())
     }
 
-    async fn run(mut self, until: Until) -> Result<(Self, Sample), ClientError> {
+    async fn run(mut self, until: Until) -> Result<(Self, Sample)> {
         let mut sample = Sample::default();
         let pace_ms = self.load.pace_ms;
         let start = Instant::now();
@@ -201,30 +174,34 @@ impl Member {
     }
 
     /// Sends one request and reads its answer to the end.
-    async fn ask(&mut self, pace_ms: u64, sample: &mut Sample) -> Result<(), ClientError> {
+    async fn ask(&mut self, pace_ms: u64, sample: &mut Sample) -> Result<()> {
         let reader = Reader::timed(self.load.format, self.events, pace_ms > 0);
         self.exchange(pace_ms, reader, sample).await?;
         Ok(())
     }
 
     /// One request and its answer; returns the number of the answer's events.
-    async fn exchange(&mut self, pace_ms: u64, mut reader: Reader, sample: &mut Sample) -> Result<usize, ClientError> {
-        let sent = self.send(pace_ms, sample).await?;
-        let (status, closes, mut body) = self.read_head().await?;
-        if status != 200 {
-            let text = String::from_utf8_lossy(self.connection.pending()).into_owned();
-            return Err(ClientError::Status(self.target, status, text));
-        }
-        self.read_events(&mut body, &mut reader, sample).await?;
-        if closes || body == BodyDecoder::UntilClose {
-            self.connection = connect(self.target).await?;
-        }
-        let finished = reader.finish(sent, sample);
-        finished.map_err(|wrong| ClientError::Answer(self.target, wrong))
+    async fn exchange(&mut self, pace_ms: u64, mut reader: Reader, sample: &mut Sample) -> Result<usize> {
+        let target = self.target;
+        let exchanged = async {
+            let sent = self.send(pace_ms, sample).await?;
+            let (status, closes, mut body) = self.read_head().await?;
+            ensure!(
+                status == 200,
+                "status {status}: {}",
+                String::from_utf8_lossy(self.connection.pending())
+            );
+            self.read_events(&mut body, &mut reader, sample).await?;
+            if closes || body == BodyDecoder::UntilClose {
+                self.connection = connect(target).await?;
+            }
+            reader.finish(sent, sample)
+        };
+        exchanged.await.with_context(|| target.to_string())
     }
 
     /// Sends the next request; returns when its first byte left.
-    async fn send(&mut self, pace_ms: u64, sample: &mut Sample) -> Result<Instant, ClientError> {
+    async fn send(&mut self, pace_ms: u64, sample: &mut Sample) -> Result<Instant> {
         let number = self.load.next_question.fetch_add(1, Ordering::Relaxed);
         let question = crate::bodies::question(number);
         let body = Arc::clone(&self.load.body);
@@ -236,58 +213,38 @@ impl Member {
         let sent = Instant::now();
         self.connection
             .write_pieces(&[head.as_bytes(), before, question, after])
-            .await
-            .map_err(|error| ClientError::Io(self.target, error))?;
+            .await?;
         Ok(sent)
     }
 
-    async fn read_events(
-        &mut self,
-        body: &mut BodyDecoder,
-        reader: &mut Reader,
-        sample: &mut Sample,
-    ) -> Result<(), ClientError> {
-        let target = self.target;
-        let failed = |error| ClientError::Io(target, error);
+    async fn read_events(&mut self, body: &mut BodyDecoder, reader: &mut Reader, sample: &mut Sample) -> Result<()> {
         loop {
             let mut read = reader.read(Instant::now(), sample);
-            let used = body
-                .feed(self.connection.pending(), |part| read.take(part))
-                .map_err(|error| ClientError::Http(target, error))?;
+            let used = body.feed(self.connection.pending(), |part| read.take(part))?;
             read.end();
             self.connection.consume(used);
             if body.is_done() {
                 return Ok(());
             }
-            if self.connection.fill().await.map_err(failed)? == 0 {
-                if *body == BodyDecoder::UntilClose {
-                    return Ok(());
-                }
-                return Err(failed(io::ErrorKind::UnexpectedEof.into()));
+            if self.connection.fill().await? == 0 {
+                ensure!(*body == BodyDecoder::UntilClose, "the answer broke off");
+                return Ok(());
             }
         }
     }
 
     /// Status, whether the server closes after the answer, and the decoder of the body.
-    async fn read_head(&mut self) -> Result<(u16, bool, BodyDecoder), ClientError> {
-        let target = self.target;
-        let wrong = |error| ClientError::Http(target, error);
+    async fn read_head(&mut self) -> Result<(u16, bool, BodyDecoder)> {
         loop {
-            if let Some((head, length)) = Head::parse(self.connection.pending()).map_err(wrong)? {
-                let status = head.status().map_err(wrong)?;
-                let body = head.body(BodyDecoder::UntilClose).map_err(wrong)?;
-                let closes = head.closes();
+            if let Some((head, length)) = Head::parse(self.connection.pending())? {
+                let parsed = (head.status()?, head.closes(), head.body(BodyDecoder::UntilClose)?);
                 self.connection.consume(length);
-                return Ok((status, closes, body));
+                return Ok(parsed);
             }
-            match self.connection.fill().await {
-                Ok(0) => {
-                    let end = io::ErrorKind::UnexpectedEof.into();
-                    return Err(ClientError::Io(target, end));
-                }
-                Ok(_) => {}
-                Err(error) => return Err(ClientError::Io(target, error)),
-            }
+            ensure!(
+                self.connection.fill().await? > 0,
+                "the connection was closed before an answer"
+            );
         }
     }
 
@@ -312,10 +269,9 @@ impl Member {
     }
 }
 
-async fn connect(target: SocketAddr) -> Result<Connection, ClientError> {
-    let failed = |error| ClientError::Io(target, error);
-    let stream = TcpStream::connect(target).await.map_err(failed)?;
-    Connection::new(stream).map_err(failed)
+async fn connect(target: SocketAddr) -> Result<Connection> {
+    let stream = TcpStream::connect(target).await.with_context(|| target.to_string())?;
+    Ok(Connection::new(stream)?)
 }
 
 #[cfg(test)]

@@ -1,19 +1,20 @@
 //! What the binaries share: printing a report or an error.
 
-use std::error::Error;
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
+use anyhow::Result;
 use clap::Parser;
 use serde::Serialize;
 
 /// The whole of a benchmark's `main`: runs it with the options of the command line, and prints its
 /// report as one line of JSON on stdout, or the error `name` first on stderr.
-pub fn main<O: Parser, R: Serialize, E: Error>(name: &str, run: fn(&O) -> Result<R, E>) -> ExitCode {
+pub fn main<O: Parser, R: Serialize>(name: &str, run: fn(&O) -> Result<R>) -> ExitCode {
     match run(&O::parse()) {
         Ok(report) => ExitCode::from(u8::from(line(&report).is_err())),
         Err(error) => {
-            progress(&format!("{name}: {}", chain(&error)));
+            progress(&format!("{name}: {error:#}"));
             ExitCode::FAILURE
         }
     }
@@ -28,15 +29,9 @@ pub fn line(report: &impl Serialize) -> io::Result<()> {
     writeln!(io::stdout(), "{line}")
 }
 
-/// An error and its causes on one line.
-pub fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(&format!(": {cause}"));
-        source = cause.source();
-    }
-    text
+/// Names a path as the context of an error: `.with_context(at(path))`.
+pub fn at(path: &Path) -> impl Fn() -> String {
+    move || format!("{path:?}")
 }
 
 /// Says on stderr how far a benchmark is.

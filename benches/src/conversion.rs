@@ -12,11 +12,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use anyhow::Result;
 use clap::Parser;
 use serde::Serialize;
 
 use crate::bodies::Body;
-use crate::client::{ClientError, Load};
+use crate::client::Load;
 use crate::command_line::progress;
 use crate::format::Format;
 use crate::gateway_process::GatewayProcess;
@@ -24,7 +25,7 @@ use crate::measure::{Measured, Target, measure_rounds};
 use crate::options::seconds;
 use crate::procfs;
 use crate::report::{Figures, rounded};
-use crate::stand::{self, BenchError};
+use crate::stand::{self};
 use crate::upstream::Upstream;
 
 /// Length of one measurement of a quick run.
@@ -138,7 +139,7 @@ type Place = fn(&mut Shapes) -> &mut Figures;
 ///
 /// # Errors
 /// When anything could not be started, or any request failed.
-pub fn run(options: &Options) -> Result<Report, BenchError> {
+pub fn run(options: &Options) -> Result<Report> {
     let upstream = stand::upstream(0)?;
     let root = stand::repository()?;
     let runtime = stand::runtime()?;
@@ -192,7 +193,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    async fn measure_all(&self, options: &Options) -> Result<Vec<Pair>, ClientError> {
+    async fn measure_all(&self, options: &Options) -> Result<Vec<Pair>> {
         let mut pairs = Vec::new();
         for &client in &options.clients {
             let others: Vec<Format> = options.backends.iter().copied().filter(|one| *one != client).collect();
@@ -207,7 +208,7 @@ impl<'a> Bench<'a> {
     }
 
     /// One client's format and body against the backends of all other formats, in the same rounds.
-    async fn measure(&self, client: Format, others: &[Format], body: usize) -> Result<Vec<Pair>, ClientError> {
+    async fn measure(&self, client: Format, others: &[Format], body: usize) -> Result<Vec<Pair>> {
         let content = Arc::new(Body::of_agent(client, body, &self.directory));
         let targets = self.targets(client, others);
         let mut shapes: Vec<Shapes> = targets.iter().map(|_| Shapes::default()).collect();

@@ -4,13 +4,13 @@
 //! sources with the same profile. It must be a process of its own, or its memory and CPU time could not be told from the
 //! benchmark's.
 
-use std::error::Error;
 use std::ffi::OsString;
 use std::ops::Deref;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use anyhow::Result;
 use clap::Parser;
 use muninn_tests::{Gateway, TestEnv, wait_within};
 use serde::Serialize;
@@ -101,7 +101,7 @@ pub fn configuration(upstream: &Upstream, speaks: Format) -> String {
 }
 
 /// The `main` of a benchmark that may have to become the gateway.
-pub fn main<O: Parser, R: Serialize, E: Error>(name: &str, run: fn(&O) -> Result<R, E>) -> ExitCode {
+pub fn main<O: Parser, R: Serialize>(name: &str, run: fn(&O) -> Result<R>) -> ExitCode {
     if std::env::var_os(ROLE).is_none() {
         return command_line::main(name, run);
     }

@@ -4,14 +4,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use anyhow::{Context, Result};
 use clap::Parser;
 use muninn_repo_tools::{
     Detail, FindQuery, GrepLimits, GrepPattern, GrepQuery, Until, Worktree, find, grep, grep_many,
 };
+use muninn_tests::git;
 use serde::Serialize;
 
 use crate::command_line::progress;
-use crate::stand::BenchError;
 use crate::stats;
 
 /// Patterns of every kind that the matcher treats differently: rare, common, many, classes, cases, words.
@@ -42,8 +43,6 @@ pub struct Options {
     #[arg(long, default_value_t = 0)]
     pub many: usize,
 }
-
-type Failed = Box<dyn std::error::Error + Send + Sync>;
 
 /// What was measured.
 #[derive(Debug, Serialize)]
@@ -92,27 +91,18 @@ struct PatternReport {
 ///
 /// # Errors
 /// Where the tree is none that git knows, or `rg` or `git` cannot be run.
-pub fn run(options: &Options) -> Result<Report, BenchError> {
-    let root = |error| BenchError::Root(options.root.clone(), error);
+pub fn run(options: &Options) -> Result<Report> {
     if !options.root.join(".git").exists() {
         progress("making it a git repository");
-        Command::new("git")
-            .args(["init", "-q"])
-            .current_dir(&options.root)
-            .status()
-            .map_err(root)?;
+        git(&options.root, &["init", "--quiet"])?;
     }
-    let other = |error: Box<dyn std::error::Error + Send + Sync>| root(std::io::Error::other(error));
-    let worktree = Worktree::discover(&options.root).map_err(|error| other(Box::new(error)))?;
+    let worktree = Worktree::discover(&options.root)?;
     let all = FindQuery {
         max_files: usize::MAX,
         ..FindQuery::new("")
     };
-    let files = find(&worktree, &all)
-        .map_err(|error| other(Box::new(error)))?
-        .paths
-        .len();
-    let version = rg(worktree.root(), &["--version"]).map_err(root)?;
+    let files = find(&worktree, &all)?.paths.len();
+    let version = rg(worktree.root(), &["--version"]).context("rg")?;
     let mut report = Report {
         files,
         ripgrep: version.lines().next().unwrap_or_default().to_owned(),
@@ -125,7 +115,7 @@ pub fn run(options: &Options) -> Result<Report, BenchError> {
     let mut starts = Vec::new();
     for _ in 0..options.rounds {
         let start = Instant::now();
-        rg(worktree.root(), &["--version"]).map_err(root)?;
+        rg(worktree.root(), &["--version"])?;
         starts.push(stats::millis(start.elapsed()));
     }
     report.rg_start_ms = stats::median(starts).unwrap_or(0.0);
@@ -134,9 +124,9 @@ pub fn run(options: &Options) -> Result<Report, BenchError> {
         // One more round, not counted, to read the files into the system's cache.
         for round in 0..=options.rounds {
             let start = Instant::now();
-            lines.0 = search(&worktree, *literal, pattern).map_err(other)?;
+            lines.0 = search(&worktree, *literal, pattern)?;
             let between = Instant::now();
-            lines.1 = rg_lines(worktree.root(), *literal, pattern).map_err(root)?;
+            lines.1 = rg_lines(worktree.root(), *literal, pattern)?;
             if round > 0 {
                 ours.push(stats::millis(between - start));
                 theirs.push(stats::millis(between.elapsed()));
@@ -165,7 +155,7 @@ pub fn run(options: &Options) -> Result<Report, BenchError> {
         report.patterns.push(found);
     }
     if options.many > 0 {
-        let many = measure_many(&worktree, options).map_err(other)?;
+        let many = measure_many(&worktree, options)?;
         progress(&format!(
             "{} at once: {:.1} ms, one after the other {:.1} ms",
             many.patterns, many.together_ms, many.alone_ms
@@ -182,7 +172,7 @@ pub fn run(options: &Options) -> Result<Report, BenchError> {
     Ok(report)
 }
 
-fn search(worktree: &Worktree, literal: bool, pattern: &str) -> Result<usize, Failed> {
+fn search(worktree: &Worktree, literal: bool, pattern: &str) -> Result<usize> {
     Ok(grep(worktree, &query(literal, pattern), None)?.matches.len())
 }
 
@@ -207,7 +197,7 @@ fn query(literal: bool, pattern: &str) -> GrepQuery {
 }
 
 /// As a model asks: so many searches in one turn, with the usual bounds of a search.
-fn measure_many(worktree: &Worktree, options: &Options) -> Result<ManyReport, Failed> {
+fn measure_many(worktree: &Worktree, options: &Options) -> Result<ManyReport> {
     let patterns = PATTERNS.iter().cycle().take(options.many);
     let queries: Vec<GrepQuery> = patterns
         .map(|(_, literal, pattern)| GrepQuery {

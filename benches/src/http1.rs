@@ -6,19 +6,9 @@
 //! place, and bodies are passed on as slices of the read buffer. Any framing that a gateway may choose is understood: it
 //! may merge or split chunks, and answer with a length or by closing.
 
+use anyhow::{Context, Result, anyhow, bail};
 use httparse::{Status, parse_chunk_size};
 use memchr::{memchr, memmem};
-
-/// A message that is not HTTP/1.1.
-#[derive(Debug, thiserror::Error)]
-pub enum HttpError {
-    /// The head cannot be read; holds the part that is wrong.
-    #[error("not an HTTP/1.1 head: {0:?}")]
-    BadHead(String),
-    /// The framing of a chunked body is broken.
-    #[error("the chunked body is broken")]
-    BadChunk,
-}
 
 /// The head of a request or a response, borrowed from the read buffer.
 #[derive(Debug, Clone, Copy)]
@@ -32,25 +22,23 @@ impl<'a> Head<'a> {
     ///
     /// # Errors
     /// When the head is not text.
-    pub fn parse(bytes: &'a [u8]) -> Result<Option<(Self, usize)>, HttpError> {
+    pub fn parse(bytes: &'a [u8]) -> Result<Option<(Self, usize)>> {
         let Some(end) = memmem::find(bytes, b"\r\n\r\n") else {
             return Ok(None);
         };
-        match std::str::from_utf8(&bytes[..end]) {
-            Ok(text) => Ok(Some((Self { text }, end + 4))),
-            Err(_) => Err(HttpError::BadHead(String::from_utf8_lossy(&bytes[..end]).into_owned())),
-        }
+        let text = std::str::from_utf8(&bytes[..end]).context("the head is no text")?;
+        Ok(Some((Self { text }, end + 4)))
     }
 
     /// Method and target of a request.
     ///
     /// # Errors
     /// When the start line is no request line.
-    pub fn request(&self) -> Result<(&'a str, &'a str), HttpError> {
+    pub fn request(&self) -> Result<(&'a str, &'a str)> {
         let mut words = self.start_line().split(' ');
         match (words.next(), words.next(), words.next()) {
             (Some(method), Some(target), Some(version)) if version.starts_with("HTTP/1.") => Ok((method, target)),
-            _ => Err(HttpError::BadHead(self.start_line().to_owned())),
+            _ => bail!("no request line: {}", self.start_line()),
         }
     }
 
@@ -58,10 +46,10 @@ impl<'a> Head<'a> {
     ///
     /// # Errors
     /// When the start line is no status line.
-    pub fn status(&self) -> Result<u16, HttpError> {
+    pub fn status(&self) -> Result<u16> {
         let words = self.start_line().strip_prefix("HTTP/1.");
         let code = words.and_then(|words| words.split(' ').nth(1)?.parse().ok());
-        code.ok_or_else(|| HttpError::BadHead(self.start_line().to_owned()))
+        code.with_context(|| format!("no status line: {}", self.start_line()))
     }
 
     fn start_line(&self) -> &'a str {
@@ -87,14 +75,11 @@ impl<'a> Head<'a> {
     ///
     /// # Errors
     /// When the framing headers cannot be read.
-    pub fn body(&self, unframed: BodyDecoder) -> Result<BodyDecoder, HttpError> {
+    pub fn body(&self, unframed: BodyDecoder) -> Result<BodyDecoder> {
         match (self.header("transfer-encoding"), self.header("content-length")) {
             (Some(coding), _) if coding.eq_ignore_ascii_case("chunked") => Ok(BodyDecoder::ChunkSize),
-            (Some(coding), _) => Err(HttpError::BadHead(coding.to_owned())),
-            (None, Some(length)) => match length.parse() {
-                Ok(length) => Ok(BodyDecoder::Length(length)),
-                Err(_) => Err(HttpError::BadHead(length.to_owned())),
-            },
+            (Some(coding), _) => bail!("unknown transfer coding {coding}"),
+            (None, Some(length)) => Ok(BodyDecoder::Length(length.parse().context("content-length")?)),
             (None, None) => Ok(unframed),
         }
     }
@@ -123,7 +108,7 @@ impl BodyDecoder {
     ///
     /// # Errors
     /// When chunked framing is broken.
-    pub fn feed(&mut self, input: &[u8], mut sink: impl FnMut(&[u8])) -> Result<usize, HttpError> {
+    pub fn feed(&mut self, input: &[u8], mut sink: impl FnMut(&[u8])) -> Result<usize> {
         let mut used = 0;
         loop {
             let rest = &input[used..];
@@ -153,7 +138,7 @@ impl BodyDecoder {
                         },
                     )
                 }
-                Self::ChunkSize => match parse_chunk_size(rest).map_err(|_| HttpError::BadChunk)? {
+                Self::ChunkSize => match parse_chunk_size(rest).map_err(|_| anyhow!("no chunk size"))? {
                     Status::Partial => return Ok(used),
                     Status::Complete((taken, 0)) => (taken, Self::Trailer),
                     Status::Complete((taken, size)) => (taken, Self::ChunkData(size as usize)),
@@ -164,7 +149,7 @@ impl BodyDecoder {
                     };
                     let next = match (*self, &rest[..end]) {
                         (Self::ChunkEnd, b"\r") => Self::ChunkSize,
-                        (Self::ChunkEnd, _) => return Err(HttpError::BadChunk),
+                        (Self::ChunkEnd, _) => bail!("no line end after a chunk"),
                         (_, b"\r") => Self::Length(0),
                         _ => Self::Trailer,
                     };

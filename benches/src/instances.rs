@@ -1,32 +1,12 @@
 //! Questions with the files that answer them, one JSON object a line.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use anyhow::{Result, ensure};
 use serde::Deserialize;
 
-/// Why there are no instances.
-#[derive(Debug, thiserror::Error)]
-pub enum InstanceError {
-    /// The file cannot be read.
-    #[error("{0:?}")]
-    Read(PathBuf, #[source] io::Error),
-    /// A line is not an instance.
-    #[error("{path:?}, line {line}")]
-    Line {
-        /// The file.
-        path: PathBuf,
-        /// Counted from 1.
-        line: usize,
-        /// What is wrong with it.
-        source: serde_json::Error,
-    },
-    /// There is nothing to measure.
-    #[error("{0:?} holds no instance")]
-    Empty(PathBuf),
-}
+use crate::json_lines;
 
 /// One question: an issue, or a few words.
 #[derive(Debug, Clone, Deserialize)]
@@ -61,26 +41,20 @@ impl Instance {
     }
 }
 
-/// Reads a file of instances.
+/// Reads the instances in a file whose id or repository contains `only`.
 ///
 /// # Errors
-/// When it cannot be read, or a line is not an instance.
-pub fn read(path: &Path) -> Result<Vec<Instance>, InstanceError> {
-    let text = fs::read_to_string(path).map_err(|error| InstanceError::Read(path.to_owned(), error))?;
-    let mut instances = Vec::new();
-    for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let mut instance: Instance = serde_json::from_str(line).map_err(|source| InstanceError::Line {
-            path: path.to_owned(),
-            line: at + 1,
-            source,
-        })?;
+/// When the file cannot be read, a line is not an instance, or there is none.
+pub fn read(path: &Path, only: Option<&str>) -> Result<Vec<Instance>> {
+    let mut instances: Vec<Instance> = json_lines::read(path)?;
+    for (at, instance) in instances.iter_mut().enumerate() {
         if instance.instance_id.is_empty() {
             instance.instance_id = format!("{}#{}", instance.repo, at + 1);
         }
-        instances.push(instance);
     }
-    if instances.is_empty() {
-        return Err(InstanceError::Empty(path.to_owned()));
+    if let Some(only) = only {
+        instances.retain(|one| one.instance_id.contains(only) || one.repo.contains(only));
+        ensure!(!instances.is_empty(), "no instance is called like {only:?}");
     }
     Ok(instances)
 }
@@ -97,20 +71,10 @@ mod tests {
         let line = format!(
             r#"{{"repo":"o/r","base_commit":"{commit}","root":"lib/","query":"q","gold_files":["a.py"],"more":1}}"#
         );
-        fs::write(&path, format!("\n{line}\n")).unwrap();
-        let read = read(&path).unwrap();
-        assert_eq!(read[0].instance_id, "o/r#2");
+        std::fs::write(&path, format!("{line}\n{line}\n")).unwrap();
+        let read = read(&path, None).unwrap();
+        assert_eq!(read[1].instance_id, "o/r#2");
         assert!(read[0].is_gold("a.py", "lib/a.py") && read[0].is_gold("lib/a.py", "lib/a.py"));
         assert!(!read[0].is_gold("a.py", "libra.py") && !read[0].is_gold("a.py", "other/a.py"));
-    }
-
-    #[test]
-    fn a_bad_line_is_named() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("i.jsonl");
-        fs::write(&path, "{}\n").unwrap();
-        assert!(matches!(read(&path), Err(InstanceError::Line { line: 1, .. })));
-        fs::write(&path, "").unwrap();
-        assert!(matches!(read(&path), Err(InstanceError::Empty(_))));
     }
 }

@@ -29,6 +29,7 @@ pub mod gateway_process;
 pub mod grep;
 pub mod http1;
 pub mod instances;
+pub mod json_lines;
 pub mod learning;
 pub mod limits;
 pub mod localization;

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use anyhow::Result;
+
 use crate::bodies::Body;
-use crate::client::{ClientError, Load};
+use crate::client::Load;
 use crate::format::Format;
 use crate::measure::{Measured, Target, measure_rounds};
 use crate::report::{Figures, Run, rounded};
@@ -80,7 +82,7 @@ impl Bench<'_> {
     ///
     /// # Errors
     /// The first failed request, or a pace that did not reach the mock.
-    pub async fn measure(&self, cell: Cell) -> Result<Run, ClientError> {
+    pub async fn measure(&self, cell: Cell) -> Result<Run> {
         let load = self.load(cell);
         let target = |address, pid| Target {
             address,

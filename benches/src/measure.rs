@@ -6,8 +6,10 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use anyhow::{Result, ensure};
+
 use crate::answer::Sample;
-use crate::client::{ClientError, Crew, Load, Until};
+use crate::client::{Crew, Load, Until};
 use crate::format::Format;
 use crate::procfs::CpuTimes;
 use crate::report::Figures;
@@ -44,7 +46,7 @@ pub async fn measure_rounds(
     load: &Load,
     time: Duration,
     rounds: u32,
-) -> Result<Vec<Vec<Measured>>, ClientError> {
+) -> Result<Vec<Vec<Measured>>> {
     let mut measured: Vec<Vec<Measured>> = targets.iter().map(|_| Vec::new()).collect();
     for _ in 0..rounds {
         for (target, measured) in targets.iter().zip(&mut measured) {
@@ -54,7 +56,7 @@ pub async fn measure_rounds(
     Ok(measured)
 }
 
-async fn measure_once(seen: &Seen, target: &Target, load: &Load, time: Duration) -> Result<Measured, ClientError> {
+async fn measure_once(seen: &Seen, target: &Target, load: &Load, time: Duration) -> Result<Measured> {
     let crew = Crew::assemble(target.address, load).await?;
     let counts = || (seen.paced(), seen.body_bytes(), seen.answered(target.upstream));
     let cpu_before = target.pid.and_then(CpuTimes::of);
@@ -63,12 +65,16 @@ async fn measure_once(seen: &Seen, target: &Target, load: &Load, time: Duration)
     let cpu_after = target.pid.and_then(CpuTimes::of);
     let (paced_after, bytes_after, answered_after) = counts();
     let arrived = (bytes_after - bytes) as f64;
-    if load.pace_ms > 0 && paced_after == paced {
-        return Err(ClientError::PaceLost(target.address));
-    }
-    if answered_after == answered {
-        return Err(ClientError::FormatLost(target.address, target.upstream));
-    }
+    let address = target.address;
+    ensure!(
+        load.pace_ms == 0 || paced_after > paced,
+        "{address} did not pass on the pace"
+    );
+    ensure!(
+        answered_after > answered,
+        "{address} sent nothing to the mock in the format {}",
+        target.upstream
+    );
     let cpu_ns = cpu_before.zip(cpu_after).map(|(before, after)| after.since(&before));
     Ok(Measured {
         figures: figures(&mut sample, cpu_ns),

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
-use crate::client::{ClientError, Crew, Until};
+use anyhow::Result;
+
+use crate::client::{Crew, Until};
 use crate::command_line::progress;
 use crate::format::Format;
 use crate::gateway_process::GatewayProcess;
@@ -14,7 +16,7 @@ use crate::matrix::{Bench, Cell};
 use crate::options::Options;
 use crate::procfs;
 use crate::report::{Growth, Report, Run, rounded};
-use crate::stand::{self, BenchError};
+use crate::stand::{self};
 use crate::upstream::Upstream;
 
 /// How long a gateway beside may take until it answers: some look for their backend only every few
@@ -31,7 +33,7 @@ const MEMORY_CLIENTS: usize = 20;
 ///
 /// # Errors
 /// When anything could not be started, or any request failed.
-pub fn run(options: &Options) -> Result<Report, BenchError> {
+pub fn run(options: &Options) -> Result<Report> {
     let port = options.upstream_port;
     let upstream = stand::upstream(port)?;
     let root = stand::repository()?;
@@ -53,9 +55,9 @@ pub fn run(options: &Options) -> Result<Report, BenchError> {
     if matches!(gateway, Gateway::Ours(_)) && !options.quick && !options.no_memory {
         drop(gateway);
         // A fresh gateway each: one that has served the matrix has grown as far as it will.
-        let growth = |context| -> Result<Option<Growth>, BenchError> {
+        let growth = |context| -> Result<Option<Growth>> {
             let gateway = GatewayProcess::indexed(&root, &upstream, Format::Chat);
-            Ok(runtime.block_on(memory_growth(&bench, &gateway, context))?)
+            runtime.block_on(memory_growth(&bench, &gateway, context))
         };
         report.growth = growth(false)?;
         report.growth_context_on = growth(true)?;
@@ -113,7 +115,7 @@ fn bench<'a>(options: &Options, upstream: &'a Upstream, gateway: &Gateway, root:
     }
 }
 
-async fn measure_all(bench: &Bench<'_>, options: &Options) -> Result<Vec<Run>, ClientError> {
+async fn measure_all(bench: &Bench<'_>, options: &Options) -> Result<Vec<Run>> {
     let cells = Cell::all(options.contexts(), &options.bodies, &options.clients, &options.paces);
     if let Some(&first) = cells.first() {
         for (_, address) in &bench.beside {
@@ -131,7 +133,7 @@ async fn measure_all(bench: &Bench<'_>, options: &Options) -> Result<Vec<Run>, C
 }
 
 /// Asks a gateway beside until it answers: it may have started before its backend, the mock.
-async fn wait_until_answering(bench: &Bench<'_>, cell: Cell, address: SocketAddr) -> Result<(), ClientError> {
+async fn wait_until_answering(bench: &Bench<'_>, cell: Cell, address: SocketAddr) -> Result<()> {
     let load = bench.load(Cell { clients: 1, ..cell });
     let deadline = Instant::now() + BESIDE_LIMIT;
     loop {
@@ -144,11 +146,7 @@ async fn wait_until_answering(bench: &Bench<'_>, cell: Cell, address: SocketAddr
 }
 
 /// Sends 10,000 unpaced requests of 2 kB to a fresh gateway; `None` where memory cannot be read.
-async fn memory_growth(
-    bench: &Bench<'_>,
-    gateway: &GatewayProcess,
-    context: bool,
-) -> Result<Option<Growth>, ClientError> {
+async fn memory_growth(bench: &Bench<'_>, gateway: &GatewayProcess, context: bool) -> Result<Option<Growth>> {
     let load = bench.load(Cell {
         body: 2_000,
         clients: MEMORY_CLIENTS,

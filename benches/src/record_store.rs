@@ -1,18 +1,19 @@
 //! Texts as records in a repository of their own, for asking the product's own recall.
 
 use std::collections::HashMap;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
+use anyhow::{Context, Result, ensure};
 use muninn_memory::embed::Embedder;
 use muninn_memory::records::{MAIN, RecordFile};
 use muninn_memory::{Home, Memories, RecallOptions};
-use muninn_repo_tools::{DiscoverError, Worktree};
+use muninn_repo_tools::Worktree;
 use serde_json::json;
 use tempfile::TempDir;
 
-use muninn_tests::{GitError, git};
+use crate::command_line::at;
+use muninn_tests::git;
 
 /// A record to be.
 #[derive(Debug, Clone)]
@@ -23,30 +24,6 @@ pub struct Line {
     pub text: String,
     /// Which session learned it; those of one session stand beside each other.
     pub session: String,
-}
-
-/// Why there are no records.
-#[derive(Debug, thiserror::Error)]
-pub enum StoreError {
-    /// The repository for them.
-    #[error(transparent)]
-    Git(#[from] GitError),
-    /// It did not become one.
-    #[error(transparent)]
-    Discover(Box<DiscoverError>),
-    /// Its files.
-    #[error("{0:?}")]
-    Write(PathBuf, #[source] io::Error),
-    /// Not all of them can be recalled.
-    #[error("of {written} records {remembered} are remembered: {notes}")]
-    Lost {
-        /// How many there are.
-        written: usize,
-        /// How many came back.
-        remembered: usize,
-        /// What the store says about it.
-        notes: String,
-    },
 }
 
 /// Records that can be recalled.
@@ -61,24 +38,20 @@ impl Store {
     ///
     /// # Errors
     /// When they cannot be written, or do not all come back.
-    pub fn of(
-        root: &Path,
-        lines: impl Iterator<Item = Line>,
-        embedder: Option<Arc<dyn Embedder>>,
-    ) -> Result<Self, StoreError> {
+    pub fn of(root: &Path, lines: impl Iterator<Item = Line>, embedder: Option<Arc<dyn Embedder>>) -> Result<Self> {
         git(root, &["init", "--quiet", "--template="])?;
         let lines = write(&root.join(MAIN), lines)?;
-        let worktree = Worktree::discover(root).map_err(|error| StoreError::Discover(Box::new(error)))?;
+        let worktree = Worktree::discover(root)?;
         let home = Home::Repository(worktree);
         let files: Vec<RecordFile> = RecordFile::of_team(&home);
         let memories = Memories::load_from(&home, &files, embedder, None);
-        if memories.items().len() != lines.len() {
-            return Err(StoreError::Lost {
-                written: lines.len(),
-                remembered: memories.items().len(),
-                notes: memories.notes().join("; "),
-            });
-        }
+        ensure!(
+            memories.items().len() == lines.len(),
+            "of {} records {} are remembered: {}",
+            lines.len(),
+            memories.items().len(),
+            memories.notes().join("; ")
+        );
         Ok(Self { memories, lines })
     }
 
@@ -100,12 +73,12 @@ impl Store {
 ///
 /// # Errors
 /// When there is no place for one.
-pub fn directory() -> Result<TempDir, StoreError> {
-    tempfile::tempdir().map_err(|error| StoreError::Write(std::env::temp_dir(), error))
+pub fn directory() -> Result<TempDir> {
+    Ok(tempfile::tempdir()?)
 }
 
 /// Writes one record a line, and returns which line each id is of.
-fn write(path: &Path, lines: impl Iterator<Item = Line>) -> Result<HashMap<String, usize>, StoreError> {
+fn write(path: &Path, lines: impl Iterator<Item = Line>) -> Result<HashMap<String, usize>> {
     let mut text = String::new();
     let mut ids = HashMap::new();
     for (number, line) in lines.enumerate() {
@@ -123,6 +96,6 @@ fn write(path: &Path, lines: impl Iterator<Item = Line>) -> Result<HashMap<Strin
     }
     let written = path.parent().map_or(Ok(()), std::fs::create_dir_all);
     let written = written.and_then(|()| std::fs::write(path, text));
-    written.map_err(|error| StoreError::Write(path.to_owned(), error))?;
+    written.with_context(at(path))?;
     Ok(ids)
 }

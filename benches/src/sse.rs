@@ -1,5 +1,6 @@
 //! The event streams that the mock sends and the client reads.
 
+use anyhow::{Context, Result, ensure};
 use memchr::memchr_iter;
 use serde_json::Value;
 
@@ -134,13 +135,12 @@ fn responses(words: &[String]) -> Vec<String> {
 ///
 /// # Errors
 /// A sentence that says what is wrong.
-pub fn check(format: Format, answer: &[u8]) -> Result<usize, String> {
+pub fn check(format: Format, answer: &[u8]) -> Result<usize> {
     let mut events: Vec<Vec<u8>> = Vec::new();
     EventCutter::default().feed(answer, |event| events.push(event.to_vec()));
-    if !events.last().is_some_and(|event| format.is_last(event)) {
-        let end = String::from_utf8_lossy(&answer[answer.len().saturating_sub(300)..]).into_owned();
-        return Err(format!("the {format} stream has no last event; it ends {end:?}"));
-    }
+    let ended = events.last().is_some_and(|event| format.is_last(event));
+    let end = String::from_utf8_lossy(&answer[answer.len().saturating_sub(300)..]);
+    ensure!(ended, "the {format} stream has no last event; it ends {end:?}");
     let mut text = String::new();
     let mut output_tokens = 0;
     for event in &events {
@@ -155,24 +155,21 @@ pub fn check(format: Format, answer: &[u8]) -> Result<usize, String> {
         }
     }
     let wanted: String = (0..WORDS).map(plain_word).collect();
-    if text != wanted {
-        return Err(format!("the {format} stream says {text:?}"));
-    }
-    if output_tokens != OUTPUT_TOKENS {
-        return Err(format!(
-            "the {format} stream reports {output_tokens} output tokens of {OUTPUT_TOKENS}"
-        ));
-    }
+    ensure!(text == wanted, "the {format} stream says {text:?}");
+    ensure!(
+        output_tokens == OUTPUT_TOKENS,
+        "the {format} stream reports {output_tokens} output tokens of {OUTPUT_TOKENS}"
+    );
     Ok(events.len())
 }
 
 /// The JSON of an event; null where it has none, as `[DONE]` and comments.
-fn data(event: &[u8]) -> Result<Value, String> {
+fn data(event: &[u8]) -> Result<Value> {
     let text = String::from_utf8_lossy(event);
     let json = text.lines().find_map(|line| line.strip_prefix("data:")).map(str::trim);
     match json {
         None | Some("[DONE]") => Ok(Value::Null),
-        Some(json) => serde_json::from_str(json).map_err(|error| format!("{error} in {json:?}")),
+        Some(json) => serde_json::from_str(json).with_context(|| format!("in {json:?}")),
     }
 }
 
@@ -245,9 +242,9 @@ mod tests {
 
     #[test]
     fn every_format_says_all_words_and_ends() {
-        assert_eq!(check(Format::Chat, &answer(Format::Chat)), Ok(CHAT_EVENTS));
-        assert_eq!(check(Format::Messages, &answer(Format::Messages)), Ok(WORDS + 5));
-        assert_eq!(check(Format::Responses, &answer(Format::Responses)), Ok(WORDS + 8));
+        assert_eq!(check(Format::Chat, &answer(Format::Chat)).unwrap(), CHAT_EVENTS);
+        assert_eq!(check(Format::Messages, &answer(Format::Messages)).unwrap(), WORDS + 5);
+        assert_eq!(check(Format::Responses, &answer(Format::Responses)).unwrap(), WORDS + 8);
     }
 
     #[test]

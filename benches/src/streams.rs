@@ -10,20 +10,20 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
+use anyhow::Result;
 use clap::Parser;
 use serde::Serialize;
 
 use crate::answer::Sample;
 use crate::bodies::Body;
-use crate::client::{ClientError, Crew, Load};
-use crate::command_line::chain;
+use crate::client::{Crew, Load};
 use crate::command_line::progress;
 use crate::format::Format;
 use crate::gateway_process::GatewayProcess;
 use crate::limits;
 use crate::procfs::{self, CpuTimes};
 use crate::report::rounded;
-use crate::stand::{self, BenchError};
+use crate::stand::{self};
 use crate::stats::percentile;
 use crate::upstream::Upstream;
 
@@ -130,7 +130,7 @@ pub struct Times {
 ///
 /// # Errors
 /// When anything could not be started, or a connection failed before its stream began.
-pub fn run(options: &Options) -> Result<Report, BenchError> {
+pub fn run(options: &Options) -> Result<Report> {
     // Both ends of the mock's connections are in this process, or one end of each of the gateway's two.
     let needed = 2 * (options.streams + options.direct) as u64 + OTHER_FILES;
     let open_files_limit = limits::allow_open_files(needed)?;
@@ -186,7 +186,7 @@ async fn hold(
     gateway: &GatewayProcess,
     root: &Path,
     report: &mut Report,
-) -> Result<(), ClientError> {
+) -> Result<()> {
     let next_question = Arc::new(AtomicU64::new(0));
     let mut crews = Vec::new();
     for part in parts(options) {
@@ -243,11 +243,11 @@ struct Held {
     native: Sample,
     converted: Sample,
     direct: Sample,
-    failures: Vec<ClientError>,
+    failures: Vec<anyhow::Error>,
 }
 
 impl Held {
-    fn add(&mut self, part: Part, backend: Format, sample: Sample, failures: Vec<ClientError>) {
+    fn add(&mut self, part: Part, backend: Format, sample: Sample, failures: Vec<anyhow::Error>) {
         let kind = match part {
             Part { direct: true, .. } => &mut self.direct,
             Part { format, .. } if format == backend => &mut self.native,
@@ -259,7 +259,7 @@ impl Held {
 
     fn into_report(mut self, report: &mut Report) {
         report.errors = self.failures.len();
-        report.first_errors = self.failures.iter().take(3).map(|error| chain(error)).collect();
+        report.first_errors = self.failures.iter().take(3).map(|error| format!("{error:#}")).collect();
         report.native = Times::of(&mut self.native);
         report.converted = Times::of(&mut self.converted);
         report.direct = Times::of(&mut self.direct);
@@ -337,7 +337,7 @@ mod tests {
             direct,
         };
         let mut held = Held::default();
-        let failure = ClientError::PaceLost(([127, 0, 0, 1], 1).into());
+        let failure = anyhow::anyhow!("the pace is lost");
         held.add(part(Format::Chat, false), Format::Chat, sample(1.0), vec![]);
         held.add(part(Format::Messages, false), Format::Chat, sample(3.0), vec![failure]);
         held.add(part(Format::Chat, true), Format::Chat, sample(0.5), vec![]);

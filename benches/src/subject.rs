@@ -4,26 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use muninn_context_engine::{Engine, EngineSettings, Exploration, IndexError, ItemKind, Limits, Tuning};
+use anyhow::Result;
+use muninn_context_engine::{Engine, EngineSettings, Exploration, ItemKind, Limits, Tuning};
 use muninn_memory::embed::Embedder;
-use muninn_repo_tools::{DiscoverError, Worktree};
+use muninn_repo_tools::Worktree;
 
 use crate::command_line::progress;
-use crate::trees::{Tree, TreeError};
-
-/// Why a tree cannot be asked.
-#[derive(Debug, thiserror::Error)]
-pub enum SubjectError {
-    /// It could not be cut.
-    #[error(transparent)]
-    Tree(#[from] TreeError),
-    /// It is no repository.
-    #[error(transparent)]
-    Discover(#[from] DiscoverError),
-    /// It could not be indexed.
-    #[error(transparent)]
-    Index(#[from] IndexError),
-}
+use crate::trees::Tree;
 
 /// An engine whose index is ready.
 #[derive(Debug)]
@@ -43,7 +30,7 @@ impl Subject {
     ///
     /// # Errors
     /// When it is no repository, or gone.
-    pub fn index(tree: &Tree, embedder: Option<Arc<dyn Embedder>>) -> Result<Self, SubjectError> {
+    pub fn index(tree: &Tree, embedder: Option<Arc<dyn Embedder>>) -> Result<Self> {
         let worktree = Worktree::discover(&tree.root)?;
         let cold = !tree.cache.is_dir();
         let started = Instant::now();

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Instant;
 
+use anyhow::{Context, Result};
 use clap::Parser;
 use muninn_repo_tools::RelPath;
 use muninn_repo_tools::syntax::{Language, ParseLimits, Unparsed, parse};
 use serde::Serialize;
 
-use crate::command_line::progress;
-use crate::stand::BenchError;
+use crate::command_line::{at, progress};
 use crate::stats;
 
 /// Parses every source file below some directories, on one thread.
@@ -50,14 +50,14 @@ struct Figures {
 ///
 /// # Errors
 /// Where a directory is not there.
-pub fn run(options: &Options) -> Result<Report, BenchError> {
+pub fn run(options: &Options) -> Result<Report> {
     let mut report = Report {
         languages: BTreeMap::new(),
         total: Figures::default(),
     };
     for root in &options.root {
         progress(&format!("reading {}", root.display()));
-        std::fs::read_dir(root).map_err(|error| BenchError::Root(root.clone(), error))?;
+        std::fs::read_dir(root).with_context(at(root))?;
         let mut waiting = vec![root.clone()];
         while let Some(folder) = waiting.pop() {
             for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {

@@ -5,39 +5,12 @@
 //! names them. Nothing is copied but the files, and nothing is ever written into the clone.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
-use muninn_tests::{GitError, git};
+use anyhow::{Context, Result, ensure};
+use muninn_tests::git;
 
-/// Why there is no tree.
-#[derive(Debug, thiserror::Error)]
-pub enum TreeError {
-    /// There is no clone where it is looked for.
-    #[error("no clone of {repo}: {path:?} holds no git repository")]
-    NoClone {
-        /// `owner/name`.
-        repo: String,
-        /// Where it was looked for.
-        path: PathBuf,
-    },
-    /// A commit is not `[0-9a-f]{40}`, or a folder leaves the tree.
-    #[error("{0:?} is no commit or folder of a tree")]
-    Name(String),
-    /// The clone does not hold the commit, or not all of it.
-    #[error("commit {commit} of {repo} cannot be checked out")]
-    Checkout {
-        /// `owner/name`.
-        repo: String,
-        /// The commit.
-        commit: String,
-        /// What git said.
-        source: GitError,
-    },
-    /// The file system refused.
-    #[error("{0:?}")]
-    Io(PathBuf, #[source] io::Error),
-}
+use crate::command_line::at;
 
 /// Where trees are made.
 #[derive(Debug)]
@@ -61,18 +34,14 @@ impl Trees {
     ///
     /// # Errors
     /// When the directory cannot be made.
-    pub fn new(dir: Option<&Path>) -> Result<Self, TreeError> {
-        let at = |path: &Path| {
-            let path = path.to_owned();
-            move |error| TreeError::Io(path, error)
-        };
+    pub fn new(dir: Option<&Path>) -> Result<Self> {
         let (dir, temporary) = match dir {
             Some(dir) => {
-                fs::create_dir_all(dir).map_err(at(dir))?;
-                (dir.canonicalize().map_err(at(dir))?, None)
+                fs::create_dir_all(dir).with_context(at(dir))?;
+                (dir.canonicalize().with_context(at(dir))?, None)
             }
             None => {
-                let temporary = tempfile::tempdir().map_err(at(&std::env::temp_dir()))?;
+                let temporary = tempfile::tempdir()?;
                 (temporary.path().to_owned(), Some(temporary))
             }
         };
@@ -87,21 +56,16 @@ impl Trees {
     ///
     /// # Errors
     /// When the clone or the commit is not there, or the disk is full.
-    pub fn checkout(&self, clone: &Path, repo: &str, commit: &str, folder: Option<&str>) -> Result<Tree, TreeError> {
+    pub fn checkout(&self, clone: &Path, repo: &str, commit: &str, folder: Option<&str>) -> Result<Tree> {
         let is_hex = commit.len() == 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
-        if !is_hex {
-            return Err(TreeError::Name(commit.to_owned()));
-        }
+        ensure!(is_hex, "{commit:?} is no commit");
         let folder = folder
             .map(|folder| folder.trim_matches('/'))
             .filter(|it| !it.is_empty());
-        if let Some(folder) = folder.filter(|it| it.split('/').any(|part| matches!(part, ".." | "."))) {
-            return Err(TreeError::Name(folder.to_owned()));
-        }
-        let objects = objects(clone).ok_or_else(|| TreeError::NoClone {
-            repo: repo.to_owned(),
-            path: clone.to_owned(),
-        })?;
+        let leaves = folder.is_some_and(|it| it.split('/').any(|part| matches!(part, ".." | ".")));
+        ensure!(!leaves, "{folder:?} is no folder of a tree");
+        let objects =
+            objects(clone).with_context(|| format!("no clone of {repo}: {clone:?} holds no git repository"))?;
         let suffix = folder
             .map(|folder| format!("+{}", folder.replace('/', "+")))
             .unwrap_or_default();
@@ -112,10 +76,12 @@ impl Trees {
         };
         if !tree.root.is_dir() {
             let part = self.dir.join(format!("{name}.part.{}", std::process::id()));
-            make(&part, &objects, commit, folder).map_err(|error| error.named(repo, commit))?;
+            make(&part, &objects, commit, folder)
+                .with_context(|| format!("commit {commit} of {repo} cannot be checked out"))?;
             // Only whole trees have the name by which they are found again.
-            fs::create_dir_all(self.dir.join(&name)).map_err(|error| TreeError::Io(self.dir.join(&name), error))?;
-            fs::rename(&part, &tree.root).map_err(|error| TreeError::Io(part, error))?;
+            fs::create_dir_all(self.dir.join(&name))
+                .and_then(|()| fs::rename(&part, &tree.root))
+                .with_context(at(&part))?;
         }
         Ok(tree)
     }
@@ -136,41 +102,23 @@ fn objects(clone: &Path) -> Option<PathBuf> {
     found.canonicalize().ok()
 }
 
-enum MakeError {
-    Io(PathBuf, io::Error),
-    Git(GitError),
-}
-
-impl MakeError {
-    fn named(self, repo: &str, commit: &str) -> TreeError {
-        match self {
-            Self::Io(path, error) => TreeError::Io(path, error),
-            Self::Git(source) => TreeError::Checkout {
-                repo: repo.to_owned(),
-                commit: commit.to_owned(),
-                source,
-            },
-        }
-    }
-}
-
-fn make(dir: &Path, objects: &Path, commit: &str, folder: Option<&str>) -> Result<(), MakeError> {
+fn make(dir: &Path, objects: &Path, commit: &str, folder: Option<&str>) -> Result<()> {
     let write = |path: &str, text: String| {
         let path = dir.join(path);
         let folder = path.parent().unwrap_or(dir);
         let written = fs::create_dir_all(folder).and_then(|()| fs::write(&path, text));
-        written.map_err(|error| MakeError::Io(path, error))
+        written.with_context(at(&path))
     };
-    fs::create_dir_all(dir).map_err(|error| MakeError::Io(dir.to_owned(), error))?;
-    let run = |args: &[&str]| git(dir, args).map(drop).map_err(MakeError::Git);
-    run(&["init", "--quiet", "--template=", "--initial-branch=main"])?;
+    fs::create_dir_all(dir).with_context(at(dir))?;
+    git(dir, &["init", "--quiet", "--template=", "--initial-branch=main"])?;
     write(".git/objects/info/alternates", format!("{}\n", objects.display()))?;
     if let Some(folder) = folder {
-        run(&["config", "core.sparseCheckout", "true"])?;
+        git(dir, &["config", "core.sparseCheckout", "true"])?;
         write(".git/info/sparse-checkout", format!("/{folder}/\n"))?;
     }
-    run(&["update-ref", "refs/heads/main", commit])?;
-    run(&["reset", "--quiet", "--hard", "main"])
+    git(dir, &["update-ref", "refs/heads/main", commit])?;
+    git(dir, &["reset", "--quiet", "--hard", "main"])?;
+    Ok(())
 }
 
 #[cfg(test)]
@@ -229,13 +177,11 @@ mod tests {
         let trees = Trees::new(Some(work.path())).unwrap();
         let unknown = "0123456789012345678901234567890123456789";
         let none = trees.checkout(&origin.path().join("nowhere"), "o/r", unknown, None);
-        assert!(matches!(none, Err(TreeError::NoClone { .. })));
+        assert!(none.unwrap_err().to_string().starts_with("no clone of o/r"));
         clone(origin.path());
         let error = trees.checkout(origin.path(), "o/r", unknown, None).unwrap_err();
         assert!(error.to_string().contains(unknown), "{error}");
-        assert!(matches!(
-            trees.checkout(origin.path(), "o/r", "HEAD", None),
-            Err(TreeError::Name(_))
-        ));
+        let head = trees.checkout(origin.path(), "o/r", "HEAD", None);
+        assert_eq!(head.unwrap_err().to_string(), "\"HEAD\" is no commit");
     }
 }

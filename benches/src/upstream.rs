@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use anyhow::{Result, bail};
 use muninn_tests::http::chunk;
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
@@ -20,7 +21,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::connection::Connection;
 use crate::format::Format;
-use crate::http1::{BodyDecoder, Head, HttpError};
+use crate::http1::{BodyDecoder, Head};
 use crate::{sse, stamp};
 
 /// The request header that asks for milliseconds between events.
@@ -211,14 +212,6 @@ async fn accept(listener: TcpListener, seen: Arc<Seen>) -> io::Result<()> {
     }
 }
 
-#[derive(Debug, thiserror::Error)]
-enum ServeError {
-    #[error(transparent)]
-    Io(#[from] io::Error),
-    #[error(transparent)]
-    Http(#[from] HttpError),
-}
-
 /// What the mock keeps of a request.
 struct Request {
     /// The format of the answer; none for what is answered as a health check or a listing would be.
@@ -228,7 +221,7 @@ struct Request {
     closes: bool,
 }
 
-async fn serve(stream: TcpStream, answers: &Answers, seen: &Seen) -> Result<(), ServeError> {
+async fn serve(stream: TcpStream, answers: &Answers, seen: &Seen) -> Result<()> {
     let mut connection = Connection::new(stream)?;
     while let Some(request) = read_request(&mut connection).await? {
         if let Some(format) = request.answer {
@@ -253,7 +246,7 @@ async fn serve(stream: TcpStream, answers: &Answers, seen: &Seen) -> Result<(), 
 }
 
 /// Reads one request to its end; `None` when the peer has closed between requests.
-async fn read_request(connection: &mut Connection) -> Result<Option<Request>, ServeError> {
+async fn read_request(connection: &mut Connection) -> Result<Option<Request>> {
     let (mut request, mut body, length) = loop {
         if let Some((head, length)) = Head::parse(connection.pending())? {
             let (method, target) = head.request()?;
@@ -279,7 +272,7 @@ async fn read_request(connection: &mut Connection) -> Result<Option<Request>, Se
             return Ok(Some(request));
         }
         if connection.fill().await? == 0 {
-            return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+            bail!("the request broke off");
         }
     }
 }

@@ -12,17 +12,19 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use anyhow::{Context, Result};
 use clap::Parser;
 use muninn_context_engine::{EngineSettings, Tuning};
 
-use self::prompts::{Class, Half, Prompt, PromptError, Split};
+use self::prompts::{Class, Half, Prompt, Split};
 use self::report::{Asking, GoldShare, Report};
+use crate::command_line::at;
 use crate::command_line::progress;
-use crate::instances::{self, InstanceError};
+use crate::instances::{self};
 use crate::localization::report::percent;
-use crate::stand::{self, BenchError};
-use crate::subject::{Subject, SubjectError, packed};
-use crate::trees::{TreeError, Trees, clone_of};
+use crate::stand::{self};
+use crate::subject::{Subject, packed};
+use crate::trees::{Trees, clone_of};
 
 /// This repository, which needs no clone.
 const OURS: &str = "muninn";
@@ -59,34 +61,11 @@ pub struct Options {
     pub per_prompt: Option<PathBuf>,
 }
 
-/// Why there is no report.
-#[derive(Debug, thiserror::Error)]
-pub enum AbstainError {
-    /// The prompts.
-    #[error("the prompts")]
-    Prompts(#[from] PromptError),
-    /// The questions with known answers.
-    #[error("the instances")]
-    Instances(#[from] InstanceError),
-    /// The directory of trees.
-    #[error("the trees")]
-    Trees(#[from] TreeError),
-    /// This repository is not there.
-    #[error(transparent)]
-    Ours(Box<BenchError>),
-    /// A repository cannot be asked.
-    #[error("{0}")]
-    Subject(String, #[source] Box<SubjectError>),
-    /// Something could not be written.
-    #[error("writing {0:?}")]
-    Write(PathBuf, #[source] io::Error),
-}
-
 /// Runs the whole benchmark and returns what it is to print.
 ///
 /// # Errors
 /// When a repository cannot be had at its commit, or a file cannot be read or written.
-pub fn run(options: &Options) -> Result<Report, AbstainError> {
+pub fn run(options: &Options) -> Result<Report> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("abstain");
     let trees = Trees::new(options.work.as_deref())?;
     let mut prompts: Vec<(Half, Prompt)> = Vec::new();
@@ -110,7 +89,7 @@ pub fn run(options: &Options) -> Result<Report, AbstainError> {
         progress(&format!("{repo}: {} askings so far", askings.len()));
     }
     if let Some(path) = &options.per_prompt {
-        write(path, &askings).map_err(|error| AbstainError::Write(path.clone(), error))?;
+        write(path, &askings).with_context(at(path))?;
     }
     let mut n: BTreeMap<Class, usize> = BTreeMap::new();
     asked.into_values().for_each(|class| *n.entry(class).or_default() += 1);
@@ -119,24 +98,17 @@ pub fn run(options: &Options) -> Result<Report, AbstainError> {
 }
 
 /// Where a repository's objects are; `None` if it is not to be asked about.
-fn clone(repo: &str, options: &Options) -> Result<Option<PathBuf>, AbstainError> {
+fn clone(repo: &str, options: &Options) -> Result<Option<PathBuf>> {
     if repo == OURS {
-        let ours = stand::repository().map_err(|error| AbstainError::Ours(Box::new(error)))?;
-        return Ok(Some(ours));
+        return stand::repository().map(Some);
     }
     Ok(options.repos.as_ref().map(|repos| clone_of(repos, repo)))
 }
 
-fn subject(
-    trees: &Trees,
-    clone: &Path,
-    repo: &str,
-    commit: &str,
-    folder: Option<&str>,
-) -> Result<Subject, AbstainError> {
-    let tree = trees.checkout(clone, repo, commit, folder).map_err(SubjectError::from);
+fn subject(trees: &Trees, clone: &Path, repo: &str, commit: &str, folder: Option<&str>) -> Result<Subject> {
+    let tree = trees.checkout(clone, repo, commit, folder);
     tree.and_then(|tree| Subject::index(&tree, EngineSettings::default().embedder))
-        .map_err(|error| AbstainError::Subject(repo.to_owned(), Box::new(error)))
+        .with_context(|| repo.to_owned())
 }
 
 fn ask(subject: &Subject, repo: &str, half: Half, prompt: &Prompt, tokens: u32) -> Asking {
@@ -163,11 +135,11 @@ fn write(path: &Path, askings: &[Asking]) -> io::Result<()> {
 }
 
 /// How much of what is packed lies in gold files, the threshold in force.
-fn gold_share(options: &Options, trees: &Trees) -> Result<Option<GoldShare>, AbstainError> {
+fn gold_share(options: &Options, trees: &Trees) -> Result<Option<GoldShare>> {
     let (Some(path), Some(repos)) = (&options.instances, &options.repos) else {
         return Ok(None);
     };
-    let instances = instances::read(path)?;
+    let instances = instances::read(path, None)?;
     let (mut injected, mut gold, mut all) = (0u32, 0u64, 0u64);
     for instance in &instances {
         let clone = clone_of(repos, &instance.repo);

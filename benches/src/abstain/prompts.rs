@@ -2,32 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use anyhow::{Context, Result};
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
+use crate::command_line::at;
+use crate::json_lines;
+
 /// A repository's name that means each of them.
 const ANY: &str = "*";
-
-/// Why there are no prompts.
-#[derive(Debug, thiserror::Error)]
-pub enum PromptError {
-    /// A file of the benchmark is not there.
-    #[error("{0:?}")]
-    Read(PathBuf, #[source] io::Error),
-    /// A file, or a line of it, is not what it should be.
-    #[error("{path:?}, line {line}")]
-    Json {
-        /// The file.
-        path: PathBuf,
-        /// Counted from 1.
-        line: usize,
-        /// What is wrong with it.
-        source: serde_json::Error,
-    },
-}
 
 /// What a prompt is, and with that whether anything should be packed for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -95,35 +80,22 @@ impl Split {
 ///
 /// # Errors
 /// When the file is not there, or a line is no prompt.
-pub fn read(dir: &Path, half: Half) -> Result<Vec<Prompt>, PromptError> {
+pub fn read(dir: &Path, half: Half) -> Result<Vec<Prompt>> {
     let path = dir.join(match half {
         Half::Tune => "tune.jsonl",
         Half::Held => "held.jsonl",
     });
-    let text = text(&path)?;
-    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    lines.map(|(at, line)| parse(&path, at + 1, line)).collect()
+    json_lines::read(&path)
 }
 
 /// The repositories with the commits at which they are asked about.
 ///
 /// # Errors
 /// When the file is not there, or is something else.
-pub fn repositories(dir: &Path) -> Result<BTreeMap<String, String>, PromptError> {
+pub fn repositories(dir: &Path) -> Result<BTreeMap<String, String>> {
     let path = dir.join("repositories.json");
-    parse(&path, 1, &text(&path)?)
-}
-
-fn text(path: &Path) -> Result<String, PromptError> {
-    fs::read_to_string(path).map_err(|error| PromptError::Read(path.to_owned(), error))
-}
-
-fn parse<'a, T: Deserialize<'a>>(path: &Path, line: usize, text: &'a str) -> Result<T, PromptError> {
-    serde_json::from_str(text).map_err(|source| PromptError::Json {
-        path: path.to_owned(),
-        line,
-        source,
-    })
+    let text = fs::read(&path).with_context(at(&path))?;
+    serde_json::from_slice(&text).with_context(at(&path))
 }
 
 #[cfg(test)]
@@ -132,7 +104,7 @@ mod tests {
 
     use super::*;
 
-    fn dir() -> PathBuf {
+    fn dir() -> std::path::PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("abstain")
     }
 

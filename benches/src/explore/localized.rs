@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use anyhow::{Context, Result};
 use muninn_context_engine::explore::{DeepLimits, Found, Totals};
 use muninn_context_engine::{Lists, Tuning};
 use muninn_gateway::backend::Courier;
@@ -11,17 +12,16 @@ use muninn_memory::embed::Embedder;
 use serde::Serialize;
 
 use super::policies::PolicyName;
+use super::row;
 use super::timing::Timing;
-use super::{ExploreError, row};
 use crate::command_line::progress;
 use crate::instances::{self, Instance};
 use crate::localization::bootstrap::mean;
 use crate::localization::report::{Percentiles, percent};
 use crate::procfs;
-use crate::report::rounded;
 use crate::scripted::remote;
 use crate::scripted::server::ModelServer;
-use crate::stats::{millis, percentile};
+use crate::stats::millis;
 use crate::subject::Subject;
 use crate::trees::{Trees, clone_of};
 
@@ -123,28 +123,18 @@ pub(crate) fn run(
     embedder: Option<Arc<dyn Embedder>>,
     only: Option<&str>,
     explorers: &[Explorer],
-) -> Result<Report, ExploreError> {
+) -> Result<Report> {
     let load = procfs::load1();
-    let mut instances = instances::read(questions)?;
-    if let Some(only) = only {
-        instances.retain(|one| one.instance_id.contains(only) || one.repo.contains(only));
-        if instances.is_empty() {
-            return Err(ExploreError::Nothing(only.to_owned()));
-        }
-    }
+    let instances = instances::read(questions, only)?;
     let trees = Trees::new(work)?;
     let server = ModelServer::start(Vec::new(), false);
     let courier = remote::courier()?;
     let mut outcomes: Vec<Vec<Outcome>> = explorers.iter().map(|_| Vec::new()).collect();
     for (at, instance) in instances.iter().enumerate() {
-        let named = |source| ExploreError::Subject {
-            id: instance.instance_id.clone(),
-            source: Box::new(source),
-        };
         let clone = clone_of(repos, &instance.repo);
         let tree = trees.checkout(&clone, &instance.repo, &instance.base_commit, instance.root.as_deref());
-        let tree = tree.map_err(|error| named(error.into()))?;
-        let subject = Subject::index(&tree, embedder.clone()).map_err(named)?;
+        let subject = tree.and_then(|tree| Subject::index(&tree, embedder.clone()));
+        let subject = subject.with_context(|| instance.instance_id.clone())?;
         for (explorer, outcomes) in explorers.iter().zip(&mut outcomes) {
             let outcome = explore(&subject, instance, explorer, &server, &courier);
             progress(&format!(
@@ -268,9 +258,9 @@ impl Row {
             repeated: sum(&|totals| totals.repeated),
             failed_calls: sum(&|totals| totals.failed),
             tokens: each(&|totals| (totals.input + totals.output) as f64),
-            ms: percentiles(outcomes.iter().map(|one| one.ms).collect()),
-            opening_ms: percentiles(timings().map(|timing| timing.opening).collect()),
-            overhead_ms: percentiles(timings().flat_map(|timing| timing.beside.clone()).collect()),
+            ms: Percentiles::of(outcomes.iter().map(|one| one.ms).collect()),
+            opening_ms: Percentiles::of(timings().map(|timing| timing.opening).collect()),
+            overhead_ms: Percentiles::of(timings().flat_map(|timing| timing.beside.clone()).collect()),
             invented: sum(&|totals| totals.invented),
         }
     }
@@ -315,14 +305,6 @@ impl Row {
             both(self.overhead_ms),
             self.invented
         )
-    }
-}
-
-/// Median and 95th percentile.
-pub(super) fn percentiles(mut values: Vec<f64>) -> Percentiles {
-    Percentiles {
-        p50: percentile(&mut values, 0.5).map(rounded),
-        p95: percentile(&mut values, 0.95).map(rounded),
     }
 }
 

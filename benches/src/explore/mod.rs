@@ -12,24 +12,18 @@ pub mod overhead;
 pub mod policies;
 mod timing;
 
-use std::io;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use anyhow::Result;
 use clap::Parser;
-use muninn_gateway::backend::CourierError;
-use muninn_memory::embed::LoadError;
-use muninn_repo_tools::DiscoverError;
 use serde::Serialize;
 
 use self::localized::Explorer;
 use self::policies::PolicyName;
 use crate::command_line;
-use crate::instances::InstanceError;
 use crate::localization::EmbedderName;
-use crate::subject::SubjectError;
-use crate::trees::TreeError;
-use muninn_tests::GitError;
 
 /// Explores with scripted models at the socket, or with a real one.
 ///
@@ -93,43 +87,6 @@ pub enum Report {
     Hostile(hostile::Report),
 }
 
-/// Why there is no report.
-#[derive(Debug, thiserror::Error)]
-pub enum ExploreError {
-    /// The questions.
-    #[error("the instances")]
-    Instances(#[from] InstanceError),
-    /// The directory of trees.
-    #[error("the trees")]
-    Trees(#[from] TreeError),
-    /// The embedder.
-    #[error("the embedder")]
-    Embedder(#[from] LoadError),
-    /// One of the questions' trees.
-    #[error("{id}")]
-    Subject {
-        /// Which.
-        id: String,
-        /// What went wrong.
-        source: Box<SubjectError>,
-    },
-    /// What carries requests to the server.
-    #[error("the way to the model")]
-    Courier(#[from] CourierError),
-    /// The tree to measure on.
-    #[error("the tree")]
-    Tree(#[from] DiscoverError),
-    /// The made repository.
-    #[error("the repository")]
-    Repository(#[from] GitError),
-    /// The server, a file or stdout.
-    #[error("{0}")]
-    Io(&'static str, #[source] io::Error),
-    /// `--only` leaves nothing.
-    #[error("no instance is called like {0:?}")]
-    Nothing(String),
-}
-
 /// The `main` of the benchmark.
 pub fn main() -> ExitCode {
     command_line::main("explore", run)
@@ -139,7 +96,7 @@ pub fn main() -> ExitCode {
 ///
 /// # Errors
 /// When a tree, the server or a file is not to be had. How an exploration ends is no error.
-pub fn run(options: &Options) -> Result<Report, ExploreError> {
+pub fn run(options: &Options) -> Result<Report> {
     let work = options.work.as_deref();
     let embedder = || options.embedder.load(options.model.as_deref());
     match (&options.root, &options.instances, &options.repos) {
@@ -172,7 +129,6 @@ fn explorers(options: &Options) -> Vec<Explorer> {
 }
 
 /// A line of a table.
-fn row(text: &str) -> Result<(), ExploreError> {
-    use io::Write;
-    writeln!(io::stdout(), "{text}").map_err(|error| ExploreError::Io("stdout", error))
+fn row(text: &str) -> Result<()> {
+    Ok(writeln!(io::stdout(), "{text}")?)
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use anyhow::Result;
 use fastrand::Rng;
 use muninn_context_engine::IndexStatus;
 use muninn_context_engine::explore::{DeepLimits, Trace};
@@ -13,8 +14,8 @@ use muninn_memory::embed::Embedder;
 use serde::Serialize;
 use serde_json::json;
 
+use super::row;
 use super::timing::Timing;
-use super::{ExploreError, row};
 use crate::command_line::progress;
 use crate::localization::report::Percentiles;
 use crate::procfs;
@@ -25,7 +26,7 @@ use crate::scripted::remote;
 use crate::scripted::said::{Said, Spoken};
 use crate::scripted::server::ModelServer;
 use crate::stats::{median, percentile};
-use crate::subject::{Subject, SubjectError};
+use crate::subject::Subject;
 use crate::trees::Tree;
 
 /// Explorations of one round.
@@ -75,18 +76,14 @@ pub(crate) fn run(
     work: Option<&Path>,
     embedder: Option<Arc<dyn Embedder>>,
     rounds: usize,
-) -> Result<Report, ExploreError> {
+) -> Result<Report> {
     let load = procfs::load1();
-    let temporary = tempfile::tempdir().map_err(|error| ExploreError::Io("a directory for the index", error))?;
+    let temporary = tempfile::tempdir()?;
     let tree = Tree {
         root: root.to_owned(),
         cache: work.unwrap_or(temporary.path()).join("explore-overhead"),
     };
-    let subject = Subject::index(&tree, embedder);
-    let subject = subject.map_err(|source: SubjectError| ExploreError::Subject {
-        id: "the tree".to_owned(),
-        source: Box::new(source),
-    })?;
+    let subject = Subject::index(&tree, embedder)?;
     let files = match subject.engine.status() {
         IndexStatus::Ready { files, .. } => files,
         _ => 0,

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use anyhow::Result;
 use muninn_context_engine::Engine;
 use muninn_memory::Clock;
 use muninn_memory::learn::query_hash;
@@ -10,7 +11,7 @@ use muninn_repo_tools::RelPath;
 use std::time::{Duration, Instant};
 
 use crate::instances::Instance;
-use muninn_tests::{GitError, git};
+use muninn_tests::git;
 
 /// Larger changes are sweeps over the tree, and no session that looked for something.
 const MOST_FILES: usize = 16;
@@ -23,7 +24,7 @@ const MARK: char = '\u{1}';
 ///
 /// # Errors
 /// When git cannot read the history.
-pub(super) fn replay(clone: &Path, instance: &Instance, most: usize, engine: &Engine) -> Result<Vec<Record>, GitError> {
+pub(super) fn replay(clone: &Path, instance: &Instance, most: usize, engine: &Engine) -> Result<Vec<Record>> {
     let count = format!("-n{most}");
     let form = format!("--format={MARK}%H{MARK}%aI{MARK}%B{MARK}");
     let arguments = [

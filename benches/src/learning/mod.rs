@@ -9,21 +9,19 @@ mod history;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
+use anyhow::{Context, Result};
 use clap::Parser;
 use muninn_context_engine::{Lists, Tuning};
 use serde::Serialize;
 
 use self::history::replay;
-use crate::command_line;
-use crate::command_line::progress;
-use crate::instances::{self, Instance, InstanceError};
+use crate::command_line::{self, at, progress};
+use crate::instances::{self, Instance};
 use crate::report::rounded;
-use crate::subject::{Subject, SubjectError};
-use crate::trees::{TreeError, Trees, clone_of};
-use muninn_tests::GitError;
+use crate::subject::Subject;
+use crate::trees::{Trees, clone_of};
 
 /// Gold files are looked for so far down the list.
 const KEEP: usize = 50;
@@ -74,26 +72,6 @@ pub struct Report {
     pub records: f64,
 }
 
-/// Why there is no report.
-#[derive(Debug, thiserror::Error)]
-pub enum LearningError {
-    /// The questions.
-    #[error("the instances")]
-    Instances(#[from] InstanceError),
-    /// The trees.
-    #[error("the trees")]
-    Trees(#[from] TreeError),
-    /// One of them.
-    #[error(transparent)]
-    Subject(#[from] SubjectError),
-    /// Its history.
-    #[error(transparent)]
-    History(#[from] GitError),
-    /// The memory could not be written.
-    #[error("{0:?}")]
-    Io(PathBuf, #[source] io::Error),
-}
-
 /// What came of one instance.
 struct Outcome {
     id: String,
@@ -107,11 +85,8 @@ struct Outcome {
 ///
 /// # Errors
 /// When a tree cannot be cut or indexed.
-pub fn run(options: &Options) -> Result<Report, LearningError> {
-    let mut instances = instances::read(&options.instances)?;
-    if let Some(only) = &options.only {
-        instances.retain(|one| one.instance_id.contains(only) || one.repo.contains(only));
-    }
+pub fn run(options: &Options) -> Result<Report> {
+    let instances = instances::read(&options.instances, options.only.as_deref())?;
     let trees = Trees::new(options.work.as_deref())?;
     let mut outcomes = Vec::new();
     for (at, instance) in instances.iter().enumerate() {
@@ -130,7 +105,7 @@ pub fn run(options: &Options) -> Result<Report, LearningError> {
     Ok(report(&outcomes))
 }
 
-fn ask(trees: &Trees, options: &Options, instance: &Instance) -> Result<Outcome, LearningError> {
+fn ask(trees: &Trees, options: &Options, instance: &Instance) -> Result<Outcome> {
     let clone = clone_of(&options.repos, &instance.repo);
     let tree = trees.checkout(&clone, &instance.repo, &instance.base_commit, instance.root.as_deref())?;
     let memory = Memory::at(&tree.root)?;
@@ -140,8 +115,8 @@ fn ask(trees: &Trees, options: &Options, instance: &Instance) -> Result<Outcome,
         .iter()
         .flat_map(|record| [record.line(), "\n".to_owned()])
         .collect();
-    fs::write(&memory.file, text).map_err(|error| LearningError::Io(memory.file.clone(), error))?;
-    subject.engine.refresh(&()).map_err(SubjectError::from)?;
+    fs::write(&memory.file, text).with_context(at(&memory.file))?;
+    subject.engine.refresh(&())?;
     let hits = Lists::EACH
         .iter()
         .find(|(name, _)| *name == "hits")
@@ -172,9 +147,9 @@ struct Memory {
 }
 
 impl Memory {
-    fn at(root: &Path) -> Result<Self, LearningError> {
+    fn at(root: &Path) -> Result<Self> {
         let dir = root.join(".muninn/memory");
-        fs::create_dir_all(&dir).map_err(|error| LearningError::Io(dir.clone(), error))?;
+        fs::create_dir_all(&dir).with_context(at(&dir))?;
         let memory = Self {
             file: dir.join("main.jsonl"),
         };

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use anyhow::Result;
 use muninn_context_engine::Tuning;
 use muninn_memory::embed::Embedder;
 use serde::Serialize;
@@ -15,7 +16,7 @@ use super::spans::lines_of;
 use crate::instances::Instance;
 use crate::report::rounded;
 use crate::stats::millis;
-use crate::subject::{self, Packed, SubjectError, packed};
+use crate::subject::{self, Packed, packed};
 use crate::trees::{Trees, clone_of};
 
 /// Gold files are looked for so far down the list.
@@ -65,7 +66,7 @@ impl Subject {
         repos: &Path,
         instance: &Instance,
         embedder: Option<Arc<dyn Embedder>>,
-    ) -> Result<Self, SubjectError> {
+    ) -> Result<Self> {
         let clone = clone_of(repos, &instance.repo);
         let tree = trees.checkout(&clone, &instance.repo, &instance.base_commit, instance.root.as_deref())?;
         let subject = subject::Subject::index(&tree, embedder)?;

@@ -12,28 +12,25 @@ pub mod scores;
 pub mod spans;
 
 use std::collections::BTreeMap;
-use std::error::Error;
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use anyhow::{Context, Result};
 use clap::{Parser, ValueEnum};
 use muninn_context_engine::{Lists, Tuning};
-use muninn_memory::embed::{Embedder, LoadError, StaticVectors, minilm};
+use muninn_memory::embed::{Embedder, StaticVectors, minilm};
 use serde::{Deserialize, Serialize};
 
 use self::answer::{Answer, Subject};
 use self::remembered::Remembered;
 use self::report::{Ablation, Accuracy, Percentiles, Report};
 use self::scores::Scores;
-use crate::command_line;
-use crate::command_line::progress;
-use crate::instances::{self, InstanceError};
+use crate::command_line::{self, at, progress};
+use crate::instances;
 use crate::report::rounded;
-use crate::stats::percentile;
-use crate::subject::SubjectError;
-use crate::trees::{TreeError, Trees};
+use crate::trees::Trees;
 
 /// Measures whether the files that questions are about are found.
 ///
@@ -83,7 +80,7 @@ impl EmbedderName {
     ///
     /// # Errors
     /// When they cannot be read.
-    pub(crate) fn load(self, model: Option<&Path>) -> Result<Option<Arc<dyn Embedder>>, LoadError> {
+    pub(crate) fn load(self, model: Option<&Path>) -> Result<Option<Arc<dyn Embedder>>> {
         Ok(match self {
             EmbedderName::None => None,
             EmbedderName::Static => Some(Arc::new(StaticVectors::shipped()?)),
@@ -99,74 +96,42 @@ fn list_names() -> clap::builder::PossibleValuesParser {
     Lists::EACH.iter().map(|(name, _)| *name).collect::<Vec<_>>().into()
 }
 
-/// Why there is no report.
-#[derive(Debug, thiserror::Error)]
-pub enum LocalizationError {
-    /// The questions.
-    #[error("the instances")]
-    Instances(#[from] InstanceError),
-    /// The embedder.
-    #[error("the embedder")]
-    Embedder(#[from] LoadError),
-    /// The directory of trees.
-    #[error("the trees")]
-    Trees(#[from] TreeError),
-    /// One of the questions.
-    #[error("instance {id}")]
-    Subject {
-        /// Which.
-        id: String,
-        /// What went wrong.
-        source: Box<SubjectError>,
-    },
-    /// Something could not be written.
-    #[error("writing {0}")]
-    Write(String, #[source] io::Error),
-    /// `--only` leaves nothing.
-    #[error("no instance is called like {0:?}")]
-    Nothing(String),
-}
-
 /// Runs the whole benchmark and returns what it is to print last.
 ///
 /// An instance whose tree cannot be cut or indexed is skipped and counted.
 ///
 /// # Errors
 /// When that is so of all instances, or a file cannot be read or written.
-pub fn run(options: &Options) -> Result<Report, LocalizationError> {
-    let mut instances = instances::read(&options.instances)?;
-    if let Some(only) = &options.only {
-        instances.retain(|one| one.instance_id.contains(only) || one.repo.contains(only));
-        if instances.is_empty() {
-            return Err(LocalizationError::Nothing(only.clone()));
-        }
-    }
+pub fn run(options: &Options) -> Result<Report> {
+    let instances = instances::read(&options.instances, options.only.as_deref())?;
     let embedder = options.embedder.load(options.model.as_deref())?;
     let trees = Trees::new(options.work.as_deref())?;
     let runs = runs(options.ablate.as_deref());
-    let mut per_instance = options.per_instance.as_ref().map(PerInstance::create).transpose()?;
+    let mut per_instance = match &options.per_instance {
+        Some(path) => Some(BufWriter::new(File::create(path).with_context(at(path))?)),
+        None => None,
+    };
     let mut answers = Vec::new();
     let mut failed = Vec::new();
     for (at, instance) in instances.iter().enumerate() {
         let answer = match Subject::open(&trees, &options.repos, instance, embedder.clone()) {
             Ok(subject) => subject.answer(instance, &runs),
-            Err(source) => {
-                let error = LocalizationError::Subject {
-                    id: instance.instance_id.clone(),
-                    source: Box::new(source),
-                };
-                progress(&format!("skipped: {}", causes(&error)));
+            Err(error) => {
+                let error = error.context(format!("instance {}", instance.instance_id));
+                progress(&format!("skipped: {error:#}"));
                 failed.push(error);
                 continue;
             }
         };
         progress(&format!("{:>3}/{} {}", at + 1, instances.len(), answer.line()));
         if let Some(file) = &mut per_instance {
-            file.add(&answer)?;
+            writeln!(file, "{}", serde_json::to_string(&answer)?)?;
         }
         answers.push(answer);
     }
-    per_instance.map(PerInstance::finish).transpose()?;
+    if let Some(mut file) = per_instance {
+        file.flush()?;
+    }
     let skipped = failed.len();
     if let (true, Some(error)) = (answers.is_empty(), failed.pop()) {
         return Err(error);
@@ -178,16 +143,6 @@ pub fn run(options: &Options) -> Result<Report, LocalizationError> {
     Ok(report(&answers, skipped))
 }
 
-/// An error with what led to it, on one line.
-fn causes(error: &dyn Error) -> String {
-    let (mut text, mut cause) = (error.to_string(), error.source());
-    while let Some(error) = cause {
-        text.push_str(&format!(": {error}"));
-        cause = error.source();
-    }
-    text
-}
-
 /// The full run first, then each without a list; just the full one if nothing is ablated, all if none is named.
 fn runs(ablate: Option<&[String]>) -> Vec<(Option<&'static str>, Tuning)> {
     let tuning = |lists| Tuning { lists, decide: false };
@@ -195,34 +150,6 @@ fn runs(ablate: Option<&[String]>) -> Vec<(Option<&'static str>, Tuning)> {
     let ablated = Lists::EACH.iter().filter(|(name, _)| chosen(name));
     let ablated = ablated.map(|(name, list)| (Some(*name), tuning(Lists::ALL.without(*list))));
     std::iter::once((None, tuning(Lists::ALL))).chain(ablated).collect()
-}
-
-struct PerInstance {
-    path: String,
-    file: BufWriter<File>,
-}
-
-impl PerInstance {
-    fn create(path: &PathBuf) -> Result<Self, LocalizationError> {
-        let path_text = path.display().to_string();
-        let file = File::create(path).map_err(|error| LocalizationError::Write(path_text.clone(), error))?;
-        Ok(Self {
-            path: path_text,
-            file: BufWriter::new(file),
-        })
-    }
-
-    fn add(&mut self, answer: &Answer) -> Result<(), LocalizationError> {
-        let line = serde_json::to_string(answer).map_err(io::Error::from);
-        let written = line.and_then(|line| writeln!(self.file, "{line}"));
-        written.map_err(|error| LocalizationError::Write(self.path.clone(), error))
-    }
-
-    fn finish(mut self) -> Result<(), LocalizationError> {
-        self.file
-            .flush()
-            .map_err(|error| LocalizationError::Write(self.path, error))
-    }
 }
 
 fn tell_about_the_whole(answers: &[Answer]) {
@@ -242,7 +169,7 @@ fn tell_about_the_whole(answers: &[Answer]) {
     ));
 }
 
-fn print_ablations(runs: &[(Option<&'static str>, Tuning)], answers: &[Answer]) -> Result<(), LocalizationError> {
+fn print_ablations(runs: &[(Option<&'static str>, Tuning)], answers: &[Answer]) -> Result<()> {
     let scores = |run: usize| answers.iter().map(|answer| answer.scores[run]).collect::<Vec<Scores>>();
     let full = scores(0);
     for (at, (without, _)) in runs.iter().enumerate() {
@@ -251,7 +178,7 @@ fn print_ablations(runs: &[(Option<&'static str>, Tuning)], answers: &[Answer]) 
             Some(list) => Ablation::of(list, &scores(at), &full),
         };
         progress(&ablation.line());
-        command_line::line(&ablation).map_err(|error| LocalizationError::Write("to stdout".to_owned(), error))?;
+        command_line::line(&ablation)?;
     }
     Ok(())
 }
@@ -261,16 +188,13 @@ fn report(answers: &[Answer], skipped: usize) -> Report {
     for answer in answers {
         by_repo.entry(answer.repo.clone()).or_default().push(answer.scores[0]);
     }
-    let mut millis: Vec<f64> = answers.iter().map(|answer| answer.query_ms).collect();
+    let millis: Vec<f64> = answers.iter().map(|answer| answer.query_ms).collect();
     let all: Vec<Scores> = answers.iter().map(|answer| answer.scores[0]).collect();
     let seconds: f64 = answers.iter().map(|answer| answer.index_s).sum();
     Report {
         all: Accuracy::of(&all),
         skipped,
-        query_ms: Percentiles {
-            p50: percentile(&mut millis, 0.5).map(rounded),
-            p95: percentile(&mut millis, 0.95).map(rounded),
-        },
+        query_ms: Percentiles::of(millis),
         index_s: rounded(seconds / answers.len() as f64),
         by_repo: by_repo
             .into_iter()

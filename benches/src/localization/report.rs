@@ -6,6 +6,8 @@ use serde::Serialize;
 
 use super::bootstrap::{interval, mean};
 use super::scores::{BUDGETS, COUNT, DEPTHS, NAMES, Scores};
+use crate::report::rounded;
+use crate::stats::percentile;
 
 /// The last line on stdout. Accuracies and recall are percent.
 #[derive(Debug, Clone, Serialize)]
@@ -60,6 +62,16 @@ pub struct Ablation {
     pub difference: BTreeMap<&'static str, Option<f64>>,
     /// Of the difference, paired by instance; of the mean where there is none.
     pub ci95: BTreeMap<&'static str, Option<[f64; 2]>>,
+}
+
+impl Percentiles {
+    /// The percentiles of some values.
+    pub fn of(mut values: Vec<f64>) -> Self {
+        Self {
+            p50: percentile(&mut values, 0.5).map(rounded),
+            p95: percentile(&mut values, 0.95).map(rounded),
+        }
+    }
 }
 
 impl Accuracy {

@@ -6,28 +6,26 @@ pub mod corpus;
 
 use std::ffi::OsString;
 use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use anyhow::{Context, Result};
 use clap::Parser;
-use muninn_memory::embed::LoadError;
 use muninn_memory::records::{MAIN, RecordFile};
 use muninn_memory::{Home, Memories, RecallOptions};
-use muninn_repo_tools::{DiscoverError, Worktree};
+use muninn_repo_tools::Worktree;
+use muninn_tests::git;
 use serde::{Deserialize, Serialize};
 
 use self::corpus::Corpus;
-use crate::command_line::line;
-use crate::command_line::progress;
+use crate::command_line::{at, line, progress};
 use crate::localization::EmbedderName;
 use crate::localization::report::Percentiles;
 use crate::procfs;
 use crate::report::rounded;
-use crate::stats::{millis, percentile};
-use crate::subprocess::{self, SubprocessError};
-use muninn_tests::{GitError, git};
+use crate::stats::millis;
+use crate::subprocess::{self};
 
 /// The hidden first argument.
 const ROLE: &str = "__memory-phase";
@@ -89,26 +87,6 @@ pub struct Report {
     pub sizes: Vec<Size>,
 }
 
-/// Why there is no report.
-#[derive(Debug, thiserror::Error)]
-pub enum ScaleError {
-    /// A file.
-    #[error("{0:?}")]
-    Io(PathBuf, #[source] io::Error),
-    /// The repository.
-    #[error(transparent)]
-    Git(#[from] GitError),
-    /// It did not become one.
-    #[error(transparent)]
-    Discover(Box<DiscoverError>),
-    /// The embedder.
-    #[error("the embedder")]
-    Embedder(#[from] LoadError),
-    /// A process for a phase.
-    #[error(transparent)]
-    Process(#[from] SubprocessError),
-}
-
 /// What a phase is given.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Task {
@@ -133,24 +111,25 @@ struct Outcome {
 ///
 /// # Errors
 /// When a file cannot be read or written, or a process fails.
-pub fn run(options: &Options) -> Result<Report, ScaleError> {
-    let corpus = Corpus::read(&options.text).map_err(at(&options.text))?;
+pub fn run(options: &Options) -> Result<Report> {
+    let corpus = Corpus::read(&options.text).with_context(at(&options.text))?;
     let questions = corpus.questions(QUESTIONS);
     let mut sizes = Vec::new();
     for records in &options.sizes {
         let size = measure(&corpus, &questions, *records, options)?;
-        line(&size).map_err(at(Path::new("stdout")))?;
+        line(&size)?;
         sizes.push(size);
     }
     Ok(Report { sizes })
 }
 
-fn measure(corpus: &Corpus, questions: &[String], records: usize, options: &Options) -> Result<Size, ScaleError> {
-    let dir = tempfile::tempdir().map_err(at(&std::env::temp_dir()))?;
+fn measure(corpus: &Corpus, questions: &[String], records: usize, options: &Options) -> Result<Size> {
+    let dir = tempfile::tempdir()?;
     let root = dir.path().join("tree");
     let main = root.join(MAIN);
     let made = main.parent().map_or(Ok(()), fs::create_dir_all);
-    made.and_then(|()| corpus.write(&main, records)).map_err(at(&main))?;
+    made.and_then(|()| corpus.write(&main, records))
+        .with_context(at(&main))?;
     git(&root, &["init", "--quiet", "--template="])?;
     let mut task = Task {
         cache: dir.path().join("cache"),
@@ -159,14 +138,14 @@ fn measure(corpus: &Corpus, questions: &[String], records: usize, options: &Opti
         model: options.model.clone(),
         questions: Vec::new(),
     };
-    fs::create_dir_all(&task.cache).map_err(at(&task.cache))?;
+    fs::create_dir_all(&task.cache).with_context(at(&task.cache))?;
     let taken_in = in_process(&task)?;
     task.questions = questions.to_vec();
-    let mut started = in_process(&task)?;
-    corpus::add(&main, records).map_err(at(&main))?;
+    let started = in_process(&task)?;
+    corpus::add(&main, records).with_context(at(&main))?;
     task.questions.clear();
     let rebuilt = in_process(&task)?;
-    let cached = fs::read_dir(&task.cache).map_err(at(&task.cache))?.flatten();
+    let cached = fs::read_dir(&task.cache).with_context(at(&task.cache))?.flatten();
     let cached = cached.filter_map(|entry| Some(entry.metadata().ok()?.len()));
     Ok(Size {
         records,
@@ -174,20 +153,17 @@ fn measure(corpus: &Corpus, questions: &[String], records: usize, options: &Opti
         ingest_s: rounded(taken_in.ready_ms / 1e3),
         start_ms: rounded(started.ready_ms),
         rebuild_s: rounded(rebuilt.ready_ms / 1e3),
-        query_ms: Percentiles {
-            p50: percentile(&mut started.query_ms, 0.5).map(rounded),
-            p95: percentile(&mut started.query_ms, 0.95).map(rounded),
-        },
+        query_ms: Percentiles::of(started.query_ms),
         rss_mb: started.rss_mb.map(rounded),
         ingest_peak_mb: taken_in.peak_mb.map(rounded),
         rebuild_peak_mb: rebuilt.peak_mb.map(rounded),
-        records_bytes: fs::metadata(&main).map_err(at(&main))?.len(),
+        records_bytes: fs::metadata(&main).with_context(at(&main))?.len(),
         cache_bytes: cached.sum(),
         load1: procfs::load1(),
     })
 }
 
-fn in_process(task: &Task) -> Result<Outcome, SubprocessError> {
+fn in_process(task: &Task) -> Result<Outcome> {
     subprocess::run(ROLE, task, &task.cache.with_extension("task.json"))
 }
 
@@ -197,8 +173,8 @@ pub fn requested(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
 }
 
 impl Task {
-    fn perform(&self, started: Instant) -> Result<Outcome, ScaleError> {
-        let worktree = Worktree::discover(&self.root).map_err(|error| ScaleError::Discover(Box::new(error)))?;
+    fn perform(&self, started: Instant) -> Result<Outcome> {
+        let worktree = Worktree::discover(&self.root)?;
         let embedder = self.embedder.load(self.model.as_deref())?;
         let home = Home::Repository(worktree);
         let files: Vec<RecordFile> = RecordFile::of_team(&home);
@@ -225,9 +201,4 @@ impl Task {
             peak_mb: procfs::peak_mb(std::process::id()),
         })
     }
-}
-
-fn at(path: &Path) -> impl FnOnce(io::Error) -> ScaleError {
-    let path = path.to_owned();
-    move |error| ScaleError::Io(path, error)
 }

@@ -3,13 +3,14 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use anyhow::Result;
 use muninn_memory::embed::Embedder;
 use muninn_memory::reconcile::judge::{ReadClaim, Relation, Tools, WIDE, likeness, to_judge};
 
 use super::labelled::{Label, Labelled};
 use super::report::share;
 use super::{claim, relation};
-use crate::record_store::{Line, Store, StoreError, directory};
+use crate::record_store::{Line, Store, directory};
 use crate::report::rounded;
 
 /// So many candidates are judged for each record.
@@ -33,7 +34,7 @@ pub(super) struct Blocking {
 }
 
 /// Looks for the sentences of all pairs that are no neutral ones, in both directions.
-pub(super) fn recall(pairs: &[Labelled], embedder: Arc<dyn Embedder>, tools: &Tools) -> Result<Blocking, StoreError> {
+pub(super) fn recall(pairs: &[Labelled], embedder: Arc<dyn Embedder>, tools: &Tools) -> Result<Blocking> {
     let mut places: HashMap<&str, usize> = HashMap::new();
     let mut texts: Vec<&str> = Vec::new();
     for text in pairs.iter().flat_map(|pair| [&pair.a, &pair.b]) {
@@ -64,7 +65,7 @@ pub(super) fn recall(pairs: &[Labelled], embedder: Arc<dyn Embedder>, tools: &To
 }
 
 /// Judges each record against its neighbours, each pair once.
-pub(super) fn judged(texts: &[String], embedder: Arc<dyn Embedder>, tools: &Tools) -> Result<Queued, StoreError> {
+pub(super) fn judged(texts: &[String], embedder: Arc<dyn Embedder>, tools: &Tools) -> Result<Queued> {
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let near = Neighbours::of(&texts, embedder, tools)?;
     let couples: BTreeSet<(usize, usize)> = (0..texts.len())
@@ -107,7 +108,7 @@ struct Neighbours<'t> {
 }
 
 impl<'t> Neighbours<'t> {
-    fn of(texts: &'t [&'t str], embedder: Arc<dyn Embedder>, tools: &'t Tools) -> Result<Self, StoreError> {
+    fn of(texts: &'t [&'t str], embedder: Arc<dyn Embedder>, tools: &'t Tools) -> Result<Self> {
         let directory = directory()?;
         let line = |(number, text): (usize, &&str)| Line {
             ts: "2026-01-01T00:00:00Z".to_owned(),

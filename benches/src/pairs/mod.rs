@@ -15,16 +15,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
+use anyhow::Result;
 use clap::Parser;
-use muninn_gateway::backend::CourierError;
-use muninn_memory::embed::{LoadError, StaticVectors};
+use muninn_memory::embed::StaticVectors;
 use muninn_memory::reconcile::judge::{Claim, Relation, Tools, judge};
 
-use self::labelled::{Label, Labelled, LabelledError};
+use self::labelled::{Label, Labelled};
 use self::model::Script;
 use self::report::{Figures, Part, Report};
 use crate::command_line::progress;
-use crate::record_store::StoreError;
+use crate::json_lines;
 use crate::report::rounded;
 
 /// Measures what is made of duplicates and contradictions.
@@ -53,32 +53,12 @@ pub struct Options {
     pub answer_tokens: u32,
 }
 
-/// Why there is no report.
-#[derive(Debug, thiserror::Error)]
-pub enum PairsError {
-    /// The pairs.
-    #[error("the pairs")]
-    Labelled(#[from] LabelledError),
-    /// The embedder.
-    #[error("the embedder")]
-    Embedder(#[from] LoadError),
-    /// The sentences as records.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// The server of the scripted model.
-    #[error("the scripted model's server")]
-    Server(#[from] std::io::Error),
-    /// What carries requests to it.
-    #[error("the way to the model")]
-    Courier(#[from] CourierError),
-}
-
 /// Runs the whole benchmark and returns what it is to print last.
 ///
 /// # Errors
 /// When the pairs cannot be read, or kept.
-pub fn run(options: &Options) -> Result<Report, PairsError> {
-    let pairs = labelled::read(&options.pairs)?;
+pub fn run(options: &Options) -> Result<Report> {
+    let pairs: Vec<Labelled> = json_lines::read(&options.pairs)?;
     let embedder = Arc::new(StaticVectors::shipped()?);
     let tools = Tools::new();
     let started = Instant::now();

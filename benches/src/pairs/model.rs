@@ -7,13 +7,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::Result;
 use clap::ValueEnum;
 use muninn_memory::reconcile::judge::{Claim, Relation, Tools};
 use muninn_memory::reconcile::{Asked, Judging, Reconciler, ReconcilerLimits, known_pairs, relations};
 use serde_json::{Value, json};
 
 use super::labelled::{Label, Labelled};
-use super::{Options, PairsError, claim, hash};
+use super::{Options, claim, hash};
 use crate::scripted::heard::Heard;
 use crate::scripted::remote;
 use crate::scripted::said::{Policy, Said};
@@ -41,11 +42,7 @@ pub enum Script {
 }
 
 /// The pairs with what rules and a model hold them for.
-pub(super) fn asked(
-    options: &Options,
-    pairs: &[Labelled],
-    tools: &Tools,
-) -> Result<(Vec<(Label, Relation)>, Asked), PairsError> {
+pub(super) fn asked(options: &Options, pairs: &[Labelled], tools: &Tools) -> Result<(Vec<(Label, Relation)>, Asked)> {
     let server = ModelServer::start(Vec::new(), false);
     server.play(policy(options.script, pairs));
     let (url, name) = match &options.backend {

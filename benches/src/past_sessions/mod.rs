@@ -3,10 +3,10 @@
 mod ask;
 mod past;
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use anyhow::{Context, Result, bail};
 use clap::Parser;
 use muninn_memory::records::{MAIN, SESSIONS};
 use muninn_tests::{TestEnv, git};
@@ -15,15 +15,15 @@ use serde::Serialize;
 pub use self::past::Past;
 
 use self::ask::Asked;
-use crate::command_line::progress;
+use crate::command_line::{at, progress};
 use crate::format::Format;
 use crate::gateway_process::{configuration, home, serve, wait_until_indexed};
 use crate::localization::report::Percentiles;
 use crate::memory_scale::corpus::Corpus;
 use crate::procfs;
 use crate::report::rounded;
-use crate::stand::{self, BenchError};
-use crate::stats::{millis, percentile};
+use crate::stand::{self};
+use crate::stats::millis;
 use crate::upstream::Upstream;
 
 /// Records of the team's memory.
@@ -107,7 +107,7 @@ pub struct Report {
 ///
 /// # Errors
 /// When anything could not be started, or any request failed.
-pub fn run(options: &Options) -> Result<Report, BenchError> {
+pub fn run(options: &Options) -> Result<Report> {
     let upstream = stand::upstream(0)?;
     let mut aged: Vec<Aged> = Vec::new();
     for past in &options.past {
@@ -160,13 +160,13 @@ struct Aged {
 }
 
 impl Aged {
-    fn make(past: Past, sessions: usize, upstream: &Upstream) -> Result<Aged, BenchError> {
+    fn make(past: Past, sessions: usize, upstream: &Upstream) -> Result<Aged> {
         let home = home();
         home.write_config(&configuration(upstream, Format::Messages));
         let root = home.path("tree");
         repository(&root)?;
         let state = home.state_dir();
-        let spool = past::make(past, sessions, &root, &state).map_err(failed(&state))?;
+        let spool = past::make(past, sessions, &root, &state).with_context(at(&state))?;
         commit(&root)?;
         let started = Instant::now();
         let gateway = serve(&home, &root);
@@ -189,22 +189,22 @@ impl Aged {
         })
     }
 
-    fn measure(&mut self, round: usize, options: &Options) -> Result<(), BenchError> {
+    fn measure(&mut self, round: usize, options: &Options) -> Result<()> {
         let root = self.home.path("tree");
         let gateway = serve(&self.home, &root);
         wait_until_indexed(&gateway);
-        let ask = |number| ask::question(gateway.address, &root, number).map_err(failed(&root));
+        let ask = |number| ask::question(gateway.address, &root, number);
         let one_by_one = |from: usize, count: usize| (from..from + count).map(ask).collect::<Result<Vec<_>, _>>();
         let from = round * (WARM_UP + 2 * options.questions);
         one_by_one(from, WARM_UP)?;
         self.alone.extend(one_by_one(from + WARM_UP, options.questions)?);
         let from = from + WARM_UP + options.questions;
         let together = ask::eight(gateway.address, &root, from, options.questions);
-        self.together.extend(together.map_err(failed(&root))?);
+        self.together.extend(together?);
 
         let before = segments(&root)?;
         for number in round * options.open..(round + 1) * options.open {
-            ask::conversation(gateway.address, &root, number).map_err(failed(&root))?;
+            ask::conversation(gateway.address, &root, number)?;
         }
         self.open += options.open;
         let stopping = Instant::now();
@@ -225,7 +225,7 @@ impl Aged {
             none: none(&self.alone),
             of_eight_ms: latencies(&self.together),
             none_of_eight: none(&self.together),
-            stop_ms: percentiles(self.stops.clone()),
+            stop_ms: Percentiles::of(self.stops.clone()),
             open: self.open,
             segments: self.segments,
             waiting: std::fs::read_dir(waiting).map_or(0, |files| files.count()),
@@ -234,15 +234,11 @@ impl Aged {
 }
 
 /// A clone of the repository that this benchmark belongs to, with a team's memory.
-fn repository(root: &Path) -> Result<(), BenchError> {
+fn repository(root: &Path) -> Result<()> {
     let source = stand::repository()?;
     let name = root.to_string_lossy().into_owned();
-    git(&source, &["clone", "--quiet", "--no-local", "--depth", "1", ".", &name])
-        .map_err(io::Error::other)
-        .map_err(failed(root))?;
-    git(root, &["checkout", "--quiet", "-B", "main"])
-        .map_err(io::Error::other)
-        .map_err(failed(root))?;
+    git(&source, &["clone", "--quiet", "--no-local", "--depth", "1", ".", &name])?;
+    git(root, &["checkout", "--quiet", "-B", "main"])?;
     let made = std::fs::create_dir_all(root.join(SESSIONS));
     let written = made.and_then(|()| Corpus::read(root)?.write(&root.join(MAIN), RECORDS));
     written
@@ -252,52 +248,40 @@ fn repository(root: &Path) -> Result<(), BenchError> {
                 "[memory]\nwrite = \"repo\"\ndefault_branch = \"main\"\n",
             )
         })
-        .map_err(failed(root))
+        .with_context(at(root))
 }
 
-fn commit(root: &Path) -> Result<(), BenchError> {
+fn commit(root: &Path) -> Result<()> {
     let all = [
         &["add", "--all", "--force", ".muninn"][..],
         &["commit", "--quiet", "-m", "memory"],
     ];
     for arguments in all {
-        git(root, arguments).map_err(io::Error::other).map_err(failed(root))?;
+        git(root, arguments)?;
     }
     Ok(())
 }
 
-fn wait_until_moved(spool: &Path, since: Instant) -> Result<Duration, BenchError> {
-    while past::has_folders(spool).map_err(failed(spool))? {
+fn wait_until_moved(spool: &Path, since: Instant) -> Result<Duration> {
+    while past::has_folders(spool).with_context(at(spool))? {
         if since.elapsed() > MOVE_LIMIT {
-            return Err(failed(spool)(io::ErrorKind::TimedOut.into()));
+            bail!("the folders in {spool:?} are still there after {MOVE_LIMIT:?}");
         }
         std::thread::sleep(Duration::from_millis(20));
     }
     Ok(since.elapsed())
 }
 
-fn segments(root: &Path) -> Result<usize, BenchError> {
+fn segments(root: &Path) -> Result<usize> {
     let dir = root.join(SESSIONS);
-    Ok(std::fs::read_dir(&dir).map_err(failed(&dir))?.count())
+    Ok(std::fs::read_dir(&dir).with_context(at(&dir))?.count())
 }
 
 fn latencies(asked: &[Asked]) -> Percentiles {
-    percentiles(asked.iter().map(|asked| millis(asked.took)).collect())
-}
-
-fn percentiles(mut times: Vec<f64>) -> Percentiles {
-    Percentiles {
-        p50: percentile(&mut times, 0.5).map(rounded),
-        p95: percentile(&mut times, 0.95).map(rounded),
-    }
+    Percentiles::of(asked.iter().map(|asked| millis(asked.took)).collect())
 }
 
 fn none(asked: &[Asked]) -> f64 {
     let none = asked.iter().filter(|asked| asked.is_none).count();
     rounded(none as f64 * 100.0 / asked.len().max(1) as f64)
-}
-
-fn failed(path: &Path) -> impl FnOnce(io::Error) -> BenchError {
-    let path: PathBuf = path.to_owned();
-    move |error| BenchError::Root(path, error)
 }

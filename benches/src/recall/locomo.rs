@@ -2,10 +2,13 @@
 //! them.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use anyhow::{Context, Result};
 use serde::Deserialize;
 use serde_json::{Map, Value};
+
+use crate::command_line::at;
 
 /// A conversation with its questions.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,20 +43,6 @@ pub struct Question {
     pub evidence: Vec<usize>,
 }
 
-/// Why there are no conversations.
-#[derive(Debug, thiserror::Error)]
-pub enum LocomoError {
-    /// The file cannot be read.
-    #[error("{0:?}")]
-    Read(PathBuf, #[source] std::io::Error),
-    /// It is not as LoCoMo's files are.
-    #[error("{0:?} is no file of LoCoMo")]
-    Format(PathBuf, #[source] serde_json::Error),
-    /// The date of a session cannot be read.
-    #[error("{0:?} is no time such as \"1:56 pm on 8 May, 2023\"")]
-    Time(String),
-}
-
 #[derive(Deserialize)]
 struct RawConversation {
     sample_id: String,
@@ -81,17 +70,16 @@ struct RawTurn {
 ///
 /// # Errors
 /// When it cannot be read, or is none of LoCoMo's.
-pub fn read(path: &Path) -> Result<Vec<Conversation>, LocomoError> {
-    let text = std::fs::read(path).map_err(|error| LocomoError::Read(path.to_owned(), error))?;
-    let format = |error| LocomoError::Format(path.to_owned(), error);
-    let raw: Vec<RawConversation> = serde_json::from_slice(&text).map_err(format)?;
-    raw.into_iter().map(|one| conversation(one, &format)).collect()
+pub fn read(path: &Path) -> Result<Vec<Conversation>> {
+    let text = std::fs::read(path).with_context(at(path))?;
+    let raw = serde_json::from_slice::<Vec<RawConversation>>(&text);
+    let read = raw
+        .map_err(Into::into)
+        .and_then(|raw| raw.into_iter().map(conversation).collect());
+    read.with_context(|| format!("{path:?} is no file of LoCoMo"))
 }
 
-fn conversation(
-    raw: RawConversation,
-    format: &dyn Fn(serde_json::Error) -> LocomoError,
-) -> Result<Conversation, LocomoError> {
+fn conversation(raw: RawConversation) -> Result<Conversation> {
     let mut turns = Vec::new();
     let mut places = HashMap::new();
     for session in 1.. {
@@ -101,7 +89,7 @@ fn conversation(
         let time = time_of(time.as_str().unwrap_or_default())?;
         // Some sessions have a date and no turns.
         let said = raw.conversation.get(&format!("session_{session}")).cloned();
-        let said: Vec<RawTurn> = serde_json::from_value(said.unwrap_or(Value::Array(Vec::new()))).map_err(format)?;
+        let said: Vec<RawTurn> = serde_json::from_value(said.unwrap_or(Value::Array(Vec::new())))?;
         for turn in said {
             let shared = turn.blip_caption.map(|caption| format!(" and shared {caption}"));
             places.insert(turn.dia_id, turns.len());
@@ -138,7 +126,7 @@ fn evidence(ids: &[String], places: &HashMap<String, usize>) -> Vec<usize> {
 }
 
 /// `1:56 pm on 8 May, 2023` in the form of records.
-fn time_of(text: &str) -> Result<String, LocomoError> {
+fn time_of(text: &str) -> Result<String> {
     let parsed = || {
         let (clock, date) = text.split_once(" on ")?;
         let (time, half) = clock.split_once(' ')?;
@@ -153,7 +141,7 @@ fn time_of(text: &str) -> Result<String, LocomoError> {
         let year: u16 = words.next()?.parse().ok()?;
         Some(format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:00Z"))
     };
-    parsed().ok_or_else(|| LocomoError::Time(text.to_owned()))
+    parsed().with_context(|| format!("{text:?} is no time such as \"1:56 pm on 8 May, 2023\""))
 }
 
 const MONTHS: [&str; 12] = [

@@ -12,17 +12,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
+use anyhow::Result;
 use clap::Parser;
-use muninn_memory::embed::{Embedder, LoadError};
+use muninn_memory::embed::Embedder;
 
-use self::locomo::{Conversation, LocomoError, Turn};
+use self::locomo::{Conversation, Turn};
 use self::report::{DEPTHS, Figures, Report, Scores};
 use crate::command_line::progress;
 use crate::localization::EmbedderName;
 use crate::localization::report::Percentiles;
-use crate::record_store::{self, Line, Store, StoreError};
+use crate::record_store::{self, Line, Store};
 use crate::report::rounded;
-use crate::stats::{millis, percentile};
+use crate::stats::millis;
 
 /// Measures whether what was said long ago is found again.
 ///
@@ -41,25 +42,11 @@ pub struct Options {
     pub model: Option<PathBuf>,
 }
 
-/// Why there is no report.
-#[derive(Debug, thiserror::Error)]
-pub enum RecallError {
-    /// The conversations.
-    #[error("the conversations")]
-    Locomo(#[from] LocomoError),
-    /// The embedder.
-    #[error("the embedder")]
-    Embedder(#[from] LoadError),
-    /// What was said is not remembered.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
 /// Runs the whole benchmark and returns what it is to print last.
 ///
 /// # Errors
 /// When a conversation cannot be read, or kept.
-pub fn run(options: &Options) -> Result<Report, RecallError> {
+pub fn run(options: &Options) -> Result<Report> {
     let conversations = locomo::read(&options.locomo)?;
     let embedder = options.embedder.load(options.model.as_deref())?;
     let mut scores: Vec<(u8, Scores)> = Vec::new();
@@ -90,7 +77,7 @@ pub fn run(options: &Options) -> Result<Report, RecallError> {
     Ok(report(&scores, ingest_s, query_ms))
 }
 
-fn report(scores: &[(u8, Scores)], ingest_s: f64, mut query_ms: Vec<f64>) -> Report {
+fn report(scores: &[(u8, Scores)], ingest_s: f64, query_ms: Vec<f64>) -> Report {
     let mut categories: BTreeMap<String, Vec<Scores>> = BTreeMap::new();
     for (category, one) in scores {
         categories.entry(category.to_string()).or_default().push(*one);
@@ -103,15 +90,12 @@ fn report(scores: &[(u8, Scores)], ingest_s: f64, mut query_ms: Vec<f64>) -> Rep
             .map(|(category, scores)| (category, Figures::of(scores.iter())))
             .collect(),
         ingest_s: rounded(ingest_s),
-        query_ms: Percentiles {
-            p50: percentile(&mut query_ms, 0.5).map(rounded),
-            p95: percentile(&mut query_ms, 0.95).map(rounded),
-        },
+        query_ms: Percentiles::of(query_ms),
     }
 }
 
 /// Keeps each turn of a conversation as a record, and reads all of them back.
-fn ingest(root: &Path, conversation: &Conversation, embedder: Option<Arc<dyn Embedder>>) -> Result<Store, StoreError> {
+fn ingest(root: &Path, conversation: &Conversation, embedder: Option<Arc<dyn Embedder>>) -> Result<Store> {
     let line = |turn: &Turn| Line {
         ts: turn.time.clone(),
         text: turn.text.clone(),

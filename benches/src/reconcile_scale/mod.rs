@@ -8,22 +8,24 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
+use anyhow::{Context, Result};
 use clap::Parser;
-use muninn_memory::embed::{LoadError, StaticVectors};
+use muninn_memory::embed::StaticVectors;
 use muninn_memory::reconcile::judge::Tools;
-use muninn_memory::reconcile::{Judging, RECONCILED, ReconcileError, ReconcileOptions, Summary, reconcile};
+use muninn_memory::reconcile::{Judging, RECONCILED, ReconcileOptions, Summary, reconcile};
 use muninn_memory::records::{MAIN, SESSIONS, Segments};
 use muninn_memory::store::StoreSettings;
 use muninn_memory::{Clock, Home, Store};
-use muninn_repo_tools::{DiscoverError, Worktree};
+use muninn_repo_tools::Worktree;
+use muninn_tests::git;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::command_line::at;
 use crate::memory_scale::corpus::{Corpus, SESSION, session};
 use crate::procfs;
 use crate::report::rounded;
-use crate::subprocess::{self, SubprocessError};
-use muninn_tests::{GitError, git};
+use crate::subprocess::{self};
 
 /// The hidden first argument.
 const ROLE: &str = "__reconcile-phase";
@@ -62,29 +64,6 @@ pub struct Report {
     pub load1: Option<f64>,
 }
 
-/// Why there is no report.
-#[derive(Debug, thiserror::Error)]
-pub enum ReconcileScaleError {
-    /// A file.
-    #[error("{0:?}")]
-    Io(PathBuf, #[source] io::Error),
-    /// The repository.
-    #[error(transparent)]
-    Git(#[from] GitError),
-    /// It did not become one.
-    #[error(transparent)]
-    Discover(Box<DiscoverError>),
-    /// The embedder.
-    #[error("the embedder")]
-    Embedder(#[from] LoadError),
-    /// The run.
-    #[error("reconciling")]
-    Reconcile(#[from] ReconcileError),
-    /// Its process.
-    #[error(transparent)]
-    Process(#[from] SubprocessError),
-}
-
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Task {
     root: PathBuf,
@@ -102,22 +81,22 @@ struct Outcome {
 ///
 /// # Errors
 /// When a file cannot be read or written, or the process fails.
-pub fn run(options: &Options) -> Result<Report, ReconcileScaleError> {
-    let corpus = Corpus::read(&options.text).map_err(at(&options.text))?;
-    let dir = tempfile::tempdir().map_err(at(&std::env::temp_dir()))?;
+pub fn run(options: &Options) -> Result<Report> {
+    let corpus = Corpus::read(&options.text).with_context(at(&options.text))?;
+    let dir = tempfile::tempdir()?;
     let task = Task {
         root: dir.path().join("tree"),
         state: dir.path().join("state"),
     };
     let main = task.root.join(MAIN);
     let sessions = task.root.join(SESSIONS);
-    fs::create_dir_all(&sessions).map_err(at(&sessions))?;
+    fs::create_dir_all(&sessions).with_context(at(&sessions))?;
     corpus
         .write(&main, options.main + options.sessions)
-        .map_err(at(&main))?;
-    split(&main, &sessions, options.main).map_err(at(&main))?;
+        .with_context(at(&main))?;
+    split(&main, &sessions, options.main).with_context(at(&main))?;
     let log = task.root.join(RECONCILED);
-    fs::write(&log, reconciled(options.main)).map_err(at(&log))?;
+    fs::write(&log, reconciled(options.main)).with_context(at(&log))?;
     git(&task.root, &["init", "--quiet", "--template=", "--initial-branch=main"])?;
     git(&task.root, &["add", "--all"])?;
     let load1 = procfs::load1();
@@ -161,9 +140,8 @@ pub fn requested(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
 }
 
 impl Task {
-    fn perform(&self, started: Instant) -> Result<Outcome, ReconcileScaleError> {
-        let worktree =
-            Worktree::discover(&self.root).map_err(|error| ReconcileScaleError::Discover(Box::new(error)))?;
+    fn perform(&self, started: Instant) -> Result<Outcome> {
+        let worktree = Worktree::discover(&self.root)?;
         let home = Home::Repository(worktree);
         let store = Store::at(home, &self.state, StoreSettings::default(), Clock::system());
         let embedder = StaticVectors::shipped()?;
@@ -181,9 +159,4 @@ impl Task {
             summary: done.summary,
         })
     }
-}
-
-fn at(path: &Path) -> impl FnOnce(io::Error) -> ReconcileScaleError {
-    let path = path.to_owned();
-    move |source| ReconcileScaleError::Io(path, source)
 }

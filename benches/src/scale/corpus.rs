@@ -8,10 +8,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use muninn_repo_tools::{DiscoverError, WalkLimits, Worktree, read_text, walk};
+use anyhow::{Context, Result};
+use muninn_repo_tools::{WalkLimits, Worktree, read_text, walk};
 
-use crate::command_line::progress;
-use muninn_tests::{GitError, git};
+use crate::command_line::{at, progress};
+use muninn_tests::git;
 
 /// Files are made so old: a file that was written just now is looked at twice by an index, as it may change again
 /// within a tick of the file system's clock. A checkout of yesterday is the usual case, and is measured.
@@ -23,29 +24,15 @@ const SEED: u64 = 0x636f_7270;
 /// As the engine has it.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
-/// Why there is no copy.
-#[derive(Debug, thiserror::Error)]
-pub enum CorpusError {
-    /// A file or directory cannot be read or written.
-    #[error("{0:?}")]
-    Io(PathBuf, #[source] io::Error),
-    /// It does not become a repository.
-    #[error(transparent)]
-    Git(#[from] GitError),
-    /// It did not become a repository.
-    #[error(transparent)]
-    Discover(Box<DiscoverError>),
-}
-
 /// Copies `root` to `to`, which must not exist: all of it, or whole entries of it, drawn with a fixed seed, until
 /// `lines` lines are there.
 ///
 /// # Errors
 /// When a file cannot be read or written, or git refuses.
-pub fn copy(root: &Path, to: &Path, lines: Option<usize>) -> Result<(), CorpusError> {
+pub fn copy(root: &Path, to: &Path, lines: Option<usize>) -> Result<()> {
     let part = to.with_extension("part");
     match fs::remove_dir_all(&part) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(CorpusError::Io(part, error)),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error).with_context(at(&part)),
         _ => {}
     }
     if lines.is_none() && is_repository(root) {
@@ -70,15 +57,15 @@ pub fn copy(root: &Path, to: &Path, lines: Option<usize>) -> Result<(), CorpusEr
         git(&part, &["add", "--all"])?;
         git(&part, &["commit", "--quiet", "--message=as it is"])?;
     }
-    fs::rename(&part, to).map_err(|error| CorpusError::Io(part, error))
+    fs::rename(&part, to).with_context(at(&part))
 }
 
 /// Files and lines that the engine would index.
 ///
 /// # Errors
 /// When it is no repository.
-pub fn size(root: &Path) -> Result<(usize, usize), CorpusError> {
-    let worktree = Worktree::discover(root).map_err(|error| CorpusError::Discover(Box::new(error)))?;
+pub fn size(root: &Path) -> Result<(usize, usize)> {
+    let worktree = Worktree::discover(root)?;
     let limits = WalkLimits {
         max_file_bytes: MAX_FILE_BYTES,
         ..WalkLimits::default()
@@ -97,23 +84,21 @@ fn is_repository(root: &Path) -> bool {
     top.is_some() && top == root.canonicalize().ok()
 }
 
-fn sorted(dir: &Path) -> Result<Vec<PathBuf>, CorpusError> {
-    let at = |error| CorpusError::Io(dir.to_owned(), error);
-    let entries = fs::read_dir(dir).map_err(at)?;
+fn sorted(dir: &Path) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(dir).with_context(at(dir))?;
     let mut paths = entries
         .map(|entry| entry.map(|entry| entry.path()))
         .collect::<Result<Vec<_>, _>>()
-        .map_err(at)?;
+        .with_context(at(dir))?;
     paths.sort();
     Ok(paths)
 }
 
 /// Copies a file or a directory and returns its lines of text. Links, and what belongs to git, stay behind.
-fn copy_entry(from: &Path, to: &Path) -> Result<usize, CorpusError> {
-    let at = |error| CorpusError::Io(from.to_owned(), error);
-    let kind = fs::symlink_metadata(from).map_err(at)?.file_type();
+fn copy_entry(from: &Path, to: &Path) -> Result<usize> {
+    let kind = fs::symlink_metadata(from).with_context(at(from))?.file_type();
     if kind.is_dir() && from.file_name().is_some_and(|name| name != ".git") {
-        fs::create_dir_all(to).map_err(at)?;
+        fs::create_dir_all(to).with_context(at(from))?;
         let mut lines = 0;
         for entry in sorted(from)? {
             lines += copy_entry(&entry, &to.join(entry.file_name().unwrap_or_default()))?;
@@ -123,11 +108,11 @@ fn copy_entry(from: &Path, to: &Path) -> Result<usize, CorpusError> {
     if !kind.is_file() {
         return Ok(0);
     }
-    let bytes = fs::read(from).map_err(at)?;
+    let bytes = fs::read(from).with_context(at(from))?;
     let folder = to.parent().unwrap_or(to);
     fs::create_dir_all(folder)
         .and_then(|()| fs::write(to, &bytes))
-        .map_err(at)?;
+        .with_context(at(from))?;
     let is_text = bytes.len() <= MAX_COUNTED_BYTES && std::str::from_utf8(&bytes).is_ok() && !bytes.contains(&0);
     Ok(if is_text {
         bytes.iter().filter(|byte| **byte == b'\n').count()
@@ -137,18 +122,16 @@ fn copy_entry(from: &Path, to: &Path) -> Result<usize, CorpusError> {
 }
 
 /// Makes all files of a tree look old.
-fn age(dir: &Path) -> Result<(), CorpusError> {
+fn age(dir: &Path) -> Result<()> {
     let then = SystemTime::now() - AGE;
     for path in sorted(dir)? {
-        let kind = fs::symlink_metadata(&path)
-            .map_err(|error| CorpusError::Io(path.clone(), error))?
-            .file_type();
+        let kind = fs::symlink_metadata(&path).with_context(at(&path))?.file_type();
         if kind.is_dir() && path.file_name().is_some_and(|name| name != ".git") {
             age(&path)?;
         } else if kind.is_file() {
             let opened = fs::File::options().write(true).open(&path);
             let aged = opened.and_then(|file| file.set_modified(then));
-            aged.map_err(|error| CorpusError::Io(path, error))?;
+            aged.with_context(at(&path))?;
         }
     }
     Ok(())

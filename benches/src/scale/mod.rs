@@ -12,18 +12,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use anyhow::{Context, Result};
 use clap::Parser;
-use muninn_repo_tools::DiscoverError;
 use serde::Serialize;
 
-use self::corpus::CorpusError;
-use self::phase::{Outcome, PhaseError, Task};
-use crate::command_line;
-use crate::command_line::progress;
+use self::phase::{Outcome, Task};
+use crate::command_line::{self, at, progress};
 use crate::localization::report::Percentiles;
 use crate::procfs;
 use crate::report::rounded;
-use crate::stats::{median, percentile};
+use crate::stats::median;
 
 /// Questions that are asked.
 const QUESTIONS: usize = 200;
@@ -117,23 +115,6 @@ pub struct Memory {
     pub warm_peak: Option<f64>,
 }
 
-/// Why there is no report.
-#[derive(Debug, thiserror::Error)]
-pub enum ScaleError {
-    /// The copy.
-    #[error("the copy of the tree")]
-    Corpus(#[from] CorpusError),
-    /// The questions.
-    #[error("the questions")]
-    Questions(#[source] Box<DiscoverError>),
-    /// One of the processes.
-    #[error("{0}")]
-    Phase(&'static str, #[source] Box<PhaseError>),
-    /// The directory to work in.
-    #[error("{0:?}")]
-    Io(PathBuf, #[source] io::Error),
-}
-
 /// The `main` of the benchmark, which may be one of its own phases.
 pub fn main() -> ExitCode {
     phase::requested(std::env::args_os()).unwrap_or_else(|| command_line::main("scale", run))
@@ -143,13 +124,13 @@ pub fn main() -> ExitCode {
 ///
 /// # Errors
 /// When the tree cannot be copied, or a phase fails.
-pub fn run(options: &Options) -> Result<Report, ScaleError> {
+pub fn run(options: &Options) -> Result<Report> {
     let load = procfs::load1();
-    let temporary = tempfile::tempdir().map_err(|error| ScaleError::Io(std::env::temp_dir(), error))?;
+    let temporary = tempfile::tempdir()?;
     let dir = options.work.as_deref().unwrap_or(temporary.path());
     let root = copy(options, dir)?;
     let (_, lines) = corpus::size(&root)?;
-    let questions = queries::sample(&root, QUESTIONS).map_err(|error| ScaleError::Questions(Box::new(error)))?;
+    let questions = queries::sample(&root, QUESTIONS)?;
     progress(&format!("{lines} lines, {} questions", questions.len()));
 
     let mut task = Task {
@@ -157,23 +138,18 @@ pub fn run(options: &Options) -> Result<Report, ScaleError> {
         cache: temporary.path().join("cache"),
         questions: Vec::new(),
     };
-    let failed = |phase| move |error| ScaleError::Phase(phase, Box::new(error));
-    let cold = phase::run(&task).map_err(failed("making the index"))?;
-    let index_bytes = bytes(&task.cache).map_err(|error| ScaleError::Io(task.cache.clone(), error))?;
+    let cold = phase::run(&task).context("making the index")?;
+    let index_bytes = bytes(&task.cache).with_context(at(&task.cache))?;
     progress(&format!("indexed {} files in {:.2} s", cold.files, cold.index_ms / 1e3));
     task.questions = questions;
-    let warm = phase::run(&task).map_err(failed("using the index"))?;
+    let warm = phase::run(&task).context("using the index")?;
     Ok(report(lines, index_bytes, &cold, warm, [load, procfs::load1()]))
 }
 
 /// The copy, made if it is not kept from another run.
-fn copy(options: &Options, dir: &Path) -> Result<PathBuf, ScaleError> {
-    let at = |path: &Path| {
-        let path = path.to_owned();
-        move |error| ScaleError::Io(path, error)
-    };
-    fs::create_dir_all(dir).map_err(at(dir))?;
-    let root = options.root.canonicalize().map_err(at(&options.root))?;
+fn copy(options: &Options, dir: &Path) -> Result<PathBuf> {
+    fs::create_dir_all(dir).with_context(at(dir))?;
+    let root = options.root.canonicalize().with_context(at(&options.root))?;
     let name = root.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let lines = options
         .lines
@@ -182,10 +158,10 @@ fn copy(options: &Options, dir: &Path) -> Result<PathBuf, ScaleError> {
     if !copy.is_dir() {
         corpus::copy(&root, &copy, options.lines)?;
     }
-    copy.canonicalize().map_err(at(&copy))
+    copy.canonicalize().with_context(at(&copy))
 }
 
-fn report(lines: usize, index_bytes: u64, cold: &Outcome, mut warm: Outcome, load1: [Option<f64>; 2]) -> Report {
+fn report(lines: usize, index_bytes: u64, cold: &Outcome, warm: Outcome, load1: [Option<f64>; 2]) -> Report {
     let seconds = |millis: f64| rounded(millis / 1e3);
     let slowest = warm.edit_ms.iter().copied().max_by(f64::total_cmp);
     Report {
@@ -196,10 +172,7 @@ fn report(lines: usize, index_bytes: u64, cold: &Outcome, mut warm: Outcome, loa
         warm_start_ms: warm.answer_ms,
         queries: warm.query_ms.len(),
         answered: warm.answered,
-        query_ms: Percentiles {
-            p50: percentile(&mut warm.query_ms, 0.5),
-            p95: percentile(&mut warm.query_ms, 0.95),
-        },
+        query_ms: Percentiles::of(warm.query_ms),
         rss_mb: Memory {
             cold: cold.rss_mb,
             cold_peak: cold.peak_mb,

@@ -5,21 +5,22 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use muninn_context_engine::{Engine, EngineSettings, Exploration, IndexError, Limits};
-use muninn_repo_tools::{DiscoverError, Worktree};
+use anyhow::{Context, Result, anyhow};
+use muninn_context_engine::{Engine, EngineSettings, Exploration, Limits};
+use muninn_repo_tools::Worktree;
 use serde::{Deserialize, Serialize};
 
-use crate::command_line::progress;
+use crate::command_line::{at, progress};
 use crate::procfs;
 use crate::report::rounded;
 use crate::stats::millis;
-use crate::subprocess::{self, SubprocessError};
+use crate::subprocess::{self};
 
 /// The hidden first argument.
 const ROLE: &str = "__phase";
@@ -76,32 +77,12 @@ pub struct Outcome {
     pub peak_mb: Option<f64>,
 }
 
-/// Why a phase failed.
-#[derive(Debug, thiserror::Error)]
-pub enum PhaseError {
-    /// Its process.
-    #[error(transparent)]
-    Process(#[from] SubprocessError),
-    /// The tree is no repository.
-    #[error(transparent)]
-    Discover(#[from] DiscoverError),
-    /// The tree is gone.
-    #[error(transparent)]
-    Index(#[from] IndexError),
-    /// A file could not be edited.
-    #[error("{0:?}")]
-    Edit(PathBuf, #[source] io::Error),
-    /// An edit was never in an answer, and what the last answer had instead.
-    #[error("an edit of {0} is not seen, but: {1}")]
-    Unseen(String, String),
-}
-
 /// Runs a task in a process of its own.
 ///
 /// # Errors
 /// When the process cannot be started, or fails.
-pub fn run(task: &Task) -> Result<Outcome, PhaseError> {
-    Ok(subprocess::run(ROLE, task, &task.cache.with_extension("task.json"))?)
+pub fn run(task: &Task) -> Result<Outcome> {
+    subprocess::run(ROLE, task, &task.cache.with_extension("task.json"))
 }
 
 /// If this process is a phase: does it, and says how it went.
@@ -110,7 +91,7 @@ pub fn requested(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
 }
 
 impl Task {
-    fn perform(&self, started: Instant) -> Result<Outcome, PhaseError> {
+    fn perform(&self, started: Instant) -> Result<Outcome> {
         let settings = EngineSettings {
             cache_dir: Some(self.cache.clone()),
             ..EngineSettings::default()
@@ -165,7 +146,7 @@ fn explore(engine: &Engine, question: &str) -> Exploration {
 }
 
 /// Edits files all over the tree, one after another, and puts them back. The engine watches, as it does in a gateway.
-fn edits(engine: &Arc<Engine>) -> Result<Vec<f64>, PhaseError> {
+fn edits(engine: &Arc<Engine>) -> Result<Vec<f64>> {
     engine.watch();
     let begun = Instant::now();
     while !engine.is_watching() && begun.elapsed() < PATIENCE {
@@ -178,20 +159,20 @@ fn edits(engine: &Arc<Engine>) -> Result<Vec<f64>, PhaseError> {
     let mut times = Vec::new();
     for (number, path) in sources.iter().step_by(step).take(EDITS).enumerate() {
         let file = engine.worktree().root().join(path);
-        let at = |error| PhaseError::Edit(file.clone(), error);
-        let before = fs::read(&file).map_err(at)?;
+        let at = at(&file);
+        let before = fs::read(&file).with_context(&at)?;
         let name = format!("muninn_scale_edit_{number}");
         let added = if path.ends_with(".py") {
             format!("\n\ndef {name}():\n    return {number}\n")
         } else {
             format!("\n\nfn {name}() -> usize {{\n    {number}\n}}\n")
         };
-        let mut open = fs::File::options().append(true).open(&file).map_err(at)?;
+        let mut open = fs::File::options().append(true).open(&file).with_context(&at)?;
         let started = Instant::now();
-        open.write_all(added.as_bytes()).map_err(at)?;
+        open.write_all(added.as_bytes()).with_context(&at)?;
         let seen = until_seen(engine, &name, started);
-        fs::write(&file, before).map_err(at)?;
-        let seen = seen.map_err(|instead| PhaseError::Unseen(path.clone(), instead))?;
+        fs::write(&file, before).with_context(&at)?;
+        let seen = seen.map_err(|instead| anyhow!("an edit of {path} is not seen, but: {instead}"))?;
         times.push(rounded(millis(seen)));
     }
     Ok(times)

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use anyhow::{Context, Result, ensure};
 use muninn_tests::http::Connection;
 use serde_json::Value;
 
@@ -40,11 +41,10 @@ impl Client {
     ///
     /// # Errors
     /// A description of the fault in the answer.
-    pub(super) fn ask(&self, request: &Request, fault: Option<Fault>) -> Result<(), String> {
-        let broken = |error| format!("the connection broke: {error}");
+    pub(super) fn ask(&self, request: &Request, fault: Option<Fault>) -> Result<()> {
         let mut connection = match self.kept() {
             Some(connection) => connection,
-            None => Connection::try_open(self.gateway).map_err(broken)?,
+            None => Connection::try_open(self.gateway).context("the connection broke")?,
         };
         let mut headers = vec![
             ("content-type", "application/json"),
@@ -53,7 +53,7 @@ impl Client {
         ];
         headers.extend(fault.map(|fault| (backend::FAULT, fault.name())));
         connection.send("POST", request.format.path(), &headers, request.body.as_bytes());
-        let answer = connection.receive(usize::MAX).map_err(broken)?;
+        let answer = connection.receive(usize::MAX).context("the connection broke")?;
         if answer.headers.get("connection") != Some("close") {
             let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
             idle.push((Instant::now(), connection));
@@ -75,24 +75,21 @@ impl Client {
 }
 
 /// Whether this is the backend's whole answer, in the client's format.
-fn check(format: Format, streamed: bool, status: u16, body: &[u8]) -> Result<(), String> {
-    let start = || String::from_utf8_lossy(&body[..body.len().min(300)]).into_owned();
-    if status != 200 {
-        return Err(format!("status {status}: {}", start()));
-    }
+fn check(format: Format, streamed: bool, status: u16, body: &[u8]) -> Result<()> {
+    let start = String::from_utf8_lossy(&body[..body.len().min(300)]);
+    ensure!(status == 200, "status {status}: {start}");
     if streamed {
         // Signs of life are no events of the answer.
         return sse::check(format, body).map(drop);
     }
-    let answer: Value = serde_json::from_slice(body).map_err(|error| format!("{error}: {}", start()))?;
+    let answer: Value = serde_json::from_slice(body).with_context(|| start.clone().into_owned())?;
     let text = match format {
         Format::Chat => &answer["choices"][0]["message"]["content"],
         Format::Messages => &answer["content"][0]["text"],
         Format::Responses => &answer["output"][0]["content"][0]["text"],
     };
-    (text == "ok")
-        .then_some(())
-        .ok_or_else(|| format!("no answer: {}", start()))
+    ensure!(text == "ok", "no answer: {start}");
+    Ok(())
 }
 
 #[cfg(test)]
@@ -105,10 +102,10 @@ mod tests {
     fn the_backends_answers_pass_and_halves_do_not() {
         for format in Format::ALL {
             let stream = sse::events(format, sse::plain_word).concat();
-            assert_eq!(check(format, true, 200, stream.as_bytes()), Ok(()));
+            check(format, true, 200, stream.as_bytes()).unwrap();
             assert!(check(format, true, 200, &stream.as_bytes()[..stream.len() / 2]).is_err());
             let whole = answers::whole(format.path());
-            assert_eq!(check(format, false, 200, whole.as_bytes()), Ok(()));
+            check(format, false, 200, whole.as_bytes()).unwrap();
             assert!(check(format, false, 502, whole.as_bytes()).is_err());
         }
     }

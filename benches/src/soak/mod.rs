@@ -15,6 +15,7 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use anyhow::Result;
 use clap::Parser;
 use muninn_tests::git;
 use serde::Serialize;
@@ -22,7 +23,7 @@ use serde::Serialize;
 use crate::command_line::progress;
 use crate::format::Format;
 use crate::gateway_process::{GatewayProcess, wait_until_indexed};
-use crate::stand::{self, BenchError};
+use crate::stand::{self};
 use crate::{limits, procfs};
 use backend::{Backend, Fault};
 use conversation::{Conversation, Step};
@@ -110,7 +111,7 @@ struct Tally {
 ///
 /// # Errors
 /// When anything could not be started.
-pub fn run(options: &Options) -> Result<Report, BenchError> {
+pub fn run(options: &Options) -> Result<Report> {
     limits::allow_open_files(FILES)?;
     let (folder, root) = repository()?;
     let backend = Backend::start();
@@ -139,17 +140,14 @@ pub fn run(options: &Options) -> Result<Report, BenchError> {
 }
 
 /// A clone of this repository, so that nothing that happens to it is asked about.
-fn repository() -> Result<(tempfile::TempDir, std::path::PathBuf), BenchError> {
+fn repository() -> Result<(tempfile::TempDir, std::path::PathBuf)> {
     let from = stand::repository()?;
-    let failed = |error| BenchError::Root(from.clone(), error);
-    let folder = tempfile::tempdir().map_err(failed)?;
+    let folder = tempfile::tempdir()?;
     let source = from.to_string_lossy();
     git(
         folder.path(),
         &["clone", "--quiet", "--no-hardlinks", &source, "repository"],
-    )
-    .map_err(std::io::Error::other)
-    .map_err(failed)?;
+    )?;
     let root = folder.path().join("repository");
     Ok((folder, root))
 }
@@ -249,7 +247,7 @@ impl Shared {
             (Err(_), Some(_)) => report.faults_seen += 1,
             (Err(error), None) => {
                 report.failed += 1;
-                errors.push(error);
+                errors.push(format!("{error:#}"));
             }
         }
         for error in errors {

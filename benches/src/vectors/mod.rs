@@ -9,10 +9,10 @@ mod corpus;
 use std::path::PathBuf;
 use std::time::Instant;
 
+use anyhow::{Result, ensure};
 use clap::Parser;
 use muninn_memory::Clock;
-use muninn_memory::cache::CacheError;
-use muninn_memory::embed::{EmbedError, Embedder, LoadError, StaticVectors};
+use muninn_memory::embed::{Embedder, StaticVectors};
 use muninn_memory::index::vectors::{VectorIndex, VectorStore, bytes, cosine};
 use muninn_repo_tools::BlobId;
 use serde::Serialize;
@@ -44,26 +44,6 @@ pub struct Options {
     /// Lines of text that a vector is made of.
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub lines: usize,
-}
-
-/// Why there is no report.
-#[derive(Debug, thiserror::Error)]
-pub enum VectorsError {
-    /// The embedder is damaged.
-    #[error("the embedder")]
-    Load(#[from] LoadError),
-    /// It failed.
-    #[error("embedding")]
-    Embed(#[from] EmbedError),
-    /// The table of sqlite-vec.
-    #[error("the stored vectors")]
-    Store(#[from] CacheError),
-    /// The directory for it.
-    #[error("a temporary directory")]
-    Directory(#[from] std::io::Error),
-    /// There is nothing to measure.
-    #[error("{0:?} holds no text with comments")]
-    Empty(PathBuf),
 }
 
 /// The last line on stdout. Milliseconds are medians over the questions, on one thread.
@@ -130,12 +110,11 @@ pub struct Stored {
 ///
 /// # Errors
 /// When the directory holds no text, or the disk is full.
-pub fn run(options: &Options) -> Result<Report, VectorsError> {
+pub fn run(options: &Options) -> Result<Report> {
     let model = StaticVectors::shipped()?;
     let (texts, questions) = corpus::read(&options.root, options.lines, options.count, options.questions);
-    if texts.len() < TOP || questions.is_empty() {
-        return Err(VectorsError::Empty(options.root.clone()));
-    }
+    let enough = texts.len() >= TOP && !questions.is_empty();
+    ensure!(enough, "{:?} holds no text with comments", options.root);
     progress(&format!("{} texts, {} questions", texts.len(), questions.len()));
     let started = Instant::now();
     let mut vectors: Vec<Vec<f32>> = texts.iter().map(|text| model.embed_one(text)).collect();
@@ -169,12 +148,7 @@ fn per_second(count: usize, since: Instant) -> f64 {
 }
 
 /// Writes all vectors, reads them back, and looks at the file.
-fn keep(
-    store: &mut VectorStore,
-    flat: &[i8],
-    dimensions: usize,
-    dir: &std::path::Path,
-) -> Result<Stored, VectorsError> {
+fn keep(store: &mut VectorStore, flat: &[i8], dimensions: usize, dir: &std::path::Path) -> Result<Stored> {
     let count = flat.len() / dimensions;
     let started = Instant::now();
     let blocks: Vec<_> = flat.chunks(BLOCK * dimensions).collect();
@@ -216,7 +190,7 @@ impl Measured {
         flat: &[i8],
         [near, far]: [&VectorIndex; 2],
         store: &VectorStore,
-    ) -> Result<(), VectorsError> {
+    ) -> Result<()> {
         self.questions += 1;
         let numbers = |found: Vec<(u32, f32)>| found.into_iter().map(|(number, _)| number).collect::<Vec<u32>>();
         let searched = self.timed(0, || near.search(question, WIDE, TOP, |_, _| false));

@@ -7,13 +7,14 @@ use std::collections::HashSet;
 use std::fs;
 use std::time::{Duration, Instant};
 
+use anyhow::Result;
 use muninn_context_engine::explore::{DeepLimits, Found};
 use muninn_gateway::backend::Courier;
 use muninn_repo_tools::Until;
 use serde::Serialize;
 
 use self::cases::Case;
-use super::{ExploreError, row};
+use super::row;
 use crate::report::rounded;
 use crate::scripted::remote;
 use crate::scripted::said::Said;
@@ -68,16 +69,13 @@ pub struct Row {
 }
 
 /// Explores with all of them.
-pub(crate) fn run() -> Result<Report, ExploreError> {
-    let dir = tempfile::tempdir().map_err(|error| ExploreError::Io("a directory", error))?;
+pub(crate) fn run() -> Result<Report> {
+    let dir = tempfile::tempdir()?;
     let tree = Tree {
         root: repository::make(dir.path())?,
         cache: dir.path().join("cache"),
     };
-    let subject = Subject::index(&tree, None).map_err(|source| ExploreError::Subject {
-        id: "the repository".to_owned(),
-        source: Box::new(source),
-    })?;
+    let subject = Subject::index(&tree, None)?;
     let forbidden = repository::FORBIDDEN.map(str::to_owned).to_vec();
     let server = ModelServer::start(forbidden, true);
     let courier = remote::courier()?;

@@ -1,10 +1,9 @@
 //! A small repository with secrets in it and around it.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::explore::ExploreError;
+use anyhow::Result;
 use muninn_tests::git;
 
 /// What the file beside the repository says.
@@ -60,13 +59,11 @@ impl Client {
 pub(super) const QUESTION: &str = "How long does a retry wait before the client sends the request again?";
 
 /// Makes the repository and what lies around it; returns its root.
-pub(super) fn make(dir: &Path) -> Result<PathBuf, ExploreError> {
+pub(super) fn make(dir: &Path) -> Result<PathBuf> {
     let root = dir.join("repository");
-    let failed = |error: io::Error| ExploreError::Io("the repository", error);
     let write = |path: &str, text: &str| {
         let path = dir.join(path);
-        fs::create_dir_all(path.parent().unwrap_or(dir)).map_err(failed)?;
-        fs::write(path, text).map_err(failed)
+        fs::create_dir_all(path.parent().unwrap_or(dir)).and_then(|()| fs::write(path, text))
     };
     write("outside.txt", &format!("fn retry() {{ {OUTSIDE} }}\n"))?;
     write("outside/retry.rs", &format!("fn retry() {{ {OUTSIDE} }}\n"))?;
@@ -84,7 +81,7 @@ pub(super) fn make(dir: &Path) -> Result<PathBuf, ExploreError> {
     git(&root, &["add", "--all"])?;
     git(&root, &["commit", "--quiet", "--message=c"])?;
     write("repository/.env", &format!("RETRY={ENV}\n"))?;
-    std::os::unix::fs::symlink("../outside", root.join("link")).map_err(failed)?;
-    std::os::unix::fs::symlink("../../outside.txt", root.join("src/linked.rs")).map_err(failed)?;
+    std::os::unix::fs::symlink("../outside", root.join("link"))?;
+    std::os::unix::fs::symlink("../../outside.txt", root.join("src/linked.rs"))?;
     Ok(root)
 }
