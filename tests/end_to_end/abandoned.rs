@@ -31,13 +31,13 @@ enum Leaving {
 }
 
 #[test]
-fn abandoned_streams_leave_nothing() {
+fn abandoned_streams_leave_no_connection_or_descriptor() {
     abandon(60);
 }
 
 #[test]
 #[ignore = "takes minutes: run nightly"]
-fn five_hundred_abandoned_streams_of_each_kind_leave_nothing() {
+fn five_hundred_abandoned_streams_of_each_kind_leave_no_connection() {
     abandon(500);
 }
 

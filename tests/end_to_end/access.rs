@@ -16,7 +16,7 @@ use stage::{Shared, kind, new_key};
 const ANTHROPIC_KEY: &str = "sk-ant-api03-0000dummy0000dummy0000";
 
 #[test]
-fn without_a_key_nothing_is_answered_but_that_it_lives() {
+fn without_a_key_only_liveness_is_answered() {
     let shared = Shared::new("");
     let before = shared.upstream.requests().len();
     let wrong = format!("muninn-{}", "0".repeat(64));
@@ -70,7 +70,7 @@ fn without_a_key_nothing_is_answered_but_that_it_lives() {
 }
 
 #[test]
-fn a_key_opens_from_each_place_and_reaches_no_backend() {
+fn key_is_accepted_in_each_header_and_never_forwarded() {
     // The backend that may have the client's own credential is the one that a key could slip through to.
     let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start());
     let root = env.repository("demo", &[]);
@@ -130,7 +130,7 @@ fn a_key_opens_from_each_place_and_reaches_no_backend() {
 }
 
 #[test]
-fn a_key_for_another_gateway_reaches_no_backend_either() {
+fn foreign_gateway_key_is_never_forwarded() {
     let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start());
     let root = env.repository("demo", &[]);
     let foreign = new_key(&env, "somebody").key;
@@ -167,7 +167,7 @@ fn serve_openly(env: &TestEnv, root: &std::path::Path) -> Result<Gateway, Stoppe
 }
 
 #[test]
-fn other_machines_are_listened_to_with_keys_only_and_pages_never() {
+fn remote_access_needs_keys_and_excludes_web_pages() {
     let env = TestEnv::new(MUNINN);
     let upstream = Upstream::start();
     let root = env.repository("demo", &[]);
@@ -193,7 +193,7 @@ fn other_machines_are_listened_to_with_keys_only_and_pages_never() {
 }
 
 #[test]
-fn a_repository_sets_no_keys() {
+fn repository_cannot_set_keys() {
     let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start());
     let ana = new_key(&env, "ana");
     env.connect(&upstream);

@@ -37,7 +37,7 @@ fn conversation(questions: &[&str]) -> String {
 }
 
 #[test]
-fn what_was_added_on_an_earlier_turn_is_not_added_again() {
+fn item_of_an_earlier_turn_is_not_added_again() {
     let stage = Stage::new();
     let first = conversation(&[QUESTION]);
     let response = stage.ask("/v1/messages", &[("x-session-id", "s")], &first);
@@ -131,7 +131,7 @@ fn after_reading(root: &str) -> Vec<(&'static str, Value)> {
 }
 
 #[test]
-fn what_the_clients_tools_have_read_is_not_added() {
+fn file_read_by_the_clients_tools_is_not_added() {
     let stage = Stage::new();
     let read = after_reading(stage.root.to_str().unwrap());
     let ask = |session: &str, target: &str, body: &Value| {

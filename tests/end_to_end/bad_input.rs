@@ -20,7 +20,7 @@ fn assert_quiet(stage: Stage) {
 }
 
 #[test]
-fn what_is_no_request_is_refused_in_the_clients_format() {
+fn invalid_request_is_refused_in_the_clients_format() {
     let stage = Stage::with(Upstream::start(), "");
     let cases: [(&[u8], &str); 11] = [
         (b"", "not valid JSON"),
@@ -51,7 +51,7 @@ fn what_is_no_request_is_refused_in_the_clients_format() {
 }
 
 #[test]
-fn nesting_as_deep_as_it_likes_is_forwarded() {
+fn deep_nesting_is_forwarded() {
     let stage = Stage::with(Upstream::start(), "");
     let (open, close) = ("[".repeat(200_000), "]".repeat(200_000));
     let objects = format!("{}1{}", r#"{"a":"#.repeat(200_000), "}".repeat(200_000));
@@ -88,7 +88,7 @@ fn body_of(size: usize) -> Vec<u8> {
 }
 
 #[test]
-fn a_body_beyond_the_limit_is_told_so_and_one_at_the_limit_is_not() {
+fn body_over_the_limit_is_refused_and_body_at_the_limit_is_not() {
     let stage = Stage::with(Upstream::start(), "");
     let too_large = body_of(LIMIT + (1 << 20));
     for target in TARGETS.into_iter().chain(["/v1/embeddings"]) {
@@ -120,7 +120,7 @@ fn a_body_beyond_the_limit_is_told_so_and_one_at_the_limit_is_not() {
 }
 
 #[test]
-fn what_is_no_http_is_answered_or_closed() {
+fn invalid_http_is_answered_or_closed() {
     let stage = Stage::with(Upstream::start(), "");
     for bytes in [
         &b"\x16\x03\x01\x02\x00\x01\x00"[..],
@@ -138,7 +138,7 @@ fn what_is_no_http_is_answered_or_closed() {
 }
 
 #[test]
-fn a_client_that_leaves_in_the_middle_of_its_body_harms_nobody() {
+fn client_that_leaves_mid_body_affects_no_other() {
     let stage = Stage::with(Upstream::start(), "");
     let mut client = Connection::open(stage.gateway.address);
     client.send("POST", TARGETS[0], &[("Content-Length", "1000")], b"{\"messages\":");
@@ -149,7 +149,7 @@ fn a_client_that_leaves_in_the_middle_of_its_body_harms_nobody() {
 }
 
 #[test]
-fn a_body_that_stops_coming_is_given_up() {
+fn stalled_body_times_out() {
     let stage = Stage::with(Upstream::start(), "[limits]\nidle_timeout_ms = 100\n");
     let mut client = Connection::open(stage.gateway.address);
     client.send("POST", TARGETS[1], &[("Content-Length", "1000")], b"{\"messages\":");
@@ -160,7 +160,7 @@ fn a_body_that_stops_coming_is_given_up() {
 }
 
 #[test]
-fn a_head_that_stops_coming_is_given_up() {
+fn stalled_head_times_out() {
     let stage = Stage::with(Upstream::start(), "[limits]\nheader_timeout_ms = 100\n");
     let mut client = Connection::open(stage.gateway.address);
     client.send_raw(b"POST /v1/messages HTTP/1.1\r\nHost: loc");
@@ -214,7 +214,7 @@ fn an_empty_repository_is_served_without_context() {
 }
 
 #[test]
-fn a_file_of_200_megabytes_is_passed_over() {
+fn file_of_200_megabytes_is_skipped() {
     let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start());
     env.connect(&upstream);
     let root = env.repository("large", &FILES);
@@ -237,7 +237,7 @@ fn a_file_of_200_megabytes_is_passed_over() {
 }
 
 #[test]
-fn files_that_change_while_they_are_read_break_nothing() {
+fn files_changed_while_read_cause_no_error() {
     let stage = Stage::new();
     let done = Arc::new(AtomicBool::new(false));
     let file = stage.root.join("src/rate_limiter.rs");

@@ -135,7 +135,7 @@ fn wait_put_aside(gateway: &Gateway) -> String {
 }
 
 #[test]
-fn a_ledger_with_damaged_later_pages_is_put_aside_at_the_start_and_its_sound_rows_are_kept() {
+fn ledger_with_damaged_pages_is_set_aside_at_start_and_keeps_sound_rows() {
     let place = Place::new();
     place.fill();
     place.damage(|pages| pages / 2..pages / 2 + 2);
@@ -170,7 +170,7 @@ fn a_ledger_with_damaged_later_pages_is_put_aside_at_the_start_and_its_sound_row
 }
 
 #[test]
-fn a_ledger_that_is_damaged_while_in_use_is_put_aside_and_context_goes_on() {
+fn ledger_damaged_while_in_use_is_set_aside_and_context_continues() {
     let place = Place::new();
     let gateway = place.serve();
     assert!(place.first_turn(&gateway, "running").is_some());
@@ -196,7 +196,7 @@ fn a_ledger_that_is_damaged_while_in_use_is_put_aside_and_context_goes_on() {
 }
 
 #[test]
-fn two_gateways_put_a_damaged_ledger_aside_once() {
+fn two_gateways_set_a_damaged_ledger_aside_once() {
     let place = Place::new();
     let gateways = [place.serve(), place.serve()];
     place.fill();
@@ -216,7 +216,7 @@ fn two_gateways_put_a_damaged_ledger_aside_once() {
 }
 
 #[test]
-fn a_state_directory_removed_while_running_gets_no_new_blocks_and_still_replays() {
+fn removed_state_directory_gets_no_new_blocks_and_still_replays() {
     let place = Place::new();
     let gateway = place.serve();
     assert_eq!(place.second_turn(&gateway), [place.block.as_str()]);
@@ -251,7 +251,7 @@ fn a_state_directory_removed_while_running_gets_no_new_blocks_and_still_replays(
 }
 
 #[test]
-fn a_clock_that_is_far_ahead_at_a_start_deletes_nothing() {
+fn clock_far_ahead_at_start_deletes_nothing() {
     let place = Place::new();
     // What a clock that is 40 days ahead looks like to a ledger.
     let past = 40 * DAY_MS;
@@ -276,7 +276,7 @@ fn a_clock_that_is_far_ahead_at_a_start_deletes_nothing() {
 }
 
 #[test]
-fn a_receipt_from_the_future_is_not_the_latest_for_good() {
+fn receipt_from_the_future_does_not_stay_the_latest() {
     let place = Place::new();
     place.sql(
         "INSERT INTO receipts (id, body) SELECT '7ZZZZZZZZZZZZZZZZZZZZZZZZZ', replace(body, id, '7ZZZZZZZZZZZZZZZZZZZZZZZZZ')
@@ -291,7 +291,7 @@ fn a_receipt_from_the_future_is_not_the_latest_for_good() {
 }
 
 #[test]
-fn a_ledger_of_a_newer_version_is_left_alone_and_named() {
+fn ledger_of_a_newer_version_is_untouched_and_reported() {
     let place = Place::new();
     place.sql("PRAGMA user_version = 99");
     let gateway = place.serve();
@@ -345,7 +345,7 @@ fn set_mode(path: &Path, mode: u32) {
 }
 
 #[test]
-fn a_state_directory_that_cannot_be_written_is_named() {
+fn unwritable_state_directory_is_reported() {
     let place = Place::new();
     set_mode(&place.env.state_dir(), 0o500);
     let serve = ["serve", "--listen", "127.0.0.1:0"];

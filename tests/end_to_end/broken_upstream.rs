@@ -87,7 +87,7 @@ fn nonsense_is_an_error_to_a_client_of_another_format() {
 }
 
 #[test]
-fn nonsense_is_passed_on_where_nothing_is_converted() {
+fn nonsense_is_passed_on_without_conversion() {
     let mut broken = Broken::new();
     for (name, content_type, body) in nonsense() {
         let sent = body.clone();
@@ -103,7 +103,7 @@ fn nonsense_is_passed_on_where_nothing_is_converted() {
 }
 
 #[test]
-fn an_answer_without_a_body_or_from_elsewhere_is_none_to_a_client_of_another_format() {
+fn empty_or_redirected_answer_is_an_error_to_a_client_of_another_format() {
     let mut broken = Broken::new();
     for head in [
         "HTTP/1.1 204 No Content\r\n\r\n",
@@ -129,7 +129,7 @@ fn an_answer_without_a_body_or_from_elsewhere_is_none_to_a_client_of_another_for
 }
 
 #[test]
-fn a_stream_of_another_content_type_is_read_all_the_same() {
+fn stream_with_another_content_type_is_read() {
     let mut broken = Broken::new();
     broken.answer_with(|request| Reply::new(200, "text/plain", of_path(request).streamed_call()));
     for (client, spoken) in pairs() {
@@ -264,28 +264,28 @@ fn break_off_everywhere(spoken: Format, framing: Framing) {
 }
 
 #[test]
-fn a_chat_backend_that_breaks_off_anywhere_leaves_a_well_formed_stream() {
+fn chat_backend_broken_off_anywhere_leaves_a_well_formed_stream() {
     break_off_everywhere(Format::Chat, Framing::Chunked);
 }
 
 #[test]
-fn a_messages_backend_that_breaks_off_anywhere_leaves_a_well_formed_stream() {
+fn messages_backend_broken_off_anywhere_leaves_a_well_formed_stream() {
     break_off_everywhere(Format::Messages, Framing::Chunked);
 }
 
 #[test]
-fn a_responses_backend_that_breaks_off_anywhere_leaves_a_well_formed_stream() {
+fn responses_backend_broken_off_anywhere_leaves_a_well_formed_stream() {
     break_off_everywhere(Format::Responses, Framing::Length);
 }
 
 #[test]
-fn a_backend_whose_streams_end_with_the_connection_leaves_a_well_formed_one_too() {
+fn stream_ended_by_the_connection_is_well_formed() {
     break_off_everywhere(Format::Chat, Framing::Close);
     break_off_everywhere(Format::Messages, Framing::Close);
 }
 
 #[test]
-fn a_whole_answer_that_breaks_off_is_no_answer() {
+fn truncated_whole_answer_is_an_error() {
     let mut broken = Broken::new();
     for (client, spoken) in pairs() {
         let whole = spoken.whole_call();
@@ -365,7 +365,7 @@ const OVERFLOWS: [(u16, &str, u64, u64); 4] = [
 ];
 
 #[test]
-fn a_prompt_that_is_too_long_is_told_in_the_words_by_which_clients_compact() {
+fn context_overflow_is_reported_in_words_that_make_clients_compact() {
     let mut broken = Broken::new();
     for (status, error, prompt, window) in OVERFLOWS {
         broken.answer_with(move |_| Reply::json(status, error));
@@ -400,7 +400,7 @@ fn a_prompt_that_is_too_long_is_told_in_the_words_by_which_clients_compact() {
 }
 
 #[test]
-fn other_mistakes_stay_as_the_backend_told_them() {
+fn other_backend_errors_are_passed_on_unchanged() {
     let mut broken = Broken::new();
     let error = r#"{ "error" : {"message":"max_tokens must be at least 1","type":"BadRequestError","param":null,"code":400}, "x":1.0}"#;
     broken.answer_with(move |_| Reply::json(400, error));

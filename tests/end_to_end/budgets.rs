@@ -23,7 +23,7 @@ fn receipt(stage: &Stage, target: &str, session: &str, body: &Value) -> Value {
 }
 
 #[test]
-fn tools_that_come_as_an_item_count_as_tools() {
+fn tools_in_an_input_item_count_as_tools() {
     let stage = stage();
     let tools = json!([{"type": "function", "name": "shell", "parameters": {"type": "object"}}]);
     let message = json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": QUESTION}]});
@@ -48,7 +48,7 @@ fn tools_that_come_as_an_item_count_as_tools() {
 }
 
 #[test]
-fn the_built_in_model_shows_what_would_be_added() {
+fn built_in_model_shows_the_pack() {
     let stage = stage();
     let tools = json!([{"type": "function", "function": {"name": "shell", "parameters": {"type": "object"}}}]);
     let asked = |model: &str, tools: &Value| json!({"model": model, "tools": tools, "messages": [{"role": "user", "content": QUESTION}]});
@@ -68,7 +68,7 @@ fn the_built_in_model_shows_what_would_be_added() {
 }
 
 #[test]
-fn the_built_in_model_shows_nothing_twice() {
+fn built_in_model_repeats_no_item() {
     let stage = stage();
     let turns = |model: &str, turns: &[&str]| {
         let mut messages = Vec::new();
@@ -87,7 +87,7 @@ fn the_built_in_model_shows_nothing_twice() {
 }
 
 #[test]
-fn the_built_in_model_names_why_a_side_request_gets_nothing() {
+fn built_in_model_explains_an_empty_side_request() {
     let stage = stage();
     let body = json!({"model": "muninn/context", "max_tokens": 1, "messages": [{"role": "user", "content": "count"}]});
     let shown = receipt(&stage, "/v1/messages", "s", &body);

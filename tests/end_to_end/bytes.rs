@@ -18,7 +18,7 @@ fn large_bodies(stage: &Stage) -> [(&'static str, String); 3] {
 }
 
 #[test]
-fn off_and_bypass_forward_the_very_same_bytes() {
+fn off_and_bypass_forward_identical_bytes() {
     let stage = Stage::new();
     for (target, body) in large_bodies(&stage) {
         for mode in ["off", "bypass"] {
@@ -32,7 +32,7 @@ fn off_and_bypass_forward_the_very_same_bytes() {
 }
 
 #[test]
-fn with_context_the_bytes_differ_by_the_inserted_spans_alone() {
+fn with_context_bytes_differ_only_by_the_inserted_spans() {
     let stage = Stage::new();
     for (target, body) in large_bodies(&stage) {
         let response = stage.ask(target, &[], &body);
@@ -137,7 +137,7 @@ fn every_shape_of_a_turn_takes_a_block_and_keeps_its_bytes() {
 }
 
 #[test]
-fn what_a_question_cannot_be_read_from_is_forwarded_as_it_is() {
+fn body_without_a_readable_question_is_forwarded_unchanged() {
     let stage = Stage::new();
     for (target, body) in [
         ("/v1/messages", format!(r#"{{"messages":[],{ODDITIES}}}"#)),

@@ -32,7 +32,7 @@ fn change_ledger(stage: &Stage, sql: &str) {
 }
 
 #[test]
-fn a_new_conversation_under_a_shared_key_gets_a_block_of_its_own() {
+fn new_conversation_under_a_shared_cache_key_gets_its_own_block() {
     let stage = Stage::new();
     let body = keyed(&[QUESTION]);
     let first = stage.ask(CHAT, &[], &body);
@@ -55,7 +55,7 @@ fn a_new_conversation_under_a_shared_key_gets_a_block_of_its_own() {
 }
 
 #[test]
-fn a_conversation_that_only_names_a_cache_key_is_replayed() {
+fn conversation_with_only_a_cache_key_is_replayed() {
     let stage = Stage::new();
     let body = keyed(&[QUESTION]);
     stage.ask(CHAT, &[], &body);
@@ -70,7 +70,7 @@ fn a_conversation_that_only_names_a_cache_key_is_replayed() {
 }
 
 #[test]
-fn a_conversation_whose_rows_have_its_cache_key_as_their_session_goes_on() {
+fn rows_with_a_cache_key_as_session_are_still_replayed() {
     let stage = Stage::new();
     let body = keyed(&[QUESTION]);
     let answered = stage.ask(CHAT, &[], &body);

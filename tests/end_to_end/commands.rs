@@ -68,7 +68,7 @@ fn ask_without_a_backend_shows_the_pack_and_how_to_connect_one() {
 }
 
 #[test]
-fn ask_for_the_built_in_model_says_so_where_another_is_connected() {
+fn ask_for_the_built_in_model_warns_if_another_is_connected() {
     let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start());
     let root = env.repository("demo", &FILES);
     env.write_config(&format!("[test]\ndiscovery_ports = [{}]\n", upstream.address.port()));
@@ -91,7 +91,7 @@ fn ask_for_the_built_in_model_says_so_where_another_is_connected() {
 
 #[cfg(unix)]
 #[test]
-fn a_terminal_is_not_turned_around_by_what_a_file_holds() {
+fn control_characters_of_a_file_do_not_reach_the_terminal() {
     let env = TestEnv::new(MUNINN);
     let wild = "// check\u{202e}\u{2066}\u{61c} the end\n";
     let root = env.repository("demo", &[("src/wild.rs", wild)]);
@@ -132,7 +132,7 @@ fn ask_with_a_backend_streams_its_answer() {
 }
 
 #[test]
-fn asking_again_is_a_question_of_its_own() {
+fn ask_twice_makes_two_conversations() {
     let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start());
     env.connect(&upstream);
     let root = env.repository("demo", &FILES);
@@ -144,7 +144,7 @@ fn asking_again_is_a_question_of_its_own() {
 }
 
 #[test]
-fn ask_says_what_went_wrong() {
+fn ask_reports_the_backends_error() {
     let env = TestEnv::new(MUNINN);
     let outside = env.run(&env.path("home"), &["ask", "why?"]);
     assert_eq!(outside.status.code(), Some(4), "{outside:?}");
@@ -222,7 +222,7 @@ fn why_shows_one_receipt_or_the_latest() {
 }
 
 #[test]
-fn index_reports_what_it_read_and_what_it_knew_already() {
+fn index_reports_files_read_and_files_reused() {
     let env = TestEnv::new(MUNINN);
     let root = env.repository("demo", &FILES);
     let first = json(&env.stdout_of(&root, &["index", "--json"]));
@@ -242,7 +242,7 @@ fn index_reports_what_it_read_and_what_it_knew_already() {
 }
 
 #[test]
-fn status_says_where_everything_is() {
+fn status_names_each_directory() {
     let stage = Stage::new();
     let _answer = stage.ask("/v1/messages", &[], &crate::stage::simple(QUESTION)[1].1);
     let status = json(&stage.env.stdout_of(&stage.root, &["status", "--json"]));
@@ -273,7 +273,7 @@ fn status_says_where_everything_is() {
 }
 
 #[test]
-fn a_model_that_nothing_uses_is_not_fetched_without_a_word() {
+fn pulling_an_unused_model_warns() {
     let env = TestEnv::new(MUNINN);
     let home = env.path("home");
     // Nothing listens there: a try would say so.
@@ -345,7 +345,7 @@ fn config_check_names_file_key_and_suggestion() {
 }
 
 #[test]
-fn wrong_usage_has_an_exit_code_of_its_own() {
+fn wrong_usage_has_its_own_exit_code() {
     let env = TestEnv::new(MUNINN);
     let root = env.repository("demo", &[]);
     for arguments in [
@@ -366,7 +366,7 @@ fn wrong_usage_has_an_exit_code_of_its_own() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn output_that_a_full_disk_cuts_short_is_an_error_and_a_reader_that_leaves_is_none() {
+fn full_disk_under_stdout_is_an_error_and_closed_pipe_is_none() {
     let env = TestEnv::new(MUNINN);
     let root = env.repository("demo", &FILES);
     let code = |stdout: Stdio| {
@@ -389,7 +389,7 @@ fn output_that_a_full_disk_cuts_short_is_an_error_and_a_reader_that_leaves_is_no
 }
 
 #[test]
-fn run_gives_the_child_a_gateway_and_takes_it_away() {
+fn run_starts_a_gateway_for_its_child_and_stops_it() {
     let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start());
     env.connect(&upstream);
     let root = env.repository("demo", &FILES);
@@ -436,7 +436,7 @@ fn run_gives_the_child_a_gateway_and_takes_it_away() {
 }
 
 #[test]
-fn run_passes_signals_on_both_ways() {
+fn run_forwards_signals_in_both_directions() {
     let env = TestEnv::new(MUNINN);
     let root = env.repository("demo", &FILES);
     let killed = env.run(&root, &["run", "--", "sh", "-c", "kill -KILL $$"]);
@@ -462,7 +462,7 @@ fn run_passes_signals_on_both_ways() {
 }
 
 #[test]
-fn a_stop_lets_open_streams_end_and_takes_no_new_ones() {
+fn stop_drains_open_streams_and_accepts_no_new_ones() {
     let (stage, control) = Stage::scripted();
     control.head(200);
     control.send("data: 1\n\n");
@@ -485,7 +485,7 @@ fn a_stop_lets_open_streams_end_and_takes_no_new_ones() {
 }
 
 #[test]
-fn a_stop_does_not_wait_for_ever() {
+fn stop_has_a_time_limit() {
     let (upstream, control) = Upstream::start_scripted();
     let stage = Stage::with(upstream, "[limits]\ndrain_timeout_ms = 100\n");
     control.head(200);
@@ -506,7 +506,7 @@ fn a_stop_does_not_wait_for_ever() {
 }
 
 #[test]
-fn a_port_in_use_is_a_clear_error() {
+fn port_in_use_is_reported() {
     let stage = Stage::with(Upstream::start(), "");
     let address = stage.gateway.address.to_string();
     let output = stage.env.run(&stage.root, &["serve", "--listen", &address]);

@@ -58,7 +58,7 @@ fn assert_overflow(client: Format, failed: &serde_json::Value, how: &str) {
 }
 
 #[test]
-fn backends_are_asked_for_identity_where_the_answer_is_read() {
+fn backends_are_asked_for_identity_if_the_answer_is_parsed() {
     let stage = Stage::with(Upstream::start(), "");
     let accepts = [("Accept-Encoding", "gzip, br")];
     let mut requests: Vec<_> = simple("hello").to_vec();
@@ -229,7 +229,7 @@ fn corrupt_and_truncated_data_ends_in_the_clients_own_error() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_decompression_bomb_does_not_fill_the_memory() {
+fn decompression_bomb_does_not_exhaust_memory() {
     let mut broken = Broken::new();
     broken.assert_lives();
     let before = broken.gateway.memory_mb("VmHWM");
@@ -285,7 +285,7 @@ fn encoded_requests_are_decoded_and_reach_the_backend_plain() {
 }
 
 #[test]
-fn a_request_in_an_unknown_coding_is_told_what_is_supported() {
+fn unknown_request_coding_lists_the_supported_ones() {
     let stage = Stage::with(Upstream::start(), "");
     for (target, body) in simple("hello") {
         for coding in ["compress", "gzip, gzip, gzip"] {

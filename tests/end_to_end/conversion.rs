@@ -168,7 +168,7 @@ fn each_backend_gets_its_own_format_and_each_client_its_own_answer() {
 }
 
 #[test]
-fn a_chat_backend_is_asked_for_the_usage_that_the_client_is_told() {
+fn chat_backend_is_asked_for_usage() {
     let (upstream, _env, gateway) = convert_to(Format::Chat);
     let body = Format::Messages.request("mock-1", true, &[user("hello")]);
     let response = ask(&gateway, Format::Messages, "s", &body);
@@ -178,7 +178,7 @@ fn a_chat_backend_is_asked_for_the_usage_that_the_client_is_told() {
 }
 
 #[test]
-fn headers_are_those_of_the_backends_api() {
+fn headers_follow_the_backends_api() {
     let sent = [
         ("anthropic-version", "2099-01-01"),
         ("anthropic-beta", "interleaved-thinking-2025-05-14"),
@@ -225,7 +225,7 @@ fn headers_are_those_of_the_backends_api() {
 }
 
 #[test]
-fn a_conversation_that_goes_on_extends_the_prompt_that_the_backend_had() {
+fn continued_conversation_extends_the_backends_prompt() {
     for spoken in ALL {
         let (upstream, _env, gateway) = convert_to(spoken);
         for (client, _) in pairs().filter(|(_, other)| *other == spoken) {
@@ -283,7 +283,7 @@ fn assert_extends(spoken: Format, earlier: &Recorded, later: &Recorded, how: &st
 }
 
 #[test]
-fn a_session_that_moves_to_another_backend_keeps_its_blocks() {
+fn session_keeps_its_blocks_on_another_backend() {
     for (client, spoken) in pairs() {
         let (native, other) = (Upstream::start_with(call), Upstream::start_with(call));
         let routes = "[[routes]]\nmodel = \"first\"\nbackend = \"a\"\n[[routes]]\nmodel = \"then\"\nbackend = \"b\"\n";
@@ -345,7 +345,7 @@ fn a_fallback_may_speak_another_format() {
 }
 
 #[test]
-fn the_readers_of_these_tests_read_what_a_backend_of_the_format_says() {
+fn test_readers_read_each_format() {
     for (format, _) in all_pairs().filter(|(client, backend)| client == backend) {
         assert_called(format, &format.read_stream(&format.streamed_call()));
         assert_called(

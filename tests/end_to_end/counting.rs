@@ -63,7 +63,7 @@ fn ask(gateway: &Gateway, body: &Value) -> Response {
 }
 
 #[test]
-fn a_backend_that_counts_is_asked_and_sees_what_was_added() {
+fn counting_backend_is_asked_with_the_pack() {
     let upstream = Upstream::start();
     let (_env, gateway) = serve(&upstream, Format::Messages, "");
     assert_eq!(ask(&gateway, &conversation(&[QUESTION])).outcome(), "injected");
@@ -81,7 +81,7 @@ fn a_backend_that_counts_is_asked_and_sees_what_was_added() {
 }
 
 #[test]
-fn a_backend_that_does_not_count_is_estimated_for() {
+fn tokens_are_estimated_for_a_backend_that_does_not_count() {
     for spoken in [Format::Messages, Format::Chat, Format::Responses] {
         let upstream = no_counter();
         let (_env, gateway) = serve(&upstream, spoken, "");
@@ -108,7 +108,7 @@ fn a_backend_that_does_not_count_is_estimated_for() {
 }
 
 #[test]
-fn what_was_added_before_is_counted() {
+fn replayed_blocks_are_counted() {
     for spoken in [Format::Messages, Format::Chat] {
         let (upstream, body) = (no_counter(), conversation(&[QUESTION, "ok", "Thanks a lot."]));
         let (env, gateway) = serve(&upstream, spoken, "");
@@ -142,7 +142,7 @@ fn counting_a_new_turn_leaves_no_trace() {
 }
 
 #[test]
-fn tools_their_results_and_images_count() {
+fn tools_tool_results_and_images_are_counted() {
     let upstream = no_counter();
     let (_env, gateway) = serve(&upstream, Format::Chat, "");
     let words = "word ".repeat(500);
@@ -184,7 +184,7 @@ fn tools_their_results_and_images_count() {
 }
 
 #[test]
-fn what_is_no_request_is_told_and_a_refusal_of_the_backend_is_passed_on() {
+fn invalid_request_is_refused_and_backend_refusal_is_passed_on() {
     let upstream = Upstream::start_with(|_| {
         Reply::json(
             401,

@@ -71,7 +71,7 @@ fn any_port() -> String {
 }
 
 #[test]
-fn a_healthy_place_needs_nothing() {
+fn healthy_installation_has_no_findings() {
     let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start_with(speaks));
     let root = env.repository("demo", &FILES);
     env.write_config(&format!("{}{}", any_port(), upstream.backend("mock")));
@@ -103,7 +103,7 @@ fn a_healthy_place_needs_nothing() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_what_to_do() {
+fn each_finding_has_a_fix() {
     let env = TestEnv::new(MUNINN);
     let root = env.repository("demo", &FILES);
     let upstream = Upstream::start_with(speaks);
@@ -148,7 +148,7 @@ fn what_is_wrong_is_said_with_what_to_do() {
 }
 
 #[test]
-fn a_backend_gets_its_own_key_and_a_refusal_is_told() {
+fn doctor_sends_the_backends_key_and_reports_a_refusal() {
     let env = TestEnv::new(MUNINN);
     let root = env.repository("demo", &FILES);
     let upstream = Upstream::start_with(|request| match request.headers.get("authorization") {
@@ -176,7 +176,7 @@ fn a_backend_gets_its_own_key_and_a_refusal_is_told() {
 }
 
 #[test]
-fn a_running_gateway_is_known() {
+fn doctor_finds_a_running_gateway() {
     let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start_with(speaks));
     env.write_config(&upstream.backend("mock"));
     let root = env.repository("demo", &FILES);
@@ -195,7 +195,7 @@ fn a_running_gateway_is_known() {
 }
 
 #[test]
-fn a_wrong_file_or_place_is_a_finding() {
+fn wrong_file_or_directory_is_a_finding() {
     let env = TestEnv::new(MUNINN);
     env.write_config("listn = \"127.0.0.1:1\"\n");
     let report = Report::of(&env, &env.path("home"));

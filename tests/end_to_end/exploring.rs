@@ -149,7 +149,7 @@ fn symbols_and_outline_name_definitions() {
 }
 
 #[test]
-fn definition_references_and_callers_say_how_sure_they_are() {
+fn definition_references_and_callers_show_confidence() {
     let env = TestEnv::new(MUNINN);
     let root = env.repository("demo", &FILES);
     assert_eq!(

@@ -40,7 +40,7 @@ fn endless_comments_end_in_the_clients_own_error() {
 }
 
 #[test]
-fn others_are_answered_while_backends_flood_and_leaving_ends_the_flood() {
+fn flooding_backend_blocks_no_other_client_and_ends_when_the_client_leaves() {
     let upstream = Upstream::start_with(|request| match answers::wants_stream(&request.body) {
         true => Reply::endless(HEAD, noise()),
         false => answers::ok(request),
@@ -70,7 +70,7 @@ fn others_are_answered_while_backends_flood_and_leaving_ends_the_flood() {
 }
 
 #[test]
-fn a_backend_that_floods_after_the_last_event_is_left() {
+fn flood_after_the_last_event_is_cancelled() {
     for client in ALL {
         let spoken = if client == Format::Chat {
             Format::Messages

@@ -130,7 +130,7 @@ fn the_head_arrives_before_the_first_event() {
 }
 
 #[test]
-fn a_stream_that_the_backend_breaks_off_ends_with_an_error_of_its_format() {
+fn stream_broken_off_by_the_backend_ends_with_an_error_event() {
     let (stage, control) = Stage::scripted();
     control.head(200);
     control.send("data: 1\n\n");
@@ -157,7 +157,7 @@ fn leaving_before_the_head_cancels_the_request() {
 }
 
 #[test]
-fn leaving_in_mid_stream_cancels_the_request() {
+fn leaving_mid_stream_cancels_the_request() {
     let (stage, control) = Stage::scripted();
     control.head(200);
     control.send("data: 1\n\n");
@@ -289,7 +289,7 @@ fn a_chunked_request_is_read_whole() {
 }
 
 #[test]
-fn a_client_that_waits_for_a_go_ahead_gets_it() {
+fn expect_continue_gets_100_continue() {
     let stage = stage();
     let body = br#"{"messages":[]}"#;
     let mut client = Connection::open(stage.gateway.address);
@@ -317,7 +317,7 @@ fn one_connection_serves_many_requests_on_both_sides() {
 }
 
 #[test]
-fn a_pooled_connection_that_the_backend_closed_costs_no_request() {
+fn closed_pooled_connection_fails_no_request() {
     let stage = Stage::with(Upstream::start_with(|request| answers::ok(request).then_close()), "");
     let mut client = Connection::open(stage.gateway.address);
     for round in 1..=5 {
@@ -330,7 +330,7 @@ fn a_pooled_connection_that_the_backend_closed_costs_no_request() {
 }
 
 #[test]
-fn a_backend_that_hangs_up_or_is_not_there_is_told_in_the_clients_format() {
+fn unreachable_backend_is_reported_in_the_clients_format() {
     let stage = Stage::with(
         Upstream::start_with(|_| Reply::hangup()),
         "[limits]\ncircuit_failures = 0\n",

@@ -55,7 +55,7 @@ fn chunked_answer_with_a_length_arrives_whole() {
 }
 
 #[test]
-fn chunked_answer_with_a_length_arrives_whole_where_it_is_only_forwarded() {
+fn chunked_answer_with_a_length_is_forwarded_whole() {
     let body = r#"{"data":[{"id":"file-1"}]}"#;
     let upstream = Upstream::start_with(move |_| Reply::raw(both("application/json", body, true)));
     let stage = Stage::with(upstream, "");
@@ -64,7 +64,7 @@ fn chunked_answer_with_a_length_arrives_whole_where_it_is_only_forwarded() {
 }
 
 #[test]
-fn request_with_both_is_read_by_its_chunks_and_its_connection_ends() {
+fn request_with_chunks_and_length_is_read_by_chunks_and_closes() {
     let stage = Stage::with(Upstream::start(), "");
     let body = r#"{"model":"m","messages":[{"role":"user","content":"hello"}]}"#;
     let smuggled = "GET /v1/smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n";

@@ -156,7 +156,7 @@ fn two_lengths_smuggle_nothing() {
 }
 
 #[test]
-fn a_coding_that_is_spelt_oddly_smuggles_nothing() {
+fn oddly_spelt_transfer_coding_smuggles_nothing() {
     let stage = stage();
     let body = chunked().0 + &smuggled();
     for coding in [
@@ -228,7 +228,7 @@ fn odd_line_ends_and_bytes_smuggle_nothing() {
 }
 
 #[test]
-fn chunks_that_are_no_chunks_are_refused() {
+fn malformed_chunks_are_refused() {
     let stage = stage();
     let te = "Transfer-Encoding: chunked\r\n";
     let half = &BODY[..10];
@@ -270,7 +270,7 @@ fn chunks_that_are_no_chunks_are_refused() {
 }
 
 #[test]
-fn heads_beyond_all_bounds_are_refused() {
+fn oversized_heads_are_refused() {
     let stage = stage();
     let length = format!("Content-Length: {}\r\n", BODY.len());
     let many: String = (0..20_000).map(|number| format!("x-{number}: y\r\n")).collect();
@@ -289,7 +289,7 @@ fn heads_beyond_all_bounds_are_refused() {
 }
 
 #[test]
-fn a_foreign_authority_is_never_asked() {
+fn foreign_authority_is_never_contacted() {
     let foreign = Upstream::start();
     let stage = stage();
     let length = format!("Content-Length: {}\r\n", BODY.len());
@@ -339,7 +339,7 @@ fn a_foreign_authority_is_never_asked() {
 }
 
 #[test]
-fn pipelined_requests_are_answered_each_and_in_order() {
+fn pipelined_requests_are_answered_in_order() {
     let stage = stage();
     let one = |number: usize| {
         let body = BODY.replace("hello", &format!("number {number}"));
@@ -363,7 +363,7 @@ fn pipelined_requests_are_answered_each_and_in_order() {
 }
 
 #[test]
-fn a_request_that_breaks_off_anywhere_is_not_forwarded() {
+fn truncated_request_is_not_forwarded() {
     let stage = stage();
     let whole = request(&format!("Content-Length: {}\r\n", BODY.len()), BODY);
     for at in (0..whole.len()).step_by(3) {

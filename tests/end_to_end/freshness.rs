@@ -199,7 +199,7 @@ fn a_stash_and_its_return() {
 }
 
 #[test]
-fn the_question_of_these_tests_is_answered_by_nothing_else() {
+fn test_question_matches_no_other_file() {
     let world = World::new(&[("src/zebra.rs", &code("Zebra", "one", 0))]);
     assert_eq!(world.found("Okapi"), [""; 0]);
     world.expect("Zebra", &["src/zebra.rs: stripes_one"]);

@@ -200,7 +200,7 @@ fn http_2_is_used_where_a_server_offers_it_over_tls() {
 }
 
 #[test]
-fn http_2_is_used_without_tls_where_the_user_says_so() {
+fn http_2_is_used_without_tls_if_configured() {
     let server = Server::start(None);
     let env = TestEnv::new(MUNINN);
     env.write_config(&server.backend("http", "http2_prior_knowledge = true\n"));

@@ -81,7 +81,7 @@ fn nothing_is_written_without_init() {
 }
 
 #[test]
-fn list_tells_files_and_metis_documents() {
+fn list_shows_files_and_metis_documents() {
     let (env, root) = set_up();
     write(&root, ".metis/adrs/001.md", ADR);
     let (code, out, _) = run(&env, &root, &["list"]);
@@ -124,7 +124,7 @@ fn list_tells_files_and_metis_documents() {
 }
 
 #[test]
-fn check_fails_with_what_it_finds() {
+fn check_fails_and_names_its_findings() {
     let (env, root) = set_up();
     let (code, out, err) = run(&env, &root, &["check"]);
     assert_eq!(
@@ -151,7 +151,7 @@ fn check_fails_with_what_it_finds() {
 }
 
 #[test]
-fn import_brings_what_is_missing_and_refuses_the_rest() {
+fn import_adds_missing_documents_and_refuses_others() {
     let (env, root) = set_up();
     let other = env.repository(
         "platform",
@@ -180,7 +180,7 @@ fn import_brings_what_is_missing_and_refuses_the_rest() {
 }
 
 #[test]
-fn what_was_decided_comes_back_in_the_prompt() {
+fn decision_is_packed_into_the_prompt() {
     let (env, root) = set_up();
     let adr = "\n## Decision\n\nThe bucket of a client is refilled by the clock of the gateway, never by its own.\n";
     write(&root, ".metis/adrs/001.md", &format!("{ADR}{adr}"));

@@ -23,7 +23,7 @@ fn held(stage: &Stage) -> usize {
 }
 
 #[test]
-fn bodies_beyond_the_bound_on_all_together_are_told_to_come_back() {
+fn bodies_over_the_total_limit_get_retry_after() {
     let stage = Stage::with(Upstream::start(), LIMITS);
     let (large, small) = (body(600_000), body(10));
     // Announced alone, a length reserves nothing.

@@ -57,7 +57,7 @@ impl Team {
 }
 
 #[test]
-fn a_turn_becomes_records_of_what_was_done_and_not_of_what_was_said() {
+fn turn_becomes_records_of_actions_not_of_text() {
     let team = Team::new("repo");
     let gateway = team.serve();
     let mut conversation = Conversation::new(&team.root);
@@ -122,7 +122,7 @@ fn a_turn_becomes_records_of_what_was_done_and_not_of_what_was_said() {
 }
 
 #[test]
-fn nothing_is_learned_twice_nor_from_side_requests() {
+fn nothing_is_learned_twice_or_from_side_requests() {
     let team = Team::new("repo");
     for _ in 0..2 {
         let gateway = team.serve();
@@ -155,7 +155,7 @@ fn nothing_is_learned_twice_nor_from_side_requests() {
 }
 
 #[test]
-fn what_was_learned_survives_a_kill_and_waits_for_its_branch() {
+fn records_survive_a_kill_and_wait_for_their_branch() {
     let team = Team::new("repo");
     let gateway = team.serve();
     let mut conversation = Conversation::new(&team.root);
@@ -190,7 +190,7 @@ fn what_was_learned_survives_a_kill_and_waits_for_its_branch() {
 }
 
 #[test]
-fn nothing_reaches_the_repository_uninvited() {
+fn without_consent_nothing_is_written_to_the_repository() {
     for memory in ["local", "off"] {
         let team = Team::new(memory);
         let gateway = team.serve();
@@ -206,7 +206,7 @@ fn nothing_reaches_the_repository_uninvited() {
 }
 
 #[test]
-fn what_a_person_remembers_is_recalled_until_it_is_forgotten() {
+fn remembered_text_is_recalled_until_forgotten() {
     let team = Team::new("repo");
     let said = team.env.stdout_of(
         &team.root,
@@ -236,7 +236,7 @@ fn what_a_person_remembers_is_recalled_until_it_is_forgotten() {
 }
 
 #[test]
-fn a_receipt_tells_in_the_end_what_of_the_additions_was_used() {
+fn receipt_shows_which_items_were_used() {
     let team = Team::new("repo");
     let gateway = team.serve();
     let mut conversation = Conversation::new(&team.root);
@@ -288,7 +288,7 @@ fn a_receipt_tells_in_the_end_what_of_the_additions_was_used() {
 }
 
 #[test]
-fn whatever_is_remembered_keeps_its_author_and_how_sure_it_is() {
+fn remembered_record_keeps_author_and_confidence() {
     for kind in ["learning", "pattern", "failure"] {
         let team = Team::new("repo");
         let remember = [
@@ -328,14 +328,14 @@ fn a_memory_of_more_than_two_kilobytes_is_refused() {
 }
 
 #[test]
-fn what_init_writes_is_not_recalled() {
+fn files_of_init_are_not_recalled() {
     let team = Team::new("repo");
     let recalled = team.env.run(&team.root, &["recall", "what goes into this folder"]);
     assert_eq!(String::from_utf8_lossy(&recalled.stdout), "");
 }
 
 #[test]
-fn any_part_of_an_id_that_no_other_has_names_it() {
+fn unambiguous_part_of_an_id_is_accepted() {
     let team = Team::new("repo");
     let remember = |text: &str| {
         let told = team.env.stdout_of(&team.root, &["remember", text, "--json"]);

@@ -27,7 +27,7 @@ fn later_turn(turns: &[&str]) -> String {
 }
 
 #[test]
-fn a_locked_ledger_lets_requests_through_and_replays() {
+fn locked_ledger_forwards_requests_and_replays() {
     let stage = Stage::new();
     let first = stage.ask(CHAT, SESSION, &later_turn(&[]));
     assert_eq!(first.outcome(), "injected");
@@ -63,7 +63,7 @@ fn a_locked_ledger_lets_requests_through_and_replays() {
 }
 
 #[test]
-fn a_ledger_locked_for_good_keeps_nobody_waiting() {
+fn permanently_locked_ledger_delays_no_request() {
     let stage = Stage::new();
     let other = Connection::open(stage.env.ledger()).unwrap();
     other
@@ -78,7 +78,7 @@ fn a_ledger_locked_for_good_keeps_nobody_waiting() {
 }
 
 #[test]
-fn a_corrupt_ledger_is_kept_aside_and_a_new_one_begun() {
+fn corrupt_ledger_is_set_aside_and_replaced() {
     let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start());
     env.connect(&upstream);
     let root = env.repository("demo", &FILES);
@@ -98,7 +98,7 @@ fn a_corrupt_ledger_is_kept_aside_and_a_new_one_begun() {
 }
 
 #[test]
-fn a_ledger_that_breaks_while_in_use_lets_requests_through() {
+fn ledger_broken_while_in_use_forwards_requests() {
     let stage = Stage::new();
     let first = stage.ask(CHAT, SESSION, &later_turn(&[]));
     let _receipt = stage.why(&first);
@@ -126,7 +126,7 @@ fn serve_on_a_full_disk(env: &TestEnv, root: &Path, blocks: u32) -> Gateway {
 }
 
 #[test]
-fn a_full_disk_from_the_start_costs_the_context_alone() {
+fn full_disk_at_start_costs_only_the_context() {
     let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start());
     env.connect(&upstream);
     let root = env.repository("demo", &FILES);
@@ -143,7 +143,7 @@ fn a_full_disk_from_the_start_costs_the_context_alone() {
 }
 
 #[test]
-fn a_disk_that_fills_up_costs_the_context_alone() {
+fn disk_that_fills_up_costs_only_the_context() {
     let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start());
     env.connect(&upstream);
     let root = env.repository("demo", &FILES);
@@ -187,7 +187,7 @@ fn a_disk_that_fills_up_costs_the_context_alone() {
 }
 
 #[test]
-fn a_state_directory_that_is_a_file_costs_the_context_alone() {
+fn state_directory_that_is_a_file_costs_only_the_context() {
     let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start());
     env.connect(&upstream);
     let root = env.repository("demo", &FILES);

@@ -105,7 +105,7 @@ pub(crate) fn sign(format: Format) -> &'static str {
 const BUSY: &str = r#"{"type":"error","error":{"type":"rate_limit_error","message":"come back later","code":"rate_limit_exceeded","param":null}}"#;
 
 #[test]
-fn the_head_waits_for_the_backends_own_so_that_an_error_stays_one() {
+fn head_is_held_back_so_that_an_error_keeps_its_status() {
     for (client, spoken) in all_pairs() {
         let silent = Silent::with(client, spoken, "keep_alive_ms = 20000\n");
         let mut connection = silent.send(true);
@@ -132,7 +132,7 @@ fn the_head_waits_for_the_backends_own_so_that_an_error_stays_one() {
 }
 
 #[test]
-fn a_silent_backend_is_waited_for_with_signs_of_life_and_then_heard() {
+fn silent_backend_gets_keep_alives_and_then_answers() {
     for (client, spoken) in all_pairs() {
         let silent = Silent::new(client, spoken);
         let (mut stream, mut read) = silent.committed();
@@ -162,7 +162,7 @@ fn a_silent_backend_is_waited_for_with_signs_of_life_and_then_heard() {
 }
 
 #[test]
-fn an_error_after_the_head_is_one_of_the_stream() {
+fn error_after_the_head_is_an_error_event() {
     for (client, spoken) in all_pairs() {
         let silent = Silent::new(client, spoken);
         let (mut stream, read) = silent.committed();
@@ -184,7 +184,7 @@ fn an_error_after_the_head_is_one_of_the_stream() {
 }
 
 #[test]
-fn a_prompt_that_proves_too_long_after_the_head_is_said_so_in_the_stream() {
+fn context_overflow_after_the_head_is_an_error_event() {
     for (client, spoken) in all_pairs() {
         let silent = Silent::new(client, spoken);
         let (mut stream, read) = silent.committed();
@@ -207,7 +207,7 @@ fn a_prompt_that_proves_too_long_after_the_head_is_said_so_in_the_stream() {
 }
 
 #[test]
-fn a_whole_answer_after_the_head_becomes_the_events_that_it_would_have_been() {
+fn whole_answer_after_the_head_becomes_events() {
     for (client, spoken) in all_pairs() {
         let silent = Silent::new(client, spoken);
         let (mut stream, read) = silent.committed();
@@ -227,7 +227,7 @@ fn a_whole_answer_after_the_head_becomes_the_events_that_it_would_have_been() {
 }
 
 #[test]
-fn a_backend_that_is_given_up_after_the_head_is_an_error_of_the_stream() {
+fn timeout_after_the_head_is_an_error_event() {
     for (client, spoken) in all_pairs() {
         let limits = "keep_alive_ms = 50\nfirst_byte_timeout_ms = 400\n";
         let silent = Silent::with(client, spoken, limits);
@@ -244,7 +244,7 @@ fn a_backend_that_is_given_up_after_the_head_is_an_error_of_the_stream() {
 }
 
 #[test]
-fn an_answer_in_an_unknown_coding_after_the_head_is_an_error_and_no_noise() {
+fn unknown_coding_after_the_head_is_an_error_event() {
     for format in ALL {
         let silent = Silent::new(format, format);
         let (mut stream, read) = silent.committed();
@@ -298,7 +298,7 @@ fn a_client_that_takes_gzip_gets_a_late_answer() {
 }
 
 #[test]
-fn a_sign_of_life_stands_between_events_wherever_the_backend_stops() {
+fn keep_alive_stands_between_events_wherever_the_backend_pauses() {
     for format in ALL {
         let silent = Silent::new(format, format);
         silent.control.head(200);
@@ -318,7 +318,7 @@ fn a_sign_of_life_stands_between_events_wherever_the_backend_stops() {
 }
 
 #[test]
-fn there_is_no_sign_of_life_in_an_event_that_is_too_long_to_be_held_nor_in_one_of_an_unknown_coding() {
+fn no_keep_alive_inside_an_oversized_event_or_unknown_coding() {
     let limits = "keep_alive_ms = 500\nstream_idle_timeout_ms = 1600\n";
     let long = format!("data: {}", "x".repeat(300 << 10)).into_bytes();
     let encoded = [("content-type", "text/event-stream"), ("content-encoding", "compress")];
@@ -341,7 +341,7 @@ fn there_is_no_sign_of_life_in_an_event_that_is_too_long_to_be_held_nor_in_one_o
 }
 
 #[test]
-fn there_is_no_sign_of_life_behind_the_last_event() {
+fn no_keep_alive_after_the_last_event() {
     for format in ALL {
         let limits = "keep_alive_ms = 500\nstream_idle_timeout_ms = 1600\n";
         let silent = Silent::with(format, format, limits);
@@ -358,7 +358,7 @@ fn there_is_no_sign_of_life_behind_the_last_event() {
 }
 
 #[test]
-fn who_asked_for_no_stream_gets_no_early_head() {
+fn whole_answer_gets_no_early_head() {
     for (client, spoken) in all_pairs() {
         let silent = Silent::with(client, spoken, "keep_alive_ms = 20\nfirst_byte_timeout_ms = 300\n");
         let response = silent.send(false).response();
@@ -368,7 +368,7 @@ fn who_asked_for_no_stream_gets_no_early_head() {
 }
 
 #[test]
-fn who_leaves_while_the_head_is_held_takes_the_request_along() {
+fn leaving_while_the_head_is_held_cancels_the_request() {
     for (client, spoken) in all_pairs() {
         for streamed in [false, true] {
             let silent = Silent::with(client, spoken, "keep_alive_ms = 20000\n");
@@ -381,7 +381,7 @@ fn who_leaves_while_the_head_is_held_takes_the_request_along() {
 }
 
 #[test]
-fn who_leaves_after_the_head_takes_the_request_along() {
+fn leaving_after_the_head_cancels_the_request() {
     for (client, spoken) in all_pairs() {
         let silent = Silent::new(client, spoken);
         let (stream, _) = silent.committed();
@@ -391,7 +391,7 @@ fn who_leaves_after_the_head_takes_the_request_along() {
 }
 
 #[test]
-fn who_leaves_in_the_middle_of_an_answer_takes_the_request_along() {
+fn leaving_mid_answer_cancels_the_request() {
     for (client, spoken) in all_pairs() {
         // A whole answer of which the client has seen nothing.
         let silent = Silent::new(client, spoken);
@@ -417,7 +417,7 @@ fn who_leaves_in_the_middle_of_an_answer_takes_the_request_along() {
 }
 
 #[test]
-fn the_receipt_of_an_answer_that_was_waited_for_names_who_gave_it() {
+fn receipt_of_a_late_answer_names_its_backend() {
     let silent = Silent::new(Format::Messages, Format::Chat);
     let (mut stream, read) = silent.committed();
     let id = stream.headers.get("x-muninn-request-id").unwrap().to_owned();

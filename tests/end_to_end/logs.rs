@@ -16,7 +16,7 @@ fn lines(stderr: &str, message: &str) -> Vec<Value> {
 }
 
 #[test]
-fn json_log_names_who_asked_what_of_which_repository() {
+fn json_log_names_client_model_and_repository() {
     let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start());
     env.connect(&upstream);
     let root = env.repository("demo", &FILES);
@@ -50,7 +50,7 @@ fn json_log_names_who_asked_what_of_which_repository() {
 }
 
 #[test]
-fn a_client_that_is_refused_again_and_again_does_not_fill_the_log() {
+fn repeated_refusals_are_logged_at_a_limited_rate() {
     let stage = Stage::with(Upstream::start(), "");
     for _ in 0..100 {
         let refused = stage.gateway.post("/v1/messages", &[], b"no JSON");

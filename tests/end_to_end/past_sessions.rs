@@ -31,7 +31,7 @@ fn left(team: &Team) -> Vec<String> {
 }
 
 #[test]
-fn a_conversation_that_teaches_nothing_leaves_no_file() {
+fn conversation_without_records_leaves_no_file() {
     let team = Team::with("repo", "");
     let gateway = team.serve();
     for number in 0..3 {
@@ -47,7 +47,7 @@ fn a_conversation_that_teaches_nothing_leaves_no_file() {
 }
 
 #[test]
-fn a_stop_writes_down_all_open_conversations() {
+fn stop_learns_from_all_open_conversations() {
     let team = Team::with("repo", "");
     let gateway = team.serve();
     for number in 0..50 {
@@ -65,7 +65,7 @@ fn a_stop_writes_down_all_open_conversations() {
 }
 
 #[test]
-fn conversations_beyond_the_bytes_that_are_kept_are_learned_from_before_they_end() {
+fn conversations_over_the_byte_limit_are_learned_from_early() {
     let team = Team::with("repo", "");
     let gateway = team.serve();
     for number in 0..9 {
@@ -80,7 +80,7 @@ fn conversations_beyond_the_bytes_that_are_kept_are_learned_from_before_they_end
 }
 
 #[test]
-fn what_an_earlier_version_left_is_moved_and_a_session_goes_on() {
+fn sessions_of_an_earlier_version_are_migrated_and_continue() {
     let team = Team::with("repo", "");
     // Makes the state directory and its folder for the worktree.
     team.env.stdout_of(&team.root, &["remember", "Invoices are in cents."]);

@@ -142,7 +142,7 @@ const USES: [&str; 4] = [
 
 #[cfg(unix)]
 #[test]
-fn a_person_at_a_terminal_settles_one_conflict_after_the_other() {
+fn conflicts_are_settled_interactively() {
     let team = Team::new();
     team.branch("ada", &USES);
     let contrary = USES.map(|fact| fact.replace(" uses ", " does not use "));
@@ -265,7 +265,7 @@ fn patterns_about_the_same_files_fold_or_wait_for_a_person() {
 }
 
 #[test]
-fn what_held_once_is_told_with_its_time_where_that_is_asked() {
+fn superseded_record_is_recalled_with_its_period() {
     let team = Team::new();
     let main = r#"{"id":"01A","ts":"2026-01-01T00:00:00Z","type":"learning","text":"the port is 8000"}
 {"id":"01B","ts":"2026-02-01T00:00:00Z","type":"learning","text":"the port is 9000"}
@@ -296,7 +296,7 @@ impl Team {
 }
 
 #[test]
-fn two_who_reconcile_on_two_branches_come_to_what_one_would_have() {
+fn reconciling_on_two_branches_converges() {
     let facts = [BACKOFF, NO_BACKOFF, DOCKER, DOCKER_TOO];
     let team = Team::new();
     team.branch("ada", &facts[..2]);
@@ -335,7 +335,7 @@ fn two_who_reconcile_on_two_branches_come_to_what_one_would_have() {
 }
 
 #[test]
-fn what_a_forge_leaves_of_a_merge_is_mended() {
+fn merge_markers_of_a_forge_are_repaired() {
     let team = Team::new();
     team.branch("ada", &[BACKOFF]);
     team.reconcile(&["--here"]);

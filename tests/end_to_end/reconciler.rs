@@ -129,7 +129,7 @@ fn each_decision_of_a_model_is_in_main_with_its_reason() {
 }
 
 #[test]
-fn whatever_a_hostile_model_says_a_person_decides() {
+fn hostile_model_cannot_settle_a_conflict() {
     type Answer = Box<dyn Fn(&[Value]) -> Reply + Send + Sync>;
     let edited = |edit: fn(&mut Value)| -> Answer {
         Box::new(move |pairs| {
@@ -189,7 +189,7 @@ fn whatever_a_hostile_model_says_a_person_decides() {
 }
 
 #[test]
-fn a_model_that_is_silent_is_waited_for_as_long_as_its_user_says_and_asked_again_by_the_next_run() {
+fn silent_model_times_out_and_is_asked_again_by_the_next_run() {
     let controls = Mutex::new(Vec::new());
     let model = Upstream::start_with(move |request| {
         let mut controls = controls.lock().unwrap();
@@ -211,7 +211,7 @@ fn a_model_that_is_silent_is_waited_for_as_long_as_its_user_says_and_asked_again
 }
 
 #[test]
-fn a_repository_cannot_have_a_model_asked() {
+fn repository_cannot_enable_the_reconciler() {
     let model = Upstream::start();
     let team = team(&model, "");
     team.env.write_config("");

@@ -27,7 +27,7 @@ fn start(env: &TestEnv, config: &str) -> (PathBuf, Gateway) {
 }
 
 #[test]
-fn the_next_request_goes_where_the_file_says_now() {
+fn reload_applies_to_the_next_request() {
     let env = TestEnv::new(MUNINN);
     let (old, new) = (Upstream::start(), Upstream::start());
     let (_root, gateway) = start(&env, &old.backend("mock"));
@@ -44,7 +44,7 @@ fn the_next_request_goes_where_the_file_says_now() {
 }
 
 #[test]
-fn a_wrong_file_changes_nothing_and_is_named() {
+fn invalid_file_changes_nothing_and_is_reported() {
     let env = TestEnv::new(MUNINN);
     let upstream = Upstream::start();
     let good = upstream.backend("mock");
@@ -83,7 +83,7 @@ fn a_wrong_file_changes_nothing_and_is_named() {
 }
 
 #[test]
-fn a_stream_on_its_way_is_not_disturbed() {
+fn reload_does_not_affect_a_running_stream() {
     let env = TestEnv::new(MUNINN);
     let (old, control) = Upstream::start_scripted();
     let new = Upstream::start();
@@ -109,7 +109,7 @@ fn a_stream_on_its_way_is_not_disturbed() {
 }
 
 #[test]
-fn context_settings_and_roots_apply_and_what_is_fixed_is_said() {
+fn reload_applies_context_and_roots_and_names_fixed_settings() {
     let env = TestEnv::new(MUNINN);
     let upstream = Upstream::start();
     let patient = format!("{}[context]\ndeadline_ms = 20000\n", upstream.backend("mock"));

@@ -38,7 +38,7 @@ struct Totals {
 }
 
 #[test]
-fn prompts_that_extend_each_other_still_do() {
+fn prompt_extension_is_preserved() {
     let cases = std::env::var("MUNINN_REPLAY_CASES")
         .ok()
         .and_then(|cases| cases.parse().ok())

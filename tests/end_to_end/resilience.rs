@@ -60,7 +60,7 @@ fn assert_the_fallback_answered(response: &Response, fallback: &Upstream) {
 }
 
 #[test]
-fn a_fallback_answers_for_a_backend_that_cannot_be_reached() {
+fn fallback_answers_for_an_unreachable_backend() {
     let fallback = Upstream::start();
     let (env, gateway) = serve(&[nobody("a"), fallback.backend("b"), ROUTE.to_owned()].concat());
     let response = ask(&gateway);
@@ -70,7 +70,7 @@ fn a_fallback_answers_for_a_backend_that_cannot_be_reached() {
 }
 
 #[test]
-fn a_fallback_answers_for_a_backend_that_is_busy_or_broken() {
+fn fallback_answers_for_a_busy_or_broken_backend() {
     for (status, headers, tries) in [
         (503, &[][..], 2),
         (503, &[("retry-after", "3")][..], 1),
@@ -87,7 +87,7 @@ fn a_fallback_answers_for_a_backend_that_is_busy_or_broken() {
 }
 
 #[test]
-fn a_client_s_own_mistake_is_nobody_else_s_to_answer() {
+fn client_error_is_not_sent_to_a_fallback() {
     for status in [400, 401, 404, 413, 422] {
         let (first, fallback) = (failing(status, &[]), Upstream::start());
         let (_env, gateway) = serve(&[first.backend("a"), fallback.backend("b"), ROUTE.to_owned()].concat());
@@ -109,7 +109,7 @@ fn a_backends_own_fallbacks_serve_requests_without_a_route() {
 }
 
 #[test]
-fn the_last_answer_goes_to_the_client_as_it_came() {
+fn last_candidates_answer_is_passed_on_unchanged() {
     let told = [
         ("retry-after", "7"),
         ("retry-after-ms", "7000"),
@@ -136,7 +136,7 @@ fn the_last_answer_goes_to_the_client_as_it_came() {
 }
 
 #[test]
-fn an_answer_is_worth_more_than_a_fallback_that_gives_none() {
+fn error_answer_wins_over_an_unreachable_fallback() {
     let first = failing(429, &[("retry-after", "7")]);
     let (_env, gateway) = serve(&[first.backend("a"), nobody("b"), ROUTE.to_owned()].concat());
     let response = ask(&gateway);
@@ -144,7 +144,7 @@ fn an_answer_is_worth_more_than_a_fallback_that_gives_none() {
 }
 
 #[test]
-fn a_connection_that_breaks_before_the_answer_is_tried_once_more() {
+fn connection_broken_before_the_answer_is_retried_once() {
     let failed = AtomicBool::new(false);
     let upstream = Upstream::start_with(move |request: &Recorded| {
         if failed.swap(true, Ordering::SeqCst) {
@@ -159,7 +159,7 @@ fn a_connection_that_breaks_before_the_answer_is_tried_once_more() {
 }
 
 #[test]
-fn nothing_is_tried_again_where_the_user_says_so() {
+fn retries_can_be_switched_off() {
     let upstream = failing(503, &[]);
     let (_env, gateway) = serve(&format!("{}retries = 0\n", upstream.backend("a")));
     assert_eq!(ask(&gateway).status, 503);
@@ -167,7 +167,7 @@ fn nothing_is_tried_again_where_the_user_says_so() {
 }
 
 #[test]
-fn nothing_is_tried_again_once_a_byte_was_sent() {
+fn nothing_is_retried_after_the_first_byte() {
     let (first, control) = scripted();
     let fallback = Upstream::start();
     let (_env, gateway) = serve(
@@ -188,7 +188,7 @@ fn nothing_is_tried_again_once_a_byte_was_sent() {
 }
 
 #[test]
-fn a_backend_that_does_not_begin_to_answer_is_given_up() {
+fn first_byte_timeout_ends_the_attempt() {
     let (first, _silent) = scripted();
     let fallback = Upstream::start();
     let config = [
@@ -208,7 +208,7 @@ fn a_backend_that_does_not_begin_to_answer_is_given_up() {
 }
 
 #[test]
-fn without_a_fallback_a_late_answer_is_a_504_in_every_format() {
+fn timeout_without_fallback_is_504_in_every_format() {
     for (target, body) in simple("hello") {
         let (upstream, _silent) = scripted();
         let limits = "[limits]\nfirst_byte_timeout_ms = 200\n";
@@ -224,7 +224,7 @@ fn without_a_fallback_a_late_answer_is_a_504_in_every_format() {
 }
 
 #[test]
-fn a_stream_that_pauses_for_too_long_is_ended_on_both_sides() {
+fn idle_timeout_ends_the_stream_on_both_sides() {
     let (upstream, control) = scripted();
     let limits = "[limits]\nstream_idle_timeout_ms = 300\n";
     let (_env, gateway) = serve(&[upstream.backend("a"), limits.to_owned()].concat());
@@ -243,7 +243,7 @@ fn a_stream_that_pauses_for_too_long_is_ended_on_both_sides() {
 }
 
 #[test]
-fn a_backend_that_keeps_failing_is_left_alone() {
+fn failing_backend_opens_its_circuit() {
     let upstream = failing(500, &[]);
     let limits = "[limits]\ncircuit_failures = 2\ncircuit_cooldown_ms = 60000\ncircuit_cooldown_max_ms = 60000\n";
     let (_env, gateway) = serve(&[upstream.backend("ailing"), limits.to_owned()].concat());
@@ -265,7 +265,7 @@ fn a_backend_that_keeps_failing_is_left_alone() {
 }
 
 #[test]
-fn a_backend_that_is_left_alone_has_its_fallback_answer() {
+fn open_circuit_sends_requests_to_the_fallback() {
     let (first, fallback) = (failing(500, &[]), Upstream::start());
     let limits = "[limits]\ncircuit_failures = 1\ncircuit_cooldown_ms = 60000\n";
     let (_env, gateway) = serve(
@@ -284,7 +284,7 @@ fn a_backend_that_is_left_alone_has_its_fallback_answer() {
 }
 
 #[test]
-fn a_backend_that_is_well_again_is_found_out() {
+fn recovered_backend_closes_its_circuit() {
     let well = Arc::new(AtomicBool::new(false));
     let upstream = Upstream::start_with({
         let well = Arc::clone(&well);
@@ -309,7 +309,7 @@ fn a_backend_that_is_well_again_is_found_out() {
 }
 
 #[test]
-fn a_clients_mistakes_do_not_open_a_circuit() {
+fn client_errors_do_not_open_a_circuit() {
     let upstream = failing(400, &[]);
     let limits = "[limits]\ncircuit_failures = 1\n";
     let (_env, gateway) = serve(&[upstream.backend("a"), limits.to_owned()].concat());
@@ -320,7 +320,7 @@ fn a_clients_mistakes_do_not_open_a_circuit() {
 }
 
 #[test]
-fn what_a_found_server_speaks_is_found_out_without_a_real_request() {
+fn discovery_probes_formats_without_a_real_request() {
     let upstream = Upstream::start_with(|request: &Recorded| {
         if request.target == "/v1/messages" {
             Reply::json(404, "{}")

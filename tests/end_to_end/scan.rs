@@ -67,7 +67,7 @@ fn scan_names_place_and_kind_and_never_the_secret() {
 }
 
 #[test]
-fn scan_of_clean_files_ends_well() {
+fn scan_of_clean_files_succeeds() {
     let env = TestEnv::new(MUNINN);
     let root = env.repository("demo", &FILES);
     let empty = env.run(&root, &["scan"]);
@@ -91,7 +91,7 @@ fn receipts_are_scanned_too() {
 
 #[cfg(unix)]
 #[test]
-fn what_a_link_leads_to_outside_is_said_and_not_read() {
+fn link_to_the_outside_is_reported_and_not_followed() {
     let env = TestEnv::new(MUNINN);
     let root = env.repository("demo", &FILES);
     write(&env.path("home"), "notes.md", &token());

@@ -12,7 +12,7 @@ const ANTHROPIC_KEY: &str = "sk-ant-api03-0000dummy0000dummy0000";
 const OPENAI_KEY: &str = "sk-proj-0000dummy0000dummy0000";
 
 #[test]
-fn hosts_that_the_configuration_names_are_answered_and_pages_there_are_not() {
+fn configured_hosts_are_answered_but_not_their_web_pages() {
     let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start());
     env.write_config(&format!(
         "allowed_hosts = [\"muninn.example:8443\", \"*.internal\"]\n{}",
@@ -111,7 +111,7 @@ fn foreign_hosts_and_origins_are_refused() {
 }
 
 #[test]
-fn other_machines_are_never_listened_to() {
+fn gateway_never_listens_beyond_loopback_without_keys() {
     let env = TestEnv::new(MUNINN);
     let root = env.repository("demo", &[]);
     for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
@@ -134,7 +134,7 @@ fn other_machines_are_never_listened_to() {
 }
 
 #[test]
-fn a_configured_backend_gets_the_credentials_that_the_user_named_and_no_others() {
+fn configured_backend_gets_only_its_configured_credentials() {
     let client = [
         ("x-muninn-key", "mk-0000"),
         ("Authorization", "Bearer clients-own"),
@@ -201,7 +201,7 @@ fn behind_a_proxy(env: &TestEnv, root: &Path, proxy: &Upstream) -> Gateway {
 }
 
 #[test]
-fn a_vendors_key_takes_a_request_to_that_vendor_and_nowhere_else() {
+fn vendor_key_routes_to_its_vendor_only() {
     let env = TestEnv::new(MUNINN);
     let root = env.repository("demo", &[]);
     let proxy = Upstream::start_with(|_| Reply::json(502, ""));
@@ -266,7 +266,7 @@ fn discovering(env: &TestEnv, ports: &[u16]) -> Gateway {
 }
 
 #[test]
-fn a_discovered_server_gets_requests_and_never_a_credential() {
+fn discovered_server_never_gets_a_credential() {
     let env = TestEnv::new(MUNINN);
     let server = Upstream::start();
     let gateway = discovering(&env, &[server.address.port()]);
@@ -290,7 +290,7 @@ fn a_discovered_server_gets_requests_and_never_a_credential() {
 }
 
 #[test]
-fn a_vendors_key_is_never_spent_on_a_discovered_server() {
+fn vendor_key_is_never_sent_to_a_discovered_server() {
     let env = TestEnv::new(MUNINN);
     let server = Upstream::start();
     let gateway = discovering(&env, &[server.address.port()]);
@@ -305,7 +305,7 @@ fn a_vendors_key_is_never_spent_on_a_discovered_server() {
 }
 
 #[test]
-fn a_server_that_answers_out_of_shape_is_not_used() {
+fn server_with_malformed_answers_is_not_discovered() {
     for models in [
         "hello",
         "{}",
@@ -337,7 +337,7 @@ fn a_server_that_answers_out_of_shape_is_not_used() {
 }
 
 #[test]
-fn discovery_looks_at_nothing_once_a_backend_is_configured() {
+fn discovery_is_off_once_a_backend_is_configured() {
     let (env, configured, other) = (TestEnv::new(MUNINN), Upstream::start(), Upstream::start());
     env.connect_with(
         &configured,
@@ -355,7 +355,7 @@ fn discovery_looks_at_nothing_once_a_backend_is_configured() {
 }
 
 #[test]
-fn logs_hold_no_key_and_no_prompt_and_state_is_private() {
+fn logs_hold_no_key_or_prompt_and_state_is_private() {
     let canary = "Xylophone-canary";
     let token = "ghp_0123456789abcdefghijABCDEFGHIJ0123";
     let stage = Stage::new();

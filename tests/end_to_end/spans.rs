@@ -107,7 +107,7 @@ fn cut(original: &str, recorded: &str) -> Option<Vec<String>> {
 }
 
 #[test]
-fn the_checker_sees_a_changed_byte() {
+fn span_checker_detects_a_changed_byte() {
     let original = r#"{"messages":[{"role":"user","content":"hi"}],"x":1.0}"#;
     let good = r#"{"messages":[{"role":"user","content":"hi\n\n<muninn-context>\na\n</muninn-context>\n"}],"x":1.0}"#;
     assert_eq!(inserted(original.as_bytes(), good.as_bytes()).len(), 1);

@@ -96,7 +96,7 @@ fn status(team: &Team) -> Value {
 }
 
 #[test]
-fn a_conversation_that_was_left_is_summed_up_and_each_turn_once() {
+fn idle_conversation_is_summarized_once_per_turn() {
     let scribe = scribe(notes(), 600);
     let team = Team::with("repo", &named(&scribe, "max_answer_tokens = 300\n"));
     let expected = json!({"model": "scribe/small-1", "tokens_today": 0, "problem": null, "daily_tokens": 50_000});
@@ -178,7 +178,7 @@ fn a_conversation_that_was_left_is_summed_up_and_each_turn_once() {
 }
 
 #[test]
-fn nobody_is_asked_where_no_model_is_named() {
+fn no_summary_without_a_configured_model() {
     let scribe = scribe(notes(), 600);
     let team = Team::with("repo", &known(&scribe));
     assert_eq!(status(&team), Value::Null);
@@ -191,7 +191,7 @@ fn nobody_is_asked_where_no_model_is_named() {
 }
 
 #[test]
-fn a_day_costs_no_more_than_it_may_in_all_processes_together() {
+fn daily_token_limit_holds_across_processes() {
     const ENOUGH: &str = "the day has cost enough";
     let scribe = scribe(notes(), 1_900);
     let team = Team::with(
@@ -220,7 +220,7 @@ fn a_day_costs_no_more_than_it_may_in_all_processes_together() {
 }
 
 #[test]
-fn a_gateway_that_stops_waits_for_no_model() {
+fn stop_does_not_wait_for_a_summary() {
     let (control, held) = script();
     let held = std::sync::Mutex::new(Some(held));
     let scribe = Upstream::start_with(move |_| {
@@ -243,7 +243,7 @@ fn a_gateway_that_stops_waits_for_no_model() {
 }
 
 #[test]
-fn what_a_key_may_not_send_somewhere_is_not_summed_up_there() {
+fn key_without_access_to_the_summarizers_backend_gets_no_summary() {
     let scribe = scribe(notes(), 600);
     let team = Team::with("repo", "");
     let key = |name: &str| -> Value {
@@ -287,7 +287,7 @@ fn refused(reply: impl Fn() -> Reply + Send + Sync + 'static) -> (String, Value)
 }
 
 #[test]
-fn an_answer_that_is_of_no_use_is_paid_for_and_not_kept() {
+fn useless_summary_is_counted_and_not_kept() {
     let (log, spent) = refused(|| Reply::json(200, completion(&format!("Well. {SAID}, I think."), 600)));
     assert!(log.contains("not the JSON that was asked for"), "{log}");
     assert!(!log.contains(SAID), "{log}");

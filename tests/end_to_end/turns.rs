@@ -145,7 +145,7 @@ fn golden(root: &str) -> Vec<Golden> {
 }
 
 #[test]
-fn the_block_stands_at_the_persons_own_turn() {
+fn block_stands_in_the_human_turn() {
     let stage = Stage::new();
     for (
         number,
@@ -174,7 +174,7 @@ fn the_block_stands_at_the_persons_own_turn() {
 }
 
 #[test]
-fn a_turn_without_a_persons_words_gets_nothing() {
+fn turn_without_human_text_gets_nothing() {
     let stage = Stage::new();
     for (target, mut body) in [
         (
@@ -219,7 +219,7 @@ fn a_turn_without_a_persons_words_gets_nothing() {
 }
 
 #[test]
-fn a_request_that_works_elsewhere_gets_nothing_and_is_told_how() {
+fn request_in_another_directory_gets_nothing_and_says_why() {
     let stage = Stage::new();
     let elsewhere = stage.env.repository("elsewhere", &[("a.txt", "a")]);
     let elsewhere = elsewhere.to_str().unwrap();
@@ -261,7 +261,7 @@ fn a_request_that_works_elsewhere_gets_nothing_and_is_told_how() {
 }
 
 #[test]
-fn off_adds_nothing_and_keeps_what_was_there() {
+fn off_adds_nothing_and_replays_earlier_blocks() {
     let stage = Stage::new();
     let turn = |later: &[&str]| {
         let mut messages = vec![json!({"role": "user", "content": QUESTION})];

@@ -114,7 +114,7 @@ fn init_outside_of_a_repository_makes_nothing() {
 }
 
 #[test]
-fn index_files_are_nobody_elses_to_read() {
+fn index_files_are_private() {
     use std::os::unix::fs::PermissionsExt;
     fn check(path: &std::path::Path, count: &mut usize) {
         let found = path.symlink_metadata().unwrap();

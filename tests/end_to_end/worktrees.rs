@@ -102,7 +102,7 @@ fn two_under_one_root(env: &TestEnv, _: &Path) {
 }
 
 #[test]
-fn each_repository_gets_its_own_context_and_never_anothers() {
+fn each_repository_gets_only_its_own_context() {
     let scene = Scene::new(&["code"], two_under_one_root);
     let code = scene.env.path("repositories").canonicalize().unwrap().join("code");
     for round in ["first", "second"] {
@@ -183,7 +183,7 @@ fn first_question_to_a_large_worktree_gets_the_file_that_defines_a_name() {
 }
 
 #[test]
-fn conversations_that_open_alike_in_two_worktrees_share_no_block() {
+fn equal_openings_in_two_worktrees_share_no_block() {
     let scene = Scene::new(&["code"], two_under_one_root);
     let code = scene.env.path("repositories").canonicalize().unwrap().join("code");
     // Claude Code names its directory behind the person's words, and here no session at all.
@@ -214,7 +214,7 @@ fn conversations_that_open_alike_in_two_worktrees_share_no_block() {
 }
 
 #[test]
-fn outside_of_the_roots_there_is_nothing() {
+fn worktree_outside_the_roots_gets_nothing() {
     let scene = Scene::new(&["code"], |env, served| {
         two_under_one_root(env, served);
         let private = env.repository("private", &[("src/limit.rs", &limiter("mark_private"))]);
@@ -248,7 +248,7 @@ fn outside_of_the_roots_there_is_nothing() {
 }
 
 #[test]
-fn a_linked_worktree_is_one_of_its_own() {
+fn linked_worktree_is_separate() {
     let scene = Scene::new(&["code"], |env, served| {
         std::fs::create_dir(env.path("repositories/code")).unwrap();
         let linked = env.path("repositories/code/linked");
@@ -314,7 +314,7 @@ fn each_worktree_has_its_own_settings() {
 }
 
 #[test]
-fn a_receipt_says_who_asked_and_in_which_turn() {
+fn receipt_names_client_and_turn() {
     let scene = Scene::new(&[], |_, _| {});
     let body = json!({"model": "m", "messages": [{"role": "user", "content": QUESTION},
         {"role": "assistant", "content": "ok"}, {"role": "user", "content": "and then?"}]});
@@ -342,7 +342,7 @@ fn a_receipt_says_who_asked_and_in_which_turn() {
 }
 
 #[test]
-fn a_key_that_is_held_to_one_worktree_gets_no_other() {
+fn key_restricted_to_one_worktree_sees_no_other() {
     let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start());
     let served = env.repository("served", &FILES);
     two_under_one_root(&env, &served);

@@ -47,7 +47,7 @@ fn used_by(folder: &str, sections: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn arrows_point_down_only() {
+fn crates_depend_downwards_only() {
     for (height, floor) in FLOORS.iter().enumerate() {
         for used in used_by(floor, &["dependencies", "build-dependencies"]) {
             assert!(
@@ -67,7 +67,7 @@ fn arrows_point_down_only() {
 }
 
 #[test]
-fn modules_do_not_import_each_other() {
+fn modules_have_no_import_cycle() {
     let circles: Vec<_> = FLOORS
         .iter()
         .chain(&BESIDE)
@@ -160,7 +160,7 @@ fn paths_in(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn architecture_names_only_what_is_there() {
+fn architecture_names_existing_paths_only() {
     let path = root().join("ARCHITECTURE.md");
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     // Diagrams are no names.
@@ -194,7 +194,7 @@ fn architecture_names_only_what_is_there() {
 const MOST_PACKAGES: usize = 475;
 
 #[test]
-fn dependencies_stay_few() {
+fn lock_file_holds_no_more_packages_than_allowed() {
     let lock = std::fs::read_to_string(root().join("Cargo.lock")).unwrap();
     let lock: toml::Table = lock.parse().unwrap();
     let packages = lock["package"].as_array().unwrap().len();
@@ -208,7 +208,7 @@ fn dependencies_stay_few() {
 const UNSAFE: &str = "memory/src/index/vectors/extension.rs";
 
 #[test]
-fn one_file_is_unsafe() {
+fn only_one_file_is_unsafe() {
     let workspace = manifest(".");
     let level = workspace["workspace"]["lints"]["rust"]["unsafe_code"].as_str();
     assert_eq!(level, Some("deny"), "a file has to ask");
@@ -239,7 +239,7 @@ fn sources_below(directory: &Path, see: &mut dyn FnMut(&Path, &str)) {
 }
 
 #[test]
-fn options_and_fields_of_the_benchmarks_are_those_that_are_recorded() {
+fn benchmark_options_and_fields_match_the_recorded_ones() {
     let told = benches::told(&root().join("benches/src"));
     crate::golden::assert_golden(&root().join("tests/contract/benches.txt"), &told);
 }

@@ -7,7 +7,7 @@ use crate::MUNINN;
 use crate::stage::{FILES, QUESTION, error_message, simple};
 
 #[test]
-fn a_key_that_is_held_to_models_gets_no_other() {
+fn key_restricted_to_models_gets_no_other() {
     let shared = Shared::new("models = [\"mock-1\", \"qwen*\"]");
     let with = |body: &str, model: &str| body.replacen("\"model\":\"m\"", model, 1);
     for (target, body) in simple(QUESTION) {
@@ -84,7 +84,7 @@ fn a_key_that_is_held_to_models_gets_no_other() {
 }
 
 #[test]
-fn a_restricted_key_gets_nothing_that_is_forwarded_unseen() {
+fn restricted_key_cannot_use_unparsed_paths() {
     for restriction in ["models = [\"*\"]", "backends = [\"mock\"]", "roots = [\"ROOT\"]"] {
         let shared = Shared::new(restriction);
         let before = shared.upstream.requests().len();
@@ -124,7 +124,7 @@ fn a_restricted_key_gets_nothing_that_is_forwarded_unseen() {
 }
 
 #[test]
-fn a_key_that_is_held_to_backends_gets_no_other() {
+fn key_restricted_to_backends_gets_no_other() {
     let (env, first, second) = (TestEnv::new(MUNINN), Upstream::start(), Upstream::start());
     let root = env.repository("demo", &[]);
     let ben = new_key(&env, "ben");
@@ -166,7 +166,7 @@ fn a_key_that_is_held_to_backends_gets_no_other() {
 }
 
 #[test]
-fn a_key_that_is_held_to_other_directories_sees_nothing_of_this_one() {
+fn key_restricted_to_other_directories_gets_no_context() {
     let env = TestEnv::new(MUNINN);
     let upstream = Upstream::start();
     let (root, other) = (env.repository("demo", &FILES), env.repository("other", &[]));
@@ -209,7 +209,7 @@ fn a_key_that_is_held_to_other_directories_sees_nothing_of_this_one() {
 }
 
 #[test]
-fn a_key_may_ask_so_often_in_a_minute() {
+fn key_has_a_rate_limit() {
     let shared = Shared::new("requests_per_minute = 3");
     let bodies = simple("hello");
     for (target, body) in &bodies {

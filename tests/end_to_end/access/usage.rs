@@ -25,7 +25,7 @@ fn counting(request: &muninn_tests::Recorded) -> Reply {
 }
 
 #[test]
-fn usage_is_told_by_key_while_it_runs_and_after() {
+fn usage_by_key_is_reported_live_and_after_the_stop() {
     let shared = Shared::with(Upstream::start_with(counting), "");
     shared.wait_ready();
     let [chat, messages, _] = simple(QUESTION);
@@ -106,7 +106,7 @@ fn usage_is_told_by_key_while_it_runs_and_after() {
 }
 
 #[test]
-fn without_keys_metrics_are_as_open_as_everything_else() {
+fn metrics_need_no_key_if_none_is_configured() {
     let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start());
     env.connect(&upstream);
     let root = env.repository("demo", &[]);

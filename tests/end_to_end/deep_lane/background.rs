@@ -38,7 +38,7 @@ fn entered(receipt: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn what_was_found_enters_at_the_next_turn_once_and_stays() {
+fn background_result_enters_once_at_the_next_turn_and_is_replayed() {
     for target in TARGETS {
         let (deep, control) = exploring();
         let (before, receipt) = first(&deep, target);
@@ -86,7 +86,7 @@ fn with_results(count: usize) -> Value {
 }
 
 #[test]
-fn in_messages_it_also_enters_behind_the_results_of_tools() {
+fn background_result_enters_behind_tool_results_in_messages() {
     let (deep, control) = exploring();
     let (before, _) = first(&deep, "/v1/messages");
     let session = [("x-session-id", "s")];
@@ -119,7 +119,7 @@ fn in_messages_it_also_enters_behind_the_results_of_tools() {
 }
 
 #[test]
-fn other_conversations_and_side_requests_never_get_it() {
+fn other_conversations_and_side_requests_get_no_background_result() {
     let target = TARGETS[1];
     let (deep, control) = exploring();
     let _first = first(&deep, target);
@@ -154,7 +154,7 @@ fn other_conversations_and_side_requests_never_get_it() {
 }
 
 #[test]
-fn what_was_edited_meanwhile_does_not_enter() {
+fn edited_file_is_not_packed_from_a_background_result() {
     let target = TARGETS[1];
     let (deep, control) = exploring();
     let _first = first(&deep, target);
@@ -169,7 +169,7 @@ fn what_was_edited_meanwhile_does_not_enter() {
 }
 
 #[test]
-fn a_turn_that_is_asked_again_is_not_explored_again() {
+fn retried_turn_is_not_explored_again() {
     let target = TARGETS[0];
     let (deep, control) = exploring();
     let (blocks, _) = first(&deep, target);
@@ -184,7 +184,7 @@ fn a_turn_that_is_asked_again_is_not_explored_again() {
 }
 
 #[test]
-fn a_gateway_that_is_told_to_stop_does_not_wait_for_it() {
+fn stop_does_not_wait_for_a_background_exploration() {
     let (deep, control) = exploring();
     let _first = first(&deep, TARGETS[0]);
     let _asked = deep.explorer.wait_for(1);

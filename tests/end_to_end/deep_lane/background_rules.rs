@@ -23,7 +23,7 @@ fn explored(deep: &Deep, count: usize) -> Vec<String> {
 }
 
 #[test]
-fn auto_explores_where_words_leave_it_in_doubt() {
+fn auto_explores_only_uncertain_questions() {
     let deep = Deep::new("mode = \"auto\"");
     let clear = ask(&deep, &[QUESTION]);
     assert_eq!(clear["outcome"], "injected", "{clear}");
@@ -54,7 +54,7 @@ fn background_explores_every_question_and_nothing_else() {
 }
 
 #[test]
-fn a_request_may_still_ask_to_wait_or_for_nothing() {
+fn header_overrides_the_background_setting() {
     let deep = Deep::new("mode = \"background\"");
     let body = body(TARGETS[0], "m", &[QUESTION]);
     for mode in ["off", "bypass"] {

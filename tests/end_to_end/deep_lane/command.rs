@@ -22,7 +22,7 @@ fn said(output: &Output) -> (String, String) {
 }
 
 #[test]
-fn it_prints_the_places_and_on_request_how_they_were_found() {
+fn explore_prints_places_and_on_request_the_trace() {
     let explorer = Upstream::start_with(finds);
     let (env, root) = environment(&explorer);
     let output = env.run(&root, &["explore", QUESTION]);
@@ -55,7 +55,7 @@ fn it_prints_the_places_and_on_request_how_they_were_found() {
 }
 
 #[test]
-fn its_json_and_its_receipt_tell_the_same() {
+fn explore_json_equals_its_receipt() {
     let explorer = Upstream::start_with(finds);
     let (env, root) = environment(&explorer);
     let output = env.run(&root, &["explore", QUESTION, "--json", "--model", "other"]);
@@ -81,7 +81,7 @@ fn its_json_and_its_receipt_tell_the_same() {
 }
 
 #[test]
-fn an_exploration_below_another_is_a_tree() {
+fn nested_exploration_is_shown_as_a_tree() {
     let explorer = Upstream::start_with(|request| {
         let below = request.text().contains("Look in src only.");
         Reply::json(
@@ -106,7 +106,7 @@ fn an_exploration_below_another_is_a_tree() {
 }
 
 #[test]
-fn it_says_what_failed_and_still_what_words_find() {
+fn failed_explorer_still_prints_lexical_results() {
     let error = r#"{"error":{"message":"out of memory","type":"server_error"}}"#;
     let explorer = Upstream::start_with(move |_| Reply::json(500, error));
     let (env, root) = environment(&explorer);
@@ -121,7 +121,7 @@ fn it_says_what_failed_and_still_what_words_find() {
 }
 
 #[test]
-fn it_says_what_is_missing() {
+fn explore_without_explorer_says_what_to_configure() {
     let env = TestEnv::new(MUNINN);
     let root = env.repository("demo", &FILES);
     let output = env.run(&root, &["explore", QUESTION]);

@@ -34,7 +34,7 @@ fn assert_failed(trace: &Value, words: &str) {
 }
 
 #[test]
-fn an_explorer_that_is_not_there() {
+fn unreachable_explorer_fails_open() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start());
     env.connect_with(&upstream, &named(&format!("http://{port}"), ""));
@@ -43,13 +43,13 @@ fn an_explorer_that_is_not_there() {
 }
 
 #[test]
-fn an_explorer_that_answers_with_an_error() {
+fn explorer_error_fails_open() {
     let broken = || Reply::json(500, r#"{"error":{"message":"out of memory","type":"server_error"}}"#);
     assert_failed(&after(vec![broken(), broken(), broken()], ""), "out of memory");
 }
 
 #[test]
-fn an_explorer_that_refuses_tools_is_asked_in_words() {
+fn explorer_without_tools_is_asked_in_text() {
     let refusal = Reply::json(400, r#"{"error":{"message":"no tools here","type":"x"}}"#);
     let explorer = saying(vec![refusal]);
     let deep = Deep::with(Upstream::start(), explorer, "");

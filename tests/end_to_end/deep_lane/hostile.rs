@@ -57,20 +57,20 @@ fn calls(trace: &Value) -> Vec<&Value> {
 }
 
 #[test]
-fn one_that_says_the_same_for_ever() {
+fn explorer_that_repeats_itself_ends() {
     let ended = explored(|_, _| calling(&[("tree", json!({}))]));
     assert_eq!(ended.trace["ended"], "repeats", "{}", ended.trace);
 }
 
 #[test]
-fn one_that_looks_for_ever() {
+fn explorer_that_searches_forever_ends() {
     let ended = explored(|_, number| calling(&[("find", json!({"name": format!("nothing-{number}")}))]));
     assert_eq!(ended.trace["ended"], "turns", "{}", ended.trace);
     assert_eq!(ended.deep.explorer.requests().len(), 6, "as many turns as it has");
 }
 
 #[test]
-fn one_that_makes_a_thousand_calls_at_once() {
+fn explorer_with_a_thousand_calls_ends() {
     let ended = explored(|_, number| {
         let calls: Vec<_> = (0..1000)
             .map(|at| ("find", json!({"name": format!("nothing-{number}-{at}")})))
@@ -88,7 +88,7 @@ fn one_that_makes_a_thousand_calls_at_once() {
 }
 
 #[test]
-fn one_that_has_others_do_it() {
+fn explorer_that_delegates_forever_ends() {
     let ended = explored(|_, number| {
         let calls: Vec<_> = (0..20)
             .map(|at| ("explore", json!({"question": format!("part {at} of {number}?")})))
@@ -104,7 +104,7 @@ fn one_that_has_others_do_it() {
 }
 
 #[test]
-fn one_that_invents() {
+fn invented_citations_are_dropped() {
     let ended = explored(|_, _| citing(&["src/nowhere.rs:1-9", "src/lib.rs:900-950", "a/b/c.py:3-4"]));
     assert_eq!(
         (&ended.trace["ended"], &ended.trace["invented"]),
@@ -113,7 +113,7 @@ fn one_that_invents() {
 }
 
 #[test]
-fn one_that_wants_out() {
+fn paths_outside_the_worktree_are_refused() {
     let places = [
         "../../../../../../etc/passwd",
         "/etc/passwd",
@@ -152,7 +152,7 @@ fn one_that_wants_out() {
 }
 
 #[test]
-fn one_that_calls_badly() {
+fn malformed_calls_are_tolerated() {
     let bad = [
         r#"{"choices":[{"message":{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"grep","arguments":"{\"pattern\": "}}]}}]}"#,
         r#"{"choices":[{"message":{"role":"assistant","content":"<tool_call>{\"name\": \"rm\", \"arguments\": {\"path\": \"/\"}}</tool_call>"}}]}"#,

@@ -39,7 +39,7 @@ fn assert_explored(blocks: &[String], receipt: &Value) {
 }
 
 #[test]
-fn a_request_asks_for_it_by_header_or_by_its_models_name() {
+fn header_or_model_suffix_enables_the_deep_lane() {
     let deep = Deep::new("");
     for target in TARGETS {
         for (way, headers, model) in [("header", vec![DEEP], "m"), ("name", vec![], "m:deep")] {
@@ -63,7 +63,7 @@ fn a_request_asks_for_it_by_header_or_by_its_models_name() {
 }
 
 #[test]
-fn the_configuration_asks_for_it() {
+fn configuration_enables_the_deep_lane() {
     let deep = Deep::new("mode = \"inline\"");
     for target in TARGETS {
         let (blocks, receipt) = deep.ask(target, &[("x-session-id", target)], &body(target, "m", &[QUESTION]));
@@ -94,7 +94,7 @@ fn the_configuration_asks_for_it() {
 }
 
 #[test]
-fn waiting_explorations_take_nothing_from_plain_questions() {
+fn waiting_explorations_do_not_delay_plain_questions() {
     let controls = Arc::new(Mutex::new(Vec::new()));
     let explorer = Upstream::start_with({
         let controls = Arc::clone(&controls);
@@ -125,7 +125,7 @@ fn waiting_explorations_take_nothing_from_plain_questions() {
 }
 
 #[test]
-fn a_turn_is_explored_once_and_stays_as_it_was() {
+fn turn_is_explored_once_and_replayed() {
     let deep = Deep::new("");
     for target in TARGETS {
         let headers = [DEEP, ("x-session-id", target)];
@@ -154,7 +154,7 @@ fn a_turn_is_explored_once_and_stays_as_it_was() {
 }
 
 #[test]
-fn the_backend_gets_the_plain_name_unless_the_user_means_the_whole() {
+fn backend_gets_the_model_name_without_the_deep_suffix() {
     let (upstream, explorer) = (Upstream::start(), Upstream::start_with(finds));
     let env = TestEnv::new(MUNINN);
     let routes = "[[routes]]\nmodel = \"x:deep\"\nbackend = \"mock\"\n\

@@ -25,7 +25,7 @@ fn assert_forgotten(deep: &Deep, control: &Control, target: &str, body: &Value) 
 }
 
 #[test]
-fn before_anything_was_said() {
+fn client_that_leaves_before_the_answer_cancels_the_exploration() {
     for target in TARGETS {
         let (control, answer) = held();
         let deep = Deep::with(Upstream::start(), saying(vec![answer]), PATIENT);
@@ -45,7 +45,7 @@ fn before_anything_was_said() {
 }
 
 #[test]
-fn in_the_middle_of_a_stream() {
+fn client_that_leaves_mid_stream_cancels_the_exploration() {
     for target in TARGETS {
         let (control, answer) = held();
         let explorer = saying(vec![Reply::json(200, looking()), answer]);
@@ -65,7 +65,7 @@ fn in_the_middle_of_a_stream() {
 
 /// A body so large that it is looked into on a thread of its own.
 #[test]
-fn with_a_large_body() {
+fn client_that_leaves_with_a_large_body_cancels_the_exploration() {
     let (control, answer) = held();
     let deep = Deep::with(Upstream::start(), saying(vec![answer]), PATIENT);
     let mut body = body(TARGETS[0], "m", &[QUESTION]);

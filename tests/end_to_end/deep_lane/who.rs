@@ -34,7 +34,7 @@ fn in_words(request: &Recorded) -> Reply {
 }
 
 #[test]
-fn without_an_explorer_of_its_own_the_requests_backend_explores_as_the_request() {
+fn default_explorer_is_the_requests_backend_with_its_credentials() {
     let (upstream, nobody) = (Upstream::start_with(in_words), Upstream::start());
     let env = TestEnv::new(MUNINN);
     let mock = upstream.backend("mock");
@@ -76,7 +76,7 @@ fn secrets(request: &Recorded) -> Vec<&str> {
 }
 
 #[test]
-fn the_explorer_that_is_named_explores_with_its_own_key_alone() {
+fn named_explorer_uses_only_its_own_key() {
     let own_key = "key_env = \"SCOUT_KEY\"\n";
     for (extra, expected) in [
         (own_key, Some("Bearer scout-key")),
@@ -132,7 +132,7 @@ fn new_key(env: &TestEnv, name: &str) -> (String, String) {
 }
 
 #[test]
-fn a_key_that_may_not_use_the_explorers_backend_gets_nothing_from_it() {
+fn key_without_access_to_the_explorers_backend_gets_no_exploration() {
     for mode in ["off", "inline", "background"] {
         let (upstream, explorer) = (Upstream::start_with(in_words), Upstream::start_with(finds));
         let env = TestEnv::new(MUNINN);
@@ -171,7 +171,7 @@ fn a_key_that_may_not_use_the_explorers_backend_gets_nothing_from_it() {
 }
 
 #[test]
-fn a_repository_may_not_say_who_explores() {
+fn repository_cannot_choose_the_explorer() {
     let deep = Deep::new("");
     let config = deep.root.join(".muninn/config.toml");
     std::fs::create_dir_all(config.parent().unwrap()).unwrap();

@@ -95,7 +95,7 @@ fn a_reset_in_a_chunk_ends_the_answer_with_an_error() {
 }
 
 #[test]
-fn a_head_that_comes_byte_by_byte_is_waited_for() {
+fn head_sent_byte_by_byte_is_read() {
     survive_with("keep_alive_ms = 50\n", ANSWERED, |asked, socket| {
         let head = asked.chunked();
         for byte in head.bytes() {
@@ -108,7 +108,7 @@ fn a_head_that_comes_byte_by_byte_is_waited_for() {
 }
 
 #[test]
-fn a_body_that_comes_byte_by_byte_is_waited_for() {
+fn body_sent_byte_by_byte_is_read() {
     survive_with("keep_alive_ms = 50\n", ANSWERED, |asked, socket| {
         write(socket, asked.chunked())?;
         for byte in asked.body.bytes() {
@@ -119,12 +119,12 @@ fn a_body_that_comes_byte_by_byte_is_waited_for() {
 }
 
 #[test]
-fn a_backend_that_never_answers_is_given_up() {
+fn silent_backend_times_out() {
     survive_with(IMPATIENT, FAILED, |_, socket| until_closed(socket));
 }
 
 #[test]
-fn a_backend_that_stops_in_its_head_is_given_up() {
+fn backend_that_stops_in_its_head_times_out() {
     survive_with(IMPATIENT, FAILED, |asked, socket| {
         write(socket, &asked.chunked()[..20])?;
         until_closed(socket)
@@ -132,7 +132,7 @@ fn a_backend_that_stops_in_its_head_is_given_up() {
 }
 
 #[test]
-fn a_backend_that_stops_in_an_event_is_given_up() {
+fn backend_that_stops_in_an_event_times_out() {
     survive_with(IMPATIENT, BROKEN_OFF, |asked, socket| {
         write(socket, asked.chunked())?;
         write(socket, chunk(asked.half()))?;
@@ -141,7 +141,7 @@ fn a_backend_that_stops_in_an_event_is_given_up() {
 }
 
 #[test]
-fn a_connection_that_was_kept_and_is_then_reset_is_not_the_clients_loss() {
+fn reset_of_a_pooled_connection_is_retried() {
     let used = Mutex::new(HashSet::new());
     let mut broken = Broken::with("", "");
     // Every connection serves one request, says nothing of closing, and is reset at the second.
@@ -163,7 +163,7 @@ fn a_connection_that_was_kept_and_is_then_reset_is_not_the_clients_loss() {
 }
 
 #[test]
-fn a_kept_connection_that_the_backend_closes_unseen_is_not_the_clients_loss() {
+fn close_of_a_pooled_connection_is_retried() {
     let mut broken = Broken::with("", "");
     broken.answer_with(|request| answers::ok(request).then_close());
     for _ in 0..4 {

@@ -13,7 +13,7 @@ const ERROR: &str =
     r#"{"type":"error","error":{"type":"api_error","message":"the model has crashed","code":"crashed","param":null}}"#;
 
 #[test]
-fn an_error_with_status_200_is_an_error() {
+fn error_with_status_200_is_an_error() {
     Sent::survive(RELAYED_OR_FAILED, |_| Sent::new(200, JSON, ERROR));
 }
 
@@ -56,7 +56,7 @@ fn a_compressed_error_is_an_error() {
 }
 
 #[test]
-fn a_compressed_answer_that_nobody_asked_for_is_an_answer_or_an_error() {
+fn unrequested_compression_is_an_answer_or_an_error() {
     Sent::survive(RELAYED_OR_EITHER, compressed);
 }
 
@@ -119,7 +119,7 @@ fn a_redirection_is_an_error() {
 }
 
 #[test]
-fn a_wrong_content_type_is_no_hindrance() {
+fn wrong_content_type_is_tolerated() {
     let mut trial = Trial::with("");
     for content_type in ["text/plain", "application/octet-stream", "nonsense"] {
         trial.sent(&[], RELAYED_OR_EITHER, move |asked| {
@@ -133,7 +133,7 @@ fn a_wrong_content_type_is_no_hindrance() {
 }
 
 #[test]
-fn a_stream_in_place_of_a_whole_answer_and_the_reverse_are_an_answer_or_an_error() {
+fn stream_instead_of_whole_answer_and_reverse_are_an_answer_or_an_error() {
     Sent::survive(RELAYED_OR_EITHER, |asked| {
         let path = asked.format.path();
         if asked.streamed {

@@ -53,7 +53,7 @@ fn nul_bytes_are_passed_on_or_an_error() {
 }
 
 #[test]
-fn a_stream_without_its_last_event_is_no_answer() {
+fn stream_without_its_last_event_is_an_error() {
     Sent::survive(
         Expected {
             whole: &[Answered],
@@ -70,7 +70,7 @@ fn a_stream_without_its_last_event_is_no_answer() {
 }
 
 #[test]
-fn a_last_event_that_comes_twice_comes_once() {
+fn repeated_last_event_is_sent_once() {
     Sent::survive(RELAYED_OR_ANSWERED, |asked| {
         spoilt(asked, |body| {
             let last = *events(body).last().unwrap();
@@ -80,7 +80,7 @@ fn a_last_event_that_comes_twice_comes_once() {
 }
 
 #[test]
-fn what_follows_the_last_event_is_left_out() {
+fn events_after_the_last_are_dropped() {
     Sent::survive(RELAYED_OR_ANSWERED, |asked| {
         spoilt(asked, |body| {
             [body, "data: {\"more\":1}\n\n", "garbage"].concat().into_bytes()
@@ -89,7 +89,7 @@ fn what_follows_the_last_event_is_left_out() {
 }
 
 #[test]
-fn events_that_no_format_knows_are_passed_over() {
+fn unknown_events_are_skipped() {
     Sent::survive(RELAYED_OR_ANSWERED, |asked| {
         spoilt(asked, |body| {
             let unknown = "event: extension\nid: 7\nretry: 10\ndata: {\"type\":\"extension\",\"x\":[1]}\n\n";
@@ -100,7 +100,7 @@ fn events_that_no_format_knows_are_passed_over() {
 }
 
 #[test]
-fn a_reason_to_stop_that_no_format_knows_still_ends_the_answer() {
+fn unknown_stop_reason_still_ends_the_answer() {
     Sent::survive(ANSWERED, |asked| {
         let mut body = asked.body.to_owned();
         for (known, unknown) in [(r#""stop""#, r#""exhausted""#), (r#""end_turn""#, r#""exhausted""#)] {
@@ -111,7 +111,7 @@ fn a_reason_to_stop_that_no_format_knows_still_ends_the_answer() {
 }
 
 #[test]
-fn usage_that_is_missing_or_absurd_is_no_hindrance() {
+fn missing_or_absurd_usage_is_tolerated() {
     let mut trial = Trial::with("");
     for replacement in [
         "null",
@@ -140,7 +140,7 @@ fn with_usage(text: &str, replacement: &str) -> String {
 }
 
 #[test]
-fn line_ends_that_are_split_at_every_byte_are_read() {
+fn line_ends_split_at_every_byte_are_read() {
     // Native streams have other line ends then than the readers of these tests take, and so count as relayed.
     let converted = Expected {
         native: &[Relayed],
@@ -186,7 +186,7 @@ pub(super) fn converted(stream: impl Fn(Format) -> Option<String> + Send + Sync 
 }
 
 #[test]
-fn interleaved_calls_are_put_one_after_another() {
+fn interleaved_calls_are_serialized() {
     let chat = |delta: &str, why: &str| {
         format!(
             "data: {{\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\"choices\":[{{\"index\":0,\"delta\":{delta},\"finish_reason\":{why}}}]}}\n\n"

@@ -27,27 +27,27 @@ fn flood(bytes: &'static [u8]) {
 }
 
 #[test]
-fn comments_without_end_are_given_up() {
+fn endless_comments_are_cancelled() {
     flood(b": still here\n\n");
 }
 
 #[test]
-fn blank_lines_without_end_are_given_up() {
+fn endless_blank_lines_are_cancelled() {
     flood(b"\n\n");
 }
 
 #[test]
-fn events_of_nothing_without_end_are_given_up() {
+fn endless_empty_events_are_cancelled() {
     flood(b"data: {}\n\n");
 }
 
 #[test]
-fn a_line_without_end_is_given_up() {
+fn endless_line_is_cancelled() {
     flood(b"x");
 }
 
 #[test]
-fn what_follows_the_last_event_without_end_is_given_up() {
+fn endless_events_after_the_last_are_cancelled() {
     Trial::with(IMPATIENT).most(MOST).written(
         Expected {
             native: &[Answered, Flooded, Failed],
@@ -63,7 +63,7 @@ fn what_follows_the_last_event_without_end_is_given_up() {
 }
 
 #[test]
-fn interim_answers_without_end_are_given_up() {
+fn endless_interim_responses_are_cancelled() {
     survive_with("first_byte_timeout_ms = 500\n", FAILED, |_, socket| {
         write_for_ever(socket, b"HTTP/1.1 102 Processing\r\n\r\n")
     });

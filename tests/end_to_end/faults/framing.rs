@@ -9,7 +9,7 @@ use muninn_tests::Reply;
 use muninn_tests::http::Connection;
 
 #[test]
-fn chunks_without_a_last_one_end_the_answer_as_far_as_it_is_there() {
+fn missing_last_chunk_ends_the_answer_after_what_arrived() {
     survive(
         Expected {
             native: &[Answered],
@@ -54,7 +54,7 @@ fn a_length_that_is_too_long_ends_with_the_connection() {
 }
 
 #[test]
-fn chunks_win_over_a_length() {
+fn chunked_coding_wins_over_content_length() {
     let mut trial = Trial::with("");
     for length in [3, 100_000] {
         trial.written(ANSWERED, move |asked, socket| {
@@ -67,7 +67,7 @@ fn chunks_win_over_a_length() {
 }
 
 #[test]
-fn two_lengths_are_no_answer() {
+fn two_content_lengths_are_an_error() {
     survive(FAILED, |asked, socket| {
         let length = asked.body.len();
         write(
@@ -79,7 +79,7 @@ fn two_lengths_are_no_answer() {
 }
 
 #[test]
-fn a_chunk_size_beyond_all_bounds_ends_the_answer_with_an_error() {
+fn oversized_chunk_size_ends_the_answer_with_an_error() {
     let mut trial = Trial::with("");
     for size in ["fffffffffffffffff", "-5", "7fffffffffffffff", "zz"] {
         trial.written(BROKEN_OFF, move |asked, socket| {
@@ -91,7 +91,7 @@ fn a_chunk_size_beyond_all_bounds_ends_the_answer_with_an_error() {
 }
 
 #[test]
-fn interim_answers_are_passed_over() {
+fn interim_responses_are_skipped() {
     survive(EITHER, |asked, socket| {
         write(socket, "HTTP/1.1 102 Processing\r\n\r\n".repeat(1_000))?;
         write(socket, asked.chunked())?;
@@ -113,7 +113,7 @@ fn ten_thousand_headers_are_an_error() {
 }
 
 #[test]
-fn headers_without_end_are_an_error() {
+fn endless_headers_are_an_error() {
     survive_with("first_byte_timeout_ms = 5000\n", FAILED, |_, socket| {
         write(socket, "HTTP/1.1 200 OK\r\n")?;
         write_for_ever(socket, b"x-more: y\r\n")
@@ -133,7 +133,7 @@ fn a_header_with_a_huge_value_is_an_error() {
 }
 
 #[test]
-fn a_header_without_end_is_an_error() {
+fn endless_header_is_an_error() {
     survive_with("first_byte_timeout_ms = 5000\n", FAILED, |_, socket| {
         write(socket, "HTTP/1.1 200 OK\r\nx-huge: ")?;
         write_for_ever(socket, b"y")
@@ -155,7 +155,7 @@ fn a_header_with_forbidden_bytes_is_an_error() {
 }
 
 #[test]
-fn a_missing_content_type_is_no_hindrance() {
+fn missing_content_type_is_tolerated() {
     Sent::survive(RELAYED_OR_ANSWERED, |asked| Sent {
         status: 200,
         headers: Vec::new(),
@@ -164,7 +164,7 @@ fn a_missing_content_type_is_no_hindrance() {
 }
 
 #[test]
-fn an_answer_that_nobody_asked_for_reaches_nobody() {
+fn unsolicited_response_is_discarded() {
     let mut broken = Broken::new();
     broken.answer_with(|request| {
         let asked = Asked::of(request);

@@ -30,7 +30,7 @@ fn in_halves(format: Format, text: [&str; 2], arguments: [&str; 2]) -> String {
 }
 
 #[test]
-fn the_halves_of_a_surrogate_pair_are_joined_over_deltas() {
+fn surrogate_halves_are_joined_across_deltas() {
     let arguments = [r#"{\"path\":\"a \ud83d"#, r#"\ude00 b\"}"#];
     let stream = move |format| {
         // A responses stream says everything again at its end, and numbers its events.
@@ -44,7 +44,7 @@ fn the_halves_of_a_surrogate_pair_are_joined_over_deltas() {
 }
 
 #[test]
-fn half_a_surrogate_pair_becomes_a_replacement_character() {
+fn lone_surrogate_becomes_a_replacement_character() {
     let stream = |format| {
         (format != Format::Responses).then(|| {
             in_halves(

@@ -5,7 +5,7 @@ use super::story::{PLAIN, ask, in_each_format, opened};
 use super::world::How;
 
 #[test]
-fn the_same_words_in_two_sessions_stay_apart() {
+fn equal_turns_in_two_sessions_stay_separate() {
     in_each_format(|story| {
         let mut first = story.open(Some("a"), 0, "Done.");
         story.change_files();
@@ -51,7 +51,7 @@ fn a_block_appended_to_an_earlier_message_moves_nothing() {
 }
 
 #[test]
-fn looks_change_and_blocks_stay() {
+fn reformatted_messages_keep_their_blocks() {
     in_each_format(|story| {
         let mut conversation = opened(story.format, Some("a"), 0);
         conversation.messages[0].parts.push(Part::Image(1));
@@ -68,7 +68,7 @@ fn looks_change_and_blocks_stay() {
 }
 
 #[test]
-fn a_restart_between_turns_forgets_nothing() {
+fn restart_between_turns_keeps_blocks() {
     in_each_format(|story| {
         let mut conversation = story.open(Some("a"), 0, "Done.");
         for (topic, kill) in [(1, false), (2, true), (3, false), (4, true)] {
@@ -81,7 +81,7 @@ fn a_restart_between_turns_forgets_nothing() {
 }
 
 #[test]
-fn a_turn_under_a_locked_ledger_stays_without() {
+fn turn_under_a_locked_ledger_stays_without_block() {
     in_each_format(|story| {
         let mut conversation = story.open(Some("a"), 0, "Done.");
         ask(&mut conversation, 1);
@@ -97,7 +97,7 @@ fn a_turn_under_a_locked_ledger_stays_without() {
 }
 
 #[test]
-fn a_turn_with_context_off_stays_without() {
+fn turn_with_context_off_stays_without_block() {
     in_each_format(|story| {
         let mut conversation = opened(story.format, Some("a"), 0);
         story.send_so(

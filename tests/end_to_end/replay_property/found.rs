@@ -6,7 +6,7 @@ use super::world::How;
 
 /// A named session's newer row is no unnamed conversation's.
 #[test]
-fn an_unnamed_conversation_is_not_taken_for_a_named_one() {
+fn unnamed_conversation_is_not_matched_to_a_named_one() {
     in_each_format(|story| {
         let mut unnamed = story.open(None, 0, "Done.");
         story.change_files();
@@ -46,7 +46,7 @@ fn a_working_directory_named_in_the_middle_keeps_the_history() {
 
 /// One session opens with the words with which another one's opening message only begins.
 #[test]
-fn the_beginning_of_a_message_is_not_another_sessions_turn() {
+fn prefix_of_a_message_is_not_another_sessions_turn() {
     in_each_format(|story| {
         let _short = story.open(Some("a"), 0, "Done.");
         let mut long = opened(story.format, Some("b"), 0);
@@ -60,7 +60,7 @@ fn the_beginning_of_a_message_is_not_another_sessions_turn() {
 /// One conversation says behind a tool's result what another one says behind its question, and a fork of the first is not
 /// taken for one of the second.
 #[test]
-fn a_fork_is_told_by_an_answer_that_only_calls_a_tool() {
+fn fork_is_recognized_by_an_answer_with_only_tool_calls() {
     in_each_format(|story| {
         let mut calling = story.open(None, 0, "");
         calling.messages.last_mut().unwrap().parts.push(Part::Call(4));
@@ -100,7 +100,7 @@ fn a_fork_that_asks_again_keeps_the_history_it_had() {
 
 /// Two sessions open alike and go on in different ways: a fork is told by its answer, also after a crash.
 #[test]
-fn a_fork_is_told_by_its_answer() {
+fn fork_is_recognized_by_its_answer() {
     in_each_format(|story| {
         let mut first = story.open(Some("a"), 0, "Done.");
         story.change_files();
@@ -157,7 +157,7 @@ fn a_turn_that_failed_does_not_take_another_sessions_block() {
 
 /// What went without is remembered through a crash right afterwards.
 #[test]
-fn a_turn_with_context_off_stays_without_after_a_crash() {
+fn turn_with_context_off_stays_without_block_after_a_crash() {
     in_each_format(|story| {
         let conversation = opened(story.format, Some("a"), 0);
         story.send_so(
@@ -211,7 +211,7 @@ fn a_fork_of_a_turn_that_got_longer_keeps_its_block() {
 
 /// A conversation that began elsewhere comes here in the middle, with nothing new; then another one opens alike.
 #[test]
-fn a_conversation_that_joined_in_the_middle_takes_no_other_ones_block() {
+fn conversation_joined_midway_takes_no_foreign_block() {
     in_each_format(|story| {
         let mut joined = opened(story.format, Some("a"), 0);
         let parts = vec![Part::Text("I will look.".to_owned()), Part::Call(1)];
@@ -232,7 +232,7 @@ fn a_conversation_that_joined_in_the_middle_takes_no_other_ones_block() {
 
 /// A fork has in its history what went without a moment ago, in another session and under a locked ledger.
 #[test]
-fn a_fork_goes_without_what_went_without_before_it() {
+fn fork_keeps_turns_without_block() {
     in_each_format(|story| {
         let locked = How {
             locked: true,

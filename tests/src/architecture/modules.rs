@@ -183,7 +183,7 @@ fn flatten(tree: &UseTree, before: &mut Vec<String>, paths: &mut Vec<Vec<String>
 }
 
 #[test]
-fn a_circle_of_modules_is_found() {
+fn import_cycle_is_found() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| {
         let path = folder.path().join(name);
