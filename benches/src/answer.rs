@@ -19,8 +19,8 @@ pub struct Sample {
     /// Of paced answers: time from the mock's stamp to the client's reading of it, in
     /// milliseconds, per word.
     pub delays_ms: Vec<f64>,
-    /// How much longer than between their stamps the time between two words was at the client, in
-    /// milliseconds; negative when the second one caught up.
+    /// The time between two words at the client, less the time between their stamps, in milliseconds; negative when the
+    /// second one caught up.
     pub added_gaps_ms: Vec<f64>,
     /// Requests per second: the sum of each connection's own rate, so that a connection that ends
     /// earlier than the last does not count as idle.
@@ -79,8 +79,8 @@ impl Reader {
         Self::new(format, Purpose::Check(Vec::new()))
     }
 
-    /// For an answer of which only the times matter. It must have as many events as the one that
-    /// was checked whole; `stamped` says whether its words are stamps.
+    /// For an answer of which only the times are measured. It must have as many events as the one that was checked whole;
+    /// `stamped` says whether its words are stamps.
     pub fn timed(format: Format, events: usize, stamped: bool) -> Self {
         Self::new(format, Purpose::Time { events, stamped })
     }

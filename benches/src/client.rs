@@ -1,8 +1,8 @@
-//! The load client: a crew of keep-alive connections, each sending its next request as soon as the
-//! last one is answered.
+//! The load client: a crew of keep-alive connections, each of which sends its next request as soon as the last one is
+//! answered.
 //!
-//! A benchmark with failed requests measures nothing, so the first failure ends a run. All connections share one thread with the caller, so that client and mock together take two
-//! cores at most and their cost is the same for every target.
+//! All connections share one thread with the caller, so that client and mock together take two cores at most and their cost
+//! is the same for every target. The first failed request ends a run.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

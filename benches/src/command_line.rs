@@ -1,4 +1,4 @@
-//! What the binaries share: printing a report or an error.
+//! The `main` of the binaries: prints a report or an error.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -8,8 +8,8 @@ use anyhow::Result;
 use clap::Parser;
 use serde::Serialize;
 
-/// The whole of a benchmark's `main`: runs it with the options of the command line, and prints its
-/// report as one line of JSON on stdout, or the error `name` first on stderr.
+/// Runs a benchmark with the options of the command line. Prints its report as one line of JSON on stdout, or its error
+/// after its `name` on stderr.
 pub fn main<O: Parser, R: Serialize>(name: &str, run: fn(&O) -> Result<R>) -> ExitCode {
     match run(&O::parse()) {
         Ok(report) => ExitCode::from(u8::from(line(&report).is_err())),

@@ -1,4 +1,4 @@
-//! What converting a stream costs, against passing it on.
+//! The cost of converting a stream, against passing it on.
 //!
 //! There is a gateway for each format, which speaks only that one to the mock. A client of another
 //! format makes it convert; the same client at the gateway of its own format gets its bytes passed

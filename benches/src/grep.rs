@@ -1,4 +1,4 @@
-//! The library's search beside the ripgrep binary, on the same tree, with the same lines found.
+//! Our search against the ripgrep binary, on the same tree, with the same lines found.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -90,7 +90,7 @@ struct PatternReport {
 /// Runs the benchmark.
 ///
 /// # Errors
-/// Where the tree is none that git knows, or `rg` or `git` cannot be run.
+/// When the tree is none that git knows, or `rg` or `git` cannot be run.
 pub fn run(options: &Options) -> Result<Report> {
     if !options.root.join(".git").exists() {
         progress("making it a git repository");

@@ -1,4 +1,4 @@
-//! How targets are measured beside each other.
+//! Measuring targets in turn.
 //!
 //! In each round every target is measured in turn, and figures are medians over rounds: a machine
 //! that slows down for a while then slows down all targets, not one.

@@ -103,7 +103,7 @@ impl FromStr for Target {
 pub struct Named {
     /// Key in the report.
     pub name: String,
-    /// Where it listens.
+    /// The address on which it listens.
     pub target: Target,
 }
 

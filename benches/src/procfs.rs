@@ -1,5 +1,5 @@
-//! What the kernel says about a process, and about the machine. Linux only: elsewhere, and for
-//! processes that have gone, there is no answer, and the reports leave the figure out.
+//! Memory, CPU time and load from `/proc`. On other systems, and for processes that have ended, there is no value, and
+//! the reports leave the figure out.
 
 use std::collections::BTreeMap;
 use std::fs;

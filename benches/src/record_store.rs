@@ -1,4 +1,4 @@
-//! Texts as records in a repository of their own, for asking the product's own recall.
+//! Texts as records in a temporary repository, for the product's recall.
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What the overhead benchmark prints last: one JSON object on one line.
+//! The report of the overhead benchmark: one JSON object on one line.
 //!
 //! Times are milliseconds, memory is MB of 10^6 bytes. Each figure is the median over rounds of
 //! that round's value. A figure that could not be taken is left out.

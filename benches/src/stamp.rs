@@ -1,8 +1,7 @@
-//! The moment at which the mock sent an event, written into the event's text.
+//! Stamps: the time at which the mock sent an event, written into the event's text.
 //!
-//! Text is what a conversion must keep, so a stamp reaches the client through any gateway. Mock and
-//! client are one process with one clock: what lies between a stamp and its reading is the time
-//! on the way.
+//! Conversions keep text, so a stamp reaches the client through any gateway. Mock and client are one process with one
+//! clock: the time between a stamp and its reading is the delay.
 
 use std::sync::OnceLock;
 use std::time::Instant;

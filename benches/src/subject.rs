@@ -1,4 +1,4 @@
-//! A tree with an engine over it, ready to be asked.
+//! A tree with a ready engine over it.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Work in a process of its own: its start is a start, and its memory nobody else's.
+//! Work in a process of its own, so that its start and its memory can be measured.
 
 use std::ffi::OsString;
 use std::fs;
@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use crate::command_line::line;
 use crate::command_line::progress;
 
-/// Has another process of this program play a role; the task is passed in a file.
+/// Runs another process of this program in a role; the task is passed in a file.
 ///
 /// # Errors
 /// When the process cannot be started, or fails.
@@ -27,7 +27,7 @@ pub fn run<T: Serialize, O: DeserializeOwned>(role: &str, task: &T, file: &Path)
     Ok(serde_json::from_slice(&output.stdout)?)
 }
 
-/// If this process is to play the role: does its task, which is told when the process started, and says how it went.
+/// Performs the task and prints its outcome, if this process was started in the role. The task gets the time of the start.
 pub fn requested<T: DeserializeOwned, O: Serialize>(
     args: impl IntoIterator<Item = OsString>,
     role: &str,

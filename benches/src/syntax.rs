@@ -1,4 +1,4 @@
-//! Lines a second, on one core, by language.
+//! Parsed lines per second, on one core, by language.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -49,7 +49,7 @@ struct Figures {
 /// Runs the benchmark.
 ///
 /// # Errors
-/// Where a directory is not there.
+/// When a directory is not there.
 pub fn run(options: &Options) -> Result<Report> {
     let mut report = Report {
         languages: BTreeMap::new(),

@@ -1,8 +1,7 @@
-//! A repository as it was at a commit.
+//! A repository at a commit.
 //!
-//! Each tree is a repository of its own that borrows the objects of a clone. Its one branch ends at the commit, so that
-//! neither the worktree nor the history shows what came later; objects of the future lie in the clone, but nothing
-//! names them. Nothing is copied but the files, and nothing is ever written into the clone.
+//! Each tree is a repository that borrows the objects of a clone. Its only branch ends at the commit, so that neither the
+//! worktree nor the history shows later changes. Only files are copied, and nothing is written into the clone.
 
 use std::fs;
 use std::path::{Path, PathBuf};

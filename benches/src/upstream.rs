@@ -1,4 +1,4 @@
-//! A mock model server, fast enough to disappear behind whatever is measured in front of it.
+//! A mock model server that is much faster than the gateways that are measured in front of it.
 //!
 //! One thread, one runtime, bare TCP. Every request for an answer gets the same event stream in its
 //! own format, each event in an HTTP chunk of its own, as real servers frame them. Unpaced answers
@@ -101,7 +101,7 @@ impl Upstream {
         })
     }
 
-    /// Where it listens.
+    /// The address on which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

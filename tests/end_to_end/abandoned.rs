@@ -1,5 +1,5 @@
-//! Clients that leave, by the hundred: before the answer's head, in the middle of a stream, and while the backend is
-//! silent. Each takes its request along, and nothing of it stays in the gateway.
+//! Hundreds of clients that leave: before the answer's head, in the middle of a stream, and while the backend is silent.
+//! The gateway cancels each request and keeps nothing of it.
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeSet;
@@ -13,10 +13,10 @@ use muninn_tests::{Recorded, Reply, until_closed, wait_until};
 use crate::broken_upstream::stage::Broken;
 use crate::formats::{ALL, Format, Turn};
 
-/// Clients that are there at the same time.
+/// Concurrent clients.
 const AT_ONCE: usize = 20;
 
-/// Names the client to the backend.
+/// The header that identifies the client to the backend.
 const MARK: &str = "x-client";
 
 /// The clients whose requests have arrived at the backend.
@@ -82,7 +82,7 @@ fn answer(leaving: Leaving, request: &Recorded) -> Reply {
         let text = events.iter().position(|event| event.contains("dich.")).unwrap();
         write!(socket, "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n")?;
         socket.write_all(events[..=text].concat().as_bytes())?;
-        // The same words again and again. A responses stream numbers its events, which nobody checks here.
+        // The same text repeats. The sequence numbers of the responses events are not checked here.
         if leaving == Leaving::InTheStream {
             loop {
                 socket.write_all(events[text].as_bytes())?;
@@ -92,7 +92,7 @@ fn answer(leaving: Leaving, request: &Recorded) -> Reply {
     })
 }
 
-/// Has clients of these numbers ask and leave.
+/// Runs clients with these numbers, which ask and leave.
 fn leave(broken: &Broken, leaving: Leaving, numbers: std::ops::Range<usize>, arrived: &Arrived) {
     let next = AtomicUsize::new(numbers.start);
     std::thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! Sharing one gateway: who gets in, what they get, and that a key goes no further.
+//! Access keys of a shared gateway: authentication, permissions, and that no key is forwarded.
 
 mod restricted;
 mod stage;
@@ -71,7 +71,7 @@ fn without_a_key_only_liveness_is_answered() {
 
 #[test]
 fn key_is_accepted_in_each_header_and_never_forwarded() {
-    // The backend that may have the client's own credential is the one that a key could slip through to.
+    // This backend receives the client's own credentials, so a forwarded key would show here.
     let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start());
     let root = env.repository("demo", &[]);
     let ana = new_key(&env, "ana");
@@ -221,7 +221,7 @@ fn a_new_key_is_shown_once_and_its_lines_load() {
     env.write_config(toml);
     let said = env.stdout_of(&home, &["config", "check"]);
     assert!(said.contains("Ana \"A\" Ek (not restricted)"), "{said}");
-    // The configuration that waits for its first key is no obstacle to making it.
+    // A configuration that requires keys but has none does not prevent `key new`.
     env.write_config("listen = \"0.0.0.0:4747\"\n");
     assert!(env.run(&home, &["key", "new", "ben"]).status.success());
     assert_eq!(env.run(&home, &["key", "new", " "]).status.code(), Some(2));

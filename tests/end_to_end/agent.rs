@@ -1,4 +1,4 @@
-//! An agent that works through the gateway, and what that leaves on disk.
+//! An agent that works through the gateway, and the records that this leaves on disk.
 
 use std::fs;
 use std::path::Path;
@@ -26,7 +26,7 @@ pub(crate) fn records_in(dir: &Path) -> Vec<(String, Value)> {
     for entry in fs::read_dir(dir).into_iter().flatten() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-        // One that is being written has a name of its own, and is gone in the next moment.
+        // A segment that is being written has a temporary name and may be gone before it is read.
         if !name.starts_with("session_") {
             continue;
         }

@@ -1,5 +1,5 @@
-//! What a conversation holds already is not added to it again: neither what was added on an earlier turn, which is put
-//! back where it stood, nor what the client's own tools have read. What was edited since is.
+//! A pack repeats nothing that the conversation already holds: neither items of an earlier turn, which are replayed, nor
+//! files that the client's tools have read. Files that were edited since may be packed.
 
 use serde_json::{Value, json};
 
@@ -46,7 +46,7 @@ fn item_of_an_earlier_turn_is_not_added_again() {
     let blocks = inserted(first.as_bytes(), &stage.upstream.last().body);
     assert_eq!(blocks.len(), 1);
 
-    // Put back at its place, once, byte for byte; what comes beside it is something else.
+    // The earlier block is replayed once, byte for byte; new items are others.
     let second = conversation(&[QUESTION, AGAIN]);
     let response = stage.ask("/v1/messages", &[("x-session-id", "s")], &second);
     let again = stage.why(&response);
@@ -62,11 +62,11 @@ fn item_of_an_earlier_turn_is_not_added_again() {
         assert!(reason.contains("already in the conversation"), "{again}");
     }
 
-    // In a conversation that does not hold it, the same question gets it.
+    // In a conversation without the item, the same question gets it.
     let alone = stage.ask("/v1/messages", &[("x-session-id", "t")], &conversation(&[AGAIN]));
     assert!(names_file(&stage.why(&alone)));
 
-    // Edited, it is news.
+    // After an edit it is packed again.
     edit(&stage);
     let third = conversation(&[
         QUESTION,
@@ -144,7 +144,7 @@ fn file_read_by_the_clients_tools_is_not_added() {
     for (target, body) in &read {
         let receipt = ask("read", target, body);
         assert!(!names_file(&receipt), "{target}: {receipt}");
-        // A tool that shows no file says nothing about one.
+        // A tool call without file content does not count as reading the file.
         let other = body.to_string().replace("\"Read\"", "\"Fetch\"");
         let other = other
             .replace("\"read\"", "\"fetch\"")

@@ -100,7 +100,7 @@ fn body_over_the_limit_is_refused_and_body_at_the_limit_is_not() {
             "{message}"
         );
     }
-    // Without an announced length it is only noticed on the way.
+    // Without an announced length, the limit is noticed while reading.
     let mut client = Connection::open(stage.gateway.address);
     client.send("POST", TARGETS[1], &[("Transfer-Encoding", "chunked")], b"");
     for piece in too_large.chunks(1 << 20) {

@@ -1,5 +1,5 @@
-//! A state directory that is damaged, gone, of another time or not to be written: the requests go on, and `/healthz` and
-//! `muninn doctor` say what is the matter.
+//! A state directory that is damaged, missing, outdated or read-only: requests are still forwarded, and `/healthz` and
+//! `muninn doctor` name the problem.
 
 use std::path::Path;
 use std::process::Command;
@@ -17,7 +17,7 @@ const SESSION: &[(&str, &str)] = &[("x-session-id", "s")];
 const PAGE: usize = 4096;
 const DAY_MS: i64 = 86_400_000;
 
-/// A place where a conversation with a block was had, and no gateway runs.
+/// An environment whose ledger holds a conversation with a block; no gateway runs.
 struct Place {
     env: TestEnv,
     upstream: Upstream,
@@ -176,7 +176,7 @@ fn ledger_damaged_while_in_use_is_set_aside_and_context_continues() {
     assert!(place.first_turn(&gateway, "running").is_some());
     place.fill();
     place.damage(|pages| 1..pages);
-    let _notices = place.first_turn(&gateway, "notices");
+    drop(place.first_turn(&gateway, "notices"));
     wait_put_aside(&gateway);
     assert_eq!(place.kept().len(), 1);
     assert!(
@@ -202,7 +202,7 @@ fn two_gateways_set_a_damaged_ledger_aside_once() {
     place.fill();
     place.damage(|pages| 1..pages);
     for gateway in &gateways {
-        let _notices = place.first_turn(gateway, "notices");
+        drop(place.first_turn(gateway, "notices"));
     }
     for (number, gateway) in gateways.iter().enumerate() {
         wait_put_aside(gateway);
@@ -253,7 +253,7 @@ fn removed_state_directory_gets_no_new_blocks_and_still_replays() {
 #[test]
 fn clock_far_ahead_at_start_deletes_nothing() {
     let place = Place::new();
-    // What a clock that is 40 days ahead looks like to a ledger.
+    // To a ledger, this equals a clock that is 40 days ahead.
     let past = 40 * DAY_MS;
     place.sql(&format!(
         "UPDATE ledger SET used_ms = used_ms - {past}, created_ms = created_ms - {past}"
@@ -267,7 +267,7 @@ fn clock_far_ahead_at_start_deletes_nothing() {
     let report = Report::of(&place.env, &place.root);
 
     let gateway = place.serve();
-    // A write is what a cleaning follows; it is done when the gateway has stopped.
+    // Retention runs after a write; it has finished when the gateway has stopped.
     assert!(place.first_turn(&gateway, "other").is_some());
     assert_eq!(ledger(&gateway), "ok");
     assert!(gateway.stop().status.success());
@@ -313,7 +313,7 @@ fn ledger_of_a_newer_version_is_untouched_and_reported() {
     );
 }
 
-/// A command that file modes bind, also where the tests run as root; `None` where that cannot be had.
+/// A command to which file modes apply even if the tests run as root; `None` if that is impossible.
 fn bound_by_modes(env: &TestEnv, arguments: &[&str], directory: &Path) -> Option<Command> {
     let probe = env.path("probe");
     std::fs::create_dir(&probe).ok();
@@ -357,7 +357,7 @@ fn unwritable_state_directory_is_reported() {
     assert_eq!(place.first_turn(&gateway, "new"), None);
     let health = ledger(&gateway);
     assert!(health.contains("readonly") || health.contains("denied"), "{health}");
-    let _config_names_the_gateway = place.doctor(&gateway);
+    drop(place.doctor(&gateway));
     let report = output(bound_by_modes(&place.env, &["doctor", "--json"], &place.root).unwrap());
     let report = Report::read(report);
     assert!(

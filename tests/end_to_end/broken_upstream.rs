@@ -1,5 +1,5 @@
-//! A backend that sends what is no answer, or breaks off anywhere: the client is always brought to an end that its format
-//! knows, and the gateway goes on.
+//! A backend that sends no valid answer, or breaks off anywhere: the client's answer always ends in the client's format,
+//! and the gateway continues.
 
 pub(crate) mod stage;
 
@@ -10,7 +10,7 @@ use crate::formats::{ALL, Format, all_pairs, pairs};
 use crate::stage::error_message;
 use stage::{Broken, assert_well_formed};
 
-/// What no client can read as an answer, with the content type that it comes with.
+/// Bodies that no client can read as an answer: name, content type, bytes.
 fn nonsense() -> Vec<(&'static str, &'static str, Vec<u8>)> {
     let events = "text/event-stream";
     let json = "application/json";
@@ -215,7 +215,7 @@ pub(crate) fn of_path(request: &Recorded) -> Format {
 enum Framing {
     Chunked,
     Length,
-    /// By closing the connection: then only the last event tells that it was all.
+    /// By closing the connection: then only the last event marks the end.
     Close,
 }
 
@@ -336,7 +336,7 @@ fn an_error_that_is_too_long_or_breaks_off_is_still_an_error() {
     broken.assert_lives();
 }
 
-/// What servers say of a prompt that is too long: status, body, the prompt's tokens and the window.
+/// Servers' errors for a prompt that is too long: status, body, the prompt's tokens and the window.
 const OVERFLOWS: [(u16, &str, u64, u64); 4] = [
     (
         400,

@@ -1,5 +1,5 @@
-//! How much a block may cost: by the tools that a request declares, and the same for the built-in model, which shows the
-//! block without asking anybody.
+//! The token budget of a block: by the tools that a request declares, and the same for the built-in model, which shows
+//! the block without a backend.
 
 use muninn_tests::Upstream;
 use serde_json::{Value, json};

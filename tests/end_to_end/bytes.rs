@@ -1,4 +1,4 @@
-//! Untouched bytes: what the backend gets is what the client sent, or that and our blocks, and not a byte besides.
+//! Untouched bytes: the backend gets exactly the client's bytes, or these and our blocks.
 
 use crate::clients::{ODDITIES, chat_agent, claude_code, codex};
 use crate::spans::inserted;
@@ -170,7 +170,7 @@ fn a_renamed_model_is_the_one_replacement() {
         "[[routes]]\nmodel = \"claude-*\"\nbackend = \"mock\"\nrename = \"local/\\\"m\\\"\"\n",
     );
     let body = format!(r#"{{"messages":[],{ODDITIES},"model" : "claude-\u006fpus"}}"#);
-    let _answer = stage.ask("/v1/messages", &[], &body);
+    drop(stage.ask("/v1/messages", &[], &body));
     assert_eq!(
         stage.upstream.last().text(),
         body.replace(r#""claude-\u006fpus""#, r#""local/\"m\"""#)

@@ -1,4 +1,4 @@
-//! `prompt_cache_key` names no conversation: vendors advise to share it across all whose prompts begin alike.
+//! `prompt_cache_key` identifies no conversation: vendors advise to share it between prompts with the same beginning.
 
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -74,9 +74,9 @@ fn rows_with_a_cache_key_as_session_are_still_replayed() {
     let stage = Stage::new();
     let body = keyed(&[QUESTION]);
     let answered = stage.ask(CHAT, &[], &body);
-    let _receipt = stage.why(&answered);
+    drop(stage.why(&answered));
     let first = blocks(&stage, &body);
-    // As it was written when a cache key was taken for a session.
+    // Versions that took a cache key for a session wrote this row.
     change_ledger(
         &stage,
         "UPDATE ledger SET session = 'shared', created_ms = created_ms - 86400000",

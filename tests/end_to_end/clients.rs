@@ -1,10 +1,10 @@
-//! Bodies as real clients write them, filled up to their real size, with everything in them that a careless proxy breaks.
+//! Bodies as real clients write them, at their real size, with everything that a careless proxy would change.
 
 use std::fmt::Write;
 
 use crate::stage::quoted;
 
-/// What no re-serialisation survives: numbers at the limits, escapes, a lone surrogate, unknown fields, odd white space.
+/// Text that re-serialisation would change: numbers at the limits, escapes, a lone surrogate, unknown fields, odd white space.
 pub(crate) const ODDITIES: &str = r#""zeta" : 1.0,"alpha":1e400,	"n":12345678901234567890,"neg":-0.0,"exp":1E+2,"esc":"\u00e9\/\ud83d\ude00\u0000\b","lone":"a\ud800b","dup":1,"dup":2,"":null,"nested":{"b":[ 1.10 , {"a":0.10e-5} ],"a":{}}"#;
 
 /// About 40 kB of system prompt: prose with quotes, code and other alphabets.

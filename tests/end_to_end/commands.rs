@@ -244,7 +244,7 @@ fn index_reports_files_read_and_files_reused() {
 #[test]
 fn status_names_each_directory() {
     let stage = Stage::new();
-    let _answer = stage.ask("/v1/messages", &[], &crate::stage::simple(QUESTION)[1].1);
+    drop(stage.ask("/v1/messages", &[], &crate::stage::simple(QUESTION)[1].1));
     let status = json(&stage.env.stdout_of(&stage.root, &["status", "--json"]));
     assert_eq!(status["root"], stage.root.to_str().unwrap());
     assert_eq!(status["state"], stage.env.state_dir().to_str().unwrap());
@@ -276,7 +276,7 @@ fn status_names_each_directory() {
 fn pulling_an_unused_model_warns() {
     let env = TestEnv::new(MUNINN);
     let home = env.path("home");
-    // Nothing listens there: a try would say so.
+    // Nothing listens there, so an attempt would fail.
     let index = ["--index", "http://127.0.0.1:1/simple"];
     let refused = env.run(&home, &[&["model", "pull"], &index[..]].concat());
     let said = String::from_utf8(refused.stderr).unwrap();

@@ -1,4 +1,4 @@
-//! Every example in `configs/` is one that loads.
+//! Every example in `configs/` loads.
 
 use std::path::Path;
 

@@ -1,7 +1,7 @@
-//! What users, clients and scripts rely on, recorded in `tests/contract/`: bytes on the wire, headers, metrics, JSON
-//! keys, exit codes, configuration keys and the schema of the ledger. A change of structure changes none of it.
+//! Interfaces of users, clients and scripts, recorded in `tests/contract/`: bytes on the wire, headers, metrics, JSON
+//! keys, exit codes, configuration keys and the schema of the ledger.
 //!
-//! `UPDATE_GOLDEN=1` records anew. A difference in those files is a change of behaviour, to be named in CHANGELOG.md.
+//! `UPDATE_GOLDEN=1` records anew. Name each difference in CHANGELOG.md: it is a change of behaviour.
 
 mod bytes;
 mod old_state;

@@ -1,4 +1,4 @@
-//! A client of each format in front of a backend that speaks only another one: neither can tell.
+//! Conversion: a client of each format with a backend that speaks only another format.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! How many tokens a prompt is: the backend's own count where it has one, an estimate that says so where not; always of
-//! what the model will see, and without a trace.
+//! Token counting: the backend's own count, or else an estimate that is marked as one. It includes the pack and leaves
+//! no state.
 
 use muninn_tests::http::Response;
 use muninn_tests::{Gateway, Recorded, Reply, TestEnv, Upstream, answers};
@@ -76,7 +76,7 @@ fn counting_backend_is_asked_with_the_pack() {
     let recorded = upstream.last();
     assert_eq!(recorded.target, COUNT);
     assert_eq!(recorded.text().matches("<muninn-context>").count(), 1);
-    let _seven = count(&gateway, COUNT, &[("x-muninn-context", "bypass")], &body);
+    drop(count(&gateway, COUNT, &[("x-muninn-context", "bypass")], &body));
     assert_eq!(upstream.last().text(), body.to_string());
 }
 
@@ -131,11 +131,11 @@ fn counting_a_new_turn_leaves_no_trace() {
     for upstream in [no_counter(), Upstream::start()] {
         let (_env, gateway) = serve(&upstream, Format::Messages, "");
         let body = conversation(&[QUESTION]);
-        let _number = count(&gateway, COUNT, &[], &body);
-        let _number = count(&gateway, COUNT, &[], &body);
+        drop(count(&gateway, COUNT, &[], &body));
+        drop(count(&gateway, COUNT, &[], &body));
         assert_eq!(ask(&gateway, &body).outcome(), "injected");
         let longer = conversation(&[QUESTION, "ok", "How does parse_invoice read an Invoice from a line?"]);
-        let _number = count(&gateway, COUNT, &[], &longer);
+        drop(count(&gateway, COUNT, &[], &longer));
         assert_eq!(ask(&gateway, &longer).outcome(), "injected");
         assert_eq!(upstream.last().text().matches("<muninn-context>").count(), 2);
     }

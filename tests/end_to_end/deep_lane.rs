@@ -1,6 +1,6 @@
-//! The deep lane: a model explores for a question, and what it cites is put into the prompt.
+//! The deep lane: a model explores for a question, and its citations are packed into the prompt.
 //!
-//! Two fakes stand at sockets: the backend that answers, and the explorer, a chat server that says what the test tells it.
+//! Two fakes stand at sockets: the backend, and the explorer, a scripted chat server.
 
 mod background;
 mod background_rules;

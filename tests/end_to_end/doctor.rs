@@ -1,4 +1,4 @@
-//! `muninn doctor`: what it finds, what it says to do, and that it tells nobody a key.
+//! `muninn doctor`: findings, their fixes, and that no key is shown.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -117,7 +117,7 @@ fn each_finding_has_a_fix() {
         upstream.url(),
         upstream.url()
     ));
-    // The one who took the port answers nothing at all.
+    // The process on this port never answers.
     let started = Instant::now();
     let report = Report::of(&env, &root);
     assert!(started.elapsed() < Duration::from_secs(15), "questions are bounded");

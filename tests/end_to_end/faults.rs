@@ -1,4 +1,4 @@
-//! A catalogue of what a backend can do wrong, each for every kind of client.
+//! A catalogue of backend faults, each tried with every kind of client.
 //!
 //! A client asks for a stream of chat completions, messages or responses, or for a whole chat completion, of a backend
 //! of its own format or of another one. Whatever the backend does, the client gets a complete answer or an error of its
@@ -28,7 +28,7 @@ use run::{Expected, Sent, Trial, survive, survive_with};
 const ANSWERED: Expected = Expected::all(&[Answered]);
 /// Every client gets an error.
 const FAILED: Expected = Expected::all(&[Failed]);
-/// Every client gets one or the other.
+/// Every client gets an answer or an error.
 const EITHER: Expected = Expected::all(&[Answered, Failed]);
 /// The answer breaks off after its head: only a whole one of the client's own format, which has begun by then, ends as the
 /// backend's does.
@@ -94,6 +94,11 @@ impl Asked {
         format!("HTTP/1.1 200 OK\r\ncontent-type: {}\r\n{more}\r\n", self.content_type())
     }
 
+    /// An answer whose head has these lines, each with its line end, and the body's length.
+    fn answer(&self, more: &str) -> String {
+        self.head(&format!("{more}content-length: {}\r\n", self.body.len())) + self.body
+    }
+
     /// A head that announces chunks.
     fn chunked(&self) -> String {
         self.head("transfer-encoding: chunked\r\n")
@@ -114,7 +119,7 @@ fn write(mut socket: &TcpStream, bytes: impl AsRef<[u8]>) -> Result<()> {
     socket.write_all(bytes.as_ref())
 }
 
-/// Writes the same bytes again and again, until nobody takes them any more.
+/// Writes the same bytes again and again, until the connection is closed.
 fn write_for_ever(socket: &TcpStream, bytes: &[u8]) -> Result<()> {
     let many = bytes.repeat((16 << 10) / bytes.len() + 1);
     loop {

@@ -1,4 +1,4 @@
-//! A backend that sends without end, and nothing that the client could use.
+//! A backend that sends endless useless data.
 
 use muninn_tests::{Reply, Upstream, answers, http, wait_until};
 
@@ -12,7 +12,7 @@ fn comments() -> Vec<u8> {
     format!(": {}\n\n", "x".repeat(1 << 16)).into_bytes()
 }
 
-/// Events that are none of the format.
+/// Events of no known type.
 fn noise() -> Vec<u8> {
     let event = format!("event: noise\ndata: {{\"noise\":\"{}\"}}\n\n", "x".repeat(4 << 10));
     event.repeat(4).into_bytes()
@@ -60,7 +60,7 @@ fn flooding_backend_blocks_no_other_client_and_ends_when_the_client_leaves() {
             connection
         })
         .collect();
-    let _all_there = upstream.wait_for(flooded.len());
+    upstream.wait_for(flooded.len());
     for _ in 0..2 * workers {
         let response = gateway.post("/v1/messages", &[], body(false).as_bytes());
         assert_eq!(response.status, 200, "{}", response.text());

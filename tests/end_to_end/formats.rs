@@ -31,11 +31,11 @@ pub(crate) enum Turn {
     User(String),
     /// The model's words and its call, by the call's id.
     Called(String),
-    /// What came of the call.
+    /// The result of the call.
     Result(String),
 }
 
-/// The six pairs of a client's format and a backend's other one.
+/// The six pairs of different formats: the client's and the backend's.
 pub(crate) fn pairs() -> impl Iterator<Item = (Format, Format)> {
     ALL.into_iter()
         .flat_map(|client| ALL.map(|backend| (client, backend)))

@@ -1,4 +1,4 @@
-//! What a client sends reaches the backend, and what the backend says reaches the client, as it comes and unchanged.
+//! Forwarding: requests and answers pass unchanged, as they arrive.
 
 use muninn_tests::http::{self, Connection};
 use muninn_tests::{Reply, TestEnv, Upstream, answers, wait_until};
@@ -30,9 +30,11 @@ fn headers_travel_except_those_of_the_connection_and_ours() {
         ("x-muninn-context", "off"),
         ("X-Muninn-Repo", "demo"),
     ];
-    let _answer = stage
-        .gateway
-        .post("/v1/messages?beta=true&x=%2F", &headers, br#"{"messages":[]}"#);
+    drop(
+        stage
+            .gateway
+            .post("/v1/messages?beta=true&x=%2F", &headers, br#"{"messages":[]}"#),
+    );
     let recorded = stage.upstream.last();
     assert_eq!(
         (recorded.method.as_str(), recorded.target.as_str()),
@@ -151,7 +153,7 @@ fn leaving_before_the_head_cancels_the_request() {
     let (stage, control) = Stage::scripted();
     let mut client = Connection::open(stage.gateway.address);
     client.send("POST", CHAT, &[], STREAMED);
-    let _arrived = stage.upstream.wait_for(1);
+    stage.upstream.wait_for(1);
     client.close();
     control.wait_for_client_gone();
 }

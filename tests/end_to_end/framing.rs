@@ -1,4 +1,4 @@
-//! Messages that say twice where they end: the transfer coding counts, and nobody behind Muninn sees the other.
+//! Messages with a transfer coding and a length: the coding counts, and the length is not forwarded.
 
 use muninn_tests::http::Connection;
 use muninn_tests::{Reply, Upstream};

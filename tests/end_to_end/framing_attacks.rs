@@ -1,4 +1,4 @@
-//! Requests whose framing is meant to be read in two ways: the gateway refuses them, or reads one request and forwards one.
+//! Request smuggling: the gateway refuses ambiguous framing, or reads one request and forwards one.
 
 use muninn_tests::Upstream;
 use muninn_tests::http::Connection;
@@ -7,7 +7,7 @@ use crate::stage::Stage;
 
 const BODY: &str = r#"{"model":"m","messages":[{"role":"user","content":"hello"}]}"#;
 
-/// What may come of an attack.
+/// The allowed outcomes of an attack.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Fate {
     /// An error or a close, and nothing at the backend.
@@ -36,7 +36,7 @@ fn chunked() -> (String, usize) {
     (body, length)
 }
 
-/// Sends bytes, and panics unless they meet their fate.
+/// Sends bytes, and panics at another outcome than the expected one.
 fn attack(stage: &Stage, name: &str, fate: Fate, bytes: &[u8]) {
     let before = stage.upstream.requests().len();
     let mut client = Connection::open(stage.gateway.address);

@@ -1,9 +1,9 @@
-//! What a change left on the disk is what the next request gets, while others ask without a pause.
+//! Freshness: the next request after a change on disk gets the new content, while other clients ask without a pause.
 //!
-//! Each test makes changes as a person, an editor or git makes them. As soon as one has returned, a question is asked
-//! whose answer only somebody knows who noticed it: a file that answers it was not there before, or not with these words,
-//! or not under this path. Meanwhile several clients ask in a loop, and whatever they get must have been on the disk at
-//! some time: these lines, with these numbers, of this blob.
+//! Each test makes changes as a person, an editor or git makes them. As soon as a change has returned, the test asks a
+//! question that needs the change: the answering file is new, has new words, or has a new path. Meanwhile several clients
+//! ask in a loop. Each block that they get must have been on disk at some time: these lines, with these numbers, of this
+//! blob.
 
 mod places;
 mod world;
@@ -20,7 +20,7 @@ fn an_edit() {
     ]);
     world.while_others_ask(&["Zebra", "Okapi"], || {
         for (n, mark) in ["second", "third", "fourth", "fifth"].into_iter().enumerate() {
-            // Other words, on other lines.
+            // Different words on different lines.
             world.write("src/zebra.rs", &code("Zebra", mark, 7 * (n + 1) % 20));
             world.expect("Zebra", &[&format!("src/zebra.rs: stripes_{mark}")]);
         }

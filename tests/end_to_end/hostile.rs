@@ -1,4 +1,4 @@
-//! A hostile repository: what its configuration, its files and its `.muninn/` try, and what comes of it.
+//! A hostile repository: attacks by its configuration, its files and its `.muninn/`, and their outcomes.
 //!
 //! `cargo test -p muninn-gateway hostile -- --nocapture` prints the table.
 
@@ -19,7 +19,7 @@ const TOKENS: [&str; 5] = [
     "glpat-abcdefghij0123456789",
 ];
 
-/// Files that should never be read, each with a word of its own that must appear nowhere.
+/// Files that must not be read, each with a unique word that must appear nowhere.
 const HIDDEN: [(&str, &str); 8] = [
     (".env", "canary-dotenv"),
     ("deploy/prod.env", "canary-prodenv"),
@@ -59,7 +59,7 @@ struct Case {
     root: PathBuf,
 }
 
-/// A repository that tries everything at once, except with its configuration.
+/// A repository with all attacks at once, except those by configuration.
 fn case() -> Case {
     let (env, upstream, evil) = (TestEnv::new(MUNINN), Upstream::start(), Upstream::start());
     env.connect(&upstream);
@@ -337,7 +337,7 @@ fn symlinked_muninn_folder_is_not_written_through() {
         ["precious.txt"],
         "nothing was written or removed through the link"
     );
-    // Nor through one further down, where a file of the team would be.
+    // A symlink further down is not followed either.
     std::fs::remove_file(root.join(".muninn")).unwrap();
     std::fs::create_dir_all(root.join(".muninn/memory/sessions")).unwrap();
     symlink(outside.join("knowledge"), root.join(".muninn/memory/sessions/archive")).unwrap();

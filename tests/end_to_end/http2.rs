@@ -1,4 +1,4 @@
-//! HTTP/2 to a backend: agreed on over TLS, or known beforehand.
+//! HTTP/2 to a backend: negotiated over TLS, or configured.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

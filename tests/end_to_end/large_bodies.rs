@@ -1,4 +1,4 @@
-//! Many large requests at once: what they hold together is bounded.
+//! Many large requests at once: their total size in memory is bounded.
 
 use muninn_tests::Upstream;
 use muninn_tests::http::Connection;
@@ -26,7 +26,7 @@ fn held(stage: &Stage) -> usize {
 fn bodies_over_the_total_limit_get_retry_after() {
     let stage = Stage::with(Upstream::start(), LIMITS);
     let (large, small) = (body(600_000), body(10));
-    // Announced alone, a length reserves nothing.
+    // An announced length reserves no memory.
     let mut announced = Connection::open(stage.gateway.address);
     announced.send_raw(b"POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900000\r\n\r\n{");
     let mut first = Connection::open(stage.gateway.address);

@@ -1,4 +1,4 @@
-//! What an agent does becomes records, and records become segments that git takes along.
+//! An agent's actions become records, and records become segments in git.
 
 use muninn_tests::{Gateway, TestEnv, Upstream, wait_until};
 use serde_json::{Value, json};
@@ -41,7 +41,7 @@ impl Team {
         records_in(&self.root.join(".muninn/memory/sessions"))
     }
 
-    /// All that git sees are new segments.
+    /// Asserts that git sees new segments only.
     pub(crate) fn has_new_segments_alone(&self) {
         let status = self.env.git(&self.root, &["status", "--porcelain"]);
         let new = |line: &str| line.starts_with("?? .muninn/memory/sessions/session_") && line.ends_with(".jsonl");
@@ -167,7 +167,7 @@ fn records_survive_a_kill_and_wait_for_their_branch() {
     });
     gateway.kill();
     assert!(team.segments().is_empty());
-    // With records in the spool, git may go anywhere; they wait for their branch.
+    // Records in the spool do not prevent a checkout; they wait for their branch.
     team.env.git(&team.root, &["checkout", "-q", "-b", "other"]);
     team.env
         .git(&team.root, &["commit", "-q", "--allow-empty", "-m", "other"]);
@@ -277,7 +277,7 @@ fn receipt_shows_which_items_were_used() {
         })
         .collect();
     assert!(used.contains(&("src/rate_limiter.rs", true)), "{used:?}");
-    // What came of the last question nobody knows, for its answer is in no request.
+    // The use of the last pack is unknown, because no request holds its answer.
     let mut asked = Conversation::of("asked once", &team.root);
     asked.says(QUESTION);
     asked.send(&gateway);

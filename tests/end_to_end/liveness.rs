@@ -1,5 +1,5 @@
-//! A backend that says nothing yet: the client is told that somebody is there, and only then; whatever comes afterwards
-//! reaches it whole, an error too; and a client that leaves takes its request with it.
+//! A silent backend: the client gets keep-alives while it waits, then the whole answer or error. A client that leaves
+//! cancels its request.
 
 use muninn_tests::http::{self, Connection, Streaming};
 use muninn_tests::{Control, Gateway, TestEnv, Upstream};
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::MUNINN;
 use crate::formats::{ALL, Answer, Format, TOOL, Turn, WORDS, all_pairs, backend};
 
-/// A backend under the test's control, and a gateway before it that gives a sign of life every 50 ms.
+/// A backend under the test's control, and a gateway with a keep-alive every 50 ms.
 pub(crate) struct Silent {
     client: Format,
     spoken: Format,
@@ -71,7 +71,7 @@ impl Silent {
         )
     }
 
-    /// Waits for two signs of life, of a stream whose head came before the backend's.
+    /// Waits for two keep-alives of a stream whose head came before the backend's.
     pub(crate) fn committed(&self) -> (Streaming, String) {
         let mut stream = self.stream();
         assert_eq!(
@@ -109,7 +109,7 @@ fn head_is_held_back_so_that_an_error_keeps_its_status() {
     for (client, spoken) in all_pairs() {
         let silent = Silent::with(client, spoken, "keep_alive_ms = 20000\n");
         let mut connection = silent.send(true);
-        let _arrived = silent.upstream.wait_for(1);
+        silent.upstream.wait_for(1);
         silent
             .control
             .head_with(429, &[("content-type", "application/json"), ("retry-after", "7")]);
@@ -140,7 +140,7 @@ fn silent_backend_gets_keep_alives_and_then_answers() {
         let events = spoken.streamed_call();
         let (first, second) = events.split_at(events.find("\n\n").unwrap() + 2);
         silent.control.send(first);
-        // Silence in the middle, too.
+        // Keep-alives are also sent during a pause in the middle.
         read += &stream.read_until(sign(client));
         silent.control.send(second);
         silent.control.finish();
@@ -333,7 +333,7 @@ fn no_keep_alive_inside_an_oversized_event_or_unknown_coding() {
                 read.extend(stream.next_chunk().unwrap().unwrap());
             }
             assert_eq!(read, sent);
-            // Until the backend is given up there are three chances.
+            // Three keep-alives fit into the timeout.
             let end = stream.next_chunk();
             assert!(end.is_err(), "{format:?}: {end:?}");
         }
@@ -373,7 +373,7 @@ fn leaving_while_the_head_is_held_cancels_the_request() {
         for streamed in [false, true] {
             let silent = Silent::with(client, spoken, "keep_alive_ms = 20000\n");
             let connection = silent.send(streamed);
-            let _arrived = silent.upstream.wait_for(1);
+            silent.upstream.wait_for(1);
             connection.close();
             silent.control.wait_for_client_gone();
         }
@@ -399,7 +399,7 @@ fn leaving_mid_answer_cancels_the_request() {
         let whole = spoken.whole_call();
         silent.control.send(&whole.as_bytes()[..20]);
         let connection = silent.send(false);
-        let _arrived = silent.upstream.wait_for(1);
+        silent.upstream.wait_for(1);
         connection.close();
         silent.control.wait_for_client_gone();
 

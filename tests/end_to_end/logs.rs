@@ -1,4 +1,4 @@
-//! What the log says of requests, and in which form.
+//! Log lines of requests, and their forms.
 
 use muninn_tests::{TestEnv, Upstream, wait_until};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! The real binary, real sockets, real git: what the whole does that no part can show alone.
+//! End-to-end tests: the real binary, real sockets, real git.
 //!
 //! Every test has an environment, a repository, a gateway and a backend of its own, so that all of them may run at once.
 #![expect(

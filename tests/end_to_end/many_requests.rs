@@ -15,7 +15,7 @@ const CLIENTS: usize = 8;
 #[ignore = "takes minutes: run nightly"]
 fn twenty_thousand_requests_succeed_in_constant_memory() {
     let mut broken = Broken::new();
-    // Until pools, caches and allocators are as large as they get.
+    // Pools, caches and allocators reach their final size first.
     ask(&broken, REQUESTS / 4);
     let (memory, descriptors) = (broken.gateway.memory_mb("VmRSS"), broken.gateway.descriptors().len());
     ask(&broken, REQUESTS - REQUESTS / 4);

@@ -1,4 +1,4 @@
-//! What sessions leave in the state directory once they are over.
+//! The files that sessions leave in the state directory after their end.
 
 use std::fs;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ fn spools(team: &Team) -> Vec<PathBuf> {
     worktrees.map(|entry| entry.unwrap().path().join("spool")).collect()
 }
 
-/// Sessions' folders, and files that wait.
+/// Sessions' folders, and waiting files.
 fn left(team: &Team) -> Vec<String> {
     let mut left = Vec::new();
     for spool in spools(team) {

@@ -1,4 +1,4 @@
-//! The team's chores, with real git: reconcile, conflicts, resolve, and what merges make of it.
+//! Team chores with real git: reconcile, conflicts, resolve, and merges.
 
 use std::path::{Path, PathBuf};
 
@@ -38,7 +38,7 @@ impl Team {
         self.env.git(&self.root, &["commit", "--quiet", "--message", message]);
     }
 
-    /// Tells facts on a branch of their own, made from where main is.
+    /// Remembers facts on a new branch from main.
     pub(crate) fn branch(&self, name: &str, facts: &[&str]) {
         self.git("checkout --quiet main");
         self.git(&format!("checkout --quiet -b {name}"));
@@ -105,7 +105,7 @@ fn contradicting_branches_are_merged_reconciled_listed_and_settled() {
         (&BACKOFF.into(), &NO_BACKOFF.into())
     );
     assert_eq!(open[0]["left"]["author"], "Ada", "as git knows who remembered it");
-    // Both sides are recalled, marked, and so is what each says of the other.
+    // Recall returns both sides, each marked with its conflict.
     let told: Value =
         serde_json::from_str(&team.muninn(&["recall", "does the retry queue use jitter", "--json"])).unwrap();
     let recalled: Vec<&Value> = told["memories"]
@@ -132,7 +132,7 @@ fn contradicting_branches_are_merged_reconciled_listed_and_settled() {
     );
 }
 
-/// What one branch says, and another the contrary of.
+/// Two facts that contradict each other.
 const USES: [&str; 4] = [
     "The retry queue uses jitter",
     "The importer uses threads",
@@ -158,7 +158,7 @@ fn conflicts_are_settled_interactively() {
         command.current_dir(&team.root).arg("resolve");
         at_terminal(command, typed)
     };
-    // What is none of the answers is asked again, and the fourth is not answered at all.
+    // An invalid answer is asked again, and the fourth conflict gets no answer.
     let (ended, shown) = walk("left\n\nwhatever\nb\n");
     assert!(ended.success(), "{shown}");
     for said in [
@@ -192,13 +192,13 @@ fn conflicts_are_settled_interactively() {
         .map(|decision| decision["keep"].as_array().unwrap().clone())
         .collect();
     assert_eq!(kept, [vec![side(0, "left")], vec![side(2, "left"), side(2, "right")]]);
-    // One who leaves at once settles nothing.
+    // Leaving at once settles nothing.
     let (ended, shown) = walk("quit\n");
     assert!(
         ended.success() && shown.contains("0 conflicts settled, 2 open"),
         "{shown}"
     );
-    // Nobody sits at a pipe.
+    // A pipe is not interactive.
     let piped = team.env.run(&team.root, &["resolve"]);
     assert_eq!(piped.status.code(), Some(2), "{piped:?}");
     let (ended, shown) = walk("r\nr\n");
@@ -341,7 +341,7 @@ fn merge_markers_of_a_forge_are_repaired() {
     team.reconcile(&["--here"]);
     team.branch("ben", &[DOCKER]);
     team.reconcile(&["--here"]);
-    // A host that does not know how these files are merged leaves its markers.
+    // A forge without the merge attribute leaves conflict markers.
     team.git("checkout --quiet main");
     std::fs::write(team.root.join(".git/info/attributes"), "*.jsonl merge=text\n").unwrap();
     team.git("merge --quiet --no-edit ada");
@@ -358,7 +358,7 @@ fn merge_markers_of_a_forge_are_repaired() {
         team.reconcile_again(),
         "0 memories consolidated, 0 duplicates removed, 0 conflicts"
     );
-    // A session that comes in late brings nothing back.
+    // A late segment restores no superseded record.
     let late = team.git("log --all --format=%H --diff-filter=A -1 -- .muninn/memory/sessions");
     team.git(&format!("checkout --quiet {} -- .muninn/memory/sessions", late.trim()));
     assert_eq!(

@@ -1,4 +1,4 @@
-//! A model settles what rules leave open between memories: at the socket, whatever it says.
+//! A model reconciles records that rules leave open: a scripted model at the socket.
 
 use std::sync::Mutex;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::reconcile::Team;
 
-/// Each denies another word, and rules do not know what to make of that.
+/// Each sentence negates another word, which rules cannot decide.
 const DOUBT: [&str; 2] = [
     "The parser does not cache tokens but it caches trees",
     "The parser caches tokens but it does not cache trees",
@@ -32,7 +32,7 @@ fn pairs(request: &muninn_tests::Recorded) -> Vec<Value> {
     inside.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// What an honest model says: of pairs whose answer is plain, that, and of the parser's this.
+/// The answer of an honest model: correct for control pairs, and this one for the pair about the parser.
 fn honest(pairs: &[Value], relation: &str) -> Value {
     let plain = |pair: &Value| {
         let text = pair["older"]["text"].as_str().unwrap();
@@ -54,7 +54,7 @@ fn config(model: &Upstream, more: &str) -> String {
     )
 }
 
-/// Two people who leave rules in doubt, and a model for that.
+/// Two people's records that rules cannot decide, and a model.
 fn team(model: &Upstream, more: &str) -> Team {
     let team = Team::new();
     team.env.write_config(&config(model, more));
@@ -93,7 +93,7 @@ fn each_decision_of_a_model_is_in_main_with_its_reason() {
     ] {
         let model = Upstream::start_with(move |request| completion(&honest(&pairs(request), relation).to_string()));
         let team = team(&model, "");
-        // What is only looked at costs nothing, and nobody is asked who is not to be.
+        // A dry run asks no model.
         let told = team.env.run(&team.root, &["reconcile", "--dry-run"]);
         let told = String::from_utf8_lossy(&told.stderr).into_owned();
         assert!(

@@ -1,4 +1,4 @@
-//! SIGHUP: the configuration is read again, wholly or not at all, and nobody's request notices.
+//! SIGHUP: the configuration is reloaded completely or not at all, without effect on running requests.
 
 use std::path::PathBuf;
 

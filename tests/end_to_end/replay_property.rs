@@ -1,4 +1,4 @@
-//! Invariant 2, over random conversations: whenever the client's own prompts extend each other, so do ours.
+//! Property test of invariant 2: whenever the client's own prompts extend each other, so do ours.
 //!
 //! A model client takes random steps over a few sessions, in all three wire formats, against the real binary with real
 //! repositories and a backend that records. An oracle that knows nothing of the gateway's code compares what every
@@ -109,7 +109,7 @@ impl Totals {
         println!("{:?}, in {:.1?}", self.kinds, started.elapsed());
     }
 
-    /// A run that checked nothing would pass, too.
+    /// Guards against a run that checks nothing.
     fn assert_substance(&self) {
         for kind in KINDS {
             assert!(self.kinds.contains_key(kind), "no step of the kind {kind}");

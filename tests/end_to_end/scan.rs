@@ -1,4 +1,4 @@
-//! `muninn scan`: finds secrets in what is stored, says where, and never what.
+//! `muninn scan`: finds stored secrets, and names their place and kind, never the secret.
 
 use std::path::Path;
 

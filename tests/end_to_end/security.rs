@@ -1,4 +1,4 @@
-//! Who may ask, where credentials go, and what is left on disk and in logs.
+//! Allowed hosts, credentials, and secrets on disk and in logs.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -76,7 +76,7 @@ fn foreign_hosts_and_origins_are_refused() {
             let before = stage.upstream.requests().len();
             let response = stage.gateway.post(target, &headers, body.as_bytes());
             if status == 400 {
-                // Two hosts: whoever believes the second is misled, so neither 200 nor a request at the backend will do.
+                // Two Host headers are ambiguous: neither a 200 nor a request at the backend is allowed.
                 assert!(
                     [400, 403].contains(&response.status),
                     "{headers:?}: {}",
@@ -369,9 +369,9 @@ fn logs_hold_no_key_or_prompt_and_state_is_private() {
         let response = stage.ask(target, &headers, &body);
         let receipt = stage.why(&response).to_string();
         assert!(!receipt.contains(token), "{receipt}");
-        let _error = stage.gateway.post(target, &headers, format!("{{\"{canary}").as_bytes());
+        drop(stage.gateway.post(target, &headers, format!("{{\"{canary}").as_bytes()));
     }
-    let _nothing_there = stage.gateway.request("GET", &format!("/{canary}"), &headers, b"");
+    drop(stage.gateway.request("GET", &format!("/{canary}"), &headers, b""));
     for entry in std::fs::read_dir(stage.env.state_dir()).unwrap() {
         let path = entry.unwrap().path();
         let mode = std::fs::metadata(&path).unwrap().permissions().mode() & 0o777;

@@ -1,4 +1,4 @@
-//! Requests that clients make on their own behalf: nothing new is put in, and what was there stays.
+//! Side requests: they get no new block, and earlier blocks are replayed.
 //!
 //! One golden request for each rule; where the client sends it on top of a running conversation, that conversation's
 //! block must be in it again.
@@ -86,7 +86,7 @@ fn every_rule_has_a_golden_request_that_gets_nothing_new() {
         } = &golden;
         let headers = headers(request, name);
         let mut earlier = Vec::new();
-        // One with a system prompt of its own extends no conversation, so there is nothing to put back.
+        // A request with its own system prompt extends no conversation, so nothing is replayed.
         let opens_alike = request["opens_alike"].as_bool().unwrap_or(true);
         let opening = opening(&request["body"]).filter(|_| opens_alike);
         if let Some(opening) = &opening {

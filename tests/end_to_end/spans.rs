@@ -1,4 +1,4 @@
-//! Taking inserted blocks out of a recorded body again, without a JSON parser: what is left must be the client's bytes.
+//! Removes inserted blocks from a recorded body without a JSON parser: the rest must be the client's bytes.
 
 use crate::stage::quoted;
 
@@ -13,40 +13,28 @@ struct Way {
     after: &'static str,
 }
 
+const fn way(opening: &'static str, before: &'static str, after: &'static str) -> Way {
+    Way { opening, before, after }
+}
+
 const WAYS: [Way; 6] = [
     // Chat completions: inside the text.
-    Way {
-        opening: "",
-        before: r"\n\n",
-        after: "",
-    },
+    way("", r"\n\n", ""),
     // Messages: one more block, or a list made of a string.
-    Way {
-        opening: "",
-        before: r#",{"type":"text","text":""#,
-        after: "\"}",
-    },
-    Way {
-        opening: r#"[{"type":"text","text":"#,
-        before: r#"},{"type":"text","text":""#,
-        after: "\"}]",
-    },
+    way("", r#",{"type":"text","text":""#, "\"}"),
+    way(r#"[{"type":"text","text":"#, r#"},{"type":"text","text":""#, "\"}]"),
     // Responses: one more part, a list made of a string, a message made of a bare input.
-    Way {
-        opening: "",
-        before: r#",{"type":"input_text","text":""#,
-        after: "\"}",
-    },
-    Way {
-        opening: r#"[{"type":"input_text","text":"#,
-        before: r#"},{"type":"input_text","text":""#,
-        after: "\"}]",
-    },
-    Way {
-        opening: r#"[{"type":"message","role":"user","content":[{"type":"input_text","text":"#,
-        before: r#"},{"type":"input_text","text":""#,
-        after: "\"}]}]",
-    },
+    way("", r#",{"type":"input_text","text":""#, "\"}"),
+    way(
+        r#"[{"type":"input_text","text":"#,
+        r#"},{"type":"input_text","text":""#,
+        "\"}]",
+    ),
+    way(
+        r#"[{"type":"message","role":"user","content":[{"type":"input_text","text":"#,
+        r#"},{"type":"input_text","text":""#,
+        "\"}]}]",
+    ),
 ];
 
 /// The blocks that were inserted into `original`, in order.

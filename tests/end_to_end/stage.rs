@@ -1,4 +1,4 @@
-//! What most tests start from: a small repository, a gateway that has indexed it, and a recording backend.
+//! The common stage: a small repository, a gateway that has indexed it, and a recording backend.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! A model sums up the conversations that were left, where its user named one and within what it may cost.
+//! The summarizer: a configured model summarizes idle conversations within a daily token limit.
 
 use muninn_tests::{Gateway, Reply, Upstream, script, wait_until};
 use serde_json::{Value, json};
@@ -7,9 +7,9 @@ use crate::agent::{Conversation, SESSION};
 use crate::learning::Team;
 use crate::stage::QUESTION;
 
-/// A token of GitHub's, as it never was one.
+/// A made-up GitHub token.
 const TOKEN: &str = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
-/// What only a log that tells of answers would hold.
+/// Text that a log may hold only if it leaks answers.
 const SAID: &str = "Totals are kept in cents";
 
 /// A completion that says this, for so many tokens of the prompt and five of the answer.
@@ -22,7 +22,7 @@ fn completion(text: &str, input: u64) -> String {
     .to_string()
 }
 
-/// What the model says of a conversation.
+/// The model's summary of a conversation.
 fn notes() -> String {
     let notes = json!({
         "summary": "Asked how the bucket refills; the parser was edited.",
@@ -230,7 +230,7 @@ fn stop_does_not_wait_for_a_summary() {
     let team = Team::with("repo", &named(&scribe, ""));
     let gateway = team.serve();
     conversation_of(&team, "first").send(&gateway);
-    let _asked = scribe.wait_for(1);
+    scribe.wait_for(1);
     conversation_of(&team, "second").send(&gateway);
     wait_records(&team, "session_summary", 2);
     let stopped = gateway.stop();

@@ -1,4 +1,4 @@
-//! Two people, two clones, three branches and more: memory goes where the code goes, and never stands in git's way.
+//! Two people, two clones, three branches: memory follows the code through git and blocks no git command.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -38,7 +38,7 @@ impl Desk {
         }
     }
 
-    /// Each of these must succeed, whatever the gateway is at.
+    /// Runs git, which must succeed whatever the gateway is doing.
     fn git(&self, arguments: &str) -> String {
         let arguments: Vec<&str> = arguments.split(' ').collect();
         self.env.git(&self.root, &arguments)
@@ -146,7 +146,7 @@ fn memory_branches_merges_and_reverts_with_the_code() {
     ada.remember(RETRY);
     ada.work("retrying", QUESTION, LIMITER);
     assert_eq!(ada.recalls("learned on a branch"), set(&[RETRY, LIMITER]));
-    // Records wait in the spool and the worktree is dirty: git goes wherever it likes.
+    // Records in the spool and a dirty worktree block no git command.
     ada.git("stash --quiet --include-untracked");
     ada.git("checkout --quiet main");
     assert_eq!(ada.recalls("elsewhere, before it is merged"), set(&[]));

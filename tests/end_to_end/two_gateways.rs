@@ -16,7 +16,7 @@ use crate::stage::{FILES, QUESTION, quoted};
 const TURNS: usize = 12;
 /// Conversations at the same time.
 const AT_ONCE: usize = 16;
-/// Names the conversation and its turn to the backend.
+/// The header that identifies the conversation and its turn to the backend.
 const MARK: &str = "x-turn";
 
 /// Questions on different files, since what a conversation holds already is not added again.
@@ -37,7 +37,7 @@ fn two_gateways_on_one_state_directory_lose_nothing_of_1152_requests() {
     converse(96);
 }
 
-/// What became of one request.
+/// The outcome of one request.
 struct Asked {
     conversation: usize,
     turn: usize,
@@ -153,7 +153,7 @@ fn check_outcomes(asked: &[Asked]) {
 fn check_receipts(env: &TestEnv, asked: &[Asked]) {
     let expected: BTreeSet<&str> = asked.iter().map(|one| one.id.as_str()).collect();
     assert_eq!(expected.len(), asked.len(), "each request has an id of its own");
-    // A request that is over has its receipt soon; a lost one would be waited for in vain.
+    // A finished request has its receipt soon; the wait fails if it is lost.
     wait_until("the receipt of every request", || {
         let database = Connection::open(env.ledger()).unwrap();
         let mut ids = database.prepare("SELECT id FROM receipts").unwrap();

@@ -1,4 +1,4 @@
-//! Nothing uninvited: without `muninn init` the worktree is left exactly as it was.
+//! Without `muninn init` the worktree is not changed.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -48,7 +48,7 @@ fn without_init_nothing_is_written_in_the_worktree() {
     for (target, body) in simple(QUESTION) {
         let response = gateway.post(target, &[("x-session-id", target)], body.as_bytes());
         assert_eq!(response.outcome(), "injected");
-        let _receipt = muninn_tests::why(&env, response.request_id());
+        drop(muninn_tests::why(&env, response.request_id()));
     }
     assert!(gateway.stop().status.success());
     env.stdout_of(&root, &["ask", "--json", QUESTION]);

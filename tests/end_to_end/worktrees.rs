@@ -1,4 +1,4 @@
-//! Several worktrees in one gateway: each conversation gets what its own worktree says, and nothing else.
+//! Several worktrees in one gateway: each conversation gets context from its own worktree only.
 
 use std::path::{Path, PathBuf};
 
@@ -94,10 +94,10 @@ fn question() -> Value {
 
 fn two_under_one_root(env: &TestEnv, _: &Path) {
     for name in ["one", "two"] {
-        let _root = env.repository(
+        drop(env.repository(
             &format!("code/{name}"),
             &[("src/limit.rs", &limiter(&format!("mark_{name}")))],
-        );
+        ));
     }
 }
 
@@ -162,7 +162,7 @@ fn first_question_to_a_large_worktree_gets_the_file_that_defines_a_name() {
         let definition = "/// Settles.\npub fn settle_invoice_batch() -> u32 {\n    7\n}\n";
         files.push(("src/zz/last.rs".to_owned(), definition.to_owned()));
         let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (&**path, &**text)).collect();
-        let _root = env.repository("code/large", &files);
+        drop(env.repository("code/large", &files));
     });
     let large = scene
         .env

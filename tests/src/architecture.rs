@@ -1,4 +1,4 @@
-//! The shape of the workspace: arrows point down, and what ARCHITECTURE.md names is there.
+//! The shape of the workspace: crates depend downwards, and ARCHITECTURE.md names existing paths.
 
 mod benches;
 mod errors;
@@ -77,7 +77,7 @@ fn modules_have_no_import_cycle() {
     assert!(circles.is_empty(), "modules on a circle: {circles:#?}");
 }
 
-/// The ways into the gateway. Only the command line starts one, and what lies below the application knows none.
+/// The doors of the gateway. Only the command line starts one, and no module below the application knows one.
 const DOORS: [&str; 6] = ["http", "mcp", "hooks", "web", "daemon", "cli"];
 
 #[test]
@@ -135,7 +135,7 @@ fn every_crate_has_its_place() {
     }
 }
 
-/// Where a name in ARCHITECTURE.md may start from: the root, a floor, or its sources.
+/// The directories that a path in ARCHITECTURE.md may be relative to: the root, a floor, or its sources.
 fn places() -> Vec<PathBuf> {
     let floors = FLOORS
         .iter()
@@ -215,7 +215,7 @@ fn only_one_file_is_unsafe() {
     let mut found = Vec::new();
     for member in FLOORS.iter().chain(&BESIDE) {
         sources_below(&root().join(member), &mut |path, text| {
-            // In two halves, so that this file does not name what it looks for.
+            // In two halves, so that this file does not contain the pattern.
             let words = [concat!("unsafe", "_code"), concat!("unsafe", " {")];
             if words.iter().any(|word| text.contains(word)) && !path.ends_with("tests/src/architecture.rs") {
                 found.push(path.to_owned());

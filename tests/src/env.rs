@@ -1,4 +1,4 @@
-//! A clean environment for the binary: a home of its own, git without anybody's settings, no variable of the machine.
+//! A clean environment for the binary: its own home, git without user settings, no variable of the machine.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ impl TestEnv {
     /// Makes an empty home for `binary`.
     ///
     /// # Panics
-    /// Where no directory can be made.
+    /// When no directory can be made.
     #[must_use]
     pub fn new(binary: &str) -> TestEnv {
         let folder = tempfile::tempdir().unwrap();
@@ -36,7 +36,7 @@ impl TestEnv {
         self.folder.path().join(name)
     }
 
-    /// Where ledger and receipts end up.
+    /// The directory of ledger and receipts.
     #[must_use]
     pub fn state_dir(&self) -> PathBuf {
         self.path("state").join("muninn")
@@ -51,7 +51,7 @@ impl TestEnv {
     /// A git repository with these files, committed on `main`.
     ///
     /// # Panics
-    /// Where git fails.
+    /// When git fails.
     #[must_use]
     pub fn repository(&self, name: &str, files: &[(&str, &str)]) -> PathBuf {
         let root = self.path("repositories").join(name);
@@ -106,7 +106,7 @@ impl TestEnv {
     /// Writes the user's configuration, which every later command is pointed to.
     ///
     /// # Panics
-    /// Where it cannot be written.
+    /// When it cannot be written.
     pub fn write_config(&self, text: &str) {
         std::fs::write(self.path("muninn.toml"), text).unwrap();
     }
@@ -126,7 +126,7 @@ impl TestEnv {
     /// Runs `muninn` to its end.
     ///
     /// # Panics
-    /// Where it cannot be started, or does not end.
+    /// When it cannot be started, or does not end.
     pub fn run(&self, root: &Path, arguments: &[&str]) -> Output {
         let mut command = self.muninn();
         command.current_dir(root).args(arguments);
@@ -136,7 +136,7 @@ impl TestEnv {
     /// Runs `muninn`, which must succeed, and returns its stdout.
     ///
     /// # Panics
-    /// Where it does not, with all that it said.
+    /// When it does not, with all that it said.
     pub fn stdout_of(&self, root: &Path, arguments: &[&str]) -> String {
         let output = self.run(root, arguments);
         assert!(output.status.success(), "muninn {arguments:?}: {output:#?}");
@@ -146,7 +146,7 @@ impl TestEnv {
     /// Starts `muninn serve` for `root` on a free port.
     ///
     /// # Panics
-    /// Where it does not start.
+    /// When it does not start.
     #[must_use]
     pub fn serve(&self, root: &Path, extra: &[&str]) -> Gateway {
         self.serve_with(root, extra, |_| {})
@@ -155,7 +155,7 @@ impl TestEnv {
     /// The same, with a hand on its environment.
     ///
     /// # Panics
-    /// Where it does not start.
+    /// When it does not start.
     #[must_use]
     pub fn serve_with(&self, root: &Path, extra: &[&str], adjust: impl FnOnce(&mut Command)) -> Gateway {
         let mut command = self.muninn();
@@ -169,7 +169,7 @@ impl TestEnv {
 /// Runs a command to its end, with nothing to read.
 ///
 /// # Panics
-/// Where it cannot be started, or does not end in time.
+/// When it cannot be started, or does not end in time.
 pub fn output(mut command: Command) -> Output {
     command
         .stdin(Stdio::null())
@@ -179,12 +179,12 @@ pub fn output(mut command: Command) -> Output {
     let id = child.id().to_string();
     let (sender, receiver) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
-        let _test_gave_up = sender.send(child.wait_with_output());
+        sender.send(child.wait_with_output()).ok();
     });
     match receiver.recv_timeout(PATIENCE) {
         Ok(output) => output.unwrap(),
         Err(_) => {
-            let _gone_by_now = Command::new("kill").args(["-KILL", &id]).status();
+            Command::new("kill").args(["-KILL", &id]).status().ok();
             panic!("{command:?} did not end within {PATIENCE:?}");
         }
     }
@@ -193,7 +193,7 @@ pub fn output(mut command: Command) -> Output {
 /// The receipt of a request, as `muninn why ID --json` prints it.
 ///
 /// # Panics
-/// Where there is none in time: receipts are written a moment after the answer.
+/// When there is none in time: receipts are written a moment after the answer.
 #[must_use]
 pub fn why(env: &TestEnv, id: &str) -> serde_json::Value {
     wait_until(&format!("the receipt {id}"), || {

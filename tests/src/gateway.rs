@@ -13,14 +13,14 @@ use crate::wait_until;
 
 /// A `muninn serve` of a test's own; killed by its id when dropped.
 pub struct Gateway {
-    /// Where it listens.
+    /// The address on which it listens.
     pub address: SocketAddr,
     child: Child,
     stderr: Arc<Mutex<String>>,
     reader: Option<JoinHandle<()>>,
 }
 
-/// What a gateway left behind.
+/// An ended gateway.
 #[derive(Debug)]
 pub struct Stopped {
     /// How it ended.
@@ -36,7 +36,7 @@ impl Gateway {
     /// [`Stopped`] where it ended instead.
     ///
     /// # Panics
-    /// Where the command cannot be started.
+    /// When the command cannot be started.
     pub fn spawn(mut command: Command) -> Result<Gateway, Stopped> {
         command
             .stdin(Stdio::null())
@@ -70,7 +70,7 @@ impl Gateway {
         };
         std::thread::spawn(move || {
             let mut ignored = Vec::new();
-            let _pipe_closed = stdout.read_to_end(&mut ignored);
+            stdout.read_to_end(&mut ignored).ok();
         });
         Ok(Gateway {
             address,
@@ -86,7 +86,7 @@ impl Gateway {
         self.child.id()
     }
 
-    /// What it has logged so far.
+    /// Its log so far.
     #[must_use]
     pub fn stderr(&self) -> String {
         self.stderr.lock().unwrap().clone()
@@ -106,7 +106,7 @@ impl Gateway {
         self.request("POST", target, &all, body)
     }
 
-    /// What `/healthz` says.
+    /// The answer of `/healthz`.
     #[must_use]
     pub fn health(&self) -> Value {
         self.request("GET", "/healthz", &[], b"").json()
@@ -115,18 +115,17 @@ impl Gateway {
     /// Waits until the repository is indexed, with its history and vectors: later the same question may find more.
     ///
     /// # Panics
-    /// Where that takes too long.
+    /// When that takes too long.
     pub fn wait_ready(&self) {
         wait_until("a ready index", || {
             (self.health()["index"]["settled"] == true).then_some(())
         });
     }
 
-    /// What its descriptors stand for, as the system names them, without databases: those are opened when they are
-    /// first needed, and stay open.
+    /// The targets of its descriptors, without databases: those are opened when they are first needed, and stay open.
     ///
     /// # Panics
-    /// Where the system cannot say: this is known on Linux alone.
+    /// When the system cannot say: this is known on Linux alone.
     #[must_use]
     pub fn descriptors(&self) -> Vec<String> {
         let entries = std::fs::read_dir(format!("/proc/{}/fd", self.id())).unwrap();
@@ -139,7 +138,7 @@ impl Gateway {
     /// Its memory in megabytes: `VmRSS` for what it holds now, `VmHWM` for the most that it has ever held.
     ///
     /// # Panics
-    /// Where the system cannot say: this is known on Linux alone.
+    /// When the system cannot say: this is known on Linux alone.
     #[must_use]
     pub fn memory_mb(&self, field: &str) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).unwrap();
@@ -151,7 +150,7 @@ impl Gateway {
     /// How many conversation requests are in progress.
     ///
     /// # Panics
-    /// Where the metrics do not say.
+    /// When the metrics do not say.
     #[must_use]
     pub fn active_requests(&self) -> usize {
         let metrics = self.request("GET", "/metrics", &[], b"").text();
@@ -179,7 +178,7 @@ impl Gateway {
     /// Waits until it has logged something `count` times.
     ///
     /// # Panics
-    /// Where it does not in time.
+    /// When it does not in time.
     pub fn wait_logged(&self, words: &str, count: usize) {
         wait_until(&format!("{count} times `{words}` in the log"), || {
             (self.stderr().matches(words).count() >= count).then_some(())
@@ -189,7 +188,7 @@ impl Gateway {
     /// Whether it still runs.
     ///
     /// # Panics
-    /// Where the system cannot say.
+    /// When the system cannot say.
     #[must_use]
     pub fn is_running(&mut self) -> bool {
         self.child.try_wait().unwrap().is_none()
@@ -205,7 +204,7 @@ impl Gateway {
     /// Waits for the end.
     ///
     /// # Panics
-    /// Where it does not come in time.
+    /// When it does not come in time.
     #[must_use]
     pub fn wait(mut self) -> Stopped {
         let status = wait_until("the gateway's end", || self.child.try_wait().unwrap());
@@ -221,7 +220,7 @@ impl Gateway {
     /// Ends it without a chance to tidy up.
     ///
     /// # Panics
-    /// Where it was gone already.
+    /// When it was gone already.
     pub fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -230,7 +229,7 @@ impl Gateway {
 
 impl Drop for Gateway {
     fn drop(&mut self) {
-        let _already_gone = self.child.kill();
-        let _reaped = self.child.wait();
+        self.child.kill().ok();
+        self.child.wait().ok();
     }
 }

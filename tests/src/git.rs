@@ -1,4 +1,4 @@
-//! git without anybody's settings, and repositories made with it.
+//! git without the machine's and the user's configuration, and repositories for tests.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -6,7 +6,7 @@ use std::path::Path;
 /// instead; the difference is then for people to read.
 ///
 /// # Panics
-/// Where they differ, with the first line that does; where there is no such file.
+/// When they differ, with the first line that does; where there is no such file.
 pub fn assert_golden(path: &Path, actual: &str) {
     let actual = format!("{}\n", actual.trim_end());
     if std::env::var_os("UPDATE_GOLDEN").is_some() {

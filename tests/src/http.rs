@@ -1,4 +1,4 @@
-//! HTTP/1.1 by hand: the client of the tests, and what the recording backend shares with it.
+//! HTTP/1.1 by hand: the client of tests and benchmarks, and its parts that the recording backend shares.
 
 use std::io::{BufRead, BufReader, Error, ErrorKind, Read, Result, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -46,19 +46,19 @@ impl Response {
     /// The body as JSON.
     ///
     /// # Panics
-    /// Where it is none.
+    /// When it is none.
     #[must_use]
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("no JSON ({error}): {}", self.text()))
     }
 
-    /// The header that says what became of the context.
+    /// The header with the outcome of the context.
     #[must_use]
     pub fn outcome(&self) -> &str {
         self.headers.get("x-muninn-context").unwrap_or("(no x-muninn-context)")
     }
 
-    /// The header that names the request.
+    /// The header with the request's id.
     #[must_use]
     pub fn request_id(&self) -> &str {
         self.headers.get("x-muninn-request-id").unwrap_or_default()
@@ -68,7 +68,7 @@ impl Response {
 /// One request on a connection of its own.
 ///
 /// # Panics
-/// Where no whole response comes.
+/// When no whole response comes.
 pub fn request(address: SocketAddr, method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]) -> Response {
     let mut connection = Connection::open(address);
     connection.send(method, target, headers, body);
@@ -78,7 +78,7 @@ pub fn request(address: SocketAddr, method: &str, target: &str, headers: &[(&str
 /// One request on a connection of its own, whose answer is read piece by piece.
 ///
 /// # Panics
-/// Where no head comes.
+/// When no head comes.
 pub fn stream(address: SocketAddr, method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]) -> Streaming {
     let mut connection = Connection::open(address);
     connection.send(method, target, headers, body);
@@ -104,7 +104,7 @@ impl Connection {
     /// Connects. Reading gives up after [`PATIENCE`], so that a hang is a failure.
     ///
     /// # Panics
-    /// Where nobody listens.
+    /// When nobody listens.
     #[must_use]
     pub fn open(address: SocketAddr) -> Connection {
         Connection::try_open(address).unwrap_or_else(|error| panic!("cannot connect to {address}: {error}"))
@@ -148,13 +148,13 @@ impl Connection {
 
     /// Sends bytes as they are. A peer that is gone is noticed when reading.
     pub fn send_raw(&mut self, bytes: &[u8]) {
-        let _peer_may_have_closed = self.socket.get_mut().write_all(bytes);
+        self.socket.get_mut().write_all(bytes).ok();
     }
 
     /// Reads a whole response and leaves the connection open.
     ///
     /// # Panics
-    /// Where it is cut off, no HTTP, or does not come.
+    /// When it is cut off, no HTTP, or does not come.
     pub fn response(&mut self) -> Response {
         self.receive(usize::MAX)
             .unwrap_or_else(|error| panic!("no whole response: {error}"))
@@ -164,7 +164,7 @@ impl Connection {
     /// connection open.
     ///
     /// # Errors
-    /// Where it is cut off, no HTTP, too late, or longer ([`ErrorKind::FileTooLarge`]).
+    /// When it is cut off, no HTTP, too late, or longer ([`ErrorKind::FileTooLarge`]).
     pub fn receive(&mut self, most: usize) -> Result<Response> {
         let deadline = Instant::now() + PATIENCE;
         let (status, headers) = read_response_head(&mut self.socket)?;
@@ -184,10 +184,10 @@ impl Connection {
         Ok(Response { status, headers, body })
     }
 
-    /// Reads a response's head; the body is then read from what is returned.
+    /// Reads a response's head and returns a reader of its body.
     ///
     /// # Panics
-    /// Where no head comes.
+    /// When no head comes.
     #[must_use]
     pub fn streaming(mut self) -> Streaming {
         let (status, headers) =
@@ -200,7 +200,7 @@ impl Connection {
         }
     }
 
-    /// Whether what comes is an error of the 400s, or the other side's close; waits no longer than [`PATIENCE`].
+    /// Whether the answer is an error of the 400s, or a close; waits no longer than [`PATIENCE`].
     #[must_use]
     pub fn ends_with_error_or_close(&mut self) -> bool {
         match self.socket.fill_buf() {
@@ -209,10 +209,10 @@ impl Connection {
         }
     }
 
-    /// All that comes until the other side closes, as text; a reset counts as a close.
+    /// The text up to the other side's close; a reset counts as a close.
     ///
     /// # Panics
-    /// Where it does not close.
+    /// When it does not close.
     #[must_use]
     pub fn everything(mut self) -> String {
         let mut all = Vec::new();
@@ -224,7 +224,7 @@ impl Connection {
 
     /// Closes the connection at once.
     pub fn close(self) {
-        let _already_closed = self.socket.get_ref().shutdown(Shutdown::Both);
+        self.socket.get_ref().shutdown(Shutdown::Both).ok();
     }
 }
 
@@ -242,7 +242,7 @@ impl Streaming {
     /// The next piece as it was sent, `None` at the proper end of the body.
     ///
     /// # Errors
-    /// Where the body broke off, or nothing came for [`PATIENCE`].
+    /// When the body broke off, or nothing came for [`PATIENCE`].
     pub fn next_chunk(&mut self) -> Result<Option<Vec<u8>>> {
         self.pieces.next(&mut self.socket)
     }
@@ -250,7 +250,7 @@ impl Streaming {
     /// Reads on until `text` has come, and returns everything up to then.
     ///
     /// # Panics
-    /// Where the body ends or breaks off before.
+    /// When the body ends or breaks off before.
     pub fn read_until(&mut self, text: &str) -> String {
         let mut read = Vec::new();
         loop {
@@ -265,10 +265,10 @@ impl Streaming {
         }
     }
 
-    /// Everything that is still to come.
+    /// The rest of the body.
     ///
     /// # Errors
-    /// Where the body broke off.
+    /// When the body broke off.
     pub fn rest(&mut self) -> Result<Vec<u8>> {
         let mut rest = Vec::new();
         while let Some(chunk) = self.next_chunk()? {
@@ -277,9 +277,9 @@ impl Streaming {
         Ok(rest)
     }
 
-    /// Leaves: closes the connection in the middle of the body.
+    /// Closes the connection in the middle of the body.
     pub fn leave(self) {
-        let _already_closed = self.socket.get_ref().shutdown(Shutdown::Both);
+        self.socket.get_ref().shutdown(Shutdown::Both).ok();
     }
 }
 
@@ -338,10 +338,10 @@ pub(crate) fn read_body(socket: &mut impl BufRead, headers: &Headers, until_clos
     Ok(body)
 }
 
-/// A body, piece by piece, as its framing says.
+/// The framing of a body that is read piece by piece.
 enum Pieces {
     Chunked,
-    /// So many bytes are still to come.
+    /// The number of bytes that are still to come.
     Length(usize),
     UntilClose,
     Ended,

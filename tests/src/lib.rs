@@ -59,7 +59,7 @@ pub fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// What gzip holds; `None` where it is broken.
+/// Decompresses gzip; `None` if it is broken.
 #[must_use]
 pub fn gunzip(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::new();

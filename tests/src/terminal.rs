@@ -1,4 +1,4 @@
-//! A person at a terminal.
+//! A command at a pseudo-terminal.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -12,14 +12,14 @@ use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::PATIENCE;
 
-/// What the terminal sends for the end of input: Control-D.
+/// The end of input at a terminal: Control-D.
 const END_OF_INPUT: &str = "\x04";
 
 /// Runs a command at a terminal of its own, 120 columns wide, types all of `typed` and then the end of input. Returns how
 /// it ended, and all that was shown, what was typed included.
 ///
 /// # Panics
-/// Where there is no terminal to be had, or the command does not end in time.
+/// When there is no terminal to be had, or the command does not end in time.
 pub fn at_terminal(mut command: Command, typed: &str) -> (ExitStatus, String) {
     let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
     let keyboard_and_screen = openpt(flags).unwrap();
@@ -48,12 +48,12 @@ pub fn at_terminal(mut command: Command, typed: &str) -> (ExitStatus, String) {
     thread::spawn(move || {
         let mut shown = Vec::new();
         // A terminal that everybody has left is an error to read, once all is read.
-        let _left = screen.read_to_end(&mut shown);
-        let _test_gave_up = sender.send(shown);
+        screen.read_to_end(&mut shown).ok();
+        sender.send(shown).ok();
     });
     let shown = receiver.recv_timeout(PATIENCE);
     if shown.is_err() {
-        let _gone_by_now = child.kill();
+        child.kill().ok();
     }
     let status = child.wait().unwrap();
     let shown = shown.unwrap_or_else(|_| panic!("it did not end within {PATIENCE:?}"));

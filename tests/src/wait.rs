@@ -1,4 +1,4 @@
-//! Waiting for something that can only be asked for.
+//! Waiting by polling.
 
 use std::time::{Duration, Instant};
 

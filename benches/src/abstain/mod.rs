@@ -1,8 +1,8 @@
-//! Whether something is packed where it should be, and nothing where it should not.
+//! Abstention: whether prompts that need context get a pack, and others get none.
 //!
 //! Three classes of prompts, as people type them into a coding agent: about this repository, about anything else, and
-//! the short words by which a conversation goes on. They are asked of the engine as the gateway asks, in this
-//! repository and in others, each at a fixed commit. Half of the prompts are never looked at while tuning.
+//! short follow-ups. The engine is asked as the gateway asks it, in this repository and in others, each at a fixed
+//! commit. Half of the prompts are held out from tuning.
 
 pub mod prompts;
 pub mod report;
@@ -26,10 +26,10 @@ use crate::stand::{self};
 use crate::subject::{Subject, packed};
 use crate::trees::{Trees, clone_of};
 
-/// This repository, which needs no clone.
+/// The name of this repository, which needs no clone.
 const OURS: &str = "muninn";
 
-/// So many files are ranked where only the signs by which the engine decides are asked for.
+/// The number of ranked files where only the features of the decision are needed.
 const CLOSELY: usize = 24;
 
 /// Measures for which prompts anything is packed.
@@ -134,7 +134,7 @@ fn write(path: &Path, askings: &[Asking]) -> io::Result<()> {
     file.flush()
 }
 
-/// How much of what is packed lies in gold files, the threshold in force.
+/// The share of packed tokens in gold files, with the threshold.
 fn gold_share(options: &Options, trees: &Trees) -> Result<Option<GoldShare>> {
     let (Some(path), Some(repos)) = (&options.instances, &options.repos) else {
         return Ok(None);

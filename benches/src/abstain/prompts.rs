@@ -14,7 +14,7 @@ use crate::json_lines;
 /// A repository's name that means each of them.
 const ANY: &str = "*";
 
-/// What a prompt is, and with that whether anything should be packed for it.
+/// The class of a prompt, which says whether anything should be packed for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
@@ -47,7 +47,7 @@ pub enum Half {
     Held,
 }
 
-/// Something that somebody types into a coding agent.
+/// A prompt of a coding agent's user.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Prompt {
     /// What it is.

@@ -1,4 +1,4 @@
-//! What the benchmark prints.
+//! The benchmark's report.
 
 use std::collections::BTreeMap;
 

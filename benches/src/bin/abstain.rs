@@ -1,4 +1,4 @@
-//! `abstain`: for which prompts anything is packed. See `benches/README.md`.
+//! `abstain`: the prompts that get a pack. See `benches/README.md`.
 
 use std::process::ExitCode;
 

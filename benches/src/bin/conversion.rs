@@ -1,4 +1,4 @@
-//! `conversion`: what converting a stream costs, against passing it on. See `benches/README.md`.
+//! `conversion`: the cost of converting a stream. See `benches/README.md`.
 
 use std::process::ExitCode;
 

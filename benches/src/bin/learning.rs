@@ -1,4 +1,4 @@
-//! `learning`: what memory of earlier sessions adds. See `benches/README.md`.
+//! `learning`: the benefit of records of earlier sessions. See `benches/README.md`.
 
 use std::process::ExitCode;
 

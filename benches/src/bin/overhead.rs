@@ -1,4 +1,4 @@
-//! `overhead`: what a gateway adds to streamed answers. See `benches/README.md`.
+//! `overhead`: the cost of a gateway for streamed answers. See `benches/README.md`.
 
 use std::process::ExitCode;
 

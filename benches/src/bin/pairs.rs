@@ -1,4 +1,4 @@
-//! `pairs`: what two memories are to each other. See `benches/README.md`.
+//! `pairs`: duplicates and contradictions between records. See `benches/README.md`.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `past-sessions`: what a gateway's age costs. See `benches/README.md`.
+//! `past-sessions`: the cost of many past sessions. See `benches/README.md`.
 
 use std::process::ExitCode;
 

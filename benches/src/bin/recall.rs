@@ -1,4 +1,4 @@
-//! `recall`: whether what was said long ago is found again. See `benches/README.md`.
+//! `recall`: recall over long conversations. See `benches/README.md`.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `vectors`: finding vectors that are alike. See `benches/README.md`.
+//! `vectors`: nearest-neighbour search. See `benches/README.md`.
 
 use std::process::ExitCode;
 

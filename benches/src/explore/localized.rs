@@ -1,4 +1,4 @@
-//! Explorers on questions of which the answer is known.
+//! Explorers on questions with known answers.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use crate::stats::millis;
 use crate::subject::Subject;
 use crate::trees::{Trees, clone_of};
 
-/// Gold files are looked for so far down the lexical list.
+/// The depth to which the lexical list is searched for gold files.
 const KEEP: usize = 200;
 /// The part of the lexical list that explorers must leave as good as it was.
 const TOP: usize = 5;

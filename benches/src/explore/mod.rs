@@ -1,10 +1,9 @@
-//! The deep lane with scripted explorers at the socket, or with a model that is given.
+//! The deep lane with scripted explorers at the socket, or with a real model.
 //!
-//! With scripts no model is asked: a server on loopback answers as a script says (`server`), and the engine explores with
-//! it by the gateway's own way to a backend. With [`policies`] on instances whose answer is known, that shows what the plumbing can
-//! carry at best, and that no explorer, however bad, takes from what the lexical lane found ([`localized`]). On a large
-//! tree it shows what a turn costs beside the model ([`overhead`]), and with hostile scripts that each ends, that nothing
-//! is told that must not be, and that nothing is left running ([`hostile`]).
+//! A scripted server on loopback stands for the model, and the engine explores through the gateway's model client.
+//! [`localized`] runs [`policies`] on instances with known answers: the best possible result, and that no explorer
+//! loses a file of the lexical lane. [`overhead`] measures the cost of a turn beside the model on a large tree.
+//! [`hostile`] shows that hostile scripts end, leak nothing and leave nothing running.
 
 pub mod hostile;
 pub mod localized;

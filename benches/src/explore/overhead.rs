@@ -1,4 +1,4 @@
-//! What a turn costs beside its model, on a large tree.
+//! The cost of a turn beside its model, on a large tree.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Scripted explorers of which each knows how to do one thing, well or badly.
+//! Scripted explorers, each with one behaviour.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What an exploration costs beside its model and its tools.
+//! The cost of an exploration beside its model and its tools.
 
 use std::time::Instant;
 

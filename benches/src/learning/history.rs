@@ -1,4 +1,4 @@
-//! A repository's history as the sessions that it might have been.
+//! A repository's history, replayed as sessions.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use crate::instances::Instance;
 use muninn_tests::git;
 
-/// Larger changes are sweeps over the tree, and no session that looked for something.
+/// The largest commit that is replayed, in files. Larger ones are sweeps over the tree.
 const MOST_FILES: usize = 16;
 /// What was edited is as relevant as a session says.
 const EDITED: f64 = 0.95;

@@ -1,9 +1,8 @@
-//! Whether what earlier sessions worked on helps to find the files that a question is about.
+//! Whether records of earlier sessions help to find the files that answer a question.
 //!
-//! Nobody has recorded the sessions of those repositories, but their history says what was changed for which reason. So
-//! each commit before an instance's is replayed as a session: its message was the question, and the files that it changed
-//! were edited. What a gateway would have written down is written into the tree's memory, and the question is asked with
-//! and without the list that goes by it. The lists of history itself are on both times.
+//! There are no recorded sessions of those repositories, so each commit before an instance's is replayed as a session: its
+//! message was the question, and its files were edited. The records of these sessions are written into the tree's
+//! memory, and the question is asked with and without the list that uses them. The lists of history are on both times.
 
 mod history;
 
@@ -158,7 +157,7 @@ impl Memory {
     }
 
     fn remove(&self) {
-        let _nothing_was_there = fs::remove_file(&self.file);
+        drop(fs::remove_file(&self.file));
     }
 }
 

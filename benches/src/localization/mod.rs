@@ -1,8 +1,8 @@
-//! Whether the files that a question is about are found, and the lines.
+//! Whether the files and lines that answer a question are found.
 //!
-//! Each instance is a question about a repository as it was at a commit, with the files that answer it. The tree is cut
-//! there ([`crate::trees`]), indexed, and asked, one instance after another, so that times are of a machine that does
-//! nothing else. Ranks are taken with the threshold off: whether to answer at all is another question.
+//! Each instance is a question about a repository at a commit, with the files that answer it. The tree is checked out
+//! there ([`crate::trees`]), indexed, and asked, one instance after another, so that nothing else runs during a
+//! measurement. Ranks are taken without the threshold, which `abstain` measures.
 
 mod answer;
 pub mod bootstrap;
@@ -98,7 +98,7 @@ fn list_names() -> clap::builder::PossibleValuesParser {
 
 /// Runs the whole benchmark and returns what it is to print last.
 ///
-/// An instance whose tree cannot be cut or indexed is skipped and counted.
+/// An instance whose tree cannot be checked out or indexed is skipped and counted.
 ///
 /// # Errors
 /// When that is so of all instances, or a file cannot be read or written.

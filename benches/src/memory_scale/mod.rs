@@ -1,6 +1,6 @@
-//! Recall over many records: what it costs to take them in, to start with them there, and to ask.
+//! Recall over many records: the cost of ingesting them, of a start with them, and of a question.
 //!
-//! Taking in and starting are processes of their own, so that neither's memory is counted as the other's.
+//! Ingesting and starting run in separate processes, so that the memory of one does not count for the other.
 
 pub mod corpus;
 
@@ -87,7 +87,7 @@ pub struct Report {
     pub sizes: Vec<Size>,
 }
 
-/// What a phase is given.
+/// The input of a phase.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Task {
     root: PathBuf,
@@ -97,7 +97,7 @@ struct Task {
     questions: Vec<String>,
 }
 
-/// What it found out.
+/// The measurements of a phase.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Outcome {
     recalled: usize,
@@ -167,7 +167,7 @@ fn in_process(task: &Task) -> Result<Outcome> {
     subprocess::run(ROLE, task, &task.cache.with_extension("task.json"))
 }
 
-/// If this process is a phase: does it, and says how it went.
+/// Performs the phase, if this process was started for one.
 pub fn requested(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
     subprocess::requested(args, ROLE, |task: Task, started| task.perform(started))
 }

@@ -1,4 +1,4 @@
-//! Bringing together what has to be judged: the records that recall gives for the text of another.
+//! Blocking: the records that recall finds for the text of another, which are then judged.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;

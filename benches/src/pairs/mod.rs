@@ -1,8 +1,8 @@
-//! What two memories are to each other: whether duplicates are found, contradictions not missed, and above all not made
-//! one.
+//! Duplicates and contradictions between records: duplicates are found, contradictions are not missed, and above all not
+//! merged.
 //!
-//! The product's own rules judge labelled pairs of sentences, and its own recall has to bring the two sentences of a pair
-//! together first. Beside it stands what likeness alone would have done.
+//! The product's rules judge labelled pairs of sentences, and its recall has to find the other sentence of a pair first.
+//! The baseline decides by similarity alone.
 
 mod baseline;
 mod blocking;
@@ -27,7 +27,7 @@ use crate::command_line::progress;
 use crate::json_lines;
 use crate::report::rounded;
 
-/// Measures what is made of duplicates and contradictions.
+/// Measures how duplicates and contradictions are judged.
 ///
 /// Progress goes to stderr; the last line on stdout is one JSON object.
 #[derive(Debug, Clone, Parser)]

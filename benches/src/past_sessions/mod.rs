@@ -1,4 +1,4 @@
-//! The latency of questions, and the time of a start and a stop, by the number of past sessions.
+//! Latency of questions, and the times of a start and a stop, by the number of past sessions.
 
 mod ask;
 mod past;

@@ -1,4 +1,4 @@
-//! Sessions that are over, as the product leaves them.
+//! Past sessions, as the product leaves them.
 
 use std::fs;
 use std::io;
@@ -11,7 +11,7 @@ use muninn_memory::{Clock, Home, Store};
 use muninn_repo_tools::Worktree;
 use serde_json::Number;
 
-/// Of the sessions that are over, so many still have their segment in the repository; the others' were reconciled.
+/// The number of past sessions whose segments are still in the repository; the others are reconciled.
 const SEGMENTS: usize = 20;
 /// The segments of so many sessions are reconciled at once.
 const BETWEEN_RECONCILIATIONS: usize = 500;

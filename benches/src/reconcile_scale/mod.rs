@@ -134,7 +134,7 @@ fn reconciled(main: usize) -> String {
     lines.map(|line| format!("{line}\n")).collect()
 }
 
-/// If this process is the one that reconciles: does it, and says how it went.
+/// Reconciles, if this process was started for it.
 pub fn requested(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
     subprocess::requested(args, ROLE, |task: Task, started| task.perform(started))
 }

@@ -1,7 +1,7 @@
 //! A copy of a directory, as a repository that may be written to.
 //!
-//! The benchmark needs a repository and edits files in it. It does neither to what it is pointed at: a repository is
-//! cloned, and what is none is copied and becomes one there.
+//! The benchmark edits files in a repository. It leaves the given directory alone: a repository is cloned, and any other
+//! directory is copied and made a repository there.
 
 use std::fs;
 use std::io;

@@ -1,7 +1,7 @@
-//! How the engine does on a large tree: time, memory and disk.
+//! The engine on a large tree: time, memory and disk.
 //!
-//! What is measured is a copy ([`corpus`]), so nothing happens to the directory that is given. An index is made in one
-//! process and used in another ([`phase`]), so that neither's memory is counted as the other's.
+//! The benchmark measures a copy ([`corpus`]) and does not change the given directory. An index is made in one process and
+//! used in another ([`phase`]), so that the memory of one does not count for the other.
 
 pub mod corpus;
 pub mod phase;

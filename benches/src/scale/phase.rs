@@ -1,7 +1,7 @@
 //! One phase of the benchmark, in a process of its own.
 //!
-//! Memory that an index needed while it was made is not given back to the system, and would be counted again. So the
-//! benchmark starts itself once to make the index, and once more to use it, as a gateway does after a restart.
+//! Memory that was needed to make an index is not returned to the system. So the benchmark starts itself once to make the
+//! index, and once more to use it, as a gateway does after a restart.
 
 use std::ffi::OsString;
 use std::fs;
@@ -85,7 +85,7 @@ pub fn run(task: &Task) -> Result<Outcome> {
     subprocess::run(ROLE, task, &task.cache.with_extension("task.json"))
 }
 
-/// If this process is a phase: does it, and says how it went.
+/// Performs the phase, if this process was started for one.
 pub fn requested(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
     subprocess::requested(args, ROLE, |task: Task, started| task.perform(started))
 }

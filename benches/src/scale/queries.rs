@@ -1,7 +1,7 @@
-//! Questions out of a tree's own documentation comments.
+//! Questions from a tree's documentation comments.
 //!
-//! A sentence in which somebody says what a thing does is the nearest that a tree has to a question about it, and there
-//! are enough of them in any tree that is large.
+//! The first sentence of a documentation comment resembles a question about the item, and every large tree has enough of
+//! them.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use muninn_repo_tools::{DiscoverError, WalkLimits, Worktree, read_text, walk};
 use std::path::Path;
 
 const SEED: u64 = 0x0073_6361_6c65;
-/// Fewer words ask for nothing, more are no sentence.
+/// The number of words in a usable sentence.
 const WORDS: std::ops::RangeInclusive<usize> = 5..=24;
 /// Larger files are mostly data.
 const MAX_FILE_BYTES: u64 = 256 << 10;

@@ -1,4 +1,4 @@
-//! What a model hears: a chat completion's request, and the places that the results in it name.
+//! A model's input: the request of a chat completion, and the places that its tool results name.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,4 @@
-//! The gateway's own way to a model: to a scripted server's, or to a real one.
+//! The gateway's model client, for a scripted server or a real one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,9 +10,9 @@ use muninn_gateway::store::LocalCounters;
 use muninn_gateway::wire::WireFormat;
 use muninn_repo_tools::Supervisor;
 
-/// Starts what carries requests.
+/// Starts the client that carries requests.
 pub(crate) fn courier() -> Result<Courier, CourierError> {
-    let _already_installed = rustls::crypto::ring::default_provider().install_default();
+    drop(rustls::crypto::ring::default_provider().install_default());
     Courier::start(&Supervisor::default(), Duration::from_secs(5))
 }
 

@@ -1,10 +1,10 @@
-//! What a scripted model says, and how that goes over the wire.
+//! A scripted model's answers, and their form on the wire.
 
 use serde_json::{Value, json};
 
 use super::heard::Heard;
 
-/// Who answers requests.
+/// The behaviour of a scripted model.
 pub(crate) trait Policy: Send + Sync {
     /// The answer to a conversation.
     fn answer(&self, heard: &Heard) -> Said;
@@ -16,7 +16,7 @@ impl<F: Fn(&Heard) -> Said + Send + Sync> Policy for F {
     }
 }
 
-/// An answer, or what comes in place of one.
+/// An answer, or a fault in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Said {
     /// Words, and calls in the format's own form.

@@ -1,4 +1,4 @@
-//! One client's conversation: what it asks next, and what of it must have arrived.
+//! One client's conversation: its next request, and the blocks that the request must hold.
 
 use serde_json::{Value, json};
 

@@ -1,9 +1,8 @@
-//! Mixed clients for half an hour, with a backend that fails now and then.
+//! Soak test: mixed clients for half an hour, with a backend that fails at random.
 //!
 //! Requests start at a fixed rate, whether or not earlier ones are answered. Each belongs to a conversation: a question
-//! about the repository, turns of tools, the same request once more, a side request, and then the next question. A fault
-//! is drawn for some requests, which tell the backend of it in a header, so that the client knows which failures are the
-//! backend's own. All other requests must succeed, and what the gateway put into a conversation must be in each later
+//! about the repository, turns of tools, a retry, a side request, and then the next question. A header of some requests
+//! makes the backend fail. All other requests must succeed, and each block of a conversation must be in each later
 //! request of it, byte for byte.
 
 mod backend;
@@ -37,7 +36,7 @@ const SETTLING: Duration = Duration::from_secs(6);
 /// How many failures the report shows.
 const SHOWN: usize = 20;
 
-/// Sends mixed requests at a fixed rate and holds the gateway to what it promises.
+/// Sends mixed requests at a fixed rate and checks the gateway's promises.
 ///
 /// Progress goes to stderr; the last line on stdout is one JSON object.
 #[derive(Debug, Clone, Parser)]

@@ -1,4 +1,4 @@
-//! Keys that open less than everything.
+//! Keys with restrictions.
 
 use muninn_tests::{TestEnv, Upstream, wait_until};
 
@@ -100,7 +100,7 @@ fn restricted_key_cannot_use_unparsed_paths() {
             assert_eq!(response.status, 403, "{restriction}: {method} {target}");
         }
         assert_eq!(shared.upstream.requests().len(), before, "{restriction}");
-        // Other spellings of a path that is looked at are that path.
+        // Other spellings of a parsed path are equal to it.
         for target in ["/v1/embeddings/", "/v1//embeddings"] {
             assert_eq!(
                 shared.post(target, &shared.ben, r#"{"model":"mock-1"}"#).status,
@@ -202,7 +202,7 @@ fn key_restricted_to_other_directories_gets_no_context() {
         let response = gateway.post(target, &[ben.header()], context.as_bytes());
         assert_eq!(response.status, 200);
         assert!(!response.text().contains("TokenBucket {"), "{}", response.text());
-        // The same words by somebody else are another conversation, and get their block.
+        // The same text under another key is another conversation and gets a block.
         let response = gateway.post(target, &[ana.header(), session], body.as_bytes());
         assert_eq!(response.outcome(), "injected", "{target}");
     }
@@ -230,7 +230,7 @@ fn key_has_a_rate_limit() {
         assert_eq!(shared.post(target, &shared.ana, body).status, 200, "ana has no limit");
     }
     assert_eq!(shared.get("/v1/models", &shared.ben).status, 429);
-    // Looking at the gateway is not what the limit is for.
+    // The limit does not count requests for status.
     let metrics = shared.get("/metrics", &shared.ben).text();
     assert!(
         metrics.contains(r#"muninn_refused_requests_total{key="ben",reason="rate_limited"} 4"#),

@@ -38,7 +38,7 @@ pub(super) struct Shared {
     pub(super) upstream: Upstream,
     pub(super) root: PathBuf,
     pub(super) gateway: Gateway,
-    /// Without any restriction.
+    /// Holder of a key without restrictions.
     pub(super) ana: Key,
     /// As the test says.
     pub(super) ben: Key,

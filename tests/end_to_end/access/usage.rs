@@ -43,7 +43,7 @@ fn usage_by_key_is_reported_live_and_after_the_stop() {
         shared.post("/v1/embeddings", &shared.ben, r#"{"model":"m"}"#).status,
         200
     );
-    // A request is written down once its last byte is out, which the client may know before we do.
+    // Usage is recorded after the last byte was sent, so the client may see the end first.
     let metrics = wait_until("four requests in the metrics", || {
         let text = shared.get("/metrics", &shared.ana).text();
         let of = |line: &str| text.lines().any(|known| known == line);

@@ -1,4 +1,4 @@
-//! A gateway before one backend for each format, all of which answer as they are told.
+//! A gateway with one scripted backend for each format.
 
 use std::sync::{Arc, Mutex};
 

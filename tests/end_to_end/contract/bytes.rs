@@ -1,4 +1,4 @@
-//! Everything that a backend and a client get in three-turn conversations: all nine pairs of formats, streamed and not,
+//! All bytes that a backend and a client get in three-turn conversations: all nine pairs of formats, streamed and not,
 //! with a block in the first turn and another in the last.
 
 use std::fmt::Write;
@@ -14,7 +14,7 @@ use crate::stage::{FILES, QUESTION};
 
 const SECOND: &str = "How does parse_invoice read an Invoice from a line?";
 
-/// What differs from run to run: ids with a time in them, times, and addresses.
+/// Parts that differ between runs: ids with a time in them, times, and addresses.
 struct Masks(Vec<(Regex, &'static str)>);
 
 impl Masks {

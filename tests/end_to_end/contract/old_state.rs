@@ -1,4 +1,4 @@
-//! A ledger that an earlier version made: what conversations it holds go on with every block replayed.
+//! A ledger of an earlier version: its conversations continue with every block replayed.
 //!
 //! With `UPDATE_GOLDEN=1` the ledger is made anew, by the binary under test; that is for a version which people upgrade
 //! from. The conversations name a directory that is not served, so that no path of the machine is in their keys.
@@ -52,7 +52,7 @@ fn conversations_of_an_earlier_version_go_on_with_their_blocks() {
     if !is_made_anew {
         std::fs::create_dir_all(env.state_dir()).unwrap();
         std::fs::copy(kept_ledger(), env.ledger()).unwrap();
-        // What would be found now is something else.
+        // A new exploration would find something else.
         for (path, text) in FILES {
             std::fs::write(root.join(path), text.replace("fn refill", "fn refill_slowly")).unwrap();
         }

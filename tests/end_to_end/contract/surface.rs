@@ -198,7 +198,7 @@ fn ledger_schema() {
     assert_recorded("ledger_schema", &text);
 }
 
-/// Where a table of the user's file can have a key that nobody knows; the error names all that are known.
+/// A place for an unknown key in each table of the user's file; the error names all known keys.
 const USER_TABLES: [&str; 11] = [
     "unknown = 1\n",
     "[[backends]]\nunknown = 1\n",

@@ -1,4 +1,4 @@
-//! An exploration beside a conversation: its turn does not wait, the next one gets what was found.
+//! Background exploration: its turn does not wait, and the next turn gets the result.
 
 use muninn_tests::{Control, Upstream};
 use serde_json::{Value, json};
@@ -23,9 +23,9 @@ fn first(deep: &Deep, target: &str) -> (Vec<String>, Value) {
     deep.ask(target, &[("x-session-id", "s")], &body(target, "m", &[QUESTION]))
 }
 
-/// The first question's exploration is over; returns its receipt.
+/// Lets the first question's exploration end, and returns its receipt.
 fn found(deep: &Deep, control: &Control) -> Value {
-    let _asked = deep.explorer.wait_for(1);
+    deep.explorer.wait_for(1);
     give(control, &citing(&[CITED]));
     let mut explored = deep.wait_explored(1);
     assert_eq!(explored[0]["exploration"]["citations"], json!([CITED]));
@@ -109,7 +109,7 @@ fn background_result_enters_behind_tool_results_in_messages() {
     let (third, receipt) = ask(&with_results(3));
     assert_eq!(third, second, "byte for byte, and nothing new: {receipt}");
     let mut asked = with_results(3);
-    // As clients do, who clear old results.
+    // Some clients clear old results.
     asked["messages"][4]["content"][0]["content"] = "[cleared]".into();
     let turns = asked["messages"].as_array_mut().unwrap();
     turns.push(json!({"role": "assistant", "content": "ok"}));
@@ -122,8 +122,8 @@ fn background_result_enters_behind_tool_results_in_messages() {
 fn other_conversations_and_side_requests_get_no_background_result() {
     let target = TARGETS[1];
     let (deep, control) = exploring();
-    let _first = first(&deep, target);
-    let _receipt = found(&deep, &control);
+    drop(first(&deep, target));
+    drop(found(&deep, &control));
 
     let other = [("x-session-id", "other")];
     for questions in [&[SECOND][..], &[SECOND, THIRD], &[SECOND, QUESTION]] {
@@ -148,7 +148,7 @@ fn other_conversations_and_side_requests_get_no_background_result() {
     let (blocks, _) = deep.ask(target, &off, &body(target, "m", &[QUESTION, THIRD]));
     assert_eq!(blocks.len(), 1, "who wants nothing new gets nothing new");
 
-    // It was kept for the turn that it is for.
+    // The result was kept for its own turn.
     let (blocks, receipt) = deep.ask(target, &session, &body(target, "m", &[QUESTION, SECOND]));
     assert!(blocks[1].contains(MARK), "{receipt}");
 }
@@ -157,8 +157,8 @@ fn other_conversations_and_side_requests_get_no_background_result() {
 fn edited_file_is_not_packed_from_a_background_result() {
     let target = TARGETS[1];
     let (deep, control) = exploring();
-    let _first = first(&deep, target);
-    let _receipt = found(&deep, &control);
+    drop(first(&deep, target));
+    drop(found(&deep, &control));
     let file = deep.root.join("src/storage.rs");
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, format!("// Rewritten.\n{text}")).unwrap();
@@ -173,11 +173,11 @@ fn retried_turn_is_not_explored_again() {
     let target = TARGETS[0];
     let (deep, control) = exploring();
     let (blocks, _) = first(&deep, target);
-    let _asked = deep.explorer.wait_for(1);
+    deep.explorer.wait_for(1);
     let (again, _) = first(&deep, target);
     assert_eq!(again, blocks);
     give(&control, &citing(&[CITED]));
-    let _receipt = deep.wait_explored(1);
+    drop(deep.wait_explored(1));
     let (again, _) = first(&deep, target);
     assert_eq!(again, blocks, "the turn went without, and stays without");
     assert_eq!(deep.explorer.requests().len(), 1);
@@ -186,8 +186,8 @@ fn retried_turn_is_not_explored_again() {
 #[test]
 fn stop_does_not_wait_for_a_background_exploration() {
     let (deep, control) = exploring();
-    let _first = first(&deep, TARGETS[0]);
-    let _asked = deep.explorer.wait_for(1);
+    drop(first(&deep, TARGETS[0]));
+    deep.explorer.wait_for(1);
     deep.wait_explorations(1);
     let stopped = deep.gateway.stop();
     assert!(stopped.status.success(), "{stopped:?}");

@@ -3,7 +3,7 @@
 use super::stage::{CITED, DEEP, Deep, MARK, TARGETS, body};
 use crate::stage::QUESTION;
 
-/// Words that the repository knows, and that single nothing out in it.
+/// Words that occur in the repository, but are specific to no file.
 const DOUBTFUL: &str = "Why are there so many numbers when they come in memory over time?";
 
 /// Asks in a session of its own.
@@ -47,9 +47,9 @@ fn auto_explores_only_uncertain_questions() {
 #[test]
 fn background_explores_every_question_and_nothing_else() {
     let deep = Deep::new("mode = \"background\"");
-    let _nothing = ask(&deep, &["yes, do it"]);
-    let _clear = ask(&deep, &[QUESTION]);
-    let _doubtful = ask(&deep, &[DOUBTFUL]);
+    drop(ask(&deep, &["yes, do it"]));
+    drop(ask(&deep, &[QUESTION]));
+    drop(ask(&deep, &[DOUBTFUL]));
     assert_eq!(explored(&deep, 2), [QUESTION, DOUBTFUL]);
 }
 

@@ -1,4 +1,4 @@
-//! An explorer that fails: the request is answered with what words found, and the receipt says why.
+//! A failing explorer: the request gets the lexical pack, and the receipt names the reason.
 
 use std::net::TcpListener;
 

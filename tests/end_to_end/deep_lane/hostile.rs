@@ -1,4 +1,4 @@
-//! Explorers that mean harm, or cannot help it: they end, they get nothing from outside, and they change nothing.
+//! Hostile or broken explorers: they end, read nothing outside the worktree, and change nothing.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -115,10 +115,10 @@ fn waiting_explorations_do_not_delay_plain_questions() {
         clients.push(client);
     }
     // As many as could wait where each held a thread.
-    let _asked = deep.explorer.wait_for(16);
+    deep.explorer.wait_for(16);
     let blocks = deep.by_words(QUESTION);
     assert_eq!(blocks.len(), 1, "a plain question got nothing");
-    let _asked = deep.explorer.wait_for(WAITING);
+    deep.explorer.wait_for(WAITING);
     deep.wait_explorations(u32::try_from(WAITING).unwrap());
     clients.into_iter().for_each(|client| client.close());
     deep.wait_explorations(0);

@@ -37,7 +37,7 @@ fn client_that_leaves_before_the_answer_cancels_the_exploration() {
             &[DEEP, ("x-session-id", "s")],
             body.to_string().as_bytes(),
         );
-        let _asked = deep.explorer.wait_for(1);
+        deep.explorer.wait_for(1);
         deep.wait_explorations(1);
         client.close();
         assert_forgotten(&deep, &control, target, &body);
@@ -53,8 +53,8 @@ fn client_that_leaves_mid_stream_cancels_the_exploration() {
         let asked = streamed(target, "m", &[QUESTION]);
         let headers = [DEEP, ("x-session-id", "s")];
         let mut client = stream(deep.gateway.address, "POST", target, &headers, asked.as_bytes());
-        let _begun = client.read_until("archive_invoice");
-        let _asked = deep.explorer.wait_for(2);
+        drop(client.read_until("archive_invoice"));
+        deep.explorer.wait_for(2);
         deep.wait_explorations(1);
         client.leave();
         let mut again = body(target, "m", &[QUESTION]);
@@ -77,7 +77,7 @@ fn client_that_leaves_with_a_large_body_cancels_the_exploration() {
         &[DEEP, ("x-session-id", "s")],
         body.to_string().as_bytes(),
     );
-    let _asked = deep.explorer.wait_for(1);
+    deep.explorer.wait_for(1);
     client.close();
     assert_forgotten(&deep, &control, TARGETS[0], &body);
 }

@@ -15,10 +15,10 @@ use crate::stage::{FILES, QUESTION};
 /// The header by which a request asks for the deep lane.
 pub(super) const DEEP: (&str, &str) = ("x-muninn-context", "deep");
 
-/// What the explorer cites: words alone do not lead from [`QUESTION`] there.
+/// The explorer's citation, which the lexical lane does not find for [`QUESTION`].
 pub(super) const CITED: &str = "src/storage.rs:9-13";
 
-/// What only the cited lines hold.
+/// Text that only the cited lines hold.
 pub(super) const MARK: &str = "self.invoices.push(invoice)";
 
 /// The paths of the three wire formats.
@@ -78,7 +78,7 @@ pub(super) fn saying(replies: Vec<Reply>) -> Upstream {
     })
 }
 
-/// An answer that the test gives when it likes.
+/// An answer under the test's control.
 pub(super) fn held() -> (Control, Reply) {
     let (control, script) = script();
     (control, Reply::scripted(script))
@@ -169,7 +169,7 @@ impl Deep {
         muninn_tests::why(&self.env, response.request_id())
     }
 
-    /// The block that words alone find for a question.
+    /// The block of the lexical lane for a question.
     pub(super) fn by_words(&self, question: &str) -> Vec<String> {
         let body = body(TARGETS[0], "m", &[question]);
         let (blocks, receipt) = self.ask(TARGETS[0], &[("x-session-id", "words alone")], &body);
@@ -186,7 +186,7 @@ impl Deep {
         });
     }
 
-    /// The receipts of explorations that were nobody's request, once there are as many.
+    /// The receipts of background explorations, once there are as many.
     pub(super) fn wait_explored(&self, count: usize) -> Vec<Value> {
         wait_until("the receipt of an exploration", || {
             let listed = self.env.stdout_of(&self.root, &["why", "--json"]);

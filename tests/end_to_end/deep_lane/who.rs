@@ -1,4 +1,4 @@
-//! Who explores, with whose credential, and for whom.
+//! The explorer's backend, its credentials, and the keys that may use it.
 
 use muninn_tests::{Recorded, Reply, TestEnv, Upstream, answers, wait_until};
 use serde_json::{Value, json};
@@ -69,7 +69,7 @@ fn default_explorer_is_the_requests_backend_with_its_credentials() {
     }
 }
 
-/// Headers that might carry what the client brought.
+/// Headers that may carry the client's credentials.
 fn secrets(request: &Recorded) -> Vec<&str> {
     let values = request.headers.0.iter().map(|(_, value)| value.as_str());
     values.filter(|value| value.contains("client-key")).collect()
@@ -156,7 +156,7 @@ fn key_without_access_to_the_explorers_backend_gets_no_exploration() {
         };
         for deep in [true, false] {
             let receipt = ask(&bens, &format!("ben {deep}"), deep);
-            // What a request asks for itself, the backend that it may use gives.
+            // The deep lane by header uses the backend that the key may use.
             let model = receipt["exploration"]["model"].as_str();
             let own = (deep || mode == "inline").then_some("mock/m");
             assert_eq!(model, own, "{mode}: {receipt}");

@@ -12,12 +12,12 @@ use crate::MUNINN;
 use crate::broken_upstream::stage::{Broken, assert_well_formed};
 use crate::formats::{Turn, all_pairs, backend};
 
-/// Limits of a gateway that soon gives a silent backend up.
+/// Limits of a gateway with short timeouts.
 const IMPATIENT: &str = "keep_alive_ms = 100\nfirst_byte_timeout_ms = 500\nstream_idle_timeout_ms = 500\n";
 
 #[test]
 fn a_refused_connection_is_an_error() {
-    // Nobody else gets this port as long as it is bound, and nobody listens on it.
+    // The port is bound, so that no other process gets it, but nothing listens on it.
     let unheard = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let env = TestEnv::new(MUNINN);
     let backends = ALL.map(|format| {
@@ -144,7 +144,7 @@ fn backend_that_stops_in_an_event_times_out() {
 fn reset_of_a_pooled_connection_is_retried() {
     let used = Mutex::new(HashSet::new());
     let mut broken = Broken::with("", "");
-    // Every connection serves one request, says nothing of closing, and is reset at the second.
+    // Every connection serves one request, does not announce its close, and is reset at the second request.
     broken.answer_with(move |request| {
         if used.lock().unwrap().insert(request.connection) {
             answers::ok(request)
@@ -178,7 +178,7 @@ fn close_of_a_pooled_connection_is_retried() {
 
 #[test]
 fn tls_in_place_of_http_is_an_error() {
-    // An alert: what a server that expects TLS says to a request without.
+    // The alert that a TLS server sends for a plain request.
     survive(FAILED, |_, socket| write(socket, b"\x15\x03\x03\x00\x02\x02\x46"));
 }
 

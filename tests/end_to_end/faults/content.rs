@@ -1,4 +1,4 @@
-//! Statuses, content types and encodings that are not what was asked for.
+//! Unexpected statuses, content types and encodings.
 
 use muninn_tests::gzip;
 

@@ -1,4 +1,4 @@
-//! Backends that send without end what is no answer. Others that the same worker serves must not wait for it.
+//! Backends that send endless data without an answer. Other requests of the same worker must not wait.
 
 use super::events::events;
 use super::run::Outcome::Flooded;
@@ -12,7 +12,7 @@ const FLOODED: Expected = Expected {
 };
 
 const IMPATIENT: &str = "keep_alive_ms = 200\nfirst_byte_timeout_ms = 2000\nstream_idle_timeout_ms = 500\n";
-/// A client leaves that gets so many bytes of a flood.
+/// A client leaves after this many bytes of a flood.
 const MOST: usize = 2 << 20;
 
 /// Writes the beginning of an answer, and then the same bytes without end.

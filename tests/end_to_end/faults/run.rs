@@ -15,7 +15,7 @@ use crate::formats::{ALL, Format, Turn};
 /// More than any answer of these tests.
 const MOST: usize = 24 << 20;
 
-/// What became of a request.
+/// The outcome of a request.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Outcome {
     /// A complete answer in the client's format.
@@ -26,11 +26,11 @@ pub(super) enum Outcome {
     Relayed,
     /// The end of the connection in the middle of the body, as HTTP shows it.
     Cut,
-    /// So much that the client left.
+    /// More than the client takes: it left.
     Flooded,
 }
 
-/// What may become of a request.
+/// The allowed outcomes of a request.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Expected {
     /// A stream from a backend of the client's format.
@@ -51,7 +51,7 @@ impl Expected {
     }
 }
 
-/// What a fault sends, where HTTP has nothing to object to: status and body, as a client of the format may get them.
+/// The response of a fault that is valid HTTP: status and body, as a client of the format may get them.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Sent {
     pub(super) status: u16,
@@ -168,7 +168,7 @@ impl Sent {
     }
 }
 
-/// A gateway that one fault after another is tried on.
+/// A gateway for trying faults one after another.
 pub(super) struct Trial {
     broken: Broken,
     /// Its descriptors at rest.
@@ -260,7 +260,7 @@ impl Trial {
                 wrong.push(format!("{shape:?}: {outcome:?}: {}", shown(&received)));
             }
             if outcome.is_none() && received.is_err() {
-                // Nothing came for so long that the others would wait as long.
+                // A timeout here would repeat for the others.
                 break;
             }
             // The same connection where the client would use it again, a new one otherwise.
@@ -311,6 +311,6 @@ fn stir(broken: &Broken) {
     for shape in Shape::all() {
         let mut connection = Connection::open(broken.gateway.address);
         shape.send(&mut connection, SOUND, &[]);
-        let _may_be_late = connection.receive(MOST);
+        drop(connection.receive(MOST));
     }
 }

@@ -1,5 +1,5 @@
-//! Characters that a backend cuts in two: half of one at the end of a delta, the other half at the start of the next, or
-//! nowhere.
+//! Surrogate pairs that a backend splits: half of one at the end of a delta, the other half at the start of the next, or
+//! missing.
 
 use serde_json::Value;
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::Format;
 
-/// What a client has read.
+/// An answer as a client reads it.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub(crate) struct Answer {
     pub(crate) model: String,

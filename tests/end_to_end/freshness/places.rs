@@ -19,7 +19,7 @@ fn a_worktree_that_was_just_added() {
             world.expect_in(&linked, "Zebra", &[&format!("src/zebra.rs: stripes_{name}")]);
             world.write_in(&linked, "own/deep/tapir.rs", &code("Tapir", name, 1));
             world.expect_in(&linked, "Tapir", &[&format!("own/deep/tapir.rs: stripes_{name}")]);
-            // And nothing of it is in the other one.
+            // The other worktree has none of it.
             world.expect("Zebra", &["src/zebra.rs: stripes_main"]);
             assert_eq!(world.found("Tapir"), [""; 0]);
         }

@@ -102,7 +102,7 @@ impl World {
         self.env.git(&self.root, arguments);
     }
 
-    /// Notes that a file may come to hold this text, without writing it.
+    /// Registers a text that a file may hold later, without writing it.
     pub(super) fn learn(&self, path: &str, text: &str) {
         let mut versions = self.versions.lock().unwrap();
         let scratch = self.env.path("scratch");
@@ -220,7 +220,7 @@ impl World {
             for client in 0..CLIENTS {
                 let (over, answers) = (&over, &answers);
                 scope.spawn(move || {
-                    let _the_others_stop_too = Ending(over);
+                    let _ending = Ending(over);
                     for animal in animals.iter().cycle().skip(client) {
                         if over.load(Ordering::SeqCst) {
                             break;
@@ -230,7 +230,7 @@ impl World {
                     }
                 });
             }
-            // Also if a check fails, or nobody would ever stop.
+            // The clients must stop even if a check fails.
             let _ending = Ending(&over);
             more("answers before the change");
             change();
@@ -249,7 +249,7 @@ impl Drop for Ending<'_> {
 }
 
 impl Item {
-    /// Whether it is these lines of a text.
+    /// Whether these are lines of a text.
     fn is_in(&self, text: &str) -> bool {
         let lines: Vec<_> = text.lines().collect();
         let span = lines.get(self.first.saturating_sub(1)..self.last);

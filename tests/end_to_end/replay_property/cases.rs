@@ -1,4 +1,4 @@
-//! The hard scenarios by name, each as small as it can be.
+//! Named scenarios that are hard for replay, each minimal.
 
 use super::conversation::{Looks, Part, REMINDER, Who};
 use super::story::{PLAIN, ask, in_each_format, opened};
@@ -11,12 +11,10 @@ fn equal_turns_in_two_sessions_stay_separate() {
         story.change_files();
         let mut second = story.open(Some("b"), 0, "Done.");
         for conversation in [&mut first, &mut second] {
-            ask(conversation, 1);
-            story.send(conversation, "injected");
+            story.ask(conversation, 1);
         }
         for conversation in [&mut first, &mut second] {
-            ask(conversation, 2);
-            story.send(conversation, "injected");
+            story.ask(conversation, 2);
         }
     });
 }
@@ -28,12 +26,9 @@ fn a_fork_after_an_answer_keeps_its_history() {
         story.change_files();
         let mut fork = first.clone();
         fork.session = Some("b".to_owned());
-        ask(&mut fork, 1);
-        story.send(&fork, "injected");
-        ask(&mut first, 2);
-        story.send(&first, "injected");
-        ask(&mut fork, 3);
-        story.send(&fork, "injected");
+        story.ask(&mut fork, 1);
+        story.ask(&mut first, 2);
+        story.ask(&mut fork, 3);
     });
 }
 
@@ -41,8 +36,7 @@ fn a_fork_after_an_answer_keeps_its_history() {
 fn a_block_appended_to_an_earlier_message_moves_nothing() {
     in_each_format(|story| {
         let mut conversation = story.open(Some("a"), 0, "Done.");
-        ask(&mut conversation, 1);
-        story.send(&conversation, "injected");
+        story.ask(&mut conversation, 1);
         conversation.messages[0].parts.push(Part::Text(REMINDER.to_owned()));
         conversation.messages.truncate(1);
         conversation.answer("Done.");
@@ -57,12 +51,11 @@ fn reformatted_messages_keep_their_blocks() {
         conversation.messages[0].parts.push(Part::Image(1));
         story.send(&conversation, "injected");
         for number in 1..12 {
-            story.send_so(&conversation, Looks(number * 77_777), How::default(), "replayed");
+            story.send_so(&conversation, Looks(number * 77_777), How::PLAIN, "replayed");
         }
         for topic in 1..4 {
-            ask(&mut conversation, topic);
-            story.send(&conversation, "injected");
-            story.send_so(&conversation, Looks(5), How::default(), "replayed");
+            story.ask(&mut conversation, topic);
+            story.send_so(&conversation, Looks(5), How::PLAIN, "replayed");
         }
     });
 }
@@ -74,8 +67,7 @@ fn restart_between_turns_keeps_blocks() {
         for (topic, kill) in [(1, false), (2, true), (3, false), (4, true)] {
             story.world.edit_files(0);
             story.world.stop(0, kill);
-            ask(&mut conversation, topic);
-            story.send(&conversation, "injected");
+            story.ask(&mut conversation, topic);
         }
     });
 }
@@ -85,14 +77,9 @@ fn turn_under_a_locked_ledger_stays_without_block() {
     in_each_format(|story| {
         let mut conversation = story.open(Some("a"), 0, "Done.");
         ask(&mut conversation, 1);
-        let locked = How {
-            locked: true,
-            ..How::default()
-        };
-        story.send_so(&conversation, PLAIN, locked, "failed");
+        story.send_so(&conversation, PLAIN, How::LOCKED, "failed");
         story.send(&conversation, "replayed");
-        ask(&mut conversation, 2);
-        story.send(&conversation, "injected");
+        story.ask(&mut conversation, 2);
     });
 }
 
@@ -100,18 +87,9 @@ fn turn_under_a_locked_ledger_stays_without_block() {
 fn turn_with_context_off_stays_without_block() {
     in_each_format(|story| {
         let mut conversation = opened(story.format, Some("a"), 0);
-        story.send_so(
-            &conversation,
-            PLAIN,
-            How {
-                off: true,
-                ..How::default()
-            },
-            "off",
-        );
+        story.send_so(&conversation, PLAIN, How::OFF, "off");
         story.send(&conversation, "none");
-        ask(&mut conversation, 1);
-        story.send(&conversation, "injected");
+        story.ask(&mut conversation, 1);
         story.world.stop(0, false);
         conversation.messages.truncate(1);
         story.send(&conversation, "none");
@@ -124,8 +102,7 @@ fn clients_that_name_no_session_keep_their_blocks() {
         let mut conversation = story.open(None, 0, "Done.");
         story.change_files();
         for topic in 1..4 {
-            ask(&mut conversation, topic);
-            story.send(&conversation, "injected");
+            story.ask(&mut conversation, topic);
             story.send(&conversation, "replayed");
         }
     });
@@ -139,8 +116,7 @@ fn two_repositories_share_words_and_state_but_no_block() {
         second.repository = 1;
         story.send(&second, "injected");
         for conversation in [&mut first, &mut second] {
-            ask(conversation, 1);
-            story.send(conversation, "injected");
+            story.ask(conversation, 1);
         }
     });
 }
@@ -150,11 +126,7 @@ fn concurrent_retries_agree() {
     in_each_format(|story| {
         for session in [Some("a"), Some("b"), None] {
             let conversation = opened(story.format, session, 0);
-            let twice = How {
-                twice: true,
-                ..How::default()
-            };
-            story.send_so(&conversation, PLAIN, twice, "injected");
+            story.send_so(&conversation, PLAIN, How::TWICE, "injected");
         }
     });
 }
@@ -165,16 +137,7 @@ fn side_requests_replay_and_add_nothing() {
         let mut conversation = story.open(Some("a"), 0, "Done.");
         let mut side = conversation.clone();
         side.say(Who::User, "[SUGGESTION MODE: Suggest what the user might type next.]");
-        story.send_so(
-            &side,
-            PLAIN,
-            How {
-                side: true,
-                ..How::default()
-            },
-            "replayed",
-        );
-        ask(&mut conversation, 1);
-        story.send(&conversation, "injected");
+        story.send_so(&side, PLAIN, How::SIDE, "replayed");
+        story.ask(&mut conversation, 1);
     });
 }

@@ -1,18 +1,17 @@
-//! What the property found, or its writing: each as small as it was when it was understood.
+//! Regressions that the property test, or writing it, found; each minimal.
 
 use super::conversation::{Message, Part, REMINDER, Who};
 use super::story::{PLAIN, ask, in_each_format, opened};
 use super::world::How;
 
-/// A named session's newer row is no unnamed conversation's.
+/// A named session's newer row does not belong to an unnamed conversation.
 #[test]
 fn unnamed_conversation_is_not_matched_to_a_named_one() {
     in_each_format(|story| {
         let mut unnamed = story.open(None, 0, "Done.");
         story.change_files();
-        let _named = story.open(Some("a"), 0, "Done.");
-        ask(&mut unnamed, 1);
-        story.send(&unnamed, "injected");
+        drop(story.open(Some("a"), 0, "Done."));
+        story.ask(&mut unnamed, 1);
     });
 }
 
@@ -22,8 +21,7 @@ fn a_conversation_that_lost_its_name_keeps_the_history_it_had() {
     in_each_format(|story| {
         let mut unnamed = story.open(Some("a"), 0, "Done.");
         unnamed.session = None;
-        ask(&mut unnamed, 1);
-        story.send(&unnamed, "injected");
+        story.ask(&mut unnamed, 1);
         story.change_files();
         story.send(&opened(story.format, None, 0), "replayed");
     });
@@ -48,12 +46,11 @@ fn a_working_directory_named_in_the_middle_keeps_the_history() {
 #[test]
 fn prefix_of_a_message_is_not_another_sessions_turn() {
     in_each_format(|story| {
-        let _short = story.open(Some("a"), 0, "Done.");
+        drop(story.open(Some("a"), 0, "Done."));
         let mut long = opened(story.format, Some("b"), 0);
         long.messages[0].parts.push(Part::Text(REMINDER.to_owned()));
         story.send(&long, "injected");
-        ask(&mut long, 1);
-        story.send(&long, "injected");
+        story.ask(&mut long, 1);
     });
 }
 
@@ -73,12 +70,10 @@ fn fork_is_recognized_by_an_answer_with_only_tool_calls() {
         other.messages[0].parts.push(Part::Text(REMINDER.to_owned()));
         story.send(&other, "replayed");
         let mut answered = other.clone();
-        ask(&mut answered, 2);
-        story.send(&answered, "injected");
+        story.ask(&mut answered, 2);
         let mut fork = calling.clone();
         fork.session = Some("c".to_owned());
-        ask(&mut fork, 1);
-        story.send(&fork, "injected");
+        story.ask(&mut fork, 1);
     });
 }
 
@@ -89,12 +84,10 @@ fn a_fork_that_asks_again_keeps_the_history_it_had() {
         let first = story.open(Some("a"), 0, "Done.");
         let mut fork = first;
         fork.session = Some("b".to_owned());
-        ask(&mut fork, 1);
-        story.send(&fork, "injected");
+        story.ask(&mut fork, 1);
         story.change_files();
         story.send(&opened(story.format, Some("b"), 0), "replayed");
-        ask(&mut fork, 2);
-        story.send(&fork, "injected");
+        story.ask(&mut fork, 2);
     });
 }
 
@@ -106,15 +99,13 @@ fn fork_is_recognized_by_its_answer() {
         story.change_files();
         let mut second = story.open(Some("b"), 0, "I looked at it.");
         for conversation in [&mut first, &mut second] {
-            ask(conversation, 1);
-            story.send(conversation, "injected");
+            story.ask(conversation, 1);
         }
         story.world.stop(0, true);
         let mut fork = first.clone();
         fork.messages.truncate(2);
         fork.session = Some("c".to_owned());
-        ask(&mut fork, 2);
-        story.send(&fork, "injected");
+        story.ask(&mut fork, 2);
     });
 }
 
@@ -137,21 +128,11 @@ fn an_image_dropped_and_added_again_moves_nothing() {
 fn a_turn_that_failed_does_not_take_another_sessions_block() {
     in_each_format(|story| {
         let mut failed = opened(story.format, Some("a"), 0);
-        story.send_so(
-            &failed,
-            PLAIN,
-            How {
-                locked: true,
-                ..How::default()
-            },
-            "failed",
-        );
-        ask(&mut failed, 1);
-        story.send(&failed, "injected");
+        story.send_so(&failed, PLAIN, How::LOCKED, "failed");
+        story.ask(&mut failed, 1);
         story.world.stop(0, true);
-        let _other = story.open(Some("b"), 0, "Done.");
-        ask(&mut failed, 2);
-        story.send(&failed, "injected");
+        drop(story.open(Some("b"), 0, "Done."));
+        story.ask(&mut failed, 2);
     });
 }
 
@@ -160,15 +141,7 @@ fn a_turn_that_failed_does_not_take_another_sessions_block() {
 fn turn_with_context_off_stays_without_block_after_a_crash() {
     in_each_format(|story| {
         let conversation = opened(story.format, Some("a"), 0);
-        story.send_so(
-            &conversation,
-            PLAIN,
-            How {
-                off: true,
-                ..How::default()
-            },
-            "off",
-        );
+        story.send_so(&conversation, PLAIN, How::OFF, "off");
         story.world.stop(0, true);
         story.send(&conversation, "none");
     });
@@ -183,8 +156,7 @@ fn two_blocks_appended_to_an_earlier_message_move_nothing() {
         for topic in 1..3 {
             longer.messages.truncate(1);
             longer.messages[0].parts.push(Part::Text(REMINDER.to_owned()));
-            ask(&mut longer, topic);
-            story.send(&longer, "injected");
+            story.ask(&mut longer, topic);
         }
     });
 }
@@ -196,16 +168,14 @@ fn a_fork_of_a_turn_that_got_longer_keeps_its_block() {
         let mut other = opened(story.format, Some("a"), 0);
         other.messages[0].parts.push(Part::Text(REMINDER.to_owned()));
         story.send(&other, "injected");
-        ask(&mut other, 1);
-        story.send(&other, "injected");
+        story.ask(&mut other, 1);
         let mut longer = opened(story.format, Some("b"), 0);
         story.send(&longer, "injected");
         longer.messages[0].parts.push(Part::Text(REMINDER.to_owned()));
         story.send(&longer, "replayed");
         longer.answer("I looked at it.");
         longer.session = Some("c".to_owned());
-        ask(&mut longer, 2);
-        story.send(&longer, "injected");
+        story.ask(&mut longer, 2);
     });
 }
 
@@ -224,9 +194,8 @@ fn conversation_joined_midway_takes_no_foreign_block() {
             parts: vec![Part::Outcome(1)],
         });
         story.send(&joined, "none");
-        let _other = story.open(Some("b"), 0, "Done.");
-        ask(&mut joined, 1);
-        story.send(&joined, "injected");
+        drop(story.open(Some("b"), 0, "Done."));
+        story.ask(&mut joined, 1);
     });
 }
 
@@ -234,17 +203,12 @@ fn conversation_joined_midway_takes_no_foreign_block() {
 #[test]
 fn fork_keeps_turns_without_block() {
     in_each_format(|story| {
-        let locked = How {
-            locked: true,
-            ..How::default()
-        };
         let mut first = story.open(Some("a"), 0, "Done.");
         ask(&mut first, 1);
-        story.send_so(&first, PLAIN, locked, "failed");
+        story.send_so(&first, PLAIN, How::LOCKED, "failed");
         let mut fork = first.clone();
         fork.session = Some("b".to_owned());
-        ask(&mut fork, 2);
-        story.send(&fork, "injected");
+        story.ask(&mut fork, 2);
         fork.messages.truncate(3);
         story.send(&fork, "replayed");
     });

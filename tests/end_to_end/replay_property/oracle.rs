@@ -1,4 +1,4 @@
-//! What must hold between any two requests, checked over everything that was sent and everything that arrived.
+//! The oracle: properties of any two requests, checked over everything that was sent and everything that arrived.
 //!
 //! - *Prefixes.* Where the client's earlier prompt begins a later one of the same session, the backend's does too. Across
 //!   sessions the same is asked of forks (sessions to which all of the history is new) whose origin is certain: whatever

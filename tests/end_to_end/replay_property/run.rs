@@ -1,4 +1,4 @@
-//! Steps carried out: what clients make of their conversations, and what is sent.
+//! Execution of steps: changes of conversations, and requests.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +56,7 @@ impl Run {
                     system,
                     messages: vec![first_message(world, shape, topic)],
                 };
-                let how = How { off, ..How::default() };
+                let how = How { off, ..How::PLAIN };
                 world.send(&name, &conversation, Looks(u32::from(shape)), how)?;
                 self.keep(conversation);
             }
@@ -87,13 +87,13 @@ impl Run {
             );
             let how = How {
                 side: true,
-                ..How::default()
+                ..How::PLAIN
             };
             world.send(&format!("{name} (summary)"), &side, looks, how)?;
         }
         let branches = self.branch(&mut now, step);
         let how = if branches {
-            How::default()
+            How::PLAIN
         } else {
             say(&mut now, step, world)
         };
@@ -163,7 +163,7 @@ impl Run {
 
 /// Steps that only add to a conversation, and what to do while it is sent.
 fn say(now: &mut Conversation, step: &Step, world: &World) -> How {
-    let mut how = How::default();
+    let mut how = How::PLAIN;
     match *step {
         Step::Ask {
             topic,
@@ -244,7 +244,7 @@ fn ask_aside(now: &mut Conversation, kind: u8) -> How {
     How {
         side: true,
         subagent: kind % 4 == 3,
-        ..How::default()
+        ..How::PLAIN
     }
 }
 

@@ -1,4 +1,4 @@
-//! What clients, users and machines do.
+//! The steps of clients, users and machines.
 
 use proptest::prelude::*;
 

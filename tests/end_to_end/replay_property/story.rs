@@ -1,4 +1,4 @@
-//! What the named scenarios are told with: a world for each format, with the oracle looking on.
+//! Vocabulary of the named scenarios: a world for each format, checked by the oracle.
 
 use super::conversation::{Conversation, Format, Looks, Message, Who};
 use super::world::{How, TOPICS, World};
@@ -16,7 +16,7 @@ pub(super) fn opened(format: Format, session: Option<&str>, topic: usize) -> Con
     }
 }
 
-/// Each format in a world of its own, with the oracle looking on.
+/// Runs a story for each format in its own world, checked by the oracle.
 pub(super) fn in_each_format(scenario: impl Fn(&mut Story)) {
     for format in FORMATS {
         let world = World::new();
@@ -33,7 +33,7 @@ pub(super) struct Story {
 impl Story {
     /// Sends a conversation, which must come out so.
     pub(super) fn send(&mut self, conversation: &Conversation, expected: &str) {
-        self.send_so(conversation, PLAIN, How::default(), expected);
+        self.send_so(conversation, PLAIN, How::PLAIN, expected);
     }
 
     pub(super) fn send_so(&mut self, conversation: &Conversation, looks: Looks, how: How, expected: &str) {
@@ -50,6 +50,12 @@ impl Story {
         self.send(&conversation, "injected");
         conversation.answer(answer);
         conversation
+    }
+
+    /// Goes on with a question, which must get a block.
+    pub(super) fn ask(&mut self, conversation: &mut Conversation, topic: usize) {
+        ask(conversation, topic);
+        self.send(conversation, "injected");
     }
 
     /// Makes sure that blocks made from now on differ from those before.

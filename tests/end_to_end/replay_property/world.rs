@@ -48,7 +48,7 @@ pub(super) const TOPICS: [(&str, &str, &str); 6] = [
 ];
 
 /// What to do beside sending a request.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct How {
     /// `x-muninn-context: off`.
     pub off: bool,
@@ -60,6 +60,32 @@ pub(super) struct How {
     pub side: bool,
     /// ... through a subagent.
     pub subagent: bool,
+}
+
+impl How {
+    pub(super) const PLAIN: How = How {
+        off: false,
+        locked: false,
+        twice: false,
+        side: false,
+        subagent: false,
+    };
+    pub(super) const OFF: How = How {
+        off: true,
+        ..How::PLAIN
+    };
+    pub(super) const LOCKED: How = How {
+        locked: true,
+        ..How::PLAIN
+    };
+    pub(super) const TWICE: How = How {
+        twice: true,
+        ..How::PLAIN
+    };
+    pub(super) const SIDE: How = How {
+        side: true,
+        ..How::PLAIN
+    };
 }
 
 pub(super) struct World {

@@ -1,4 +1,4 @@
-//! What scripts and readers take from the benchmarks: their options, and the fields of the JSON that they print.
+//! The interface of the benchmarks: their options, and the fields of their JSON.
 
 use std::path::Path;
 
@@ -6,8 +6,8 @@ use syn::{Attribute, Fields, Item, Meta};
 
 use super::sources::sources;
 
-/// The types that are parsed from a command line or printed as JSON: their fields or variants, each with what clap and
-/// serde are told of it.
+/// The types that are parsed from a command line or printed as JSON: their fields or variants, each with its attributes
+/// for clap and serde.
 pub(super) fn told(folder: &Path) -> String {
     let mut types: Vec<String> = Vec::new();
     for source in sources(folder) {
@@ -53,7 +53,7 @@ fn part(name: &str, attributes: &[Attribute]) -> String {
     format!("{name} {}", said.join("; ")).trim_end().to_owned()
 }
 
-/// What the attributes of this name hold.
+/// The tokens of the attributes of this name.
 fn tokens(attributes: &[Attribute], name: &str) -> String {
     let of_name = attributes.iter().filter(|attribute| attribute.path().is_ident(name));
     let held = of_name.filter_map(|attribute| match &attribute.meta {

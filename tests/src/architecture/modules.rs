@@ -147,7 +147,7 @@ fn names_below(folder: &Path) -> BTreeSet<String> {
     names.filter(|name| name != "lib" && name != "bin").collect()
 }
 
-/// What `pub use module::Item` in `lib.rs` makes of the names at the crate's root.
+/// The names that `pub use module::Item` in `lib.rs` brings to the crate's root.
 fn reexports(root: &syn::File) -> BTreeMap<String, String> {
     let mut paths = Vec::new();
     for item in &root.items {

@@ -1,4 +1,4 @@
-//! The sources of a crate as syn reads them, without what is for tests.
+//! The sources of a crate as syn reads them, without tests.
 
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,7 @@ fn read(folder: &Path, path: &Path, module: Vec<String>, sources: &mut Vec<Sourc
     }
 }
 
-/// Takes out what is for tests, and notes the modules that have files of their own.
+/// Removes tests, and collects the modules that have files of their own.
 fn strip(items: &mut Vec<Item>, module: &[String], below: &mut Vec<Vec<String>>) {
     items.retain(|item| !is_for_tests(attributes(item)));
     for item in items {

@@ -31,7 +31,7 @@ pub fn ok(request: &Recorded) -> Reply {
     }
 }
 
-/// Whether a body asks for a stream; read without parsing, since tests send what no parser takes.
+/// Whether a body asks for a stream. It is searched, not parsed, because tests send invalid JSON.
 #[must_use]
 pub fn wants_stream(body: &[u8]) -> bool {
     let dense: Vec<u8> = body
@@ -46,7 +46,7 @@ pub fn wants_stream(body: &[u8]) -> bool {
 /// The stream that answers a conversation request at this path.
 ///
 /// # Panics
-/// Where there is no conversation at this path.
+/// When there is no conversation at this path.
 #[must_use]
 pub fn streamed(path: &str) -> &'static str {
     match path {
@@ -60,7 +60,7 @@ pub fn streamed(path: &str) -> &'static str {
 /// The whole answer to a conversation request at this path.
 ///
 /// # Panics
-/// Where there is no conversation at this path.
+/// When there is no conversation at this path.
 #[must_use]
 pub fn whole(path: &str) -> &'static str {
     match path {

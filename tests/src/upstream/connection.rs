@@ -19,7 +19,7 @@ pub fn reset(socket: &TcpStream) -> Result<()> {
 /// Waits until the other side has closed the connection, and reads what it still sends.
 ///
 /// # Errors
-/// Where the connection was reset.
+/// When the connection was reset.
 pub fn until_closed(mut socket: &TcpStream) -> Result<()> {
     std::io::copy(&mut socket, &mut std::io::sink()).map(drop)
 }

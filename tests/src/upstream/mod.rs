@@ -1,4 +1,4 @@
-//! A backend that records what it gets and answers as it is told.
+//! A backend that records requests and answers by a function or a script.
 
 pub mod answers;
 mod connection;
@@ -41,7 +41,7 @@ impl Recorded {
     }
 }
 
-/// What to do with a request.
+/// The reaction to a request.
 pub struct Reply {
     pub(crate) kind: Kind,
     pub(crate) close: bool,
@@ -96,7 +96,7 @@ impl Reply {
         }
     }
 
-    /// Does what the test says, step by step.
+    /// An answer in steps under the test's control.
     #[must_use]
     pub fn scripted(script: Script) -> Reply {
         Reply {
@@ -112,7 +112,7 @@ impl Reply {
         Reply::written(move |mut socket| socket.write_all(&bytes))
     }
 
-    /// Has `write` write the whole answer, head and all, and closes the connection. Where it fails, nothing more is
+    /// Has `write` write the whole answer, head and all, and closes the connection. If it fails, nothing more is
     /// done with the connection, so that [`reset`](super::reset) decides how it ends.
     #[must_use]
     pub fn written(write: impl FnOnce(&TcpStream) -> Result<()> + Send + 'static) -> Reply {
@@ -175,7 +175,7 @@ struct Shared {
 
 /// The backend; it stops accepting when dropped.
 pub struct Upstream {
-    /// Where it listens.
+    /// The address on which it listens.
     pub address: SocketAddr,
     shared: Arc<Shared>,
 }
@@ -201,16 +201,16 @@ impl Upstream {
         (upstream, control)
     }
 
-    /// Answers as `responder` says.
+    /// Answers by `responder`.
     ///
     /// # Panics
-    /// Where no port can be had.
+    /// When no port can be had.
     #[must_use]
     pub fn start_with(responder: impl Fn(&Recorded) -> Reply + Send + Sync + 'static) -> Upstream {
         Upstream::start_idling(None, responder)
     }
 
-    /// Answers as `responder` says, and closes connections that are idle for so long.
+    /// Answers by `responder`, and closes connections that are `idle` for this long.
     ///
     /// # Panics
     /// When no port can be had.
@@ -254,7 +254,7 @@ impl Upstream {
     /// Everything that came so far, in order.
     ///
     /// # Panics
-    /// Where a connection's thread panicked.
+    /// When a connection's thread panicked.
     #[must_use]
     pub fn requests(&self) -> Vec<Recorded> {
         self.shared.requests.lock().unwrap().clone()
@@ -271,14 +271,13 @@ impl Upstream {
     /// The newest request.
     ///
     /// # Panics
-    /// Where none came.
+    /// When none came.
     #[must_use]
     pub fn last(&self) -> Recorded {
         self.requests().pop().expect("the backend got no request")
     }
 
-    /// Waits until `count` requests have come.
-    #[must_use]
+    /// Waits until `count` requests have come, and returns them.
     pub fn wait_for(&self, count: usize) -> Vec<Recorded> {
         wait_until("a request at the backend", || {
             Some(self.requests()).filter(|requests| requests.len() >= count)
@@ -309,7 +308,8 @@ impl Upstream {
 impl Drop for Upstream {
     fn drop(&mut self) {
         self.shared.stopped.store(true, Ordering::SeqCst);
-        let _wakes_the_listener = TcpStream::connect(self.address);
+        // The listener wakes up and sees that it is to stop.
+        drop(TcpStream::connect(self.address));
     }
 }
 
@@ -323,7 +323,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         let shared = Arc::clone(shared);
         std::thread::spawn(move || {
             // A client that breaks off is a normal thing here.
-            let _broken_off = connection::serve(socket, number, &shared);
+            drop(connection::serve(socket, number, &shared));
             shared.closed.fetch_add(1, Ordering::SeqCst);
         });
     }

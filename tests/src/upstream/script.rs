@@ -1,4 +1,4 @@
-//! An answer under a test's control: each step is taken when the test says so.
+//! An answer whose steps a test controls.
 
 use std::io::{Result, Write};
 use std::net::TcpStream;
@@ -44,7 +44,7 @@ pub fn script() -> (Control, Script) {
 
 impl Control {
     fn step(&self, step: Step) {
-        let _backend_may_be_done = self.steps.send(step);
+        self.steps.send(step).ok();
     }
 
     /// Sends a status and an event stream's headers.
@@ -79,7 +79,7 @@ impl Control {
     /// Waits until the client side has closed the connection.
     ///
     /// # Panics
-    /// Where it does not.
+    /// When it does not.
     pub fn wait_for_client_gone(&self) {
         self.gone
             .recv_timeout(PATIENCE)
@@ -100,8 +100,8 @@ impl Script {
         let (watcher, gone) = (self.watcher, self.gone);
         std::thread::spawn(move || {
             if matches!(watched.peek(&mut [0]), Ok(0) | Err(_)) {
-                let _test_is_over = gone.send(());
-                let _script_is_over = watcher.send(Step::ClientGone);
+                gone.send(()).ok();
+                watcher.send(Step::ClientGone).ok();
             }
         });
         while let Ok(step) = self.steps.recv() {

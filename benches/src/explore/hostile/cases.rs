@@ -1,4 +1,4 @@
-//! Models that behave as badly as models and servers can.
+//! Hostile models and servers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ pub(super) struct Case {
     pub(super) deadline: Duration,
 }
 
-/// Paths that lead out, or to what must not be told.
+/// Paths outside the worktree, or to secret files.
 const ESCAPES: [&str; 10] = [
     "../../etc/passwd",
     "../../../../../../../../etc/passwd",
@@ -33,7 +33,7 @@ const ESCAPES: [&str; 10] = [
     "./.env",
 ];
 
-/// A script that ends what it likes, within the usual budget.
+/// A case with the usual budget.
 pub(super) fn case(name: &'static str, policy: impl Fn(&Heard) -> Said + Send + Sync + 'static) -> Case {
     Case {
         name,

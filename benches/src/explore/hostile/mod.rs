@@ -1,4 +1,4 @@
-//! What becomes of explorations whose model means no good, or is broken.
+//! Explorations with a hostile or broken model.
 
 mod cases;
 mod repository;
@@ -25,7 +25,7 @@ use crate::trees::Tree;
 
 /// Turns of each exploration: enough that something else ends it.
 const TURNS: u32 = 64;
-/// What has ended may take so long to be gone.
+/// How long threads and connections of a finished exploration may remain.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What is printed last.
@@ -33,7 +33,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub struct Report {
     /// One for each script.
     pub cases: Vec<Row>,
-    /// Whether nothing escaped, nothing was left and no list was made worse, in any.
+    /// Whether no case leaked a text, left anything running, or made the list of files worse.
     pub holds: bool,
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn run() -> Result<Report> {
     let forbidden = repository::FORBIDDEN.map(str::to_owned).to_vec();
     let server = ModelServer::start(forbidden, true);
     let courier = remote::courier()?;
-    // A model that fails at once tells what words alone find, and starts what stays: pools of threads.
+    // A model that fails at once gives the lexical result, and starts the pools of threads.
     let words = cases::case("", |_| Said::Status(403));
     let lexical = explore(&subject, &words, &server, &courier).1;
     let cases = cases::all();
@@ -174,14 +174,14 @@ impl Row {
     }
 }
 
-/// Whether nothing of what words find is lost.
+/// Whether the lexical result is kept.
 fn keeps(lexical: &Found, found: &Found) -> bool {
     let top = |found: &Found| found.files.iter().take(5).cloned().collect::<HashSet<_>>();
     let all = lexical.files.iter().all(|path| found.files.contains(path));
     !lexical.files.is_empty() && all && top(lexical) == top(found)
 }
 
-/// Whether the result holds what it must not, or a citation from which it could be packed.
+/// Whether the result holds a forbidden text, or cites a forbidden file.
 fn tells(found: &Found) -> bool {
     let text = serde_json::to_string(found).unwrap_or_default();
     let cites = |path: &str| found.citations.iter().any(|one| one.path.contains(path));
