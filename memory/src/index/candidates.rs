@@ -50,7 +50,7 @@ mod tests {
                     open.push(path);
                 } else {
                     let name = path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned();
-                    fixture.write(&name, &std::fs::read(&path).unwrap());
+                    fixture.write(&name, std::fs::read(&path).unwrap());
                 }
             }
         }

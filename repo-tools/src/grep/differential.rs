@@ -107,12 +107,11 @@ pub(super) fn awkward_tree(dice: &mut Dice) -> Fixture {
     let wide = |bytes: fn(u16) -> [u8; 2], mark: [u8; 2]| {
         [&mark[..], &body.encode_utf16().flat_map(bytes).collect::<Vec<_>>()].concat()
     };
-    repo.write("utf16le.txt", &wide(u16::to_le_bytes, [0xff, 0xfe]));
-    repo.write("utf16be.txt", &wide(u16::to_be_bytes, [0xfe, 0xff]));
+    repo.write("utf16le.txt", wide(u16::to_le_bytes, [0xff, 0xfe]));
+    repo.write("utf16be.txt", wide(u16::to_be_bytes, [0xfe, 0xff]));
     repo.write(
         "latin.c",
-        &body
-            .chars()
+        body.chars()
             .map(|c| if c.is_ascii() { c as u8 } else { 0xe9 })
             .collect::<Vec<_>>(),
     );

@@ -284,7 +284,7 @@ fn sparse_shallow_and_with_a_submodule() {
     repo.write("module/top.txt", b"changed inside\n");
     // A BOM in .gitmodules is no reason to fail.
     let modules = std::fs::read(repo.path(".gitmodules")).unwrap();
-    repo.write(".gitmodules", &[b"\xef\xbb\xbf", &modules[..]].concat());
+    repo.write(".gitmodules", [b"\xef\xbb\xbf", &modules[..]].concat());
     assert_eq!(agrees(&repo, repo.root()), 2);
     let found = status(&repo.worktree(), &StatusQuery::default()).unwrap();
     assert_eq!(found.submodules, 1);

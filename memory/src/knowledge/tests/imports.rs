@@ -70,7 +70,7 @@ fn secrets_and_what_is_no_text_are_refused() {
     let token = format!("# A\nghp_{}\n", "a1B2c3".repeat(6));
     let there = Fixture::with(&[("k/secret.md", &token), ("k/ok.md", "# Ok\n")]);
     there.write("k/latin.md", b"# \xe9\n");
-    there.write("k/large.md", &vec![b'x'; 10 << 20]);
+    there.write("k/large.md", vec![b'x'; 10 << 20]);
     let here = set_up(&[]);
     let done = import(&here.worktree(), &there.path("k")).unwrap();
     assert_eq!(names(&done.imported), ["ok.md"]);
