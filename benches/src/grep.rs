@@ -13,7 +13,7 @@ use muninn_tests::git;
 use serde::Serialize;
 
 use crate::command_line::progress;
-use crate::stats;
+use crate::{procfs, stats};
 
 /// Patterns of every kind that the matcher treats differently: rare, common, many, classes, cases, words.
 const PATTERNS: &[(&str, bool, &str)] = &[
@@ -222,14 +222,13 @@ fn measure_many(worktree: &Worktree, options: &Options) -> Result<ManyReport> {
             alone.push(stats::millis(between.elapsed()));
         }
     }
-    let load = std::fs::read_to_string("/proc/loadavg").ok();
     Ok(ManyReport {
         patterns: queries.len(),
         same,
         together_max_ms: together.iter().copied().fold(0.0, f64::max),
         together_ms: stats::median(together).unwrap_or(0.0),
         alone_ms: stats::median(alone).unwrap_or(0.0),
-        load: load.and_then(|load| load.split(' ').next()?.parse().ok()),
+        load: procfs::load1(),
     })
 }
 

@@ -74,7 +74,7 @@ pub fn run(options: &Options) -> Result<Report> {
     };
     let blocking = blocking::recall(&pairs, embedder.clone(), &tools)?;
     progress("recalled the sentences of all pairs");
-    let queued = blocking::judged(&unrelated::records(), embedder.clone(), &tools)?;
+    let queued = blocking::judged(&unrelated::records()?, embedder.clone(), &tools)?;
     Ok(Report {
         all: Figures::of(judged.iter()),
         blocking_recall20: blocking.chosen,

@@ -1,5 +1,6 @@
 //! A model's input: the request of a chat completion, and the places that its tool results name.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -91,7 +92,7 @@ impl Heard {
             return Vec::new();
         };
         let lines = list.lines().map_while(|line| line.strip_prefix("- "));
-        lines.filter_map(spanned).collect()
+        lines.filter_map(|line| numbered("symbols", line)).collect()
     }
 
     /// All places that it was told of: candidates, and what results name.
@@ -118,42 +119,34 @@ fn call(call: &Value) -> Option<(String, String)> {
     Some((text(&call["id"])?, text(&call["function"]["name"])?))
 }
 
+/// The lines that name numbered places, by tool. Lines around a match of `grep` have dashes and do not count.
+static FORMS: LazyLock<BTreeMap<&str, Regex>> = LazyLock::new(|| {
+    let forms = [
+        // `src/a.rs:12:text`
+        ("grep", r"^([^:]+):(\d+):"),
+        // `src/a.rs, lines 1-40 of 200`
+        ("read", r"^(.+), lines (\d+)-(\d+) of \d+$"),
+        // `src/a.rs:1-40 signature`
+        ("symbols", r"^([^:]+):(\d+)-(\d+)(?: |$)"),
+        ("definition", r"^([^:]+):(\d+)-(\d+)(?: |$)"),
+        // `src/a.rs:3,8 in Bucket.refill`
+        ("callers", r"^([^:]+):(\d+)(?:,\d+)* in "),
+    ];
+    let forms = forms.into_iter();
+    forms
+        .filter_map(|(tool, form)| Some((tool, Regex::new(form).ok()?)))
+        .collect()
+});
+
 /// The places that a tool's result names, in its order.
 pub(crate) fn places(tool: &str, text: &str) -> Vec<Place> {
     let lines = text.lines().filter(|line| !line.starts_with('['));
     match tool {
-        "grep" => lines.filter_map(matching).collect(),
-        "read" => lines.take(1).filter_map(head).collect(),
         "find" => lines.filter_map(alone).collect(),
         "list" => lines.filter_map(sized).collect(),
-        "symbols" | "definition" => lines.filter_map(spanned).collect(),
-        "callers" => lines.filter_map(calling).collect(),
-        _ => Vec::new(),
+        "read" => lines.take(1).filter_map(|line| numbered(tool, line)).collect(),
+        _ => lines.filter_map(|line| numbered(tool, line)).collect(),
     }
-}
-
-/// `src/a.rs:12:text`; lines around a match, which have dashes, are left aside.
-fn matching(line: &str) -> Option<Place> {
-    static FORM: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^([^:]+):(\d+):").ok());
-    numbered(&FORM, line)
-}
-
-/// `src/a.rs, lines 1-40 of 200`.
-fn head(line: &str) -> Option<Place> {
-    static FORM: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^(.+), lines (\d+)-(\d+) of \d+$").ok());
-    numbered(&FORM, line)
-}
-
-/// `src/a.rs:1-40 signature`.
-fn spanned(line: &str) -> Option<Place> {
-    static FORM: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^([^:]+):(\d+)-(\d+)(?: |$)").ok());
-    numbered(&FORM, line)
-}
-
-/// `src/a.rs:3,8 in Bucket.refill`.
-fn calling(line: &str) -> Option<Place> {
-    static FORM: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^([^:]+):(\d+)(?:,\d+)* in ").ok());
-    numbered(&FORM, line)
 }
 
 /// `src/a.rs (120 bytes)`.
@@ -172,8 +165,8 @@ fn alone(line: &str) -> Option<Place> {
     })
 }
 
-fn numbered(form: &LazyLock<Option<Regex>>, line: &str) -> Option<Place> {
-    let found = form.as_ref()?.captures(line)?;
+fn numbered(tool: &str, line: &str) -> Option<Place> {
+    let found = FORMS.get(tool)?.captures(line)?;
     let first = found.get(2)?.as_str().parse().ok()?;
     let last = found.get(3).map_or(Some(first), |last| last.as_str().parse().ok())?;
     Some(Place {
