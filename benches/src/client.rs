@@ -21,7 +21,7 @@ use crate::http1::{BodyDecoder, Head};
 use crate::sse::CHAT_EVENTS;
 use crate::upstream::{PACE_HEADER, PACE_QUERY};
 
-/// What a crew sends.
+/// The requests of a crew.
 #[derive(Debug, Clone)]
 pub struct Load {
     /// The format of requests and answers.

@@ -57,7 +57,7 @@ pub struct Options {
     pub backends: Vec<Format>,
 }
 
-/// What a pair of formats is loaded with: each shows one figure best.
+/// The load of a pair of formats; each is best for one figure.
 #[derive(Debug, Clone, Copy)]
 struct Shape {
     clients: usize,
@@ -74,7 +74,7 @@ const THROUGHPUT: Shape = Shape {
     pace_ms: 0,
 };
 
-/// What the benchmark prints last. Times are milliseconds, memory is MB of 10^6 bytes.
+/// The report, on the last line of stdout. Times are milliseconds, memory is MB of 10^6 bytes.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Report {
     /// Each client's format, backend's format and body size.
@@ -88,7 +88,7 @@ pub struct Report {
     pub load1: [Option<f64>; 2],
 }
 
-/// What a conversion costs.
+/// The cost of a conversion.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Cost {
     /// Added to the median time to the first byte; one client, unpaced.
@@ -106,9 +106,9 @@ pub struct Cost {
 /// A client's format against a backend's.
 #[derive(Debug, Clone, Serialize)]
 pub struct Pair {
-    /// What the client speaks.
+    /// The client's format.
     pub client: &'static str,
-    /// What the gateway speaks to the mock.
+    /// The format between gateway and mock.
     pub backend: &'static str,
     /// Request body in bytes.
     pub body: usize,
@@ -132,7 +132,7 @@ pub struct Shapes {
     pub throughput: Figures,
 }
 
-/// Where a shape's figures go.
+/// Selects the figures of a shape.
 type Place = fn(&mut Shapes) -> &mut Figures;
 
 /// Runs the whole benchmark and returns what it is to print.

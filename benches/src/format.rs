@@ -43,7 +43,7 @@ impl Format {
         Self::ALL.into_iter().find(|format| format.path() == path)
     }
 
-    /// Whether these bytes of one event are the one that ends a whole answer.
+    /// Whether this event ends a whole answer.
     pub fn is_last(self, event: &[u8]) -> bool {
         event.starts_with(match self {
             Self::Chat => b"data: [DONE]",
@@ -52,7 +52,7 @@ impl Format {
         })
     }
 
-    /// Whether these bytes of one event may carry text of the answer for the first time.
+    /// Whether this event may carry new text of the answer.
     pub fn is_delta(self, event: &[u8]) -> bool {
         event.starts_with(match self {
             Self::Chat => b"data: {",

@@ -44,11 +44,11 @@ pub struct Options {
     pub many: usize,
 }
 
-/// What was measured.
+/// The report.
 #[derive(Debug, Serialize)]
 pub struct Report {
     files: usize,
-    /// Which ripgrep.
+    /// The version of ripgrep.
     ripgrep: String,
     /// Starting `rg` at all, which its times contain and ours do not.
     rg_start_ms: f64,
@@ -73,7 +73,7 @@ struct ManyReport {
     together_max_ms: f64,
     /// One after the other.
     alone_ms: f64,
-    /// How many processes wanted a processor, a minute's mean, as the system tells it; nothing else should run.
+    /// The machine's load average over a minute; nothing else should run.
     load: Option<f64>,
 }
 

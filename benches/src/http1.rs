@@ -1,10 +1,12 @@
-//! Just enough HTTP/1.1 for the load client and its mock.
+//! Just enough HTTP/1.1 for the load client and its mock, which must cost much less than the gateway between them.
 //!
-//! Both must be much faster than the gateways between them: with them a client without a gateway gets 18,000 to 22,000
-//! answers of 65 events per second from two cores, a streaming proxy of axum and reqwest 3,000. hyper's client hands over
-//! each chunk by a channel, which is most of that proxy's cost, and hides when bytes arrive. So heads are searched in
-//! place, and bodies are passed on as slices of the read buffer. Any framing that a gateway may choose is understood: it
-//! may merge or split chunks, and answer with a length or by closing.
+//! The client and the mock of `muninn_tests` take a thread for each connection and copy each body. In their place, a run
+//! without a gateway makes 14% fewer requests per second with bodies of 2 kB and 25% fewer with bodies of 100 kB, and
+//! 1,000 streams take 2,000 threads. hyper's client hands over each chunk by a channel and hides when bytes arrive: a
+//! streaming proxy of axum and reqwest reaches 15% of the requests per second without a gateway.
+//!
+//! So heads are searched in place, and bodies are passed on as slices of the read buffer. Any framing that a gateway may
+//! choose is understood: it may merge or split chunks, and answer with a length or by closing.
 
 use anyhow::{Context, Result, anyhow, bail};
 use httparse::{Status, parse_chunk_size};

@@ -16,7 +16,7 @@ pub struct Instance {
     pub instance_id: String,
     /// `owner/name`.
     pub repo: String,
-    /// What the question is asked about.
+    /// The commit that the question is about.
     pub base_commit: String,
     /// The folder to search in; all of the tree where there is none.
     #[serde(default)]
@@ -31,7 +31,7 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// Whether a file of the tree is what an entry of the gold means: paths may be given from the folder to search in.
+    /// Whether a file of the tree is this gold file, whose path may be relative to the folder to search in.
     pub fn is_gold(&self, gold: &str, path: &str) -> bool {
         let from_root = || {
             let root = self.root.as_deref()?.trim_matches('/');

@@ -48,18 +48,18 @@ impl Cell {
         cells
     }
 
-    /// How the report names the context.
+    /// The name of the context setting in reports.
     pub fn context_name(&self) -> &'static str {
         if self.context { "on" } else { "off" }
     }
 }
 
-/// What does not vary between the cells of a run.
+/// The settings that all cells of a run share.
 #[derive(Debug)]
 pub struct Bench<'a> {
     /// The mock.
     pub upstream: SocketAddr,
-    /// What the mock has seen.
+    /// The mock's counters.
     pub seen: &'a Seen,
     /// The gateway under test.
     pub gateway: SocketAddr,
@@ -97,7 +97,7 @@ impl Bench<'_> {
         Ok(self.run_of(cell, &rounds))
     }
 
-    /// What a crew sends in this cell.
+    /// The requests of this cell.
     pub fn load(&self, cell: Cell) -> Load {
         Load {
             format: Format::Chat,

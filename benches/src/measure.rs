@@ -16,7 +16,7 @@ use crate::report::Figures;
 use crate::stats::percentile;
 use crate::upstream::Seen;
 
-/// What requests are sent to.
+/// The target of requests.
 #[derive(Debug, Clone, Copy)]
 pub struct Target {
     /// The mock itself, or a gateway.

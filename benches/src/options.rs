@@ -54,7 +54,7 @@ pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(number).map_err(|error| error.to_string())
 }
 
-/// Which cells there are.
+/// The cells of the matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ContextChoice {
     /// Only requests that ask the gateway to stay out.

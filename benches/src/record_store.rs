@@ -20,16 +20,16 @@ use muninn_tests::git;
 pub struct Line {
     /// When it was learned, as in records.
     pub ts: String,
-    /// What it says.
+    /// Its text.
     pub text: String,
-    /// Which session learned it; those of one session stand beside each other.
+    /// The session that learned it; lines of one session are adjacent.
     pub session: String,
 }
 
 /// Records that can be recalled.
 pub struct Store {
     memories: Memories,
-    /// Which line a record is of, by the record's id.
+    /// The line of each record, by the record's id.
     lines: HashMap<String, usize>,
 }
 

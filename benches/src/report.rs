@@ -66,7 +66,7 @@ pub struct Run {
     pub beside: BTreeMap<String, Figures>,
 }
 
-/// What was measured of one target in one cell.
+/// The measurements of one target in one cell.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Figures {
     /// Time from sending to the first byte of the answer's body, median.

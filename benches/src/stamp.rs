@@ -31,7 +31,7 @@ pub fn read(event: &[u8]) -> Option<u64> {
     std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
-/// Where stamps go in `bytes`, the offsets of their first digits.
+/// The places of stamps in `bytes`: the offsets of their first digits.
 pub fn places(bytes: &[u8]) -> Vec<usize> {
     memchr::memchr_iter(MARK, bytes).map(|at| at + 1).collect()
 }

@@ -62,7 +62,7 @@ pub struct Options {
     pub body: usize,
 }
 
-/// What the benchmark prints last. Times are milliseconds, memory is MB of 10^6 bytes.
+/// The report, on the last line of stdout. Times are milliseconds, memory is MB of 10^6 bytes.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Report {
     /// Streams through the gateway.
@@ -75,7 +75,7 @@ pub struct Report {
     pub seconds: f64,
     /// Streams that failed, direct ones too.
     pub errors: usize,
-    /// What the first failures were.
+    /// The first failures.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub first_errors: Vec<String>,
     /// All streams through the gateway.
@@ -108,7 +108,7 @@ pub struct Times {
     pub streams: u64,
     /// Words timed.
     pub words: usize,
-    /// How much longer than at the mock the time between two words was at the client, median.
+    /// The time between two words at the client, less that at the mock, median.
     pub added_gap_p50_ms: f64,
     /// The same, 99th percentile.
     pub added_gap_p99_ms: f64,
@@ -155,7 +155,7 @@ pub fn run(options: &Options) -> Result<Report> {
     Ok(report)
 }
 
-/// Which streams a crew holds.
+/// The streams of a crew.
 #[derive(Debug, Clone, Copy)]
 struct Part {
     format: Format,
@@ -237,7 +237,7 @@ async fn hold(
     Ok(())
 }
 
-/// What the crews brought, by kind.
+/// The results of the crews, by kind.
 #[derive(Debug, Default)]
 struct Held {
     native: Sample,

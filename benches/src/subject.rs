@@ -19,9 +19,9 @@ pub struct Subject {
     pub engine: Engine,
     /// Whether there was no derived cache before.
     pub cold: bool,
-    /// What making the index ready took.
+    /// The time to make the index ready.
     pub index: Duration,
-    /// What making its vectors ready took after that.
+    /// The time to make its vectors ready after that.
     pub embedding: Duration,
 }
 
@@ -72,7 +72,7 @@ pub struct Packed {
     pub path: String,
     /// Counted from 1.
     pub lines: std::ops::RangeInclusive<usize>,
-    /// What it costs as it is rendered.
+    /// Its tokens as rendered.
     pub tokens: u32,
 }
 

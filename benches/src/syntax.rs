@@ -24,7 +24,7 @@ pub struct Options {
     pub root: Vec<PathBuf>,
 }
 
-/// What was measured, by language and in all.
+/// The report, by language and in total.
 #[derive(Debug, Serialize)]
 pub struct Report {
     languages: BTreeMap<&'static str, Figures>,

@@ -11,7 +11,7 @@ use muninn_tests::git;
 
 use crate::command_line::at;
 
-/// Where trees are made.
+/// The directory of trees.
 #[derive(Debug)]
 pub struct Trees {
     dir: PathBuf,
@@ -86,7 +86,7 @@ impl Trees {
     }
 }
 
-/// Where the bare clone of `owner/name` lies under the directory of all clones.
+/// The path of the clone of `owner/name` in the directory of all clones.
 pub fn clone_of(clones: &Path, repo: &str) -> PathBuf {
     clones.join(repo.replace('/', "+")).join("repo")
 }

@@ -38,7 +38,7 @@ const INFO: &str = "{\"object\":\"list\",\"data\":[{\"id\":\"mock\",\"object\":\
      \"created\":1700000000,\"owned_by\":\"bench\",\"max_model_len\":1000000}],\
      \"status\":\"ok\",\"model_path\":\"mock\",\"is_generation\":true,\"version\":\"0\"}";
 
-/// What the mock has seen so far.
+/// The mock's counters.
 #[derive(Debug, Default)]
 pub struct Seen {
     answered: [AtomicU64; 3],
@@ -111,7 +111,7 @@ impl Upstream {
         format!("http://{}", self.address)
     }
 
-    /// What it has seen, live.
+    /// Its counters, live.
     pub fn seen(&self) -> &Seen {
         &self.seen
     }
@@ -212,7 +212,7 @@ async fn accept(listener: TcpListener, seen: Arc<Seen>) -> io::Result<()> {
     }
 }
 
-/// What the mock keeps of a request.
+/// The parts of a request that the mock needs.
 struct Request {
     /// The format of the answer; none for what is answered as a health check or a listing would be.
     answer: Option<Format>,

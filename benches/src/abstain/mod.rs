@@ -38,10 +38,10 @@ const CLOSELY: usize = 24;
 #[derive(Debug, Clone, Parser)]
 #[command(name = "abstain")]
 pub struct Options {
-    /// Which half of the prompts is asked.
+    /// The half of the prompts to ask.
     #[arg(long, value_enum, default_value_t = Split::Both)]
     pub split: Split,
-    /// Where the clones of the other repositories are, OWNER+NAME/repo; without it only this repository is asked about.
+    /// The directory of the other repositories' clones, OWNER+NAME/repo; without it only this repository is asked about.
     #[arg(long, value_name = "DIR")]
     pub repos: Option<PathBuf>,
     /// Questions with the files that answer them, to tell how much of what is packed lies there.
@@ -97,7 +97,7 @@ pub fn run(options: &Options) -> Result<Report> {
     Ok(Report::of(n, &askings, gold))
 }
 
-/// Where a repository's objects are; `None` if it is not to be asked about.
+/// A repository's clone; `None` if the repository is left out.
 fn clone(repo: &str, options: &Options) -> Result<Option<PathBuf>> {
     if repo == OURS {
         return stand::repository().map(Some);

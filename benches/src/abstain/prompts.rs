@@ -26,12 +26,12 @@ pub enum Class {
     FollowUp,
 }
 
-/// Which prompts are asked.
+/// A choice of prompts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Split {
-    /// Those by which the engine may be tuned.
+    /// The half for tuning.
     Tune,
-    /// Those that are held back from that.
+    /// The half that is held out.
     Held,
     /// All.
     Both,
@@ -50,7 +50,7 @@ pub enum Half {
 /// A prompt of a coding agent's user.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Prompt {
-    /// What it is.
+    /// Its class.
     pub class: Class,
     /// The repository that it is about, or `*`.
     pub repo: String,
@@ -59,7 +59,7 @@ pub struct Prompt {
 }
 
 impl Prompt {
-    /// Whether it is asked in a repository.
+    /// Whether the prompt is asked in a repository.
     pub fn belongs_to(&self, repo: &str) -> bool {
         self.repo == ANY || self.repo == repo
     }

@@ -12,7 +12,7 @@ use crate::localization::report::percent;
 pub struct Report {
     /// Prompts of each class.
     pub n: BTreeMap<Class, usize>,
-    /// How often something was packed, by class.
+    /// The rate of packs, by class.
     pub injected: BTreeMap<Class, f64>,
     /// The same in the half for tuning.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -22,12 +22,12 @@ pub struct Report {
     pub held: BTreeMap<Class, f64>,
     /// The same for each repository.
     pub by_repo: BTreeMap<String, BTreeMap<Class, f64>>,
-    /// What is packed for questions whose answer is known.
+    /// Packs for questions with known answers.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub gold: Option<GoldShare>,
 }
 
-/// How much of what is packed lies in files that answer the question.
+/// The share of packed tokens in files that answer the question.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub struct GoldShare {
     /// Questions.
@@ -41,11 +41,11 @@ pub struct GoldShare {
 /// One prompt, asked in one repository.
 #[derive(Debug, Clone, Serialize)]
 pub struct Asking {
-    /// Whether it may be tuned by.
+    /// Its half.
     pub half: Half,
-    /// What it is.
+    /// Its class.
     pub class: Class,
-    /// Where it was asked.
+    /// The repository.
     pub repo: String,
     /// Its words.
     pub prompt: String,
@@ -54,11 +54,11 @@ pub struct Asking {
     /// Why not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What was packed, best first.
+    /// The packed sources, best first.
     pub sources: Vec<String>,
     /// Tokens of all that.
     pub tokens: u32,
-    /// What the engine decided by; `fit.py` reads it.
+    /// The features of the engine's decision, for `fit.py`.
     pub signs: Vec<f32>,
 }
 

@@ -99,7 +99,7 @@ impl Body {
     }
 }
 
-/// So many bytes of plain words.
+/// Plain words of this many bytes.
 fn prose(length: usize) -> String {
     " Read the code before you change it and say which lines you mean."
         .chars()

@@ -30,7 +30,7 @@ const KEEP: usize = 200;
 /// The part of the lexical list that explorers must leave as good as it was.
 const TOP: usize = 5;
 
-/// Who explores.
+/// An explorer.
 #[derive(Debug, Clone)]
 pub(crate) enum Explorer {
     /// A script at the socket.
@@ -53,7 +53,7 @@ impl Explorer {
     }
 }
 
-/// What is printed last.
+/// The report, on the last line of stdout.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
     /// Instances.
@@ -69,9 +69,9 @@ pub struct Report {
 pub struct Row {
     /// Which.
     pub policy: String,
-    /// Of an instance's gold files, those in the list of files that comes out.
+    /// Recall of an instance's gold files in the resulting list of files.
     pub recall_files: Option<f64>,
-    /// Of these, those that are cited.
+    /// Recall of the gold files in the citations.
     pub recall_cited: Option<f64>,
     /// All gold files are among the first five: of what comes out, and of the lexical lane alone.
     pub strict5: [Option<f64>; 2],
@@ -87,9 +87,9 @@ pub struct Row {
     pub most_turns: u32,
     /// Calls of tools.
     pub calls: Option<f64>,
-    /// Of all calls, those that were answered from memory.
+    /// Calls that were answered from the cache.
     pub repeated: u32,
-    /// Of all calls, those that failed.
+    /// Failed calls.
     pub failed_calls: u32,
     /// Tokens of all prompts and answers, of four bytes.
     pub tokens: Option<f64>,
@@ -116,7 +116,7 @@ struct Outcome {
     timing: Option<Timing>,
 }
 
-/// Explores each instance in each of the manners.
+/// Explores each instance with each explorer.
 pub(crate) fn run(
     (questions, repos): (&Path, &Path),
     work: Option<&Path>,
@@ -190,7 +190,7 @@ fn explore(
     let started = Instant::now();
     let found = subject.engine.explore_deep(&instance.query, &limits, &model, &());
     let ended = Instant::now();
-    // Of a real model it is not known when it had answered.
+    // The time of a real model's answer is unknown.
     let timing = match explorer {
         Explorer::Script(_) => Timing::of(started, ended, &server.log().exchanges, &found.trace),
         Explorer::Real { .. } => None,

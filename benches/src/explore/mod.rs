@@ -33,16 +33,16 @@ pub struct Options {
     /// Questions with the files that answer them, one JSON object a line.
     #[arg(long, value_name = "FILE", required_unless_present_any = ["overhead", "hostile"], requires = "repos")]
     pub instances: Option<PathBuf>,
-    /// Where the clones are: OWNER+NAME/repo, bare or not.
+    /// The directory of the clones: OWNER+NAME/repo, bare or not.
     #[arg(long, value_name = "DIR")]
     pub repos: Option<PathBuf>,
-    /// Explore in these manners only.
+    /// Explore with these policies only.
     #[arg(long, value_name = "NAMES", value_enum, value_delimiter = ',')]
     pub policy: Vec<PolicyName>,
     /// Explore with the model of this server, which speaks chat completions, instead of scripts.
     #[arg(long, value_name = "URL", requires = "instances", conflicts_with = "policy")]
     pub backend: Option<String>,
-    /// What --backend calls its model.
+    /// The name of --backend's model.
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub backend_model: String,
     /// The longest answer of --backend, in tokens.
@@ -54,7 +54,7 @@ pub struct Options {
     /// The embedder of the lexical lane.
     #[arg(long, value_name = "NAME", value_enum, default_value_t = EmbedderName::Static)]
     pub embedder: EmbedderName,
-    /// Where the files of minilm are.
+    /// The directory of minilm's files.
     #[arg(long, value_name = "DIR", required_if_eq("embedder", "minilm"))]
     pub model: Option<PathBuf>,
     /// Only instances whose id or repository contains this.
@@ -74,7 +74,7 @@ pub struct Options {
     pub hostile: bool,
 }
 
-/// What is printed last.
+/// The report, on the last line of stdout.
 #[derive(Debug, Clone, Serialize)]
 #[serde(untagged)]
 pub enum Report {
@@ -111,7 +111,7 @@ pub fn run(options: &Options) -> Result<Report> {
     }
 }
 
-/// Who explores: what the options name, or every script.
+/// The explorers that the options name, or every script.
 fn explorers(options: &Options) -> Vec<Explorer> {
     let scripts = match options.policy.as_slice() {
         [] => &PolicyName::ALL,

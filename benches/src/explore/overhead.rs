@@ -36,30 +36,30 @@ const TURNS: usize = 5;
 /// Searches of one turn.
 const GREPS: usize = 8;
 
-/// What is printed last. All but `load1` are milliseconds; medians over rounds of what a round has.
+/// The report, on the last line of stdout. All but `load1` are milliseconds: medians over rounds of each round's percentiles.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
     /// Rounds, of eight explorations each.
     pub rounds: usize,
     /// Files in the index.
     pub files: usize,
-    /// Of a turn, what neither the model nor tools took.
+    /// The time of a turn without its model and its tools.
     pub overhead_ms: Percentiles,
-    /// Of a turn with five cheap calls, what the model did not take.
+    /// The time of a turn with five cheap calls, without its model.
     pub cheap_turn_ms: Percentiles,
-    /// Of each tool in these turns, a call. They run beside each other.
+    /// The time of a call in these turns, by tool. Calls run concurrently.
     pub cheap_call_ms: BTreeMap<String, Percentiles>,
     /// Before the first request: lexical lane, tree, first message.
     pub opening_ms: Percentiles,
     /// Eight searches of one turn, of words that the tree holds.
     pub greps_ms: Percentiles,
-    /// The same of words that it does not hold, so that no search ends early.
+    /// Eight searches of one turn, of absent words, so that no search ends early.
     pub greps_for_nothing_ms: Percentiles,
     /// The machine's load average over a minute, at the start and at the end.
     pub load1: [Option<f64>; 2],
 }
 
-/// What a round took.
+/// The times of a round.
 #[derive(Default)]
 struct Round {
     overhead: Vec<f64>,

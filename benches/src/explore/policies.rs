@@ -14,7 +14,7 @@ use crate::scripted::said::{Policy, Said, Spoken};
 const MOST_CITED: usize = 12;
 /// Calls of one turn.
 const MOST_CALLS: usize = 16;
-/// What the greedy reader reads at once.
+/// The number of lines that the greedy reader reads at once.
 const READ_AT_ONCE: usize = 4;
 /// Every tool but those that open an exploration or end one.
 pub(super) const TOOLS: [&str; 10] = [
@@ -30,16 +30,16 @@ pub(super) const TOOLS: [&str; 10] = [
     "metis",
 ];
 
-/// An explorer's manner.
+/// A policy of an explorer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum PolicyName {
-    /// Knows the files that answer, finds and reads them with the tools, and cites what it has seen of them.
+    /// Knows the gold files, finds and reads them with the tools, and cites the lines that it has seen.
     Oracle,
-    /// Calls and cites whatever comes, by a seed.
+    /// Calls and cites at random, by a seed.
     Random,
     /// Reads all candidates and cites all that it read.
     Greedy,
-    /// Talks.
+    /// Answers in prose.
     Hopeless,
 }
 
@@ -47,7 +47,7 @@ impl PolicyName {
     /// All of them, in the order of reports.
     pub const ALL: [Self; 4] = [Self::Oracle, Self::Random, Self::Greedy, Self::Hopeless];
 
-    /// As it is called on the command line.
+    /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Oracle => "oracle",
@@ -57,7 +57,7 @@ impl PolicyName {
         }
     }
 
-    /// An explorer of this manner for one question.
+    /// An explorer with this policy for one question.
     pub(crate) fn of(self, instance: &Instance) -> std::sync::Arc<dyn Policy> {
         let seed = seed(&instance.instance_id);
         match self {
@@ -75,7 +75,7 @@ fn seed(name: &str) -> u64 {
     name.bytes().fold(0xcbf2_9ce4_8422_2325, step)
 }
 
-/// A turn to find the files by name, one to look into them, one to cite. What it was not shown it does not cite.
+/// A turn to find the files by name, one to read them, one to cite the lines that were shown.
 struct Oracle {
     gold: Vec<Gold>,
 }

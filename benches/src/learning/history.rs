@@ -15,12 +15,12 @@ use muninn_tests::git;
 
 /// The largest commit that is replayed, in files. Larger ones are sweeps over the tree.
 const MOST_FILES: usize = 16;
-/// What was edited is as relevant as a session says.
+/// The relevance of an edited file in a record.
 const EDITED: f64 = 0.95;
 /// Parts commits, and a message from its files: no text of git's holds it.
 const MARK: char = '\u{1}';
 
-/// What sessions would have written down that made the last `most` commits before an instance's.
+/// The records of sessions that made the last `most` commits before an instance's.
 ///
 /// # Errors
 /// When git cannot read the history.

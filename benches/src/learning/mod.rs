@@ -22,9 +22,9 @@ use crate::report::rounded;
 use crate::subject::Subject;
 use crate::trees::{Trees, clone_of};
 
-/// Gold files are looked for so far down the list.
+/// The depth to which the list is searched for gold files.
 const KEEP: usize = 50;
-/// All gold files among so many.
+/// The depths of the figures.
 const AT: [usize; 4] = [1, 3, 5, 10];
 
 /// Measures what memory of earlier sessions adds to finding the files that questions are about.
@@ -36,13 +36,13 @@ pub struct Options {
     /// Questions with the files that answer them, one JSON object a line.
     #[arg(long, value_name = "FILE")]
     pub instances: PathBuf,
-    /// Where the clones are: OWNER+NAME/repo, bare or not.
+    /// The directory of the clones: OWNER+NAME/repo, bare or not.
     #[arg(long, value_name = "DIR")]
     pub repos: PathBuf,
     /// Keep trees and their indexes here from run to run; what is learned is written anew each time.
     #[arg(long, value_name = "DIR")]
     pub work: Option<PathBuf>,
-    /// So many commits are replayed at most.
+    /// The largest number of commits to replay.
     #[arg(long, value_name = "NUMBER", default_value_t = 500)]
     pub commits: usize,
     /// Only instances whose id or repository contains this.
@@ -50,7 +50,7 @@ pub struct Options {
     pub only: Option<String>,
 }
 
-/// What the benchmark prints last. Percent of instances all of whose gold files are among the first.
+/// The report, on the last line of stdout. Percent of instances all of whose gold files are among the first.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
     /// Instances.
@@ -59,9 +59,9 @@ pub struct Report {
     pub without: BTreeMap<usize, f64>,
     /// With it.
     pub with: BTreeMap<usize, f64>,
-    /// At the first five: instances that are found with memory only, and without it only.
+    /// At the first five: instances that are found with memory only.
     pub gains: Vec<String>,
-    /// The same, the other way round.
+    /// At the first five: instances that are found without memory only.
     pub losses: Vec<String>,
     /// Gains and losses at each depth.
     pub paired: BTreeMap<usize, [usize; 2]>,
@@ -71,7 +71,7 @@ pub struct Report {
     pub records: f64,
 }
 
-/// What came of one instance.
+/// The outcome of one instance.
 struct Outcome {
     id: String,
     repo: String,

@@ -19,7 +19,7 @@ use crate::stats::millis;
 use crate::subject::{self, Packed, packed};
 use crate::trees::{Trees, clone_of};
 
-/// Gold files are looked for so far down the list.
+/// The depth to which the list is searched for gold files.
 const KEEP: usize = 200;
 /// Files that `--per-instance` shows.
 const SHOWN: usize = 10;
@@ -29,7 +29,7 @@ pub(super) struct Subject {
     subject: subject::Subject,
 }
 
-/// What an instance got.
+/// The answer to an instance.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Answer {
     pub(super) instance_id: String,
@@ -155,7 +155,7 @@ impl Subject {
 }
 
 impl Gold {
-    /// Whether it is among what was packed for each budget.
+    /// Whether it is packed, by budget.
     fn seen(&self, instance: &Instance, packs: &[Vec<Packed>; BUDGETS.len()]) -> [bool; BUDGETS.len()] {
         [0, 1].map(|budget| {
             let here = packs[budget]

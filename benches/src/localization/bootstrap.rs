@@ -1,6 +1,6 @@
-//! How sure a mean is: percentile bootstrap over instances, always with the same seed.
+//! Confidence intervals of means: percentile bootstrap over instances, always with the same seed.
 
-/// How often the instances are drawn anew.
+/// The number of resamples.
 const RESAMPLES: usize = 10_000;
 const SEED: u64 = 0x6d75_6e69_6e6e;
 

@@ -41,13 +41,13 @@ pub struct Options {
     /// Questions with the files that answer them, one JSON object a line.
     #[arg(long, value_name = "FILE")]
     pub instances: PathBuf,
-    /// Where the clones are: OWNER+NAME/repo, bare or not.
+    /// The directory of the clones: OWNER+NAME/repo, bare or not.
     #[arg(long, value_name = "DIR")]
     pub repos: PathBuf,
     /// The embedder to rank with.
     #[arg(long, value_name = "NAME", value_enum, default_value_t = EmbedderName::Static)]
     pub embedder: EmbedderName,
-    /// Where the files of minilm are.
+    /// The directory of minilm's files.
     #[arg(long, value_name = "DIR", required_if_eq("embedder", "minilm"))]
     pub model: Option<PathBuf>,
     /// Keep trees and their indexes here from run to run, so that the next is fast; without it every index is made anew.
@@ -69,7 +69,7 @@ pub struct Options {
 pub enum EmbedderName {
     /// Lexical lists alone.
     None,
-    /// What is compiled in.
+    /// The compiled-in static vectors.
     Static,
     /// The transformer, from `--model`.
     Minilm,

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use muninn_memory::embed::{EmbedError, Embedder};
 
-/// The same vectors, each made once.
+/// An embedder that embeds each text once.
 pub(super) struct Remembered {
     inner: Arc<dyn Embedder>,
     known: Mutex<HashMap<String, Vec<f32>>>,

@@ -46,11 +46,11 @@ pub struct Accuracy {
 pub struct Percentiles {
     /// The median.
     pub p50: Option<f64>,
-    /// Of a hundred, ninety-five are not above.
+    /// The 95th percentile.
     pub p95: Option<f64>,
 }
 
-/// What switching a list off does, with the intervals in which the truth lies with 95%; percent points.
+/// The effect of switching a list off, with 95% confidence intervals, in percentage points.
 #[derive(Debug, Clone, Serialize)]
 pub struct Ablation {
     /// The list; `None` for the run with all of them, whose `intervals` are those of its means.

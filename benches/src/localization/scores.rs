@@ -1,4 +1,4 @@
-//! What one answer is worth.
+//! The scores of one answer.
 
 use std::ops::RangeInclusive;
 
@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 pub const DEPTHS: [usize; 4] = [1, 3, 5, 10];
 /// Token budgets for which spans are packed.
 pub const BUDGETS: [u32; 2] = [4096, 8192];
-/// How many measures an answer has.
+/// The number of scores.
 pub const COUNT: usize = 2 * DEPTHS.len() + 1 + BUDGETS.len();
 /// Their names, as the intervals are printed.
 pub const NAMES: [&str; COUNT] = [

@@ -1,4 +1,4 @@
-//! Where a definition that is known by its name stands in a file.
+//! The lines of a definition, by its name.
 //!
 //! The benchmark has an outline of its own, by indentation, so that a fault in the engine's chunks cannot hide itself.
 //! It serves any language whose blocks are indented.

@@ -13,7 +13,7 @@ pub(crate) const SESSION: usize = 40;
 /// Words of a question.
 const ASKED: usize = 6;
 
-/// What records are made of.
+/// The text that records are made of.
 pub struct Corpus {
     /// Where a file is in the tree, and its lines that say something.
     files: Vec<(String, Vec<String>)>,

@@ -40,23 +40,23 @@ pub struct Options {
     /// The tree of which records are made.
     #[arg(long, value_name = "DIR", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/.."))]
     pub text: PathBuf,
-    /// How many records there are.
+    /// The numbers of records to measure.
     #[arg(long, value_delimiter = ',', default_values_t = [1_000, 10_000, 100_000, 1_000_000])]
     pub sizes: Vec<usize>,
     /// The embedder to take part.
     #[arg(long, value_name = "NAME", value_enum, default_value_t = EmbedderName::Static)]
     pub embedder: EmbedderName,
-    /// Where the files of minilm are.
+    /// The directory of minilm's files.
     #[arg(long, value_name = "DIR", required_if_eq("embedder", "minilm"))]
     pub model: Option<PathBuf>,
 }
 
-/// What was measured with so many records. Memory is MB of 10^6 bytes.
+/// The measurements of one number of records. Memory is MB of 10^6 bytes.
 #[derive(Debug, Clone, Serialize)]
 pub struct Size {
-    /// How many were written.
+    /// Records that were written.
     pub records: usize,
-    /// How many can be recalled; of very many only the newest.
+    /// Records that can be recalled; of very many only the newest.
     pub recalled: usize,
     /// Seconds from the start of a process until all can be recalled that nobody has read yet.
     pub ingest_s: f64,
@@ -68,13 +68,13 @@ pub struct Size {
     pub query_ms: Percentiles,
     /// Resident memory of the second process, the questions asked.
     pub rss_mb: Option<f64>,
-    /// Of the first, at its highest.
+    /// The highest memory of the first process.
     pub ingest_peak_mb: Option<f64>,
-    /// Of the third, at its highest.
+    /// The highest memory of the third process.
     pub rebuild_peak_mb: Option<f64>,
     /// The file of records.
     pub records_bytes: u64,
-    /// What is kept in the cache.
+    /// The size of the cache.
     pub cache_bytes: u64,
     /// Load average over the last minute.
     pub load1: Option<f64>,

@@ -1,4 +1,4 @@
-//! What likeness alone would decide.
+//! The baseline: decisions by similarity alone.
 
 use std::collections::BTreeSet;
 

@@ -13,10 +13,10 @@ use super::{claim, relation};
 use crate::record_store::{Line, Store, directory};
 use crate::report::rounded;
 
-/// So many candidates are judged for each record.
+/// The number of candidates that are judged for each record.
 const TOP: usize = 20;
 
-/// What a thousand records bring up.
+/// The pairs that a thousand records produce.
 pub(super) struct Queued {
     /// Pairs in conflict or in doubt.
     pub(super) conflicts: f64,
@@ -24,7 +24,7 @@ pub(super) struct Queued {
     pub(super) merges: f64,
 }
 
-/// How often the other sentence of a pair is among the candidates.
+/// The rate at which the other sentence of a pair is among the candidates.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Blocking {
     /// Among the twenty that the product chooses of a hundred.
@@ -89,11 +89,11 @@ pub(super) fn judged(texts: &[String], embedder: Arc<dyn Embedder>, tools: &Tool
     })
 }
 
-/// What may be judged together with a text, itself aside, twenty at most.
+/// The candidates for a text without itself, twenty at most.
 struct Candidates {
     /// The first of recall.
     recalled: Vec<usize>,
-    /// What the product chooses of more that are recalled.
+    /// The product's choice among more records of recall.
     chosen: Vec<usize>,
 }
 

@@ -11,19 +11,19 @@ pub struct Labelled {
     pub a: String,
     /// The second.
     pub b: String,
-    /// What the first is to the second.
+    /// The relation of the first sentence to the second.
     pub label: Label,
-    /// It was not looked at while the rules were made; absent where nothing was set apart.
+    /// Whether the pair is held out; absent if no pair is.
     pub held: Option<bool>,
 }
 
-/// What the first sentence of a pair is to the second.
+/// The relation of a pair's first sentence to its second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Label {
-    /// It says the same.
+    /// Both say the same.
     Duplicate,
-    /// It says all that the second does, and perhaps more.
+    /// The first says everything that the second says, and perhaps more.
     Entailment,
     /// Both cannot be so.
     Contradiction,

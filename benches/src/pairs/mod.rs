@@ -45,7 +45,7 @@ pub struct Options {
     /// Ask the model of this server, which speaks chat completions, instead of a script.
     #[arg(long, value_name = "URL", conflicts_with = "script")]
     pub backend: Option<String>,
-    /// What --backend calls its model.
+    /// The name of --backend's model.
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub backend_model: String,
     /// The longest answer, in the model's tokens.
@@ -101,7 +101,7 @@ fn claim(text: &str) -> Claim<'_> {
     }
 }
 
-/// What was held back and what not, or two halves by a hash of the id where nothing was.
+/// The held-out part and the rest, or two halves by a hash of the id.
 fn parts(pairs: &[Labelled], judged: &[(Label, Relation)]) -> Vec<Part> {
     let names = if pairs.iter().any(|pair| pair.held.is_some()) {
         ["tuned", "held"]

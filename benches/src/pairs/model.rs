@@ -1,4 +1,4 @@
-//! What a model makes of what rules leave open: a script at a socket, or a real one.
+//! A model's decisions about pairs that rules leave open: a scripted model at a socket, or a real one.
 //!
 //! The scripts show what the way to a model carries at best, and that no model, however bad, has contradictions made one:
 //! they know the labels, and which pairs of a question are there to try them.
@@ -94,7 +94,7 @@ fn policy(script: Script, pairs: &[Labelled]) -> Arc<dyn Policy> {
     })
 }
 
-/// What a label comes to in the words of an answer.
+/// The word for a label in an answer.
 fn said(label: Option<Label>, is_wrong: bool) -> &'static str {
     match (label, is_wrong) {
         (Some(Label::Duplicate), false) | (Some(Label::Contradiction | Label::Neutral) | None, true) => "same",

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::labelled::Label;
 use crate::report::rounded;
 
-/// What the benchmark prints last.
+/// The report, on the last line of stdout.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
     /// Over all pairs.
@@ -17,21 +17,21 @@ pub struct Report {
     /// among the twenty candidates for the one, each direction counted. Candidates are what the product chooses of the
     /// first hundred that recall gives.
     pub blocking_recall20: f64,
-    /// The same with the first twenty that recall gives, as they come.
+    /// The same with the first twenty of recall.
     pub recall20: f64,
     /// Conflicts and doubts that a thousand records bring up of which no two are about the same thing.
     pub queued_per_1000: f64,
     /// Pairs of these that would become one.
     pub merged_per_1000: f64,
-    /// What was asked of a model; absent where nobody was.
+    /// The requests to a model; absent without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<Asked>,
-    /// What rules alone come to, where a model was asked.
+    /// The figures of rules alone, if a model was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub without_model: Option<Figures>,
     /// The same figures of parts of the pairs: the halves by a hash of their ids, or what was held back and what not.
     pub parts: Vec<Part>,
-    /// What one measure alone gives at its best threshold.
+    /// The figures of each baseline at its best threshold.
     pub baselines: Baselines,
     /// Microseconds for judging a pair, reading both texts included; the mean.
     pub judge_us: f64,
@@ -55,7 +55,7 @@ pub struct Figures {
     /// One of the two would go: judged the same, or the one a refinement of the other. A label of entailment says this of
     /// the second sentence alone, so that a refinement of the first counts as wrong where the label is neutral.
     pub duplicate: Scores,
-    /// Of these, those judged the same.
+    /// Pairs of these that were judged the same.
     pub same: Scores,
     /// Both cannot be so.
     pub contradiction: Scores,
@@ -65,7 +65,7 @@ pub struct Figures {
     pub doubt_rate: f64,
 }
 
-/// How well a decision meets a label.
+/// Precision and recall of a decision against a label.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Scores {
     /// Precision.
@@ -92,7 +92,7 @@ pub struct Baselines {
 pub struct Threshold {
     /// The threshold.
     pub at: f64,
-    /// What it gives.
+    /// Its figures.
     #[serde(flatten)]
     pub scores: Scores,
     /// Contradictions that it would make one, over all contradictions.

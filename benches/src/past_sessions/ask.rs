@@ -17,7 +17,7 @@ const CLIENTS: usize = 8;
 pub(super) struct Asked {
     /// Until the first byte of the answer.
     pub(super) took: Duration,
-    /// Whether nothing was added.
+    /// Whether no block was added.
     pub(super) is_none: bool,
 }
 
@@ -28,7 +28,7 @@ pub(super) fn question(gateway: SocketAddr, root: &Path, number: usize) -> io::R
     post(gateway, root, &format!("question {number}"), &messages)
 }
 
-/// The same by several clients at once.
+/// Questions of several concurrent clients.
 pub(super) fn eight(gateway: SocketAddr, root: &Path, from: usize, count: usize) -> io::Result<Vec<Asked>> {
     thread::scope(|scope| {
         let client = |client: usize| {

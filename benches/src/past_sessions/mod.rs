@@ -44,13 +44,13 @@ const MOST_STOP_MS: f64 = 1_000.0;
 #[derive(Debug, Clone, Parser)]
 #[command(name = "past-sessions")]
 pub struct Options {
-    /// How many sessions there were.
+    /// The numbers of past sessions.
     #[arg(long, value_delimiter = ',', default_values_t = [0, 1_000, 20_000, 100_000])]
     pub sizes: Vec<usize>,
-    /// How they became what they are.
+    /// The kind of past sessions.
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Past::Folders, Past::Recorded])]
     pub past: Vec<Past>,
-    /// How often each case takes its turn.
+    /// The number of rounds.
     #[arg(long, default_value_t = 7)]
     pub rounds: usize,
     /// Questions of a round, one after the other; as many again by eight clients at once.
@@ -64,9 +64,9 @@ pub struct Options {
 /// The measurements for one number of past sessions, of all rounds together. All times are milliseconds.
 #[derive(Debug, Clone, Serialize)]
 pub struct Case {
-    /// How many there were.
+    /// Past sessions.
     pub sessions: usize,
-    /// How they became what they are.
+    /// The kind of past sessions.
     pub past: Past,
     /// From the start of the process until it listens, the first time.
     pub first_start_ms: f64,

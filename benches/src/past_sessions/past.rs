@@ -16,7 +16,7 @@ const SEGMENTS: usize = 20;
 /// The segments of so many sessions are reconciled at once.
 const BETWEEN_RECONCILIATIONS: usize = 500;
 
-/// How the sessions became what they are.
+/// The kind of past sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Past {

@@ -17,18 +17,18 @@ pub struct Conversation {
     pub id: String,
     /// All turns, in order.
     pub turns: Vec<Turn>,
-    /// What is asked about it.
+    /// Its questions.
     pub questions: Vec<Question>,
 }
 
-/// What somebody said.
+/// A turn of a conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Turn {
-    /// Which session it is of, counted from 1.
+    /// Its session, counted from 1.
     pub session: usize,
     /// When that session was: `2023-05-08T13:56:00Z`.
     pub time: String,
-    /// Who said what, and what the picture shows that they shared.
+    /// Speaker, text, and the caption of a shared picture.
     pub text: String,
 }
 

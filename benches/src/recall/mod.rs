@@ -1,4 +1,4 @@
-//! Whether what was said long ago is found again.
+//! Recall over long conversations.
 //!
 //! Each conversation becomes a repository of its own, its turns records in the product's own store, and its questions
 //! are asked of the product's own recall, which sees no label. The measure is LoCoMo's: the share of the turns that answer
@@ -37,7 +37,7 @@ pub struct Options {
     /// The embedder to rank with.
     #[arg(long, value_name = "NAME", value_enum, default_value_t = EmbedderName::Static)]
     pub embedder: EmbedderName,
-    /// Where the files of minilm are.
+    /// The directory of minilm's files.
     #[arg(long, value_name = "DIR", required_if_eq("embedder", "minilm"))]
     pub model: Option<PathBuf>,
 }

@@ -9,7 +9,7 @@ use crate::localization::report::Percentiles;
 /// The depths at which recall is taken.
 pub const DEPTHS: [usize; 4] = [5, 10, 25, 50];
 
-/// What the benchmark prints last.
+/// The report, on the last line of stdout.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
     /// Questions.
@@ -39,7 +39,7 @@ pub struct Figures {
     pub ndcg10: f64,
 }
 
-/// How one question went.
+/// The scores of one question.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scores {
     /// At each of [`DEPTHS`].

@@ -47,7 +47,7 @@ pub struct Options {
     pub text: PathBuf,
 }
 
-/// What it came to.
+/// The report.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
     /// Records in main before.
@@ -58,7 +58,7 @@ pub struct Report {
     pub seconds: f64,
     /// Resident memory at its highest.
     pub peak_mb: Option<f64>,
-    /// What was done.
+    /// The counts of the run.
     pub summary: Summary,
     /// The machine's load before.
     pub load1: Option<f64>,

@@ -68,7 +68,7 @@ pub struct Report {
     pub index_bytes: u64,
     /// Vectors of chunks, which are made after the index.
     pub vectors: Vectors,
-    /// Who defines, imports and calls what.
+    /// The size of the graph.
     pub graph: Graph,
     /// Seconds from writing a file until what was written is in an answer; the median of five edits.
     pub edit_visible_s: Option<f64>,
@@ -78,7 +78,7 @@ pub struct Report {
     pub load1: [Option<f64>; 2],
 }
 
-/// What the second phase of indexing made.
+/// The vectors of the second phase of indexing.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Vectors {
     /// Chunks that have one.
@@ -89,7 +89,7 @@ pub struct Vectors {
     pub loaded_ms: f64,
 }
 
-/// What the graph holds.
+/// The size of the graph of definitions, imports and calls.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Graph {
     /// Definitions.

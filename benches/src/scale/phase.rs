@@ -24,25 +24,25 @@ use crate::subprocess::{self};
 
 /// The hidden first argument.
 const ROLE: &str = "__phase";
-/// What is packed for a question.
+/// The budget of a question, in tokens.
 const TOKENS: u32 = 4_000;
-/// So many edits are made, each in another file.
+/// The number of edits, each in another file.
 const EDITS: usize = 5;
 /// An edit that is not seen by then is not seen at all.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What a phase is given, as JSON in its second argument.
+/// The input of a phase, as JSON in its second argument.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Task {
     /// The repository.
     pub root: PathBuf,
     /// The directory of its derived cache.
     pub cache: PathBuf,
-    /// What is asked; makes an index where there is nothing to ask.
+    /// The questions; without any, the phase makes an index.
     pub questions: Vec<String>,
 }
 
-/// What a phase found out; what it did not measure is left out.
+/// The measurements of a phase.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Outcome {
     /// From the start until the index was ready.

@@ -60,7 +60,7 @@ fn sentences(text: &str) -> Vec<String> {
     found
 }
 
-/// What a documentation comment says on this line.
+/// The text of a documentation comment on this line.
 fn comment(line: &str) -> Option<&str> {
     let marks = ["///", "//!", "/**", "* ", "\"\"\"", "r\"\"\""];
     let rest = marks.iter().find_map(|mark| line.strip_prefix(mark))?;

@@ -13,7 +13,7 @@ pub(crate) struct Heard {
     pub(crate) opening: String,
     /// Answers that the model has given so far.
     pub(crate) turns: usize,
-    /// What came of its calls, oldest first.
+    /// The results of its calls, oldest first.
     pub(crate) results: Vec<Heeded>,
     /// Whether it must answer now.
     pub(crate) is_last: bool,
@@ -86,7 +86,7 @@ impl Heard {
         question[..end.unwrap_or(question.len())].trim()
     }
 
-    /// What the lexical lane points to, best first.
+    /// The candidates of the lexical lane, best first.
     pub(crate) fn candidates(&self) -> Vec<Place> {
         let Some((_, list)) = self.opening.split_once("\nCandidates, best first:\n") else {
             return Vec::new();

@@ -46,7 +46,7 @@ impl Minutes {
         }
     }
 
-    /// How many are over.
+    /// The number of complete minutes.
     pub(super) fn done(&self) -> usize {
         self.done.len()
     }

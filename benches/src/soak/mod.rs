@@ -33,7 +33,7 @@ use minutes::{Minute, Minutes};
 const FILES: u64 = 4_000;
 /// From the last request until descriptors are counted: longer than the backend keeps an idle connection.
 const SETTLING: Duration = Duration::from_secs(6);
-/// How many failures the report shows.
+/// The number of failures in the report.
 const SHOWN: usize = 20;
 
 /// Sends mixed requests at a fixed rate and checks the gateway's promises.
@@ -42,7 +42,7 @@ const SHOWN: usize = 20;
 #[derive(Debug, Clone, Parser)]
 #[command(name = "soak")]
 pub struct Options {
-    /// How long.
+    /// The length of the run.
     #[arg(long, default_value_t = 30.0)]
     pub minutes: f64,
     /// Requests per second, of which one in ten brings a new question.
@@ -59,7 +59,7 @@ pub struct Options {
 /// The report that the benchmark prints. Times are milliseconds, memory is MB of 10^6 bytes.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Report {
-    /// Whether everything is as it has to be.
+    /// Whether all bounds hold.
     pub holds: bool,
     /// Requests that were sent.
     pub requests: u64,
@@ -67,7 +67,7 @@ pub struct Report {
     pub questions: u64,
     /// Requests that the backend was told to fail.
     pub faults: u64,
-    /// Those of them that the client saw fail: the others were tried again.
+    /// Faults that the client saw; the gateway retried the others.
     pub faults_seen: u64,
     /// Requests that failed though the backend did not. To be 0.
     pub failed: u64,

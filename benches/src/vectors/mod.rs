@@ -1,4 +1,4 @@
-//! How fast, and how well, vectors are found that are like a question's.
+//! Speed and recall of nearest-neighbour search.
 //!
 //! The vectors are of real text: runs of a few lines of the files below a directory, by the embedder that is compiled
 //! in. The questions are comments of the same files. What is searched is held against a scan over all numbers, and
@@ -21,9 +21,9 @@ use crate::command_line::progress;
 use crate::report::rounded;
 use crate::stats::{millis, percentile};
 
-/// So many results are compared.
+/// The number of results that are compared.
 const TOP: usize = 10;
-/// So many of the nearest by signs are compared by bytes, as the engine does.
+/// The number of nearest vectors by signs that are compared by bytes, as the engine does.
 const WIDE: usize = 1_000;
 /// Vectors that are stored together.
 const BLOCK: usize = 64;
@@ -35,10 +35,10 @@ pub struct Options {
     /// A directory of source code; its files are read.
     #[arg(long, value_name = "DIR")]
     pub root: PathBuf,
-    /// So many vectors at most.
+    /// The largest number of vectors.
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     pub count: usize,
-    /// So many questions.
+    /// The number of questions.
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub questions: usize,
     /// Lines of text that a vector is made of.
@@ -95,7 +95,7 @@ pub struct Times {
     pub sqlite_vec: f64,
 }
 
-/// What keeping vectors costs.
+/// The cost of storing vectors.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Stored {
     /// Rows written in a second.
@@ -174,7 +174,7 @@ fn keep(store: &mut VectorStore, flat: &[i8], dimensions: usize, dir: &std::path
     })
 }
 
-/// What the questions took and found.
+/// The times and results of the questions.
 #[derive(Default)]
 struct Measured {
     questions: usize,
@@ -204,7 +204,7 @@ impl Measured {
         let signs = near.nearest(question, WIDE);
         let rows = || flat.chunks_exact(question.len());
         let scaled = best(rows().map(|row| cosine(question, row)));
-        // What is left of the numbers if all vectors share one factor.
+        // The values if all vectors share one factor.
         let coarse = |vector: &Vec<f32>| {
             let pairs = question.iter().zip(vector);
             pairs.map(|(a, b)| a * (b * 127.0).round()).sum::<f32>()

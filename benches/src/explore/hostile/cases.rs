@@ -45,7 +45,7 @@ pub(super) fn case(name: &'static str, policy: impl Fn(&Heard) -> Said + Send + 
     }
 }
 
-/// The same until the deadline of a second.
+/// A case that ends at a deadline of one second.
 fn waiting(name: &'static str, said: Said) -> Case {
     Case {
         deadline: Duration::from_secs(1),

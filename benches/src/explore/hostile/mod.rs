@@ -28,7 +28,7 @@ const TURNS: u32 = 64;
 /// How long threads and connections of a finished exploration may remain.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What is printed last.
+/// The report, on the last line of stdout.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
     /// One for each script.
@@ -37,10 +37,10 @@ pub struct Report {
     pub holds: bool,
 }
 
-/// What became of one.
+/// The outcome of one case.
 #[derive(Debug, Clone, Serialize)]
 pub struct Row {
-    /// What its model does.
+    /// The behaviour of its model.
     pub case: &'static str,
     /// Why it ended.
     pub ended: &'static str,

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use muninn_tests::git;
 
-/// What the file beside the repository says.
+/// Text of the file beside the repository.
 const OUTSIDE: &str = "kestrelOutsideTheRepository";
-/// What `.env` says.
+/// Text of `.env`.
 const ENV: &str = "kestrelInTheEnvironmentFile";
 
-/// What no request may hold.
+/// Texts that no request may hold.
 pub(super) const FORBIDDEN: [&str; 3] = [OUTSIDE, ENV, "root:x:0:0"];
 
 const RETRY: &str = "\
@@ -55,7 +55,7 @@ impl Client {
 }
 ";
 
-/// What the questions are about.
+/// The question of all cases.
 pub(super) const QUESTION: &str = "How long does a retry wait before the client sends the request again?";
 
 /// Makes the repository and what lies around it; returns its root.
