@@ -64,7 +64,7 @@ fn turn_becomes_records_of_actions_not_of_text() {
     conversation.turn(&format!("{QUESTION} Ask Persephone about hunter2hunter2."));
     conversation.says("Thanks. And the parser?");
     conversation.send(&gateway);
-    assert!(gateway.stop().status.success());
+    gateway.stop_cleanly();
     let segments = team.segments();
     let hits: Vec<(&Value, &Value)> = segments
         .iter()
@@ -141,7 +141,7 @@ fn nothing_is_learned_twice_or_from_side_requests() {
         compacting.turn("Where is the invoice parsed?");
         compacting.says("CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.\n\nYour task is to create a detailed summary of the conversation so far.");
         compacting.send(&gateway);
-        assert!(gateway.stop().status.success());
+        gateway.stop_cleanly();
     }
     let segments = team.segments();
     let hits = segments.iter().filter(|(_, record)| record["type"] == "context_hit");
@@ -198,7 +198,7 @@ fn without_consent_nothing_is_written_to_the_repository() {
         conversation.turn(QUESTION);
         conversation.says("And the parser?");
         conversation.send(&gateway);
-        assert!(gateway.stop().status.success());
+        gateway.stop_cleanly();
         assert!(team.segments().is_empty());
         assert_eq!(team.env.git(&team.root, &["status", "--porcelain"]), "", "{memory}");
         assert_eq!(team.state().contains("context_hit"), memory == "local");
@@ -281,7 +281,7 @@ fn receipt_shows_which_items_were_used() {
     let mut asked = Conversation::of("asked once", &team.root);
     asked.says(QUESTION);
     asked.send(&gateway);
-    assert!(gateway.stop().status.success());
+    gateway.stop_cleanly();
     let last: Value = serde_json::from_str(&team.env.stdout_of(&team.root, &["why", "--last", "--json"])).unwrap();
     assert_eq!(last["outcome"], "injected");
     assert!(last["items"][0]["used"].is_null(), "{last}");

@@ -41,7 +41,7 @@ fn conversation_without_records_leaves_no_file() {
         conversation.says("And the parser?");
         conversation.send(&gateway);
     }
-    assert!(gateway.stop().status.success());
+    gateway.stop_cleanly();
     assert_eq!(left(&team), [""; 0]);
     assert!(spools(&team).iter().all(|spool| !spool.exists()));
 }
@@ -55,7 +55,7 @@ fn stop_learns_from_all_open_conversations() {
         conversation.turn(&format!("{QUESTION} {number}"));
         conversation.send(&gateway);
     }
-    assert!(gateway.stop().status.success());
+    gateway.stop_cleanly();
     let mut segments: Vec<String> = team.segments().into_iter().map(|(name, _)| name).collect();
     segments.dedup();
     segments.sort();
@@ -99,7 +99,7 @@ fn sessions_of_an_earlier_version_are_migrated_and_continue() {
     let mut conversation = Conversation::of("resumed", &team.root);
     conversation.turn(QUESTION);
     conversation.send(&gateway);
-    assert!(gateway.stop().status.success());
+    gateway.stop_cleanly();
     let names: Vec<String> = team.segments().into_iter().map(|(name, _)| name).collect();
     assert!(names.contains(&"session_01RESUMED.7.jsonl".to_owned()), "{names:?}");
 }

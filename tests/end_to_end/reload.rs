@@ -79,7 +79,7 @@ fn invalid_file_changes_nothing_and_is_reported() {
         "the file is gone"
     );
     assert_eq!(upstream.requests().len(), wrong.len() + 1);
-    assert!(gateway.stop().status.success());
+    gateway.stop_cleanly();
 }
 
 #[test]

@@ -162,8 +162,7 @@ fn idle_conversation_is_summarized_once_per_turn() {
             )
         );
     }
-    let stopped = gateway.stop();
-    assert!(stopped.status.success());
+    let stopped = gateway.stop_cleanly();
     assert!(
         stopped.stderr.contains("a conversation was summed up"),
         "{}",
@@ -185,7 +184,7 @@ fn no_summary_without_a_configured_model() {
     let gateway = team.serve();
     conversation(&team).send(&gateway);
     wait_records(&team, "session_summary", 1);
-    assert!(gateway.stop().status.success());
+    gateway.stop_cleanly();
     assert_eq!((scribe.requests().len(), team.upstream.requests().len()), (0, 1));
     assert_eq!(signed(&team), 0);
 }
@@ -203,7 +202,7 @@ fn daily_token_limit_holds_across_processes() {
     wait_records(&team, "learning", 1);
     conversation_of(&team, "second").send(&gateway);
     gateway.wait_logged(ENOUGH, 1);
-    assert!(gateway.stop().status.success());
+    gateway.stop_cleanly();
     let gateway = team.serve();
     conversation_of(&team, "third").send(&gateway);
     gateway.wait_logged(ENOUGH, 1);
@@ -233,8 +232,7 @@ fn stop_does_not_wait_for_a_summary() {
     scribe.wait_for(1);
     conversation_of(&team, "second").send(&gateway);
     wait_records(&team, "session_summary", 2);
-    let stopped = gateway.stop();
-    assert!(stopped.status.success());
+    let stopped = gateway.stop_cleanly();
     control.wait_for_client_gone();
     assert!(!stopped.stderr.contains("not summed up"), "{}", stopped.stderr);
     assert_eq!((scribe.requests().len(), signed(&team)), (1, 0));
@@ -270,7 +268,7 @@ fn key_without_access_to_the_summarizers_backend_gets_no_summary() {
     wait_records(&team, "session_summary", 1);
     send(&ana, "anas");
     assert_eq!(receipts(&team, 1)[0]["session"], "anas");
-    assert!(gateway.stop().status.success());
+    gateway.stop_cleanly();
     assert_eq!((scribe.requests().len(), signed(&team)), (1, 2));
 }
 

@@ -50,7 +50,7 @@ fn without_init_nothing_is_written_in_the_worktree() {
         assert_eq!(response.outcome(), "injected");
         drop(muninn_tests::why(&env, response.request_id()));
     }
-    assert!(gateway.stop().status.success());
+    gateway.stop_cleanly();
     env.stdout_of(&root, &["ask", "--json", QUESTION]);
     env.stdout_of(&root, &["index"]);
     env.stdout_of(&root, &["status"]);

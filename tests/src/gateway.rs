@@ -201,6 +201,17 @@ impl Gateway {
         self.wait()
     }
 
+    /// Sends SIGTERM and waits for the end, which must be a success without a panic in the log.
+    ///
+    /// # Panics
+    /// When it is not.
+    pub fn stop_cleanly(self) -> Stopped {
+        let stopped = self.stop();
+        let clean = stopped.status.success() && !stopped.stderr.contains("panicked");
+        assert!(clean, "{stopped:?}");
+        stopped
+    }
+
     /// Waits for the end.
     ///
     /// # Panics

@@ -79,7 +79,7 @@ fn usage_by_key_is_reported_live_and_after_the_stop() {
         ana,
         ..
     } = shared;
-    assert!(gateway.stop().status.success());
+    gateway.stop_cleanly();
 
     let status: Value = serde_json::from_str(&env.stdout_of(&root, &["status", "--json"])).unwrap();
     let expected = serde_json::json!({"requests": 3, "input": 300, "output": 21, "cached": 270});
@@ -94,7 +94,7 @@ fn usage_by_key_is_reported_live_and_after_the_stop() {
     let again = env.serve(&root, &[]);
     let response = again.post(messages.0, &[ana.header()], messages.1.as_bytes());
     assert_eq!(response.status, 200);
-    assert!(again.stop().status.success());
+    again.stop_cleanly();
     let said = env.stdout_of(&root, &["status"]);
     let all = said
         .lines()

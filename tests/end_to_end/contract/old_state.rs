@@ -74,7 +74,7 @@ fn conversations_of_an_earlier_version_go_on_with_their_blocks() {
         let (second, _) = asked(2);
         assert!(second.contains(block(&first)), "{second}");
     }
-    assert!(gateway.stop().status.success());
+    gateway.stop_cleanly();
     if is_made_anew {
         assert!(!env.ledger().with_extension("db-wal").exists());
         std::fs::copy(env.ledger(), kept_ledger()).unwrap();

@@ -189,8 +189,6 @@ fn stop_does_not_wait_for_a_background_exploration() {
     drop(first(&deep, TARGETS[0]));
     deep.explorer.wait_for(1);
     deep.wait_explorations(1);
-    let stopped = deep.gateway.stop();
-    assert!(stopped.status.success(), "{stopped:?}");
+    deep.gateway.stop_cleanly();
     control.wait_for_client_gone();
-    assert!(!stopped.stderr.contains("panicked"), "{}", stopped.stderr);
 }

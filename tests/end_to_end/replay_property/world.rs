@@ -235,8 +235,7 @@ impl World {
             if kill {
                 gateway.kill();
             } else {
-                let stopped = gateway.stop();
-                assert!(stopped.status.success(), "{stopped:?}");
+                gateway.stop_cleanly();
             }
         }
     }
