@@ -1,9 +1,9 @@
-//! Support for the end-to-end tests: a clean home for the real binary, real git repositories, a backend that records what
-//! it gets, and an HTTP client raw enough to send bad bytes.
+//! Support for tests and benchmarks: a clean home for the real binary, real git repositories, a backend that records
+//! requests, and an HTTP client raw enough to send bad bytes.
 //!
-//! Fakes stand at the socket and nowhere else. All of it is blocking code on plain threads: a test reads from top to
-//! bottom, and shares no runtime with what it tests. Waiting is always for an event, or by [`wait_until`] with a
-//! deadline, never for a length of time.
+//! Fakes stand at the socket and nowhere else. All code blocks on plain threads: a test reads from top to bottom, and shares
+//! no runtime with the code under test. Waiting is always for an event, or by [`wait_until`] with a deadline, never for a
+//! length of time. Failures panic.
 //!
 //! ```no_run
 //! use muninn_tests::{TestEnv, Upstream};
