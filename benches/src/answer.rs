@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_is_not_whole_does_not_count() {
+    fn incomplete_answer_is_an_error() {
         assert!(finished(2, "data: {}\n\ndata: [DONE]\n\n").is_ok());
         let error = |events, text| finished(events, text).unwrap_err().to_string();
         assert!(error(2, "data: {}\n\ndata: {}\n\n").contains("did not end"));

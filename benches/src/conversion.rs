@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cost_is_the_difference_and_the_worst_of_each_is_kept() {
+    fn cost_is_the_difference_and_worst_takes_each_maximum() {
         let same = shapes(1.0, 5.0, 0.2, 1000.0);
         let slow_first = Cost::of(&same, &shapes(1.5, 5.0, 0.3, 900.0));
         let slow_after = Cost::of(&same, &shapes(1.25, 5.5, 0.2, 500.0));
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_can_be_picked() {
+    fn format_pairs_can_be_selected() {
         let options = Options::try_parse_from(["conversion", "--clients", "messages", "--backends", "chat,responses"]);
         let options = options.unwrap();
         assert_eq!(options.clients, [Format::Messages]);

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_format_follows_from_the_whole_path() {
+    fn format_follows_from_the_whole_path() {
         for format in Format::ALL {
             assert_eq!(Format::of_target(format.path()), Some(format));
             assert_eq!(Format::of_target(&format!("{}?beta=true", format.path())), Some(format));

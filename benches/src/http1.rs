@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chunked_body_survives_every_cut() {
+    fn chunked_body_is_decoded_at_every_split() {
         let wire = b"5\r\nhello\r\nA;x=\"1;\"\r\n, chunked!\r\n0\r\nX-Sum: 1\r\n\r\n";
         for cut in 0..=wire.len() {
             let mut decoder = BodyDecoder::ChunkSize;

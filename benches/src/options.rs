@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn other_gateways_are_named() {
+    fn gateways_beside_are_named() {
         let beside = "nginx=http://127.0.0.1:8080/";
         let options = parse(&["--upstream-port", "9000", "--beside", beside]).unwrap();
         assert_eq!(options.beside[0].name, "nginx");
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_foreign_gateway_is_measured_without_context() {
+    fn running_gateway_is_measured_without_context() {
         let args = ["--gateway", "http://127.0.0.1:8080", "--upstream-port", "9000"];
         assert_eq!(parse(&args).unwrap().contexts(), [false]);
     }

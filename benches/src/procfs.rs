@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn new_threads_count_whole_and_ended_ones_not() {
+    fn new_threads_count_and_ended_threads_do_not() {
         let times = |pairs: &[(&str, u64)]| CpuTimes(pairs.iter().map(|(id, ns)| ((*id).to_owned(), *ns)).collect());
         let before = times(&[("1", 100), ("2", 50)]);
         let after = times(&[("1", 130), ("3", 7)]);

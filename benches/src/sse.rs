@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn events_are_cut_at_every_cut() {
+    fn events_are_split_at_every_cut() {
         let wanted = &events(Format::Messages, plain_word)[..6];
         let stream = wanted.concat().into_bytes();
         for cut in 0..=stream.len() {
@@ -242,14 +242,14 @@ mod tests {
     }
 
     #[test]
-    fn every_format_says_all_words_and_ends() {
+    fn every_format_holds_all_words_and_its_last_event() {
         assert_eq!(check(Format::Chat, &answer(Format::Chat)).unwrap(), CHAT_EVENTS);
         assert_eq!(check(Format::Messages, &answer(Format::Messages)).unwrap(), WORDS + 5);
         assert_eq!(check(Format::Responses, &answer(Format::Responses)).unwrap(), WORDS + 8);
     }
 
     #[test]
-    fn a_lost_word_a_lost_end_or_lost_usage_is_seen() {
+    fn lost_word_end_or_usage_is_detected() {
         for format in Format::ALL {
             let whole = events(format, plain_word);
             let without = |drop: &dyn Fn(&String) -> bool| -> Vec<u8> {

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn stamp_round_trips() {
         let mut event = format!("data: {{\"text\":\"{BLANK}\"}}\n\n").into_bytes();
         let places = places(&event);
         assert_eq!(read(&event), Some(0));
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn time_goes_forward() {
+    fn stamps_are_monotonic() {
         let earlier = micros(Instant::now());
         assert!(micros(Instant::now()) >= earlier);
     }

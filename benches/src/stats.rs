@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn the_median_of_three_is_the_middle_one() {
+    fn median_of_three_is_the_middle_one() {
         assert_eq!(median(vec![9.0, 1.0, 5.0]), Some(5.0));
     }
 

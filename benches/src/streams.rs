@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_are_told_apart_and_failures_counted() {
+    fn kinds_are_separated_and_failures_counted() {
         let sample = |delay| Sample {
             delays_ms: vec![delay],
             requests: 1,

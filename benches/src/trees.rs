@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_ends_at_its_commit() {
+    fn tree_ends_at_its_commit() {
         let (origin, work) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let [older, newer] = clone(origin.path());
         let trees = Trees::new(Some(work.path())).unwrap();
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_all_there_is() {
+    fn tree_of_a_folder_holds_only_the_folder() {
         let (origin, work) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let [older, _] = clone(origin.path());
         let trees = Trees::new(Some(work.path())).unwrap();
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn missing_clone_and_commit_are_named() {
         let (origin, work) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let trees = Trees::new(Some(work.path())).unwrap();
         let unknown = "0123456789012345678901234567890123456789";

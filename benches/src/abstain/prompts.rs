@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_enough_prompts_of_each_class_and_none_is_in_both_halves() {
+    fn each_class_has_enough_prompts_and_halves_are_disjoint() {
         let mut seen = HashSet::new();
         for half in [Half::Tune, Half::Held] {
             let prompts = read(&dir(), half).unwrap();
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_about_a_repository_is_spread_evenly() {
+    fn prompts_are_spread_evenly_over_repositories() {
         let repositories = repositories(&dir()).unwrap();
         let prompts = read(&dir(), Half::Held).unwrap();
         for repo in repositories.keys() {

@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rates_are_told_by_class_half_and_repository() {
+    fn rates_are_reported_by_class_half_and_repository() {
         let asking = |half, class, repo: &str, injected| Asking {
             half,
             class,

@@ -333,7 +333,7 @@ mod tests {
     ];
 
     #[test]
-    fn the_oracle_finds_what_words_do_not_and_nobody_loses_what_they_do() {
+    fn oracle_finds_all_files_and_no_policy_loses_lexical_files() {
         let dir = tempfile::tempdir().unwrap();
         let clone = dir.path().join("repos/o+r/repo");
         for (path, text) in FILES {

@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oracle_cites_what_it_was_shown_and_nothing_else() {
+    fn oracle_cites_only_shown_lines() {
         let policy = PolicyName::Oracle.of(&instance());
         let mut heard = opening();
         let first = policy.answer(&heard);
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn the_greedy_reader_goes_through_the_candidates_and_cites_them() {
+    fn greedy_reader_reads_and_cites_all_candidates() {
         let mut heard = opening();
         let read = Said::calls(vec![
             Spoken::new("read", &json!({"path": "src/x.py", "first": 3, "last": 9})),
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_random_is_the_same_each_time_and_ends() {
+    fn random_policy_is_deterministic_and_ends() {
         let mut heard = opening();
         for name in ["a", "b", "c"] {
             let seed = seed(name);

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_turn_ends_where_the_next_request_is_there() {
+    fn turn_ends_at_the_next_request() {
         let start = Instant::now();
         let at = |ms| start + Duration::from_millis(ms);
         let exchange = |asked, answered| Exchange {

@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_coin_thrown_a_hundred_times_is_known_to_ten_percent() {
+    fn interval_of_a_hundred_coin_tosses_is_ten_percent() {
         let throws: Vec<_> = (0..100).map(|n| Some(f64::from(n % 2))).collect();
         let [low, high] = interval(&throws).unwrap();
         assert!(
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_does_not_count() {
+    fn missing_values_do_not_count() {
         assert_eq!(mean([Some(1.0), None, Some(0.0)]), Some(0.5));
         assert_eq!(mean([None]), None);
         assert_eq!(interval(&[None]), None);

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn the_line_has_the_shape_that_is_asked_for() {
+    fn report_has_the_documented_shape() {
         let report = Report {
             all: Accuracy::of(&answers()),
             query_ms: Percentiles {

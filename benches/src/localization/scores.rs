@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strict_wants_all_and_any_wants_one() {
+    fn strict_needs_all_gold_files_and_any_needs_one() {
         let scores = Scores::new(&[Some(1), Some(4)], [None, Some(0.5)]).0;
         assert_eq!(scores[..4], [Some(0.0), Some(0.0), Some(1.0), Some(1.0)]);
         assert_eq!(scores[4..8], [Some(1.0); 4]);
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn gain_falls_with_the_rank() {
+    fn gain_decreases_with_the_rank() {
         assert_eq!(ndcg(&[Some(1)], 10), 1.0);
         assert_eq!(ndcg(&[Some(2), Some(1)], 10), 1.0);
         assert!((ndcg(&[Some(3)], 10) - 0.5).abs() < 1e-9);

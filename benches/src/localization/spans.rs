@@ -109,7 +109,7 @@ def run():
 ";
 
     #[test]
-    fn methods_are_told_apart_by_their_class() {
+    fn methods_are_distinguished_by_class() {
         assert_eq!(lines_of(PYTHON, "A.run"), [4..=9]);
         assert_eq!(lines_of(PYTHON, "B.run"), [14..=15]);
         assert_eq!(lines_of(PYTHON, "B"), [13..=15]);
@@ -119,7 +119,7 @@ def run():
     }
 
     #[test]
-    fn blocks_in_braces_end_with_theirs() {
+    fn block_in_braces_ends_with_its_brace() {
         let rust = "impl Foo {\n    pub(crate) fn get(&self) -> u8 {\n        1\n    }\n}\n\nfn get() {}\n";
         assert_eq!(lines_of(rust, "Foo.get"), [2..=4]);
         assert_eq!(lines_of(rust, "Foo"), [1..=5]);

@@ -100,7 +100,7 @@ fn instance_that_cannot_be_checked_out_is_skipped_and_counted() {
 }
 
 #[test]
-fn trees_and_indexes_are_kept_where_it_is_asked_for() {
+fn trees_and_indexes_are_kept_in_the_work_directory() {
     let dir = tempfile::tempdir().unwrap();
     let base = repository(&dir.path().join("repos"));
     let one = json!({"repo": "o/r", "base_commit": base, "query": "write_rows", "gold_files": ["lib/writer.py"]});
@@ -121,7 +121,7 @@ fn trees_and_indexes_are_kept_where_it_is_asked_for() {
 }
 
 #[test]
-fn options_that_mean_nothing_are_refused() {
+fn contradictory_options_are_refused() {
     let parse = |more: &[&str]| {
         let args = ["localization", "--instances", "i", "--repos", "r"];
         Options::try_parse_from(args.iter().chain(more))

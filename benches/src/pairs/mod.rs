@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn halves_are_about_equal_and_apart() {
+    fn halves_are_disjoint_and_about_equal() {
         let pair = |at: usize| Labelled {
             id: format!("p-{at}"),
             a: String::new(),

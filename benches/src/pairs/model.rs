@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_script_says_comes_over_the_socket() {
+    fn scripted_decisions_arrive_over_the_socket() {
         let relations = |script| {
             run(script)
                 .0

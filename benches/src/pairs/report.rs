@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_count_what_they_say() {
+    fn figures_count_labels_and_decisions() {
         let judged = [
             (Label::Duplicate, Relation::Same),
             (Label::Entailment, Relation::Refines),
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_threshold_is_found() {
+    fn best_threshold_is_found() {
         let rows = [
             (0.9, Label::Duplicate),
             (0.8, Label::Duplicate),

@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn turns_and_their_questions_are_read_as_they_are_written() {
+    fn turns_and_questions_are_read() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("l.json");
         let text = r#"[{"sample_id":"c1","conversation":{"speaker_a":"A",

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_becomes_a_repository_elsewhere() {
+    fn directory_is_copied_into_a_repository() {
         let dir = tempfile::tempdir().unwrap();
         let (root, to) = (dir.path().join("root"), dir.path().join("copy"));
         for folder in ["a", "b", "c"] {

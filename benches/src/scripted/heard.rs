@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_read_out_of_each_tools_results() {
+    fn places_are_read_from_each_tools_result() {
         let grep = "src/a.rs:12:let a: usize = 1;\nsrc/a.rs-13-\nmy docs/b.md:3:x [cut]\n[page 1 of 2; more]";
         assert_eq!(told("grep", grep), ["src/a.rs:12-12", "my docs/b.md:3-3"]);
         assert!(told("grep", "no line matches in 12 files").is_empty());

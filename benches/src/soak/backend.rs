@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_are_found_as_they_stand() {
+    fn blocks_are_found_verbatim() {
         let body = br#"{"a":"x <muninn-context>\n1\n</muninn-context>","b":"<muninn-context>2</muninn-context>"}"#;
         let blocks = blocks_in(body);
         assert_eq!(blocks[0], br"<muninn-context>\n1\n</muninn-context>");

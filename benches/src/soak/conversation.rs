@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_that_changes_or_goes_is_noticed() {
+    fn changed_or_missing_block_is_an_error() {
         let mut conversation = Conversation::new(1, "/srv/project");
         let block = |text: &str| text.as_bytes().to_vec();
         assert_eq!(conversation.check(Step::Question, &[block("a")]), Ok(1));

@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_backends_answers_pass_and_halves_do_not() {
+    fn whole_answers_pass_and_halves_fail() {
         for format in Format::ALL {
             let stream = sse::events(format, sse::plain_word).concat();
             check(format, true, 200, stream.as_bytes()).unwrap();

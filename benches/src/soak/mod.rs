@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn one_failure_is_too_many() {
+    fn one_failure_fails_the_soak() {
         assert!(!report(&[100.0; 30], 1).holds);
     }
 }

@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_hostile_gets_out_or_stays() {
+    fn hostile_scripts_leak_nothing_and_leave_nothing_running() {
         let report = run().unwrap();
         let ended = |case: &str| report.cases.iter().find(|row| row.case == case).map(|row| row.ended);
         assert_eq!(ended("the same call for ever"), Some("nothing new"));
