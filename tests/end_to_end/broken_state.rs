@@ -160,7 +160,7 @@ fn a_ledger_with_damaged_later_pages_is_put_aside_at_the_start_and_its_sound_row
     let report = place.doctor(&gateway);
     let ledger = report.about("ledger");
     assert_eq!((ledger[0].0, ledger[1].0), ("ok", "note"), "{ledger:?}");
-    assert!(ledger[1].1.contains("was put aside at "), "{ledger:?}");
+    assert!(ledger[1].1.contains("was moved to "), "{ledger:?}");
     assert!(
         before.about("ledger")[0].1.contains("is damaged: "),
         "{:?}",

@@ -164,8 +164,8 @@ fn a_person_at_a_terminal_settles_one_conflict_after_the_other() {
     for said in [
         "1 of 4",
         "4 of 4",
-        "`whatever` is none of these",
-        "2 conflicts settled, 2 open",
+        "`whatever` is not one of these answers",
+        "2 conflicts resolved, 2 open",
     ] {
         assert!(shown.contains(said), "{said}: {shown}");
     }
@@ -195,7 +195,7 @@ fn a_person_at_a_terminal_settles_one_conflict_after_the_other() {
     // One who leaves at once settles nothing.
     let (ended, shown) = walk("quit\n");
     assert!(
-        ended.success() && shown.contains("0 conflicts settled, 2 open"),
+        ended.success() && shown.contains("0 conflicts resolved, 2 open"),
         "{shown}"
     );
     // Nobody sits at a pipe.
@@ -203,7 +203,7 @@ fn a_person_at_a_terminal_settles_one_conflict_after_the_other() {
     assert_eq!(piped.status.code(), Some(2), "{piped:?}");
     let (ended, shown) = walk("r\nr\n");
     assert!(
-        ended.success() && shown.contains("2 conflicts settled, 0 open"),
+        ended.success() && shown.contains("2 conflicts resolved, 0 open"),
         "{shown}"
     );
     assert!(team.conflicts().is_empty());

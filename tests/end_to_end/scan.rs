@@ -115,7 +115,7 @@ fn what_a_link_leads_to_outside_is_said_and_not_read() {
         "{said}"
     );
     assert!(
-        noted.contains(".muninn/knowledge/outside.md: a link that leads outside"),
+        noted.contains(".muninn/knowledge/outside.md: it is a link that leads outside"),
         "{noted}"
     );
 }

@@ -38,7 +38,7 @@ mod wait;
 
 pub use env::{TestEnv, git, output, why};
 pub use gateway::{Gateway, Stopped};
-pub use golden::assert_golden;
+pub use golden::{assert_golden, assert_reference_page};
 #[cfg(unix)]
 pub use terminal::at_terminal;
 #[cfg(unix)]

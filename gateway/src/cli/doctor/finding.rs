@@ -1,20 +1,20 @@
-//! One line of what was found.
+//! The findings of `muninn doctor`, and their table.
 
 use serde::Serialize;
 
-/// How it stands.
+/// How serious a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum State {
-    /// As it should be.
+    /// No problem.
     Ok,
-    /// Works, and could be otherwise.
+    /// Works, but the user may want to change it.
     Note,
-    /// Something needs doing.
+    /// Needs to be fixed.
     Bad,
 }
 
-/// What was looked at, and what came of it.
+/// One check and its result.
 #[derive(Debug, Serialize)]
 pub(super) struct Finding {
     pub(super) state: State,
@@ -51,7 +51,7 @@ impl Finding {
     }
 }
 
-/// Aligned text; below each bad line what to do.
+/// The findings as aligned text, with what to do below each problem.
 pub(super) fn table(findings: &[Finding]) -> String {
     let widest = findings
         .iter()
@@ -72,8 +72,8 @@ pub(super) fn table(findings: &[Finding]) -> String {
     }
     let bad = findings.iter().filter(|finding| finding.state == State::Bad).count();
     text.push_str(&match bad {
-        0 => "\nall is well\n".to_owned(),
-        count => format!("\n{} to do\n", crate::cli::output::plural(count, "thing")),
+        0 => "\nno problems found\n".to_owned(),
+        count => format!("\n{} found\n", crate::cli::output::plural(count, "problem")),
     });
     text
 }
