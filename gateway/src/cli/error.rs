@@ -109,7 +109,7 @@ impl From<SendError> for CliError {
 
 impl From<std::io::Error> for CliError {
     fn from(error: std::io::Error) -> Self {
-        CliError::new(Exit::Failure, error.to_string())
+        CliError::new(Exit::Failure, format!("a call to the system failed: {error}"))
     }
 }
 

@@ -66,7 +66,9 @@ impl Explore {
         let explored = repository.explore(&config, &self.question, &recorder, &PrintCalls);
         let (found, id) = explored.ok_or_else(|| CliError::no_repository("there is no repository to explore"))?;
         if let Some(file) = &self.record {
-            recorder.finish().write(BufWriter::new(File::create(file)?))?;
+            let written = File::create(file).and_then(|file| recorder.finish().write(BufWriter::new(file)));
+            let message = |error| format!("cannot write the recording {}: {error}", file.display());
+            written.map_err(|error| CliError::new(Exit::Failure, message(error)))?;
         }
         self.print(&id, &found);
         let failed = found.trace.ended == Ended::Model;

@@ -93,19 +93,17 @@ fn check_directory(folder: &Path) -> Result<(), CliError> {
 
 /// Writes a file unless it exists. Returns whether it was written.
 fn write_new(path: &Path, text: &str) -> Result<bool, CliError> {
+    let failure = |error| CliError::new(Exit::Failure, format!("cannot write {}: {error}", path.display()));
     if let Some(parent) = path.parent() {
-        std::fs::create_dir_all(parent)?;
+        std::fs::create_dir_all(parent).map_err(failure)?;
     }
     match std::fs::OpenOptions::new().write(true).create_new(true).open(path) {
         Ok(mut file) => {
-            file.write_all(text.as_bytes())?;
+            file.write_all(text.as_bytes()).map_err(failure)?;
             Ok(true)
         }
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
-        Err(error) => Err(CliError::new(
-            Exit::Failure,
-            format!("cannot write {}: {error}", path.display()),
-        )),
+        Err(error) => Err(failure(error)),
     }
 }
 

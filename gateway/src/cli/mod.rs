@@ -44,7 +44,7 @@ pub use error::{CliError, Exit};
 /// Flags of every command.
 #[derive(Args, Clone)]
 pub(crate) struct Common {
-    /// Use the repository that contains DIR [default: the current directory]
+    /// Use the repository of DIR [default: current directory]
     #[arg(long, global = true, help_heading = "Global options", value_name = "DIR", env = env_vars::ROOT, hide_env_values = true)]
     root: Option<PathBuf>,
     /// Read this user configuration file
@@ -52,13 +52,16 @@ pub(crate) struct Common {
     config: Option<PathBuf>,
 }
 
+/// A command's exit code, or its error.
+type CommandResult = Result<ExitCode, CliError>;
+
 /// A command: its arguments, and the function that runs it.
 struct Entry {
     command: clap::Command,
-    run: Box<dyn Fn(&ArgMatches, &Common) -> Result<ExitCode, CliError>>,
+    run: Box<dyn Fn(&ArgMatches, &Common) -> CommandResult>,
 }
 
-fn entry<C: Args + 'static>(name: &'static str, run: fn(C, &Common) -> Result<ExitCode, CliError>) -> Entry {
+fn entry<C: Args + 'static>(name: &'static str, run: fn(C, &Common) -> CommandResult) -> Entry {
     Entry {
         command: C::augment_args(clap::Command::new(name)),
         run: Box::new(move |matches, common| run(C::from_arg_matches(matches)?, common)),
@@ -212,7 +215,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     })
 }
 
-fn dispatch(groups: &Groups, matches: &ArgMatches) -> Result<ExitCode, CliError> {
+fn dispatch(groups: &Groups, matches: &ArgMatches) -> CommandResult {
     let common = Common::from_arg_matches(matches)?;
     let (name, arguments) = matches.subcommand().unwrap_or(("", matches));
     let mut entries = groups.iter().flat_map(|(_, entries)| entries);

@@ -19,34 +19,35 @@ pub(super) enum State {
 pub(super) struct Finding {
     pub(super) state: State,
     about: String,
-    says: String,
+    #[serde(rename = "says")]
+    message: String,
     #[serde(rename = "do", skip_serializing_if = "Option::is_none")]
     to_do: Option<String>,
 }
 
 impl Finding {
-    pub(super) fn good(about: impl Into<String>, says: impl Into<String>) -> Finding {
+    pub(super) fn good(about: impl Into<String>, message: impl Into<String>) -> Finding {
         Finding {
             state: State::Ok,
             about: about.into(),
-            says: says.into(),
+            message: message.into(),
             to_do: None,
         }
     }
 
-    pub(super) fn note(about: impl Into<String>, says: impl Into<String>) -> Finding {
+    pub(super) fn note(about: impl Into<String>, message: impl Into<String>) -> Finding {
         Finding {
             state: State::Note,
-            ..Finding::good(about, says)
+            ..Finding::good(about, message)
         }
     }
 
     /// `to_do` is one sentence.
-    pub(super) fn bad(about: impl Into<String>, says: impl Into<String>, to_do: impl Into<String>) -> Finding {
+    pub(super) fn bad(about: impl Into<String>, message: impl Into<String>, to_do: impl Into<String>) -> Finding {
         Finding {
             state: State::Bad,
             to_do: Some(to_do.into()),
-            ..Finding::good(about, says)
+            ..Finding::good(about, message)
         }
     }
 }
@@ -65,7 +66,10 @@ pub(super) fn table(findings: &[Finding]) -> String {
             State::Note => "note",
             State::Bad => "bad",
         };
-        text.push_str(&format!("{state:<4}  {:<widest$}  {}\n", finding.about, finding.says));
+        text.push_str(&format!(
+            "{state:<4}  {:<widest$}  {}\n",
+            finding.about, finding.message
+        ));
         if let Some(to_do) = &finding.to_do {
             text.push_str(&format!("{:<4}  {:<widest$}  -> {to_do}\n", "", ""));
         }

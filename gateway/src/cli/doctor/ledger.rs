@@ -53,12 +53,12 @@ pub(super) fn findings(state_dir: &Path) -> Vec<Finding> {
     };
     findings.insert(0, ledger);
     for aside in put_aside(state_dir) {
-        let says = format!(
+        let message = format!(
             "a damaged ledger was moved to {} at {}; delete it when you no longer need it",
             aside.path.display(),
             aside.at
         );
-        findings.push(Finding::note(ABOUT, says));
+        findings.push(Finding::note(ABOUT, message));
     }
     findings
 }

@@ -36,11 +36,11 @@ pub(super) fn findings(directory: &Path, state_dir: &Path, config: &Config) -> V
         findings.push(Finding::note(ABOUT, format!("{more} more problems like these")));
     }
     for file in store.set_aside().unwrap_or_default() {
-        let says = format!(
+        let message = format!(
             "{} has lines that were set aside because they are not records",
             file.display()
         );
-        findings.push(Finding::note(ABOUT, says));
+        findings.push(Finding::note(ABOUT, message));
     }
     if findings.is_empty() {
         findings.push(Finding::good(ABOUT, waiting(&store)));

@@ -11,7 +11,7 @@ use crate::wire::WireFormat;
 #[derive(Debug, Default)]
 pub(super) struct Probe {
     /// The formats whose endpoints exist.
-    pub(super) spoken: Vec<WireFormat>,
+    pub(super) supported: Vec<WireFormat>,
     /// Its models and their context windows in tokens; `None` where it does not list them.
     pub(super) models: Option<Vec<(String, Option<u64>)>>,
     /// Whether anything answered.
@@ -25,12 +25,12 @@ pub(super) struct Probe {
 /// Probes the three wire formats and the list of models at once. Only the list is asked for with the backend's key.
 pub(super) async fn probe(backend: &Backend) -> Probe {
     let (formats, models) = tokio::join!(probe_formats(&backend.url, TIMEOUT), list(backend));
-    let failure = formats.formats.iter().find_map(|(_, spoken)| match spoken {
+    let failure = formats.formats.iter().find_map(|(_, support)| match support {
         Spoken::Unknown(reason) => Some(reason.clone()),
         Spoken::Yes(_) | Spoken::No(_) => None,
     });
     let mut probe = Probe {
-        spoken: formats.spoken(),
+        supported: formats.spoken(),
         reachable: formats.is_reachable(),
         failure,
         ..Probe::default()

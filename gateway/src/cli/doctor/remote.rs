@@ -42,13 +42,13 @@ pub(super) async fn port(listen: SocketAddr) -> Vec<Finding> {
 }
 
 fn running_ledger(ledger: &str) -> Option<Finding> {
-    let (about, says) = ("running gateway", format!("its ledger: {ledger}"));
+    let (about, message) = ("running gateway", format!("its ledger: {ledger}"));
     match ledger {
         "ok" => None,
-        aside if aside.starts_with("put aside") => Some(Finding::note(about, says)),
+        aside if aside.starts_with("put aside") => Some(Finding::note(about, message)),
         _ => Some(Finding::bad(
             about,
-            says,
+            message,
             "fix the problems in the other lines, and restart the gateway",
         )),
     }
@@ -101,22 +101,22 @@ fn judge(backend: &Backend, probe: &Probe) -> Vec<Finding> {
     }
     let all = [WireFormat::Chat, WireFormat::Messages, WireFormat::Responses];
     let claimed: Vec<_> = all.into_iter().filter(|format| backend.speaks(*format)).collect();
-    let spoken = names(&probe.spoken);
+    let supported = names(&probe.supported);
     let mut findings = Vec::new();
-    if probe.spoken.is_empty() {
+    if probe.supported.is_empty() {
         let to_do = "give its base address as `url`, without /v1";
         findings.push(Finding::bad(
             &about,
             format!("{url} answers, but supports none of our formats"),
             to_do,
         ));
-    } else if !claimed.iter().any(|format| probe.spoken.contains(format)) {
-        let says = format!("{url} supports {spoken}, but is configured for {}", names(&claimed));
-        findings.push(Finding::bad(&about, says, "correct its `dialect` in muninn.toml"));
+    } else if !claimed.iter().any(|format| probe.supported.contains(format)) {
+        let message = format!("{url} supports {supported}, but is configured for {}", names(&claimed));
+        findings.push(Finding::bad(&about, message, "correct its `dialect` in muninn.toml"));
     } else {
         findings.push(Finding::good(
             &about,
-            format!("{url} supports {spoken}{}", models(probe)),
+            format!("{url} supports {supported}{}", models(probe)),
         ));
     }
     if let (Some(wanted), Some(models)) = (&backend.default_model, &probe.models)

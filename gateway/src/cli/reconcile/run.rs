@@ -55,7 +55,10 @@ impl Reconcile {
             ask_model: !self.no_llm,
         };
         let progress = ProgressLine::new();
-        let (comparing, asking) = (Counted(&progress, "comparing"), Counted(&progress, "asking about"));
+        let (comparing, asking) = (
+            CountProgress(&progress, "comparing"),
+            CountProgress(&progress, "asking about"),
+        );
         let done = workspace.reconcile(&common.configuration(None)?, request, &comparing, &asking);
         progress.finish();
         let done = done?;
@@ -109,9 +112,9 @@ impl Reconcile {
 }
 
 /// Shows a count on the progress line, with a verb.
-struct Counted<'a>(&'a ProgressLine, &'static str);
+struct CountProgress<'a>(&'a ProgressLine, &'static str);
 
-impl Progress for Counted<'_> {
+impl Progress for CountProgress<'_> {
     fn advance(&self, done: usize, total: usize) {
         self.0.counted(self.1, done, total);
     }
