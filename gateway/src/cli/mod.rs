@@ -55,10 +55,13 @@ pub(crate) struct Common {
 /// A command's exit code, or its error.
 type CommandResult = Result<ExitCode, CliError>;
 
+/// Runs a command with the arguments that clap parsed.
+type RunCommand = Box<dyn Fn(&ArgMatches, &Common) -> CommandResult>;
+
 /// A command: its arguments, and the function that runs it.
 struct Entry {
     command: clap::Command,
-    run: Box<dyn Fn(&ArgMatches, &Common) -> CommandResult>,
+    run: RunCommand,
 }
 
 fn entry<C: Args + 'static>(name: &'static str, run: fn(C, &Common) -> CommandResult) -> Entry {
