@@ -1,65 +1,78 @@
-//! Ids as people give them: any part that only one id has.
+//! Ids as people give them: any unambiguous part of an id. Every command and door that takes an id uses [`find`].
 //!
 //! ```
 //! use muninn_memory::ids::{IdError, find};
 //!
-//! let ids = ["01ARZ3NDEK", "01ARZ3TSV4"];
-//! assert_eq!(find("tsv", ids), Ok("01ARZ3TSV4"));
-//! assert!(matches!(find("01ar", ids), Err(IdError::Ambiguous { .. })));
+//! let records = [("01ARZ3NDEK", "invoices are in cents"), ("01ARZ3TSV4", "refills are lazy")];
+//! assert_eq!(find("record", "tsv", records), Ok("refills are lazy"));
+//! assert!(matches!(find("record", "01ar", records), Err(IdError::Ambiguous { .. })));
 //! ```
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use thiserror::Error;
 
-/// So many candidates are named in an error.
-const NAMED: usize = 8;
+/// The most candidates that an error lists.
+const MAX_LISTED: usize = 8;
 
-/// Why no id was found.
+/// Why a part of an id names nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum IdError {
-    /// No id has this part.
-    #[error("no id has `{0}` in it")]
-    Unknown(String),
-    /// Several ids have it.
-    #[error("{count} ids have `{part}` in them: {}{}", candidates.join(", "), if *count > candidates.len() { ", ..." } else { "" })]
-    Ambiguous {
-        /// What was given.
+    /// No id contains the part.
+    #[error("no {noun} has an id that contains `{part}`")]
+    Unknown {
+        /// What the ids belong to: `record`.
+        noun: &'static str,
+        /// The part as it was given.
         part: String,
-        /// The first of the ids.
+    },
+    /// Several ids contain the part.
+    #[error("{count} {noun}s have an id that contains `{part}`: {}{}", candidates.join(", "), if *count > candidates.len() { ", ..." } else { "" })]
+    Ambiguous {
+        /// What the ids belong to.
+        noun: &'static str,
+        /// The part as it was given.
+        part: String,
+        /// The first of the ids, sorted.
         candidates: Vec<String>,
-        /// How many there are.
+        /// The number of ids.
         count: usize,
     },
 }
 
-/// The one of these ids that `part` is, or else the only one that has it at its beginning, its end or in between. Upper
-/// and lower case are the same.
+/// Finds the item whose id equals `part`, or else the only one whose id contains it. Case is ignored. `noun` names the
+/// items in errors.
 ///
 /// # Errors
-/// [`IdError`] where there is none, or more than one.
-pub fn find<'a>(part: &str, ids: impl IntoIterator<Item = &'a str>) -> Result<&'a str, IdError> {
+/// [`IdError`] where no id, or more than one, contains `part`.
+pub fn find<'a, T>(
+    noun: &'static str,
+    part: &str,
+    items: impl IntoIterator<Item = (&'a str, T)>,
+) -> Result<T, IdError> {
     let wanted = part.trim().to_ascii_lowercase();
-    let mut found = BTreeSet::new();
-    for id in ids {
+    let mut found = BTreeMap::new();
+    for (id, item) in items {
         let id_lower = id.to_ascii_lowercase();
         if id_lower == wanted {
-            return Ok(id);
+            return Ok(item);
         }
         if !wanted.is_empty() && id_lower.contains(&wanted) {
-            found.insert(id);
+            found.insert(id, item);
         }
     }
-    let mut candidates = found.iter().copied();
-    match (candidates.next(), candidates.next()) {
-        (Some(only), None) => Ok(only),
-        (None, _) => Err(IdError::Unknown(part.to_owned())),
-        (Some(_), Some(_)) => Err(IdError::Ambiguous {
-            part: part.to_owned(),
-            candidates: found.iter().take(NAMED).map(|id| (*id).to_owned()).collect(),
-            count: found.len(),
-        }),
+    let part = part.to_owned();
+    if found.len() > 1 {
+        let candidates = found.keys().take(MAX_LISTED).map(|id| (*id).to_owned()).collect();
+        let count = found.len();
+        return Err(IdError::Ambiguous {
+            noun,
+            part,
+            candidates,
+            count,
+        });
     }
+    found.into_values().next().ok_or(IdError::Unknown { noun, part })
 }
 
 #[cfg(test)]
@@ -68,8 +81,12 @@ mod tests {
 
     const IDS: [&str; 3] = ["01AAXB", "01AAYB", "01AAXBZ"];
 
+    fn find_id<'a>(part: &str, ids: &[&'a str]) -> Result<&'a str, IdError> {
+        find("record", part, ids.iter().map(|id| (*id, *id)))
+    }
+
     #[test]
-    fn any_part_that_one_id_has_names_it() {
+    fn an_unambiguous_part_names_its_id() {
         for (part, id) in [
             ("01aay", "01AAYB"),
             ("yb", "01AAYB"),
@@ -77,21 +94,38 @@ mod tests {
             ("BZ", "01AAXBZ"),
             (" z ", "01AAXBZ"),
         ] {
-            assert_eq!(find(part, IDS), Ok(id), "{part}");
+            assert_eq!(find_id(part, &IDS), Ok(id), "{part}");
         }
-        assert_eq!(find("01aaxb", IDS), Ok("01AAXB"), "a whole id is no part of another");
-        assert_eq!(find("ay", ["01AAYB", "01AAYB"]), Ok("01AAYB"));
+        assert_eq!(find_id("01aaxb", &IDS), Ok("01AAXB"), "a whole id is unambiguous");
+        assert_eq!(find_id("ay", &["01AAYB", "01AAYB"]), Ok("01AAYB"));
     }
 
     #[test]
-    fn what_several_have_or_none_is_said_with_its_candidates() {
+    fn unknown_and_ambiguous_parts_are_errors_with_candidates() {
         for part in ["", "  ", "Q"] {
-            assert_eq!(find(part, IDS), Err(IdError::Unknown(part.to_owned())));
+            let (noun, part) = ("record", part.to_owned());
+            assert_eq!(
+                find_id(&part, &IDS),
+                Err(IdError::Unknown {
+                    noun,
+                    part: part.clone()
+                })
+            );
         }
-        let error = find("aax", IDS).unwrap_err();
-        assert_eq!(error.to_string(), "2 ids have `aax` in them: 01AAXB, 01AAXBZ");
+        let error = find_id("Q", &IDS).unwrap_err();
+        assert_eq!(error.to_string(), "no record has an id that contains `Q`");
+        let error = find_id("aax", &IDS).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "2 records have an id that contains `aax`: 01AAXB, 01AAXBZ"
+        );
         let many: Vec<String> = (0..20).map(|number| format!("X{number:02}")).collect();
-        let error = find("x", many.iter().map(String::as_str)).unwrap_err().to_string();
-        assert!(error.starts_with("20 ids") && error.ends_with("X07, ..."), "{error}");
+        let error = find_id("x", &many.iter().map(String::as_str).collect::<Vec<_>>())
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.starts_with("20 records") && error.ends_with("X07, ..."),
+            "{error}"
+        );
     }
 }

@@ -160,7 +160,7 @@ fn ledger_with_damaged_pages_is_set_aside_at_start_and_keeps_sound_rows() {
     let report = place.doctor(&gateway);
     let ledger = report.about("ledger");
     assert_eq!((ledger[0].0, ledger[1].0), ("ok", "note"), "{ledger:?}");
-    assert!(ledger[1].1.contains("was put aside at "), "{ledger:?}");
+    assert!(ledger[1].1.contains("was moved to "), "{ledger:?}");
     assert!(
         before.about("ledger")[0].1.contains("is damaged: "),
         "{:?}",

@@ -260,12 +260,19 @@ fn status_names_each_directory() {
     assert!(status["ledger"].is_object(), "{status}");
     let text = stage.env.stdout_of(&stage.root, &["status"]);
     for line in [
-        "listening      127.0.0.1:",
-        &format!("repository     {} on main at ", stage.root.display()),
-        &format!("index          {}", stage.env.path("cache").display()),
-        "ledger         1 turns, 1 with a block; ",
-        &format!("backends       mock at {} (", stage.upstream.url()),
-        "memory         .muninn/ is not set up",
+        "Gateway",
+        "  address         127.0.0.1:",
+        &format!("  backends        mock at {} (", stage.upstream.url()),
+        "Repository",
+        &format!("  directory       {}", stage.root.display()),
+        "  branch          main",
+        &format!("  index           {}", stage.env.path("cache").display()),
+        "Memory",
+        "  .muninn/        not set up; `muninn init` creates it",
+        "State on this machine",
+        &format!("  directory       {}", stage.env.state_dir().display()),
+        "  ledger          1 turn, 1 with an inserted block",
+        "  receipts        1",
     ] {
         assert!(text.lines().any(|found| found.starts_with(line)), "no `{line}`: {text}");
     }
@@ -301,7 +308,7 @@ fn config_check_names_file_key_and_suggestion() {
     let (env, upstream) = (TestEnv::new(MUNINN), Upstream::start());
     let root = env.repository("demo", &[]);
     env.connect(&upstream);
-    assert!(env.stdout_of(&root, &["config", "check"]).contains("all is well"));
+    assert!(env.stdout_of(&root, &["config", "check"]).contains("no problems found"));
     let checked = json(&env.stdout_of(&root, &["config", "check", "--json"]));
     assert_eq!(
         (&checked["ok"], &checked["backends"][0]),
@@ -345,7 +352,38 @@ fn config_check_names_file_key_and_suggestion() {
 }
 
 #[test]
-fn wrong_usage_has_its_own_exit_code() {
+fn completions_know_the_commands_and_their_options() {
+    let env = TestEnv::new(MUNINN);
+    let home = env.path("home");
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = env.stdout_of(&home, &["completions", shell]);
+        for word in ["muninn", "reconcile", "dry-run", "completions"] {
+            assert!(script.contains(word), "{shell} lacks {word}");
+        }
+    }
+    assert_eq!(env.run(&home, &["completions", "dosh"]).status.code(), Some(2));
+}
+
+#[test]
+fn manual_pages_are_printed_or_written_for_each_command() {
+    let env = TestEnv::new(MUNINN);
+    let home = env.path("home");
+    let page = env.stdout_of(&home, &["man"]);
+    assert!(page.contains(".TH muninn 1") && page.contains("muninn\\-ask"), "{page}");
+    let written = env.run(&home, &["man", "--out", "share/man1"]);
+    assert!(written.status.success() && written.stdout.is_empty(), "{written:?}");
+    let read = |name: &str| std::fs::read_to_string(home.join("share/man1").join(name)).unwrap();
+    assert_eq!(read("muninn.1"), page);
+    assert!(read("muninn-knowledge-new.1").contains("applies"));
+    std::fs::write(home.join("taken"), "").unwrap();
+    let refused = env.run(&home, &["man", "--out", "taken"]);
+    assert_eq!(refused.status.code(), Some(1));
+    let error = String::from_utf8(refused.stderr).unwrap();
+    assert!(error.contains("cannot write the manual pages to taken: "), "{error}");
+}
+
+#[test]
+fn wrong_usage_has_an_exit_code_of_its_own() {
     let env = TestEnv::new(MUNINN);
     let root = env.repository("demo", &[]);
     for arguments in [
@@ -382,7 +420,7 @@ fn full_disk_under_stdout_is_an_error_and_closed_pipe_is_none() {
     let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
     let (failed, said) = code(full.into());
     assert_eq!(failed, Some(1), "{said}");
-    assert!(said.starts_with("error: writing to stdout: "), "{said}");
+    assert!(said.starts_with("error: cannot write to stdout: "), "{said}");
     let (reader, left) = std::io::pipe().unwrap();
     drop(reader);
     assert_eq!(code(left.into()), (Some(0), String::new()));

@@ -85,7 +85,7 @@ fn healthy_installation_has_no_findings() {
     );
     let said = report.only("backend mock", "ok");
     assert!(
-        said.contains("speaks chat, messages;") && said.contains("mock-1 (4096 tokens)"),
+        said.contains("supports chat, messages;") && said.contains("mock-1 (4096 tokens)"),
         "{said}"
     );
     assert!(report.only("repository", "ok").contains("on main"));
@@ -96,7 +96,7 @@ fn healthy_installation_has_no_findings() {
     assert!(report.only("address", "ok").ends_with("is free"));
     let text = env.stdout_of(&root, &["doctor"]);
     assert!(
-        text.contains("ok    backend mock") && text.ends_with("\nall is well\n"),
+        text.contains("ok    backend mock") && text.ends_with("\nno problems found\n"),
         "{text}"
     );
     assert!(!root.join(".muninn").exists(), "it changes nothing");
@@ -142,7 +142,7 @@ fn each_finding_has_a_fix() {
     }
     let text = String::from_utf8(env.run(&root, &["doctor"]).stdout).unwrap();
     assert!(
-        text.contains("-> start it, or correct its `url`") && text.contains("things to do"),
+        text.contains("-> start it, or correct its `url`") && text.contains("problems found"),
         "{text}"
     );
 }

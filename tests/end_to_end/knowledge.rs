@@ -129,7 +129,7 @@ fn check_fails_and_names_its_findings() {
     let (code, out, err) = run(&env, &root, &["check"]);
     assert_eq!(
         (code, out.as_str(), err.as_str()),
-        (0, "", "nothing is wrong with the knowledge files\n")
+        (0, "", "no problems found in the knowledge files\n")
     );
     let text =
         "---\nconfidense: high\napplies_to: [src/gone/**, src/**]\n---\n# A\n<<<<<<< HEAD\na\n=======\nb\n>>>>>>> c\n";
@@ -163,7 +163,7 @@ fn import_adds_missing_documents_and_refuses_others() {
     let (code, out, err) = run(&env, &root, &["import", other.to_str().unwrap()]);
     assert_eq!((code, out.as_str()), (1, "http/codes.md\n"), "{err}");
     assert!(
-        err.contains("README.md: not imported: another file of that name is here"),
+        err.contains("README.md: refused: another file of that name is here"),
         "{err}"
     );
     let copied = std::fs::read_to_string(root.join(".muninn/knowledge/http/codes.md")).unwrap();

@@ -175,7 +175,7 @@ fn records_survive_a_kill_and_wait_for_their_branch() {
     team.env.git(&team.root, &["commit", "-q", "-m", "unrelated"]);
     let told = team.env.stdout_of(&team.root, &["flush"]);
     assert!(
-        told.contains("of main wait until that is checked out or merged"),
+        told.contains("main: ") && told.contains(" waiting until it is checked out or merged"),
         "{told}"
     );
     assert!(team.segments().is_empty());
@@ -186,7 +186,7 @@ fn records_survive_a_kill_and_wait_for_their_branch() {
         "{told}"
     );
     assert_eq!(team.segments().len(), 2);
-    assert_eq!(team.env.stdout_of(&team.root, &["flush"]).trim(), "nothing to write");
+    assert_eq!(team.env.stdout_of(&team.root, &["flush"]).trim(), "no records to write");
 }
 
 #[test]
@@ -335,7 +335,7 @@ fn files_of_init_are_not_recalled() {
 }
 
 #[test]
-fn unambiguous_part_of_an_id_is_accepted() {
+fn every_command_takes_an_unambiguous_part_of_an_id() {
     let team = Team::new("repo");
     let remember = |text: &str| {
         let told = team.env.stdout_of(&team.root, &["remember", text, "--json"]);
@@ -349,11 +349,34 @@ fn unambiguous_part_of_an_id_is_accepted() {
         remember("Refills are lazy."),
         remember("Tokens are opaque."),
     ];
-    let shared = &ids[0][..2];
-    let ambiguous = team.env.run(&team.root, &["forget", shared]);
-    assert_eq!(ambiguous.status.code(), Some(4));
-    let told = String::from_utf8_lossy(&ambiguous.stderr);
-    assert!(ids.iter().all(|id| told.contains(id.as_str())), "{told}");
+    let refused = |arguments: &[&str]| {
+        let output = team.env.run(&team.root, arguments);
+        assert_eq!(output.status.code(), Some(4), "{arguments:?}: {output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let error = refused(&["forget", &ids[0][..2]]);
+    assert!(ids.iter().all(|id| error.contains(id.as_str())), "{error}");
+    let alike = ["01JAAAAAAAAAAAAAAAAAAAAAA1", "01JAAAAAAAAAAAAAAAAAAAAAA2"];
+    let lines = alike.map(|id| {
+        format!("{{\"id\":\"{id}\",\"ts\":\"2026-01-01T00:00:00Z\",\"type\":\"learning\",\"text\":\"Fact {id}\"}}\n")
+    });
+    std::fs::write(team.root.join(".muninn/memory/main.jsonl"), lines.concat()).unwrap();
+    for command in ["forget", "recall"] {
+        let error = refused(&[command, "01jaaaaa"]);
+        assert!(alike.iter().all(|id| error.contains(id)), "{error}");
+    }
+    let unknown = "7ZZZZZZZZZZZZZZZZZZZZZZZZZ";
+    for (command, noun) in [
+        ("forget", "record"),
+        ("recall", "record"),
+        ("why", "receipt"),
+        ("conflicts", "conflict"),
+    ] {
+        let error = refused(&[command, unknown]);
+        let expected = format!("error: no {noun} has an id that contains `{unknown}`\nhint: ");
+        assert!(error.starts_with(&expected), "{error}");
+    }
+    assert!(refused(&["recall", "--task", unknown]).contains("no task has an id that contains"));
     for (id, part) in [(&ids[0], 14..26), (&ids[1], 12..25), (&ids[2], 0..26)] {
         let told = team
             .env

@@ -164,8 +164,8 @@ fn conflicts_are_settled_interactively() {
     for said in [
         "1 of 4",
         "4 of 4",
-        "`whatever` is none of these",
-        "2 conflicts settled, 2 open",
+        "`whatever` is not one of these answers",
+        "2 conflicts resolved, 2 open",
     ] {
         assert!(shown.contains(said), "{said}: {shown}");
     }
@@ -195,7 +195,7 @@ fn conflicts_are_settled_interactively() {
     // Leaving at once settles nothing.
     let (ended, shown) = walk("quit\n");
     assert!(
-        ended.success() && shown.contains("0 conflicts settled, 2 open"),
+        ended.success() && shown.contains("0 conflicts resolved, 2 open"),
         "{shown}"
     );
     // A pipe is not interactive.
@@ -203,7 +203,7 @@ fn conflicts_are_settled_interactively() {
     assert_eq!(piped.status.code(), Some(2), "{piped:?}");
     let (ended, shown) = walk("r\nr\n");
     assert!(
-        ended.success() && shown.contains("2 conflicts settled, 0 open"),
+        ended.success() && shown.contains("2 conflicts resolved, 0 open"),
         "{shown}"
     );
     assert!(team.conflicts().is_empty());

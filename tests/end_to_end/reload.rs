@@ -9,8 +9,8 @@ use crate::MUNINN;
 use crate::stage::{FILES, QUESTION, quoted};
 
 const CHAT: &str = "/v1/chat/completions";
-const IN_FORCE: &str = "the configuration was read again and is in force";
-const STAYS: &str = "the configuration from before stays in force";
+const IN_FORCE: &str = "the configuration was reloaded";
+const STAYS: &str = "the previous configuration stays in force";
 
 fn plain(words: &str) -> String {
     format!(

@@ -115,7 +115,7 @@ fn link_to_the_outside_is_reported_and_not_followed() {
         "{said}"
     );
     assert!(
-        noted.contains(".muninn/knowledge/outside.md: a link that leads outside"),
+        noted.contains(".muninn/knowledge/outside.md: it is a link that leads outside"),
         "{noted}"
     );
 }

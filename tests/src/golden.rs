@@ -1,9 +1,22 @@
-//! Golden files: output that people have read, kept in the repository and compared with today's.
+//! Golden files: reviewed output that is kept in the repository and compared with the current output.
 
 use std::path::Path;
 
-/// Compares `actual` with a golden file, trailing white space aside. With `UPDATE_GOLDEN=1` the file is written anew
-/// instead; the difference is then for people to read.
+/// Compares a page of `docs/reference/` with `text`, which is generated from `source`. A page that is stale or edited by
+/// hand fails; `UPDATE_GOLDEN=1` writes it anew.
+///
+/// # Panics
+/// Where they differ.
+pub fn assert_reference_page(page: &str, source: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../docs/reference")
+        .join(page);
+    let note = format!("<!-- Generated from {source}. Do not edit: `UPDATE_GOLDEN=1 cargo test` writes this page. -->");
+    assert_golden(&path, &format!("{note}\n\n{text}"));
+}
+
+/// Compares `actual` with a golden file, except for trailing white space. With `UPDATE_GOLDEN=1` the file is written anew
+/// instead; review the difference.
 ///
 /// # Panics
 /// When they differ, with the first line that does; where there is no such file.

@@ -1,4 +1,4 @@
-//! Receipts: the one that a part of an id names, and the latest.
+//! Receipts: one by a part of its id, and the latest.
 
 use std::time::{Duration, Instant};
 
@@ -8,35 +8,38 @@ use thiserror::Error;
 
 use crate::store::{Receipt, Store, StoreError};
 
-/// A receipt is written a moment after its request was answered.
+/// A receipt is written after its request was answered, so an unknown id is looked up again for this long.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Receipts that are looked at for one that is meant.
+/// The most receipts whose ids are compared with a part.
 const CANDIDATES: usize = 1_000;
 
-/// Why no receipt can be told.
+/// Why no receipt was found.
 #[derive(Debug, Error)]
 pub enum ReceiptError {
-    /// Several ids have this part.
+    /// No receipt, or several, have this in their id.
     #[error(transparent)]
-    Ambiguous(IdError),
+    Id(#[from] IdError),
     /// Receipts cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Looks a receipt up by any part of its id, for a moment again and again.
+/// Looks a receipt up by any unambiguous part of its id, and waits a moment for one that is not there yet.
 ///
 /// # Errors
 /// [`ReceiptError`].
-pub fn find_receipt(store: &dyn Store, part: &str) -> Result<Option<Receipt>, ReceiptError> {
+pub fn find_receipt(store: &dyn Store, part: &str) -> Result<Receipt, ReceiptError> {
     let until = Instant::now() + PATIENCE;
     loop {
         let ids = block_on(store.receipt_ids(part, CANDIDATES))?;
-        match ids::find(part, ids.iter().map(String::as_str)) {
-            Ok(id) => return Ok(block_on(store.receipt(id))?),
-            Err(error @ IdError::Ambiguous { .. }) => return Err(ReceiptError::Ambiguous(error)),
-            Err(IdError::Unknown(_)) if Instant::now() >= until => return Ok(None),
-            Err(IdError::Unknown(_)) => {}
+        match ids::find("receipt", part, ids.iter().map(|id| (id.as_str(), id))) {
+            Ok(id) => {
+                if let Some(receipt) = block_on(store.receipt(id))? {
+                    return Ok(receipt);
+                }
+            }
+            Err(IdError::Unknown { .. }) if Instant::now() < until => {}
+            Err(error) => return Err(error.into()),
         }
         std::thread::sleep(Duration::from_millis(20));
     }

@@ -1,4 +1,4 @@
-//! `muninn ask`: one question through a gateway of its own, over real HTTP, and its receipt.
+//! `muninn ask`: sends one question through a temporary gateway, over HTTP, and prints the answer and its receipt.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -10,8 +10,8 @@ use muninn_context_engine::tokens;
 use serde_json::{Value, json};
 
 use super::progress::ProgressLine;
-use super::{CliError, Common, Exit, output, why};
-use crate::app::find_receipt;
+use super::{CliError, Common, Exit, examples, output, why};
+use crate::app::{ReceiptError, find_receipt};
 use crate::backend::CONTEXT_MODEL;
 use crate::http::{REQUEST_ID, Server};
 use crate::store::Receipt;
@@ -20,15 +20,20 @@ use crate::store::Receipt;
 const SESSION: &str = "x-muninn-session";
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// Ask one question about this repository.
+/// Ask a model one question about this repository
 #[derive(Args)]
+#[command(after_help = examples(&[
+    ("muninn ask \"Where are requests retried?\"", "Ask the configured or discovered model"),
+    ("muninn ask --model muninn/context \"Where are requests retried?\"", "Show the context that a model would get"),
+    ("muninn ask --json --max-tokens 500 \"What does parse_invoice return?\"", "Answer and receipt as JSON"),
+]))]
 pub(crate) struct Ask {
     /// The question
     question: String,
-    /// The model to ask [default: the configured or found one, else `muninn/context`]
+    /// The model to ask [default: the configured or discovered model, else `muninn/context`]
     #[arg(long)]
     model: Option<String>,
-    /// The longest answer that is asked for, in tokens [default: the backend's own]
+    /// Limit the answer to this many tokens [default: the backend's limit]
     #[arg(long)]
     max_tokens: Option<u32>,
     /// Print one JSON object: answer, model, request_id, receipt
@@ -40,19 +45,19 @@ impl Ask {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         output::log_to_stderr("warn");
         let mut config = common.configuration(Some("127.0.0.1:0".to_owned()))?;
-        // Keys are for those who share a gateway; this one is the user's own, for one question.
+        // Access keys protect a shared gateway. This gateway serves one question of its own user.
         config.keys.clear();
         let server = Server::start(config, &common.directory()?)?;
         if let Some(problem) = &server.app().workspace.problem {
-            return Err(CliError::new(Exit::NotFound, problem.clone())
-                .hint("run it inside a git repository, or name one with --root DIR"));
+            return Err(CliError::no_repository(problem));
         }
         index(&server)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (answer, id, model) = runtime.block_on(self.ask(&server))?;
-        let receipt = match &server.app().store {
-            Some(store) => find_receipt(&**store, &id)?,
-            None => None,
+        let receipt = match server.app().store.as_deref().map(|store| find_receipt(store, &id)) {
+            Some(Ok(receipt)) => Some(receipt),
+            Some(Err(ReceiptError::Store(error))) => return Err(error.into()),
+            Some(Err(ReceiptError::Id(_))) | None => None,
         };
         self.report(&answer, &id, &model, receipt.as_ref());
         server.shut_down();
@@ -87,7 +92,7 @@ impl Ask {
         let answer = client
             .post(url)
             .header("content-type", "application/json")
-            // A question from the command line is a conversation of its own, however often it is asked.
+            // Each question is a new session, so that nothing is replayed when the same question is asked again.
             .header(SESSION, ulid::Ulid::generate().to_string())
             .body(request.to_string())
             .send()
@@ -111,19 +116,22 @@ impl Ask {
         Ok((text, id, model))
     }
 
-    /// Prints the answer as it comes, and gives it back whole.
+    /// Prints the answer as it arrives, and returns all of it.
     async fn read_stream(&self, answer: reqwest::Response) -> Result<String, CliError> {
         let mut events = answer.bytes_stream().eventsource();
         let mut text = String::new();
         while let Some(event) = events.next().await {
             let event =
-                event.map_err(|error| CliError::new(Exit::Failure, format!("the answer broke off: {error}")))?;
+                event.map_err(|error| CliError::new(Exit::Failure, format!("the answer ended early: {error}")))?;
             if event.data == "[DONE]" {
                 break;
             }
             let chunk: Value = serde_json::from_str(&event.data).unwrap_or_default();
             if let Some(error) = chunk.get("error") {
-                return Err(CliError::new(Exit::Failure, format!("the backend stopped: {error}")));
+                return Err(CliError::new(
+                    Exit::Failure,
+                    format!("the backend sent an error: {error}"),
+                ));
             }
             let Some(piece) = chunk.pointer("/choices/0/delta/content").and_then(Value::as_str) else {
                 continue;
@@ -151,13 +159,14 @@ impl Ask {
     }
 }
 
-/// Brings the index up to date before the question, since there is nobody else to keep waiting.
+/// Updates the index before the question is sent.
 fn index(server: &Server) -> Result<(), CliError> {
     let progress = ProgressLine::new();
     let warming = std::thread::spawn(tokens::warm);
     let report = server.app().workspace.refresh(&progress);
     progress.finish();
-    let _panicked = warming.join();
+    // A panic while warming costs only time.
+    warming.join().ok();
     if let Some(report) = report.map_err(|error| CliError::new(Exit::Failure, error.to_string()))? {
         output::note(&super::index::summary(&report));
     }
@@ -168,7 +177,7 @@ fn http_failed(error: reqwest::Error) -> CliError {
     CliError::new(Exit::Failure, format!("the gateway did not answer: {error}"))
 }
 
-/// The message inside an error body of any wire format, or the body itself.
+/// Returns the message in an error body of any wire format, or the body itself.
 fn error_message(body: &str) -> String {
     let parsed: Value = serde_json::from_str(body).unwrap_or_default();
     parsed

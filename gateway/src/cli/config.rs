@@ -1,4 +1,4 @@
-//! `muninn config check`: is the configuration right, and what does it come to?
+//! `muninn config check`: validates the configuration and prints the settings in force.
 
 use std::process::ExitCode;
 
@@ -6,12 +6,13 @@ use clap::{Args, Subcommand};
 use muninn_memory::model::Choice;
 use serde_json::{Value, json};
 
-use super::{CliError, Common, output};
+use super::{CliError, Common, examples, output};
 use crate::config::{Config, ExploreMode, paths, repository};
 use muninn_repo_tools::Worktree;
 
-/// Look at the configuration.
+/// Check the configuration
 #[derive(Args)]
+#[command(after_help = examples(&[("muninn config check", "Check the configuration, and print its path")]))]
 pub(crate) struct ConfigCommand {
     #[command(subcommand)]
     action: Action,
@@ -19,7 +20,11 @@ pub(crate) struct ConfigCommand {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Check the user's configuration and this repository's
+    /// Check your configuration and this repository's, and print the settings in force
+    #[command(after_help = examples(&[
+        ("muninn config check", "Exits with 3 if the configuration is wrong"),
+        ("muninn config check --config team.toml", "Check another file"),
+    ]))]
     Check {
         /// Print JSON
         #[arg(long)]
@@ -35,19 +40,22 @@ impl ConfigCommand {
         if let Some(worktree) = &worktree {
             repository(&config, worktree.root())?;
         }
-        let place = match &config.file {
+        let path = match &config.file {
             Some(file) => file.display().to_string(),
-            None => format!("none (it would be {})", paths::config_file()?.display()),
+            None => format!(
+                "no file; the defaults apply (path: {})",
+                paths::config_file()?.display()
+            ),
         };
         if json {
             let backends: Vec<_> = config.backends.iter().map(|backend| backend.name.as_str()).collect();
             let keys: Vec<_> = config.keys.iter().map(|key| key.name.as_str()).collect();
             output::json(
-                &json!({"ok": true, "file": config.file, "listen": config.listen, "backends": backends, "routes": config.routes.len(), "keys": keys, "explore": exploring(&config), "summarizer": summarizing(&config), "reconciler": reconciling(&config)}),
+                &json!({"ok": true, "file": config.file, "listen": config.listen, "backends": backends, "routes": config.routes.len(), "keys": keys, "explore": explore_json(&config), "summarizer": summarizer_json(&config), "reconciler": reconciler_json(&config)}),
             );
             return Ok(ExitCode::SUCCESS);
         }
-        output::line(&format!("configuration: {place}"));
+        output::line(&format!("configuration: {path}"));
         output::line(&format!("listen:        {}", config.listen));
         for backend in &config.backends {
             let key = if backend.key.is_some() {
@@ -69,13 +77,13 @@ impl ConfigCommand {
             ));
         }
         if config.explore.mode != ExploreMode::Off {
-            output::line(&format!("explore:       {}", explored(&config)));
+            output::line(&format!("explore:       {}", explore_text(&config)));
         }
-        if let Some(summed_up) = summed_up(&config) {
-            output::line(&format!("summarizer:    {summed_up}"));
+        if let Some(summarizer) = summarizer_text(&config) {
+            output::line(&format!("summarizer:    {summarizer}"));
         }
-        if let Some(reconciled) = reconciled(&config) {
-            output::line(&format!("reconciler:    {reconciled}"));
+        if let Some(reconciler) = reconciler_text(&config) {
+            output::line(&format!("reconciler:    {reconciler}"));
         }
         for key in &config.keys {
             let restricted = [
@@ -92,29 +100,29 @@ impl ConfigCommand {
             let limits = if limits.is_empty() {
                 "not restricted".to_owned()
             } else {
-                format!("restricted in {}", limits.join(", "))
+                format!("restricted by {}", limits.join(", "))
             };
             output::line(&format!("key:           {} ({limits})", key.name));
         }
         if config.backends.is_empty() {
-            output::line("backends:      none; a client's own vendor, else a model server on loopback, is used");
+            output::line("backends:      none configured; a client's own vendor or a local model server is used");
         }
         if let Some(worktree) = worktree {
             output::line(&format!("repository:    {}", worktree.root().display()));
         }
-        output::line("all is well");
+        output::line("no problems found");
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Who explores, by backend and model; absent where it is the request's own.
+/// The explorer's backend and model; `None` where the request's own model explores.
 fn explorer(config: &Config) -> Option<(&str, &str)> {
     let explorer = config.explore.explorer.as_ref()?;
     Some((&config.backends[explorer.backend].name, &explorer.model))
 }
 
 /// `auto by local/small, within 30000 ms, 60000 tokens, 64 calls, 6 turns, 2 deep`.
-fn explored(config: &Config) -> String {
+fn explore_text(config: &Config) -> String {
     let explore = &config.explore;
     let by = explorer(config).map_or_else(
         || "the request's own model".to_owned(),
@@ -131,7 +139,7 @@ fn explored(config: &Config) -> String {
     )
 }
 
-fn exploring(config: &Config) -> Value {
+fn explore_json(config: &Config) -> Value {
     let explore = &config.explore;
     let (backend, model) = explorer(config).unzip();
     json!({
@@ -149,14 +157,14 @@ fn exploring(config: &Config) -> Value {
     })
 }
 
-/// `local/small, 50000 tokens a day`; nothing where nobody sums conversations up.
-fn summed_up(config: &Config) -> Option<String> {
+/// `local/small, 50000 tokens a day`; `None` without a summarizer.
+fn summarizer_text(config: &Config) -> Option<String> {
     let summarizer = config.summarizer.as_ref()?;
     let model = config.name_of(&summarizer.model);
     Some(format!("{model}, {} tokens a day", summarizer.daily_tokens))
 }
 
-fn summarizing(config: &Config) -> Value {
+fn summarizer_json(config: &Config) -> Value {
     config.summarizer.as_ref().map_or(Value::Null, |summarizer| {
         json!({
             "backend": config.backends[summarizer.model.backend].name,
@@ -167,14 +175,14 @@ fn summarizing(config: &Config) -> Value {
     })
 }
 
-/// `local/small, 200000 tokens a run`; nothing where rules reconcile alone.
-fn reconciled(config: &Config) -> Option<String> {
+/// `local/small, 200000 tokens a run`; `None` without a reconciler.
+fn reconciler_text(config: &Config) -> Option<String> {
     let reconciler = config.reconciler.as_ref()?;
     let model = config.name_of(&reconciler.model);
     Some(format!("{model}, {} tokens a run", reconciler.limits.tokens))
 }
 
-fn reconciling(config: &Config) -> Value {
+fn reconciler_json(config: &Config) -> Value {
     config.reconciler.as_ref().map_or(Value::Null, |reconciler| {
         let limits = reconciler.limits;
         json!({
@@ -195,7 +203,7 @@ mod tests {
     use crate::config::{Overrides, load};
 
     #[test]
-    fn who_sums_up_and_for_how_much_is_told() {
+    fn summarizer_and_its_budget_are_shown() {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../configs/summarizer.toml");
         let mut config = load(&Overrides {
             config: Some(file),
@@ -204,17 +212,20 @@ mod tests {
         .unwrap();
         let model = "Qwen/Qwen3-4B-Instruct-2507";
         assert_eq!(
-            summed_up(&config).unwrap(),
+            summarizer_text(&config).unwrap(),
             format!("local/{model}, 50000 tokens a day")
         );
-        let told = json!({"backend": "local", "model": model, "daily_tokens": 50_000, "max_answer_tokens": 1_024});
-        assert_eq!(summarizing(&config), told);
+        let expected = json!({"backend": "local", "model": model, "daily_tokens": 50_000, "max_answer_tokens": 1_024});
+        assert_eq!(summarizer_json(&config), expected);
         config.summarizer = None;
-        assert_eq!((summed_up(&config), summarizing(&config)), (None, Value::Null));
+        assert_eq!(
+            (summarizer_text(&config), summarizer_json(&config)),
+            (None, Value::Null)
+        );
     }
 
     #[test]
-    fn who_explores_and_for_how_much_is_told() {
+    fn explorer_and_its_budget_are_shown() {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../configs/explore.toml");
         let mut config = load(&Overrides {
             config: Some(file),
@@ -223,17 +234,17 @@ mod tests {
         .unwrap();
         let model = "Qwen/Qwen3-4B-Instruct-2507";
         let bounds = "within 30000 ms, 60000 tokens, 64 calls, 6 turns, 2 deep";
-        assert_eq!(explored(&config), format!("auto by local/{model}, {bounds}"));
-        let told = exploring(&config);
-        assert_eq!((&told["backend"], &told["model"]), (&json!("local"), &json!(model)));
-        assert_eq!((&told["mode"], &told["tool_choice"]), (&json!("auto"), &json!("auto")));
+        assert_eq!(explore_text(&config), format!("auto by local/{model}, {bounds}"));
+        let json = explore_json(&config);
+        assert_eq!((&json["backend"], &json["model"]), (&json!("local"), &json!(model)));
+        assert_eq!((&json["mode"], &json["tool_choice"]), (&json!("auto"), &json!("auto")));
 
         config.explore.explorer = None;
         config.explore.mode = ExploreMode::Inline;
         assert_eq!(
-            explored(&config),
+            explore_text(&config),
             format!("inline by the request's own model, {bounds}")
         );
-        assert_eq!(exploring(&config)["backend"], Value::Null);
+        assert_eq!(explore_json(&config)["backend"], Value::Null);
     }
 }

@@ -1,27 +1,30 @@
-//! Where errors become words for a person: message, cause, what to do, exit code.
+//! Errors as a command prints them: message, hint and exit code.
 
+use muninn_memory::ids::IdError;
+
+use super::output;
 use crate::backend::SendError;
 use crate::config::ConfigError;
 use crate::http::StartError;
 use crate::store::StoreError;
 
-/// What a command's exit code says.
+/// A command's exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    /// Done.
+    /// The command succeeded.
     Success = 0,
-    /// It did not work.
+    /// The command failed.
     Failure = 1,
     /// The command line is wrong.
     Usage = 2,
     /// The configuration is wrong.
     Config = 3,
-    /// What was asked for is not there.
+    /// What was asked for does not exist.
     NotFound = 4,
 }
 
-/// An error on its way to a person.
+/// An error for a person to read.
 #[derive(Debug)]
 pub struct CliError {
     /// The exit code.
@@ -44,10 +47,16 @@ impl CliError {
         self
     }
 
+    /// The error of a command that needs a repository and has none.
+    pub(crate) fn no_repository(problem: impl Into<String>) -> CliError {
+        CliError::new(Exit::NotFound, problem)
+            .hint("run the command inside a git repository, or name one with --root DIR")
+    }
+
     pub(crate) fn print(&self) {
-        super::output::note(&super::output::tame(&format!("error: {}", self.message)));
+        output::note(&output::sanitize(&format!("error: {}", self.message)));
         if let Some(hint) = &self.hint {
-            super::output::note(&format!("hint: {hint}"));
+            output::note(&format!("hint: {hint}"));
         }
     }
 }
@@ -70,15 +79,16 @@ impl From<ConfigError> for CliError {
 
 impl From<StartError> for CliError {
     fn from(error: StartError) -> Self {
-        let taken = matches!(&error, StartError::Bind { source, .. } if source.kind() == std::io::ErrorKind::AddrInUse);
+        let is_taken =
+            matches!(&error, StartError::Bind { source, .. } if source.kind() == std::io::ErrorKind::AddrInUse);
         let exit = if matches!(error, StartError::Config(_)) {
             Exit::Config
         } else {
             Exit::Failure
         };
         let error = CliError::new(exit, error.to_string());
-        if taken {
-            error.hint("is another Muninn running? Choose another port with --listen 127.0.0.1:PORT")
+        if is_taken {
+            error.hint("is another gateway running? Choose another port with --listen 127.0.0.1:PORT")
         } else {
             error
         }
@@ -99,6 +109,24 @@ impl From<SendError> for CliError {
 
 impl From<std::io::Error> for CliError {
     fn from(error: std::io::Error) -> Self {
-        CliError::new(Exit::Failure, error.to_string())
+        CliError::new(Exit::Failure, format!("a call to the system failed: {error}"))
+    }
+}
+
+impl From<clap::Error> for CliError {
+    fn from(error: clap::Error) -> Self {
+        CliError::new(Exit::Usage, error.to_string())
+    }
+}
+
+impl From<IdError> for CliError {
+    fn from(error: IdError) -> Self {
+        let hint = match &error {
+            IdError::Unknown { noun: "receipt", .. } => "`muninn why` lists the latest receipts",
+            IdError::Unknown { noun: "conflict", .. } => "`muninn conflicts` lists the open conflicts",
+            IdError::Unknown { .. } => "`muninn recall` lists the newest records",
+            IdError::Ambiguous { .. } => "give more of the id",
+        };
+        CliError::new(Exit::NotFound, error.to_string()).hint(hint)
     }
 }

@@ -1,4 +1,4 @@
-//! `muninn explore`: a model explores the repository for one question, from the shell.
+//! `muninn explore`: a model explores the repository for one question.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter};
@@ -13,26 +13,31 @@ use serde_json::json;
 
 use super::output::{self, plural};
 use super::progress::ProgressLine;
-use super::{CliError, Common, Exit};
+use super::{CliError, Common, Exit, examples};
 use crate::app::{ExplorerError, explorer};
 use crate::backend::RemoteModel;
 use crate::config::Config;
 
-/// Have a model explore this repository for a question.
+/// Let a model explore this repository, and print the places that answer a question
 #[derive(Args)]
+#[command(after_help = examples(&[
+    ("muninn explore \"Where is a session's id derived?\"", "Print places and an answer"),
+    ("muninn explore --trace --model qwen3 \"Who calls refill?\"", "Show each tool call and its cost"),
+    ("muninn explore --replay replies.jsonl \"Who calls refill?\"", "Repeat a recorded exploration without a model"),
+]))]
 pub(crate) struct Explore {
     /// The question
     question: String,
-    /// The model to ask [default: what `[explore]` names, else the configured or found one]
+    /// The model that explores [default: the model of `[explore]`, else the configured or discovered model]
     #[arg(long)]
     model: Option<String>,
-    /// Write what the model says into this file, a line for each reply
+    /// Record the model's replies in FILE, one per line
     #[arg(long, value_name = "FILE", conflicts_with = "replay")]
     record: Option<PathBuf>,
-    /// Have a recording say what the model said, instead of a model
+    /// Take the replies from a recording instead of a model
     #[arg(long, value_name = "FILE", conflicts_with = "model")]
     replay: Option<PathBuf>,
-    /// Show each call with what it cost and returned
+    /// Show each tool call with its cost and result
     #[arg(long)]
     trace: bool,
     /// Print one JSON object: receipt, citations, files, answer, trace
@@ -44,13 +49,12 @@ impl Explore {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         output::log_to_stderr("warn");
         let config = common.configuration(None)?;
-        let repository = common.workspace_of(&config)?;
+        let repository = common.workspace_with(&config)?;
         if let Some(problem) = &repository.problem {
-            return Err(CliError::new(Exit::NotFound, problem.clone())
-                .hint("run it inside a git repository, or name one with --root DIR"));
+            return Err(CliError::no_repository(problem));
         }
         let model: Box<dyn Model> = match &self.replay {
-            Some(file) => Box::new(recorded(file)?),
+            Some(file) => Box::new(read_recording(file)?),
             None => Box::new(self.explorer(&config)?),
         };
         let progress = ProgressLine::new();
@@ -59,10 +63,12 @@ impl Explore {
         report.map_err(|error| CliError::new(Exit::Failure, error.to_string()))?;
         output::note(&format!("exploring with {}", model.id()));
         let recorder = Recorder::of(&*model);
-        let explored = repository.explore(&config, &self.question, &recorder, &Shown);
-        let (found, id) = explored.ok_or_else(|| CliError::new(Exit::NotFound, "there is no repository"))?;
+        let explored = repository.explore(&config, &self.question, &recorder, &PrintCalls);
+        let (found, id) = explored.ok_or_else(|| CliError::no_repository("there is no repository to explore"))?;
         if let Some(file) = &self.record {
-            recorder.finish().write(BufWriter::new(File::create(file)?))?;
+            let written = File::create(file).and_then(|file| recorder.finish().write(BufWriter::new(file)));
+            let message = |error| format!("cannot write the recording {}: {error}", file.display());
+            written.map_err(|error| CliError::new(Exit::Failure, message(error)))?;
         }
         self.print(&id, &found);
         let failed = found.trace.ended == Ended::Model;
@@ -73,7 +79,7 @@ impl Explore {
         })
     }
 
-    /// The model that explores: the one of `--model`, of `[explore]`, or the one that `ask` would ask.
+    /// The model that explores: that of `--model`, of `[explore]`, or the one that `muninn ask` uses.
     fn explorer(&self, config: &Config) -> Result<RemoteModel, CliError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         Ok(runtime.block_on(explorer(config, self.model.as_deref()))?)
@@ -91,7 +97,7 @@ impl Explore {
             output::line(citation);
         }
         if found.citations.is_empty() {
-            output::note("it cites nothing; the files that fit best by their words:");
+            output::note("the model cited no places; the files that match the question best:");
             for file in found.files.iter().take(5) {
                 output::line(&file.printed());
             }
@@ -114,16 +120,15 @@ impl Explore {
             found.trace.ms / 1e3,
         ));
         if let Some(problem) = &found.trace.problem {
-            output::note(&format!("because: {problem}"));
+            output::note(&format!("reason: {problem}"));
         }
     }
 }
 
-fn recorded(file: &Path) -> Result<Recording, CliError> {
-    let open =
-        File::open(file).map_err(|error| CliError::new(Exit::NotFound, format!("{}: {error}", file.display())))?;
-    Recording::read(BufReader::new(open))
-        .map_err(|error| CliError::new(Exit::Failure, format!("{}: {error}", file.display())))
+fn read_recording(file: &Path) -> Result<Recording, CliError> {
+    let message = |error: &dyn std::error::Error| format!("cannot read the recording {}: {error}", file.display());
+    let open = File::open(file).map_err(|error| CliError::new(Exit::NotFound, message(&error)))?;
+    Recording::read(BufReader::new(open)).map_err(|error| CliError::new(Exit::Failure, message(&error)))
 }
 
 impl From<ExplorerError> for CliError {
@@ -138,10 +143,10 @@ impl From<ExplorerError> for CliError {
     }
 }
 
-/// Each call on a line of its own, while somebody waits.
-struct Shown;
+/// Prints each tool call to stderr when it starts.
+struct PrintCalls;
 
-impl Observer for Shown {
+impl Observer for PrintCalls {
     fn calls(&self, tool: &str, arguments: &str) {
         output::note(&redact(&format!("  {tool} {arguments}")));
     }

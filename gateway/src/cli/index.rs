@@ -1,4 +1,4 @@
-//! `muninn index`: brings the index up to date and says what is in it.
+//! `muninn index`: updates the index and reports its contents.
 
 use std::process::ExitCode;
 
@@ -8,11 +8,15 @@ use serde::Serialize;
 
 use super::output::{self, plural};
 use super::progress::ProgressLine;
-use super::{CliError, Common, Exit};
+use super::{CliError, Common, Exit, examples};
 use crate::app::Workspace;
 
-/// Bring the index up to date.
+/// Update the index of this repository, and report its size
 #[derive(Args)]
+#[command(after_help = examples(&[
+    ("muninn index", "Update the index; `muninn serve` does the same by itself"),
+    ("muninn index --json", "The report as JSON"),
+]))]
 pub(crate) struct Index {
     /// Print the report as JSON
     #[arg(long)]
@@ -23,10 +27,9 @@ impl Index {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         output::log_to_stderr("warn");
         let config = common.configuration(None)?;
-        let repository = common.workspace_of(&config)?;
+        let repository = common.workspace_with(&config)?;
         if let Some(problem) = repository.problem {
-            return Err(CliError::new(Exit::NotFound, problem)
-                .hint("run it inside a git repository, or name one with --root DIR"));
+            return Err(CliError::no_repository(problem));
         }
         let progress = ProgressLine::new();
         let report = repository.refresh(&progress);
@@ -44,7 +47,7 @@ impl Index {
     }
 }
 
-/// What is printed.
+/// The report, as it is printed.
 #[derive(Serialize)]
 struct Report {
     #[serde(flatten)]
@@ -57,12 +60,12 @@ struct Report {
     calls: usize,
     /// Chunks with vectors.
     vectors: usize,
-    /// Of those, how many were made now.
+    /// Vectors that this run made.
     embedded: usize,
 }
 
 impl Report {
-    /// Makes what the index proper does without: its graph and its vectors.
+    /// Builds the graph and the vectors, which the index itself does not need.
     fn of(mut index: IndexReport, repository: &Workspace) -> Report {
         let engine = repository.engine.as_ref();
         let filled = repository.embed();
@@ -93,7 +96,7 @@ impl Report {
     }
 }
 
-/// A report in one line, notes below.
+/// The report in one line, with notes below.
 pub(crate) fn summary(report: &IndexReport) -> String {
     let mut text = format!(
         "indexed {} ({} unchanged), {}, {}, in {} ms",
@@ -105,7 +108,7 @@ pub(crate) fn summary(report: &IndexReport) -> String {
     );
     let skipped = report.skipped.words();
     if !skipped.is_empty() {
-        text.push_str(&format!("\nnote: left out: {skipped}"));
+        text.push_str(&format!("\nnote: not indexed: {skipped}"));
     }
     for note in &report.notes {
         text.push_str(&format!("\nnote: {note}"));

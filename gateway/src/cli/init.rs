@@ -1,4 +1,4 @@
-//! `muninn init`: the one command that writes into a worktree, because it was asked to.
+//! `muninn init`: creates `.muninn/` in a worktree. Without it, Muninn writes nothing into a worktree.
 
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::Path;
@@ -10,23 +10,27 @@ use muninn_memory::reconcile::SETUP;
 use muninn_memory::records::SESSIONS;
 use muninn_repo_tools::Worktree;
 
-use super::{CliError, Common, Exit, output};
+use super::{CliError, Common, Exit, examples, output};
 
-/// Set up .muninn/ in this repository.
+/// Create .muninn/ in this repository, and print how to connect each client
 #[derive(Args)]
+#[command(after_help = examples(&[
+    ("muninn init", "Ask where session memory is kept, and create .muninn/"),
+    ("muninn init --memory repo", "Share session memory with the team through git"),
+]))]
 pub(crate) struct Init {
-    /// Where memory of sessions is written; asked where there is a terminal, else `local`
+    /// Where session memory is written [default: asks on a terminal, else `local`]
     #[arg(long, value_enum)]
     memory: Option<MemoryChoice>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum MemoryChoice {
-    /// In the repository, shared with the team through git
+    /// In .muninn/memory/, shared with the team through git
     Repo,
-    /// In your state directory only
+    /// In your state directory, on this machine only
     Local,
-    /// Nowhere
+    /// Not at all
     Off,
 }
 
@@ -51,7 +55,7 @@ impl Init {
         let own = [".muninn", ".muninn/knowledge", ".muninn/memory", SESSIONS];
         let of_files = SETUP.iter().filter_map(|(path, _)| Some(path.rsplit_once('/')?.0));
         for name in own.into_iter().chain(of_files) {
-            own_directory(&worktree.root().join(name))?;
+            check_directory(&worktree.root().join(name))?;
         }
         let existing = folder.join("config.toml").exists();
         let memory = match self.memory {
@@ -66,41 +70,40 @@ impl Init {
         let for_git = SETUP.map(|(path, text)| write_new(&worktree.root().join(path), text));
         let made: Vec<bool> = made.into_iter().map(Ok).chain(for_git).collect::<Result<_, _>>()?;
         if made.contains(&true) {
-            output::line(&format!("made {} (memory: {})", folder.display(), memory.name()));
+            output::line(&format!("created {} (memory: {})", folder.display(), memory.name()));
         } else {
-            output::line(&format!("{} is there already; nothing was changed", folder.display()));
+            output::line(&format!("{} already exists; nothing was changed", folder.display()));
         }
-        output::print(&pasting(&format!("http://{}", config.listen)));
+        output::print(&client_setup(&format!("http://{}", config.listen)));
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Nothing is written through a link: it could lead anywhere.
-fn own_directory(folder: &Path) -> Result<(), CliError> {
+/// Refuses a symbolic link or a file: writing through a link could leave the worktree.
+fn check_directory(folder: &Path) -> Result<(), CliError> {
     match folder.symlink_metadata() {
         Ok(meta) if !meta.is_dir() => Err(CliError::new(
             Exit::Failure,
-            format!("{} is not a directory of its own; remove it first", folder.display()),
-        )),
+            format!("{} is a file or a symbolic link, not a directory", folder.display()),
+        )
+        .hint("remove it, and run `muninn init` again")),
         _ => Ok(()),
     }
 }
 
-/// Writes a file unless it is there; says whether it did.
+/// Writes a file unless it exists. Returns whether it was written.
 fn write_new(path: &Path, text: &str) -> Result<bool, CliError> {
+    let failure = |error| CliError::new(Exit::Failure, format!("cannot write {}: {error}", path.display()));
     if let Some(parent) = path.parent() {
-        std::fs::create_dir_all(parent)?;
+        std::fs::create_dir_all(parent).map_err(failure)?;
     }
     match std::fs::OpenOptions::new().write(true).create_new(true).open(path) {
         Ok(mut file) => {
-            file.write_all(text.as_bytes())?;
+            file.write_all(text.as_bytes()).map_err(failure)?;
             Ok(true)
         }
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
-        Err(error) => Err(CliError::new(
-            Exit::Failure,
-            format!("cannot write {}: {error}", path.display()),
-        )),
+        Err(error) => Err(failure(error)),
     }
 }
 
@@ -109,36 +112,37 @@ fn ask_for_memory() -> Result<MemoryChoice, CliError> {
         return Ok(MemoryChoice::Local);
     }
     output::note(
-        "Where shall Muninn write what it learns in sessions?\n  repo   in .muninn/memory/, shared with the team through git\n  local  in your state directory only\n  off    nowhere",
+        "Where should session memory be written?\n  repo   in .muninn/memory/, shared with the team through git\n  local  in your state directory, on this machine only\n  off    not at all",
     );
     for _ in 0..3 {
-        let _reader_left = write!(anstream::stderr(), "repo, local or off [local]: ");
+        write!(anstream::stderr(), "repo, local or off [local]: ").ok();
         let mut answer = String::new();
         std::io::stdin().lock().read_line(&mut answer)?;
         match answer.trim() {
             "repo" => return Ok(MemoryChoice::Repo),
             "" | "local" => return Ok(MemoryChoice::Local),
             "off" => return Ok(MemoryChoice::Off),
-            other => output::note(&format!("`{other}` is none of the three")),
+            other => output::note(&format!("`{other}` is not one of repo, local and off")),
         }
     }
-    Err(CliError::new(Exit::Usage, "no answer that could be understood")
-        .hint("say it with --memory repo, --memory local or --memory off"))
+    Err(CliError::new(Exit::Usage, "no valid answer after three questions")
+        .hint("choose with --memory repo, --memory local or --memory off"))
 }
 
 fn configuration(memory: MemoryChoice) -> String {
     format!(
-        "# What Muninn packs and remembers in this repository. Where requests and credentials go is each user's own business\n\
-         # and cannot be set here.\n\n\
+        "# What Muninn packs and remembers in this repository. Backends and credentials cannot be set here: they belong to\n\
+         # each user's own muninn.toml.\n\n\
          [context]\n# enabled = true\n# tokens_with_tools = 2000\n# tokens_without_tools = 4000\n\n\
-         [memory]\n# repo: in .muninn/memory/, through git; local: in each user's state directory; off: nowhere\nwrite = \"{}\"\n",
+         [memory]\n# repo: in .muninn/memory/, through git; local: in each user's state directory; off: not at all\nwrite = \"{}\"\n",
         memory.name()
     )
 }
 
-fn pasting(url: &str) -> String {
+/// The settings of each client, ready to be pasted.
+fn client_setup(url: &str) -> String {
     format!(
-        "\nStart the gateway with `muninn serve`, then point a client at it (or use `muninn run -- CLIENT`, which needs none of this):\n\n\
+        "\nStart the gateway with `muninn serve`, then connect a client as follows. `muninn run -- CLIENT` needs none of this.\n\n\
          Claude Code     export ANTHROPIC_BASE_URL={url}\n\
          OpenAI clients  export OPENAI_BASE_URL={url}/v1\n\
          aider           export OPENAI_API_BASE={url}/v1\n\

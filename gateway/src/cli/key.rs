@@ -1,16 +1,17 @@
-//! `muninn key new`: an access key for somebody, and the lines that let them in.
+//! `muninn key new`: makes an access key, and prints the lines of `muninn.toml` that accept it.
 
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::{CliError, Common, Exit, output};
+use super::{CliError, Common, Exit, examples, output};
 use crate::config::check_name;
 use crate::secrets::generate;
 
-/// Make access keys.
+/// Make access keys for a gateway that several people share
 #[derive(Args)]
+#[command(after_help = examples(&[("muninn key new ada", "Make a key for ada")]))]
 pub(crate) struct KeyCommand {
     #[command(subcommand)]
     action: Action,
@@ -18,9 +19,13 @@ pub(crate) struct KeyCommand {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Make a key and print it, this once, with the lines to paste into muninn.toml
+    /// Make a key, and print it once with the lines to paste into muninn.toml
+    #[command(after_help = examples(&[
+        ("muninn key new ada", "Make a key for ada"),
+        ("muninn key new ci --json", "Key, hash and configuration as JSON"),
+    ]))]
     New {
-        /// Who will hold it; stands in logs, receipts and metrics
+        /// The name of the key's holder, for logs, receipts and metrics
         name: String,
         /// Print JSON: name, key, hash, toml
         #[arg(long)]
@@ -29,12 +34,16 @@ enum Action {
 }
 
 impl KeyCommand {
-    /// Reads no configuration: the one that is waiting for its first key may not be valid without it.
+    /// Reads no configuration: one that listens on other machines is invalid until it has its first key.
     pub(crate) fn run(self, _: &Common) -> Result<ExitCode, CliError> {
         let Action::New { name, json } = self.action;
-        check_name(&name).map_err(|error| CliError::new(Exit::Usage, format!("a key's name {error}")))?;
-        let (key, hash) = generate()
-            .map_err(|error| CliError::new(Exit::Failure, format!("the system gave no randomness: {error}")))?;
+        check_name(&name).map_err(|error| CliError::new(Exit::Usage, format!("the key's name {error}")))?;
+        let (key, hash) = generate().map_err(|error| {
+            CliError::new(
+                Exit::Failure,
+                format!("cannot get random bytes from the system: {error}"),
+            )
+        })?;
         let hash = hash.to_string();
         let toml = format!(
             "[[keys]]\nname = {}\nhash = \"{hash}\"\n",
@@ -45,8 +54,8 @@ impl KeyCommand {
             return Ok(ExitCode::SUCCESS);
         }
         output::line(key.reveal());
-        output::note("This is the key, for its holder alone; it is not kept and cannot be shown again.");
-        output::note("These lines go into your muninn.toml (`muninn config check` says where it is):\n");
+        output::note("Give this key to its holder. It is not stored and cannot be shown again.");
+        output::note("Add these lines to muninn.toml (`muninn config check` prints its path):\n");
         output::print(&toml);
         output::note("# models = [\"qwen*\"]           # only these models");
         output::note("# backends = [\"local\"]         # only these backends");

@@ -1,8 +1,9 @@
-//! The command line: one file per command, and the edge where errors become words and exit codes.
+//! The command line: one file per command, and the edge where errors become messages and exit codes.
 //!
 //! Data goes to stdout (with `--json` as one JSON value), everything else to stderr.
 
 mod ask;
+mod completions;
 mod config;
 mod doctor;
 mod error;
@@ -11,6 +12,7 @@ mod index;
 mod init;
 mod key;
 mod knowledge;
+mod man;
 mod memory;
 mod model;
 mod output;
@@ -21,13 +23,16 @@ mod run;
 mod scan;
 mod serve;
 mod status;
+#[cfg(test)]
+mod tests;
 mod why;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand};
+use clap::builder::{StyledStr, Styles};
+use clap::{ArgMatches, Args, FromArgMatches as _};
 use muninn_memory::Clock;
 use muninn_repo_tools::Worktree;
 
@@ -36,128 +41,175 @@ use crate::causes::with_causes;
 use crate::config::{Config, Overrides, env_vars, load, paths};
 pub use error::{CliError, Exit};
 
-/// A gateway between a coding agent and any model: it adds what matters from your repository and its memory.
-#[derive(Parser)]
-#[command(
-    name = "muninn",
-    version,
-    about,
-    disable_help_subcommand = true,
-    after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 wrong configuration, 4 not found. A search that finds nothing exits with 1.\nFiles: muninn.toml in the user's configuration directory (`muninn config check` prints where)."
-)]
-struct Cli {
-    #[command(flatten)]
-    common: Common,
-    #[command(subcommand)]
-    command: Command,
-}
-
 /// Flags of every command.
 #[derive(Args, Clone)]
 pub(crate) struct Common {
-    /// The directory whose repository is meant [default: the current one]
-    #[arg(long, global = true, value_name = "DIR", env = env_vars::ROOT)]
+    /// Use the repository of DIR [default: current directory]
+    #[arg(long, global = true, help_heading = "Global options", value_name = "DIR", env = env_vars::ROOT, hide_env_values = true)]
     root: Option<PathBuf>,
-    /// The user's configuration file
-    #[arg(long, global = true, value_name = "FILE")]
+    /// Read this user configuration file
+    #[arg(long, global = true, help_heading = "Global options", value_name = "FILE")]
     config: Option<PathBuf>,
 }
 
-#[derive(Subcommand)]
-enum Command {
-    /// Set up .muninn/ in this repository and print how to point each client here
-    Init(init::Init),
-    /// Run the gateway
-    Serve(serve::Serve),
-    /// Run a command with a gateway of its own: muninn run -- claude
-    Run(run::Run),
-    /// Ask one question about this repository, through a gateway of its own
-    Ask(ask::Ask),
-    /// Have a model explore this repository for a question, and print the places that answer it
-    Explore(explore::Explore),
-    /// Bring the index up to date
-    Index(index::Index),
-    // What these do is said at their own types.
-    Grep(repo::Grep),
-    Read(repo::Read),
-    Tree(repo::Tree),
-    Symbols(repo::Symbols),
-    Outline(repo::Outline),
-    Definition(repo::Definition),
-    References(repo::References),
-    Callers(repo::Callers),
-    Remember(memory::Remember),
-    Recall(memory::Recall),
-    Forget(memory::Forget),
-    Flush(memory::Flush),
-    Reconcile(reconcile::Reconcile),
-    Conflicts(reconcile::Conflicts),
-    Resolve(reconcile::Resolve),
-    /// What was added to a request, from where, why, and at what cost
-    Why(why::Why),
-    /// Where everything is, and how it is doing
-    Status(status::Status),
-    /// Check backends, repository, port and state, and say what to do
-    Doctor(doctor::Doctor),
-    // Said at its own type.
-    Scan(scan::Scan),
-    /// Look at the configuration
-    Config(config::ConfigCommand),
-    /// Fetch the better embedding model, and look at what is there
-    Model(model::ModelCommand),
-    /// Write, look over and import what the team knows
-    Knowledge(knowledge::KnowledgeCommand),
-    /// Make access keys, for a gateway that others use too
-    Key(key::KeyCommand),
+/// A command's exit code, or its error.
+type CommandResult = Result<ExitCode, CliError>;
+
+/// Runs a command with the arguments that clap parsed.
+type RunCommand = Box<dyn Fn(&ArgMatches, &Common) -> CommandResult>;
+
+/// A command: its arguments, and the function that runs it.
+struct Entry {
+    command: clap::Command,
+    run: RunCommand,
+}
+
+fn entry<C: Args + 'static>(name: &'static str, run: fn(C, &Common) -> CommandResult) -> Entry {
+    Entry {
+        command: C::augment_args(clap::Command::new(name)),
+        run: Box::new(move |matches, common| run(C::from_arg_matches(matches)?, common)),
+    }
+}
+
+type Groups = [(&'static str, Vec<Entry>); 6];
+
+/// Every command, grouped by purpose, in the order of `muninn --help`.
+fn groups() -> Groups {
+    [
+        (
+            "Start here",
+            vec![
+                entry("init", init::Init::run),
+                entry("serve", serve::Serve::run),
+                entry("run", run::Run::run),
+                entry("ask", ask::Ask::run),
+            ],
+        ),
+        (
+            "Ask and explain",
+            vec![entry("explore", explore::Explore::run), entry("why", why::Why::run)],
+        ),
+        (
+            "Look into the repository",
+            vec![
+                entry("grep", repo::Grep::run),
+                entry("read", repo::Read::run),
+                entry("tree", repo::Tree::run),
+                entry("symbols", repo::Symbols::run),
+                entry("outline", repo::Outline::run),
+                entry("definition", repo::Definition::run),
+                entry("references", repo::References::run),
+                entry("callers", repo::Callers::run),
+                entry("index", index::Index::run),
+            ],
+        ),
+        (
+            "Memory",
+            vec![
+                entry("remember", memory::Remember::run),
+                entry("recall", memory::Recall::run),
+                entry("forget", memory::Forget::run),
+                entry("flush", memory::Flush::run),
+                entry("knowledge", knowledge::KnowledgeCommand::run),
+            ],
+        ),
+        (
+            "Team chores",
+            vec![
+                entry("reconcile", reconcile::Reconcile::run),
+                entry("conflicts", reconcile::Conflicts::run),
+                entry("resolve", reconcile::Resolve::run),
+                entry("scan", scan::Scan::run),
+            ],
+        ),
+        (
+            "Administration",
+            vec![
+                entry("status", status::Status::run),
+                entry("doctor", doctor::Doctor::run),
+                entry("config", config::ConfigCommand::run),
+                entry("key", key::KeyCommand::run),
+                entry("model", model::ModelCommand::run),
+                entry("completions", completions::Completions::run),
+                entry("man", man::Man::run),
+            ],
+        ),
+    ]
+}
+
+/// The command line as clap parses and documents it.
+fn command(groups: &Groups) -> clap::Command {
+    let notes = "Exit codes: 0 success, 1 failure, 2 wrong usage, 3 wrong configuration, 4 not found. A search without \
+                 matches exits with 1.\nConfiguration: `muninn config check` prints the path of muninn.toml.\n\n";
+    let examples = examples(&[
+        (
+            "muninn ask \"Where are requests retried?\"",
+            "Ask about this repository",
+        ),
+        (
+            "muninn run -- claude",
+            "Start Claude Code with context from this repository",
+        ),
+        ("muninn why --last", "Show what the latest request was given"),
+    ]);
+    let commands = groups
+        .iter()
+        .flat_map(|(_, entries)| entries)
+        .map(|entry| entry.command.clone());
+    Common::augment_args(clap::Command::new("muninn"))
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("A gateway between coding agents and models that adds context from your repository and memory")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .disable_help_subcommand(true)
+        .help_template(help_template(groups))
+        .after_help(StyledStr::from(format!("{notes}{}", examples.ansi())))
+        .subcommands(commands)
+}
+
+/// The layout of `muninn --help`. clap has one list of subcommands; this one has a heading for each group.
+fn help_template(groups: &Groups) -> String {
+    let styles = Styles::styled();
+    let (header, literal) = (styles.get_header(), styles.get_literal());
+    let mut template = "{about-with-newline}\n{usage-heading} {usage}\n\n".to_owned();
+    for (group, entries) in groups {
+        template.push_str(&format!("{header}{group}:{header:#}\n"));
+        for Entry { command, .. } in entries {
+            let (name, about) = (command.get_name(), command.get_about().map(ToString::to_string));
+            template.push_str(&format!(
+                "  {literal}{name:<11}{literal:#}  {}\n",
+                about.unwrap_or_default()
+            ));
+        }
+        template.push('\n');
+    }
+    template + &format!("{header}Options:{header:#}\n{{options}}{{after-help}}")
+}
+
+/// The last section of a command's help: command lines, each with a remark below.
+fn examples(lines: &[(&str, &str)]) -> StyledStr {
+    let styles = Styles::styled();
+    let header = styles.get_header();
+    let lines = lines.iter().map(|(line, remark)| format!("\n  {line}\n      {remark}"));
+    StyledStr::from(format!("{header}Examples:{header:#}{}", lines.collect::<String>()))
 }
 
 /// Runs a command line and returns the process's exit code.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let cli = match Cli::try_parse_from(arguments) {
-        Ok(cli) => cli,
+    let groups = groups();
+    let matches = match command(&groups).try_get_matches_from(arguments) {
+        Ok(matches) => matches,
         Err(error) => {
-            // Help and version come this way too, and go to stdout with code 0.
-            let _closed_pipe = error.print();
+            // Help and version come this way too, and go to stdout with code 0. A closed pipe is no error.
+            error.print().ok();
             return ExitCode::from(if error.use_stderr() { Exit::Usage } else { Exit::Success } as u8);
         }
     };
-    // Of two TLS back ends, the one that builds with no more than a C compiler. Only the first call in a process counts.
-    let _already_installed = rustls::crypto::ring::default_provider().install_default();
-    let common = cli.common;
-    let done = match cli.command {
-        Command::Init(command) => command.run(&common),
-        Command::Serve(command) => command.run(&common),
-        Command::Run(command) => command.run(&common),
-        Command::Ask(command) => command.run(&common),
-        Command::Explore(command) => command.run(&common),
-        Command::Index(command) => command.run(&common),
-        Command::Grep(command) => command.run(&common),
-        Command::Read(command) => command.run(&common),
-        Command::Tree(command) => command.run(&common),
-        Command::Symbols(command) => command.run(&common),
-        Command::Outline(command) => command.run(&common),
-        Command::Definition(command) => command.run(&common),
-        Command::References(command) => command.run(&common),
-        Command::Callers(command) => command.run(&common),
-        Command::Remember(command) => command.run(&common),
-        Command::Recall(command) => command.run(&common),
-        Command::Forget(command) => command.run(&common),
-        Command::Flush(command) => command.run(&common),
-        Command::Reconcile(command) => command.run(&common),
-        Command::Conflicts(command) => command.run(&common),
-        Command::Resolve(command) => command.run(&common),
-        Command::Why(command) => command.run(&common),
-        Command::Status(command) => command.run(&common),
-        Command::Doctor(command) => command.run(&common),
-        Command::Scan(command) => command.run(&common),
-        Command::Config(command) => command.run(&common),
-        Command::Model(command) => command.run(&common),
-        Command::Knowledge(command) => command.run(&common),
-        Command::Key(command) => command.run(&common),
-    };
-    let done = match (done, output::cut_short()) {
-        (Ok(_), Some(why)) => Err(CliError::new(Exit::Failure, format!("writing to stdout: {why}"))
-            .hint("what the command does is done; only what it says of it is cut short")),
+    // Of two TLS back ends, the one that builds with no more than a C compiler. A second call in a process has no effect.
+    rustls::crypto::ring::default_provider().install_default().ok();
+    let done = match (dispatch(&groups, &matches), output::write_error()) {
+        (Ok(_), Some(error)) => Err(CliError::new(Exit::Failure, format!("cannot write to stdout: {error}"))
+            .hint("the command itself succeeded; only its output is incomplete")),
         (done, _) => done,
     };
     done.unwrap_or_else(|error| {
@@ -166,8 +218,18 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     })
 }
 
+fn dispatch(groups: &Groups, matches: &ArgMatches) -> CommandResult {
+    let common = Common::from_arg_matches(matches)?;
+    let (name, arguments) = matches.subcommand().unwrap_or(("", matches));
+    let mut entries = groups.iter().flat_map(|(_, entries)| entries);
+    match entries.find(|entry| entry.command.get_name() == name) {
+        Some(entry) => (entry.run)(arguments, &common),
+        None => Err(CliError::new(Exit::Usage, format!("there is no command `{name}`"))),
+    }
+}
+
 impl Common {
-    /// The directory that is meant; it must exist.
+    /// The directory to work in; it must exist.
     fn directory(&self) -> Result<PathBuf, CliError> {
         match &self.root {
             Some(root) if root.is_dir() => Ok(root.clone()),
@@ -176,30 +238,27 @@ impl Common {
                 format!("{} is not a directory", root.display()),
             )),
             None => std::env::current_dir()
-                .map_err(|error| CliError::new(Exit::Failure, format!("there is no current directory: {error}"))),
+                .map_err(|error| CliError::new(Exit::Failure, format!("cannot find the current directory: {error}"))),
         }
     }
 
-    /// The worktree that the directory is in.
+    /// The worktree that contains the directory.
     fn worktree(&self) -> Result<Worktree, CliError> {
-        Worktree::discover(&self.directory()?).map_err(|error| {
-            CliError::new(Exit::NotFound, with_causes(&error))
-                .hint("run it inside a git repository, or name one with --root DIR")
-        })
+        Worktree::discover(&self.directory()?).map_err(|error| CliError::no_repository(with_causes(&error)))
     }
 
-    /// The workspace that the directory is in; one without a repository says so itself.
+    /// The workspace that contains the directory. Without a repository, [`Workspace::problem`] is set.
     fn workspace(&self) -> Result<Workspace, CliError> {
-        self.workspace_of(&self.configuration(None)?)
+        self.workspace_with(&self.configuration(None)?)
     }
 
-    /// The same by a configuration that was read already.
-    fn workspace_of(&self, config: &Config) -> Result<Workspace, CliError> {
+    /// Opens the workspace with a configuration that was read before.
+    fn workspace_with(&self, config: &Config) -> Result<Workspace, CliError> {
         let (directory, state_dir) = (self.directory()?, paths::state_dir()?);
         Ok(Workspace::open(&directory, config, &state_dir, Self::clock()))
     }
 
-    /// What tells commands the time.
+    /// The clock of every command.
     fn clock() -> Clock {
         Clock::system()
     }

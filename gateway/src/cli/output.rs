@@ -9,12 +9,12 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use crate::config::env_vars;
 
-/// Why stdout does not hold all that was written to it.
-static CUT_SHORT: OnceLock<String> = OnceLock::new();
+/// The first error of writing to stdout.
+static WRITE_ERROR: OnceLock<String> = OnceLock::new();
 
-/// Writes to stdout. A reader that has left ends nothing; what else goes wrong, as on a full disk, ends the command badly.
+/// Writes to stdout. A closed pipe is ignored; any other error, such as a full disk, fails the command at its end.
 ///
-/// On a terminal, characters that are not seen are replaced, whoever wrote them: see [`is_unseen`].
+/// On a terminal, invisible characters are replaced: see [`is_invisible`].
 pub(crate) fn print(text: &str) {
     let text = visible(text, std::io::stdout().is_terminal());
     let mut out = anstream::stdout().lock();
@@ -22,13 +22,13 @@ pub(crate) fn print(text: &str) {
     if let Err(error) = written
         && error.kind() != ErrorKind::BrokenPipe
     {
-        CUT_SHORT.get_or_init(|| error.to_string());
+        WRITE_ERROR.get_or_init(|| error.to_string());
     }
 }
 
-/// Why stdout does not hold all that was written to it; `None` where it does, or nobody reads it.
-pub(crate) fn cut_short() -> Option<&'static str> {
-    CUT_SHORT.get().map(String::as_str)
+/// Returns the first error of writing to stdout, except for a closed pipe.
+pub(crate) fn write_error() -> Option<&'static str> {
+    WRITE_ERROR.get().map(String::as_str)
 }
 
 /// Writes a line to stdout.
@@ -36,7 +36,7 @@ pub(crate) fn line(text: &str) {
     print(&format!("{text}\n"));
 }
 
-/// Writes JSON to stdout. Characters that are not seen are escaped, which says the same to whoever reads it.
+/// Writes JSON to stdout, with invisible characters escaped.
 pub(crate) fn json(value: &impl serde::Serialize) {
     line(&escaped(&serde_json::to_string(value).unwrap_or_default()));
 }
@@ -44,24 +44,29 @@ pub(crate) fn json(value: &impl serde::Serialize) {
 /// Writes a line to stderr, like [`print`].
 pub(crate) fn note(text: &str) {
     let text = visible(text, std::io::stderr().is_terminal());
-    let _reader_left = writeln!(anstream::stderr().lock(), "{text}");
+    writeln!(anstream::stderr().lock(), "{text}").ok();
 }
 
-/// What strangers wrote must not speak to the terminal, nor turn what stands beside it around: control characters but for
-/// line ends, and those that are not seen, are replaced.
-pub(crate) fn tame(text: &str) -> String {
-    text.replace(|c: char| c != '\n' && (c.is_control() || is_unseen(c)), "\u{fffd}")
+/// Makes text of unknown origin safe to print: replaces invisible characters, and control characters except line ends,
+/// which could control the terminal or reverse the text beside them.
+pub(crate) fn sanitize(text: &str) -> String {
+    text.replace(|c: char| c != '\n' && (c.is_control() || is_invisible(c)), "\u{fffd}")
 }
 
-/// The same in one line.
-pub(crate) fn tame_line(text: &str) -> String {
-    tame(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+/// Sanitizes a name or another field, in which line ends are replaced too.
+pub(crate) fn sanitize_field(text: &str) -> String {
+    sanitize(text).replace('\n', "\u{fffd}")
 }
 
-/// Text as a terminal gets it: what is not seen is replaced. The two joiners stay, which emoji and several scripts are
-/// written with, and which turn nothing around.
+/// Sanitizes text and joins its lines.
+pub(crate) fn sanitize_line(text: &str) -> String {
+    sanitize(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// Replaces invisible characters if the text goes to a terminal. The two joiners stay: emoji and several scripts need them,
+/// and they do not reverse text.
 fn visible(text: &str, is_terminal: bool) -> Cow<'_, str> {
-    let hidden = |c: char| is_unseen(c) && !matches!(c, '\u{200c}' | '\u{200d}');
+    let hidden = |c: char| is_invisible(c) && !matches!(c, '\u{200c}' | '\u{200d}');
     if is_terminal && text.contains(hidden) {
         Cow::Owned(text.replace(hidden, "\u{fffd}"))
     } else {
@@ -69,14 +74,14 @@ fn visible(text: &str, is_terminal: bool) -> Cow<'_, str> {
     }
 }
 
-/// JSON whose strings hold what is not seen as escapes.
+/// Escapes invisible characters in JSON.
 fn escaped(json: &str) -> Cow<'_, str> {
-    if !json.contains(is_unseen) {
+    if !json.contains(is_invisible) {
         return Cow::Borrowed(json);
     }
     let mut escaped = String::with_capacity(json.len() + 16);
     for c in json.chars() {
-        if is_unseen(c) {
+        if is_invisible(c) {
             let units = c
                 .encode_utf16(&mut [0; 2])
                 .iter()
@@ -90,9 +95,9 @@ fn escaped(json: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// Characters that take no place, and may change how what stands beside them is shown: marks of direction, joiners, blanks
-/// without width, separators of lines, fillers, annotations, and tags.
-fn is_unseen(c: char) -> bool {
+/// Whether a character has no width and may change how its neighbours are shown: direction marks, joiners, zero-width
+/// spaces, line separators, fillers, annotations and tags.
+fn is_invisible(c: char) -> bool {
     matches!(
         c,
         '\u{ad}'
@@ -116,7 +121,7 @@ pub(crate) fn log_to_stderr(default: &str) {
     start_log(default, colours, std::io::stderr);
 }
 
-/// Starts logging to a file, for commands whose terminal belongs to somebody else.
+/// Starts logging to a file, for commands that give their terminal to a child process.
 pub(crate) fn log_to_file(file: std::fs::File, default: &str) {
     start_log(default, false, std::sync::Mutex::new(file));
 }
@@ -128,14 +133,15 @@ fn start_log(default: &str, colours: bool, writer: impl for<'w> MakeWriter<'w> +
         .with_ansi(colours)
         .with_writer(writer);
     let format = std::env::var(env_vars::LOG_FORMAT).unwrap_or_default();
-    // A second start in one process, as in tests, keeps the first.
-    let _already_started = match format.as_str() {
+    // A second start in one process, as in tests, has no effect.
+    match format.as_str() {
         "json" => subscriber.json().flatten_event(true).try_init(),
         _ => subscriber.try_init(),
-    };
+    }
+    .ok();
     if !matches!(format.as_str(), "" | "text" | "json") {
         tracing::warn!(
-            "{} is `{format}`, which is neither `text` nor `json`; this is text",
+            "{} is `{format}`, which is neither `text` nor `json`; using text",
             env_vars::LOG_FORMAT
         );
     }
@@ -145,19 +151,19 @@ fn filter(default: &str) -> EnvFilter {
     EnvFilter::try_from_env(env_vars::LOG).unwrap_or_else(|_| EnvFilter::new(default))
 }
 
-/// A time of RFC 3339 by the clock on this machine's wall, to the second. What is no time is shown as it is.
+/// Formats an RFC 3339 time in the local time zone, to the second. Text that is not a time is returned unchanged.
 pub(crate) fn local_time(at: &str) -> String {
-    in_zone(at, jiff::tz::TimeZone::system())
+    format_time(at, jiff::tz::TimeZone::system())
 }
 
-fn in_zone(at: &str, zone: jiff::tz::TimeZone) -> String {
+fn format_time(at: &str, zone: jiff::tz::TimeZone) -> String {
     at.parse::<jiff::Timestamp>().map_or_else(
-        |_| tame_line(at),
+        |_| sanitize_line(at),
         |at| at.to_zoned(zone).strftime("%Y-%m-%d %H:%M:%S").to_string(),
     )
 }
 
-/// A count with its word.
+/// Formats a count with its noun: `1 file`, `2 files`.
 pub(crate) fn plural(count: usize, word: &str) -> String {
     if count == 1 {
         format!("1 {word}")
@@ -171,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_terminal_shows_where_text_is_turned_around() {
+    fn terminal_output_has_no_direction_marks() {
         let wild = "a\u{202e}b\u{2066}c\u{61c}d\u{200e}e \u{1b}[31m";
         assert_eq!(visible(wild, true), "a\u{fffd}b\u{fffd}c\u{fffd}d\u{fffd}e \u{1b}[31m");
         assert_eq!(visible(wild, false), wild, "files and pipes get the bytes");
@@ -180,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn json_escapes_what_is_not_seen_and_says_the_same() {
+    fn json_escapes_invisible_characters_and_keeps_its_value() {
         let value = "a\u{202e}\u{e0041}\u{1f600}é";
         let json = escaped(&serde_json::to_string(value).unwrap()).into_owned();
         assert_eq!(json, "\"a\\u202e\\udb40\\udc41\u{1f600}é\"");
@@ -188,21 +194,21 @@ mod tests {
     }
 
     #[test]
-    fn times_have_one_width_and_are_local() {
+    fn times_are_local_and_of_one_width() {
         let zone = || jiff::tz::TimeZone::fixed(jiff::tz::offset(2));
-        assert_eq!(in_zone("2026-03-01T22:05:06Z", zone()), "2026-03-02 00:05:06");
-        assert_eq!(in_zone("2026-03-01T22:05:06.5Z", zone()), "2026-03-02 00:05:06");
-        assert_eq!(in_zone("yesterday", zone()), "yesterday");
+        assert_eq!(format_time("2026-03-01T22:05:06Z", zone()), "2026-03-02 00:05:06");
+        assert_eq!(format_time("2026-03-01T22:05:06.5Z", zone()), "2026-03-02 00:05:06");
+        assert_eq!(format_time("yesterday", zone()), "yesterday");
     }
 
     #[test]
-    fn what_strangers_wrote_is_tame() {
+    fn sanitized_text_has_no_control_characters() {
         let wild = "a\u{1b}[31m\u{9b}m\u{202e}b\nc\r\td\u{feff}";
         assert_eq!(
-            tame(wild),
+            sanitize(wild),
             "a\u{fffd}[31m\u{fffd}m\u{fffd}b\nc\u{fffd}\u{fffd}d\u{fffd}"
         );
-        for unseen in [
+        for invisible in [
             '\u{61c}',
             '\u{ad}',
             '\u{180e}',
@@ -211,8 +217,11 @@ mod tests {
             '\u{fff9}',
             '\u{e0041}',
         ] {
-            assert_eq!(tame(&format!("a{unseen}b")), "a\u{fffd}b", "{unseen:?}");
+            assert_eq!(sanitize(&format!("a{invisible}b")), "a\u{fffd}b", "{invisible:?}");
         }
-        assert_eq!(tame_line("one\n\n[right] two\u{2028}three"), "one [right] two three");
+        assert_eq!(
+            sanitize_line("one\n\n[right] two\u{2028}three"),
+            "one [right] two three"
+        );
     }
 }

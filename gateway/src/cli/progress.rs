@@ -1,4 +1,4 @@
-//! Work that takes a while, shown to whoever waits for it.
+//! Progress of long work, as one line on the terminal.
 
 use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 
 use muninn_context_engine::Progress;
 
-const EVERY: Duration = Duration::from_millis(100);
+/// The shortest time between two updates of the line.
+const INTERVAL: Duration = Duration::from_millis(100);
 
-/// A line on stderr that is written anew; nothing where stderr is no terminal.
+/// A line on stderr that each update overwrites. Writes nothing if stderr is not a terminal.
 pub(crate) struct ProgressLine {
     shown: Option<Mutex<Instant>>,
 }
@@ -23,29 +24,27 @@ impl ProgressLine {
     /// Clears the line.
     pub(crate) fn finish(&self) {
         if self.shown.is_some() {
-            let _reader_left = write!(std::io::stderr(), "\r\x1b[K");
+            write!(std::io::stderr(), "\r\x1b[K").ok();
         }
     }
-}
 
-impl ProgressLine {
     fn show(&self, text: impl FnOnce() -> String) {
         let Some(shown) = &self.shown else { return };
         let Ok(mut shown) = shown.try_lock() else {
             return;
         };
-        if shown.elapsed() >= EVERY {
+        if shown.elapsed() >= INTERVAL {
             *shown = Instant::now();
-            let _reader_left = write!(std::io::stderr(), "\r\x1b[K{}", text());
+            write!(std::io::stderr(), "\r\x1b[K{}", text()).ok();
         }
     }
 
-    /// How far something is: `comparing 12 of 40`.
+    /// Shows a count: `comparing 12 of 40`.
     pub(crate) fn counted(&self, what: &str, done: usize, total: usize) {
         self.show(|| format!("{what} {done} of {total}"));
     }
 
-    /// Bytes that were fetched.
+    /// Shows how many bytes were fetched.
     pub(crate) fn bytes(&self, done: u64, total: u64) {
         self.show(|| bar(done, total));
     }

@@ -1,7 +1,7 @@
-//! `muninn run -- COMMAND`: a gateway for one command, gone with it.
+//! `muninn run -- COMMAND`: runs a command with a gateway of its own, which stops with it.
 //!
-//! Nothing global is changed: the addresses are set for the child alone, so nothing points at a gateway that is no longer
-//! there. The terminal is the child's; our log goes to a file in the state directory.
+//! Only the child gets the gateway's address, so no setting points at a gateway that has stopped. The child owns the
+//! terminal; the gateway logs to `run.log` in the state directory.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -9,12 +9,17 @@ use std::process::ExitCode;
 use clap::Args;
 use muninn_memory::private_file;
 
-use super::{CliError, Common, Exit, output, serve};
+use super::{CliError, Common, Exit, examples, output, serve};
 use crate::config::paths;
 use crate::http::Server;
 
-/// Run a command with a gateway of its own.
+/// Run a coding agent, or any command, with a gateway of its own
 #[derive(Args)]
+#[command(after_help = examples(&[
+    ("muninn run -- claude", "Claude Code, with context from this repository"),
+    ("muninn run -- codex exec \"Fix the failing test\"", "Codex, with its own arguments after the command"),
+    ("muninn run --root ../api -- opencode", "With context from another repository"),
+]))]
 pub(crate) struct Run {
     /// The command and its arguments
     #[arg(trailing_var_arg = true, required = true, value_name = "COMMAND")]
@@ -24,7 +29,7 @@ pub(crate) struct Run {
 impl Run {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         let mut config = common.configuration(Some("127.0.0.1:0".to_owned()))?;
-        // Keys are for those who share a gateway; this one is the user's own, and the command knows none of them.
+        // Access keys protect a shared gateway. This gateway is the user's own, and the command knows no key.
         config.keys.clear();
         let log = paths::state_dir()?.join("run.log");
         if let Ok(file) = open_log(&log) {
@@ -46,7 +51,7 @@ fn open_log(path: &std::path::Path) -> std::io::Result<std::fs::File> {
     private_file::append(path)
 }
 
-/// The variables by which clients find their API.
+/// The environment variables by which clients find their API.
 fn variables(url: &str) -> Vec<(&'static str, String)> {
     let mut exceptions: Vec<String> = ["no_proxy", "NO_PROXY"]
         .iter()
@@ -68,7 +73,7 @@ fn variables(url: &str) -> Vec<(&'static str, String)> {
 
 async fn supervise(command: &[OsString], url: &str) -> Result<ExitCode, CliError> {
     let name = command[0].to_string_lossy().into_owned();
-    // Before there is a child: from its first moment on, a signal must reach it and not end us instead.
+    // Installed before the child starts, so that no signal ends the gateway without reaching the child.
     let mut signals = Signals::install()?;
     let mut child = tokio::process::Command::new(&command[0])
         .args(&command[1..])
@@ -79,12 +84,12 @@ async fn supervise(command: &[OsString], url: &str) -> Result<ExitCode, CliError
     loop {
         tokio::select! {
             status = child.wait() => return Ok(exit_code(status?)),
-            signal = signals.next() => pass_on(&child, signal).await,
+            signal = signals.next() => send_signal(&child, signal).await,
         }
     }
 }
 
-/// The signals that are the child's to answer.
+/// The signals that the child handles.
 #[cfg(unix)]
 struct Signals {
     interrupt: tokio::signal::unix::Signal,
@@ -103,7 +108,8 @@ impl Signals {
         })
     }
 
-    /// The name of the next one that has to be passed on. An interrupt reaches the child through the terminal.
+    /// Waits for the next signal to send to the child, and returns its name. An interrupt reaches the child through the
+    /// terminal.
     async fn next(&mut self) -> &'static str {
         loop {
             tokio::select! {
@@ -115,19 +121,16 @@ impl Signals {
     }
 }
 
-/// Sends a signal by the system's own `kill`, which needs no unsafe code here.
+/// Sends a signal with the system's `kill`, which needs no unsafe code here.
 #[cfg(unix)]
-async fn pass_on(child: &tokio::process::Child, signal: &str) {
+async fn send_signal(child: &tokio::process::Child, signal: &str) {
     if let Some(id) = child.id() {
-        let _sent = tokio::process::Command::new("kill")
-            .arg(format!("-{signal}"))
-            .arg(id.to_string())
-            .status()
-            .await;
+        let mut kill = tokio::process::Command::new("kill");
+        kill.arg(format!("-{signal}")).arg(id.to_string()).status().await.ok();
     }
 }
 
-/// Where there are no signals the child's end is all there is to wait for.
+/// On systems without signals, only the child's end is waited for.
 #[cfg(not(unix))]
 struct Signals;
 
@@ -143,9 +146,9 @@ impl Signals {
 }
 
 #[cfg(not(unix))]
-async fn pass_on(_: &tokio::process::Child, _: &str) {}
+async fn send_signal(_: &tokio::process::Child, _: &str) {}
 
-/// The child's own code; 128 and the signal's number where a signal ended it, as shells say it.
+/// The child's exit code, or 128 plus the number of the signal that ended it, as in shells.
 fn exit_code(status: std::process::ExitStatus) -> ExitCode {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {

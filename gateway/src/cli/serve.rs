@@ -1,4 +1,4 @@
-//! `muninn serve`: the gateway, until it is told to stop; on SIGHUP it reads its configuration again.
+//! `muninn serve`: runs the gateway until SIGTERM or SIGINT. SIGHUP reloads the configuration.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -6,15 +6,20 @@ use std::sync::Arc;
 use clap::Args;
 use muninn_context_engine::tokens;
 
-use super::{CliError, Common, output};
+use super::{CliError, Common, examples, output};
 use crate::app::App;
 use crate::config::Config;
 use crate::http::Server;
 
-/// Run the gateway.
+/// Run the gateway until it is stopped; SIGHUP reloads its configuration
 #[derive(Args)]
+#[command(after_help = examples(&[
+    ("muninn serve", "Listen on 127.0.0.1:4747, with context from this repository"),
+    ("muninn serve --listen 127.0.0.1:8080", "Listen on another port"),
+    ("muninn serve --config team.toml", "With another configuration"),
+]))]
 pub(crate) struct Serve {
-    /// The address to listen on; port 0 takes any free one [default: 127.0.0.1:4747]
+    /// The address to listen on; port 0 takes any free port [default: 127.0.0.1:4747]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
 }
@@ -27,16 +32,16 @@ impl Serve {
         let server = Server::start(config, &common.directory()?)?;
         output::line(&format!("listening on http://{}", server.address()));
         index_in_background(server.app());
-        while signals.next() == Wish::Reload {
+        while signals.next() == Request::Reload {
             reload(server.app(), common.configuration(self.listen.clone()));
         }
-        tracing::info!("stopping: open requests may end first");
+        tracing::info!("stopping; open requests are finished first");
         server.shut_down();
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Starts the first look at the repository; until it is done, paths and a bounded grep answer.
+/// Starts indexing the repository. Until that is done, context comes from paths and a bounded grep.
 pub(crate) fn index_in_background(app: &Arc<App>) {
     let supervisor = app.supervisor.clone();
     let app = Arc::clone(app);
@@ -52,37 +57,37 @@ pub(crate) fn index_in_background(app: &Arc<App>) {
                 app.workspace.keep_up();
             }
             Ok(None) => {}
-            Err(error) => tracing::warn!(%error, "there is no index; paths and grep answer"),
+            Err(error) => tracing::warn!(%error, "cannot build the index; context comes from paths and grep"),
         }
     });
     if let Err(error) = indexing {
-        tracing::warn!(%error, "there is no thread for the index");
+        tracing::warn!(%error, "cannot start the indexing thread");
     }
 }
 
-/// Puts a configuration that was read again in force, or says why the old one stays. Nothing in it can end the server.
+/// Applies a configuration that was read again, or logs why the old one stays. An error never ends the server.
 fn reload(app: &App, read: Result<Config, CliError>) {
     match read.and_then(|config| Ok(app.reload(config)?)) {
         Ok(kept) => {
             for line in kept {
                 tracing::warn!("{line}");
             }
-            tracing::info!("the configuration was read again and is in force");
+            tracing::info!("the configuration was reloaded");
         }
-        Err(error) => tracing::error!("{error}; the configuration from before stays in force"),
+        Err(error) => tracing::error!("{error}; the previous configuration stays in force"),
     }
 }
 
-/// What a signal asks for.
+/// What a signal requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wish {
+enum Request {
     Stop,
-    #[cfg_attr(not(unix), expect(dead_code, reason = "there is no signal for it"))]
+    #[cfg_attr(not(unix), expect(dead_code, reason = "no signal requests it"))]
     Reload,
 }
 
-/// SIGTERM, SIGINT and SIGHUP, caught from before the socket is bound. Where there are no signals, the interrupt from
-/// the keyboard ends the server, and nothing is read again.
+/// SIGTERM, SIGINT and SIGHUP, handled from before the socket is bound. On systems without signals, Ctrl-C stops the
+/// server, and the configuration cannot be reloaded.
 struct Signals {
     runtime: tokio::runtime::Runtime,
     #[cfg(unix)]
@@ -95,7 +100,7 @@ impl Signals {
         #[cfg(unix)]
         let signals = {
             use tokio::signal::unix::{SignalKind, signal};
-            let _inside = runtime.enter();
+            let _guard = runtime.enter();
             [
                 signal(SignalKind::terminate())?,
                 signal(SignalKind::interrupt())?,
@@ -109,22 +114,22 @@ impl Signals {
         })
     }
 
-    /// Waits for the next one.
+    /// Waits for the next signal.
     #[cfg(unix)]
-    fn next(&mut self) -> Wish {
+    fn next(&mut self) -> Request {
         let [terminate, interrupt, hang_up] = &mut self.signals;
         self.runtime.block_on(async {
             tokio::select! {
-                _ = terminate.recv() => Wish::Stop,
-                _ = interrupt.recv() => Wish::Stop,
-                _ = hang_up.recv() => Wish::Reload,
+                _ = terminate.recv() => Request::Stop,
+                _ = interrupt.recv() => Request::Stop,
+                _ = hang_up.recv() => Request::Reload,
             }
         })
     }
 
     #[cfg(not(unix))]
-    fn next(&mut self) -> Wish {
-        let _failed = self.runtime.block_on(tokio::signal::ctrl_c());
-        Wish::Stop
+    fn next(&mut self) -> Request {
+        self.runtime.block_on(tokio::signal::ctrl_c()).ok();
+        Request::Stop
     }
 }

@@ -1,4 +1,4 @@
-//! `muninn status`: where everything is, and how it is doing.
+//! `muninn status`: the gateway, the repository, the memory and the state of this machine.
 
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
@@ -12,15 +12,20 @@ use muninn_memory::model::block_on;
 use muninn_repo_tools::Worktree;
 use serde_json::{Value, json};
 
-use super::{CliError, Common, output};
+use super::output::{self, plural, sanitize_line};
+use super::{CliError, Common, examples};
 use crate::config::{Config, paths};
 use crate::store::{KeyUsage, PutAside, SqliteStore, Store, UsageSum, put_aside};
 
-/// How long the gateway may take to answer.
-const PATIENCE: Duration = Duration::from_millis(200);
+/// How long `status` waits for the gateway.
+const TIMEOUT: Duration = Duration::from_millis(200);
 
-/// Where everything is, and how it is doing.
+/// Show the gateway, the repository, the memory and what each access key used
 #[derive(Args)]
+#[command(after_help = examples(&[
+    ("muninn status", "As text"),
+    ("muninn status --json", "As JSON, for scripts"),
+]))]
 pub(crate) struct Status {
     /// Print JSON
     #[arg(long)]
@@ -32,8 +37,8 @@ impl Status {
         output::log_to_stderr("error");
         let config = common.configuration(None)?;
         let state_dir = paths::state_dir()?;
-        let repository = common.workspace_of(&config)?;
-        let running = TcpStream::connect_timeout(&config.listen, PATIENCE).is_ok();
+        let repository = common.workspace_with(&config)?;
+        let running = TcpStream::connect_timeout(&config.listen, TIMEOUT).is_ok();
         let today = repository.clock().today();
         let read = SqliteStore::open(&state_dir, &config.limits)
             .and_then(|(store, _)| block_on(async { Ok((store.counts().await?, store.usage(today).await?)) }));
@@ -69,21 +74,21 @@ impl Status {
             status["usage"] = json!(usage);
             output::json(&status);
         } else {
-            output::print(&text(&status, &index(worktree.as_ref()), &put_aside(&state_dir)));
-            output::print(&table(&usage));
+            let index = index(worktree.as_ref());
+            output::print(&text(&status, index, &put_aside(&state_dir), &usage));
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// What the gateway that listens there says of its background tasks; nothing where it is another program, or tells
-/// nobody without a key.
+/// The background tasks of the gateway at an address. `None` where another program listens there, or where the gateway
+/// lists them to holders of keys only.
 fn tasks(listen: SocketAddr) -> Option<Value> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .ok()?;
-    let client = reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().ok()?;
+    let client = reqwest::Client::builder().no_proxy().timeout(TIMEOUT).build().ok()?;
     let health = runtime.block_on(async {
         let answer = client.get(format!("http://{listen}/healthz")).send().await.ok()?;
         answer.bytes().await.ok()
@@ -92,123 +97,154 @@ fn tasks(listen: SocketAddr) -> Option<Value> {
     health.get_mut("tasks").map(Value::take)
 }
 
-/// Where the index is, and whether it is there.
+/// The directory of the index, or why there is none.
 fn index(worktree: Option<&Worktree>) -> String {
     let Some(worktree) = worktree else {
-        return "none, without a repository".to_owned();
+        return "none: there is no repository".to_owned();
     };
     match paths::repository_cache_place(worktree.root(), worktree.common_dir()) {
         Ok(place) if place.exists() => place.display().to_string(),
-        Ok(place) => format!("not there yet; it will be in {}", place.display()),
-        Err(error) => error.to_string(),
+        Ok(place) => format!("not built yet; its directory will be {}", place.display()),
+        Err(error) => format!("none: {error}"),
     }
 }
 
-/// The JSON in words, a line for each thing, aligned.
-fn text(status: &Value, index: &str, aside: &[PutAside]) -> String {
-    let string = |value: &Value| value.as_str().map(output::tame_line);
-    let word = |key: &str| string(&status[key]);
-    let mut lines: Vec<(&str, String)> = Vec::new();
-    let running = if status["running"] == true {
-        "answers"
-    } else {
-        "nothing answers there"
-    };
-    lines.push((
-        "listening",
-        format!("{} ({running})", word("listen").unwrap_or_default()),
-    ));
-    let tasks = status["tasks"].as_array().into_iter().flatten();
-    let panicked = tasks.filter(|task| task["panics"] != 0).filter_map(|task| {
-        let (name, panics) = (string(&task["name"])?, &task["panics"]);
-        Some(match task["state"] == "off" {
-            true => format!("its task {name} is off until a restart: it panicked {panics} times"),
-            false => format!("its task {name} panicked {panics} times"),
-        })
+type Line = (&'static str, String);
+
+/// The status as text: a heading for each section, and aligned lines below it.
+fn text(status: &Value, index: String, damaged: &[PutAside], usage: &[KeyUsage]) -> String {
+    let sections = [
+        ("Gateway", gateway(status)),
+        ("Repository", repository(status, index)),
+        ("Memory", memory(status)),
+        ("State on this machine", state(status, damaged)),
+    ];
+    let sections = sections.map(|(heading, lines)| {
+        let lines = lines.iter().map(|(name, value)| format!("  {name:<14}  {value}\n"));
+        format!("{heading}\n{}", lines.collect::<String>())
     });
-    lines.extend(panicked.map(|line| ("", line)));
-    lines.push((
-        "configuration",
-        word("config").unwrap_or_else(|| "no file; the defaults hold".to_owned()),
-    ));
-    let mut root = word("root").unwrap_or_default();
-    if let Some(branch) = word("branch") {
-        root.push_str(&format!(" on {branch}"));
-    }
-    if let Some(head) = word("head") {
-        root.push_str(&format!(" at {}", head.get(..12).unwrap_or(&head)));
-    }
-    lines.push(("repository", root));
-    let problems = ["repository_problem", "repository_config_problem"];
-    lines.extend(problems.into_iter().filter_map(word).map(|problem| ("", problem)));
-    lines.push(("index", index.to_owned()));
-    let ledger = &status["ledger"];
-    lines.push(match word("ledger_problem") {
-        Some(problem) => ("ledger", problem),
-        None => {
-            let numbers = format!(
-                "{} turns, {} with a block; {} receipts",
-                ledger["turns"], ledger["blocks"], ledger["receipts"]
-            );
-            ("ledger", format!("{numbers}; in {}", word("state").unwrap_or_default()))
-        }
-    });
-    let kept = |aside: &PutAside| {
-        format!(
-            "a damaged one was put aside at {}, as {}",
-            output::local_time(&aside.at),
-            aside.path.display()
-        )
+    sections.join("\n") + &table(usage)
+}
+
+fn gateway(status: &Value) -> Vec<Line> {
+    let running = match status["running"] == true {
+        true => "running",
+        false => "not running",
     };
-    lines.extend(aside.iter().map(|aside| ("", kept(aside))));
-    let backends = status["backends"].as_array().into_iter().flatten();
-    let mut backends: Vec<_> = backends
-        .map(|backend| {
-            let formats = backend["formats"].as_array().into_iter().flatten().filter_map(string);
-            let formats = formats.collect::<Vec<_>>().join(", ");
-            let default = string(&backend["default_model"]).map(|model| format!(", by default {model}"));
-            let (name, url) = (
-                string(&backend["name"]).unwrap_or_default(),
-                string(&backend["url"]).unwrap_or_default(),
-            );
-            format!("{name} at {url} ({formats}){}", default.unwrap_or_default())
-        })
-        .collect();
+    let mut lines = vec![
+        ("version", word(&status["version"]).unwrap_or_default()),
+        (
+            "address",
+            format!("{} ({running})", word(&status["listen"]).unwrap_or_default()),
+        ),
+        (
+            "configuration",
+            word(&status["config"]).unwrap_or_else(|| "no file; the defaults apply".to_owned()),
+        ),
+    ];
+    let mut backends: Vec<String> = items(&status["backends"]).map(backend).collect();
     if backends.is_empty() {
-        backends.push("none configured".to_owned());
+        backends.push("none configured; a client's own vendor or a local model server is used".to_owned());
     }
     let names = std::iter::once("backends").chain(std::iter::repeat(""));
     lines.extend(names.zip(backends));
-    let memory = match status["initialised"] == true {
-        true => ".muninn/ is set up",
-        false => ".muninn/ is not set up; `muninn init` does it",
-    };
-    lines.push(("memory", memory.to_owned()));
-    let summarizer = &status["summarizer"];
-    if let Some(model) = string(&summarizer["model"]) {
-        let spent = string(&summarizer["problem"]).unwrap_or_else(|| summarizer["tokens_today"].to_string());
-        lines.push((
-            "summarizer",
-            format!("{model}: {spent} of {} tokens today", summarizer["daily_tokens"]),
-        ));
-    }
-    let keys: Vec<_> = status["keys"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(string)
-        .collect();
+    let keys: Vec<_> = items(&status["keys"]).filter_map(word).collect();
     if !keys.is_empty() {
-        lines.push(("keys", keys.join(", ")));
+        lines.push(("access keys", keys.join(", ")));
     }
-    lines.push(("version", word("version").unwrap_or_default()));
+    let panicked = items(&status["tasks"]).filter(|task| task["panics"] != 0);
+    lines.extend(panicked.filter_map(|task| {
+        let off = if task["state"] == "off" {
+            "; it is off until a restart"
+        } else {
+            ""
+        };
+        Some((
+            "problem",
+            format!("task {} panicked {} times{off}", word(&task["name"])?, task["panics"]),
+        ))
+    }));
     lines
-        .iter()
-        .map(|(name, value)| format!("{name:<13}  {value}\n"))
-        .collect()
 }
 
-/// Who sums conversations up, and what that has cost today; nothing where nobody does.
+/// `local at http://127.0.0.1:8000 (chat, messages), default model qwen3`
+fn backend(backend: &Value) -> String {
+    let formats: Vec<_> = items(&backend["formats"]).filter_map(word).collect();
+    let default = word(&backend["default_model"]).map(|model| format!(", default model {model}"));
+    let (name, url) = (
+        word(&backend["name"]).unwrap_or_default(),
+        word(&backend["url"]).unwrap_or_default(),
+    );
+    format!(
+        "{name} at {url} ({}){}",
+        formats.join(", "),
+        default.unwrap_or_default()
+    )
+}
+
+fn repository(status: &Value, index: String) -> Vec<Line> {
+    let mut lines = vec![("directory", word(&status["root"]).unwrap_or_default())];
+    if let Some(branch) = word(&status["branch"]) {
+        lines.push(("branch", branch));
+    }
+    if let Some(head) = word(&status["head"]) {
+        lines.push(("commit", head.get(..12).unwrap_or(&head).to_owned()));
+    }
+    lines.push(("index", index));
+    let problems = ["repository_problem", "repository_config_problem"];
+    let problems = problems.into_iter().filter_map(|key| word(&status[key]));
+    lines.extend(problems.map(|problem| ("problem", problem)));
+    lines
+}
+
+fn memory(status: &Value) -> Vec<Line> {
+    let set_up = match status["initialised"] == true {
+        true => "set up",
+        false => "not set up; `muninn init` creates it",
+    };
+    let mut lines = vec![(".muninn/", set_up.to_owned())];
+    let summarizer = &status["summarizer"];
+    if let Some(model) = word(&summarizer["model"]) {
+        let spent = match word(&summarizer["problem"]) {
+            Some(problem) => problem,
+            None => format!(
+                "{} of {} tokens used today",
+                summarizer["tokens_today"], summarizer["daily_tokens"]
+            ),
+        };
+        lines.push(("summarizer", format!("{model}: {spent}")));
+    }
+    lines
+}
+
+fn state(status: &Value, damaged: &[PutAside]) -> Vec<Line> {
+    let mut lines = vec![("directory", word(&status["state"]).unwrap_or_default())];
+    let ledger = &status["ledger"];
+    let count = |key: &str| usize::try_from(ledger[key].as_u64().unwrap_or(0)).unwrap_or(usize::MAX);
+    match word(&status["ledger_problem"]) {
+        Some(problem) => lines.push(("problem", problem)),
+        None => {
+            let turns = plural(count("turns"), "turn");
+            lines.push(("ledger", format!("{turns}, {} with an inserted block", count("blocks"))));
+            lines.push(("receipts", count("receipts").to_string()));
+        }
+    }
+    lines.extend(damaged.iter().map(|file| {
+        let at = output::local_time(&file.at);
+        ("damaged ledger", format!("moved to {} at {at}", file.path.display()))
+    }));
+    lines
+}
+
+fn items(list: &Value) -> impl Iterator<Item = &Value> {
+    list.as_array().into_iter().flatten()
+}
+
+fn word(value: &Value) -> Option<String> {
+    value.as_str().map(sanitize_line)
+}
+
+/// The summarizer's model and today's cost; null where none is configured.
 fn summarizer(config: &Config, state_dir: &Path, today: Date) -> Value {
     let Some(summarizer) = &config.summarizer else {
         return Value::Null;
@@ -225,7 +261,7 @@ fn summarizer(config: &Config, state_dir: &Path, today: Date) -> Value {
     })
 }
 
-/// What each key used, a line for each key and span of time; days are those of UTC.
+/// Tokens by access key and period. Days are days of UTC.
 fn table(usage: &[KeyUsage]) -> String {
     if usage.is_empty() {
         return String::new();
@@ -235,14 +271,14 @@ fn table(usage: &[KeyUsage]) -> String {
         .map(|usage| usage.key.chars().count())
         .max()
         .unwrap_or(0)
-        .max(8);
+        .max("access key".len());
     let mut text = format!(
-        "\n{:<widest$}  {:<7}  {:>9}  {:>12}  {:>12}  {:>12}\n",
-        "key", "span", "requests", "input", "cached", "output"
+        "\nUsage (input, cached and output in tokens)\n  {:<widest$}  {:<7}  {:>9}  {:>12}  {:>12}  {:>12}\n",
+        "access key", "period", "requests", "input", "cached", "output"
     );
     for usage in usage {
         let key = if usage.key.is_empty() { "(no key)" } else { &usage.key };
-        for (span, sum) in [
+        for (period, sum) in [
             ("today", usage.today),
             ("30 days", usage.thirty_days),
             ("all", usage.all),
@@ -254,7 +290,7 @@ fn table(usage: &[KeyUsage]) -> String {
                 cached,
             } = sum;
             text.push_str(&format!(
-                "{key:<widest$}  {span:<7}  {requests:>9}  {input:>12}  {cached:>12}  {output:>12}\n"
+                "  {key:<widest$}  {period:<7}  {requests:>9}  {input:>12}  {cached:>12}  {output:>12}\n"
             ));
         }
     }

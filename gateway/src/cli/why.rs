@@ -1,23 +1,28 @@
-//! `muninn why`: the receipt of a request, or the latest ones.
+//! `muninn why`: shows a request's receipt, or lists the latest receipts.
 
 use std::process::ExitCode;
 
 use clap::Args;
 
 use super::output::{self, plural};
-use super::{CliError, Common, Exit};
+use super::{CliError, Common, Exit, examples};
 use crate::app::{ReceiptError, find_receipt, latest_receipts};
 use crate::config::paths;
 use crate::store::{Receipt, ReceiptItem, SqliteStore};
 
 const LISTED: usize = 20;
 
-/// What was added to a request, from where, why, and at what cost.
+/// Show what was added to a request: from where, why, and at what cost
 #[derive(Args)]
+#[command(after_help = examples(&[
+    ("muninn why", "List the latest requests"),
+    ("muninn why --last", "The latest request"),
+    ("muninn why 7QK2", "The request whose id contains 7QK2"),
+]))]
 pub(crate) struct Why {
-    /// The request's id, or any part of it that no other has; without it the latest requests are listed
+    /// The request's id, or any unambiguous part of it; without it, the latest requests are listed
     id: Option<String>,
-    /// The latest request
+    /// Show the latest request
     #[arg(long, conflicts_with = "id")]
     last: bool,
     /// Print JSON
@@ -31,19 +36,11 @@ impl Why {
         let config = common.configuration(None)?;
         let (store, _) = SqliteStore::open(&paths::state_dir()?, &config.limits)?;
         match &self.id {
-            Some(id) => {
-                let receipt = find_receipt(&store, id)?.ok_or_else(|| {
-                    CliError::new(Exit::NotFound, format!("there is no receipt {id}"))
-                        .hint("`muninn why` lists the latest ones")
-                })?;
-                self.show(&receipt);
-            }
+            Some(id) => self.show(&find_receipt(&store, id)?),
             None if self.last => {
                 let receipts = latest_receipts(&store, 1)?;
-                let receipt = receipts
-                    .first()
-                    .ok_or_else(|| CliError::new(Exit::NotFound, "there are no receipts yet"))?;
-                self.show(receipt);
+                let none = || CliError::new(Exit::NotFound, "there are no receipts yet");
+                self.show(receipts.first().ok_or_else(none)?);
             }
             None => self.list(&latest_receipts(&store, LISTED)?),
         }
@@ -91,13 +88,13 @@ impl Why {
 impl From<ReceiptError> for CliError {
     fn from(error: ReceiptError) -> Self {
         match error {
-            ReceiptError::Ambiguous(error) => CliError::new(Exit::NotFound, error.to_string()),
+            ReceiptError::Id(error) => error.into(),
             ReceiptError::Store(error) => error.into(),
         }
     }
 }
 
-/// The short form that `ask` prints below an answer.
+/// The short form, which `ask` prints below an answer.
 pub(crate) fn short(receipt: &Receipt) -> String {
     let mut text = match receipt.items.len() {
         0 => format!("receipt {}: {}", receipt.id, receipt.outcome.name()),
@@ -114,13 +111,13 @@ pub(crate) fn short(receipt: &Receipt) -> String {
         receipt.ms, receipt.explore_ms
     ));
     if let Some(reason) = &receipt.reason {
-        text.push_str(&format!("  because: {reason}\n"));
+        text.push_str(&format!("  reason: {reason}\n"));
     }
     text.push_str(&table(&receipt.items));
     text
 }
 
-/// What was added, a line each, below a line that names the columns.
+/// The added items as a table, with a heading line.
 fn table(items: &[ReceiptItem]) -> String {
     let Some(widest) = items.iter().map(|item| item.source.chars().count()).max() else {
         return String::new();
@@ -169,14 +166,14 @@ fn full(receipt: &Receipt) -> String {
     };
     field("model", &asked);
     let dropped = receipt.dropped.iter().map(|(name, count)| format!("{name} x{count}"));
-    field("left out", &dropped.collect::<Vec<_>>().join(", "));
+    field("dropped", &dropped.collect::<Vec<_>>().join(", "));
     let tries = receipt
         .tries
         .iter()
         .map(|one| format!("{} {} ({} ms)", one.backend, one.happened, one.ms));
     field("tries", &tries.collect::<Vec<_>>().join(", "));
     field(
-        "put back",
+        "replayed",
         &format!(
             "{}, {} tokens",
             plural(receipt.replayed.blocks, "block"),
@@ -216,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn items_are_a_table_with_named_and_aligned_columns() {
+    fn items_are_a_table_with_aligned_columns() {
         let items = [
             item("code", "src/lib.rs:1-20", 12.5, 1200),
             item("knowledge", "a.md", 0.5, 7),

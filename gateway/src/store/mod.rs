@@ -83,7 +83,7 @@ pub trait Store: Send + Sync {
     /// [`StoreError`] where it cannot be read.
     async fn usage(&self, today: jiff::civil::Date) -> Result<Vec<KeyUsage>, StoreError>;
 
-    /// One receipt by id or unambiguous beginning of it.
+    /// Returns a receipt by its whole id.
     ///
     /// # Errors
     /// [`StoreError`] where receipts cannot be read.

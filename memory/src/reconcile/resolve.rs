@@ -24,12 +24,9 @@ pub enum Keep {
 /// Why nothing was settled.
 #[derive(Debug, Error)]
 pub enum ResolveError {
-    /// No open conflict has it.
-    #[error("there is no open conflict {0}")]
-    Unknown(String),
-    /// Several have it.
+    /// No open conflict, or several, have this in their id.
     #[error(transparent)]
-    Ambiguous(IdError),
+    Id(#[from] IdError),
     /// A line of main would be too long with it.
     #[error("the note has {0} bytes, and at most {MAX_NOTE_BYTES} are kept")]
     LongNote(usize),
@@ -41,8 +38,8 @@ pub enum ResolveError {
 /// The longest note.
 const MAX_NOTE_BYTES: usize = 8 << 10;
 
-/// Settles the open conflict that `id` names, which may be any part of its id: records the decision in main, and takes the conflict off the list.
-/// What is not kept stays in main, and is recalled no more.
+/// Settles the open conflict that any unambiguous part of its id names: records the decision in main, and removes the
+/// conflict from the list. A record that is not kept stays in main, and is no longer recalled.
 ///
 /// # Errors
 /// [`ResolveError`]; then nothing has changed.
@@ -59,7 +56,11 @@ pub fn resolve(store: &Store, id: &str, keep: Keep, note: Option<&str>) -> Resul
     let (before, found) = place.read_all(store)?;
     let mut main: Vec<Record> = held(&before).into_values().collect();
     let open = open_conflicts(&main);
-    let conflict = one(&open, id)?;
+    let conflict = ids::find(
+        "conflict",
+        id,
+        open.iter().map(|conflict| (conflict.id.as_str(), conflict)),
+    )?;
     let decision = decision(conflict, keep, note, store);
     main.push(decision.clone());
     main.sort_by(|a, b| a.id.cmp(&b.id));
@@ -72,16 +73,6 @@ pub fn resolve(store: &Store, id: &str, keep: Keep, note: Option<&str>) -> Resul
     place.put_records(MAIN, &main, nobody_looks)?;
     place.put_records(CONFLICTS, &open, nobody_looks)?;
     Ok(decision)
-}
-
-fn one<'a>(open: &'a [Record], id: &str) -> Result<&'a Record, ResolveError> {
-    let unknown = || ResolveError::Unknown(id.to_owned());
-    let found = ids::find(id, open.iter().map(|conflict| conflict.id.as_str())).map_err(|error| match error {
-        IdError::Unknown(_) => unknown(),
-        error => ResolveError::Ambiguous(error),
-    })?;
-    let mut open = open.iter();
-    open.find(|conflict| conflict.id == found).ok_or_else(unknown)
 }
 
 fn decision(conflict: &Record, keep: Keep, note: Option<&str>, store: &Store) -> Record {

@@ -232,8 +232,7 @@ impl Store {
             })
     }
 
-    /// The id of the record that `part` of an id names, among those that are there to be recalled, themselves or by
-    /// another that says the same.
+    /// Returns the id of the record that a part of an id names. Forgotten records have no id here.
     ///
     /// # Errors
     /// [`IdError`] where there is none, or more than one.
@@ -245,7 +244,8 @@ impl Store {
             .iter()
             .flat_map(|part| &part.items)
             .map(|item| item.source.as_str());
-        ids::find(part, ids.filter(|id| !is_forgotten(id))).map(str::to_owned)
+        let remembered = ids.filter(|id| !is_forgotten(id)).map(|id| (id, id));
+        ids::find("record", part, remembered).map(str::to_owned)
     }
 
     /// What is wrong with the files that recall reads, in words: lines that are no records, knowledge that is left out.

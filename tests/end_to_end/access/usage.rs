@@ -98,7 +98,7 @@ fn usage_by_key_is_reported_live_and_after_the_stop() {
     let said = env.stdout_of(&root, &["status"]);
     let all = said
         .lines()
-        .find(|line| line.starts_with("ana") && line.contains("  all "))
+        .find(|line| line.trim_start().starts_with("ana") && line.contains("  all "))
         .unwrap();
     let numbers: Vec<_> = all.split_whitespace().collect();
     assert_eq!(numbers, ["ana", "all", "4", "400", "360", "28"], "{said}");

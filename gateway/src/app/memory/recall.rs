@@ -1,10 +1,10 @@
-//! What the team knows about something.
+//! Recall of what the team knows.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use muninn_memory::ids;
+use muninn_memory::ids::{self, IdError};
 use muninn_memory::records::Moment;
 use muninn_memory::{Memories, Memory, MemoryKind, RecallOptions, Recalled};
 use muninn_repo_tools::{RelPath, Worktree, read_text};
@@ -17,15 +17,17 @@ use crate::app::Workspace;
 const MAX_FILE_BYTES: u64 = 4 << 20;
 /// A memory that says less of the question's words is not about it.
 const LEAST_SCORE: f32 = 0.1;
-/// A shorter question is no part of an id.
+/// A shorter text is a question and never a part of an id.
 const LEAST_ID: usize = 6;
+/// The length of a whole id.
+const WHOLE_ID: usize = 26;
 
 /// Which memories are wanted.
 #[derive(Debug, Clone, Default)]
 pub struct RecallQuery {
     /// What they are about, or a part of one's id; without it, the newest first.
     pub question: Option<String>,
-    /// Only those learned at this task.
+    /// Only those learned at the task that this part of an id names.
     pub task: Option<String>,
     /// Only records of these types; all where it is empty.
     pub types: Vec<String>,
@@ -56,7 +58,8 @@ impl Workspace {
     /// Recalls memories, best first.
     ///
     /// # Errors
-    /// [`MemoryError::NoRepository`].
+    /// [`MemoryError::NoRepository`], and [`MemoryError::Id`] where several ids have the part that was given, or none has
+    /// the whole id.
     pub fn recall(&self, query: &RecallQuery) -> Result<Vec<RecalledMemory>, MemoryError> {
         let problem = || MemoryError::NoRepository(self.problem.clone().unwrap_or_default());
         let engine = self.engine.as_ref().ok_or_else(problem)?;
@@ -77,12 +80,13 @@ impl Workspace {
         };
         let blobs = RefCell::new(HashMap::new());
         let blob_of = |path: &RelPath| blob(engine.worktree(), &blobs, path);
+        let task = query.task.as_deref().map(|part| task(&memories, part)).transpose()?;
         let types: Vec<&str> = query.types.iter().map(String::as_str).collect();
         let options = RecallOptions {
             keep: query.limit,
             types: &types,
             since: query.since.as_ref(),
-            task: query.task.as_deref(),
+            task,
             paths: &query.files,
             branch: query.branch.as_deref(),
             blob_of: Some(&blob_of),
@@ -91,12 +95,14 @@ impl Workspace {
         let question = query.question.as_deref().map(str::trim);
         let found = match question.filter(|question| !question.is_empty()) {
             None => memories.newest(&options),
-            Some(part) if let Some(named) = named(&memories, part, &options) => vec![named],
-            Some(question) => {
-                let mut found = memories.recall(question, &options);
-                found.retain(|recalled| recalled.score >= LEAST_SCORE);
-                found
-            }
+            Some(text) => match named(&memories, text, &options)? {
+                Some(named) => vec![named],
+                None => {
+                    let mut found = memories.recall(text, &options);
+                    found.retain(|recalled| recalled.score >= LEAST_SCORE);
+                    found
+                }
+            },
         };
         let with_memory = found.into_iter().filter_map(|recalled| {
             Some(RecalledMemory {
@@ -145,20 +151,37 @@ pub(crate) fn rounded(number: f32) -> f64 {
     (f64::from(number) * 1000.0).round() / 1000.0
 }
 
-/// The memory whose id a question is, or an unambiguous part of it.
-fn named(memories: &Memories, part: &str, options: &RecallOptions<'_>) -> Option<Recalled> {
-    let is_id = part.len() >= LEAST_ID && part.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    let has_digit = part.bytes().any(|byte| byte.is_ascii_digit());
-    if !is_id || !has_digit {
-        return None;
+/// The task that an unambiguous part of its id names.
+fn task<'m>(memories: &'m Memories, part: &str) -> Result<&'m str, IdError> {
+    let newest = memories.newest(&RecallOptions {
+        keep: usize::MAX,
+        ..RecallOptions::default()
+    });
+    let tasks = newest
+        .iter()
+        .filter_map(|recalled| memories.get(recalled.doc)?.task.as_deref());
+    ids::find("task", part, tasks.map(|task| (task, task)))
+}
+
+/// The record whose id `text` is, or an unambiguous part of it; `None` where `text` is a question.
+fn named(memories: &Memories, text: &str, options: &RecallOptions<'_>) -> Result<Option<Recalled>, IdError> {
+    let is_alphanumeric = text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    if text.len() < LEAST_ID || !is_alphanumeric || !text.bytes().any(|byte| byte.is_ascii_digit()) {
+        return Ok(None);
     }
-    let all = memories.newest(&RecallOptions {
+    let newest = memories.newest(&RecallOptions {
         keep: usize::MAX,
         ..*options
     });
-    let source = |recalled: &Recalled| memories.get(recalled.doc).map(|memory| memory.source.as_str());
-    let id = ids::find(part, all.iter().filter_map(source)).ok()?;
-    all.iter().find(|recalled| source(recalled) == Some(id)).cloned()
+    let records = newest.into_iter().filter_map(|recalled| {
+        let memory = memories.get(recalled.doc)?;
+        (memory.kind == MemoryKind::Record).then_some((memory.source.as_str(), recalled))
+    });
+    match ids::find("record", text, records) {
+        // A word such as `sha256` can look like a part of an id.
+        Err(IdError::Unknown { .. }) if text.len() != WHOLE_ID => Ok(None),
+        found => found.map(Some),
+    }
 }
 
 /// A file's content now, looked at once.

@@ -1,4 +1,4 @@
-//! What lies on this machine: the repository, the index, the state directory, git.
+//! Checks of this machine: the repository, the index, the state directory, git.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -9,7 +9,7 @@ use muninn_repo_tools::Worktree;
 use super::finding::Finding;
 use crate::config::{Config, paths, repository};
 
-/// All of it. Without a configuration, what can be told without one.
+/// All findings. Without a configuration, those that need none.
 pub(super) fn findings(directory: &Path, state_dir: &Path, config: Option<&Config>) -> Vec<Finding> {
     let mut findings = vec![git(), state(state_dir)];
     match Worktree::discover(directory) {
@@ -17,7 +17,7 @@ pub(super) fn findings(directory: &Path, state_dir: &Path, config: Option<&Confi
         Err(error) => findings.push(Finding::bad(
             "repository",
             error.to_string(),
-            "run it inside a git repository, or name one with --root DIR",
+            "run the command inside a git repository, or name one with --root DIR",
         )),
     }
     findings
@@ -27,30 +27,32 @@ fn git() -> Finding {
     let asked = Command::new("git").arg("--version").stdin(Stdio::null()).output();
     match asked {
         Ok(output) if output.status.success() => {
-            let said = String::from_utf8_lossy(&output.stdout);
-            Finding::good("git", said.trim().trim_start_matches("git version ").to_owned())
+            let version = String::from_utf8_lossy(&output.stdout);
+            Finding::good("git", version.trim().trim_start_matches("git version ").to_owned())
         }
         Ok(output) => Finding::bad(
             "git",
             format!("`git --version` failed: {}", output.status),
-            "mend the installation of git",
+            "repair the installation of git",
         ),
         Err(error) => Finding::bad("git", format!("`git` cannot be run: {error}"), "install git"),
     }
 }
 
-/// Writable, and nobody else's to read: prompts' first words and session ids are in it.
+/// The state directory must be writable and private: it holds the first words of prompts, and session ids.
 fn state(directory: &Path) -> Finding {
     let about = "state";
     let shown = directory.display();
     if !directory.exists() {
         let parent = directory.ancestors().find(|folder| folder.is_dir());
         return match parent {
-            Some(parent) if is_writable(parent) => Finding::good(about, format!("{shown} will be made on first use")),
+            Some(parent) if is_writable(parent) => {
+                Finding::good(about, format!("{shown} will be created on first use"))
+            }
             _ => Finding::bad(
                 about,
-                format!("{shown} is not there and cannot be made"),
-                "make it, or set MUNINN_STATE_DIR to a directory of yours",
+                format!("{shown} is missing and cannot be created"),
+                "create it, or set MUNINN_STATE_DIR to a directory that you own",
             ),
         };
     };
@@ -58,7 +60,7 @@ fn state(directory: &Path) -> Finding {
         return Finding::bad(
             about,
             format!("{shown} cannot be written: {error}"),
-            "make room, give yourself write access, or set MUNINN_STATE_DIR to a directory of yours",
+            "free disk space, give yourself write access, or set MUNINN_STATE_DIR to a directory that you own",
         );
     }
     #[cfg(unix)]
@@ -81,12 +83,12 @@ fn is_writable(directory: &Path) -> bool {
     try_writing(directory).is_ok()
 }
 
-/// Tried out, since only the file system knows. A full disk makes files, and takes nothing into them.
+/// Writes a file and removes it: only the file system knows. On a full disk, files can be created but not filled.
 fn try_writing(directory: &Path) -> std::io::Result<()> {
     let path = directory.join(format!(".doctor.{}", std::process::id()));
     let mut file = std::fs::File::create_new(&path)?;
     let written = file.write_all(&[b'x'; 16_384]).and_then(|()| file.sync_all());
-    let _left_behind = std::fs::remove_file(&path);
+    std::fs::remove_file(&path).ok();
     written
 }
 
@@ -109,14 +111,14 @@ fn worktree_findings(worktree: &Worktree, config: Option<&Config>) -> Vec<Findin
     } else {
         Finding::note(
             "initialised",
-            "no; `muninn init` sets up .muninn/ for the team's knowledge, and all else works without",
+            "no; `muninn init` creates .muninn/ for the team's knowledge. Everything else works without it",
         )
     });
     if let Some(Err(error)) = config.map(|config| repository(config, root)) {
         findings.push(Finding::bad(
             "repository config",
             error.to_string(),
-            "correct the file; until then it is ignored",
+            "correct the file; it is ignored until then",
         ));
     }
     findings.push(index(worktree));
@@ -129,14 +131,11 @@ fn index(worktree: &Worktree) -> Finding {
     };
     match paths::repository_cache_place(worktree.root(), worktree.common_dir()) {
         Ok(place) if holds_files(&place) => Finding::good("index", place.display().to_string()),
-        Ok(_) => Finding::note(
-            "index",
-            "not there yet; `muninn index` makes it, and so does `muninn serve`",
-        ),
+        Ok(_) => Finding::note("index", "not built yet; `muninn index` and `muninn serve` build it"),
         Err(error) => Finding::bad(
             "index",
             error.to_string(),
-            "set MUNINN_CACHE_DIR to a directory of yours",
+            "set MUNINN_CACHE_DIR to a directory that you own",
         ),
     }
 }

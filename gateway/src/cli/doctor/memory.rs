@@ -1,4 +1,4 @@
-//! What is remembered: lines that are no records, knowledge that is left out, records that wait.
+//! Checks of the memory: lines that are not records, knowledge that is skipped, records that wait to be written.
 
 use std::path::Path;
 
@@ -10,10 +10,10 @@ use super::finding::Finding;
 use crate::config::{Config, repository};
 
 const ABOUT: &str = "memory";
-/// So many problems are told of one by one.
-const TOLD: usize = 5;
+/// The most problems that are listed one by one.
+const MAX_LISTED: usize = 5;
 
-/// None where there is no repository, or its configuration cannot be read: other findings say that.
+/// Empty where there is no repository, or its configuration cannot be read; other findings report that.
 pub(super) fn findings(directory: &Path, state_dir: &Path, config: &Config) -> Vec<Finding> {
     let Ok(worktree) = Worktree::discover(directory) else {
         return Vec::new();
@@ -25,22 +25,22 @@ pub(super) fn findings(directory: &Path, state_dir: &Path, config: &Config) -> V
     let problems = store.problems();
     let mut findings: Vec<Finding> = problems
         .iter()
-        .take(TOLD)
+        .take(MAX_LISTED)
         .map(|problem| {
-            let to_do = "correct the file by hand; what can be read of it is recalled, and nothing of it is lost";
+            let to_do = "correct the file by hand; its valid lines are recalled, and no line is lost";
             Finding::bad(ABOUT, problem.as_str(), to_do)
         })
         .collect();
-    if problems.len() > TOLD {
-        let more = problems.len() - TOLD;
-        findings.push(Finding::note(ABOUT, format!("{more} more of the kind")));
+    if problems.len() > MAX_LISTED {
+        let more = problems.len() - MAX_LISTED;
+        findings.push(Finding::note(ABOUT, format!("{more} more problems like these")));
     }
     for file in store.set_aside().unwrap_or_default() {
-        let says = format!(
-            "{} holds lines that were no records when they were to be written",
+        let message = format!(
+            "{} has lines that were set aside because they are not records",
             file.display()
         );
-        findings.push(Finding::note(ABOUT, says));
+        findings.push(Finding::note(ABOUT, message));
     }
     if findings.is_empty() {
         findings.push(Finding::good(ABOUT, waiting(&store)));
@@ -51,7 +51,9 @@ pub(super) fn findings(directory: &Path, state_dir: &Path, config: &Config) -> V
 fn waiting(store: &Store) -> String {
     let waiting = store.spool().waiting().unwrap_or_default();
     match waiting.iter().map(|one| one.records).sum::<usize>() {
-        0 => "every line is a record, and none waits to be written".to_owned(),
-        records => format!("every line is a record; {records} wait to be written, by the gateway or `muninn flush`"),
+        0 => "all lines are valid, and no record waits to be written".to_owned(),
+        records => {
+            format!("all lines are valid; {records} records wait for the gateway or `muninn flush` to write them")
+        }
     }
 }

@@ -1,7 +1,7 @@
-//! `muninn doctor`: does everything that a gateway needs work, and what is to be done where it does not?
+//! `muninn doctor`: checks everything that a gateway needs, and says what to do about each problem.
 //!
-//! It looks and changes nothing. All questions are asked at once and none for longer than [`PATIENCE`], so that the
-//! command answers soon also where a backend does not.
+//! It changes nothing. All checks run at once, each for at most [`TIMEOUT`], so that a backend that does not answer cannot
+//! hold up the command.
 
 mod finding;
 mod ledger;
@@ -16,15 +16,19 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 
-use super::{CliError, Common, Exit, output};
+use super::{CliError, Common, Exit, examples, output};
 use crate::config::paths;
 use finding::{Finding, State};
 
-/// The longest that any one question may take.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// The longest time for each check.
+const TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Check backends, repository, port and state, and say what to do
+/// Check configuration, repository, state and backends, and say how to fix problems
 #[derive(Args)]
+#[command(after_help = examples(&[
+    ("muninn doctor", "Exits with 1 if something needs to be fixed"),
+    ("muninn doctor --json", "The findings as JSON"),
+]))]
 pub(crate) struct Doctor {
     /// Print JSON: ok, and findings with state, about, says and do
     #[arg(long)]
@@ -34,7 +38,7 @@ pub(crate) struct Doctor {
 impl Doctor {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         output::log_to_stderr("error");
-        let findings = look(common)?;
+        let findings = findings(common)?;
         let ok = findings.iter().all(|finding| finding.state != State::Bad);
         if self.json {
             output::json(&json!({"ok": ok, "findings": findings}));
@@ -45,14 +49,14 @@ impl Doctor {
     }
 }
 
-fn look(common: &Common) -> Result<Vec<Finding>, CliError> {
+fn findings(common: &Common) -> Result<Vec<Finding>, CliError> {
     let directory = common.directory()?;
     let state_dir = paths::state_dir()?;
     let config = match common.configuration(None) {
         Ok(config) => config,
         Err(error) => {
-            let wrong = Finding::bad("configuration", error.to_string(), "correct the file, and ask again");
-            let mut findings = vec![wrong];
+            let to_do = "correct the file, and run `muninn doctor` again";
+            let mut findings = vec![Finding::bad("configuration", error.to_string(), to_do)];
             findings.extend(local::findings(&directory, &state_dir, None));
             findings.extend(ledger::findings(&state_dir));
             return Ok(findings);
@@ -60,19 +64,19 @@ fn look(common: &Common) -> Result<Vec<Finding>, CliError> {
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let findings = runtime.block_on(async {
-        let here = tokio::task::spawn_blocking({
+        let files = tokio::task::spawn_blocking({
             let (config, directory, state_dir) = (config.clone(), directory.clone(), state_dir.clone());
             move || local::findings(&directory, &state_dir, Some(&config))
         });
-        let remembered = tokio::task::spawn_blocking({
+        let memory = tokio::task::spawn_blocking({
             let (config, directory, state_dir) = (config.clone(), directory.clone(), state_dir.clone());
             move || memory::findings(&directory, &state_dir, &config)
         });
         let ledger = tokio::task::spawn_blocking(move || ledger::findings(&state_dir));
-        let (here, ledger, remembered, port, backends) = tokio::join!(
-            tokio::time::timeout(PATIENCE, here),
-            tokio::time::timeout(PATIENCE, ledger),
-            tokio::time::timeout(PATIENCE, remembered),
+        let (files, ledger, memory, port, backends) = tokio::join!(
+            tokio::time::timeout(TIMEOUT, files),
+            tokio::time::timeout(TIMEOUT, ledger),
+            tokio::time::timeout(TIMEOUT, memory),
             remote::port(config.listen),
             remote::backends(&config)
         );
@@ -81,30 +85,30 @@ fn look(common: &Common) -> Result<Vec<Finding>, CliError> {
             Ok(Err(error)) => vec![Finding::bad(about, format!("{error}"), "please report this")],
             Err(_) => vec![Finding::bad(
                 about,
-                format!("the disk did not answer within {} s", PATIENCE.as_secs()),
-                "see whether it lies on a network drive that is gone",
+                format!("the disk did not answer within {} s", TIMEOUT.as_secs()),
+                "check whether it is on a network drive that is disconnected",
             )],
         };
         let file = config.file.as_ref().map_or_else(
-            || "there is no file; the defaults hold".to_owned(),
+            || "no file; the defaults apply".to_owned(),
             |file| file.display().to_string(),
         );
         let mut findings = vec![Finding::good("configuration", file)];
-        findings.extend(in_time("files", here));
+        findings.extend(in_time("files", files));
         findings.extend(in_time("ledger", ledger));
-        match remembered {
-            Ok(Ok(remembered)) => findings.extend(remembered),
+        match memory {
+            Ok(Ok(memory)) => findings.extend(memory),
             Ok(Err(error)) => findings.push(Finding::bad("memory", error.to_string(), "please report this")),
             Err(_) => findings.push(Finding::note(
                 "memory",
-                format!("there is more than can be looked through in {} s", PATIENCE.as_secs()),
+                format!("too large to be checked within {} s", TIMEOUT.as_secs()),
             )),
         }
         findings.extend(port);
         findings.extend(backends);
         findings
     });
-    // A disk that hangs must not keep the command from ending.
+    // A disk that does not answer must not keep the command from ending.
     runtime.shutdown_background();
     Ok(findings)
 }

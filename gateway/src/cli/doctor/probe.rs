@@ -1,66 +1,66 @@
-//! What a backend says of itself: the wire formats that it speaks, and its models.
+//! Probes of a backend: the wire formats that it supports, and its models.
 
 use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::Value;
 
-use super::PATIENCE;
+use super::TIMEOUT;
 use crate::backend::{Backend, Spoken, apply_credentials, probe_formats};
 use crate::wire::WireFormat;
 
-/// What a backend said.
+/// A backend's answers.
 #[derive(Debug, Default)]
 pub(super) struct Probe {
-    /// The formats whose paths are there.
-    pub(super) spoken: Vec<WireFormat>,
-    /// Its models and their windows in tokens; `None` where it did not list them.
+    /// The formats whose endpoints exist.
+    pub(super) supported: Vec<WireFormat>,
+    /// Its models and their context windows in tokens; `None` where it does not list them.
     pub(super) models: Option<Vec<(String, Option<u64>)>>,
     /// Whether anything answered.
     pub(super) reachable: bool,
-    /// Why a question got no answer.
-    pub(super) silence: Option<String>,
-    /// Whether it wants another key than it got.
+    /// The error of a probe that failed.
+    pub(super) failure: Option<String>,
+    /// Whether it rejects the key that was sent.
     pub(super) refuses_key: bool,
 }
 
-/// Asks a backend all four questions at once, the one for its models with its own key and nobody else's.
+/// Probes the three wire formats and the list of models at once. Only the list is asked for with the backend's key.
 pub(super) async fn probe(backend: &Backend) -> Probe {
-    let (formats, models) = tokio::join!(probe_formats(&backend.url, PATIENCE), list(backend));
-    let silent = formats.formats.iter().find_map(|(_, spoken)| match spoken {
+    let (formats, models) = tokio::join!(probe_formats(&backend.url, TIMEOUT), list(backend));
+    let failure = formats.formats.iter().find_map(|(_, support)| match support {
         Spoken::Unknown(reason) => Some(reason.clone()),
         Spoken::Yes(_) | Spoken::No(_) => None,
     });
     let mut probe = Probe {
-        spoken: formats.spoken(),
+        supported: formats.spoken(),
         reachable: formats.is_reachable(),
-        silence: silent,
+        failure,
         ..Probe::default()
     };
     match models {
         Ok((status, _)) if matches!(status.as_u16(), 401 | 403) => probe.refuses_key = true,
         Ok((status, body)) if status.is_success() => probe.models = models_of(&body),
         Ok(_) => {}
-        Err(error) => probe.silence = Some(reason(&error)),
+        Err(error) => probe.failure = Some(reason(&error)),
     }
     probe
 }
 
-/// A client for a few questions. A proxy is never asked about this machine.
+/// An HTTP client for the probes. Addresses of this machine never go through a proxy.
 fn client(url: &str) -> reqwest::Result<reqwest::Client> {
     let builder = reqwest::Client::builder()
-        .timeout(PATIENCE)
+        .timeout(TIMEOUT)
         .redirect(reqwest::redirect::Policy::none());
     let host = url
         .parse::<http::Uri>()
         .ok()
         .and_then(|uri| uri.host().map(str::to_owned));
-    let is_here = host.is_some_and(|host| {
+    let is_local = host.is_some_and(|host| {
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
         host == "localhost"
             || host
                 .parse::<std::net::IpAddr>()
                 .is_ok_and(|address| address.is_loopback())
     });
-    if is_here {
+    if is_local {
         builder.no_proxy().build()
     } else {
         builder.build()
@@ -89,22 +89,22 @@ async fn list(backend: &Backend) -> reqwest::Result<(StatusCode, String)> {
     Ok((answer.status(), answer.text().await?))
 }
 
-/// Names and windows, the latter under the names that vLLM, LM Studio and llama.cpp give them.
+/// Names and context windows, which vLLM, LM Studio and llama.cpp report under different keys.
 fn models_of(body: &str) -> Option<Vec<(String, Option<u64>)>> {
     let list: Value = serde_json::from_str(body).ok()?;
     let model = |model: &Value| {
         let window = ["/max_model_len", "/max_context_length", "/meta/n_ctx"]
             .iter()
-            .find_map(|place| model.pointer(place)?.as_u64());
+            .find_map(|pointer| model.pointer(pointer)?.as_u64());
         Some((model["id"].as_str()?.to_owned(), window))
     };
     Some(list["data"].as_array()?.iter().filter_map(model).collect())
 }
 
-/// The innermost cause: the outer ones repeat the URL.
+/// The innermost cause, since the outer ones repeat the URL.
 fn reason(error: &reqwest::Error) -> String {
     if error.is_timeout() {
-        return format!("no answer within {} s", PATIENCE.as_secs());
+        return format!("no answer within {} s", TIMEOUT.as_secs());
     }
     let mut cause: &dyn std::error::Error = error;
     while let Some(inner) = cause.source() {
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn windows_are_read_under_every_servers_name_for_them() {
+    fn context_windows_are_read_from_every_servers_key() {
         let body = r#"{"data":[{"id":"a","max_model_len":1},{"id":"b","max_context_length":2},{"id":"c","meta":{"n_ctx":3}},{"id":"d"},{"no":1}]}"#;
         let named = |name: &str, window| (name.to_owned(), window);
         let expected = vec![

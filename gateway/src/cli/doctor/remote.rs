@@ -1,11 +1,11 @@
-//! What answers over a socket: our own address, the backends, and what would be discovered.
+//! Checks over the network: the gateway's own address, the backends, and discovery.
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::PATIENCE;
+use super::TIMEOUT;
 use super::finding::Finding;
 use super::probe::{Probe, probe};
 use crate::backend::{Backend, Router};
@@ -13,14 +13,17 @@ use crate::config::Config;
 use crate::store::Receipt;
 use crate::wire::WireFormat;
 
-/// Whether the address is free, ours already, or somebody else's; and what a gateway that runs there says of its ledger.
+/// Whether the address is free or taken, and the ledger's state if a gateway runs there.
 pub(super) async fn port(listen: SocketAddr) -> Vec<Finding> {
     let about = "address";
     match TcpListener::bind(listen) {
         Ok(_) => vec![Finding::good(about, format!("{listen} is free"))],
         Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => match running(listen).await {
             Some(Running { version, ledger }) => {
-                let mut findings = vec![Finding::good(about, format!("a Muninn{version} answers at {listen}"))];
+                let mut findings = vec![Finding::good(
+                    about,
+                    format!("a Muninn{version} is running at {listen}"),
+                )];
                 findings.extend(ledger.and_then(|ledger| running_ledger(&ledger)));
                 findings
             }
@@ -32,34 +35,34 @@ pub(super) async fn port(listen: SocketAddr) -> Vec<Finding> {
         },
         Err(error) => vec![Finding::bad(
             about,
-            format!("{listen} cannot be listened on: {error}"),
+            format!("cannot listen on {listen}: {error}"),
             "set `listen` in muninn.toml to an address of this machine",
         )],
     }
 }
 
 fn running_ledger(ledger: &str) -> Option<Finding> {
-    let (about, says) = ("running gateway", format!("its ledger: {ledger}"));
+    let (about, message) = ("running gateway", format!("its ledger: {ledger}"));
     match ledger {
         "ok" => None,
-        aside if aside.starts_with("put aside") => Some(Finding::note(about, says)),
+        aside if aside.starts_with("put aside") => Some(Finding::note(about, message)),
         _ => Some(Finding::bad(
             about,
-            says,
-            "see to what the other lines name, and restart the gateway",
+            message,
+            "fix the problems in the other lines, and restart the gateway",
         )),
     }
 }
 
-/// A Muninn that answers at our address.
+/// A gateway that runs at the configured address.
 struct Running {
-    /// After a blank; empty where it does not tell strangers.
+    /// With a leading space; empty where it is shown to holders of keys only.
     version: String,
     ledger: Option<String>,
 }
 
 async fn running(listen: SocketAddr) -> Option<Running> {
-    let client = reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().ok()?;
+    let client = reqwest::Client::builder().no_proxy().timeout(TIMEOUT).build().ok()?;
     let answer = client.get(format!("http://{listen}/healthz")).send().await.ok()?;
     let health: Value = serde_json::from_slice(&answer.bytes().await.ok()?).ok()?;
     let version = health["version"].as_str().map(|version| format!(" {version}"));
@@ -71,7 +74,7 @@ async fn running(listen: SocketAddr) -> Option<Running> {
     })
 }
 
-/// Every configured backend, and what would be discovered.
+/// Findings about every configured backend, and about discovery.
 pub(super) async fn backends(config: &Config) -> Vec<Finding> {
     let router = Router::new(config, config.listen.port());
     let known: Vec<Arc<Backend>> = router.backends().to_vec();
@@ -88,7 +91,7 @@ fn judge(backend: &Backend, probe: &Probe) -> Vec<Finding> {
     let about = format!("backend {}", backend.name);
     let url = &backend.url;
     if !probe.reachable {
-        let reason = probe.silence.as_deref().unwrap_or("no answer");
+        let reason = probe.failure.as_deref().unwrap_or("no answer");
         let to_do = "start it, or correct its `url` in muninn.toml";
         return vec![Finding::bad(about, format!("{url} does not answer: {reason}"), to_do)];
     }
@@ -98,35 +101,41 @@ fn judge(backend: &Backend, probe: &Probe) -> Vec<Finding> {
     }
     let all = [WireFormat::Chat, WireFormat::Messages, WireFormat::Responses];
     let claimed: Vec<_> = all.into_iter().filter(|format| backend.speaks(*format)).collect();
-    let spoken = names(&probe.spoken);
+    let supported = names(&probe.supported);
     let mut findings = Vec::new();
-    if probe.spoken.is_empty() {
+    if probe.supported.is_empty() {
         let to_do = "give its base address as `url`, without /v1";
         findings.push(Finding::bad(
             &about,
-            format!("{url} answers, and speaks none of our formats"),
+            format!("{url} answers, but supports none of our formats"),
             to_do,
         ));
-    } else if !claimed.iter().any(|format| probe.spoken.contains(format)) {
-        let says = format!("{url} speaks {spoken}, and is configured for {}", names(&claimed));
-        findings.push(Finding::bad(&about, says, "correct its `dialect` in muninn.toml"));
+    } else if !claimed.iter().any(|format| probe.supported.contains(format)) {
+        let message = format!("{url} supports {supported}, but is configured for {}", names(&claimed));
+        findings.push(Finding::bad(&about, message, "correct its `dialect` in muninn.toml"));
     } else {
-        findings.push(Finding::good(&about, format!("{url} speaks {spoken}{}", models(probe))));
+        findings.push(Finding::good(
+            &about,
+            format!("{url} supports {supported}{}", models(probe)),
+        ));
     }
     if let (Some(wanted), Some(models)) = (&backend.default_model, &probe.models)
         && !models.iter().any(|(name, _)| name == wanted)
     {
-        let there: Vec<_> = models.iter().take(5).map(|(name, _)| name.as_str()).collect();
+        let listed: Vec<_> = models.iter().take(5).map(|(name, _)| name.as_str()).collect();
         findings.push(Finding::bad(
             &about,
-            format!("it does not list its `default_model` {wanted}"),
-            format!("set `default_model` to one that it has, such as {}", there.join(", ")),
+            format!("its list of models does not have its `default_model` {wanted}"),
+            format!(
+                "set `default_model` to a model of the list, such as {}",
+                listed.join(", ")
+            ),
         ));
     }
     if probe.refuses_key && !backend.client_credentials {
         findings.push(Finding::note(
             &about,
-            "it wants a key and has none: set `key_env`, `key_file` or `client_credentials`",
+            "it needs a key and has none: set `key_env`, `key_file` or `client_credentials`",
         ));
     }
     findings
@@ -156,16 +165,16 @@ fn models(probe: &Probe) -> String {
         String::new()
     };
     match shown.is_empty() {
-        true => "; it has no models".to_owned(),
+        true => "; it lists no models".to_owned(),
         false => format!("; {}{more}", shown.join(", ")),
     }
 }
 
-/// What a gateway without configured backends would find on the well-known ports.
+/// The model servers on the well-known ports, which a gateway without configured backends uses.
 async fn discovered(config: &Config) -> Finding {
     let about = "discovery";
     if !config.discover {
-        return Finding::note(about, "switched off by `discover` or MUNINN_DISCOVER");
+        return Finding::note(about, "turned off by `discover` or MUNINN_DISCOVER");
     }
     let router = Router::new(
         &Config {
@@ -175,7 +184,7 @@ async fn discovered(config: &Config) -> Finding {
         },
         config.listen.port(),
     );
-    let found = tokio::time::timeout(PATIENCE, router.discovered())
+    let found = tokio::time::timeout(TIMEOUT, router.discovered())
         .await
         .unwrap_or_default();
     let shown: Vec<_> = found
@@ -193,7 +202,7 @@ async fn discovered(config: &Config) -> Finding {
         (true, true) => Finding::bad(
             about,
             "no backend is configured, and no model server answers on the well-known ports",
-            "start ollama, vLLM, llama.cpp or LM Studio, or add a [[backends]] entry to muninn.toml; clients that bring a \
+            "start ollama, vLLM, llama.cpp or LM Studio, or add a [[backends]] entry to muninn.toml. Clients with a \
              vendor's key need neither",
         ),
     }

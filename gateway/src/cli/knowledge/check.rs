@@ -1,4 +1,4 @@
-//! `muninn knowledge check`: what is wrong with the files, with their lines.
+//! `muninn knowledge check`: reports problems of knowledge pages, with their lines.
 
 use std::process::ExitCode;
 
@@ -6,11 +6,15 @@ use clap::Args;
 use muninn_repo_tools::Worktree;
 use serde_json::json;
 
-use super::{CliError, output, tame};
+use super::{CliError, examples, output};
 use crate::app::{Finding, check_knowledge};
 
-/// Look for what is not understood, is doubled, left by a merge or secret; exits with 1 where there is any
+/// Check pages for invalid front matter, duplicates, conflict markers and secrets; exits with 1 if it finds any
 #[derive(Args)]
+#[command(after_help = examples(&[
+    ("muninn knowledge check", "Print each problem as path:line: message"),
+    ("muninn knowledge check --json", "The problems as JSON"),
+]))]
 pub(super) struct Check {
     /// Print JSON
     #[arg(long)]
@@ -25,8 +29,8 @@ impl Check {
         } else {
             output::print(&findings.iter().map(line).collect::<String>());
             output::note(&match findings.len() {
-                0 => "nothing is wrong with the knowledge files".to_owned(),
-                count => output::plural(count, "finding"),
+                0 => "no problems found in the knowledge files".to_owned(),
+                count => format!("{} found", output::plural(count, "problem")),
             });
         }
         Ok(if findings.is_empty() {
@@ -37,8 +41,12 @@ impl Check {
     }
 }
 
-/// `path:line: what is wrong`
+/// `path:line: message`
 fn line(finding: &Finding) -> String {
     let line = finding.line.map_or_else(String::new, |line| format!("{line}:"));
-    format!("{}:{line} {}\n", tame(&finding.path), tame(&finding.message))
+    format!(
+        "{}:{line} {}\n",
+        output::sanitize_field(&finding.path),
+        output::sanitize_field(&finding.message)
+    )
 }

@@ -1,4 +1,4 @@
-//! `muninn knowledge import`: what another repository knows, and this one does not yet.
+//! `muninn knowledge import`: copies missing knowledge pages from another repository.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -6,13 +6,17 @@ use std::process::ExitCode;
 use clap::Args;
 use muninn_repo_tools::Worktree;
 
-use super::{CliError, Exit, output, tame};
+use super::{CliError, Exit, examples, output};
 use crate::app::{ImportError, import_knowledge};
 
-/// Copy what is missing here from another repository's knowledge; exits with 1 where a file is refused
+/// Copy pages that are missing here from another repository; exits with 1 if a file is refused
 #[derive(Args)]
+#[command(after_help = examples(&[
+    ("muninn knowledge import ../api", "Copy the knowledge of another repository"),
+    ("muninn knowledge import ~/notes/conventions", "Copy a folder of Markdown"),
+]))]
 pub(super) struct Import {
-    /// Another repository, its .muninn/knowledge, or a folder of Markdown
+    /// A repository, its .muninn/knowledge, or a folder of Markdown files
     #[arg(value_name = "DIR")]
     from: PathBuf,
     /// Print JSON
@@ -31,15 +35,15 @@ impl Import {
             }
             for refused in &done.refused {
                 output::note(&format!(
-                    "{}: not imported: {}",
-                    tame(&refused.path),
-                    tame(&refused.reason)
+                    "{}: refused: {}",
+                    output::sanitize_field(&refused.path),
+                    output::sanitize_field(&refused.reason)
                 ));
             }
             output::note(&format!(
-                "{} imported from {}, {} here already, {} refused",
+                "{} imported from {}, {} already here, {} refused",
                 output::plural(done.imported.len(), "file"),
-                tame(&done.from),
+                output::sanitize_field(&done.from),
                 done.same.len(),
                 done.refused.len()
             ));
@@ -59,7 +63,7 @@ impl From<ImportError> for CliError {
             ImportError::Write(error) => error.into(),
             ImportError::NotADirectory { .. } => CliError::new(Exit::NotFound, message),
             ImportError::NoKnowledge { .. } => {
-                CliError::new(Exit::NotFound, message).hint("name a folder of Markdown in it, if that is what you want")
+                CliError::new(Exit::NotFound, message).hint("name the folder in it that has the Markdown files")
             }
             ImportError::Itself { .. } => CliError::new(Exit::Usage, message),
         }

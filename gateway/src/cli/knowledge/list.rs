@@ -1,4 +1,4 @@
-//! `muninn knowledge list`: what there is, Metis documents among it.
+//! `muninn knowledge list`: lists knowledge pages and Metis documents.
 
 use std::process::ExitCode;
 
@@ -6,11 +6,15 @@ use clap::Args;
 use muninn_repo_tools::Worktree;
 use serde_json::json;
 
-use super::{CliError, output, tame};
+use super::{CliError, examples, output};
 use crate::app::{ListedFile, list_knowledge};
 
-/// List knowledge files and Metis documents
+/// List knowledge pages and Metis documents
 #[derive(Args)]
+#[command(after_help = examples(&[
+    ("muninn knowledge list", "Path, type, domain, confidence and sections of each page"),
+    ("muninn knowledge list --json", "As JSON"),
+]))]
 pub(super) struct List {
     /// Print JSON
     #[arg(long)]
@@ -23,7 +27,7 @@ impl List {
         if self.json {
             output::json(&json!({ "files": files }));
         } else if files.is_empty() {
-            output::note("there is no knowledge here; `muninn knowledge new TITLE` begins some");
+            output::note("there are no knowledge pages; `muninn knowledge new TITLE` creates one");
         } else {
             let rows: Vec<[String; 5]> = files.iter().map(row).collect();
             output::print(&table(&rows));
@@ -33,12 +37,12 @@ impl List {
 }
 
 fn row(file: &ListedFile) -> [String; 5] {
-    let word = |word: &Option<String>| word.as_deref().map_or_else(|| "-".to_owned(), tame);
+    let word = |word: &Option<String>| word.as_deref().map_or_else(|| "-".to_owned(), output::sanitize_field);
     let confidence = file
         .confidence
         .map_or_else(|| "-".to_owned(), |confidence| confidence.to_string());
     let about = match &file.metis {
-        Some(mark) => format!("metis {} {}", tame(&mark.id), word(&mark.phase)),
+        Some(mark) => format!("metis {} {}", output::sanitize_field(&mark.id), word(&mark.phase)),
         None => word(&file.domain),
     };
     let path = file.path.printed().into_owned();
@@ -46,7 +50,7 @@ fn row(file: &ListedFile) -> [String; 5] {
     [path, word(&file.kind), about, confidence, sections]
 }
 
-/// Columns as wide as their widest cell, but for the last.
+/// Formats rows in columns, each as wide as its widest cell.
 fn table(rows: &[[String; 5]]) -> String {
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths = [0, 1, 2, 3].map(width);

@@ -1,6 +1,6 @@
-//! `muninn knowledge`: what the team wrote down, as files that people write, look over and bring along.
+//! `muninn knowledge`: creates, lists, checks and imports knowledge pages.
 //!
-//! Writing is for a worktree that was set up (`muninn init`), and never over a file that is there.
+//! Pages are written only after `muninn init`, and never over an existing file.
 
 mod check;
 mod import;
@@ -11,11 +11,16 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
-use super::{CliError, Common, Exit, output};
+use super::{CliError, Common, Exit, examples, output};
 use crate::app::WriteError;
 
-/// Write, look over and import what the team knows.
+/// Create, list, check and import knowledge pages
 #[derive(Args)]
+#[command(after_help = examples(&[
+    ("muninn knowledge new \"Money\"", "Create a page"),
+    ("muninn knowledge list", "List all pages"),
+    ("muninn knowledge check", "Check all pages, for example in CI"),
+]))]
 pub(crate) struct KnowledgeCommand {
     #[command(subcommand)]
     action: Action,
@@ -43,18 +48,13 @@ impl KnowledgeCommand {
 
 impl From<WriteError> for CliError {
     fn from(error: WriteError) -> Self {
-        let said = CliError::new(Exit::Failure, error.to_string());
+        let failure = CliError::new(Exit::Failure, error.to_string());
         match error {
-            WriteError::NotSetUp { .. } => said.hint("set it up with `muninn init` first"),
+            WriteError::NotSetUp { .. } => failure.hint("run `muninn init` first"),
             WriteError::NotADirectory { .. } => {
-                said.hint("knowledge is written into directories of the repository only")
+                failure.hint("knowledge is written only into directories of the repository; remove the link or file")
             }
-            WriteError::Io { .. } => said,
+            WriteError::Io { .. } => failure,
         }
     }
-}
-
-/// A text of a strange file, which must not speak to the terminal, nor take more than its line.
-fn tame(text: &str) -> String {
-    output::tame(text).replace('\n', "\u{fffd}")
 }

@@ -1,31 +1,36 @@
-//! `muninn knowledge new`: a file to go on with.
+//! `muninn knowledge new`: creates a knowledge page to be filled in.
 
 use std::process::ExitCode;
 
 use clap::Args;
 use muninn_repo_tools::Worktree;
 
-use super::{CliError, Exit, output};
+use super::{CliError, Exit, examples, output};
 use crate::app::{Draft, NewError, new_knowledge};
 
-/// Begin a file in .muninn/knowledge and print its path
+/// Create a page in .muninn/knowledge/, and print its path
 #[derive(Args)]
+#[command(after_help = examples(&[
+    ("muninn knowledge new \"Money is in cents\"", "Create a convention"),
+    ("muninn knowledge new --type decision --domain billing \"Use UTC\"", "Create a decision of a domain"),
+    ("muninn knowledge new --applies-to 'src/http/**' \"Handlers\"", "Create a page about some files"),
+]))]
 pub(super) struct New {
-    /// What it is called
+    /// The page's title
     title: String,
-    /// convention, decision, glossary, ...
+    /// The page's type: convention, decision, glossary, ...
     #[arg(long = "type", value_name = "TYPE", default_value = "convention")]
     kind: String,
-    /// What it is about
+    /// The domain that the page belongs to
     #[arg(long)]
     domain: Option<String>,
-    /// How sure it is: high, medium, low, or a number from 0 to 1
+    /// The confidence: high, medium, low, or a number from 0 to 1
     #[arg(long)]
     confidence: Option<String>,
-    /// Where it comes from
+    /// The source of the knowledge
     #[arg(long)]
     source: Option<String>,
-    /// The files that it is about, as `.gitignore` writes them; may be given several times
+    /// Files that the page is about, as a `.gitignore` pattern; may be repeated
     #[arg(long, value_name = "GLOB")]
     applies_to: Vec<String>,
 }
@@ -54,8 +59,12 @@ impl From<NewError> for CliError {
         match error {
             NewError::Write(error) => error.into(),
             NewError::NoTitle | NewError::Value(_) => CliError::new(Exit::Usage, message),
-            NewError::Secret => CliError::new(Exit::Failure, message).hint("git would keep it for good; leave it out"),
-            NewError::Exists { .. } => CliError::new(Exit::Failure, message).hint("edit it, or choose another title"),
+            NewError::Secret => {
+                CliError::new(Exit::Failure, message).hint("remove the secret: git would keep it forever")
+            }
+            NewError::Exists { .. } => {
+                CliError::new(Exit::Failure, message).hint("edit the file, or choose another title")
+            }
         }
     }
 }

@@ -1,15 +1,19 @@
-//! `muninn flush`: writes what was learned where it belongs, now.
+//! `muninn flush`: writes waiting records into segments now.
 
 use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::json;
 
-use super::{CliError, Common, plural};
+use super::{CliError, Common, examples, plural};
 use crate::cli::output;
 
-/// Write what was learned in sessions where it belongs, now
+/// Write waiting records into memory now, instead of when the gateway is idle
 #[derive(Args)]
+#[command(after_help = examples(&[
+    ("muninn flush", "For example before a commit"),
+    ("muninn flush --json", "Segments, records and what waits, as JSON"),
+]))]
 pub(crate) struct Flush {
     /// Print JSON
     #[arg(long)]
@@ -33,19 +37,19 @@ impl Flush {
             }));
             return Ok(ExitCode::SUCCESS);
         }
-        let place = memory.place();
+        let directory = memory.place();
         match flushed.records {
-            0 => output::line("nothing to write"),
+            0 => output::line("no records to write"),
             records => output::line(&format!("{} written:", plural(records, "record"))),
         }
         for segment in &flushed.segments {
-            output::line(&format!("  {place}{segment}"));
+            output::line(&format!("  {directory}{segment}"));
         }
         for waiting in &flushed.waiting {
             let branch = waiting.branch.as_deref().unwrap_or("a detached HEAD");
             let records = plural(waiting.records, "record");
             output::line(&format!(
-                "{records} of {branch} wait until that is checked out or merged"
+                "{branch}: {records} waiting until it is checked out or merged"
             ));
         }
         Ok(ExitCode::SUCCESS)

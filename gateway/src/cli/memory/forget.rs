@@ -1,16 +1,17 @@
-//! `muninn forget`: something that nobody wants to see again.
+//! `muninn forget`: removes a record from recall.
 
 use std::process::ExitCode;
 
 use clap::Args;
 
-use super::{CliError, Common};
+use super::{CliError, Common, examples};
 use crate::cli::output;
 
-/// Have a record never recalled again. It stays in history, as git keeps it
+/// Remove a record from recall; git keeps it in history
 #[derive(Args)]
+#[command(after_help = examples(&[("muninn forget 7QK2", "Forget the record whose id contains 7QK2")]))]
 pub(crate) struct Forget {
-    /// The record's id, as `muninn recall` shows it, or any part of it that no other has
+    /// The record's id, as `muninn recall` shows it, or any unambiguous part of it
     id: String,
 }
 

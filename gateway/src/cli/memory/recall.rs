@@ -1,4 +1,4 @@
-//! `muninn recall`: what the team knows about something.
+//! `muninn recall`: searches memory.
 
 use std::process::ExitCode;
 
@@ -8,37 +8,43 @@ use muninn_repo_tools::{PathError, RelPath};
 use serde_json::{Value, json};
 use thiserror::Error;
 
-use super::{CliError, Common, Exit};
+use super::{CliError, Common, Exit, examples};
 use crate::app::{RecallQuery, RecalledMemory, rounded};
 use crate::cli::output;
 
-/// So many lines of a memory are shown; all of it is in the JSON.
-const SHOWN_LINES: usize = 6;
+/// The most lines that are shown of a memory. JSON has all of them.
+const MAX_LINES: usize = 6;
 
-/// Show what the team knows about something; without a question, the newest first
+/// Search records and knowledge pages; without a question, list the newest
 #[derive(Args)]
+#[command(after_help = examples(&[
+    ("muninn recall \"retry queue jitter\"", "Search by words and meaning"),
+    ("muninn recall 01J7QK2", "The record whose id contains 01J7QK2"),
+    ("muninn recall --file src/billing --since 2026-01-31", "What was learned about a folder since January 31"),
+    ("muninn recall --type failure --limit 3", "The three newest failures"),
+]))]
 pub(crate) struct Recall {
-    /// What it is about, or a memory's id or any part of it that no other has
+    /// The words to search for, or a record's id or any unambiguous part of it that has six characters or more
     question: Option<String>,
-    /// Only what was learned at this task
+    /// Only memories of this task: its id, or any unambiguous part of it
     #[arg(long, value_name = "ID")]
     task: Option<String>,
-    /// Only records of this type, such as learning or context_hit; may be given several times
+    /// Only records of this type, such as learning or context_hit; may be repeated
     #[arg(long = "type", value_name = "TYPE")]
     types: Vec<String>,
-    /// Only what was written on this day or later: 2026-01-31
+    /// Only memories written on this day or later: 2026-01-31
     #[arg(long, value_name = "DATE", value_parser = date)]
     since: Option<Moment>,
-    /// Only what is about this file or folder; may be given several times
+    /// Only memories about this file or folder; may be repeated
     #[arg(long = "file", value_name = "PATH", value_parser = path)]
     files: Vec<RelPath>,
-    /// Only what was written on this branch
+    /// Only memories written on this branch
     #[arg(long, value_name = "NAME")]
     branch: Option<String>,
-    /// Only what held once and another record has taken the place of
+    /// Only superseded memories, with the time until which they were valid
     #[arg(long)]
     superseded: bool,
-    /// So many at most
+    /// The most memories to show
     #[arg(long, value_name = "COUNT", default_value_t = 10)]
     limit: usize,
     /// Print JSON: memories with id, kind, type, title, text, date, author, confidence, session, branch, task, files, conflict, until, superseded_by, stale, score
@@ -48,15 +54,15 @@ pub(crate) struct Recall {
 
 #[derive(Debug, Error)]
 #[error("not a date such as 2026-01-31")]
-struct NoDate;
+struct DateError;
 
-fn date(text: &str) -> Result<Moment, NoDate> {
+fn date(text: &str) -> Result<Moment, DateError> {
     let is_date = text.len() >= 10
         && text.bytes().take(10).enumerate().all(|(at, byte)| match at {
             4 | 7 => byte == b'-',
             _ => byte.is_ascii_digit(),
         });
-    is_date.then(|| text.into()).ok_or(NoDate)
+    is_date.then(|| text.into()).ok_or(DateError)
 }
 
 fn path(text: &str) -> Result<RelPath, PathError> {
@@ -80,22 +86,22 @@ impl Recall {
             let all: Vec<Value> = found.iter().map(RecalledMemory::as_json).collect();
             output::json(&json!({"memories": all}));
         } else {
-            found.iter().for_each(|recalled| output::line(&shown(recalled)));
+            found.iter().for_each(|recalled| output::line(&text(recalled)));
         }
         if found.is_empty() {
-            output::note("nothing is remembered about it");
+            output::note("no memory matches");
             return Ok(ExitCode::from(Exit::Failure as u8));
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// A heading with where it comes from, then the text.
-fn shown(recalled: &RecalledMemory) -> String {
+/// A heading with the memory's source, then its text.
+fn text(recalled: &RecalledMemory) -> String {
     let memory = &recalled.memory;
     let mut about: Vec<String> = match &memory.superseded {
         None => memory.date.iter().map(|date| date.chars().take(10).collect()).collect(),
-        Some(superseded) => held(memory.date.as_deref(), superseded),
+        Some(superseded) => validity(memory.date.as_deref(), superseded),
     };
     about.extend(memory.author.as_ref().map(|author| format!("by {author}")));
     about.extend(
@@ -111,10 +117,10 @@ fn shown(recalled: &RecalledMemory) -> String {
         true => String::new(),
         false => format!(" ({})", about.join(", ")),
     };
-    let mut text = output::tame(&format!("{}: {}{about}\n", memory.source, memory.title));
+    let mut text = output::sanitize(&format!("{}: {}{about}\n", memory.source, memory.title));
     let mut lines = memory.text.lines().filter(|line| !line.trim().is_empty());
-    for line in lines.by_ref().take(SHOWN_LINES) {
-        text.push_str(&format!("    {}\n", output::tame(line)));
+    for line in lines.by_ref().take(MAX_LINES) {
+        text.push_str(&format!("    {}\n", output::sanitize(line)));
     }
     match lines.count() {
         0 => {}
@@ -123,8 +129,8 @@ fn shown(recalled: &RecalledMemory) -> String {
     text
 }
 
-/// From when until when something held, and what does since.
-fn held(from: Option<&str>, superseded: &Superseded) -> Vec<String> {
+/// The time in which a superseded memory was valid, and the record that supersedes it.
+fn validity(from: Option<&str>, superseded: &Superseded) -> Vec<String> {
     let from = from.map(|date| format!("from {date} ")).unwrap_or_default();
     let until = format!("valid {from}until {}", superseded.until);
     let by = superseded.by.iter().map(|by| format!("superseded by {by}"));

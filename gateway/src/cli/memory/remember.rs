@@ -1,4 +1,4 @@
-//! `muninn remember`: something that a person knows.
+//! `muninn remember`: writes a fact into memory.
 
 use std::process::ExitCode;
 
@@ -6,26 +6,31 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 use thiserror::Error;
 
-use super::{CliError, Common};
+use super::{CliError, Common, examples};
 use crate::app::{Fact, FactKind};
 use crate::cli::output;
 
-/// Write down something that the team should know
+/// Remember a fact that the team should know
 #[derive(Args)]
+#[command(after_help = examples(&[
+    ("muninn remember \"Invoices are in cents\"", "A learning"),
+    ("muninn remember --file src/billing.rs \"Rounding is half up\"", "A learning about a file"),
+    ("muninn remember --type failure \"Upgrading to libfoo 3 breaks the parser\"", "Something that does not work"),
+]))]
 pub(crate) struct Remember {
-    /// What is so
+    /// The fact, in a few sentences
     text: String,
-    /// What kind of thing it is
+    /// The type of the record
     #[arg(long = "type", value_enum, default_value_t = Kind::Learning)]
     kind: Kind,
-    /// A file that it is about; may be given several times
+    /// A file that the fact is about; may be repeated
     #[arg(long = "file", value_name = "PATH")]
     files: Vec<String>,
-    /// The task that it was learned in [default: the Metis task that is active]
+    /// The task in which it was learned [default: the active Metis task]
     #[arg(long, value_name = "ID")]
     task: Option<String>,
-    /// How sure it is, from 0 to 1
-    #[arg(long, value_name = "NUMBER", default_value_t = 0.9, value_parser = share)]
+    /// The confidence, from 0 to 1
+    #[arg(long, value_name = "NUMBER", default_value_t = 0.9, value_parser = confidence)]
     confidence: f64,
     /// Print JSON
     #[arg(long)]
@@ -34,9 +39,9 @@ pub(crate) struct Remember {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Kind {
-    /// Something that is so
+    /// A fact
     Learning,
-    /// Things that belong together
+    /// Files or names that belong together
     Pattern,
     /// Something that does not work
     Failure,
@@ -53,19 +58,19 @@ impl From<Kind> for FactKind {
 }
 
 #[derive(Debug, Error)]
-enum ShareError {
+enum ConfidenceError {
     #[error("not a number")]
-    NoNumber,
+    NotANumber,
     #[error("not between 0 and 1")]
     OutOfRange,
 }
 
-fn share(text: &str) -> Result<f64, ShareError> {
-    let number: f64 = text.parse().map_err(|_| ShareError::NoNumber)?;
+fn confidence(text: &str) -> Result<f64, ConfidenceError> {
+    let number: f64 = text.parse().map_err(|_| ConfidenceError::NotANumber)?;
     (0.0..=1.0)
         .contains(&number)
         .then_some(number)
-        .ok_or(ShareError::OutOfRange)
+        .ok_or(ConfidenceError::OutOfRange)
 }
 
 impl Remember {
@@ -79,7 +84,7 @@ impl Remember {
             confidence: self.confidence,
         })?;
         if kept.redacted {
-            output::note("what looks like a secret was cut out");
+            output::note("text that looks like a secret was removed");
         }
         match self.json {
             true => output::json(&json!({"id": kept.id})),

@@ -1,18 +1,25 @@
-//! `muninn conflicts`: what waits for a person.
+//! `muninn conflicts`: shows the open conflicts between memories.
 
 use std::process::ExitCode;
 
 use clap::Args;
+use muninn_memory::ids;
 use serde_json::json;
 
 use super::sides;
 use crate::app::conflicts;
 use crate::cli::output::{self, plural};
-use crate::cli::{CliError, Common};
+use crate::cli::{CliError, Common, examples};
 
-/// Show memories that contradict each other, for you to settle with `muninn resolve`
+/// Show memories that contradict each other
 #[derive(Args)]
+#[command(after_help = examples(&[
+    ("muninn conflicts", "All open conflicts"),
+    ("muninn conflicts 7QK2", "The conflict whose id contains 7QK2"),
+]))]
 pub(crate) struct Conflicts {
+    /// The conflict's id, or any unambiguous part of it [default: all open conflicts]
+    id: Option<String>,
     /// Print JSON: conflicts with id, reason, by, and left and right with text, subject, entities, date, session, author, confidence and files
     #[arg(long)]
     json: bool,
@@ -22,18 +29,23 @@ impl Conflicts {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         let worktree = common.worktree()?;
         let open = conflicts(&worktree)?;
+        let by_id = open.iter().map(|open| (open.conflict.id.as_str(), open));
+        let open = match &self.id {
+            Some(part) => vec![ids::find("conflict", part, by_id)?],
+            None => by_id.map(|(_, open)| open).collect(),
+        };
         if self.json {
             let all: Vec<_> = open.iter().map(|open| sides::as_json(&worktree, open)).collect();
             output::json(&json!({"conflicts": all}));
             return Ok(ExitCode::SUCCESS);
         }
         for one in &open {
-            output::line(&sides::shown(&worktree, one));
+            output::line(&sides::text(&worktree, one));
         }
         match open.len() {
             0 => output::note("there are no open conflicts"),
             count => output::note(&format!(
-                "{}; settle one with `muninn resolve ID --keep=left|right|both`, or all with `muninn resolve`",
+                "{}; resolve one with `muninn resolve ID --keep=left|right|both`, or all with `muninn resolve`",
                 plural(count, "open conflict")
             )),
         }

@@ -1,4 +1,4 @@
-//! The team's chores: what sessions learned becomes main memory, and people settle what contradicts itself.
+//! Commands that reconcile sessions into main memory and resolve conflicts.
 
 mod conflicts;
 mod resolve;
@@ -15,7 +15,7 @@ pub(super) use conflicts::Conflicts;
 pub(super) use resolve::Resolve;
 pub(super) use run::Reconcile;
 
-/// The workspace, after a word about a configuration of the repository's that is ignored.
+/// Opens the workspace, and warns of a repository configuration that is ignored.
 fn workspace(common: &Common) -> Result<Workspace, CliError> {
     let workspace = common.workspace()?;
     if let Some(problem) = &workspace.settings().problem {
@@ -26,25 +26,29 @@ fn workspace(common: &Common) -> Result<Workspace, CliError> {
 
 impl From<ChoreError> for CliError {
     fn from(error: ChoreError) -> Self {
-        let failed = CliError::new(Exit::Failure, with_causes(&error));
+        let failure = CliError::new(Exit::Failure, with_causes(&error));
         match error {
             ChoreError::Memory(error) => error.into(),
             ChoreError::Reconcile(ReconcileError::NotDefault { default, .. }) => {
-                failed.hint(format!("check out {default}, or say --here to do it on this branch"))
+                failure.hint(format!("check out {default}, or reconcile on this branch with --here"))
             }
-            ChoreError::Reconcile(ReconcileError::Changed { .. }) => failed.hint("nothing is lost; run it again"),
-            ChoreError::Reconcile(ReconcileError::Busy) => failed.hint("wait for it, and ask again"),
+            ChoreError::Reconcile(ReconcileError::Changed { .. }) => {
+                failure.hint("no record is lost; run the command again")
+            }
+            ChoreError::Reconcile(ReconcileError::Busy) => {
+                failure.hint("wait until it is done, and run the command again")
+            }
             ChoreError::Resolve(error) => {
-                let exit = match error {
-                    ResolveError::Unknown(_) | ResolveError::Ambiguous(_) => Exit::NotFound,
-                    ResolveError::LongNote(_) => Exit::Usage,
-                    ResolveError::Files(_) => Exit::Failure,
-                };
-                CliError::new(exit, with_causes(&error)).hint("`muninn conflicts` lists the open ones")
+                let message = with_causes(&error);
+                match error {
+                    ResolveError::Id(error) => error.into(),
+                    ResolveError::LongNote(_) => CliError::new(Exit::Usage, message).hint("shorten the note"),
+                    ResolveError::Files(_) => CliError::new(Exit::Failure, message),
+                }
             }
             ChoreError::Reconcile(ReconcileError::Directory(_) | ReconcileError::Io { .. })
             | ChoreError::Store(_)
-            | ChoreError::Courier(_) => failed,
+            | ChoreError::Courier(_) => failure,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `muninn resolve`: a person settles conflicts.
+//! `muninn resolve`: a person resolves conflicts.
 
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::process::ExitCode;
@@ -10,18 +10,23 @@ use serde_json::json;
 use super::{sides, workspace};
 use crate::app::{Workspace, conflicts};
 use crate::cli::output::{self, plural};
-use crate::cli::{CliError, Common, Exit};
+use crate::cli::{CliError, Common, Exit, examples};
 
-/// Settle a conflict between memories; without an id, one after the other
+/// Resolve a conflict between memories; without an id, ask about each
 #[derive(Args)]
+#[command(after_help = examples(&[
+    ("muninn resolve", "Ask about each open conflict"),
+    ("muninn resolve 7QK2 --keep=right", "Keep the newer memory"),
+    ("muninn resolve 7QK2 --keep=both --note \"Different queues\"", "Keep both, and record why"),
+]))]
 pub(crate) struct Resolve {
-    /// The conflict's id, or any part of it that no other has
+    /// The conflict's id, as `muninn conflicts` shows it, or any unambiguous part of it
     #[arg(requires = "keep")]
     id: Option<String>,
-    /// What is so: the older, the newer, or both
+    /// The memory to keep
     #[arg(long, value_enum, requires = "id")]
     keep: Option<Side>,
-    /// Why, for the team
+    /// The reason, for the team
     #[arg(long, value_name = "TEXT", requires = "id")]
     note: Option<String>,
     /// Print JSON
@@ -31,11 +36,11 @@ pub(crate) struct Resolve {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Side {
-    /// The older
+    /// The older one
     Left,
-    /// The newer
+    /// The newer one
     Right,
-    /// Both: they are no contradiction
+    /// Both: they do not contradict each other
     Both,
 }
 
@@ -53,46 +58,48 @@ impl Resolve {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         let workspace = workspace(common)?;
         let (Some(id), Some(keep)) = (&self.id, self.keep) else {
-            return walk(common, &workspace);
+            return resolve_all(common, &workspace);
         };
         let decision = workspace.resolve(id, keep.into(), self.note.as_deref())?;
         match self.json {
             true => output::json(&json!({"decision": decision})),
             false => output::line(&format!(
-                "settled; the decision is {decision} in .muninn/memory/main.jsonl"
+                "resolved; the decision is {decision} in .muninn/memory/main.jsonl"
             )),
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Asks for each open conflict what is so.
-fn walk(common: &Common, workspace: &Workspace) -> Result<ExitCode, CliError> {
+/// Asks about each open conflict.
+fn resolve_all(common: &Common, workspace: &Workspace) -> Result<ExitCode, CliError> {
     let worktree = common.worktree()?;
     let open = conflicts(&worktree)?;
     if !open.is_empty() && !std::io::stdin().is_terminal() {
-        return Err(CliError::new(Exit::Usage, "there is nobody to ask")
-            .hint("name a conflict: muninn resolve ID --keep=left|right|both"));
+        return Err(
+            CliError::new(Exit::Usage, "cannot ask about conflicts: stdin is not a terminal")
+                .hint("name a conflict: muninn resolve ID --keep=left|right|both"),
+        );
     }
-    let mut settled = 0;
-    for (at, one) in open.iter().enumerate() {
-        output::note(&format!("{} of {}", at + 1, open.len()));
-        output::line(&sides::shown(&worktree, one));
-        if output::cut_short().is_some() {
+    let mut resolved = 0;
+    for (index, one) in open.iter().enumerate() {
+        output::note(&format!("conflict {} of {}", index + 1, open.len()));
+        output::line(&sides::text(&worktree, one));
+        if output::write_error().is_some() {
             break;
         }
-        let keep = match answer()? {
+        let keep = match read_answer()? {
             Answer::Keep(keep) => keep,
             Answer::Skip => continue,
             Answer::Quit => break,
         };
         workspace.resolve(&one.conflict.id, keep, None)?;
-        settled += 1;
+        resolved += 1;
     }
     output::note(&format!(
-        "{} settled, {} open",
-        plural(settled, "conflict"),
-        open.len() - settled
+        "{} resolved, {} open",
+        plural(resolved, "conflict"),
+        open.len() - resolved
     ));
     Ok(ExitCode::SUCCESS)
 }
@@ -103,9 +110,9 @@ enum Answer {
     Quit,
 }
 
-fn answer() -> Result<Answer, CliError> {
+fn read_answer() -> Result<Answer, CliError> {
     loop {
-        let _reader_left = write!(anstream::stderr(), "keep left, right or both, skip, quit [skip]: ");
+        write!(anstream::stderr(), "keep left, right or both, skip, quit [skip]: ").ok();
         let mut line = String::new();
         if std::io::stdin().lock().read_line(&mut line)? == 0 {
             return Ok(Answer::Quit);
@@ -116,7 +123,7 @@ fn answer() -> Result<Answer, CliError> {
             "b" | "both" => return Ok(Answer::Keep(Keep::Both)),
             "" | "s" | "skip" => return Ok(Answer::Skip),
             "q" | "quit" => return Ok(Answer::Quit),
-            other => output::note(&format!("`{other}` is none of these")),
+            other => output::note(&format!("`{other}` is not one of these answers")),
         }
     }
 }

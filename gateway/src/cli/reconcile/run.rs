@@ -1,4 +1,4 @@
-//! `muninn reconcile`: what sessions learned becomes main memory.
+//! `muninn reconcile`: merges the records of sessions into main memory.
 
 use std::process::ExitCode;
 
@@ -10,27 +10,32 @@ use serde_json::json;
 use crate::app::ReconcileRequest;
 use crate::cli::output::{self, plural};
 use crate::cli::progress::ProgressLine;
-use crate::cli::{CliError, Common};
+use crate::cli::{CliError, Common, examples};
 
-/// Make what sessions learned part of main memory: duplicates fold, contradictions wait for you
+/// Merge what sessions learned into main memory
+///
+/// Duplicates are removed, and contradictions are listed for you to resolve. Nothing is committed: review `git diff
+/// .muninn`, then commit it. A main.jsonl in which a merge left conflict markers is repaired.
 #[derive(Args)]
-#[command(
-    after_help = "Nothing is committed: look at `git diff .muninn`, then commit it. A main.jsonl with conflict markers, as a merge on a forge may leave it, is mended by the same command."
-)]
+#[command(after_help = examples(&[
+    ("muninn reconcile --dry-run", "Show what would change"),
+    ("muninn reconcile", "Reconcile on the default branch"),
+    ("muninn reconcile --here --no-llm", "Reconcile on this branch, by rules alone"),
+]))]
 pub(crate) struct Reconcile {
-    /// Keep what the sessions' files held, in .muninn/memory/sessions/archive/
+    /// Keep copies of the sessions' files in .muninn/memory/sessions/archive/
     #[arg(long)]
     archive: bool,
-    /// Say what would be done, and do nothing
+    /// Show what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Do it on this branch, though it is not the default one
+    /// Reconcile on this branch although it is not the default branch
     #[arg(long)]
     here: bool,
-    /// Move what is worth least to .muninn/memory/archive/, until main has at most `[memory] max_main_bytes`
+    /// Move the least valuable records to .muninn/memory/archive/ until main has at most `[memory] max_main_bytes`
     #[arg(long)]
     prune: bool,
-    /// Ask no model, though `[memory.reconciler]` names one
+    /// Do not ask the model of `[memory.reconciler]`
     #[arg(long)]
     no_llm: bool,
     /// Print JSON: consolidated, duplicates, superseded, conflicts, open, pruned, asked, segments, notes
@@ -50,7 +55,10 @@ impl Reconcile {
             ask_model: !self.no_llm,
         };
         let progress = ProgressLine::new();
-        let (comparing, asking) = (Counted(&progress, "comparing"), Counted(&progress, "asking about"));
+        let (comparing, asking) = (
+            CountProgress(&progress, "comparing"),
+            CountProgress(&progress, "asking about"),
+        );
         let done = workspace.reconcile(&common.configuration(None)?, request, &comparing, &asking);
         progress.finish();
         let done = done?;
@@ -67,22 +75,22 @@ impl Reconcile {
             output::note(&self.asked(asked));
         }
         for note in &done.notes {
-            output::note(&output::tame_line(note));
+            output::note(&output::sanitize_line(note));
         }
         let summary = done.summary;
-        let mut told = vec![
+        let mut parts = vec![
             format!("{} consolidated", memories(summary.consolidated)),
             format!("{} removed", plural(summary.duplicates, "duplicate")),
         ];
         if summary.superseded > 0 {
-            told.push(format!("{} superseded", memories(summary.superseded)));
+            parts.push(format!("{} superseded", memories(summary.superseded)));
         }
-        told.push(plural(summary.conflicts, "conflict"));
+        parts.push(plural(summary.conflicts, "conflict"));
         if self.prune {
-            told.push(format!("{} archived", memories(done.pruned)));
+            parts.push(format!("{} archived", memories(done.pruned)));
         }
         let would = if self.dry_run { "would be: " } else { "" };
-        output::line(&format!("{would}{}", told.join(", ")));
+        output::line(&format!("{would}{}", parts.join(", ")));
         if summary.open > 0 {
             output::note(&format!(
                 "{} open; `muninn conflicts` shows them",
@@ -98,15 +106,15 @@ impl Reconcile {
         }
         match &asked.problem {
             None => format!("{model}: {asked}"),
-            Some(problem) => format!("{model}: {asked}; the others are as rules leave them: {problem}"),
+            Some(problem) => format!("{model}: {asked}; rules decided the other pairs, because {problem}"),
         }
     }
 }
 
-/// How far something is.
-struct Counted<'a>(&'a ProgressLine, &'static str);
+/// Shows a count on the progress line, with a verb.
+struct CountProgress<'a>(&'a ProgressLine, &'static str);
 
-impl Progress for Counted<'_> {
+impl Progress for CountProgress<'_> {
     fn advance(&self, done: usize, total: usize) {
         self.0.counted(self.1, done, total);
     }

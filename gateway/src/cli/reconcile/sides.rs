@@ -1,4 +1,4 @@
-//! A conflict, for a person to look at.
+//! A conflict as text and as JSON.
 
 use std::io::IsTerminal as _;
 
@@ -7,13 +7,13 @@ use muninn_memory::records::{Body, Record, kinds};
 use muninn_repo_tools::Worktree;
 use serde_json::{Value, json};
 
-use crate::cli::output::{tame, tame_line};
+use crate::cli::output::{sanitize, sanitize_line};
 
-/// Narrower terminals, and pipes, get one side below the other.
-const WIDE: usize = 80;
-const BETWEEN: &str = "  |  ";
+/// The width from which a terminal gets both sides in columns. Narrower ones, and pipes, get one side below the other.
+const MIN_WIDTH: usize = 80;
+const SEPARATOR: &str = "  |  ";
 
-/// As data.
+/// The conflict as JSON.
 pub(super) fn as_json(worktree: &Worktree, open: &OpenConflict) -> Value {
     let (by, reason) = why(&open.conflict);
     json!({
@@ -26,35 +26,35 @@ pub(super) fn as_json(worktree: &Worktree, open: &OpenConflict) -> Value {
 }
 
 fn side_json(worktree: &Worktree, record: &Record) -> Value {
-    let said = Said::of(record);
+    let claim = Claim::of(record);
     let sources = record.origin.sources.iter();
     json!({
         "id": record.id,
-        "text": said.text,
-        "subject": said.subject,
-        "entities": said.entities,
+        "text": claim.text,
+        "subject": claim.subject,
+        "entities": claim.entities,
         "date": record.ts,
         "session": record.origin.session,
         "branch": record.origin.branch,
-        "author": said.author,
-        "confidence": said.confidence,
+        "author": claim.author,
+        "confidence": claim.confidence,
         "files": sources.map(|source| json!({"path": source.path, "today": today(worktree, source)})).collect::<Vec<_>>(),
     })
 }
 
-/// As text: side by side where a terminal is wide enough.
-pub(super) fn shown(worktree: &Worktree, open: &OpenConflict) -> String {
+/// The conflict as text: in two columns where the terminal is wide enough.
+pub(super) fn text(worktree: &Worktree, open: &OpenConflict) -> String {
     let (by, reason) = why(&open.conflict);
     let (left, right) = (side(worktree, "left", &open.left), side(worktree, "right", &open.right));
     let heading = format!(
         "conflict {}\n{} ({})",
-        tame_line(&open.conflict.id),
-        tame_line(reason),
-        tame_line(by)
+        sanitize_line(&open.conflict.id),
+        sanitize_line(reason),
+        sanitize_line(by)
     );
     let width = textwrap::termwidth();
-    let body = match std::io::stdout().is_terminal() && width >= WIDE {
-        true => beside(&left, &right, width),
+    let body = match std::io::stdout().is_terminal() && width >= MIN_WIDTH {
+        true => columns(&left, &right, width),
         false => format!("\n{left}\n{right}"),
     };
     format!("{heading}\n{body}")
@@ -67,9 +67,9 @@ fn why(conflict: &Record) -> (&str, &str) {
     }
 }
 
-/// Two columns.
-fn beside(left: &str, right: &str, width: usize) -> String {
-    let column = (width - BETWEEN.len()) / 2;
+/// Two texts in columns.
+fn columns(left: &str, right: &str, width: usize) -> String {
+    let column = (width - SEPARATOR.len()) / 2;
     let lines = |text: &str| -> Vec<String> {
         text.lines()
             .flat_map(|line| textwrap::wrap(line, column))
@@ -78,51 +78,51 @@ fn beside(left: &str, right: &str, width: usize) -> String {
     };
     let (left, right) = (lines(left), lines(right));
     let mut text = String::new();
-    for at in 0..left.len().max(right.len()) {
-        let cell = |side: &[String]| side.get(at).cloned().unwrap_or_default();
+    for row in 0..left.len().max(right.len()) {
+        let cell = |side: &[String]| side.get(row).cloned().unwrap_or_default();
         let (one, other) = (cell(&left), cell(&right));
         let blank = column.saturating_sub(textwrap::core::display_width(&one));
-        text.push_str(&format!("{one}{}{BETWEEN}{other}", " ".repeat(blank)));
+        text.push_str(&format!("{one}{}{SEPARATOR}{other}", " ".repeat(blank)));
         text.truncate(text.trim_end().len());
         text.push('\n');
     }
     text
 }
 
-/// One side: what it says, and what is known of it.
+/// One side: its text and its fields.
 fn side(worktree: &Worktree, name: &str, record: &Record) -> String {
-    let said = Said::of(record);
-    let mut lines = vec![format!("[{name}] {}", tame(said.text).replace('\n', "\n    "))];
+    let claim = Claim::of(record);
+    let mut lines = vec![format!("[{name}] {}", sanitize(claim.text).replace('\n', "\n    "))];
     let origin = &record.origin;
     let mut field = |name: &str, value: Option<String>| {
-        lines.extend(value.map(|value| format!("  {name:<10} {}", tame_line(&value))));
+        lines.extend(value.map(|value| format!("  {name:<10} {}", sanitize_line(&value))));
     };
     field("id", Some(record.id.clone()));
     field("date", Some(record.ts.chars().take(10).collect()));
-    field("subject", said.subject.map(str::to_owned));
+    field("subject", claim.subject.map(str::to_owned));
     field(
         "about",
-        Some(said.entities.join(", ")).filter(|names| !names.is_empty()),
+        Some(claim.entities.join(", ")).filter(|names| !names.is_empty()),
     );
-    field("author", said.author.map(str::to_owned));
-    field("confidence", said.confidence.map(|confidence| confidence.to_string()));
+    field("author", claim.author.map(str::to_owned));
+    field("confidence", claim.confidence.map(|confidence| confidence.to_string()));
     field("session", origin.session.clone());
     field("branch", origin.branch.clone());
     for source in &origin.sources {
         let now = match today(worktree, source) {
-            FileToday::Unchanged => "unchanged since",
+            FileToday::Unchanged => "unchanged",
             FileToday::Changed => "changed since",
-            FileToday::Gone => "gone",
-            FileToday::Unknown => "there",
+            FileToday::Gone => "deleted",
+            FileToday::Unknown => "exists",
         };
         field("file", Some(format!("{} ({now})", source.path)));
     }
     lines.join("\n") + "\n"
 }
 
-/// What a learning or a pattern says.
+/// The content of a learning or a pattern.
 #[derive(Default)]
-struct Said<'a> {
+struct Claim<'a> {
     text: &'a str,
     subject: Option<&'a str>,
     entities: &'a [String],
@@ -130,7 +130,7 @@ struct Said<'a> {
     confidence: Option<f64>,
 }
 
-impl<'a> Said<'a> {
+impl<'a> Claim<'a> {
     fn of(record: &'a Record) -> Self {
         match &record.body {
             Body::Learning(kinds::Learning {

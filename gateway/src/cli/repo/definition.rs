@@ -1,4 +1,4 @@
-//! `muninn definition`: where a name is defined.
+//! `muninn definition`: finds the definitions of a name.
 
 use std::process::ExitCode;
 
@@ -6,20 +6,24 @@ use clap::Args;
 use muninn_context_engine::tools;
 
 use super::symbols::line;
-use super::{Common, Paint, Question, finish, output};
+use super::{Common, NameQuery, Paint, examples, finish, output};
 use crate::cli::CliError;
 
-/// Find where a name is defined, the likeliest first
+/// Find the definitions of a name, the most likely first
 #[derive(Args)]
+#[command(after_help = examples(&[
+    ("muninn definition refill", "Definitions of any `refill`"),
+    ("muninn definition Bucket::refill --from src/http.rs", "As src/http.rs sees the name"),
+]))]
 pub(crate) struct Definition {
     #[command(flatten)]
-    question: Question,
+    query: NameQuery,
 }
 
 impl Definition {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
-        let found = self.question.ask(&tools::Definition, common)?;
-        if self.question.json {
+        let found = self.query.call(&tools::Definition, common)?;
+        if self.query.json {
             output::json(&found);
         } else {
             let shown = |of: &muninn_repo_tools::code::Found| {

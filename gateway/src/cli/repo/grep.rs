@@ -1,4 +1,4 @@
-//! `muninn grep`: searches the worktree's text.
+//! `muninn grep`: searches the text of the worktree.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -7,56 +7,62 @@ use clap::Args;
 use muninn_context_engine::tools::{self, GrepArguments};
 use muninn_repo_tools::{GrepLimits, SkipCounts};
 
-use super::{Choice, Common, Paint, Place, finish, output};
+use super::{Common, Opened, Paint, PathFilter, examples, finish, output};
 use crate::cli::CliError;
 
-/// Search the repository's text, as ripgrep does; exits with 1 where nothing is found
+/// Search the repository's text with a regular expression
+///
+/// Ignored files, secrets, submodules, .git and .muninn are not searched. The exit code is 1 if nothing matches.
 #[derive(Args)]
-#[command(after_help = "Ignored files, secrets, submodules and the inside of .git and .muninn are not searched.")]
+#[command(after_help = examples(&[
+    ("muninn grep 'fn \\w+_limit'", "Search the whole worktree"),
+    ("muninn grep -F 'a.b(c)' src tests", "Search two folders for plain text"),
+    ("muninn grep -i todo --glob '*.rs' --count", "Count the matches in each Rust file"),
+]))]
 pub(crate) struct Grep {
     /// A regular expression
     pattern: String,
     /// Files and directories to search [default: the whole worktree]
     paths: Vec<String>,
-    /// Take the pattern as plain text
+    /// Search for plain text instead of a regular expression
     #[arg(short = 'F', long)]
     fixed_strings: bool,
-    /// Upper and lower case are the same
+    /// Ignore case
     #[arg(short, long)]
     ignore_case: bool,
-    /// The same, unless the pattern has a capital
+    /// Ignore case unless the pattern has an upper-case letter
     #[arg(short = 'S', long)]
     smart_case: bool,
-    /// Whole words only
+    /// Match whole words only
     #[arg(short, long)]
     word_regexp: bool,
-    /// Lines that do not match
+    /// Show the lines that do not match
     #[arg(short = 'v', long)]
     invert_match: bool,
-    /// Lines to show after each match
+    /// Show N lines after each match
     #[arg(short = 'A', long, value_name = "N")]
     after_context: Option<usize>,
-    /// Lines to show before each match
+    /// Show N lines before each match
     #[arg(short = 'B', long, value_name = "N")]
     before_context: Option<usize>,
-    /// Lines to show on both sides
+    /// Show N lines before and after each match
     #[arg(short = 'C', long, value_name = "N", default_value_t = 0)]
     context: usize,
-    /// How many lines match in each file
+    /// Show the number of matching lines of each file
     #[arg(short, long, conflicts_with = "files_with_matches")]
     count: bool,
-    /// Which files have a match
+    /// Show only the names of files with a match
     #[arg(short = 'l', long)]
     files_with_matches: bool,
     #[command(flatten)]
-    choice: Choice,
-    /// So many matching lines at most, in all
+    filter: PathFilter,
+    /// The most matching lines in total
     #[arg(short = 'n', long, value_name = "N", default_value_t = 1_000)]
     max: usize,
-    /// So many in one file
+    /// The most matching lines of each file
     #[arg(short = 'm', long, value_name = "N", default_value_t = 200)]
     max_count: usize,
-    /// Give up after so many seconds
+    /// Stop after this many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     timeout: u64,
     /// Print JSON
@@ -66,9 +72,9 @@ pub(crate) struct Grep {
 
 impl Grep {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
-        let place = Place::open(common)?;
+        let opened = Opened::open(common)?;
         let time = Duration::from_secs(self.timeout.min(86_400));
-        let result = place.ask(&tools::Grep, &self.arguments(&place)?, time)?;
+        let result = opened.call(&tools::Grep, &self.arguments(&opened)?, time)?;
         if self.json {
             output::json(&result);
             note_skipped(&result.skipped);
@@ -109,12 +115,12 @@ impl Grep {
         (or_both(self.before_context), or_both(self.after_context))
     }
 
-    fn arguments(&self, place: &Place) -> Result<GrepArguments, CliError> {
+    fn arguments(&self, opened: &Opened) -> Result<GrepArguments, CliError> {
         let (before, after) = self.sides();
         Ok(GrepArguments {
             pattern: self.pattern.clone(),
-            path: place.paths(&self.paths)?,
-            glob: self.choice.globs(),
+            path: opened.paths(&self.paths)?,
+            glob: self.filter.globs(),
             literal: Some(self.fixed_strings),
             ignore_case: self.ignore_case,
             smart_case: self.smart_case,
@@ -132,7 +138,7 @@ impl Grep {
     }
 }
 
-/// What was not searched though somebody may have meant it: a pattern that is found nowhere may be there.
+/// Reports files that were not searched: a pattern without matches may be in them.
 fn note_skipped(skipped: &SkipCounts) {
     let words = skipped.words();
     if !words.is_empty() {

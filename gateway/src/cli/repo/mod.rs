@@ -1,7 +1,7 @@
-//! The registry's tools as commands, for people and scripts. A command makes a tool's arguments, calls it, and prints its
-//! answer: as JSON, or as text of its own.
+//! The registry's tools as commands. A command builds a tool's arguments, calls the tool, and prints its answer as text
+//! or JSON.
 //!
-//! Each opens the worktree and nothing else: no configuration is read, no state directory made, no index asked.
+//! They open the worktree only: they read no configuration and no index, and create no state directory.
 
 mod definition;
 mod grep;
@@ -30,34 +30,34 @@ use muninn_memory::Memories;
 use muninn_repo_tools::code::CodeLimits;
 use muninn_repo_tools::{Cuts, RelPath, Until, Worktree};
 
-use super::{CliError, Common, Exit, output};
+use super::{CliError, Common, Exit, examples, output};
 use crate::causes::with_causes;
 use crate::config::env_vars;
 
-/// Which files a command is about.
+/// A filter of files by their paths.
 #[derive(Args)]
-pub(super) struct Choice {
-    /// Only files that fit, or with `!` those that do not; may be given several times, the last that fits decides
+pub(super) struct PathFilter {
+    /// Only files that match GLOB, or with `!` those that do not; may be repeated, and the last match decides
     #[arg(short, long, value_name = "GLOB")]
     glob: Vec<String>,
 }
 
-impl Choice {
+impl PathFilter {
     fn globs(&self) -> Globs {
         Globs(self.glob.clone())
     }
 }
 
-/// What a command may take unless the user says otherwise.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// The longest time of a command, unless the user sets another.
+const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A worktree, and the directory in it that paths are given from.
-pub(super) struct Place {
+/// An opened worktree, and the directory that paths are relative to.
+pub(super) struct Opened {
     worktree: Worktree,
     directory: std::path::PathBuf,
 }
 
-impl Place {
+impl Opened {
     fn open(common: &Common) -> Result<Self, CliError> {
         let directory = common.directory()?;
         let worktree = common.worktree()?;
@@ -65,8 +65,8 @@ impl Place {
         Ok(Self { worktree, directory })
     }
 
-    /// What a tool answers within a time.
-    fn ask<T: Tool>(&self, tool: &T, arguments: &T::Arguments, time: Duration) -> Result<T::Answer, CliError> {
+    /// Calls a tool with a time limit.
+    fn call<T: Tool>(&self, tool: &T, arguments: &T::Arguments, time: Duration) -> Result<T::Answer, CliError> {
         let context = ToolContext {
             worktree: &self.worktree,
             snapshot: None,
@@ -84,7 +84,7 @@ impl Place {
         })
     }
 
-    /// Paths of the command line; none where one is the root.
+    /// Resolves paths of the command line. Empty, which means all files, where one of them is the root.
     fn paths(&self, given: &[String]) -> Result<Paths, CliError> {
         let paths = given.iter().map(|path| self.path_or_root(path));
         let paths: Vec<Option<RelPath>> = paths.collect::<Result<_, _>>()?;
@@ -92,22 +92,22 @@ impl Place {
         Ok(paths.unwrap_or_default().into())
     }
 
-    /// A path of the command line, from the directory of the start; `None` for the root itself.
+    /// Resolves a path of the command line. `None` is the root itself.
     fn path_or_root(&self, given: &str) -> Result<Option<RelPath>, CliError> {
-        let outside = || CliError::new(Exit::NotFound, format!("{given} is not in the worktree"));
+        let outside = || CliError::new(Exit::NotFound, format!("{given} is outside the worktree"));
         let absolute = self.directory.join(given);
-        // Without looking at the disk: a file that is gone has a name too.
-        let mut plain = std::path::PathBuf::new();
+        // The path is normalised without the disk, so that deleted files have a path too.
+        let mut normal = std::path::PathBuf::new();
         for part in absolute.components() {
             match part {
                 std::path::Component::ParentDir => {
-                    plain.pop();
+                    normal.pop();
                 }
                 std::path::Component::CurDir => {}
-                part => plain.push(part),
+                part => normal.push(part),
             }
         }
-        let relative = plain.strip_prefix(self.worktree.root()).map_err(|_| outside())?;
+        let relative = normal.strip_prefix(self.worktree.root()).map_err(|_| outside())?;
         if relative == Path::new("") {
             return Ok(None);
         }
@@ -115,22 +115,26 @@ impl Place {
     }
 
     fn path(&self, given: &str) -> Result<RelPath, CliError> {
-        self.path_or_root(given)?
-            .ok_or_else(|| CliError::new(Exit::Usage, format!("{given} is the worktree itself, not a file in it")))
+        self.path_or_root(given)?.ok_or_else(|| {
+            CliError::new(
+                Exit::Usage,
+                format!("{given} is the worktree itself; name a file in it"),
+            )
+        })
     }
 }
 
-/// A question by name, as several commands ask it.
+/// The arguments of commands that take a name.
 #[derive(Args)]
-pub(super) struct Question {
-    /// The name, alone or with what it belongs to: refill, Bucket::refill, Bucket.refill
+pub(super) struct NameQuery {
+    /// The name, alone or with its container: refill, Bucket::refill, Bucket.refill
     name: String,
-    /// The file that the question comes from: what it defines and imports is meant first
+    /// Prefer what FILE defines and imports
     #[arg(long, value_name = "FILE")]
     from: Option<String>,
     #[command(flatten)]
-    choice: Choice,
-    /// So many answers at most
+    filter: PathFilter,
+    /// The most results
     #[arg(short = 'n', long, value_name = "N", default_value_t = 200)]
     max: usize,
     /// Print JSON
@@ -138,32 +142,32 @@ pub(super) struct Question {
     json: bool,
 }
 
-impl Question {
-    /// What a tool answers to it.
-    fn ask<T: Tool<Arguments = NameArguments>>(&self, tool: &T, common: &Common) -> Result<T::Answer, CliError> {
-        let place = Place::open(common)?;
-        let from = self.from.as_ref().map(|path| place.path(path)).transpose()?;
+impl NameQuery {
+    /// Calls a tool with these arguments.
+    fn call<T: Tool<Arguments = NameArguments>>(&self, tool: &T, common: &Common) -> Result<T::Answer, CliError> {
+        let opened = Opened::open(common)?;
+        let from = self.from.as_ref().map(|path| opened.path(path)).transpose()?;
         let arguments = NameArguments {
             name: self.name.clone(),
             path: Paths::default(),
             from: from.map(Into::into),
-            glob: self.choice.globs(),
+            glob: self.filter.globs(),
             max: Some(self.max),
             max_files: Some(CodeLimits::default().max_files),
         };
-        place.ask(tool, &arguments, PATIENCE)
+        opened.call(tool, &arguments, TIMEOUT)
     }
 }
 
-/// Says on stderr that something is missing, and exits as grep does: 1 where there is nothing.
-fn finish(cuts: &Cuts, nothing: bool) -> ExitCode {
+/// Reports on stderr which limits left results out. The exit code is 1 if there are none, as in grep.
+fn finish(cuts: &Cuts, is_empty: bool) -> ExitCode {
     if !cuts.is_empty() {
-        output::note(&format!("not all is shown; the bound reached is: {}", cuts.words()));
+        output::note(&format!("results are incomplete; limit reached: {}", cuts.words()));
     }
-    if nothing { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    if is_empty { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
-/// Colours for a terminal, as ripgrep has them.
+/// Colours for a terminal, the same as ripgrep's.
 #[derive(Clone, Copy)]
 struct Paint(bool);
 
@@ -188,11 +192,11 @@ impl Paint {
         }
     }
 
-    /// The text of a strange file, which must not speak to the terminal.
+    /// The text of a file, without the control characters that could control the terminal.
     fn text(self, text: &str) -> String {
-        let tame = |c: char| if c.is_control() && c != '\t' { '\u{fffd}' } else { c };
+        let sanitize = |c: char| if c.is_control() && c != '\t' { '\u{fffd}' } else { c };
         if self.0 {
-            text.chars().map(tame).collect()
+            text.chars().map(sanitize).collect()
         } else {
             text.to_owned()
         }

@@ -1,15 +1,16 @@
-//! `muninn outline`: what a file holds.
+//! `muninn outline`: lists the definitions of a file.
 
 use std::process::ExitCode;
 
 use clap::Args;
 use muninn_context_engine::tools::{self, OutlineArguments};
 
-use super::{Common, PATIENCE, Paint, Place, output};
+use super::{Common, Opened, Paint, TIMEOUT, examples, output};
 use crate::cli::CliError;
 
-/// Show the definitions of a file, with their lines
+/// List the definitions of a file, with their lines
 #[derive(Args)]
+#[command(after_help = examples(&[("muninn outline src/lib.rs", "Lines and signature of each definition")]))]
 pub(crate) struct Outline {
     /// The file
     file: String,
@@ -20,11 +21,11 @@ pub(crate) struct Outline {
 
 impl Outline {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
-        let place = Place::open(common)?;
+        let opened = Opened::open(common)?;
         let arguments = OutlineArguments {
-            path: place.path(&self.file)?.into(),
+            path: opened.path(&self.file)?.into(),
         };
-        let outline = place.ask(&tools::Outline, &arguments, PATIENCE)?;
+        let outline = opened.call(&tools::Outline, &arguments, TIMEOUT)?;
         if self.json {
             output::json(&outline);
             return Ok(ExitCode::SUCCESS);
@@ -42,10 +43,10 @@ impl Outline {
         }
         output::print(&text);
         if outline.broken {
-            output::note("the file has syntax errors; something may be missing");
+            output::note("the file has syntax errors; definitions may be missing");
         }
         if outline.cut {
-            output::note("the file is too long; something is missing");
+            output::note("the file is too long; definitions are missing");
         }
         Ok(ExitCode::SUCCESS)
     }

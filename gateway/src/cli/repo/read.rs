@@ -1,4 +1,4 @@
-//! `muninn read`: some lines of a file.
+//! `muninn read`: prints lines of a file.
 
 use std::process::ExitCode;
 
@@ -6,15 +6,19 @@ use clap::Args;
 use muninn_context_engine::tools::{self, ReadArguments};
 use muninn_repo_tools::LineRange;
 
-use super::{Common, PATIENCE, Paint, Place, finish, output};
+use super::{Common, Opened, Paint, TIMEOUT, examples, finish, output};
 use crate::cli::CliError;
 
-/// Print lines of a file with their numbers
+/// Print a file, or some of its lines, with line numbers
 #[derive(Args)]
+#[command(after_help = examples(&[
+    ("muninn read src/lib.rs", "The whole file"),
+    ("muninn read src/lib.rs:10-20", "Lines 10 to 20"),
+]))]
 pub(crate) struct Read {
-    /// The file, with lines where not all are wanted: src/a.rs, src/a.rs:10, src/a.rs:10-20, src/a.rs:10-
+    /// The file, and which lines: src/a.rs, src/a.rs:10, src/a.rs:10-20, src/a.rs:10-
     file: String,
-    /// So many lines at most
+    /// The most lines to print
     #[arg(short = 'n', long, value_name = "N", default_value_t = 2_000)]
     max: usize,
     /// Print JSON
@@ -24,17 +28,17 @@ pub(crate) struct Read {
 
 impl Read {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
-        let place = Place::open(common)?;
-        let (file, first, last) = place_in(&self.file);
+        let opened = Opened::open(common)?;
+        let (file, first, last) = split_lines(&self.file);
         let arguments = ReadArguments {
-            path: place.path(file)?.into(),
+            path: opened.path(file)?.into(),
             first: Some(first),
             last: Some(last),
             limit: None,
             max_lines: Some(self.max),
             max_line_bytes: Some(LineRange::default().max_line_bytes),
         };
-        let excerpt = place.ask(&tools::Read, &arguments, PATIENCE)?;
+        let excerpt = opened.call(&tools::Read, &arguments, TIMEOUT)?;
         if self.json {
             output::json(&excerpt);
             return Ok(finish(&excerpt.cuts, false));
@@ -53,8 +57,8 @@ impl Read {
     }
 }
 
-/// A file and its lines: `a.rs:10-20`. What is no line number belongs to the name.
-fn place_in(given: &str) -> (&str, u32, u32) {
+/// Splits `a.rs:10-20` into file, first and last line. Text after a colon that is not a line number is part of the name.
+fn split_lines(given: &str) -> (&str, u32, u32) {
     let lines = |text: &str| -> Option<(u32, u32)> {
         let (first, last) = match text.split_once('-') {
             None => (text.parse().ok()?, text.parse().ok()?),
@@ -77,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_follow_a_colon() {
+    fn line_numbers_follow_a_colon() {
         for (given, expected) in [
             ("a.rs", ("a.rs", 1, u32::MAX)),
             ("a.rs:7", ("a.rs", 7, 7)),
@@ -86,7 +90,7 @@ mod tests {
             ("odd:name", ("odd:name", 1, u32::MAX)),
             ("odd:name:3", ("odd:name", 3, 3)),
         ] {
-            assert_eq!(place_in(given), expected, "{given}");
+            assert_eq!(split_lines(given), expected, "{given}");
         }
     }
 }

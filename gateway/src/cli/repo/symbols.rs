@@ -1,4 +1,4 @@
-//! `muninn symbols`: definitions by name and kind.
+//! `muninn symbols`: lists definitions by name and kind.
 
 use std::process::ExitCode;
 
@@ -8,25 +8,30 @@ use muninn_context_engine::tools::{self, SymbolsArguments};
 use muninn_repo_tools::code::Symbol;
 use muninn_repo_tools::syntax::DefinitionKind;
 
-use super::{Choice, Common, PATIENCE, Paint, Place, finish, output};
+use super::{Common, Opened, Paint, PathFilter, TIMEOUT, examples, finish, output};
 use crate::cli::CliError;
 
 /// List definitions by name and kind
 #[derive(Args)]
+#[command(after_help = examples(&[
+    ("muninn symbols limit", "Definitions whose name contains `limit`"),
+    ("muninn symbols --exact Bucket --kind struct", "Structs of that name"),
+    ("muninn symbols '' src/http --json", "All definitions below a folder, as JSON"),
+]))]
 pub(crate) struct Symbols {
-    /// A part of the name, in any case [default: all]
+    /// A part of the name; case is ignored [default: all names]
     name: Option<String>,
-    /// Files and directories to look in [default: the whole worktree]
+    /// Files and directories to search [default: the whole worktree]
     paths: Vec<String>,
-    /// The whole name, as it is written
+    /// Match the whole name and its case
     #[arg(short, long, requires = "name")]
     exact: bool,
-    /// Only this kind; may be given several times
+    /// Only definitions of this kind; may be repeated
     #[arg(short, long, value_name = "KIND", value_parser = PossibleValuesParser::new(DefinitionKind::ALL.map(DefinitionKind::name)))]
     kind: Vec<String>,
     #[command(flatten)]
-    choice: Choice,
-    /// So many at most
+    filter: PathFilter,
+    /// The most results
     #[arg(short = 'n', long, value_name = "N", default_value_t = 200)]
     max: usize,
     /// Print JSON
@@ -36,18 +41,18 @@ pub(crate) struct Symbols {
 
 impl Symbols {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
-        let place = Place::open(common)?;
+        let opened = Opened::open(common)?;
         let wanted = |kind: &DefinitionKind| self.kind.iter().any(|name| name == kind.name());
         let arguments = SymbolsArguments {
-            path: place.paths(&self.paths)?,
+            path: opened.paths(&self.paths)?,
             name: self.name,
             exact: self.exact,
             kinds: DefinitionKind::ALL.into_iter().filter(wanted).collect(),
-            glob: self.choice.globs(),
+            glob: self.filter.globs(),
             max: Some(self.max),
             max_files: Some(usize::MAX),
         };
-        let found = place.ask(&tools::Symbols, &arguments, PATIENCE)?;
+        let found = opened.call(&tools::Symbols, &arguments, TIMEOUT)?;
         if self.json {
             output::json(&found);
         } else {

@@ -1,26 +1,30 @@
-//! `muninn tree`: the directories, as many as fit.
+//! `muninn tree`: shows the files as a tree that fits a budget of tokens.
 
 use std::process::ExitCode;
 
 use clap::Args;
 use muninn_context_engine::tools::{self, TreeArguments};
 
-use super::{Choice, Common, PATIENCE, Place, finish, output};
+use super::{Common, Opened, PathFilter, TIMEOUT, examples, finish, output};
 use crate::cli::CliError;
 
-/// Show the repository's files as a tree, within a budget
+/// Show the repository's files as a tree
 #[derive(Args)]
+#[command(after_help = examples(&[
+    ("muninn tree --depth 2", "Two levels"),
+    ("muninn tree src --tokens 500", "One folder, in at most 500 tokens"),
+]))]
 pub(crate) struct Tree {
     /// Directories to show [default: the whole worktree]
     paths: Vec<String>,
-    /// Levels below the root
+    /// The number of levels
     #[arg(short, long, value_name = "N", default_value_t = usize::MAX, hide_default_value = true)]
     depth: usize,
-    /// What the text may cost, in tokens, estimated
+    /// The most tokens of the text, estimated
     #[arg(long, value_name = "N", default_value_t = 4_000)]
     tokens: usize,
     #[command(flatten)]
-    choice: Choice,
+    filter: PathFilter,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -28,14 +32,14 @@ pub(crate) struct Tree {
 
 impl Tree {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
-        let place = Place::open(common)?;
+        let opened = Opened::open(common)?;
         let arguments = TreeArguments {
-            path: place.paths(&self.paths)?,
+            path: opened.paths(&self.paths)?,
             depth: Some(self.depth),
-            glob: self.choice.globs(),
+            glob: self.filter.globs(),
             tokens: Some(self.tokens),
         };
-        let tree = place.ask(&tools::Tree, &arguments, PATIENCE)?;
+        let tree = opened.call(&tools::Tree, &arguments, TIMEOUT)?;
         if self.json {
             output::json(&tree);
         } else {

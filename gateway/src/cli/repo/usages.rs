@@ -1,4 +1,4 @@
-//! `muninn references` and `muninn callers`: who uses a name.
+//! `muninn references` and `muninn callers`: find the uses of a name.
 
 use std::process::ExitCode;
 
@@ -6,27 +6,32 @@ use clap::Args;
 use muninn_context_engine::tools;
 use muninn_repo_tools::code::Symbol;
 
-use super::{Common, Paint, Question, finish, output};
+use super::{Common, NameQuery, Paint, examples, finish, output};
 use crate::cli::CliError;
 
-/// Find the uses of a name, each with how sure it is
+/// Find the uses of a name, each with a confidence
 #[derive(Args)]
+#[command(after_help = examples(&[
+    ("muninn references refill", "Confidence, place and line of each use"),
+    ("muninn references refill --glob '!tests/**'", "Without tests"),
+]))]
 pub(crate) struct References {
     #[command(flatten)]
-    question: Question,
+    query: NameQuery,
 }
 
-/// Find the definitions whose code calls a name, the likeliest first
+/// Find the definitions that call a name, the most likely first
 #[derive(Args)]
+#[command(after_help = examples(&[("muninn callers Bucket::refill", "Each caller, with the lines of its calls")]))]
 pub(crate) struct Callers {
     #[command(flatten)]
-    question: Question,
+    query: NameQuery,
 }
 
 impl References {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
-        let found = self.question.ask(&tools::References, common)?;
-        if self.question.json {
+        let found = self.query.call(&tools::References, common)?;
+        if self.query.json {
             output::json(&found);
         } else {
             let paint = Paint::new();
@@ -44,8 +49,8 @@ impl References {
 
 impl Callers {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
-        let found = self.question.ask(&tools::Callers, common)?;
-        if self.question.json {
+        let found = self.query.call(&tools::Callers, common)?;
+        if self.query.json {
             output::json(&found);
         } else {
             let paint = Paint::new();

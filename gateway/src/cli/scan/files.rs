@@ -1,4 +1,4 @@
-//! The files that are scanned, as they are on disk, whether git knows or ignores them.
+//! The files that are scanned: those on disk, whether git tracks or ignores them.
 
 use std::collections::HashSet;
 use std::io::Read;
@@ -8,62 +8,62 @@ use thiserror::Error;
 
 use crate::cli::output;
 
-/// No larger file is read.
+/// Larger files are not read.
 const MAX_FILE_BYTES: u64 = 256 << 20;
 
-/// Why a file is not looked at.
+/// Why a file is not scanned.
 #[derive(Debug, Error)]
 pub(super) enum UnreadError {
-    #[error("a link that leads outside")]
+    #[error("it is a link that leads outside")]
     Outside,
-    #[error("not a regular file")]
+    #[error("it is not a regular file")]
     NotAFile,
-    #[error("more than {} MB", MAX_FILE_BYTES >> 20)]
+    #[error("it has more than {} MB", MAX_FILE_BYTES >> 20)]
     TooLarge,
     #[error(transparent)]
     Io(#[from] std::io::Error),
 }
 
-/// Where files may be, and how they are named.
-pub(super) struct Place {
-    /// Links resolved; `None` where there is no such directory.
+/// A directory that a scan may not leave, and how its files are named.
+pub(super) struct ScanRoot {
+    /// The directory with links resolved; `None` if it does not exist.
     root: Option<PathBuf>,
-    /// What is left out of the names that are printed.
-    unnamed: PathBuf,
+    /// The prefix that is removed from printed names.
+    prefix: PathBuf,
 }
 
-impl Place {
-    /// A worktree: its files are named from its root.
-    pub(super) fn in_worktree(root: &Path) -> Place {
-        Place {
+impl ScanRoot {
+    /// A worktree, whose files have names relative to its root.
+    pub(super) fn in_worktree(root: &Path) -> ScanRoot {
+        ScanRoot {
             root: root.canonicalize().ok(),
-            unnamed: root.to_owned(),
+            prefix: root.to_owned(),
         }
     }
 
-    /// Another directory: its files are named in full.
-    pub(super) fn elsewhere(root: &Path) -> Place {
-        Place {
+    /// Another directory, whose files have absolute names.
+    pub(super) fn elsewhere(root: &Path) -> ScanRoot {
+        ScanRoot {
             root: root.canonicalize().ok(),
-            unnamed: PathBuf::new(),
+            prefix: PathBuf::new(),
         }
     }
 
     fn name(&self, path: &Path) -> String {
-        let named = path.strip_prefix(&self.unnamed).unwrap_or(path);
-        output::tame(&named.to_string_lossy()).replace('\n', "\u{fffd}")
+        let name = path.strip_prefix(&self.prefix).unwrap_or(path);
+        output::sanitize_field(&name.to_string_lossy())
     }
 
-    /// Whether a path leads to somewhere inside, all links followed.
+    /// Whether a path with all links resolved is inside.
     fn holds(&self, real: &Path) -> bool {
         self.root.as_ref().is_some_and(|root| real.starts_with(root))
     }
 }
 
-/// Calls `see` with the name of each file at or below `start` that ends in `ending`, in order, and its text or why there
-/// is none. What is not there is nothing to be said of.
+/// Calls `see` for each file at or below `start` that ends in `ending`, in order, with its name and either its text or why
+/// it was not read. A missing `start` is no error.
 pub(super) fn each_file(
-    place: &Place,
+    root: &ScanRoot,
     start: &Path,
     ending: &str,
     see: &mut dyn FnMut(String, Result<String, UnreadError>),
@@ -78,30 +78,30 @@ pub(super) fn each_file(
             continue;
         }
         let real = match path.canonicalize() {
-            Ok(real) if place.holds(&real) => real,
+            Ok(real) if root.holds(&real) => real,
             Ok(_) => {
-                see(place.name(&path), Err(UnreadError::Outside));
+                see(root.name(&path), Err(UnreadError::Outside));
                 continue;
             }
             Err(error) => {
-                see(place.name(&path), Err(error.into()));
+                see(root.name(&path), Err(error.into()));
                 continue;
             }
         };
         if !real.is_dir() {
             if path.to_string_lossy().ends_with(ending) {
-                see(place.name(&path), text(&real));
+                see(root.name(&path), text(&real));
             }
         } else if entered.insert(real) {
             match entries(&path) {
                 Ok(entries) => left.extend(entries),
-                Err(error) => see(place.name(&path), Err(error.into())),
+                Err(error) => see(root.name(&path), Err(error.into())),
             }
         }
     }
 }
 
-/// A directory's entries, the last first.
+/// The entries of a directory in reverse order.
 fn entries(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut entries = std::fs::read_dir(directory)?
         .map(|entry| entry.map(|entry| entry.path()))
@@ -110,7 +110,7 @@ fn entries(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
     Ok(entries)
 }
 
-/// A file's text. Bytes that are not UTF-8 become U+FFFD: they hide no secret beside them.
+/// The text of a file. Bytes that are not UTF-8 become U+FFFD.
 fn text(path: &Path) -> Result<String, UnreadError> {
     if !path.metadata()?.is_file() {
         return Err(UnreadError::NotAFile);

@@ -1,7 +1,7 @@
-//! `muninn scan`: looks for secrets in what is already stored.
+//! `muninn scan`: searches stored memory for secrets.
 //!
-//! Redaction comes before every write, but files are edited and merged by hand too, and older ones were written under
-//! fewer rules. A secret itself is never printed, only where it is and what it is.
+//! Redaction runs before every write, but people also edit and merge files by hand, and older files were written with
+//! fewer rules. The scan prints the place and kind of a secret, and never the secret.
 
 mod files;
 
@@ -14,12 +14,12 @@ use muninn_memory::redact::secrets;
 use serde::Serialize;
 
 use super::output::{self, plural};
-use super::{CliError, Common, Exit};
+use super::{CliError, Common, Exit, examples};
 use crate::config::{Config, paths};
 use crate::store::{SqliteStore, Store};
-use files::{Place, each_file};
+use files::{ScanRoot, each_file};
 
-/// What of the worktree is stored memory, and the endings of the files in it.
+/// The parts of the worktree that are stored memory, with the suffixes of their files.
 const STORED: [(&str, &str); 4] = [
     (".muninn/memory", ".jsonl"),
     (".muninn/knowledge", ".md"),
@@ -27,13 +27,17 @@ const STORED: [(&str, &str); 4] = [
     (".muninn/config.toml", ""),
 ];
 
-/// Look for secrets in what is stored; exits with 1 where one is found
+/// Search stored memory for secrets; exits with 1 if it finds one
+///
+/// The scan reads memory, knowledge and configuration in .muninn/, documents in .metis/, and the journals and receipts of
+/// the state directory. It prints where a secret is, and never the secret.
 #[derive(Args)]
-#[command(
-    after_help = "Looked at are memory, knowledge and configuration in .muninn/, .metis/, and the state directory's journals and receipts."
-)]
+#[command(after_help = examples(&[
+    ("muninn scan", "Print each secret as path:line: kind"),
+    ("muninn scan --json", "As JSON, for example in CI"),
+]))]
 pub(crate) struct Scan {
-    /// Print JSON: files, findings with path, line and kind, and what was not read
+    /// Print JSON: files, receipts, findings with path, line and kind, and unread files
     #[arg(long)]
     json: bool,
 }
@@ -46,10 +50,10 @@ impl Scan {
         let mut report = Report::default();
         for (name, ending) in STORED {
             let below = worktree.root().join(name);
-            report.read_files(&Place::in_worktree(worktree.root()), &below, ending);
+            report.read_files(&ScanRoot::in_worktree(worktree.root()), &below, ending);
         }
         let state_dir = paths::state_dir()?;
-        report.read_files(&Place::elsewhere(&state_dir), &state_dir, ".jsonl");
+        report.read_files(&ScanRoot::elsewhere(&state_dir), &state_dir, ".jsonl");
         report.read_receipts(&state_dir, &config);
         if self.json {
             output::json(&report);
@@ -64,7 +68,7 @@ impl Scan {
 #[derive(Serialize)]
 struct Finding {
     path: String,
-    /// Counted from one; in a receipt, of its JSON written out.
+    /// The line, counted from 1; in a receipt, the line of its indented JSON.
     line: usize,
     kind: &'static str,
 }
@@ -84,8 +88,8 @@ struct Report {
 }
 
 impl Report {
-    fn read_files(&mut self, place: &Place, below: &Path, ending: &str) {
-        each_file(place, below, ending, &mut |path, read| match read {
+    fn read_files(&mut self, root: &ScanRoot, below: &Path, ending: &str) {
+        each_file(root, below, ending, &mut |path, read| match read {
             Ok(text) => {
                 self.files += 1;
                 self.look(&path, &text);

@@ -36,7 +36,7 @@ macro_rules! suite {
             a_session_adopts_a_row_of_another,
             what_is_asked_once_is_carried_out_though_nobody_waits,
             receipts_are_listed_newest_first,
-            a_receipt_is_found_by_its_beginning_in_any_case,
+            a_receipt_is_found_by_its_whole_id,
             receipts_are_named_by_a_part_of_their_ids,
             a_receipt_that_is_kept_again_replaces_itself,
             usage_adds_up_by_key_and_day,

@@ -206,14 +206,12 @@ impl Store for SqliteStore {
     }
 
     async fn receipt(&self, id: &str) -> Result<Option<Receipt>, StoreError> {
-        let beginning = id.to_ascii_uppercase();
+        let whole = id.to_owned();
         let read = self.reader.read(move |connection| {
             connection
-                .query_row(
-                    "SELECT body FROM receipts WHERE id >= ?1 AND id < ?1 || 'z' ORDER BY id DESC LIMIT 1",
-                    [&beginning],
-                    |row| row.get::<_, String>(0),
-                )
+                .query_row("SELECT body FROM receipts WHERE id = ?1", [&whole], |row| {
+                    row.get::<_, String>(0)
+                })
                 .optional()
         });
         read.await?.map(|body| parse_receipt(id, &body)).transpose()

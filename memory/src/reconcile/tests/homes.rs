@@ -131,7 +131,7 @@ fn what_is_learned_is_recalled_reconciled_and_settled_wherever_it_lives() {
         assert_eq!(store.record_id(&bravo.id.to_lowercase()), Ok(bravo.id.clone()));
         let forget = bravo.id.clone();
         stage.keep("by hand", Body::Tombstone(kinds::Tombstone { forget }));
-        assert!(matches!(store.record_id(&bravo.id), Err(IdError::Unknown(_))));
+        assert!(matches!(store.record_id(&bravo.id), Err(IdError::Unknown { .. })));
         assert_eq!(stage.recalled(), ["is alpha indexing", "not alpha indexing"]);
         assert_eq!(store.flush(Destination::Home).unwrap().segments.len(), 2);
 
