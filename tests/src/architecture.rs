@@ -239,8 +239,8 @@ const ENVIRONMENT: &str = "# Environment variables
      `UPDATE_GOLDEN=1 cargo test -p muninn-tests --lib environment`. -->
 
 Environment variables override the user's file `muninn.toml`, and flags override environment variables. The libraries
-for HTTP and TLS also read `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY` and `SSL_CERT_FILE`. A backend's
-`key_env` names one more variable. Muninn reads no others.
+for HTTP and TLS also read `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY` and `SSL_CERT_FILE`. `HOME` and the
+`XDG_*` variables locate the user's directories. A backend's `key_env` names one more variable.
 
 | variable | meaning |
 |---|---|

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-/// Files of a user's, not of this repository.
-const USERS: [&str; 1] = ["muninn.toml"];
+/// Files in a user's directories and repositories, by the beginnings of their paths.
+const USERS: [&str; 3] = ["muninn.toml", ".muninn", ".metis"];
 
 /// The Markdown files of the book, with their texts.
 pub(super) fn pages(docs: &Path) -> Vec<(PathBuf, String)> {
@@ -36,7 +36,7 @@ pub(super) fn paths_in(prose: &str) -> Vec<&str> {
         let file = [".rs", ".toml", ".md", ".py"]
             .iter()
             .any(|ending| name.ends_with(ending));
-        let users = USERS.contains(&name.trim_end_matches('/')) || name.starts_with(".muninn");
+        let users = USERS.iter().any(|users| name.starts_with(users));
         plain && !name.starts_with('/') && !users && (name.ends_with('/') || file)
     };
     let quoted = prose.split('`').skip(1).step_by(2);

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use syn::visit::{self, Visit};
+use syn::{Expr, Member};
 
 use super::sources::{Source, sources};
 
@@ -21,7 +22,8 @@ fn opens(source: &Source) -> bool {
     paths.found
 }
 
-/// Whether a call by this path opens a connection, starts a program, or makes a client of a backend.
+/// Whether a call by this path opens a connection, starts a program, or makes a client of a backend. Requests by
+/// `transport.send` are found by the method's name.
 fn is_opening(owner: &str, name: &str) -> bool {
     match owner {
         "TcpStream" => name.starts_with("connect"),
@@ -73,6 +75,19 @@ impl<'ast> Visit<'ast> for Paths {
         visit::visit_path(self, path);
     }
 
+    fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {
+        let receiver = match &*call.receiver {
+            Expr::Path(path) => path.path.segments.last().map(|segment| &segment.ident),
+            Expr::Field(field) => match &field.member {
+                Member::Named(name) => Some(name),
+                Member::Unnamed(_) => None,
+            },
+            _ => None,
+        };
+        self.found |= call.method == "send" && receiver.is_some_and(|receiver| receiver == "transport");
+        visit::visit_expr_method_call(self, call);
+    }
+
     fn visit_macro(&mut self, call: &'ast syn::Macro) {
         self.see_text(&call.tokens.to_string());
         visit::visit_macro(self, call);
@@ -83,7 +98,7 @@ impl<'ast> Visit<'ast> for Paths {
 fn connections_are_found_by_path_by_rename_and_in_macros_but_not_in_tests() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
-    write("lib.rs", "mod client; mod renamed; mod select; mod quiet;");
+    write("lib.rs", "mod client; mod renamed; mod select; mod sending; mod quiet;");
     write("client.rs", "fn f() { let client = reqwest::Client::builder(); }");
     write(
         "renamed.rs",
@@ -93,11 +108,12 @@ fn connections_are_found_by_path_by_rename_and_in_macros_but_not_in_tests() {
         "select.rs",
         "async fn f() { tokio::select! { one = tokio::net::TcpStream::connect(\"a:1\") => {} } }",
     );
+    write("sending.rs", "fn f(one: One) { one.transport.send(request) }");
     write(
         "quiet.rs",
         "use std::net::TcpStream; fn f(stream: TcpStream) { Client::of(stream) }\n\
          #[cfg(test)] mod tests { fn f() { TcpStream::connect(\"a:1\"); } }",
     );
     let found: Vec<_> = opening_files(folder.path()).into_iter().collect();
-    assert_eq!(found, ["client.rs", "renamed.rs", "select.rs"]);
+    assert_eq!(found, ["client.rs", "renamed.rs", "select.rs", "sending.rs"]);
 }
