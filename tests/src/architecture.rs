@@ -1,14 +1,21 @@
-//! The shape of the workspace: crates depend downwards, and ARCHITECTURE.md names existing paths.
+//! The shape of the workspace: dependencies point down, and the documents name only what exists.
 
 mod benches;
+mod docs;
 mod errors;
 mod modules;
+mod outgoing;
 mod sources;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use docs::{broken_links, pages, paths_in, prose};
 use errors::string_errors;
 use modules::Imports;
+use outgoing::opening_files;
+use sources::sources;
+use syn::Item;
 
 /// The floors from the top down. Each may use any below it.
 const FLOORS: [&str; 4] = ["gateway", "context-engine", "memory", "repo-tools"];
@@ -145,45 +152,135 @@ fn places() -> Vec<PathBuf> {
     std::iter::once(root()).chain(floors).chain(folders).collect()
 }
 
-/// The names in backticks or bold that look like paths of the repository.
-fn paths_in(text: &str) -> Vec<&str> {
-    let looks_like_a_path = |name: &&str| {
-        let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c));
-        let file = [".rs", ".toml", ".md", ".py"]
-            .iter()
-            .any(|ending| name.ends_with(ending));
-        plain && !name.starts_with('/') && !name.starts_with(".muninn") && (name.ends_with('/') || file)
-    };
-    let quoted = text.split('`').skip(1).step_by(2);
-    let bold = text.split("**").skip(1).step_by(2);
-    quoted.chain(bold).filter(looks_like_a_path).collect()
+#[test]
+fn documents_name_only_what_is_there() {
+    let mut documents = pages(&root().join("docs"));
+    for name in ["ARCHITECTURE.md", "README.md", "SECURITY.md", "SHORTCOMINGS.md"] {
+        let path = root().join(name);
+        let text = std::fs::read_to_string(&path).unwrap();
+        documents.push((path, text));
+    }
+    let places = places();
+    let is_there = |name: &&str| places.iter().any(|place| place.join(name).exists());
+    let mut missing = Vec::new();
+    for (path, text) in &documents {
+        let prose = prose(text);
+        let named = paths_in(&prose).into_iter().filter(|name| !is_there(name));
+        missing.extend(named.map(|name| format!("{}: {name}", path.display())));
+        missing.extend(broken_links(path, text));
+    }
+    assert!(missing.is_empty(), "documents name what is not there: {missing:#?}");
 }
 
 #[test]
-fn architecture_names_existing_paths_only() {
-    let path = root().join("ARCHITECTURE.md");
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    // Diagrams are no names.
-    let prose: String = text.split("```").step_by(2).collect();
+fn architecture_describes_every_crate() {
+    let text = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let prose = prose(&text);
     let named = paths_in(&prose);
     assert!(named.len() >= 10, "too few names to be true: {named:?}");
-    let places = places();
-    let missing: Vec<_> = named
-        .iter()
-        .filter(|name| {
-            name.trim_end_matches('/') != "muninn.toml" && !places.iter().any(|place| place.join(name).exists())
-        })
-        .collect();
-    assert!(
-        missing.is_empty(),
-        "ARCHITECTURE.md names what is not there: {missing:?}"
-    );
     for folder in FLOORS.iter().chain(&BESIDE) {
         assert!(
             text.contains(&format!("{folder}/")),
             "ARCHITECTURE.md says nothing about {folder}/"
         );
     }
+}
+
+#[test]
+fn every_page_is_in_the_book() {
+    let docs = root().join("docs");
+    let summary = std::fs::read_to_string(docs.join("SUMMARY.md")).unwrap();
+    let missing: Vec<_> = pages(&docs)
+        .into_iter()
+        .map(|(path, _)| path.strip_prefix(&docs).unwrap().display().to_string())
+        .filter(|page| page != "SUMMARY.md" && !summary.contains(&format!("]({page})")))
+        .collect();
+    assert!(missing.is_empty(), "docs/SUMMARY.md lacks {missing:#?}");
+}
+
+#[test]
+fn security_lists_every_place_that_opens_a_connection() {
+    let security = std::fs::read_to_string(root().join("SECURITY.md")).unwrap();
+    let list = security
+        .split("\n## ")
+        .find(|section| section.starts_with("What leaves the machine"));
+    let listed: BTreeSet<_> = paths_in(list.unwrap()).into_iter().map(str::to_owned).collect();
+    let opening = FLOORS.iter().flat_map(|floor| {
+        let files = opening_files(&root().join(floor).join("src")).into_iter();
+        files.map(move |file| format!("{floor}/src/{file}"))
+    });
+    let opening: BTreeSet<_> = opening.collect();
+    let (new, gone) = (&opening - &listed, &listed - &opening);
+    assert!(
+        new.is_empty() && gone.is_empty(),
+        "SECURITY.md, \"What leaves the machine\", lacks {new:#?} and names {gone:#?}, which opens nothing"
+    );
+}
+
+#[test]
+fn every_header_of_ours_is_documented() {
+    let page = std::fs::read_to_string(root().join("docs/reference/headers.md")).unwrap();
+    let mut missing = BTreeSet::new();
+    sources_below(&root().join("gateway/src"), &mut |_, text| {
+        let quoted = text.split('"').filter(|word| word.len() > "x-muninn-".len());
+        let names = quoted.filter(|word| word.starts_with("x-muninn-") && !word.contains(char::is_whitespace));
+        missing.extend(
+            names
+                .filter(|name| !page.contains(&format!("`{name}")))
+                .map(str::to_owned),
+        );
+    });
+    assert!(missing.is_empty(), "docs/reference/headers.md lacks {missing:?}");
+}
+
+const ENVIRONMENT: &str = "# Environment variables
+
+<!-- Generated from gateway/src/config/env_vars.rs by a test. Do not edit: change the comments there, then run
+     `UPDATE_GOLDEN=1 cargo test -p muninn-tests --lib environment`. -->
+
+Environment variables override the user's file `muninn.toml`, and flags override environment variables. The libraries
+for HTTP and TLS also read `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY` and `SSL_CERT_FILE`. `HOME` and the
+`XDG_*` variables locate the user's directories. A backend's `key_env` names one more variable.
+
+| variable | meaning |
+|---|---|
+";
+
+#[test]
+fn environment_reference_is_up_to_date() {
+    let sources = sources(&root().join("gateway/src"));
+    let variables = sources
+        .iter()
+        .find(|source| source.path == "config/env_vars.rs")
+        .unwrap();
+    let rows = variables.file.items.iter().filter_map(|item| match item {
+        Item::Const(item) => match &*item.expr {
+            syn::Expr::Lit(name) => Some(format!("| `{}` | {} |\n", string(name), doc(&item.attrs))),
+            _ => None,
+        },
+        _ => None,
+    });
+    let page = format!("{ENVIRONMENT}{}", rows.collect::<String>());
+    crate::golden::assert_golden(&root().join("docs/reference/environment.md"), &page);
+}
+
+fn string(literal: &syn::ExprLit) -> String {
+    match &literal.lit {
+        syn::Lit::Str(text) => text.value(),
+        _ => panic!("no string"),
+    }
+}
+
+/// The text of doc comments, on one line.
+fn doc(attributes: &[syn::Attribute]) -> String {
+    let lines = attributes.iter().filter_map(|attribute| match &attribute.meta {
+        syn::Meta::NameValue(line) if line.path.is_ident("doc") => match &line.value {
+            syn::Expr::Lit(text) => Some(string(text).trim().to_owned()),
+            _ => None,
+        },
+        _ => None,
+    });
+    lines.collect::<Vec<_>>().join(" ")
 }
 
 /// Packages in the lock file, our own included. Each one is code that somebody has to trust; raise it knowingly. The last

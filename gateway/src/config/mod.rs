@@ -15,6 +15,8 @@ mod keys;
 mod memory;
 pub mod paths;
 mod raw;
+#[cfg(test)]
+mod reference;
 mod resolve;
 
 use std::net::SocketAddr;

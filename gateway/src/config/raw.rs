@@ -1,16 +1,27 @@
-//! Configuration as written: what the TOML files may say, with unknown keys refused.
+//! The configuration files as written: unknown keys are refused, values are not interpreted.
 //!
-//! These types only mirror the files. What they mean is decided once, in [`super::resolve`].
+//! [`super::resolve`] checks the values and fills in the defaults. The comments on the fields are user documentation:
+//! `docs/reference/configuration.md` is generated from them (see `reference.rs`).
 
+#[cfg(test)]
+use schemars::JsonSchema;
 use serde::Deserialize;
+#[cfg(test)]
+use serde::Serialize;
 
-/// The user's `muninn.toml`.
+/// The user's file, `muninn.toml`. `muninn config check` prints its path.
 #[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(Serialize, JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct UserFile {
+    /// Address and port of the gateway. An address other than loopback requires at least one entry in `[[keys]]`.
     pub(crate) listen: Option<String>,
+    /// Host names that the `Host` header of a request may contain, besides this machine's own: `muninn.example`,
+    /// `muninn.example:8443`, `*.internal`. Needed behind a reverse proxy that keeps the client's `Host`.
     pub(crate) allowed_hosts: Option<Vec<String>>,
+    /// Directories whose repositories are served in addition to the repository in which the gateway starts.
     pub(crate) roots: Option<Vec<String>>,
+    /// Whether to look for model servers on loopback. Applies only while `[[backends]]` is empty.
     pub(crate) discover: Option<bool>,
     #[serde(default)]
     pub(crate) backends: Vec<Backend>,
@@ -27,11 +38,13 @@ pub(crate) struct UserFile {
     #[serde(default)]
     pub(crate) limits: Limits,
     #[serde(default)]
+    #[cfg_attr(test, serde(skip_serializing), schemars(skip))]
     pub(crate) test: Test,
 }
 
-/// A repository's `.muninn/config.toml`: what is packed and what is remembered, nothing else.
+/// A repository's file, `.muninn/config.toml`. It can set context and memory, and nothing else.
 #[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RepositoryFile {
     #[serde(default)]
@@ -40,44 +53,69 @@ pub(crate) struct RepositoryFile {
     pub(crate) memory: RepositoryMemory,
 }
 
+/// A server that answers requests. Repeat the section for each server. If there is none, Muninn chooses a backend itself.
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(Serialize, JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Backend {
+    /// Unique name, used by routes, keys, receipts and logs. `muninn` is reserved.
     pub(crate) name: String,
+    /// Base address with `http://` or `https://`, without `/v1`, query or credentials.
     pub(crate) url: String,
+    /// Wire formats that the server accepts: `chat`, `messages`, `responses`, `openai` (chat and responses) or
+    /// `anthropic` (messages); one of them or a list.
     pub(crate) dialect: OneOrMany,
+    /// Environment variable that holds the backend's key. Excludes `key_file`.
     pub(crate) key_env: Option<String>,
+    /// File that holds the backend's key. Excludes `key_env`.
     pub(crate) key_file: Option<String>,
+    /// Whether the client's own credential is forwarded to this host.
     pub(crate) client_credentials: Option<bool>,
+    /// Model that `muninn ask` requests. Requests for this model go to this backend if no route matches.
     pub(crate) default_model: Option<String>,
+    /// Context window of the model in tokens. Muninn adds at most a fifth of it in one turn.
     pub(crate) context_window: Option<u32>,
+    /// Backends to try in this order if this backend gives no answer. Applies to requests that matched no route. Each
+    /// entry is a backend name or `{ backend = "...", rename = "..." }`.
     #[serde(default)]
     pub(crate) fallbacks: Vec<Fallback>,
+    /// Retries before the first fallback.
     pub(crate) retries: Option<u32>,
+    /// Timeout until the head of the answer, connecting included. Overrides `limits.first_byte_timeout_ms`.
     pub(crate) first_byte_timeout_ms: Option<u64>,
+    /// Whether to speak HTTP/2 over plain `http://`. Over `https://` HTTP/2 is negotiated.
     pub(crate) http2_prior_knowledge: Option<bool>,
 }
 
-/// `dialect = "openai"`, or `dialect = ["chat", "messages"]` for a server that speaks several formats.
+/// `dialect = "openai"`, or `dialect = ["chat", "messages"]` for a server that accepts several formats.
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(Serialize, JsonSchema))]
 #[serde(untagged)]
 pub(crate) enum OneOrMany {
     One(String),
     Many(Vec<String>),
 }
 
+/// A rule that sends models to a backend. The first matching rule decides.
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(Serialize, JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Route {
+    /// Model name to match. `*` matches any characters.
     pub(crate) model: String,
+    /// Name of the backend.
     pub(crate) backend: String,
+    /// Model name to send to the backend. A `*` is replaced by the text that the corresponding `*` of `model` matched.
     pub(crate) rename: Option<String>,
+    /// Backends to try in this order if the backend gives no answer. Each entry is a backend name or
+    /// `{ backend = "...", rename = "..." }`. Without `rename`, a fallback is sent the client's model name.
     #[serde(default)]
     pub(crate) fallbacks: Vec<Fallback>,
 }
 
 /// `"other"`, or `{ backend = "other", rename = "its-name-there" }`.
 #[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(test, derive(Serialize, JsonSchema))]
 #[serde(
     untagged,
     expecting = "a fallback is a backend's name, or { backend = \"...\", rename = \"...\" }"
@@ -88,59 +126,89 @@ pub(crate) enum Fallback {
 }
 
 #[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(test, derive(Serialize, JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RenamedFallback {
     pub(crate) backend: String,
     pub(crate) rename: Option<String>,
 }
 
+/// An access key. With at least one key, every request needs a key. `muninn key new NAME` prints the entry.
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(Serialize, JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Key {
+    /// Unique name, used by logs, receipts, metrics and the ledger. At most 64 bytes.
     pub(crate) name: String,
+    /// Hash of the key: `blake3:` and 64 hexadecimal digits.
     pub(crate) hash: String,
+    /// Models that the key may request; `*` matches any characters. Absent: all models.
     pub(crate) models: Option<Vec<String>>,
+    /// Names of the backends that the key may use. Absent: all backends.
     pub(crate) backends: Option<Vec<String>>,
+    /// Directories whose repositories the key may see. Absent: all served repositories.
     pub(crate) roots: Option<Vec<String>>,
+    /// Largest number of requests in any 60 seconds, at most 100,000. Absent: no limit.
     pub(crate) requests_per_minute: Option<u32>,
 }
 
+/// What Muninn adds to prompts. A repository's `.muninn/config.toml` can set this section too: it can lower the budgets
+/// and the deadline, disable context, and set the threshold.
 #[derive(Debug, Default, Clone, Deserialize)]
+#[cfg_attr(test, derive(Serialize, JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Context {
+    /// Whether new packs are added. Blocks of earlier turns are replayed in either case.
     pub(crate) enabled: Option<bool>,
+    /// Time for finding context before the request is forwarded without it.
     pub(crate) deadline_ms: Option<u64>,
+    /// Token budget of one turn if the request contains tools.
     pub(crate) tokens_with_tools: Option<u32>,
+    /// Token budget of one turn if the request contains no tools.
     pub(crate) tokens_without_tools: Option<u32>,
+    /// Token budget of a whole conversation.
     pub(crate) tokens_per_conversation: Option<u32>,
+    /// Lowest confidence at which a pack is added, from 0 (always) to 1 (never). Absent: the engine's own thresholds.
     pub(crate) threshold: Option<f32>,
 }
 
+/// Session memory: what is recorded, where, and what recall reads.
 #[derive(Debug, Default, Clone, Deserialize)]
+#[cfg_attr(test, derive(Serialize, JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Memory {
+    /// Where records are written: `local` (state directory), `repo` (`.muninn/memory/sessions/`) or `off`.
     pub(crate) write: Option<String>,
+    /// What is recorded of a question: `terms` (only words that the repository itself contains) or `text`.
     pub(crate) record: Option<String>,
+    /// When records are flushed to disk with fsync: `segment` (with the finished segment) or `append` (each record).
     pub(crate) sync: Option<String>,
+    /// Name of the default branch. Absent: `HEAD` of `origin`, else `init.defaultBranch`, `main` or `master`.
     pub(crate) default_branch: Option<String>,
+    /// Sessions that recall reads on the default branch besides main memory: `own`, `all` or `main` (none).
     pub(crate) on_default_branch: Option<String>,
+    /// Time without a request after which a conversation counts as finished.
     pub(crate) idle_ms: Option<u64>,
+    /// Size of `main.jsonl` in bytes that `muninn reconcile --prune` enforces.
     pub(crate) max_main_bytes: Option<u64>,
     pub(crate) embedder: Option<Embedder>,
     pub(crate) summarizer: Option<Summarizer>,
     pub(crate) reconciler: Option<Reconciler>,
 }
 
-/// The embedder of recall and of short code questions. Not a repository's to choose: one of a backend is sent the
-/// repository's text.
+/// The embedder whose vectors recall and short code questions use.
+// Not in a repository's file: an embedder of a backend is sent the repository's text.
 #[derive(Debug, Default, Clone, Deserialize)]
+#[cfg_attr(test, derive(Serialize, JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Embedder {
+    /// `"static"` (compiled in), `"minilm"` (fetched by `muninn model pull`), or a model of a backend's
+    /// `/v1/embeddings`: `{ backend = "local", model = "nomic-embed-text" }`.
     pub(crate) model: Option<EmbedderModel>,
 }
 
-/// `"static"`, `"minilm"`, or `{ backend = "local", model = "nomic-embed-text" }`.
 #[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(test, derive(Serialize, JsonSchema))]
 #[serde(
     untagged,
     expecting = "an embedder is \"static\", \"minilm\", or { backend = \"...\", model = \"...\" }"
@@ -151,79 +219,129 @@ pub(crate) enum EmbedderModel {
 }
 
 #[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(test, derive(Serialize, JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct BackendEmbedder {
     pub(crate) backend: Option<String>,
     pub(crate) model: Option<String>,
 }
 
-/// Summing up with a model. Not a repository's to say: it sends what was said to a backend, and costs money.
+/// A model that summarizes finished conversations. Without this section no model is called.
+// Not in a repository's file: it sends conversations to a backend, and costs money.
 #[derive(Debug, Default, Clone, Deserialize)]
+#[cfg_attr(test, derive(Serialize, JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Summarizer {
+    /// Name of the backend. Required.
     pub(crate) backend: Option<String>,
+    /// Name of the model. Required.
     pub(crate) model: Option<String>,
+    /// Tokens per day (UTC), prompts and answers together, over all gateways that share the state directory.
     pub(crate) daily_tokens: Option<u32>,
+    /// Largest answer in tokens.
     pub(crate) max_answer_tokens: Option<u32>,
 }
 
-/// Reconciling with a model. Not a repository's to say, for the same reasons.
+/// A model that decides pairs of memories which the rules of `muninn reconcile` leave open. Without this section no
+/// model is called.
+// Not in a repository's file, for the same reasons.
 #[derive(Debug, Default, Clone, Deserialize)]
+#[cfg_attr(test, derive(Serialize, JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Reconciler {
+    /// Name of the backend. Required.
     pub(crate) backend: Option<String>,
+    /// Name of the model. Required.
     pub(crate) model: Option<String>,
+    /// Tokens per run, prompts and answers together.
     pub(crate) run_tokens: Option<u32>,
+    /// Largest answer in tokens.
     pub(crate) max_answer_tokens: Option<u32>,
+    /// Timeout of one answer. After a timeout the run continues without the model.
     pub(crate) answer_timeout_ms: Option<u64>,
 }
 
-/// What a repository may say about memory. Whether the words of prompts are kept is not for it to decide.
+/// The `[memory]` section of a repository's file.
+// Whether the words of prompts are kept is not for a repository to decide.
 #[derive(Debug, Default, Clone, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RepositoryMemory {
+    /// As in the user's file. `off` in the user's file wins.
     pub(crate) write: Option<String>,
+    /// As in the user's file.
     pub(crate) max_main_bytes: Option<u64>,
+    /// As in the user's file.
     pub(crate) default_branch: Option<String>,
 }
 
-/// Exploring with a model. Not a repository's to say: it sends requests, and they cost money.
+/// Exploring with a model (the deep lane).
+// Not in a repository's file: it sends requests, and they cost money.
 #[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(Serialize, JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Explore {
+    /// When a model explores without being asked by the request: `off`, `background` (each question, for the next turn),
+    /// `auto` (questions with weak ranking results, for the next turn) or `inline` (each question, which waits).
     pub(crate) mode: Option<String>,
+    /// Backend of the explorer. Absent: the request's own. Required for `background` and `auto`.
     pub(crate) backend: Option<String>,
+    /// Model of the explorer. Absent: the request's own. Required for `background` and `auto`.
     pub(crate) model: Option<String>,
+    /// Time budget of one exploration, its child explorations included.
     pub(crate) deadline_ms: Option<u64>,
+    /// Token budget of one exploration, prompts and answers of all turns together.
     pub(crate) tokens: Option<u32>,
+    /// Tool calls of one exploration.
     pub(crate) calls: Option<u32>,
+    /// Nesting depth of child explorations; 0 disables them.
     pub(crate) depth: Option<u32>,
+    /// Turns of one exploration.
     pub(crate) turns: Option<u32>,
+    /// Token budget for places that the explorer cited, in addition to the budget in `[context]`.
     pub(crate) pack_tokens: Option<u32>,
+    /// Largest answer of one turn in tokens.
     pub(crate) max_answer_tokens: Option<u32>,
+    /// `auto`, or `required` to force tool calls. Some servers refuse `required`.
     pub(crate) tool_choice: Option<String>,
 }
 
+/// Sizes and times that bound every request.
 #[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(Serialize, JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Limits {
+    /// Largest request body in bytes, decoded.
     pub(crate) body_bytes: Option<usize>,
+    /// Largest total of all request bodies in bytes. Requests beyond it get a 503 with `retry-after`.
     pub(crate) total_body_bytes: Option<usize>,
+    /// Timeout for connecting to a backend.
     pub(crate) connect_timeout_ms: Option<u64>,
+    /// Timeout until the head of a backend's answer, connecting included.
     pub(crate) first_byte_timeout_ms: Option<u64>,
+    /// Longest pause inside a backend's answer.
     pub(crate) stream_idle_timeout_ms: Option<u64>,
+    /// Failed requests in a row that open a backend's circuit breaker; 0 disables it.
     pub(crate) circuit_failures: Option<u32>,
+    /// Time for which a circuit breaker stays open at first. Each failed probe doubles it.
     pub(crate) circuit_cooldown_ms: Option<u64>,
+    /// Longest time for which a circuit breaker stays open.
     pub(crate) circuit_cooldown_max_ms: Option<u64>,
+    /// Timeout for the head of a client's request, and for an idle client connection.
     pub(crate) header_timeout_ms: Option<u64>,
+    /// Longest pause inside the body of a client's request.
     pub(crate) idle_timeout_ms: Option<u64>,
+    /// Silence towards the client after which a stream gets a ping or a comment.
     pub(crate) keep_alive_ms: Option<u64>,
+    /// Time that open streams get after SIGTERM.
     pub(crate) drain_timeout_ms: Option<u64>,
+    /// Days since last use after which a ledger row may be deleted.
     pub(crate) ledger_days: Option<u32>,
+    /// Size of the ledger in MB beyond which the rows used longest ago are deleted.
     pub(crate) ledger_megabytes: Option<u32>,
 }
 
-/// Switches for the project's own tests. They can only take promises away, so they are spelled out as such.
+/// Switches for the project's own tests. They can only remove guarantees.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Test {

@@ -8,6 +8,8 @@ use syn::{Attribute, ImplItem, Item};
 pub(super) struct Source {
     /// The module that it is, from the crate's root.
     pub(super) module: Vec<String>,
+    /// Its path from the crate's `src`.
+    pub(super) path: String,
     /// Its items, but for those that are compiled for tests only.
     pub(super) file: syn::File,
 }
@@ -24,7 +26,8 @@ fn read(folder: &Path, path: &Path, module: Vec<String>, sources: &mut Vec<Sourc
     let mut file = syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let mut below = Vec::new();
     strip(&mut file.items, &module, &mut below);
-    sources.push(Source { module, file });
+    let path = path.strip_prefix(folder).unwrap_or(path).display().to_string();
+    sources.push(Source { module, path, file });
     for module in below {
         read(folder, &file_of(folder, &module), module, sources);
     }
