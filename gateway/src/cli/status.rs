@@ -39,6 +39,7 @@ impl Status {
         let state_dir = paths::state_dir()?;
         let repository = common.workspace_with(&config)?;
         let running = TcpStream::connect_timeout(&config.listen, TIMEOUT).is_ok();
+        let health = running.then(|| health(config.listen)).flatten().unwrap_or_default();
         let today = repository.clock().today();
         let read = SqliteStore::open(&state_dir, &config.limits)
             .and_then(|(store, _)| block_on(async { Ok((store.counts().await?, store.usage(today).await?)) }));
@@ -52,7 +53,12 @@ impl Status {
             "config": config.file,
             "listen": config.listen,
             "running": running,
-            "tasks": running.then(|| tasks(config.listen)).flatten(),
+            "tasks": health["tasks"],
+            "embedder": match &health["embedder"] {
+                Value::Null => repository.embedder().report(),
+                embedder => embedder.clone(),
+            },
+            "vectors": health["index"]["vectors"],
             "state": state_dir,
             "ledger": ledger,
             "ledger_problem": problem,
@@ -81,9 +87,9 @@ impl Status {
     }
 }
 
-/// The background tasks of the gateway at an address. `None` where another program listens there, or where the gateway
-/// lists them to holders of keys only.
-fn tasks(listen: SocketAddr) -> Option<Value> {
+/// What the gateway at an address reports of itself. `None` where another program listens there; a gateway with access keys
+/// reports no more than that it runs.
+fn health(listen: SocketAddr) -> Option<Value> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -93,8 +99,7 @@ fn tasks(listen: SocketAddr) -> Option<Value> {
         let answer = client.get(format!("http://{listen}/healthz")).send().await.ok()?;
         answer.bytes().await.ok()
     })?;
-    let mut health: Value = serde_json::from_slice(&health).ok()?;
-    health.get_mut("tasks").map(Value::take)
+    serde_json::from_slice(&health).ok()
 }
 
 /// The directory of the index, or why there is none.
@@ -203,6 +208,7 @@ fn memory(status: &Value) -> Vec<Line> {
         false => "not set up; `muninn init` creates it",
     };
     let mut lines = vec![(".muninn/", set_up.to_owned())];
+    lines.push(("embedder", embedder(&status["embedder"], &status["vectors"])));
     let summarizer = &status["summarizer"];
     if let Some(model) = word(&summarizer["model"]) {
         let spent = match word(&summarizer["problem"]) {
@@ -215,6 +221,18 @@ fn memory(status: &Value) -> Vec<Line> {
         lines.push(("summarizer", format!("{model}: {spent}")));
     }
     lines
+}
+
+fn embedder(report: &Value, vectors: &Value) -> String {
+    let model = word(&report["model"]).unwrap_or_default();
+    match (word(&report["reason"]), vectors.as_u64()) {
+        (Some(reason), _) => format!("{model}: cannot be used, words alone decide: {reason}"),
+        (None, Some(count)) => {
+            let count = usize::try_from(count).unwrap_or(usize::MAX);
+            format!("{model}: {} in the index", plural(count, "vector"))
+        }
+        (None, None) => model,
+    }
 }
 
 fn state(status: &Value, damaged: &[PutAside]) -> Vec<Line> {

@@ -17,6 +17,8 @@ use clap::Args;
 use serde_json::json;
 
 use super::{CliError, Common, Exit, examples, output};
+use crate::app::ConfiguredEmbedder;
+use crate::causes::with_causes;
 use crate::config::paths;
 use finding::{Finding, State};
 
@@ -73,8 +75,11 @@ fn findings(common: &Common) -> Result<Vec<Finding>, CliError> {
             move || memory::findings(&directory, &state_dir, &config)
         });
         let ledger = tokio::task::spawn_blocking(move || ledger::findings(&state_dir));
-        let (files, ledger, memory, port, backends) = tokio::join!(
+        let configured = ConfiguredEmbedder::new(&config);
+        let embedder = tokio::task::spawn_blocking(move || embedder(&configured));
+        let (files, embedder, ledger, memory, port, backends) = tokio::join!(
             tokio::time::timeout(TIMEOUT, files),
+            tokio::time::timeout(TIMEOUT, embedder),
             tokio::time::timeout(TIMEOUT, ledger),
             tokio::time::timeout(TIMEOUT, memory),
             remote::port(config.listen),
@@ -104,6 +109,15 @@ fn findings(common: &Common) -> Result<Vec<Finding>, CliError> {
                 format!("too large to be checked within {} s", TIMEOUT.as_secs()),
             )),
         }
+        findings.push(match embedder {
+            Ok(Ok(found)) => found,
+            Ok(Err(error)) => Finding::bad("embedder", error.to_string(), "please report this"),
+            Err(_) => Finding::bad(
+                "embedder",
+                format!("no vector within {} s", TIMEOUT.as_secs()),
+                "check that the backend of [memory.embedder] answers; until then words alone decide what is found",
+            ),
+        });
         findings.extend(port);
         findings.extend(backends);
         findings
@@ -111,4 +125,16 @@ fn findings(common: &Common) -> Result<Vec<Finding>, CliError> {
     // A disk that does not answer must not keep the command from ending.
     runtime.shutdown_background();
     Ok(findings)
+}
+
+fn embedder(configured: &ConfiguredEmbedder) -> Finding {
+    let name = configured.name();
+    match configured.open() {
+        Ok(embedder) => Finding::good("embedder", format!("{name}, {} dimensions", embedder.dimensions())),
+        Err(error) => Finding::bad(
+            "embedder",
+            format!("{name}: {}", with_causes(&*error)),
+            "until it can be used, words alone decide what is found",
+        ),
+    }
 }
