@@ -55,6 +55,7 @@ pub use grep::{
 };
 pub use lines::{Excerpt, Line, LineRange, read_lines};
 pub use list::{EntryKind, ListEntry, ListError, Listing, list};
+pub use ordered::in_order;
 pub use path::{PathError, RelPath};
 pub use read::{FileText, ReadError, read_text, stat};
 pub use secret::is_secret;
