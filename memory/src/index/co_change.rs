@@ -89,13 +89,9 @@ impl CoChange {
         &self.messages
     }
 
-    /// How many commits there are.
-    pub fn commits(&self) -> usize {
-        self.files_of_commit.len()
-    }
-
-    /// How many of them changed a file.
-    pub fn commits_of(&self, path: &str) -> usize {
+    /// How many commits changed a file.
+    #[cfg(test)]
+    pub(super) fn commits_of(&self, path: &str) -> usize {
         let number = self.numbers.get(path);
         number.map_or(0, |number| self.commits_of_file.list(*number).len())
     }

@@ -9,7 +9,7 @@ use crate::index::syntax::Syntax;
 use super::csr::Rows;
 use super::files::{Files, Given};
 use super::names::Names;
-use super::{Edge, Entry, Graph, calls, resolve};
+use super::{Entry, Graph, calls, resolve};
 
 impl Graph {
     /// Makes the graph of a worktree from all its files: their numbers, their paths, and what is kept of their syntax.
@@ -27,23 +27,13 @@ impl Graph {
             by_name: Rows::new(names.len(), &named),
             names,
             definitions,
-            first_of_file,
             ..Self::default()
         };
         let files = Files::new(&given);
-        let rows = graph.first_of_file.len().saturating_sub(1);
         let imported = resolve::imports(&files, &given);
-        let forward: Vec<(u32, u32)> = imported.pairs().collect();
-        let backward: Vec<(u32, u32)> = forward.iter().map(|(from, to)| (*to, *from)).collect();
-        graph.imports = Rows::new(rows, &forward);
-        graph.imported_by = Rows::new(rows, &backward);
-        let edges = calls::edges(&graph, &files, &given, &ids, &imported);
-        let back: Vec<(u32, Edge)> = edges
-            .iter()
-            .map(|(from, edge)| (edge.to, Edge { to: *from, ..*edge }))
-            .collect();
-        graph.callees = Rows::new(graph.definitions.len() + rows, &edges);
-        graph.callers = Rows::new(graph.definitions.len(), &back);
+        graph.imports = imported.pairs().count();
+        let edges = calls::edges(&graph, &files, &given, (&ids, &first_of_file), &imported);
+        graph.callers = Rows::new(graph.definitions.len(), &edges);
         graph
     }
 }
@@ -67,7 +57,7 @@ fn names<'a>(given: &[Given<'a>]) -> (Names, HashMap<&'a str, u32>) {
     (Names::new(&sorted), ids)
 }
 
-fn definitions(given: &[Given<'_>], ids: &HashMap<&str, u32>) -> (Box<[Entry]>, Box<[u32]>) {
+fn definitions(given: &[Given<'_>], ids: &HashMap<&str, u32>) -> (Box<[Entry]>, Vec<u32>) {
     let count = given.iter().map(|(.., syntax)| syntax.symbols.len()).sum();
     let mut definitions = Vec::with_capacity(count);
     let mut first_of_file = Vec::new();
@@ -88,6 +78,5 @@ fn definitions(given: &[Given<'_>], ids: &HashMap<&str, u32>) -> (Box<[Entry]>, 
             kind: symbol.kind,
         }));
     }
-    first_of_file.push(next(&definitions));
-    (definitions.into(), first_of_file.into())
+    (definitions.into(), first_of_file)
 }

@@ -58,10 +58,6 @@ impl<T: Copy> Rows<T> {
     pub(super) fn len(&self) -> usize {
         self.items.len()
     }
-
-    pub(super) fn heap_bytes(&self) -> usize {
-        size_of_val(&*self.starts) + size_of_val(&*self.items)
-    }
 }
 
 #[cfg(test)]

@@ -54,10 +54,6 @@ impl Names {
         }
         None
     }
-
-    pub(super) fn heap_bytes(&self) -> usize {
-        self.text.len() + size_of_val(&*self.ends)
-    }
 }
 
 #[cfg(test)]

@@ -75,11 +75,6 @@ pub struct Symbol<'a> {
 }
 
 impl Syntax {
-    /// What it was parsed as; `None` for a file without a grammar.
-    pub fn language(&self) -> Option<Language> {
-        self.language
-    }
-
     /// What it defines, in the order of the text.
     pub fn symbols(&self) -> impl Iterator<Item = Symbol<'_>> {
         self.symbols.iter().map(|symbol| Symbol {
@@ -94,17 +89,6 @@ impl Syntax {
     pub(super) fn calls(&self, name: &str) -> bool {
         let named = |call: &CallEntry| self.name(call.name) == name;
         memmem::find(self.text.as_bytes(), name.as_bytes()).is_some() && self.calls.iter().any(named)
-    }
-
-    /// What it takes in memory besides itself, in bytes.
-    pub fn heap_bytes(&self) -> usize {
-        size_of_val(&*self.symbols)
-            + size_of_val(&*self.imports)
-            + size_of_val(&*self.taken)
-            + size_of_val(&*self.calls)
-            + size_of_val(&*self.types)
-            + self.text.len()
-            + size_of_val(&*self.ends)
     }
 
     /// The name at a position; empty for none.
