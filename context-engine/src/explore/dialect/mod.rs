@@ -93,7 +93,7 @@ impl Found {
     fn add(&mut self, id: Option<String>, made: Made) {
         match made {
             Ok((name, arguments)) if self.calls.len() < MAX_CALLS => {
-                self.calls.push(ParsedCall { id, name, arguments })
+                self.calls.push(ParsedCall { id, name, arguments });
             }
             // One that is awaited by its id is always answered.
             Err(error) if id.is_some() || self.malformed.len() < MAX_MALFORMED => {
