@@ -16,6 +16,7 @@
 //! ```
 
 mod blob;
+mod causes;
 mod checkout;
 pub mod code;
 mod cut;
@@ -45,6 +46,7 @@ mod fixture;
 mod over;
 
 pub use blob::BlobId;
+pub use causes::with_causes;
 pub use checkout::Checkout;
 pub use cut::{Cut, Cuts};
 pub use files::{FileFilter, FilterError};

@@ -32,9 +32,9 @@ use muninn_memory::Clock;
 use muninn_repo_tools::Worktree;
 
 use crate::app::Workspace;
-use crate::causes::with_causes;
 use crate::config::{Config, Overrides, env_vars, load, paths};
 pub use error::{CliError, Exit};
+use muninn_repo_tools::with_causes;
 
 /// A gateway between a coding agent and any model: it adds what matters from your repository and its memory.
 #[derive(Parser)]

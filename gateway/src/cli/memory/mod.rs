@@ -10,7 +10,7 @@ use muninn_memory::ids::IdError;
 use super::output::plural;
 use super::{CliError, Common, Exit};
 use crate::app::MemoryError;
-use crate::causes::with_causes;
+use muninn_repo_tools::with_causes;
 
 pub(super) use flush::Flush;
 pub(super) use forget::Forget;

@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 use thiserror::Error;
 
 use super::{CliError, Common, Exit};
-use crate::app::{RecallQuery, RecalledMemory, rounded};
+use crate::app::{RecallQuery, RecalledMemory};
 use crate::cli::output;
+use crate::store::rounded;
 
 /// So many lines of a memory are shown; all of it is in the JSON.
 const SHOWN_LINES: usize = 6;
