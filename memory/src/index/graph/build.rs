@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use muninn_repo_tools::RelPath;
 
+use crate::index::lexical::Arena;
 use crate::index::syntax::Syntax;
 
 use super::csr::Rows;
 use super::files::{Files, Given};
-use super::names::Names;
 use super::{Entry, Graph, calls, resolve};
 
 impl Graph {
@@ -39,7 +39,7 @@ impl Graph {
 }
 
 /// All names that are defined, or that something defined belongs to.
-fn names<'a>(given: &[Given<'a>]) -> (Names, HashMap<&'a str, u32>) {
+fn names<'a>(given: &[Given<'a>]) -> (Arena, HashMap<&'a str, u32>) {
     let mut ids: HashMap<&'a str, u32> = HashMap::new();
     for (.., syntax) in given {
         for symbol in &syntax.symbols {
@@ -51,10 +51,13 @@ fn names<'a>(given: &[Given<'a>]) -> (Names, HashMap<&'a str, u32>) {
     }
     let mut sorted: Vec<&'a str> = ids.keys().copied().collect();
     sorted.sort_unstable();
+    let mut names = Arena::default();
     for (id, name) in (0u32..).zip(&sorted) {
         ids.insert(name, id);
+        names.push(name);
     }
-    (Names::new(&sorted), ids)
+    names.shrink();
+    (names, ids)
 }
 
 fn definitions(given: &[Given<'_>], ids: &HashMap<&str, u32>) -> (Box<[Entry]>, Vec<u32>) {

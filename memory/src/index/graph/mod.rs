@@ -11,7 +11,6 @@ mod build;
 mod calls;
 mod csr;
 mod files;
-mod names;
 mod resolve;
 
 #[cfg(test)]
@@ -20,8 +19,8 @@ mod tests;
 use muninn_repo_tools::code::Basis;
 use muninn_repo_tools::syntax::DefinitionKind;
 
+use crate::index::lexical::Arena;
 use csr::Rows;
-use names::Names;
 
 /// A definition, by its position among all: by file, and in the order of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -32,7 +31,8 @@ pub struct DefinitionId(pub u32);
 /// Files are meant by the numbers that they were given to [`Graph::build`] with.
 #[derive(Debug, Clone, Default)]
 pub struct Graph {
-    names: Names,
+    /// All names that are defined anywhere, each once and in order; one is meant by its position.
+    names: Arena,
     definitions: Box<[Entry]>,
     by_name: Rows<u32>,
     /// The number of pairs of a file and one that it imports.
@@ -100,16 +100,18 @@ pub struct Call {
 impl Graph {
     /// All definitions of a name, by file.
     pub fn definitions(&self, name: &str) -> impl Iterator<Item = Defined<'_>> {
-        let found = self.names.find(name).map_or(&[] as &[_], |id| self.by_name.of(id));
+        let found = self.names.find(name).map_or(&[] as &[_], |id| self.named(id));
         found.iter().filter_map(|id| self.definition(DefinitionId(*id)))
     }
 
     /// All definitions whose names have a part in them, in upper or lower case.
     pub fn definitions_with(&self, part: &str) -> impl Iterator<Item = Defined<'_>> {
         let part = part.to_lowercase();
-        let ids = (0..self.names.len()).filter_map(|id| u32::try_from(id).ok());
-        let fitting = ids.filter(move |id| self.names.get(*id).to_lowercase().contains(&part));
-        let found = fitting.flat_map(|id| self.by_name.of(id));
+        let fits = move |id: &usize| {
+            let name = self.names.get(*id);
+            name.is_some_and(|name| name.to_lowercase().contains(&part))
+        };
+        let found = (0..self.names.len()).filter(fits).flat_map(|id| self.named(id));
         found.filter_map(|id| self.definition(DefinitionId(*id)))
     }
 
@@ -118,11 +120,11 @@ impl Graph {
         let entry = self.definitions.get(id.0 as usize)?;
         Some(Defined {
             id,
-            name: self.names.get(entry.name),
+            name: self.name(entry.name),
             kind: entry.kind,
             file: entry.file,
             line: entry.line,
-            container: (entry.container != u32::MAX).then(|| self.names.get(entry.container)),
+            container: (entry.container != u32::MAX).then(|| self.name(entry.container)),
         })
     }
 
@@ -133,6 +135,14 @@ impl Graph {
             confidence: f32::from(edge.percent) / 100.0,
             basis: edge.basis,
         })
+    }
+
+    fn named(&self, name: usize) -> &[u32] {
+        self.by_name.of(u32::try_from(name).unwrap_or(u32::MAX))
+    }
+
+    fn name(&self, id: u32) -> &str {
+        self.names.get(id as usize).unwrap_or_default()
     }
 
     fn site(&self, end: u32) -> Site {

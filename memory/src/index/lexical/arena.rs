@@ -38,6 +38,11 @@ impl Arena {
         None
     }
 
+    /// All strings, one behind the other.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.ends.len()

@@ -10,6 +10,8 @@ use memchr::memmem;
 use muninn_repo_tools::syntax::{DefinitionKind, Language};
 use serde::{Deserialize, Serialize};
 
+use crate::index::lexical::Arena;
+
 pub(super) use manifest::Manifest;
 
 /// A name of a file, by its position among them; 0 is no name.
@@ -31,9 +33,8 @@ pub struct Syntax {
     pub(super) calls: Box<[CallEntry]>,
     /// Types that are named, each once.
     pub(super) types: Box<[NameId]>,
-    /// All names, one behind the other, and where each ends.
-    text: Box<str>,
-    ends: Box<[u32]>,
+    /// All names.
+    names: Arena,
     /// There is more than was kept.
     pub(super) cut: bool,
 }
@@ -88,26 +89,18 @@ impl Syntax {
     /// Whether anything in it calls something of this name.
     pub(super) fn calls(&self, name: &str) -> bool {
         let named = |call: &CallEntry| self.name(call.name) == name;
-        memmem::find(self.text.as_bytes(), name.as_bytes()).is_some() && self.calls.iter().any(named)
+        memmem::find(self.names.text().as_bytes(), name.as_bytes()).is_some() && self.calls.iter().any(named)
     }
 
     /// The name at a position; empty for none.
     pub(super) fn name(&self, id: NameId) -> &str {
-        let Some(before) = (id as usize).checked_sub(1) else {
-            return "";
-        };
-        let start = before
-            .checked_sub(1)
-            .and_then(|at| self.ends.get(at))
-            .copied()
-            .unwrap_or(0);
-        let end = self.ends.get(before).copied().unwrap_or(0);
-        self.text.get(start as usize..end as usize).unwrap_or_default()
+        let at = (id as usize).checked_sub(1);
+        at.and_then(|at| self.names.get(at)).unwrap_or_default()
     }
 
     /// One more than the highest [`NameId`].
     pub(super) fn names(&self) -> usize {
-        self.ends.len() + 1
+        self.names.len() + 1
     }
 
     /// Each import's path with the names that it takes: as they are called there, and here.
