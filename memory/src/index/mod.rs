@@ -15,6 +15,7 @@ mod indexer;
 mod language;
 pub mod lexical;
 mod reader;
+mod rows;
 mod segment;
 mod snapshot;
 mod syntax;

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use muninn_repo_tools::RelPath;
 
 use crate::index::lexical::Arena;
+use crate::index::rows::Rows;
 use crate::index::syntax::Syntax;
 
-use super::csr::Rows;
 use super::files::{Files, Given};
 use super::{Entry, Graph, calls, resolve};
 

@@ -9,7 +9,6 @@
 
 mod build;
 mod calls;
-mod csr;
 mod files;
 mod resolve;
 
@@ -20,7 +19,7 @@ use muninn_repo_tools::code::Basis;
 use muninn_repo_tools::syntax::DefinitionKind;
 
 use crate::index::lexical::Arena;
-use csr::Rows;
+use crate::index::rows::Rows;
 
 /// A definition, by its position among all: by file, and in the order of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
