@@ -18,7 +18,6 @@ use crate::item::{Exploration, IndexError, IndexReport, IndexStatus, Limits};
 use crate::lexical::{self, Sources, explore, ranking};
 use crate::rank::Index;
 use crate::tuning::{Ranking, Tuning};
-use crate::turnstile::{Turn, Turnstile};
 use crate::vector_list::VectorList;
 use muninn_memory::embed::{Embedder, StaticVectors};
 use muninn_memory::index::vectors::{ByBlob, Filled, Vectors};
@@ -81,7 +80,7 @@ pub struct Engine {
     home: Home,
     settings: EngineSettings,
     /// One refresh at a time; a second waits, and then finds little to do.
-    indexer: Turnstile<Indexer>,
+    indexer: parking_lot::Mutex<Indexer>,
     /// Read behind the files, by one thread at a time; who finds it busy leaves it to that one.
     history: Mutex<History>,
     /// Of the embedder in use; another one brings vectors of its own.
@@ -151,7 +150,7 @@ impl Engine {
             walk_micros: AtomicU64::new(0),
             threshold: RwLock::new(settings.threshold),
             settings,
-            indexer: Turnstile::new(indexer),
+            indexer: parking_lot::Mutex::new(indexer),
             history: Mutex::new(history),
             state: RwLock::default(),
         }
@@ -193,7 +192,7 @@ impl Engine {
     /// # Errors
     /// If the worktree is gone. Anything less is a note in the report.
     pub fn refresh(&self, progress: &dyn Progress) -> Result<IndexReport, IndexError> {
-        let mut report = self.look_through(&mut self.indexer.take(), progress)?;
+        let mut report = self.look_through(&mut self.indexer.lock(), progress)?;
         // Behind the indexer: an embedder may take minutes, and questions wait for the indexer.
         let memories = self.memories_with_vectors(&self.state());
         report.memories = memories.items().len();
@@ -202,7 +201,7 @@ impl Engine {
         Ok(report)
     }
 
-    fn look_through(&self, turn: &mut Turn<'_, Indexer>, progress: &dyn Progress) -> Result<IndexReport, IndexError> {
+    fn look_through(&self, indexer: &mut Indexer, progress: &dyn Progress) -> Result<IndexReport, IndexError> {
         let started = Instant::now();
         let root = self.worktree.root();
         std::fs::read_dir(root).map_err(|source| IndexError::WorktreeGone {
@@ -216,8 +215,7 @@ impl Engine {
             inner: progress,
         };
         let last = state.snapshot.as_deref();
-        let refreshed = turn.with(|indexer| indexer.refresh(&self.worktree, last, &watched));
-        let refreshed = refreshed.unwrap_or_default();
+        let refreshed = indexer.refresh(&self.worktree, last, &watched);
         let walk = u64::try_from(refreshed.walk.as_micros()).unwrap_or(u64::MAX);
         self.walk_micros.store(walk, Ordering::Relaxed);
         self.publish(refreshed.snapshot);
@@ -327,7 +325,7 @@ impl Engine {
         let read = history.refresh(&self.worktree);
         if let Some(co_change) = read.co_change {
             // Nobody may put another snapshot in place meanwhile.
-            let _turn = self.indexer.take();
+            let _indexer = self.indexer.lock();
             if let Some(snapshot) = self.state().snapshot {
                 let companions = Arc::new(Companions::new(Arc::new(co_change), &snapshot));
                 self.update(|state| state.companions = companions);

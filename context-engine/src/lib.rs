@@ -42,7 +42,6 @@ pub mod render;
 mod threshold;
 pub mod tools;
 mod tuning;
-mod turnstile;
 mod vector_list;
 
 pub use already::Already;

@@ -23,7 +23,6 @@
 pub mod access;
 pub mod app;
 pub mod backend;
-mod causes;
 pub mod cli;
 pub mod config;
 pub mod http;

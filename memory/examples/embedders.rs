@@ -17,7 +17,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use muninn_memory::embed::{Embedder, StaticVectors, minilm};
-use muninn_memory::index::lexical::{Bm25Builder, Tokenizer, counted};
+use muninn_memory::index::lexical::{Bm25Builder, Tokenizer, counted, idf, saturation};
 use serde::Deserialize;
 
 /// Pairs that a package gives at most, so that none is most of the pool.
@@ -114,13 +114,18 @@ fn lexical(pairs: &[Pair], group: &[usize]) -> Scores {
         index.add(terms.iter().map(|(term, count)| (term.as_str(), *count)));
     }
     let index = index.finish();
+    let average = index.lengths().iter().sum::<u32>() as f32 / group.len().max(1) as f32;
     let scores_of = |at: &usize| {
         let mut seen = HashSet::new();
         let mut terms = counted(&mut tokenizer, &pairs[*at].query);
         terms.retain(|(term, _)| seen.insert(term.clone()));
         let mut scores = vec![0.0; group.len()];
-        for (doc, score) in index.search(terms.iter().map(|(term, _)| (term.as_str(), 1.0))) {
-            scores[doc.0 as usize] = score;
+        for (term, _) in &terms {
+            let idf = idf(index.inverted().frequency(term), group.len());
+            for (doc, count) in index.inverted().postings(term) {
+                let length = index.lengths()[doc.0 as usize] as f32;
+                scores[doc.0 as usize] += idf * saturation(count as f32, length, average);
+            }
         }
         scores
     };

@@ -225,11 +225,7 @@ impl Cache {
 impl CacheError {
     /// Whether another process was at it for too long, so that it may well go better the next time.
     pub(crate) fn is_busy(&self) -> bool {
-        use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked};
-        let Self::Database { source, .. } = self else {
-            return false;
-        };
-        matches!(source.sqlite_error_code(), Some(DatabaseBusy | DatabaseLocked))
+        matches!(self, Self::Database { source, .. } if is_busy(source))
     }
 }
 
@@ -381,13 +377,16 @@ fn drop_tables(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     })
 }
 
-fn is_busy(error: &rusqlite::Error) -> bool {
+/// Whether an error says that another connection holds a lock.
+#[must_use]
+pub fn is_busy(error: &rusqlite::Error) -> bool {
     use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked};
     matches!(error.sqlite_error_code(), Some(DatabaseBusy | DatabaseLocked))
 }
 
 /// Whether an error says that the file is no good, rather than busy or out of reach.
-pub(crate) fn is_damage(error: &rusqlite::Error) -> bool {
+#[must_use]
+pub fn is_damage(error: &rusqlite::Error) -> bool {
     use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
     matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
 }

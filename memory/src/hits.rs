@@ -73,16 +73,6 @@ impl Hits {
     pub fn get(&self, number: u32) -> Option<&Hit> {
         self.hits.get(number as usize)
     }
-
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.hits.len()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.hits.is_empty()
-    }
 }
 
 fn weight(terms: &Bm25, term: &str) -> f32 {

@@ -27,6 +27,18 @@ pub fn dir(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
+/// Writes a directory to the disk: only then a renamed file in it is there for good.
+///
+/// # Errors
+/// Where the system refuses.
+pub(crate) fn sync_dir(path: &Path) -> io::Result<()> {
+    if cfg!(unix) {
+        File::open(path)?.sync_all()
+    } else {
+        Ok(())
+    }
+}
+
 /// Opens a file for appending that only its owner can read, making it where it is missing.
 ///
 /// # Errors

@@ -16,6 +16,7 @@
 //! ```
 
 mod blob;
+mod causes;
 mod checkout;
 pub mod code;
 mod cut;
@@ -45,6 +46,7 @@ mod fixture;
 mod over;
 
 pub use blob::BlobId;
+pub use causes::with_causes;
 pub use checkout::Checkout;
 pub use cut::{Cut, Cuts};
 pub use files::{FileFilter, FilterError};
@@ -55,6 +57,7 @@ pub use grep::{
 };
 pub use lines::{Excerpt, Line, LineRange, read_lines};
 pub use list::{EntryKind, ListEntry, ListError, Listing, list};
+pub use ordered::in_order;
 pub use path::{PathError, RelPath};
 pub use read::{FileText, ReadError, read_text, stat};
 pub use secret::is_secret;

@@ -20,10 +20,11 @@ pub(crate) fn threads(items: usize) -> usize {
     cores.min(MAX_THREADS).min(items.div_ceil(ITEMS_PER_THREAD)).max(1)
 }
 
-/// Calls `work` for each item on several threads, and `take` with each result in the order of the items until it
-/// breaks. `state` makes what a thread keeps between items.
-pub(crate) fn ordered<T: Sync, S, R: Send>(
+/// Calls `work` for each item on up to `threads` threads, of which the caller's is one, and `take` with each result in the
+/// order of the items until it breaks. `state` makes what a thread keeps between items.
+pub fn in_order<T: Sync, S, R: Send>(
     items: &[T],
+    threads: usize,
     state: impl Fn() -> S + Sync,
     work: impl Fn(&mut S, &T) -> R + Sync,
     take: impl FnMut(&T, R) -> ControlFlow<()> + Send,
@@ -51,7 +52,7 @@ pub(crate) fn ordered<T: Sync, S, R: Send>(
             }
         }
     };
-    let others = threads(items.len()) - 1;
+    let others = threads.min(items.len()).saturating_sub(1);
     if others == 0 {
         return run();
     }
@@ -100,8 +101,9 @@ mod tests {
         let items: Vec<u32> = (0..1000).collect();
         for end in [0, 1, 500, 999, 2000] {
             let mut seen = Vec::new();
-            ordered(
+            in_order(
                 &items,
+                8,
                 || (),
                 |(), item| item * 2,
                 |item, double| {

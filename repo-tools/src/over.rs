@@ -6,7 +6,6 @@ use crate::code::{
     Candidates, CodeLimits, NameMatch, NameQuery, SymbolQuery, callers, definition, outline, references, symbols,
 };
 use crate::fixture::Fixture;
-use crate::history::{DiffQuery, LogQuery, StatusQuery, diff, log, status};
 use crate::metis::{MetisLimits, documents};
 use crate::syntax::{ParseLimits, Unparsed};
 use crate::{
@@ -97,42 +96,6 @@ fn nothing_works_on_when_its_time_is_over() {
             {
                 let found = list(&worktree, None, 9, &until).unwrap();
                 ("list", found.cuts, found.entries.len())
-            },
-            {
-                let until = until.clone();
-                let found = log(
-                    &worktree,
-                    &LogQuery {
-                        until,
-                        ..LogQuery::default()
-                    },
-                )
-                .unwrap();
-                ("log", found.cuts, found.commits.len())
-            },
-            {
-                let until = until.clone();
-                let found = diff(
-                    &worktree,
-                    &DiffQuery {
-                        until,
-                        ..DiffQuery::default()
-                    },
-                )
-                .unwrap();
-                ("diff", found.cuts, found.files.len())
-            },
-            {
-                let until = until.clone();
-                let found = status(
-                    &worktree,
-                    &StatusQuery {
-                        until,
-                        ..StatusQuery::default()
-                    },
-                )
-                .unwrap();
-                ("status", found.cuts, found.entries.len())
             },
             {
                 let until = until.clone();

@@ -86,14 +86,14 @@ class Stand:
 
 
 @contextlib.contextmanager
-def stand(name, *, work, root, muninn, slots=1, replay=True, more=""):
+def stand(name, *, work, root, muninn, slots=1, more=""):
     """Starts a server and a gateway over `root` in a directory of their own, and ends both however the block ends."""
     directory = work / name
     directory.mkdir()
     with contextlib.ExitStack() as children:
         direct = start_llama(children, directory, slots)
         config = directory / "muninn.toml"
-        config.write_text(configuration(direct, replay) + more)
+        config.write_text(configuration(direct) + more)
         environment = os.environ | {
             "MUNINN_CONFIG": str(config),
             "HOME": str(directory),
@@ -103,13 +103,13 @@ def stand(name, *, work, root, muninn, slots=1, replay=True, more=""):
         yield Stand(direct, gateway, root, directory, muninn, environment, process)
 
 
-def configuration(direct, replay):
+def configuration(direct):
     """The gateway's configuration: one backend that speaks both dialects.
 
     The deadline is generous: a debug build beside a busy model would miss the usual one now and then, and time is not
     what is measured here.
     """
-    text = f"""[[backends]]
+    return f"""[[backends]]
 name = "llama"
 url = "{direct.url}"
 dialect = ["openai", "anthropic"]
@@ -119,7 +119,6 @@ context_window = {KNOWN_WINDOW}
 [context]
 deadline_ms = 5000
 """
-    return text if replay else text + "\n[test]\nreplay = false\n"
 
 
 def start_llama(children, directory, slots, *options):

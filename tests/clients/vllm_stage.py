@@ -39,12 +39,12 @@ class Stage:
         self.server, self.work, self.root, self.muninn = server, work, root, muninn
 
     @contextlib.contextmanager
-    def stand(self, name, speaks, replay=True, more=""):
+    def stand(self, name, speaks, more=""):
         """A gateway of its own that speaks only `speaks` to vLLM."""
         directory = self.work / name
         directory.mkdir()
         config = directory / "muninn.toml"
-        config.write_text(configuration(self.server, speaks, replay) + more)
+        config.write_text(configuration(self.server, speaks) + more)
         environment = os.environ | {
             "MUNINN_CONFIG": str(config), "HOME": str(directory),
             **{f"XDG_{kind}_HOME": str(directory / kind.lower()) for kind in ("CONFIG", "STATE", "CACHE", "DATA")},
@@ -54,9 +54,9 @@ class Stage:
             yield Stand(self.server, gateway, self.root, directory, self.muninn, environment, process)
 
 
-def configuration(server, speaks, replay):
+def configuration(server, speaks):
     """The gateway's configuration. The deadline is generous: time is not what is measured here."""
-    text = f"""[[backends]]
+    return f"""[[backends]]
 name = "vllm"
 url = "{server.url}"
 dialect = {SPEAKS[speaks]}
@@ -66,7 +66,6 @@ context_window = {KNOWN_WINDOW}
 [context]
 deadline_ms = 5000
 """
-    return text if replay else text + "\n[test]\nreplay = false\n"
 
 
 def run_stage(checks, stage, groups):

@@ -47,7 +47,7 @@ const CONFIGURATIONS: [(&str, &str); 9] = [
     ("roots", "roots = [\"/\"]\n"),
     ("discover", "discover = true\n"),
     ("limits", "[limits]\nbody_bytes = 1\n"),
-    ("test", "[test]\nreplay = false\n"),
+    ("test", "[test]\ndiscovery_ports = [1]\n"),
 ];
 
 const QUESTION: &str = "How does the vault unlock with the master passphrase?";

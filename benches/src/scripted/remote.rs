@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderMap;
-use muninn_gateway::backend::{Backend, Candidate, Circuits, Courier, CourierError, Origin, RemoteModel};
+use muninn_gateway::backend::{Backend, Candidate, Circuits, Courier, CourierError, RemoteModel};
 use muninn_gateway::config::{BackendConfig, LimitsConfig};
 use muninn_gateway::store::LocalCounters;
 use muninn_gateway::wire::WireFormat;
@@ -22,7 +22,6 @@ pub(crate) fn model(courier: &Courier, url: String, name: &str) -> RemoteModel {
     let config = BackendConfig::new("bench".to_owned(), url, vec![WireFormat::Chat], &limits);
     let backend = Backend::new(
         config,
-        Origin::Configured,
         &Circuits::new(limits.circuit, Arc::new(LocalCounters::default())),
     );
     let candidate = Candidate {

@@ -74,7 +74,7 @@ impl Engine {
         }
         let now = Instant::now();
         let until = now + deadline.saturating_duration_since(now) / SHARE;
-        let Some(mut turn) = self.indexer.take_until(until) else {
+        let Some(mut indexer) = self.indexer.try_lock_until(until) else {
             return;
         };
         let changes = watcher.as_ref().map_or(Changes::Everything, |watcher| {
@@ -86,22 +86,20 @@ impl Engine {
             Changes::Paths(paths) if paths.len() <= FEW => {
                 let state = self.state();
                 let last = state.snapshot.unwrap_or_default();
-                if let Some(refreshed) = turn.with(|indexer| indexer.refresh_at(&self.worktree, &last, &paths)) {
-                    self.publish(refreshed.snapshot);
-                }
+                self.publish(indexer.refresh_at(&self.worktree, &last, &paths).snapshot);
             }
             Changes::Paths(_) | Changes::Everything => {
                 if Instant::now() + self.last_walk() <= until {
-                    let _looked = self.look_through(&mut turn, &());
+                    let _looked = self.look_through(&mut indexer, &());
                 } else if let Some(watcher) = watcher.as_ref().filter(|watcher| watcher.failure().is_none()) {
                     watcher.put_back();
-                    drop(turn);
+                    drop(indexer);
                     // The thread that keeps up takes it with the indexer in hand.
                     if watcher.wait_taken(until) {
-                        let _done = self.indexer.take_until(until);
+                        let _indexer = self.indexer.try_lock_until(until);
                     }
                 } else {
-                    drop(turn);
+                    drop(indexer);
                     self.look_beside(until);
                 }
             }
@@ -119,11 +117,11 @@ impl Engine {
         }
         let (done, wait) = sync_channel(1);
         let spawned = self.settings.supervisor.clone().run("look", move || {
-            let mut turn = engine.indexer.take();
+            let mut indexer = engine.indexer.lock();
             // From here on a question finds the indexer taken, and what is changed for it is looked for anew.
             engine.looking.store(false, Ordering::Release);
-            let _looked = engine.look_through(&mut turn, &());
-            drop(turn);
+            let _looked = engine.look_through(&mut indexer, &());
+            drop(indexer);
             let _nobody_waits = done.send(());
             engine.memories_with_vectors(&engine.state());
         });
@@ -144,19 +142,18 @@ fn keep_up(engine: &Weak<Engine>, watcher: &Watcher) {
     while watcher.wait() {
         std::thread::sleep(BURST);
         let Some(engine) = engine.upgrade() else { return };
-        let mut turn = engine.indexer.take();
+        let mut indexer = engine.indexer.lock();
         match watcher.changes() {
             Changes::None => continue,
             Changes::Paths(paths) => {
                 let last = engine.state().snapshot.unwrap_or_default();
-                let refreshed = turn.with(|indexer| indexer.refresh_at(&engine.worktree, &last, &paths));
-                engine.publish(refreshed.and_then(|refreshed| refreshed.snapshot));
+                engine.publish(indexer.refresh_at(&engine.worktree, &last, &paths).snapshot);
             }
             Changes::Everything => {
-                let _looked = engine.look_through(&mut turn, &());
+                let _looked = engine.look_through(&mut indexer, &());
             }
         }
-        drop(turn);
+        drop(indexer);
         let notes = engine.read_history();
         notes.iter().for_each(|note| tracing::debug!("{note}"));
         let filled = engine.embed(&|| true);

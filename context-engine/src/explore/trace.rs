@@ -87,7 +87,7 @@ pub struct TurnTrace {
     pub model_ms: f64,
     /// Milliseconds from its answer to all of its calls' results.
     pub tools_ms: f64,
-    /// How the calls were written: `native`, `json`, `xml`, `fenced`; empty where there were none.
+    /// How the calls were written: `native`, `json`; empty where there were none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub dialect: String,
     /// The calls.

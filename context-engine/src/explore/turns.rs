@@ -127,7 +127,8 @@ impl Turns<'_> {
                 answer: Some(words),
             }),
             Said::Calls { calls, malformed } => {
-                turn.dialect = calls.first().map_or("", |call| call.dialect.name()).to_owned();
+                let dialect = if reply.calls.is_empty() { "json" } else { "native" };
+                turn.dialect = calls.first().map_or("", |_| dialect).to_owned();
                 match calls.iter().find(|call| call.name == FINAL) {
                     Some(call) => Some(final_answer(call)),
                     None if is_last => Some(Answer::none(self.why_last(number))),

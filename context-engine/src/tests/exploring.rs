@@ -203,7 +203,7 @@ fn a_backend_without_tools_is_asked_in_words() {
     assert_eq!(found.trace.ended, Ended::Words, "{}", found.trace.text());
     assert_eq!(
         (found.trace.turns.len(), found.trace.turns[0].dialect.as_str()),
-        (2, "xml")
+        (2, "json")
     );
     assert!(script.heard(1).contains("<tool_call>") && script.heard(1).contains("- grep: "));
     assert!(script.heard(2).contains("Result of call 1 (grep)"));

@@ -68,7 +68,7 @@ fn is_source(snapshot: &Snapshot, defined: &Defined<'_>) -> bool {
 fn sure<'d>(graph: &Graph, definitions: impl Iterator<Item = &'d Defined<'d>>) -> HashMap<usize, u32> {
     let mut files = HashMap::new();
     for call in definitions.flat_map(|defined| graph.callers(defined.id)) {
-        let file = match call.other {
+        let file = match call.from {
             Site::File(file) => Some(file),
             Site::Definition(id) => graph.definition(id).map(|defined| defined.file),
         };

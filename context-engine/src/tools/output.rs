@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use muninn_memory::redact;
 use muninn_repo_tools::{Cuts, RelPath};
-use serde_json::value::RawValue;
 
 /// Longer results lose their last lines, in bytes.
 const MAX_TEXT_BYTES: usize = 1 << 18;
@@ -16,8 +15,6 @@ const MAX_NOTES_BYTES: usize = 1 << 10;
 pub struct Output {
     /// The result in words, or why there is none. Redacted by the registry; [`Output::page`] cuts it into pages.
     pub text: String,
-    /// The answer as JSON, with the keys that `--json` prints. Not redacted. `None` for a failure.
-    pub structured: Option<Box<RawValue>>,
     /// The result in a few words, not redacted.
     pub summary: String,
     /// Whether there is no result.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use muninn_memory::Memories;
 use muninn_repo_tools::{Until, Worktree};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::schema::schema_of;
@@ -22,12 +22,7 @@ struct CountArguments {
     by: Option<usize>,
 }
 
-#[derive(Serialize)]
-struct Counted {
-    now: usize,
-    before: usize,
-    share: f32,
-}
+struct Counted(usize);
 
 impl Tool for Count {
     type Arguments = CountArguments;
@@ -41,18 +36,13 @@ impl Tool for Count {
         assert_ne!(call.what, "the stars");
         assert!(context.until.left() <= PATIENCE);
         let by = call.by.unwrap_or(1);
-        let before = self.0.fetch_add(by, Ordering::Relaxed);
-        Ok(Counted {
-            now: before + by,
-            before,
-            share: 0.95,
-        })
+        Ok(Counted(self.0.fetch_add(by, Ordering::Relaxed) + by))
     }
 
     fn output(&self, call: &CountArguments, counted: &Counted) -> Output {
         let secret = "sk-ant-api03-0123456789abcdefghijklmnopqrstuvwxyzABCDEF";
-        let lines = (0..30_000).map(|_| format!("{} {}: {secret}", counted.now, call.what));
-        Output::listed(lines, &Default::default(), "nothing", format!("{}", counted.now))
+        let lines = (0..30_000).map(|_| format!("{} {}: {secret}", counted.0, call.what));
+        Output::listed(lines, &Default::default(), "nothing", counted.0.to_string())
     }
 }
 
@@ -85,15 +75,13 @@ fn a_registry_bounds_and_redacts_what_a_tool_says() {
     );
     assert!(!output.text.contains("0123456789abcdef") && output.text.len() <= (1 << 18) + (1 << 10));
     assert!(output.text.ends_with("more lines were left out]") && output.page(2, 600).contains("page 2 of"));
-    // Keys in their order and numbers in their digits, as `--json` prints them.
-    assert_eq!(output.structured.unwrap().get(), r#"{"now":2,"before":0,"share":0.95}"#);
 
     for (call, reason) in [
         (json!({}), "`what` is missing: call it with a text"),
         (json!({"what": "the stars"}), "count broke on this call"),
     ] {
         let output = run(call);
-        assert!(output.failed && output.structured.is_none());
+        assert!(output.failed);
         assert_eq!(output.text, reason);
     }
     let unknown = registry.run("dig", &Map::new(), &context);

@@ -3,9 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use schemars::JsonSchema;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::value::to_raw_value;
 use serde_json::{Map, Value};
 
 use super::arguments::read;
@@ -14,12 +12,12 @@ use super::{Output, ToolContext, ToolError};
 
 /// A tool: one question, from its arguments to its answer, and the answer in words.
 ///
-/// The answer is the structured value; doors that print for people render it their own way.
+/// Doors that print for people render the answer their own way.
 pub trait Tool: Send + Sync {
     /// The arguments. The doc comments of its fields are the descriptions of the parameters.
     type Arguments: DeserializeOwned + JsonSchema;
     /// The answer.
-    type Answer: Serialize;
+    type Answer;
 
     /// The name that it is called by.
     const NAME: &'static str;
@@ -76,10 +74,7 @@ impl<T: Tool> Registered<T> {
     }
 
     fn output(&self, arguments: &T::Arguments, answer: &T::Answer) -> Output {
-        Output {
-            structured: to_raw_value(answer).ok(),
-            ..self.tool.output(arguments, answer).finished()
-        }
+        self.tool.output(arguments, answer).finished()
     }
 }
 

@@ -45,14 +45,6 @@ pub enum Forbidden {
         /// The field.
         field: String,
     },
-    /// The backend is not among the key's.
-    #[error("the access key `{key}` may not use the backend `{backend}`, where this model goes")]
-    Backend {
-        /// The key's name.
-        key: String,
-        /// The backend's name.
-        backend: String,
-    },
     /// The path is forwarded unseen, and the key is restricted.
     #[error("the access key `{key}` is restricted, and {path} is forwarded without being looked at")]
     Unseen {
@@ -162,20 +154,6 @@ impl Caller {
                 key: self.name().to_owned(),
                 field: shown(field),
             })
-        })
-    }
-
-    /// Checks where a request is about to go.
-    ///
-    /// # Errors
-    /// [`Forbidden::Backend`].
-    pub fn check_backend(&self, backend: &str) -> Result<(), Forbidden> {
-        if self.may_use_backend(backend) {
-            return Ok(());
-        }
-        Err(Forbidden::Backend {
-            key: self.name().to_owned(),
-            backend: backend.to_owned(),
         })
     }
 

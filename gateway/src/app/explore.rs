@@ -89,7 +89,7 @@ impl Workspace {
             ..Receipt::of(ulid::Ulid::generate().to_string(), &self.root, question)
         };
         let id = receipt.id.clone();
-        if let Ok((store, _)) = SqliteStore::open(&self.state_dir, &config.limits) {
+        if let Ok(store) = SqliteStore::open(&self.state_dir, &config.limits) {
             store.note_receipt(receipt);
             block_on(store.flush());
         }

@@ -31,7 +31,6 @@ pub use knowledge::{
     new_knowledge,
 };
 pub(crate) use learn::{Observed, Summarizing};
-pub(crate) use memory::rounded;
 pub use memory::{
     ChoreError, Fact, FactKind, Kept, MemoryError, RecallQuery, RecalledMemory, ReconcileRequest, WritableMemory,
     conflicts,

@@ -185,7 +185,7 @@ impl App {
 
 fn open_store(config: &Config, state_dir: &Path, supervisor: &Supervisor) -> (Option<Arc<dyn Store>>, Option<String>) {
     match SqliteStore::supervised(state_dir, &config.limits, supervisor) {
-        Ok((store, _)) => {
+        Ok(store) => {
             store.check_in_background();
             (Some(Arc::new(store)), None)
         }

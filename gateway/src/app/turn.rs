@@ -73,8 +73,6 @@ pub(crate) fn new_receipt(app: &App, caller: &Caller, format: WireFormat, id: &s
 
 /// A request, as far as planning goes by it.
 pub(crate) struct Asked<'a, 'p> {
-    /// Whether earlier blocks are put back, as they always are but in tests.
-    pub(crate) put_back: bool,
     pub(crate) caller: &'a Caller,
     pub(crate) headers: &'a HeaderMap,
     pub(crate) prompt: &'a Prompt<'p>,
@@ -89,7 +87,6 @@ pub(crate) struct Asked<'a, 'p> {
 /// Decides what goes into a prompt.
 pub(crate) async fn plan(app: &Arc<App>, asked: Asked<'_, '_>, receipt: Receipt) -> Plan {
     let Asked {
-        put_back,
         caller,
         headers,
         prompt,
@@ -126,9 +123,7 @@ pub(crate) async fn plan(app: &Arc<App>, asked: Asked<'_, '_>, receipt: Receipt)
             return plan.failed(error.to_string());
         }
     };
-    if put_back {
-        plan.put_back(prompt, &replayed, session.as_deref(), &*store);
-    }
+    plan.put_back(prompt, &replayed, session.as_deref(), &*store);
     let side = side_request(headers, prompt);
     plan.receipt.side_request = side.map(|side| side.name().to_owned());
     let turn = newest_human_turn(prompt);
@@ -179,8 +174,7 @@ pub(crate) async fn plan(app: &Arc<App>, asked: Asked<'_, '_>, receipt: Receipt)
             return plan.without(why.outcome(), why.to_string());
         }
     };
-    let blocks = put_back.then_some(&replayed);
-    let already = already(prompt, &workspace, &identity, blocks);
+    let already = already(prompt, &workspace, &identity, &replayed);
     let taken = Taken::of(app, &chain, slot.session.as_deref());
     let late = taken.results();
     let Some(question) = newest.question else {
@@ -258,13 +252,13 @@ pub(super) async fn preview(
     };
     let replayed = replayed.unwrap_or_default();
     let (budget, _) = within(workspace, prompt, None, &replayed)?;
-    Ok((budget, already(prompt, workspace, &identity, Some(&replayed))))
+    Ok((budget, already(prompt, workspace, &identity, &replayed)))
 }
 
 /// What a conversation holds of the repository: the blocks that are put back, and what the client's tools have read.
-fn already(prompt: &Prompt<'_>, workspace: &Workspace, identity: &Identity<'_>, replayed: Option<&Replay>) -> Already {
+fn already(prompt: &Prompt<'_>, workspace: &Workspace, identity: &Identity<'_>, replayed: &Replay) -> Already {
     let mut already = Already::default();
-    for block in replayed.into_iter().flat_map(Replay::each_block) {
+    for block in replayed.each_block() {
         already.add_block(block);
     }
     for (paths, text) in reads(prompt, &workspace.root, &identity.workplace.now) {

@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use thiserror::Error;
 
 use super::embedder::ConfiguredEmbedder;
-use crate::causes::with_causes;
 use crate::config::{Config, ConfigError, ContextConfig, MemoryConfig, paths, repository as repository_config};
+use muninn_repo_tools::with_causes;
 
 /// An index is not looked at again sooner than this after the last time, and nothing is walked for more than a twentieth
 /// of the time. What has to be read does not count: a first indexing of a minute must not hide edits for twenty.

@@ -136,7 +136,7 @@ fn add_key(headers: &mut HeaderMap, backend: &Backend, format: WireFormat, key: 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::{Circuits, Origin};
+    use crate::backend::Circuits;
     use crate::config::{BackendConfig, LimitsConfig};
 
     const ANTHROPIC_KEY: &str = "sk-ant-api03-dummy-dummy-dummy";
@@ -167,12 +167,12 @@ mod tests {
         Backend::vendor(dialect, &LimitsConfig::default(), &circuits())
     }
 
-    fn local(origin: Origin, adjust: impl FnOnce(&mut BackendConfig)) -> Backend {
+    fn local(adjust: impl FnOnce(&mut BackendConfig)) -> Backend {
         let formats = vec![WireFormat::Chat, WireFormat::Responses];
         let url = "http://127.0.0.1:8000".to_owned();
         let mut config = BackendConfig::new("local".to_owned(), url, formats, &LimitsConfig::default());
         adjust(&mut config);
-        Backend::new(config, origin, &circuits())
+        Backend::new(config, &circuits())
     }
 
     #[test]
@@ -201,7 +201,7 @@ mod tests {
             ("cookie", "a=b"),
             ("api-key", "y"),
         ];
-        assert!(sent(&local(Origin::Discovered, |_| {}), WireFormat::Chat, &all).is_empty());
+        assert!(sent(&local(|_| {}), WireFormat::Chat, &all).is_empty());
     }
 
     #[test]
@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn a_backends_own_key_replaces_the_clients() {
-        let backend = local(Origin::Configured, |config| {
+        let backend = local(|config| {
             config.key = Some(Secret::new("own".into()));
         });
         assert_eq!(
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn the_user_can_name_a_host_for_the_clients_credential() {
-        let backend = local(Origin::Configured, |config| config.client_credentials = true);
+        let backend = local(|config| config.client_credentials = true);
         assert_eq!(
             sent(&backend, WireFormat::Chat, &[("authorization", "Bearer clients")]),
             ["authorization: Bearer clients"]
@@ -277,12 +277,12 @@ mod tests {
         let login = format!("authorization: {bearer}; anthropic-beta: oauth-2025-04-20");
         assert_eq!(sent(&vendor(Dialect::Anthropic), WireFormat::Messages), login);
         assert_eq!(sent(&vendor(Dialect::OpenAi), WireFormat::Chat), "");
-        assert_eq!(sent(&local(Origin::Discovered, |_| {}), WireFormat::Messages), "");
-        let own = local(Origin::Configured, |config| {
+        assert_eq!(sent(&local(|_| {}), WireFormat::Messages), "");
+        let own = local(|config| {
             config.key = Some(Secret::new("own".into()));
         });
         assert_eq!(sent(&own, WireFormat::Chat), "authorization: Bearer own");
-        let named = local(Origin::Configured, |config| config.client_credentials = true);
+        let named = local(|config| config.client_credentials = true);
         assert_eq!(sent(&named, WireFormat::Chat), format!("authorization: {bearer}"));
     }
 

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use tokio::sync::Mutex;
 
 use super::probe::client;
-use super::{Backend, CONTEXT_MODEL, Circuits, Origin, probe_formats};
+use super::{Backend, CONTEXT_MODEL, Circuits, probe_formats};
 use crate::config::{BackendConfig, LimitsConfig};
 use crate::wire::WireFormat;
 
@@ -129,7 +129,7 @@ impl Discovery {
         };
         let backend = Backend {
             models,
-            ..Backend::new(config, Origin::Discovered, &self.circuits)
+            ..Backend::new(config, &self.circuits)
         };
         Some(Server {
             backend: Arc::new(backend),

@@ -40,22 +40,10 @@ pub use probe::{Probe, Spoken, probe_formats};
 pub use routing::{Allowed, Router};
 pub use target::{Candidate, NoRoute, Target};
 pub(crate) use transport::innermost;
-pub use transport::{Fault, Outgoing, SendError, Transport};
+pub use transport::{Outgoing, SendError, Transport};
 
 /// The name of the built-in model that answers with the pack itself.
 pub const CONTEXT_MODEL: &str = "muninn/context";
-
-/// How a backend came to be known, which decides what it may be told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Origin {
-    /// The user's configuration names it.
-    Configured,
-    /// The vendor whose credential the client brought.
-    Vendor,
-    /// It answered on loopback. It never gets a credential.
-    Discovered,
-}
 
 /// A place that requests can be sent to: its configuration, written or assumed, and what is known besides. It reads as
 /// its configuration (`backend.name`, `backend.url`), which nothing changes after it was made.
@@ -64,8 +52,6 @@ pub struct Backend {
     config: BackendConfig,
     /// Its models, where they were asked for.
     pub models: Vec<String>,
-    /// How it came to be known.
-    pub origin: Origin,
     /// Whether it is worth trying now; shared by all who know this backend.
     pub circuit: Arc<Circuit>,
 }
@@ -81,12 +67,11 @@ impl Deref for Backend {
 impl Backend {
     /// A backend whose models nobody has asked for.
     #[must_use]
-    pub fn new(config: BackendConfig, origin: Origin, circuits: &Circuits) -> Backend {
+    pub fn new(config: BackendConfig, circuits: &Circuits) -> Backend {
         Backend {
             circuit: circuits.of(&config.name, &config.url),
             config,
             models: Vec::new(),
-            origin,
         }
     }
 
@@ -102,7 +87,7 @@ impl Backend {
             ),
         };
         let config = BackendConfig::new(name.to_owned(), url.to_owned(), formats, limits);
-        Backend::new(config, Origin::Vendor, circuits)
+        Backend::new(config, circuits)
     }
 
     /// Whether it takes requests of this format as they are.

@@ -6,7 +6,7 @@ use std::time::Instant;
 use http::HeaderMap;
 
 use super::target::{Candidate, NoRoute, Target};
-use super::{Backend, CONTEXT_MODEL, CircuitReport, Circuits, Discovery, Origin, client_credential_vendor};
+use super::{Backend, CONTEXT_MODEL, CircuitReport, Circuits, Discovery, client_credential_vendor};
 use crate::config::{ChosenModel, Config, ExploreConfig, FallbackConfig, LimitsConfig, RouteConfig};
 use crate::pattern::{captures, filled};
 use crate::store::{Counters, LocalCounters};
@@ -50,7 +50,7 @@ impl Router {
     }
 
     fn with(config: &Config, own_port: u16, circuits: Circuits) -> Router {
-        let backend = |backend| Arc::new(Backend::new(Clone::clone(backend), Origin::Configured, &circuits));
+        let backend = |backend| Arc::new(Backend::new(Clone::clone(backend), &circuits));
         let backends: Vec<_> = config.backends.iter().map(backend).collect();
         let path = config.file.clone().or_else(|| crate::config::paths::config_file().ok());
         let ports = config.test.discovery_ports.as_deref();

@@ -87,25 +87,7 @@ pub enum SendError {
     },
 }
 
-/// Whose fault a failure is. A client's own faults never get this far.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
-    /// The configuration's, or Muninn's.
-    Ours,
-    /// The backend's, or the network's before it.
-    Upstream,
-}
-
 impl SendError {
-    /// Whose fault it is.
-    #[must_use]
-    pub fn fault(&self) -> Fault {
-        match self {
-            SendError::Url { .. } => Fault::Ours,
-            _ => Fault::Upstream,
-        }
-    }
-
     /// Whether the same request may be sent to the same backend again: no byte of an answer was seen, and a moment may
     /// help.
     #[must_use]
@@ -194,12 +176,6 @@ impl Transport {
                 after,
             })
         })
-    }
-
-    /// A client for small questions to backends, such as their model lists.
-    #[must_use]
-    pub fn client(&self) -> &reqwest::Client {
-        &self.general
     }
 }
 

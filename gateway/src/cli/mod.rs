@@ -37,9 +37,9 @@ use muninn_memory::Clock;
 use muninn_repo_tools::Worktree;
 
 use crate::app::Workspace;
-use crate::causes::with_causes;
 use crate::config::{Config, Overrides, env_vars, load, paths};
 pub use error::{CliError, Exit};
+use muninn_repo_tools::with_causes;
 
 /// Flags of every command.
 #[derive(Args, Clone)]

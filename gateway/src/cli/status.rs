@@ -42,7 +42,7 @@ impl Status {
         let health = running.then(|| health(config.listen)).flatten().unwrap_or_default();
         let today = repository.clock().today();
         let read = SqliteStore::open(&state_dir, &config.limits)
-            .and_then(|(store, _)| block_on(async { Ok((store.counts().await?, store.usage(today).await?)) }));
+            .and_then(|store| block_on(async { Ok((store.counts().await?, store.usage(today).await?)) }));
         let (ledger, usage, problem) = match read {
             Ok((counts, usage)) => (Some(counts), usage, None),
             Err(error) => (None, Vec::new(), Some(error.to_string())),

@@ -34,7 +34,7 @@ impl Why {
     pub(crate) fn run(self, common: &Common) -> Result<ExitCode, CliError> {
         output::log_to_stderr("warn");
         let config = common.configuration(None)?;
-        let (store, _) = SqliteStore::open(&paths::state_dir()?, &config.limits)?;
+        let store = SqliteStore::open(&paths::state_dir()?, &config.limits)?;
         match &self.id {
             Some(id) => self.show(&find_receipt(&store, id)?),
             None if self.last => {

@@ -224,8 +224,6 @@ pub struct CircuitConfig {
 /// Switches for the project's own tests.
 #[derive(Debug, Clone)]
 pub struct TestConfig {
-    /// `false` forwards later turns without their blocks, to show what replay is for.
-    pub replay: bool,
     /// Ports to look for model servers on, instead of the well-known ones.
     pub discovery_ports: Option<Vec<u16>>,
 }

@@ -341,10 +341,9 @@ pub(crate) struct Limits {
     pub(crate) ledger_megabytes: Option<u32>,
 }
 
-/// Switches for the project's own tests. They can only remove guarantees.
+/// Switches for the project's own tests.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Test {
-    pub(crate) replay: Option<bool>,
     pub(crate) discovery_ports: Option<Vec<u16>>,
 }

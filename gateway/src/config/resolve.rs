@@ -74,7 +74,6 @@ pub fn load(overrides: &Overrides) -> Result<Config, ConfigError> {
         memory: memory(&origin, &file.memory)?,
         limits,
         test: TestConfig {
-            replay: file.test.replay.unwrap_or(true),
             discovery_ports: file.test.discovery_ports,
         },
     })

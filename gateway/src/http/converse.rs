@@ -353,7 +353,6 @@ async fn prepare(incoming: &Incoming, body: Bytes, progress: Progress) -> Prepar
     } = app::plan(
         app,
         Asked {
-            put_back: settings.config.test.replay,
             caller,
             headers: client,
             prompt: &prompt,

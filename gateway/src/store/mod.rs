@@ -26,6 +26,7 @@ pub use counters::{Admission, CircuitId, CircuitState, Counters, End, LocalCount
 pub use entry::{Entry, EntryId, NewEntry, Use};
 pub use error::StoreError;
 pub use health::{LedgerHealth, PutAside};
+pub(crate) use receipt::rounded;
 pub use receipt::{Outcome, Receipt, ReceiptItem, Replays};
 pub use sqlite::{Inspected, SqliteStore, inspect, put_aside};
 pub use tries::{Happened, Try};

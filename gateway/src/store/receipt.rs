@@ -107,7 +107,7 @@ impl From<&Item> for ReceiptItem {
 }
 
 /// Three digits say all there is to say, and read the same however often they are written and parsed.
-fn rounded(value: f32) -> f64 {
+pub(crate) fn rounded(value: f32) -> f64 {
     (f64::from(value) * 1e3).round() / 1e3
 }
 

@@ -51,6 +51,16 @@ pub struct Failure {
     pub message: String,
 }
 
+impl Failure {
+    /// A backend's answer, or an event of it, is no JSON.
+    pub(super) fn not_json() -> Self {
+        Self {
+            kind: ErrorKind::Server,
+            message: "the backend sent something that is not valid JSON".to_owned(),
+        }
+    }
+}
+
 impl ErrorKind {
     /// The HTTP status.
     #[must_use]

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Snapshot;
+use super::rows::Rows;
 use crate::index::lexical::{Bm25, Bm25Builder, DocId};
 
 /// A commit that changed more files says little about any two of them: a new license header, a reformatting.
@@ -21,8 +22,8 @@ const NONE: u32 = u32::MAX;
 pub struct CoChange {
     /// The number of each path that any commit changed, under its newest name.
     numbers: HashMap<Box<str>, u32>,
-    files_of_commit: Lists,
-    commits_of_file: Lists,
+    files_of_commit: Rows<u32>,
+    commits_of_file: Rows<u32>,
     /// One document for each commit, in the same order.
     messages: Bm25,
 }
@@ -47,40 +48,32 @@ pub struct Companion {
     pub commits: usize,
 }
 
-/// Several lists of numbers, one behind the other.
-#[derive(Debug, Clone, Default)]
-struct Lists {
-    /// Where each list begins; one more than there are lists.
-    starts: Vec<u32>,
-    values: Vec<u32>,
-}
-
 impl CoChange {
     /// Of commits, each with the files that it changed, and the distinct terms of its message between spaces. Those
     /// with more than thirty files do not count.
     pub fn new<'a>(commits: impl Iterator<Item = (&'a [&'a str], &'a str)>) -> Self {
         let mut numbers: HashMap<Box<str>, u32> = HashMap::new();
-        let mut files_of_commit = Lists::default();
+        let mut changes: Vec<(u32, u32)> = Vec::new();
         let mut messages = Bm25Builder::default();
-        for (paths, terms) in commits.filter(|(paths, _)| (1..=MAX_FILES).contains(&paths.len())) {
+        let small = commits.filter(|(paths, _)| (1..=MAX_FILES).contains(&paths.len()));
+        for (commit, (paths, terms)) in (0u32..).zip(small) {
             messages.add(terms.split_ascii_whitespace().map(|term| (term, 1)));
-            let files = paths.iter().map(|path| match numbers.get(*path) {
-                Some(number) => *number,
+            changes.extend(paths.iter().map(|path| match numbers.get(*path) {
+                Some(number) => (commit, *number),
                 None => {
                     let number = u32::try_from(numbers.len()).unwrap_or(NONE);
                     numbers.insert((*path).into(), number);
-                    number
+                    (commit, number)
                 }
-            });
-            let files: Vec<u32> = files.collect();
-            files_of_commit.push(&files);
+            }));
         }
-        let commits_of_file = files_of_commit.turned(numbers.len());
+        let messages = messages.finish();
+        let turned: Vec<(u32, u32)> = changes.iter().map(|(commit, file)| (*file, *commit)).collect();
         Self {
+            files_of_commit: Rows::new(messages.len(), &changes),
+            commits_of_file: Rows::new(numbers.len(), &turned),
             numbers,
-            files_of_commit,
-            commits_of_file,
-            messages: messages.finish(),
+            messages,
         }
     }
 
@@ -89,15 +82,11 @@ impl CoChange {
         &self.messages
     }
 
-    /// How many commits there are.
-    pub fn commits(&self) -> usize {
-        self.files_of_commit.len()
-    }
-
-    /// How many of them changed a file.
-    pub fn commits_of(&self, path: &str) -> usize {
+    /// How many commits changed a file.
+    #[cfg(test)]
+    pub(super) fn commits_of(&self, path: &str) -> usize {
         let number = self.numbers.get(path);
-        number.map_or(0, |number| self.commits_of_file.list(*number).len())
+        number.map_or(0, |number| self.commits_of_file.of(*number).len())
     }
 }
 
@@ -126,7 +115,7 @@ impl Companions {
 
     /// The files of the snapshot that a commit changed.
     pub fn changed_by(&self, commit: DocId) -> impl Iterator<Item = usize> {
-        let files = self.co_change.files_of_commit.list(commit.0).iter();
+        let files = self.co_change.files_of_commit.of(commit.0).iter();
         let known = files.filter_map(|number| self.file_of.get(*number as usize));
         known.filter(|file| **file != NONE).map(|file| *file as usize)
     }
@@ -139,9 +128,9 @@ impl Companions {
         let history = &*self.co_change;
         let mut others: Vec<u32> = history
             .commits_of_file
-            .list(number)
+            .of(number)
             .iter()
-            .flat_map(|commit| history.files_of_commit.list(*commit))
+            .flat_map(|commit| history.files_of_commit.of(*commit))
             .copied()
             .filter(|other| *other != number)
             .collect();
@@ -152,51 +141,10 @@ impl Companions {
             (file != NONE).then(|| Companion {
                 file: file as usize,
                 together: same.len(),
-                commits: history.commits_of_file.list(number).len(),
+                commits: history.commits_of_file.of(number).len(),
             })
         });
         known.collect()
-    }
-}
-
-impl Lists {
-    fn push(&mut self, list: &[u32]) {
-        if self.starts.is_empty() {
-            self.starts.push(0);
-        }
-        self.values.extend_from_slice(list);
-        self.starts.push(u32::try_from(self.values.len()).unwrap_or(u32::MAX));
-    }
-
-    fn len(&self) -> usize {
-        self.starts.len().saturating_sub(1)
-    }
-
-    fn list(&self, at: u32) -> &[u32] {
-        let at = at as usize;
-        match self.starts.get(at..at + 2) {
-            Some([start, end]) => self.values.get(*start as usize..*end as usize).unwrap_or_default(),
-            _ => &[],
-        }
-    }
-
-    /// For each value below `values` the lists that hold it, in order.
-    fn turned(&self, values: usize) -> Self {
-        let mut starts = vec![0u32; values + 1];
-        self.values.iter().for_each(|value| starts[*value as usize + 1] += 1);
-        for at in 1..starts.len() {
-            starts[at] += starts[at - 1];
-        }
-        let mut next = starts.clone();
-        let mut turned = vec![0u32; self.values.len()];
-        for list in 0..u32::try_from(self.len()).unwrap_or(u32::MAX) {
-            for value in self.list(list) {
-                let place = &mut next[*value as usize];
-                turned[*place as usize] = list;
-                *place += 1;
-            }
-        }
-        Self { starts, values: turned }
     }
 }
 

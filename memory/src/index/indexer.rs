@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use muninn_repo_tools::{FileEntry, RelPath, SkipCounts, Walk, WalkLimits, Worktree, walk, walk_at};
+use muninn_repo_tools::{FileEntry, RelPath, SkipCounts, Walk, WalkLimits, Worktree, walk, walk_at, with_causes};
 
 use super::reader::{Block, Reader};
 use super::segment::{FileFacts, Segment};
@@ -210,7 +210,7 @@ impl Indexer {
         self.opened = true;
         match Cache::open(dir) {
             Ok(cache) => self.cache = Some(Mutex::new(cache)),
-            Err(error) => notes.push(format!("indexing without a cache: {}", chain(&error))),
+            Err(error) => notes.push(format!("indexing without a cache: {}", with_causes(&error))),
         }
     }
 
@@ -224,7 +224,7 @@ impl Indexer {
     /// A cache that cannot be written is given up, so that not every refresh tries in vain; unless it was only another
     /// process that was at it for too long.
     fn not_written(&mut self, error: &CacheError, notes: &mut Vec<String>) {
-        notes.push(format!("the cache is not written: {}", chain(error)));
+        notes.push(format!("the cache is not written: {}", with_causes(error)));
         if !error.is_busy() {
             self.cache = None;
         }
@@ -240,7 +240,7 @@ impl Indexer {
                 None
             }
             Err(error) => {
-                notes.push(chain(&error));
+                notes.push(with_causes(&error));
                 None
             }
         }
@@ -266,7 +266,7 @@ impl Indexer {
         match image::write(&WORKTREE, dir, worktree.root(), &snapshot.whole()) {
             Ok(()) => self.unkept = 0,
             Err(error) => {
-                notes.push(format!("the cache is not written: {}", chain(&error)));
+                notes.push(format!("the cache is not written: {}", with_causes(&error)));
                 self.cache = None;
             }
         }
@@ -282,12 +282,6 @@ fn vanished(base: &Snapshot, walked: &Walk) -> Vec<RelPath> {
     let is_there = |path: &RelPath| walked.files.binary_search_by(|entry| entry.path.cmp(path)).is_ok();
     let paths = base.files().map(|(_, file)| &file.facts.path);
     paths.filter(|path| !is_there(path)).cloned().collect()
-}
-
-/// An error with its causes, in one line.
-pub(super) fn chain(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(error.source(), |error| error.source());
-    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
 /// A poisoned lock is taken all the same: what it guards is replaced whole or is a cache.

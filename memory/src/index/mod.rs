@@ -6,7 +6,6 @@
 //! A snapshot is a value: questions are answered from one while the next is made, so a refresh never makes a question
 //! wait, and a question never sees half a refresh.
 
-mod candidates;
 mod chunk;
 mod co_change;
 mod digest;
@@ -16,13 +15,13 @@ mod indexer;
 mod language;
 pub mod lexical;
 mod reader;
+mod rows;
 mod segment;
 mod snapshot;
 mod syntax;
 pub mod vectors;
 mod watch;
 
-pub use candidates::candidates;
 pub use co_change::{CoChange, Companion, Companions};
 pub use digest::{Digest, Span, digest};
 pub use graph::{Call, Defined, DefinitionId, Graph, Site};

@@ -3,11 +3,12 @@
 //! A block becomes a segment of its own, and what was computed for it is in the cache before the next is begun: a process
 //! that is ended loses no more than a block for each thread, and nothing has to be held for all files at once.
 
+use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
-use muninn_repo_tools::{BlobId, FileEntry, ReadError, RelPath, SkipCounts, Worktree, read_text};
+use muninn_repo_tools::{BlobId, FileEntry, ReadError, RelPath, SkipCounts, Worktree, in_order, read_text};
 
 use super::digest::{Digest, digest};
 use super::indexer::lock;
@@ -66,27 +67,21 @@ impl Reader<'_> {
         let blocks: Vec<&[FileEntry]> = files
             .chunks(BLOCK.min(files.len().div_ceil(MAX_THREADS)).max(1))
             .collect();
-        let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let read: Mutex<Vec<(usize, Block)>> = Mutex::default();
-        let work = || {
-            let mut tokenizer = Tokenizer::new();
-            while let Some((at, block)) = take(&next, &blocks) {
-                let result = self.block(block, &mut tokenizer, &|| {
-                    advance(done.fetch_add(1, Ordering::Relaxed) + 1);
-                });
-                lock(&read).push((at, result));
-            }
-        };
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        std::thread::scope(|scope| {
-            for _ in 1..cores.min(MAX_THREADS).min(blocks.len()) {
-                scope.spawn(work);
-            }
-            work();
-        });
-        let mut read = std::mem::take(&mut *lock(&read));
-        read.sort_by_key(|(at, _)| *at);
-        read.into_iter().map(|(_, block)| block).collect()
+        let done = AtomicUsize::new(0);
+        let count = || advance(done.fetch_add(1, Ordering::Relaxed) + 1);
+        let mut read = Vec::with_capacity(blocks.len());
+        in_order(
+            &blocks,
+            cores.min(MAX_THREADS),
+            Tokenizer::new,
+            |tokenizer, block| self.block(block, tokenizer, &count),
+            |_, block| {
+                read.push(block);
+                ControlFlow::Continue(())
+            },
+        );
+        read
     }
 
     fn block(&self, files: &[FileEntry], tokenizer: &mut Tokenizer, advance: &dyn Fn()) -> Block {
@@ -168,10 +163,4 @@ impl Unreadable {
         }
         self.paths.push(entry.path.clone());
     }
-}
-
-/// The next block that nobody is at.
-fn take<'a>(next: &AtomicUsize, blocks: &[&'a [FileEntry]]) -> Option<(usize, &'a [FileEntry])> {
-    let at = next.fetch_add(1, Ordering::Relaxed);
-    blocks.get(at).map(|block| (at, *block))
 }

@@ -84,14 +84,8 @@ pub struct Recalled {
 }
 
 impl Memories {
-    /// Reads knowledge (`.muninn/knowledge/**/*.md` and Metis documents, which only a repository has) and main, for recall
-    /// by words alone.
-    pub fn load(home: &Home) -> Self {
-        Self::load_from(home, &RecordFile::of_team(home), None, None)
-    }
-
-    /// Reads knowledge and these files of records, for recall by words and, with an embedder, by
-    /// meaning. Where it fails recall is by words alone, and a note says so. With a directory, that of the derived cache,
+    /// Reads knowledge (`.muninn/knowledge/**/*.md` and Metis documents, which only a repository has) and these files of
+    /// records, for recall by words and, with an embedder, by meaning. Where it fails recall is by words alone, and a note says so. With a directory, that of the derived cache,
     /// what was made of the files is kept there for the next time; once they have changed, no text is embedded anew that
     /// was there before.
     pub fn load_from(

@@ -7,6 +7,13 @@ use crate::embed::{EmbedError, StaticVectors};
 use crate::fixture::{Fixture, main_alone};
 use crate::records::MAIN;
 
+impl Memories {
+    /// Knowledge and what the team records, for recall by words alone.
+    pub(crate) fn load(home: &Home) -> Self {
+        Self::load_from(home, &RecordFile::of_team(home), None, None)
+    }
+}
+
 /// A worktree that remembers these lines.
 fn remembering(lines: &[&str]) -> (Fixture, Memories) {
     let repo = Fixture::with(&[(MAIN, &lines.join("\n"))]);

@@ -8,6 +8,7 @@ use std::path::Path;
 use muninn_repo_tools::RelPath;
 
 use super::{ARCHIVE, PRUNED, ReconcileError, SESSIONS_ARCHIVE, Segment, Steps};
+use crate::private_file::sync_dir;
 use crate::records::lines::{self, MAX_LINE_BYTES, Reason};
 use crate::records::{Home, Record, RecordFile, anew};
 
@@ -216,7 +217,7 @@ impl<'a> Place<'a> {
         put?;
         self.known.insert(below, digest(Some(bytes)));
         step("in place");
-        sync(&directory).map_err(at(&path))
+        sync_dir(&directory).map_err(at(&path))
     }
 }
 
@@ -249,15 +250,6 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = anew(path)?;
     file.write_all(bytes)?;
     file.sync_all()
-}
-
-/// A renamed file is there for good when its directory is on the disk.
-fn sync(folder: &Path) -> io::Result<()> {
-    if cfg!(unix) {
-        File::open(folder)?.sync_all()
-    } else {
-        Ok(())
-    }
 }
 
 pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> ReconcileError {

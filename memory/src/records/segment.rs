@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use super::home::Home;
+use crate::private_file::sync_dir;
 
 /// Where segments are, below the root of a repository.
 pub const SESSIONS: &str = ".muninn/memory/sessions";
@@ -101,7 +102,7 @@ impl Segments {
         let temporary = self.dir.join(format!(".{name}.tmp"));
         let written = write(&temporary, text)
             .and_then(|()| fs::rename(&temporary, &path))
-            .and_then(|()| sync(&self.dir));
+            .and_then(|()| sync_dir(&self.dir));
         match written {
             Ok(()) => Ok(Written::There),
             Err(source) => {
@@ -125,13 +126,4 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
     let mut file = anew(path)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()
-}
-
-/// A renamed file is there for good when its directory is on the disk.
-fn sync(dir: &Path) -> io::Result<()> {
-    if cfg!(unix) {
-        File::open(dir)?.sync_all()
-    } else {
-        Ok(())
-    }
 }

@@ -6,7 +6,7 @@ use super::{Candidates, CodeError, CodeLimits, NameQuery};
 use crate::cut::{Cut, Cuts};
 use crate::files::{FileFilter, FilterError, files};
 use crate::grep::{Detail, GrepLimits, GrepPattern, GrepQuery, grep};
-use crate::ordered::ordered;
+use crate::ordered::{in_order, threads};
 use crate::path::RelPath;
 use crate::read::read_text;
 use crate::syntax::{Language, ParseLimits, Parsed, parse};
@@ -35,8 +35,9 @@ pub(super) fn scan(
     if within.len() < paths.len() {
         cuts.add(Cut::Files);
     }
-    ordered(
+    in_order(
         within,
+        threads(within.len()),
         || (),
         |(), path| {
             if limits.until.is_over() {

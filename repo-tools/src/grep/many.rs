@@ -15,7 +15,7 @@ use super::search::{Ending, FileSearch, Found, Left, Opened};
 use super::{GrepError, GrepQuery, GrepResult, Sums, compile};
 use crate::cut::Cut;
 use crate::files::{Chosen, FileFilter, bits, files, files_of_many};
-use crate::ordered::ordered;
+use crate::ordered::{in_order, threads};
 use crate::path::RelPath;
 use crate::until::Until;
 use crate::walk::{SkipCounts, WalkLimits};
@@ -167,8 +167,9 @@ fn search(worktree: &Worktree, ready: &[Ready<'_>], mut listed: Listed, until: &
     }
     // Nobody waits for more of these.
     let done = AtomicU64::new(0);
-    ordered(
+    in_order(
         &listed.paths,
+        threads(listed.paths.len()),
         || Shared::new(worktree, ready, until, listed.walked),
         |shared, (path, mask)| shared.file(path, mask & !done.load(Ordering::Relaxed)),
         |(path, _), outcome| {

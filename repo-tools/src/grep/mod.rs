@@ -22,7 +22,7 @@ use serde::Serialize;
 
 use crate::cut::{Cut, Cuts};
 use crate::files::{FileFilter, FilterError, files};
-use crate::ordered::ordered;
+use crate::ordered::{in_order, threads};
 use crate::path::RelPath;
 use crate::until::Until;
 use crate::walk::{FileEntry, SkipCounts, WalkLimits};
@@ -249,8 +249,9 @@ fn run(worktree: &Worktree, matcher: &RegexMatcher, query: &GrepQuery, paths: &[
     let mut result = GrepResult::default();
     let mut sums = Sums::default();
     let within = &paths[..paths.len().min(limits.max_files)];
-    ordered(
+    in_order(
         within,
+        threads(within.len()),
         || search::FileSearch::new(matcher, query, &limits.until),
         |search, path| match limits.until.is_over() {
             true => Err(Left::Late),

@@ -157,7 +157,7 @@ fn malformed_calls_are_tolerated() {
         r#"{"choices":[{"message":{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"grep","arguments":"{\"pattern\": "}}]}}]}"#,
         r#"{"choices":[{"message":{"role":"assistant","content":"<tool_call>{\"name\": \"rm\", \"arguments\": {\"path\": \"/\"}}</tool_call>"}}]}"#,
         r#"{"choices":[{"message":{"role":"assistant","content":"```json\n{\"name\": \"read\", \"arguments\": 7}\n```"}}]}"#,
-        r#"{"choices":[{"message":{"role":"assistant","content":"<function=read><parameter=path>"}}]}"#,
+        r#"{"choices":[{"message":{"role":"assistant","content":"<tool_call>{\"name\": \"read\", \"arguments\": {\"path\": "}}]}"#,
     ];
     let ended = explored(move |_, number| bad[number % bad.len()].to_owned());
     let made = calls(&ended.trace);

@@ -36,13 +36,7 @@ pub(crate) enum ArgumentsFault {
     List,
     #[error("they have no names")]
     NoNames,
-    #[error("some have no names")]
-    SomeUnnamed,
     /// The model repeats a tool's schema.
     #[error("that is the description of the tool")]
     Schema,
-    #[error("a tag is not closed")]
-    OpenTag,
-    #[error("a tag is not closed, or text is between tags")]
-    Tags,
 }

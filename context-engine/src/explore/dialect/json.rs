@@ -26,8 +26,6 @@ pub(super) struct Reader<'t> {
     text: &'t str,
     at: usize,
     depth: usize,
-    /// Strings may be Python's: three quotes, a letter before them.
-    python: bool,
 }
 
 /// A value that fills a text but for white space and closing brackets too many.
@@ -47,19 +45,7 @@ pub(super) fn whole(text: &str) -> Result<Value, Fault> {
 
 impl<'t> Reader<'t> {
     pub(super) fn new(text: &'t str) -> Self {
-        Self {
-            text,
-            at: 0,
-            depth: 0,
-            python: false,
-        }
-    }
-
-    pub(super) fn python(text: &'t str) -> Self {
-        Self {
-            python: true,
-            ..Self::new(text)
-        }
+        Self { text, at: 0, depth: 0 }
     }
 
     /// How far it has read, in bytes.
@@ -69,11 +55,6 @@ impl<'t> Reader<'t> {
 
     pub(super) fn rest(&self) -> &'t str {
         &self.text[self.at..]
-    }
-
-    /// Passes over so many bytes.
-    pub(super) fn skip(&mut self, bytes: usize) {
-        self.at += bytes;
     }
 
     /// The next byte that is no white space, still unread.
@@ -92,21 +73,12 @@ impl<'t> Reader<'t> {
         comes
     }
 
-    /// Reads a name (`[A-Za-z_][\w.:-]*`), if one comes next.
-    pub(super) fn name(&mut self) -> Option<&'t str> {
-        self.peek()
-            .filter(|first| first.is_ascii_alphabetic() || *first == b'_')?;
-        let part = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.:-".contains(byte);
-        let name = self.run(part);
-        (!name.is_empty()).then_some(name)
-    }
-
     /// Reads a value.
     pub(super) fn value(&mut self) -> Result<Value, Fault> {
         match self.peek() {
             Some(b'{') => self.nested(Self::object),
             Some(b'[') => self.nested(Self::array),
-            Some(quote @ (b'"' | b'\'')) => self.string(quote, false).map(Value::String),
+            Some(quote @ (b'"' | b'\'')) => self.string(quote).map(Value::String),
             Some(b'-' | b'0'..=b'9') => self.number(),
             Some(b'a'..=b'z' | b'A'..=b'Z') => self.word(),
             _ => Err(self.fault("a value")),
@@ -146,7 +118,7 @@ impl<'t> Reader<'t> {
                 }
                 None if !object.is_empty() => break,
                 Some(quote @ (b'"' | b'\'')) => {
-                    let key = self.string(quote, false)?;
+                    let key = self.string(quote)?;
                     if !self.takes(b':') {
                         return Err(self.fault("':'"));
                     }
@@ -197,15 +169,11 @@ impl<'t> Reader<'t> {
     fn word(&mut self) -> Result<Value, Fault> {
         let start = self.at;
         let word = self.run(u8::is_ascii_alphanumeric);
-        let next = self.text.as_bytes().get(self.at).copied();
         let value = match word {
             "true" | "True" => Value::Bool(true),
             "false" | "False" => Value::Bool(false),
             "null" | "None" => Value::Null,
             _ => {
-                if let (true, "r" | "b" | "f" | "u" | "rb", Some(quote @ (b'"' | b'\''))) = (self.python, word, next) {
-                    return self.string(quote, word.starts_with('r')).map(Value::String);
-                }
                 self.at = start;
                 return Err(self.fault("a value in quotes"));
             }
@@ -224,12 +192,10 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn string(&mut self, quote: u8, raw: bool) -> Result<String, Fault> {
+    fn string(&mut self, quote: u8) -> Result<String, Fault> {
         let bytes = self.text.as_bytes();
         let start = self.at;
-        let triple = self.python && bytes[start..].starts_with(&[quote; 3]);
-        let quotes = if triple { 3 } else { 1 };
-        self.at += quotes;
+        self.at += 1;
         let mut string = String::new();
         let mut plain = self.at;
         loop {
@@ -240,13 +206,11 @@ impl<'t> Reader<'t> {
                         expected: "the end of the string that begins",
                     });
                 }
-                Some(byte) if *byte == quote && (!triple || bytes[self.at..].starts_with(&[quote; 3])) => {
+                Some(byte) if *byte == quote => {
                     string.push_str(&self.text[plain..self.at]);
-                    self.at += quotes;
+                    self.at += 1;
                     return Ok(string);
                 }
-                // In Python's raw strings, too, a backslash keeps a quote from ending it.
-                Some(b'\\') if raw => self.at += self.next_char(1) + 1,
                 Some(b'\\') => {
                     string.push_str(&self.text[plain..self.at]);
                     self.escape(&mut string);

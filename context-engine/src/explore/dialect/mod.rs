@@ -1,32 +1,23 @@
-//! What a model said, read as calls of tools, whichever way it writes them.
+//! What a model said, read as calls of tools.
 //!
-//! Servers that know a model's own way of calling hand over calls; the others hand over text. So what is no call by the
-//! server's account is looked through for calls as models are trained to write them: JSON, XML, special tokens, fenced
-//! blocks. What is none of these is the final answer.
+//! Servers parse the tool calls of their models and hand them over. In text one form is read: JSON objects with a name and
+//! arguments, alone, in a list, in a fenced block, among words, or behind `<tool_call>` ([`text`]). Text without a call is
+//! the final answer.
 //!
-//! Two mistakes are possible, and both are cheap only in one direction. A call that is missed ends an exploration too
-//! early; an answer that is taken for a call costs one turn. Still, code in an answer looks much like calls, so what
-//! stands in passing counts only with a known tool's name and arguments that fit it; what a model clearly meant to be a
-//! call (in a tag, in a block for calls) but got wrong is answered with an error in words.
+//! Both possible mistakes are cheap: a missed call ends an exploration early, and an answer that is taken for a call costs
+//! one turn. A call that is meant and cannot be read is answered with an error in words.
 //!
-//! All of it is linear in the text's length, whatever the text: nesting is bounded, and so is the work that is done twice
-//! ([`text`]).
+//! Reading is linear in the text's length, whatever the text: nesting is bounded, and so is repeated work.
 
 pub(crate) mod citations;
 mod error;
-mod fence;
 mod json;
-mod marked;
-mod object;
-mod python;
 #[cfg(test)]
 mod tests;
 mod text;
 mod tools;
-mod xml;
 
 use muninn_memory::model::Reply;
-use serde::Serialize;
 use serde_json::{Map, Value};
 
 use error::CallError;
@@ -58,11 +49,8 @@ pub(crate) struct ParsedCall {
     pub(crate) id: Option<String>,
     /// The tool's name, as the tool is known.
     pub(crate) name: String,
-    /// The arguments. Out of XML all are strings, a list of them where a name came several times: which of them are
-    /// numbers only the tool knows.
+    /// The arguments.
     pub(crate) arguments: Map<String, Value>,
-    /// How it was written.
-    pub(crate) dialect: Dialect,
 }
 
 /// A call that could not.
@@ -74,34 +62,8 @@ pub(crate) struct Malformed {
     pub(crate) error: CallError,
 }
 
-/// How a call was written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Dialect {
-    /// As the backend's format has it.
-    Native,
-    /// JSON in the text.
-    Json,
-    /// Tags.
-    Xml,
-    /// A fenced block.
-    Fenced,
-    /// Special tokens that the server left in the text.
-    Marked,
-}
-
-impl Dialect {
-    /// As a receipt shows it.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Native => "native",
-            Self::Json => "json",
-            Self::Xml => "xml",
-            Self::Fenced => "fenced",
-            Self::Marked => "marked",
-        }
-    }
-}
+/// A call's tool and arguments, or what is wrong with it.
+type Made = Result<(String, Map<String, Value>), CallError>;
 
 /// Reads an answer. Where it has native calls, its text is what the model says beside them and is not looked through.
 pub(crate) fn parse(reply: &Reply, tools: &[KnownTool<'_>]) -> Said {
@@ -112,11 +74,10 @@ pub(crate) fn parse(reply: &Reply, tools: &[KnownTool<'_>]) -> Said {
     let mut found = Found::default();
     for call in &reply.calls {
         let id = Some(call.id.clone()).filter(|id| !id.is_empty());
-        let made = tools.meant(&call.name).and_then(|tool| {
-            let arguments = object::arguments_text(&call.arguments).map_err(|fault| tool.refusal(fault))?;
-            Ok((tool.name.to_owned(), arguments))
-        });
-        found.add(id, made, Dialect::Native);
+        let made = tools
+            .meant(&call.name)
+            .and_then(|tool| tool.call(Value::String(call.arguments.clone())));
+        found.add(id, made);
     }
     found.said(&reply.text)
 }
@@ -129,14 +90,11 @@ struct Found {
 }
 
 impl Found {
-    fn add(&mut self, id: Option<String>, made: Result<(String, Map<String, Value>), CallError>, dialect: Dialect) {
+    fn add(&mut self, id: Option<String>, made: Made) {
         match made {
-            Ok((name, arguments)) if self.calls.len() < MAX_CALLS => self.calls.push(ParsedCall {
-                id,
-                name,
-                arguments,
-                dialect,
-            }),
+            Ok((name, arguments)) if self.calls.len() < MAX_CALLS => {
+                self.calls.push(ParsedCall { id, name, arguments });
+            }
             // One that is awaited by its id is always answered.
             Err(error) if id.is_some() || self.malformed.len() < MAX_MALFORMED => {
                 self.malformed.push(Malformed { id, error });
@@ -145,12 +103,12 @@ impl Found {
         }
     }
 
-    fn len(&self) -> usize {
-        self.calls.len() + self.malformed.len()
+    fn is_empty(&self) -> bool {
+        self.calls.is_empty() && self.malformed.is_empty()
     }
 
     fn said(self, text: &str) -> Said {
-        if self.len() == 0 {
+        if self.is_empty() {
             return Said::Final(text.trim().to_owned());
         }
         Said::Calls {

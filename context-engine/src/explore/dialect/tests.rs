@@ -1,14 +1,32 @@
-//! One row for each shape that models write, and everything else for them to break.
-
-mod shapes;
+//! Calls in the one form that is read, and everything else for them to break.
 
 use muninn_memory::model::{Call, Reply};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use self::shapes::SHAPES;
 use super::citations::citations;
 use super::*;
+
+/// How models write `grep(pattern = "x")`.
+const SHAPES: &[&str] = &[
+    r#"{"name": "grep", "arguments": {"pattern": "x"}}"#,
+    r#"{"name": "grep", "parameters": {"pattern": "x"}}"#,
+    r#"{"arguments": {"pattern": "x"}, "name": "grep"}"#,
+    r#"{"name": "grep", "arguments": "{\"pattern\": \"x\"}"}"#,
+    r#"{"name": "functions.grep", "arguments": {"pattern": "x",},}"#,
+    "{'name': 'grep', 'arguments': {'pattern': 'x'}}",
+    r#"Sure! {"name": "grep", "arguments": {"pattern": "x"}} Let me know."#,
+    r#"I call {"name": "grep", "arguments": {"pattern": "x"}"#,
+    r#"First: [ {"name": "grep", "arguments": {"pattern": "x"}}, ] then more"#,
+    r#"Run `{"name": "grep", "arguments": {"pattern": "x"}}`"#,
+    "I will search:\n```json\n{\"name\": \"grep\", \"arguments\": {\"pattern\": \"x\"}}\n```\nand wait.",
+    "```\n[{\"name\": \"grep\", \"arguments\": {\"pattern\": \"x\"}}]\n```",
+    "<tool_call>\n{\"name\": \"grep\", \"arguments\": {\"pattern\": \"x\"}}\n</tool_call>",
+    "Let me see.\n<tool_call>\n[{\"name\": \"grep\", \"arguments\": {\"pattern\": \"x\"}}]",
+    "<think>\n<tool_call>{\"name\":\"list\"}</tool_call>\n</think>\n{\"name\": \"grep\", \"arguments\": {\"pattern\": \"x\"}}",
+    "maybe {\"name\":\"list\",\"arguments\":{}}\n</think>\n\n{\"name\": \"grep\", \"arguments\": {\"pattern\": \"x\"}}",
+    r#"{"role": "assistant", "tool_calls": [{"id": "c", "type": "function", "function": {"name": "grep", "arguments": "{\"pattern\": \"x\"}"}}]}"#,
+];
 
 const TOOLS: &[KnownTool<'_>] = &[
     KnownTool {
@@ -131,7 +149,6 @@ fn names_are_known_however_they_are_written() {
         "GREP",
         "functions.grep",
         "default_api:grep",
-        "functions.grep:0",
         "mcp__fs__grep",
         " grep ",
         "tools/grep",
@@ -146,78 +163,44 @@ fn names_are_known_however_they_are_written() {
 
 #[test]
 fn every_shape_is_the_same_call() {
-    for (who, dialect, text) in SHAPES {
-        let Said::Calls { calls, malformed } = said(text) else {
-            panic!("{who}: no call");
-        };
-        assert!(malformed.is_empty(), "{who}: {malformed:?}");
-        let [call] = calls.as_slice() else {
-            panic!("{who}: {calls:?}");
-        };
-        assert_eq!(
-            (call.name.as_str(), &call.arguments, call.dialect),
-            ("grep", &Map::from_iter([("pattern".to_owned(), json!("x"))]), *dialect),
-            "{who}"
-        );
+    for text in SHAPES {
+        let (calls, malformed) = calls(said(text));
+        assert_eq!((calls, malformed.len()), (grep_x(), 0), "{text}");
     }
 }
 
 #[test]
 fn several_calls_stay_in_order() {
-    let rows = [
-        "<tool_call>{\"name\":\"grep\",\"arguments\":{\"pattern\":\"a\"}}</tool_call>\n<tool_call>{\"name\":\"read\",\"arguments\":{\"path\":\"b\"}}</tool_call>",
-        "<tool_call>{\"name\":\"grep\",\"arguments\":{\"pattern\":\"a\"}}\n<tool_call>{\"name\":\"read\",\"arguments\":{\"path\":\"b\"}}",
-        "<tool_call>{\"name\":\"grep\",\"arguments\":{\"pattern\":\"a\"}}\n{\"name\":\"read\",\"arguments\":{\"path\":\"b\"}}</tool_call>",
-        "<function=grep><parameter=pattern>a</parameter></function><function=read><parameter=path>b</parameter></function>",
-        "<function_calls><invoke name=\"grep\"><parameter name=\"pattern\">a</parameter></invoke><invoke name=\"read\"><parameter name=\"path\">b</parameter></invoke></function_calls>",
-        "<grep><pattern>a</pattern></grep> and then <read><path>b</path></read>",
-        "{\"name\":\"grep\",\"arguments\":{\"pattern\":\"a\"}}\n{\"name\":\"read\",\"arguments\":{\"path\":\"b\"}}",
-        "[{\"name\":\"grep\",\"arguments\":{\"pattern\":\"a\"}},{\"name\":\"read\",\"arguments\":{\"path\":\"b\"}}]",
-        "<|python_tag|>{\"name\":\"grep\",\"parameters\":{\"pattern\":\"a\"}}; {\"name\":\"read\",\"parameters\":{\"path\":\"b\"}}",
-        "[grep(pattern=\"a\"), read(path=\"b\")]",
-        "```json\n{\"name\":\"grep\",\"arguments\":{\"pattern\":\"a\"}}\n```\ntext\n```json\n{\"name\":\"read\",\"arguments\":{\"path\":\"b\"}}\n```",
-        "```tool_code\ngrep(\"a\")\nread(\"b\")\n```",
-        "[TOOL_CALLS]grep[ARGS]{\"pattern\":\"a\"}[TOOL_CALLS]read[ARGS]{\"path\":\"b\"}",
-    ];
+    let (grep, read) = (
+        r#"{"name":"grep","arguments":{"pattern":"a"}}"#,
+        r#"{"name":"read","arguments":{"path":"b"}}"#,
+    );
     let both = [
         ("grep".to_owned(), json!({"pattern": "a"})),
         ("read".to_owned(), json!({"path": "b"})),
     ];
-    for text in rows {
-        let (calls, malformed) = calls(said(text));
-        assert_eq!((calls.as_slice(), malformed.as_slice()), (&both[..], &[][..]), "{text}");
+    for text in [
+        format!("<tool_call>{grep}</tool_call>\n<tool_call>{read}</tool_call>"),
+        format!("<tool_call>{grep}\n{read}</tool_call>"),
+        format!("{grep}\n{read}"),
+        format!("[{grep},{read}]"),
+        format!("```json\n{grep}\n```\ntext\n```json\n{read}\n```"),
+    ] {
+        let (calls, malformed) = calls(said(&text));
+        assert_eq!((calls.as_slice(), malformed.len()), (&both[..], 0), "{text}");
     }
 }
 
 #[test]
 fn values_may_look_like_what_is_around_them() {
-    let rows = [
-        (
-            "<tool_call>{\"name\":\"grep\",\"arguments\":{\"pattern\":\"</tool_call>\"}}</tool_call>",
-            "</tool_call>",
-        ),
-        (
-            "{\"name\":\"grep\",\"arguments\":{\"pattern\":\"fn f() { } ``` <grep>\"}}",
-            "fn f() { } ``` <grep>",
-        ),
-        (
-            "<function=grep><parameter=pattern>Vec<u8> && {</parameter></function>",
-            "Vec<u8> && {",
-        ),
-        ("<grep><pattern>  if a < b</pattern></grep>", "  if a < b"),
-        ("```tool_code\ngrep(\"\"\"say \"hi\" \"\"\")\n```", "say \"hi\" "),
-        ("```tool_code\ngrep(r\"\\d+\\\"\")\n```", "\\d+\\\""),
-    ];
-    for (text, pattern) in rows {
-        let (calls, malformed) = calls(said(text));
+    for pattern in ["</tool_call>", "fn f() { } ``` <tool_call>", "{\"name\": \"list\"}"] {
+        let call = json!({"name": "grep", "arguments": {"pattern": pattern}});
+        let (calls, malformed) = calls(said(&format!("<tool_call>{call}</tool_call>")));
         assert_eq!(
-            calls,
-            [("grep".to_owned(), json!({"pattern": pattern}))],
-            "{text} {malformed:?}"
+            (calls, malformed.len()),
+            (vec![("grep".to_owned(), json!({"pattern": pattern}))], 0)
         );
     }
-    let repeated = said("<function=read><parameter=path>a</parameter><parameter=path>b</parameter></function>");
-    assert_eq!(calls(repeated).0, [("read".to_owned(), json!({"path": ["a", "b"]}))]);
 }
 
 #[test]
@@ -228,19 +211,18 @@ fn what_was_meant_and_is_wrong_is_answered_in_words() {
             "expected a value in quotes",
         ),
         (
+            "<tool_call>{\"name\": \"grep\", \"arguments\": {\"pattern\": \"x\"</tool_call>",
+            "expected ',' or '}'",
+        ),
+        (
             "<tool_call>{\"name\": \"find_all\", \"arguments\": {}}</tool_call>",
             "no tool \"find_all\"",
         ),
         ("<tool_call>please search</tool_call>", "is no call"),
         ("<tool_call></tool_call>", "is no call"),
         (
-            "<function=find_all><parameter=x>y</parameter></function>",
-            "no tool \"find_all\"",
-        ),
-        ("<function=grep>{\"pattern\": </function>", "expected a value"),
-        (
-            "<invoke name=\"grep\"><parameter name=\"pattern\">x</parameter> and </invoke>",
-            "text is between tags",
+            "<tool_call>\n<function=grep>\n<parameter=pattern>\nx\n</parameter>\n</function>\n</tool_call>",
+            "is no call. Write {\"name\"",
         ),
         (
             "I do {\"name\": \"grep\", \"arguments\": {\"pattern\": \"x\"} and wait",
@@ -250,13 +232,18 @@ fn what_was_meant_and_is_wrong_is_answered_in_words() {
             "{\"name\": \"find_all\", \"arguments\": {\"pattern\": \"x\"}}",
             "no tool \"find_all\"",
         ),
-        ("```tool_code\nsearch everything\n```", "is no call"),
-        ("[TOOL_CALLS]grep[ARGS]{\"pattern", "The arguments of grep"),
         (
-            "<tool_call>{\"name\": \"grep\", \"arguments\": {\"type\": \"object\", \"properties\": {}}}</tool_call>",
+            "```json\n{\"name\": \"grep\", \"arguments\": {\"pattern\"}}\n```",
+            "expected ':'",
+        ),
+        (
+            "<tool_call>{\"name\": \"grep\", \"arguments\": [1, 2]}</tool_call>",
+            "they are a list",
+        ),
+        (
+            "{\"name\": \"grep\", \"parameters\": {\"type\": \"object\", \"properties\": {\"pattern\": {}}}}",
             "description of the tool",
         ),
-        ("<tool_call>[1, 2]</tool_call>", "1 is no call"),
     ];
     for (text, error) in rows {
         let (calls, malformed) = calls(said(text));
@@ -278,31 +265,24 @@ fn an_answer_is_no_call() {
         "",
         "The function grep() is in src/grep/mod.rs; read it, or list its callers.",
         "Use `grep(\"x\")` to search.",
-        "grep x src/",
-        "The `<list>` element holds `<read>` elements.",
-        "<list><item>1</item></list>",
-        "<grep>x</grep>",
         "```rust\nfn main() { read(\"a\"); }\n```",
-        "```python\nlist(\"a\")\n```",
-        "```\nread(fd, buffer)\n```",
-        "```\nn = read(\"a\") + 1\n```",
         "```json\n{\"name\": \"muninn\", \"version\": \"1\"}\n```",
         "{\"name\": \"list\", \"version\": \"1\"}",
         "{\"citations\": [\"src/a.rs:1-2\"], \"answer\": \"here\"}",
         "package.json has {\"name\": \"left-pad\", \"arguments\": {\"x\": 1}} in it",
-        "{\"name\": \"grep\", \"parameters\": {\"type\": \"object\", \"properties\": {\"pattern\": {}}}}",
+        "a tool: {\"name\": \"grep\", \"parameters\": {\"type\": \"object\", \"properties\": {\"pattern\": {}}}}",
         "let x = {a: 1}; if (a < b) { [1, 2] }",
         "{\"name\": 1} {\"name\": null} {} [] [[]] {\"tool\": {}}",
-        "<tool name=\"hammer\">heavy</tool>",
-        "<|channel|>final<|message|>It is in src/a.rs.<|return|>",
+        // Forms that only a server of the model knows.
+        "<function=grep><parameter=pattern>x</parameter></function>",
+        "[TOOL_CALLS]grep[ARGS]{\"pattern\": \"x\"}",
+        "```tool_code\ngrep(\"x\")\n```",
     ];
     for text in rows {
         let said = said(text);
         assert!(matches!(said, Said::Final(_)), "{text}: {said:?}");
     }
     assert_eq!(said("<think>grep?</think>\nDone. "), Said::Final("Done.".to_owned()));
-    let harmony = "<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>Here.<|return|>";
-    assert_eq!(said(harmony), Said::Final("Here.".to_owned()));
 }
 
 /// Reading may take a small multiple of the length, which shows only where it is not so: then these take minutes. Built
@@ -315,27 +295,15 @@ fn much_of_anything_ends() {
         "[",
         "<",
         "`",
-        "``` ",
         "{\"",
         "{\"a\":",
         "[{",
         "{'a':'",
         "<tool_call>",
         "<tool_call>{\"a",
-        "<function=grep>",
-        "<grep>",
-        "<grep><pattern>",
-        "<parameter=a>",
-        "<invoke name=\"grep\"><parameter name=\"pattern\">",
         "```json\n{",
-        "```tool_code\ngrep(",
-        "[TOOL_CALLS]",
-        "<|channel|>",
-        "<|start|>a to=grep<|message|>",
-        "<｜tool▁call▁begin｜>",
         "{\"name\":\"grep\",\"arguments\":{",
         "{\"name\":\"grep\",\"arguments\":{}} ",
-        "grep(\"x\")\n",
         "<think>",
         "\\",
         "src/a.rs:1-",
@@ -343,13 +311,10 @@ fn much_of_anything_ends() {
         "a/",
         "[a]",
         " ",
-        "<a>",
-        "</a>",
         "\u{1f600}",
         "<tool_call>[",
         "{\"tool_calls\":[",
         "\"",
-        "grep([[",
         "a.rs:1, ",
     ];
     for piece in pieces {
@@ -367,7 +332,7 @@ proptest! {
     #[test]
     fn nothing_breaks_it(pieces in proptest::collection::vec(prop_oneof![
         3 => (0..SHAPES.len(), 0..200usize, 0..200usize).prop_map(|(shape, from, to)| {
-            let chars: Vec<char> = SHAPES[shape].2.chars().collect();
+            let chars: Vec<char> = SHAPES[shape].chars().collect();
             chars.iter().skip(from.min(chars.len())).take(to).collect::<String>()
         }),
         1 => "\\PC{0,12}",

@@ -1,22 +1,32 @@
-//! The tools that may be meant, and the many ways to write their names.
+//! The tools that may be meant, and their arguments.
 
 use serde_json::{Map, Value};
 
+use super::Made;
 use super::error::{ArgumentsFault, CallError};
+use super::json;
 
 /// What of a model's words is repeated to it in an error, in characters.
 const MAX_SHOWN: usize = 60;
+/// Text in text in text; nobody means more.
+const MAX_UNWRAPPED: usize = 3;
 
 /// A tool that a model was offered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct KnownTool<'a> {
     /// Its name.
     pub(crate) name: &'a str,
-    /// The names of its parameters, in the order in which values without a name are given.
+    /// The names of its parameters.
     pub(crate) parameters: &'a [&'a str],
 }
 
 impl KnownTool<'_> {
+    /// A call with these arguments: an object, or JSON in a string.
+    pub(super) fn call(&self, arguments: Value) -> Made {
+        let arguments = self::arguments(arguments, 0).map_err(|fault| self.refusal(fault))?;
+        Ok((self.name.to_owned(), arguments))
+    }
+
     /// An error for a model whose arguments could not be read.
     pub(super) fn refusal(&self, fault: ArgumentsFault) -> CallError {
         let example = match self.parameters {
@@ -29,10 +39,21 @@ impl KnownTool<'_> {
             example,
         }
     }
+}
 
-    /// Whether these can be its arguments: at least one, and none that it does not know.
-    pub(super) fn fits(&self, arguments: &Map<String, Value>) -> bool {
-        !arguments.is_empty() && arguments.keys().all(|key| self.parameters.contains(&key.as_str()))
+fn arguments(value: Value, unwrapped: usize) -> Result<Map<String, Value>, ArgumentsFault> {
+    match value {
+        Value::Null => Ok(Map::new()),
+        Value::Object(object) => Ok(object),
+        Value::String(text) if text.trim().is_empty() => Ok(Map::new()),
+        Value::String(text) if unwrapped < MAX_UNWRAPPED => arguments(json::whole(&text)?, unwrapped + 1),
+        Value::Array(mut items) if items.len() <= 1 => match items.pop() {
+            None => Ok(Map::new()),
+            Some(Value::Object(object)) => Ok(object),
+            Some(_) => Err(ArgumentsFault::List),
+        },
+        Value::Array(_) => Err(ArgumentsFault::List),
+        Value::String(_) | Value::Number(_) | Value::Bool(_) => Err(ArgumentsFault::NoNames),
     }
 }
 
@@ -41,32 +62,14 @@ impl KnownTool<'_> {
 pub(super) struct Tools<'a>(pub(super) &'a [KnownTool<'a>]);
 
 impl<'a> Tools<'a> {
-    /// The tool of this name: in any case, behind a namespace (`functions.grep`, `default_api:grep`, `mcp__x__grep`),
-    /// with a number behind it (`functions.grep:0`).
-    pub(super) fn named(self, said: &str) -> Option<&'a KnownTool<'a>> {
-        let said = said.trim().trim_matches(['"', '\'', '`', '(', ')']);
-        if said.len() > 200 {
-            return None;
-        }
-        let numbered = said.rsplit_once(':');
-        let said = match numbered {
-            Some((name, number)) if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) => name,
-            _ => said,
-        };
-        let last = said.rsplit(['.', ':', '/']).next().unwrap_or(said);
-        let last = last.rsplit("__").next().unwrap_or(last);
-        self.exactly(said).or_else(|| self.exactly(last))
-    }
-
-    fn exactly(self, said: &str) -> Option<&'a KnownTool<'a>> {
-        let same = |a: u8, b: u8| a.eq_ignore_ascii_case(&b) || matches!((a, b), (b'-', b'_') | (b'_', b'-'));
-        let is = |name: &str| name.len() == said.len() && name.bytes().zip(said.bytes()).all(|(a, b)| same(a, b));
-        self.0.iter().find(|tool| is(tool.name))
-    }
-
-    /// [`Self::named`], or what to tell the model.
+    /// The tool of this name, in any case and behind a namespace (`functions.grep`, `default_api:grep`,
+    /// `mcp__x__grep`), or what to tell the model.
     pub(super) fn meant(self, said: &str) -> Result<&'a KnownTool<'a>, CallError> {
-        self.named(said).ok_or_else(|| {
+        let name = said.trim();
+        let last = name.rsplit(['.', ':', '/']).next().unwrap_or(name);
+        let last = last.rsplit("__").next().unwrap_or(last);
+        let is = |tool: &&KnownTool<'_>| [name, last].iter().any(|said| tool.name.eq_ignore_ascii_case(said));
+        self.0.iter().find(is).ok_or_else(|| {
             let names: Vec<&str> = self.0.iter().map(|tool| tool.name).collect();
             CallError::UnknownTool {
                 said: shown(said),

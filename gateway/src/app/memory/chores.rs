@@ -113,7 +113,7 @@ impl Workspace {
     }
 
     fn account(&self, config: &Config, asked: &Asked, started: Instant) -> Result<(), StoreError> {
-        let (receipts, _) = SqliteStore::open(&self.state_dir, &config.limits)?;
+        let receipts = SqliteStore::open(&self.state_dir, &config.limits)?;
         receipts.note_receipt(Receipt {
             model: asked.model.clone(),
             backend: asked.model.split('/').next().unwrap_or_default().to_owned(),

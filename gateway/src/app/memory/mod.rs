@@ -13,7 +13,6 @@ use thiserror::Error;
 use super::Workspace;
 
 pub use chores::{ChoreError, ReconcileRequest, conflicts};
-pub(crate) use recall::rounded;
 pub use recall::{RecallQuery, RecalledMemory};
 pub use remember::{Fact, FactKind, Kept};
 

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::MemoryError;
 use crate::app::Workspace;
+use crate::store::rounded;
 
 /// Larger files are taken for changed.
 const MAX_FILE_BYTES: u64 = 4 << 20;
@@ -144,11 +145,6 @@ impl RecalledMemory {
             "score": rounded(self.score),
         })
     }
-}
-
-/// A number as a person would write it, with three digits.
-pub(crate) fn rounded(number: f32) -> f64 {
-    (f64::from(number) * 1000.0).round() / 1000.0
 }
 
 /// The task that an unambiguous part of its id names.

@@ -64,7 +64,6 @@ async fn planned(app: &Arc<App>, patience: usize) -> Option<(String, Receipt)> {
     let (caller, headers) = (Caller::anonymous(), HeaderMap::new());
     let (progress, _watching) = Progress::new();
     let asked = Asked {
-        put_back: true,
         caller: &caller,
         headers: &headers,
         prompt: &prompt,

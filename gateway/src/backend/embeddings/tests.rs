@@ -4,7 +4,7 @@ use muninn_tests::{Recorded, Reply, Upstream};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::backend::{Circuits, Origin};
+use crate::backend::Circuits;
 use crate::config::{BackendConfig, LimitsConfig};
 use crate::secrets::Secret;
 
@@ -17,7 +17,6 @@ fn backend(url: &str) -> Backend {
     config.key = Some(Secret::new("hush".into()));
     Backend::new(
         config,
-        Origin::Configured,
         &Circuits::new(
             limits.circuit,
             std::sync::Arc::new(crate::store::LocalCounters::default()),

@@ -10,7 +10,7 @@ use muninn_memory::model::{Call, Choice, Message, Tool};
 use muninn_tests::Upstream;
 
 use super::*;
-use crate::backend::{Backend, Circuits, Origin};
+use crate::backend::{Backend, Circuits};
 use crate::config::{BackendConfig, LimitsConfig};
 
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -29,7 +29,6 @@ fn candidate(url: &str, format: WireFormat, adjust: impl FnOnce(&mut BackendConf
     adjust(&mut config);
     let backend = Backend::new(
         config,
-        Origin::Configured,
         &Circuits::new(
             limits.circuit,
             std::sync::Arc::new(crate::store::LocalCounters::default()),

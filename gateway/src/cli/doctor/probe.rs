@@ -4,7 +4,7 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::Value;
 
 use super::TIMEOUT;
-use crate::backend::{Backend, Spoken, apply_credentials, probe_formats};
+use crate::backend::{Backend, Spoken, apply_credentials, innermost, probe_formats};
 use crate::wire::WireFormat;
 
 /// A backend's answers.
@@ -106,11 +106,7 @@ fn reason(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         return format!("no answer within {} s", TIMEOUT.as_secs());
     }
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(inner) = cause.source() {
-        cause = inner;
-    }
-    cause.to_string()
+    innermost(error)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ mod remember;
 use super::output::plural;
 use super::{CliError, Common, Exit, examples};
 use crate::app::MemoryError;
-use crate::causes::with_causes;
+use muninn_repo_tools::with_causes;
 
 pub(super) use flush::Flush;
 pub(super) use forget::Forget;

@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 use thiserror::Error;
 
 use super::{CliError, Common, Exit, examples};
-use crate::app::{RecallQuery, RecalledMemory, rounded};
+use crate::app::{RecallQuery, RecalledMemory};
 use crate::cli::output;
+use crate::store::rounded;
 
 /// The most lines that are shown of a memory. JSON has all of them.
 const MAX_LINES: usize = 6;

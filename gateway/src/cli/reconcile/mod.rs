@@ -9,7 +9,7 @@ use muninn_memory::reconcile::{ReconcileError, ResolveError};
 
 use super::{CliError, Common, Exit, output};
 use crate::app::{ChoreError, Workspace};
-use crate::causes::with_causes;
+use muninn_repo_tools::with_causes;
 
 pub(super) use conflicts::Conflicts;
 pub(super) use resolve::Resolve;

@@ -31,8 +31,8 @@ use muninn_repo_tools::code::CodeLimits;
 use muninn_repo_tools::{Cuts, RelPath, Until, Worktree};
 
 use super::{CliError, Common, Exit, examples, output};
-use crate::causes::with_causes;
 use crate::config::env_vars;
+use muninn_repo_tools::with_causes;
 
 /// A filter of files by their paths.
 #[derive(Args)]

@@ -106,8 +106,7 @@ impl Report {
         if !database.exists() {
             return;
         }
-        let read =
-            SqliteStore::open(state_dir, &config.limits).and_then(|(store, _)| block_on(store.receipts(usize::MAX)));
+        let read = SqliteStore::open(state_dir, &config.limits).and_then(|store| block_on(store.receipts(usize::MAX)));
         match read {
             Ok(receipts) => {
                 for receipt in receipts {

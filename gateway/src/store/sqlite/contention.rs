@@ -30,7 +30,7 @@ fn two_stores_over_one_directory_lose_nothing() {
     let day: jiff::civil::Date = "2026-01-01".parse().unwrap();
     let now_ms = jiff::Timestamp::now().as_millisecond();
     let stores: Vec<_> = (0..STORES)
-        .map(|_| Arc::new(SqliteStore::open(folder.path(), &limits()).unwrap().0))
+        .map(|_| Arc::new(SqliteStore::open(folder.path(), &limits()).unwrap()))
         .collect();
     let threads: Vec<_> = (0..STORES)
         .flat_map(|store| (0..THREADS).map(move |thread| (store, thread)))
@@ -71,7 +71,7 @@ fn two_stores_over_one_directory_lose_nothing() {
     drop(stores);
 
     let expected = i64::from(STORES) * i64::from(THREADS) * i64::from(ROUNDS);
-    let (store, _) = SqliteStore::open(folder.path(), &limits()).unwrap();
+    let store = SqliteStore::open(folder.path(), &limits()).unwrap();
     let counts = block_on(store.counts()).unwrap();
     let used = block_on(store.usage(day)).unwrap()[0].all.requests;
     assert_eq!(

@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 
 use muninn_repo_tools::{Supervisor, Task};
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
+use rusqlite::{Connection, OpenFlags, ffi};
 
 use super::{LedgerHealth, PutAside, StoreError, damage, schema};
+pub(super) use muninn_memory::cache::{is_busy, is_damage};
 use muninn_memory::private_file;
 
 /// How long a connection waits for another one, unless it is told otherwise.
@@ -351,22 +352,6 @@ fn prepare(path: &Path) -> Result<FileId, Refused> {
         open.connection.query_row(&sql, [], |_| Ok(()))?;
     }
     Ok(open.file)
-}
-
-/// Whether an error says that the file is no sound database.
-pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
-    matches!(
-        error.sqlite_error_code(),
-        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt)
-    )
-}
-
-/// Whether an error says that somebody else holds a lock.
-pub(super) fn is_busy(error: &rusqlite::Error) -> bool {
-    matches!(
-        error.sqlite_error_code(),
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
-    )
 }
 
 /// An error as SQLite would return it.

@@ -22,7 +22,7 @@ mod worker;
 mod write_queue;
 mod writer;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -62,20 +62,13 @@ pub struct SqliteStore {
     check: Mutex<Option<(InterruptHandle, Task)>>,
 }
 
-/// What opening found.
-#[derive(Debug, Default)]
-pub struct Opened {
-    /// Where a damaged database was put aside, if it had to be.
-    pub set_aside: Option<PathBuf>,
-}
-
 impl SqliteStore {
     /// Opens the store of a state directory, making both where they are missing. A damaged database is put aside under
     /// another name, never deleted, and what can be read of it is kept.
     ///
     /// # Errors
     /// [`StoreError`] where there can be no store: the directory or the file cannot be made, read or understood.
-    pub fn open(state_dir: &Path, limits: &LimitsConfig) -> Result<(SqliteStore, Opened), StoreError> {
+    pub fn open(state_dir: &Path, limits: &LimitsConfig) -> Result<SqliteStore, StoreError> {
         SqliteStore::supervised(state_dir, limits, &Supervisor::default())
     }
 
@@ -87,12 +80,8 @@ impl SqliteStore {
         state_dir: &Path,
         limits: &LimitsConfig,
         supervisor: &Supervisor,
-    ) -> Result<(SqliteStore, Opened), StoreError> {
+    ) -> Result<SqliteStore, StoreError> {
         let database = Database::open(state_dir, supervisor)?;
-        let set_aside = match database.health() {
-            LedgerHealth::PutAside(aside) => Some(aside.path),
-            _ => None,
-        };
         let mut recording = Recording::new(Arc::clone(&database));
         take_over(&database, &mut recording);
         let system = |source| directory_error(state_dir, source);
@@ -102,7 +91,7 @@ impl SqliteStore {
             megabytes: limits.ledger_megabytes,
         };
         let writer = Writer::start(supervisor, Arc::clone(&database), Arc::clone(&journal), bounds).map_err(system)?;
-        let store = SqliteStore {
+        Ok(SqliteStore {
             counters: Arc::default(),
             reader: Reader::start(supervisor, Arc::clone(&database), Arc::clone(&journal)).map_err(system)?,
             recorder: Recorder::start(supervisor, recording).map_err(system)?,
@@ -110,8 +99,7 @@ impl SqliteStore {
             writer,
             database,
             check: Mutex::default(),
-        };
-        Ok((store, Opened { set_aside }))
+        })
     }
 
     /// Looks through the whole database for damage, on a thread of its own. Damage is seen to as if a request had come
@@ -312,7 +300,7 @@ mod tests {
 
     impl StateDirectory {
         fn sqlite(&self) -> SqliteStore {
-            SqliteStore::open(self.0.path(), &limits()).unwrap().0
+            SqliteStore::open(self.0.path(), &limits()).unwrap()
         }
     }
 
@@ -347,9 +335,11 @@ mod tests {
         let state = StateDirectory::default();
         let damaged = "this is not a database, and it is long enough to tell".repeat(99);
         std::fs::write(state.0.path().join("state.db"), damaged).unwrap();
-        let (store, opened) = SqliteStore::open(state.0.path(), &limits()).unwrap();
-        let aside = opened.set_aside.unwrap();
-        assert!(std::fs::read_to_string(aside).unwrap().starts_with("this is not"));
+        let store = state.sqlite();
+        let LedgerHealth::PutAside(aside) = store.database.health() else {
+            panic!("it is damaged");
+        };
+        assert!(std::fs::read_to_string(aside.path).unwrap().starts_with("this is not"));
         assert!(block_on(store.record(TurnKey::for_test(1), row(None, Some("x"), 1))).is_ok());
     }
 

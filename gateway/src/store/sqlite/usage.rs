@@ -100,14 +100,14 @@ mod tests {
     #[test]
     fn a_database_of_the_first_schema_is_brought_up_to_date() {
         let folder = tempfile::tempdir().unwrap();
-        let (store, _) = SqliteStore::open(folder.path(), &limits()).unwrap();
+        let store = SqliteStore::open(folder.path(), &limits()).unwrap();
         drop(store);
         let connection = Connection::open(folder.path().join("state.db")).unwrap();
         connection
             .execute_batch("DROP TABLE key_usage; PRAGMA user_version = 1;")
             .unwrap();
         drop(connection);
-        let (store, _) = SqliteStore::open(folder.path(), &limits()).unwrap();
+        let store = SqliteStore::open(folder.path(), &limits()).unwrap();
         let today = "2026-01-01".parse().unwrap();
         store.note_usage("ana", today, UsageSum::default());
         block_on(store.flush());

@@ -286,10 +286,4 @@ impl Dropped {
     pub fn iter(&self) -> impl Iterator<Item = (&str, u32)> {
         self.0.iter().map(|(name, count)| (name.as_str(), *count))
     }
-
-    /// Whether nothing was left out.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
 }

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use muninn_repo_tools::RelPath;
 
+use crate::index::lexical::Arena;
+use crate::index::rows::Rows;
 use crate::index::syntax::Syntax;
 
-use super::csr::Rows;
 use super::files::{Files, Given};
-use super::names::Names;
-use super::{Edge, Entry, Graph, calls, resolve};
+use super::{Entry, Graph, calls, resolve};
 
 impl Graph {
     /// Makes the graph of a worktree from all its files: their numbers, their paths, and what is kept of their syntax.
@@ -27,29 +27,19 @@ impl Graph {
             by_name: Rows::new(names.len(), &named),
             names,
             definitions,
-            first_of_file,
             ..Self::default()
         };
         let files = Files::new(&given);
-        let rows = graph.first_of_file.len().saturating_sub(1);
         let imported = resolve::imports(&files, &given);
-        let forward: Vec<(u32, u32)> = imported.pairs().collect();
-        let backward: Vec<(u32, u32)> = forward.iter().map(|(from, to)| (*to, *from)).collect();
-        graph.imports = Rows::new(rows, &forward);
-        graph.imported_by = Rows::new(rows, &backward);
-        let edges = calls::edges(&graph, &files, &given, &ids, &imported);
-        let back: Vec<(u32, Edge)> = edges
-            .iter()
-            .map(|(from, edge)| (edge.to, Edge { to: *from, ..*edge }))
-            .collect();
-        graph.callees = Rows::new(graph.definitions.len() + rows, &edges);
-        graph.callers = Rows::new(graph.definitions.len(), &back);
+        graph.imports = imported.pairs().count();
+        let edges = calls::edges(&graph, &files, &given, (&ids, &first_of_file), &imported);
+        graph.callers = Rows::new(graph.definitions.len(), &edges);
         graph
     }
 }
 
 /// All names that are defined, or that something defined belongs to.
-fn names<'a>(given: &[Given<'a>]) -> (Names, HashMap<&'a str, u32>) {
+fn names<'a>(given: &[Given<'a>]) -> (Arena, HashMap<&'a str, u32>) {
     let mut ids: HashMap<&'a str, u32> = HashMap::new();
     for (.., syntax) in given {
         for symbol in &syntax.symbols {
@@ -61,13 +51,16 @@ fn names<'a>(given: &[Given<'a>]) -> (Names, HashMap<&'a str, u32>) {
     }
     let mut sorted: Vec<&'a str> = ids.keys().copied().collect();
     sorted.sort_unstable();
+    let mut names = Arena::default();
     for (id, name) in (0u32..).zip(&sorted) {
         ids.insert(name, id);
+        names.push(name);
     }
-    (Names::new(&sorted), ids)
+    names.shrink();
+    (names, ids)
 }
 
-fn definitions(given: &[Given<'_>], ids: &HashMap<&str, u32>) -> (Box<[Entry]>, Box<[u32]>) {
+fn definitions(given: &[Given<'_>], ids: &HashMap<&str, u32>) -> (Box<[Entry]>, Vec<u32>) {
     let count = given.iter().map(|(.., syntax)| syntax.symbols.len()).sum();
     let mut definitions = Vec::with_capacity(count);
     let mut first_of_file = Vec::new();
@@ -88,6 +81,5 @@ fn definitions(given: &[Given<'_>], ids: &HashMap<&str, u32>) -> (Box<[Entry]>, 
             kind: symbol.kind,
         }));
     }
-    first_of_file.push(next(&definitions));
-    (definitions.into(), first_of_file.into())
+    (definitions.into(), first_of_file)
 }

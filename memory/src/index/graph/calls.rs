@@ -22,12 +22,12 @@ const OWN: &[&str] = &[
     "self", "Self", "this", "cls", "static", "$this", "super", "base", "parent",
 ];
 
-/// All call edges: from a definition or a file's code outside of all, to a definition; each pair once.
+/// All call edges, each pair once: a definition, and who calls it. `first_of_file` is each file's first definition.
 pub(super) fn edges(
     graph: &Graph,
     files: &Files<'_>,
     given: &[Given<'_>],
-    ids: &HashMap<&str, u32>,
+    (ids, first_of_file): (&HashMap<&str, u32>, &[u32]),
     imported: &Imported,
 ) -> Vec<(u32, Edge)> {
     let mut edges = Vec::new();
@@ -41,7 +41,7 @@ pub(super) fn edges(
             ids,
             imported.of(position),
         );
-        let first = graph.first_of_file.get(*number as usize).copied().unwrap_or(0);
+        let first = first_of_file.get(*number as usize).copied().unwrap_or(0);
         let begin = edges.len();
         for call in &syntax.calls {
             let from = match call.caller.checked_sub(1) {
@@ -52,12 +52,12 @@ pub(super) fn edges(
         }
         // A definition may call another by several names; the surest counts.
         let own = &mut edges[begin..];
-        own.sort_unstable_by_key(|(from, edge)| (*from, edge.to, std::cmp::Reverse(edge.percent)));
+        own.sort_unstable_by_key(|(to, edge)| (edge.end, *to, std::cmp::Reverse(edge.percent)));
         let mut kept = begin;
         for at in begin..edges.len() {
             let same = kept > begin && {
                 let (before, now): (&(u32, Edge), &(u32, Edge)) = (&edges[kept - 1], &edges[at]);
-                before.0 == now.0 && before.1.to == now.1.to
+                before.0 == now.0 && before.1.end == now.1.end
             };
             if !same {
                 edges.swap(kept, at);
@@ -185,7 +185,12 @@ impl<'a> Caller<'a> {
                 Basis::Ambiguous => (u8::try_from(100 / rivals.max(2)).unwrap_or(20).clamp(20, 50), basis),
                 _ => (best, basis),
             };
-            (from, Edge { to, percent, basis })
+            let edge = Edge {
+                end: from,
+                percent,
+                basis,
+            };
+            (to, edge)
         }));
     }
 

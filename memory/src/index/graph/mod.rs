@@ -1,4 +1,4 @@
-//! What a worktree's files have to do with each other: who defines a name, who imports whom, who calls what.
+//! The structure of a worktree: which file defines a name, and who calls it.
 //!
 //! Plain arrays, made from the [`Syntax`] of all files in one go. A question is a look-up in one array and a slice of
 //! another, and there is nothing to keep up to date: after a change the arrays are made anew, which takes a fraction of a
@@ -9,9 +9,7 @@
 
 mod build;
 mod calls;
-mod csr;
 mod files;
-mod names;
 mod resolve;
 
 #[cfg(test)]
@@ -20,8 +18,8 @@ mod tests;
 use muninn_repo_tools::code::Basis;
 use muninn_repo_tools::syntax::DefinitionKind;
 
-use csr::Rows;
-use names::Names;
+use crate::index::lexical::Arena;
+use crate::index::rows::Rows;
 
 /// A definition, by its position among all: by file, and in the order of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -32,15 +30,12 @@ pub struct DefinitionId(pub u32);
 /// Files are meant by the numbers that they were given to [`Graph::build`] with.
 #[derive(Debug, Clone, Default)]
 pub struct Graph {
-    names: Names,
+    /// All names that are defined anywhere, each once and in order; one is meant by its position.
+    names: Arena,
     definitions: Box<[Entry]>,
-    /// For each file the first of its definitions; one more at the end.
-    first_of_file: Box<[u32]>,
     by_name: Rows<u32>,
-    imports: Rows<u32>,
-    imported_by: Rows<u32>,
-    /// A row for each definition, and behind them one for each file's code outside of definitions.
-    callees: Rows<Edge>,
+    /// The number of pairs of a file and one that it imports.
+    imports: usize,
     /// A row for each definition.
     callers: Rows<Edge>,
 }
@@ -55,10 +50,11 @@ struct Entry {
     kind: DefinitionKind,
 }
 
-/// To a definition or, numbered behind them, a file's code outside of definitions.
+/// A call edge without one of its ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Edge {
-    to: u32,
+    /// The other end: a definition or, numbered behind them, a file's code outside of definitions.
+    end: u32,
     percent: u8,
     basis: Basis,
 }
@@ -89,11 +85,11 @@ pub enum Site {
     File(u32),
 }
 
-/// That something calls something, as far as the names tell.
+/// A call, as far as the names tell.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Call<T> {
-    /// The other end.
-    pub other: T,
+pub struct Call {
+    /// Where it stands.
+    pub from: Site,
     /// From 0 to 1.
     pub confidence: f32,
     /// Why.
@@ -101,28 +97,20 @@ pub struct Call<T> {
 }
 
 impl Graph {
-    /// The files that a file imports, each once.
-    pub fn imports(&self, file: u32) -> &[u32] {
-        self.imports.of(file)
-    }
-
-    /// The files that import a file, each once.
-    pub fn imported_by(&self, file: u32) -> &[u32] {
-        self.imported_by.of(file)
-    }
-
     /// All definitions of a name, by file.
     pub fn definitions(&self, name: &str) -> impl Iterator<Item = Defined<'_>> {
-        let found = self.names.find(name).map_or(&[] as &[_], |id| self.by_name.of(id));
+        let found = self.names.find(name).map_or(&[] as &[_], |id| self.named(id));
         found.iter().filter_map(|id| self.definition(DefinitionId(*id)))
     }
 
     /// All definitions whose names have a part in them, in upper or lower case.
     pub fn definitions_with(&self, part: &str) -> impl Iterator<Item = Defined<'_>> {
         let part = part.to_lowercase();
-        let ids = (0..self.names.len()).filter_map(|id| u32::try_from(id).ok());
-        let fitting = ids.filter(move |id| self.names.get(*id).to_lowercase().contains(&part));
-        let found = fitting.flat_map(|id| self.by_name.of(id));
+        let fits = move |id: &usize| {
+            let name = self.names.get(*id);
+            name.is_some_and(|name| name.to_lowercase().contains(&part))
+        };
+        let found = (0..self.names.len()).filter(fits).flat_map(|id| self.named(id));
         found.filter_map(|id| self.definition(DefinitionId(*id)))
     }
 
@@ -131,78 +119,40 @@ impl Graph {
         let entry = self.definitions.get(id.0 as usize)?;
         Some(Defined {
             id,
-            name: self.names.get(entry.name),
+            name: self.name(entry.name),
             kind: entry.kind,
             file: entry.file,
             line: entry.line,
-            container: (entry.container != u32::MAX).then(|| self.names.get(entry.container)),
+            container: (entry.container != u32::MAX).then(|| self.name(entry.container)),
         })
     }
 
-    /// What a file defines, in the order of its text.
-    pub fn defined_in(&self, file: u32) -> impl Iterator<Item = Defined<'_>> {
-        let bounds = self
-            .first_of_file
-            .get(file as usize)
-            .zip(self.first_of_file.get(file as usize + 1));
-        let (first, end) = bounds.map_or((0, 0), |(first, end)| (*first, *end));
-        (first..end).filter_map(|id| self.definition(DefinitionId(id)))
-    }
-
     /// Who calls a definition, by file.
-    pub fn callers(&self, id: DefinitionId) -> impl Iterator<Item = Call<Site>> {
-        self.callers.of(id.0).iter().map(|edge| edge.call(self.site(edge.to)))
+    pub fn callers(&self, id: DefinitionId) -> impl Iterator<Item = Call> {
+        self.callers.of(id.0).iter().map(|edge| Call {
+            from: self.site(edge.end),
+            confidence: f32::from(edge.percent) / 100.0,
+            basis: edge.basis,
+        })
     }
 
-    /// What a definition calls.
-    pub fn callees(&self, id: DefinitionId) -> impl Iterator<Item = Call<DefinitionId>> {
-        let row = if (id.0 as usize) < self.definitions.len() {
-            id.0
-        } else {
-            u32::MAX
-        };
-        self.callees.of(row).iter().map(|edge| edge.call(DefinitionId(edge.to)))
+    fn named(&self, name: usize) -> &[u32] {
+        self.by_name.of(u32::try_from(name).unwrap_or(u32::MAX))
     }
 
-    /// What a file's code outside of definitions calls.
-    pub fn callees_of_file(&self, file: u32) -> impl Iterator<Item = Call<DefinitionId>> {
-        let row = u32::try_from(self.definitions.len())
-            .unwrap_or(u32::MAX)
-            .saturating_add(file);
-        self.callees.of(row).iter().map(|edge| edge.call(DefinitionId(edge.to)))
+    fn name(&self, id: u32) -> &str {
+        self.names.get(id as usize).unwrap_or_default()
     }
 
-    fn site(&self, to: u32) -> Site {
-        match (to as usize).checked_sub(self.definitions.len()) {
+    fn site(&self, end: u32) -> Site {
+        match (end as usize).checked_sub(self.definitions.len()) {
             Some(file) => Site::File(u32::try_from(file).unwrap_or(u32::MAX)),
-            None => Site::Definition(DefinitionId(to)),
+            None => Site::Definition(DefinitionId(end)),
         }
     }
 
     /// How many definitions, import edges and call edges there are.
     pub fn size(&self) -> (usize, usize, usize) {
-        (self.definitions.len(), self.imports.len(), self.callers.len())
-    }
-
-    /// What it takes in memory besides itself, in bytes.
-    pub fn heap_bytes(&self) -> usize {
-        self.names.heap_bytes()
-            + size_of_val(&*self.definitions)
-            + size_of_val(&*self.first_of_file)
-            + self.by_name.heap_bytes()
-            + self.imports.heap_bytes()
-            + self.imported_by.heap_bytes()
-            + self.callees.heap_bytes()
-            + self.callers.heap_bytes()
-    }
-}
-
-impl Edge {
-    fn call<T>(self, other: T) -> Call<T> {
-        Call {
-            other,
-            confidence: f32::from(self.percent) / 100.0,
-            basis: self.basis,
-        }
+        (self.definitions.len(), self.imports, self.callers.len())
     }
 }

@@ -1,7 +1,5 @@
 //! BM25, and a small index that ranks by it.
 
-use std::collections::HashMap;
-
 use serde::{Deserialize, Serialize};
 
 use super::inverted::{DocId, Inverted, InvertedBuilder, Keep};
@@ -78,24 +76,6 @@ impl Bm25 {
             lengths: lengths.map(|(_, length)| *length).collect(),
         }
     }
-
-    /// Scores the documents that hold any of the weighted terms: best first, then by number.
-    #[expect(clippy::cast_precision_loss, reason = "counts and lengths are far below 2^24")]
-    pub fn search<'a>(&self, query: impl Iterator<Item = (&'a str, f32)>) -> Vec<(DocId, f32)> {
-        let total: u64 = self.lengths.iter().map(|length| u64::from(*length)).sum();
-        let average = total as f32 / self.len().max(1) as f32;
-        let mut scores: HashMap<DocId, f32> = HashMap::new();
-        for (term, weight) in query {
-            let idf = idf(self.inverted.frequency(term), self.len());
-            for (doc, count) in self.inverted.postings(term) {
-                let length = self.lengths.get(doc.0 as usize).copied().unwrap_or(0);
-                *scores.entry(doc).or_default() += weight * idf * saturation(count as f32, length as f32, average);
-            }
-        }
-        let mut ranked: Vec<_> = scores.into_iter().collect();
-        ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        ranked
-    }
 }
 
 /// What a term's count in a document is worth, without the term's idf: between 0 and `K1 + 1`. `length` is the
@@ -130,30 +110,14 @@ mod tests {
         index.finish()
     }
 
-    fn ranked(index: &Bm25, query: &str) -> Vec<u32> {
-        index
-            .search(query.split(' ').map(|term| (term, 1.0)))
-            .into_iter()
-            .map(|(doc, _)| doc.0)
-            .collect()
-    }
-
     #[test]
-    fn rare_terms_and_short_documents_win() {
-        let index = index(&[
-            "common common rare",
-            "common other",
-            "common rare padding padding padding padding",
-        ]);
-        assert_eq!(ranked(&index, "rare common"), [0, 2, 1]);
-        assert_eq!(ranked(&index, "absent"), [] as [u32; 0]);
-        assert_eq!(index.inverted().frequency("common"), 3);
-    }
-
-    #[test]
-    fn equal_scores_keep_the_order_of_the_documents() {
-        let index = index(&["x a", "x b", "x c"]);
-        assert_eq!(ranked(&index, "x"), [0, 1, 2]);
+    fn rare_terms_and_short_documents_count_more() {
+        let index = index(&["common rare", "common"]);
+        let of = |term| idf(index.inverted().frequency(term), index.len());
+        assert!(of("absent") > of("rare") && of("rare") > of("common") && of("common") > 0.0);
+        assert!(saturation(2.0, 4.0, 4.0) > saturation(1.0, 4.0, 4.0));
+        assert!(saturation(1.0, 2.0, 4.0) > saturation(1.0, 8.0, 4.0));
+        assert!(saturation(1e6, 4.0, 4.0) < K1 + 1.0);
     }
 
     #[test]

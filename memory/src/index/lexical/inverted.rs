@@ -103,11 +103,6 @@ impl Inverted {
         self.documents == 0
     }
 
-    /// How many distinct terms there are.
-    pub fn terms(&self) -> usize {
-        self.terms.len()
-    }
-
     /// In how many documents a term occurs.
     pub fn frequency(&self, term: &str) -> u32 {
         self.terms.find(term).map_or(0, |at| self.frequencies[at])

@@ -7,6 +7,7 @@ use muninn_repo_tools::syntax::{Definition, DefinitionKind, Import, Language, Pa
 
 use super::manifest::Manifest;
 use super::{CallEntry, ImportEntry, NameId, SymbolEntry, Syntax};
+use crate::index::lexical::Arena;
 
 /// A definition with more distinct calls is a table.
 const MAX_CALLS: usize = 400;
@@ -172,8 +173,7 @@ fn package(language: Language, text: &str) -> Option<&str> {
 #[derive(Default)]
 struct Names<'a> {
     ids: HashMap<&'a str, NameId>,
-    text: String,
-    ends: Vec<u32>,
+    names: Arena,
 }
 
 impl<'a> Names<'a> {
@@ -181,17 +181,16 @@ impl<'a> Names<'a> {
         if name.is_empty() {
             return 0;
         }
-        *self.ids.entry(name).or_insert_with(|| {
-            self.text.push_str(name);
-            self.ends.push(u32::try_from(self.text.len()).unwrap_or(u32::MAX));
-            u32::try_from(self.ends.len()).unwrap_or(0)
-        })
+        *self
+            .ids
+            .entry(name)
+            .or_insert_with(|| u32::try_from(self.names.push(name) + 1).unwrap_or(0))
     }
 
-    fn finish(self, syntax: Syntax) -> Syntax {
+    fn finish(mut self, syntax: Syntax) -> Syntax {
+        self.names.shrink();
         Syntax {
-            text: self.text.into(),
-            ends: self.ends.into(),
+            names: self.names,
             ..syntax
         }
     }

@@ -10,6 +10,8 @@ use memchr::memmem;
 use muninn_repo_tools::syntax::{DefinitionKind, Language};
 use serde::{Deserialize, Serialize};
 
+use crate::index::lexical::Arena;
+
 pub(super) use manifest::Manifest;
 
 /// A name of a file, by its position among them; 0 is no name.
@@ -31,9 +33,8 @@ pub struct Syntax {
     pub(super) calls: Box<[CallEntry]>,
     /// Types that are named, each once.
     pub(super) types: Box<[NameId]>,
-    /// All names, one behind the other, and where each ends.
-    text: Box<str>,
-    ends: Box<[u32]>,
+    /// All names.
+    names: Arena,
     /// There is more than was kept.
     pub(super) cut: bool,
 }
@@ -75,11 +76,6 @@ pub struct Symbol<'a> {
 }
 
 impl Syntax {
-    /// What it was parsed as; `None` for a file without a grammar.
-    pub fn language(&self) -> Option<Language> {
-        self.language
-    }
-
     /// What it defines, in the order of the text.
     pub fn symbols(&self) -> impl Iterator<Item = Symbol<'_>> {
         self.symbols.iter().map(|symbol| Symbol {
@@ -93,37 +89,18 @@ impl Syntax {
     /// Whether anything in it calls something of this name.
     pub(super) fn calls(&self, name: &str) -> bool {
         let named = |call: &CallEntry| self.name(call.name) == name;
-        memmem::find(self.text.as_bytes(), name.as_bytes()).is_some() && self.calls.iter().any(named)
-    }
-
-    /// What it takes in memory besides itself, in bytes.
-    pub fn heap_bytes(&self) -> usize {
-        size_of_val(&*self.symbols)
-            + size_of_val(&*self.imports)
-            + size_of_val(&*self.taken)
-            + size_of_val(&*self.calls)
-            + size_of_val(&*self.types)
-            + self.text.len()
-            + size_of_val(&*self.ends)
+        memmem::find(self.names.text().as_bytes(), name.as_bytes()).is_some() && self.calls.iter().any(named)
     }
 
     /// The name at a position; empty for none.
     pub(super) fn name(&self, id: NameId) -> &str {
-        let Some(before) = (id as usize).checked_sub(1) else {
-            return "";
-        };
-        let start = before
-            .checked_sub(1)
-            .and_then(|at| self.ends.get(at))
-            .copied()
-            .unwrap_or(0);
-        let end = self.ends.get(before).copied().unwrap_or(0);
-        self.text.get(start as usize..end as usize).unwrap_or_default()
+        let at = (id as usize).checked_sub(1);
+        at.and_then(|at| self.names.get(at)).unwrap_or_default()
     }
 
     /// One more than the highest [`NameId`].
     pub(super) fn names(&self) -> usize {
-        self.ends.len() + 1
+        self.names.len() + 1
     }
 
     /// Each import's path with the names that it takes: as they are called there, and here.

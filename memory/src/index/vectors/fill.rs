@@ -9,14 +9,13 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use muninn_repo_tools::{Worktree, read_text};
+use muninn_repo_tools::{Worktree, read_text, with_causes};
 
 use super::held::Key;
 use super::lane::Vectors;
 use super::store::{BlockKey, Rows, VectorStore};
 use super::{small, text};
 use crate::cache::{Cache, CacheError};
-use crate::index::indexer::chain;
 use crate::index::{Digest, Place, Snapshot};
 use crate::redact;
 
@@ -269,11 +268,11 @@ impl<'a> Filling<'a> {
         if emptied && !std::mem::replace(&mut self.emptied, true) {
             self.note(format!(
                 "the stored vectors were damaged and are made anew: {}",
-                chain(error)
+                with_causes(error)
             ));
             return self.open();
         }
-        self.note(format!("vectors are not kept: {}", chain(error)));
+        self.note(format!("vectors are not kept: {}", with_causes(error)));
         if !error.is_busy() {
             self.vectors.unkept.store(true, Ordering::Relaxed);
         }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use muninn_repo_tools::{BlobId, Worktree};
 
@@ -13,6 +13,7 @@ use super::store::VectorStore;
 use crate::Clock;
 use crate::embed::{EmbedError, Embedder};
 use crate::index::Snapshot;
+use crate::index::indexer::lock;
 
 /// So many vectors that are nearest by their signs are compared by their bytes.
 const WIDE: usize = 1_000;
@@ -133,11 +134,6 @@ impl Vectors {
     fn read(&self) -> std::sync::RwLockReadGuard<'_, Held> {
         self.held.read().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// A poisoned lock is taken all the same: what it guards is a cache.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

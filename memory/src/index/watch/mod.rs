@@ -110,21 +110,6 @@ pub enum WatchError {
     },
 }
 
-impl Changes {
-    /// Whether this file may have changed: whether it or a directory above it is named.
-    pub fn covers(&self, file: &RelPath) -> bool {
-        match self {
-            Self::None => false,
-            Self::Everything => true,
-            Self::Paths(paths) => {
-                let path = file.as_str();
-                let mut ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
-                ends.any(|end| paths.contains(&path[..end]))
-            }
-        }
-    }
-}
-
 impl Watcher {
     /// Begins to watch. `home` is where a small directory of our own is made; without one it is made among the system's
     /// temporary files. Returns at once: the watches are set in the background, and until they stand everything may

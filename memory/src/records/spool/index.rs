@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fs, io};
 
-use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, params};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
 use super::{Durability, SpoolError, at};
+use crate::cache::is_damage;
 use crate::{Clock, private_file};
 
 const FILE: &str = "sessions.db";
@@ -227,11 +228,7 @@ impl Index {
 impl SpoolError {
     /// Whether the index is no intact database.
     pub(super) fn is_damage(&self) -> bool {
-        let SpoolError::Index { source, .. } = self else {
-            return false;
-        };
-        let code = source.sqlite_error_code();
-        matches!(code, Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
+        matches!(self, Self::Index { source, .. } if is_damage(source))
     }
 }
 

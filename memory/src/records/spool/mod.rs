@@ -47,7 +47,7 @@ pub enum Durability {
     /// Once a segment was made of it.
     #[default]
     Segment,
-    /// When [`Spool::append`] returns.
+    /// When [`Spool::learn`] returns.
     Append,
 }
 
@@ -144,10 +144,8 @@ impl Spool {
     }
 
     /// The id of a session, by the name that its client gives it; `None` before something of it was recorded.
-    ///
-    /// # Errors
-    /// [`SpoolError`].
-    pub fn session(&self, client: &str) -> Result<Option<String>, SpoolError> {
+    #[cfg(test)]
+    pub(crate) fn session(&self, client: &str) -> Result<Option<String>, SpoolError> {
         let client = short_hash(client);
         match self.existing(&client)? {
             Some(locked) => Ok(locked.index()?.session(&client)?.map(|session| session.id)),
@@ -155,26 +153,9 @@ impl Spool {
         }
     }
 
-    /// Appends records of a session that were learned on a branch, in one write. They are kept when this returns. `mark`
-    /// names what they were learned from: where the session has that mark, nothing is appended, and `false` returned.
-    ///
-    /// # Errors
-    /// [`SpoolError`]; then none of them is kept.
-    pub fn append(
-        &self,
-        client: &str,
-        branch: Option<&str>,
-        mark: Option<&str>,
-        records: &[Record],
-    ) -> Result<bool, SpoolError> {
-        if records.is_empty() {
-            return Ok(false);
-        }
-        self.learn(client, mark, |_| (branch.map(str::to_owned), records.to_vec()))
-    }
-
-    /// Appends what `learn` makes for the session of this id, and the branch that it was learned on, as
-    /// [`Self::append`] does. The id is made for the first records of a session, and the same from then on. Where the
+    /// Appends the records that `learn` makes for the session of this id, and the branch that they were learned on, in one
+    /// write. They are kept when this returns. `mark` names what they were learned from: where the session has that mark,
+    /// nothing is appended, and `false` returned. The id is made for the first records of a session, and the same from then on. Where the
     /// session has the mark, `learn` is not called.
     ///
     /// # Errors
@@ -262,20 +243,12 @@ impl Spool {
         Ok(!waiting::files(&self.dir)?.is_empty())
     }
 
-    /// Makes segments of what `is_due` picks. Killed at any point it goes on where it was the next time: what is in a
-    /// segment leaves the spool only when the segment is on the disk.
+    /// Makes segments of what `is_due` picks of some sessions; the files of others are not opened. Killed at any point it
+    /// goes on where it was the next time: what is in a segment leaves the spool only when the segment is on the disk.
+    /// Between two sessions it stops when `until` is over, and the rest waits.
     ///
     /// # Errors
     /// The first thing that failed; what it was about stays in the spool.
-    pub fn flush(&self, segments: &Segments, is_due: impl Fn(&Waiting) -> bool) -> Result<Flushed, SpoolError> {
-        self.flush_some(Sessions::All, segments, None, is_due)
-    }
-
-    /// The same for some sessions; the files of others are not opened. Between two sessions it stops when `until` is
-    /// over, and the rest waits.
-    ///
-    /// # Errors
-    /// Those of [`Self::flush`].
     pub fn flush_some(
         &self,
         sessions: Sessions<'_>,

@@ -13,6 +13,24 @@ use super::lines::{Reason, SetAside, read};
 use super::*;
 use crate::Clock;
 
+impl Spool {
+    /// Appends records of a session that were learned on a branch.
+    fn append(
+        &self,
+        client: &str,
+        branch: Option<&str>,
+        mark: Option<&str>,
+        records: &[Record],
+    ) -> Result<bool, SpoolError> {
+        self.learn(client, mark, |_| (branch.map(str::to_owned), records.to_vec()))
+    }
+
+    /// Makes segments of what `is_due` picks of all sessions.
+    pub(crate) fn flush(&self, segments: &Segments, is_due: impl Fn(&Waiting) -> bool) -> Result<Flushed, SpoolError> {
+        self.flush_some(Sessions::All, segments, None, is_due)
+    }
+}
+
 fn record(text: &str) -> Record {
     let body = Body::Learning(kinds::Learning {
         text: text.to_owned(),

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::super::ReadAnswer;
-use super::super::answer::{BlockKind, Event, Failure, FailureKind, Stop};
+use super::super::answer::{BlockKind, Event, Failure, Stop};
 use super::usage::Counts;
 use super::{REDACTED, SEAL};
 use crate::wire::failure;
@@ -94,7 +94,7 @@ impl ReadAnswer for Reader {
             return;
         }
         let Some(members) = Members::of(data) else {
-            return self.fail(not_json(), events);
+            return self.fail(Failure::not_json(), events);
         };
         let kind = members.string("type").unwrap_or_else(|| name.into());
         if let Some(error) = members.present("error") {
@@ -135,7 +135,7 @@ impl ReadAnswer for Reader {
 
     fn whole(&mut self, body: &str, events: &mut Vec<Event>) {
         let Some(members) = Members::of(body.trim_ascii()) else {
-            return self.fail(not_json(), events);
+            return self.fail(Failure::not_json(), events);
         };
         if let Some(error) = members.present("error") {
             return self.fail(failure::of_error(error.get()), events);
@@ -372,13 +372,6 @@ impl Open {
             events.push(Event::Seal { block, seal });
         }
         events.push(Event::Close { block });
-    }
-}
-
-fn not_json() -> Failure {
-    Failure {
-        kind: FailureKind::Server,
-        message: "the backend sent what is not valid JSON".to_owned(),
     }
 }
 

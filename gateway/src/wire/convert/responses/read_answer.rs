@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::super::ReadAnswer;
-use super::super::answer::{BlockKind, Event, Failure, FailureKind, Stop};
+use super::super::answer::{BlockKind, Event, Failure, Stop};
 use super::super::request::OUR_SEAL;
 use super::incoming::{Item, Kind, State, close_block, emit, read_usage};
 use super::{SEAL, flat_name};
@@ -61,7 +61,7 @@ impl ReadAnswer for Reader {
             return;
         }
         let Some(members) = Members::of(data) else {
-            self.fail(not_json(), events);
+            self.fail(Failure::not_json(), events);
             return;
         };
         let kind = members.string("type").unwrap_or(Cow::Borrowed(name));
@@ -84,7 +84,7 @@ impl ReadAnswer for Reader {
                 self.response(&members, events);
             }
             Some(_) => {}
-            None => self.fail(not_json(), events),
+            None => self.fail(Failure::not_json(), events),
         }
     }
 }
@@ -465,12 +465,5 @@ impl Reader {
             _ => {}
         }
         close_block(item, events);
-    }
-}
-
-fn not_json() -> Failure {
-    Failure {
-        kind: FailureKind::Server,
-        message: "the backend sent something that is not valid JSON".to_owned(),
     }
 }

@@ -21,6 +21,21 @@ fn path(text: &str) -> RelPath {
     RelPath::new(text).unwrap()
 }
 
+impl Changes {
+    /// Whether this file may have changed: whether it or a directory above it is named.
+    fn covers(&self, file: &RelPath) -> bool {
+        match self {
+            Self::None => false,
+            Self::Everything => true,
+            Self::Paths(paths) => {
+                let path = file.as_str();
+                let mut ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
+                ends.any(|end| paths.contains(&path[..end]))
+            }
+        }
+    }
+}
+
 /// A watched repository, and what somebody knows of it who listens to the watcher alone.
 struct Watched {
     fixture: Fixture,

@@ -1,6 +1,6 @@
 //! Answers of many servers, whole and streamed, and what breaks off.
 
-use super::super::super::answer::Answer;
+use super::super::super::answer::{Answer, FailureKind};
 use super::*;
 
 fn stream(lines: &[&str]) -> Vec<Event> {

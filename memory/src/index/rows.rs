@@ -2,7 +2,7 @@
 
 /// What belongs to each row, one row behind the other (compressed sparse rows).
 #[derive(Debug, Clone)]
-pub(super) struct Rows<T> {
+pub(in crate::index) struct Rows<T> {
     /// Where each row begins; one more at the end.
     starts: Box<[u32]>,
     items: Box<[T]>,
@@ -19,7 +19,7 @@ impl<T> Default for Rows<T> {
 
 impl<T: Copy> Rows<T> {
     /// Sorts items into `rows` rows; in each, they keep their order. Those of a row that there is not are left out.
-    pub(super) fn new(rows: usize, items: &[(u32, T)]) -> Self {
+    pub(in crate::index) fn new(rows: usize, items: &[(u32, T)]) -> Self {
         let mut starts = vec![0u32; rows + 1];
         let valid = || items.iter().filter(|(row, _)| (*row as usize) < rows);
         for (row, _) in valid() {
@@ -48,19 +48,15 @@ impl<T: Copy> Rows<T> {
     }
 
     /// What belongs to a row; nothing to one that there is not.
-    pub(super) fn of(&self, row: u32) -> &[T] {
+    pub(in crate::index) fn of(&self, row: u32) -> &[T] {
         let bounds = self.starts.get(row as usize).zip(self.starts.get(row as usize + 1));
         bounds
             .and_then(|(start, end)| self.items.get(*start as usize..*end as usize))
             .unwrap_or_default()
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::index) fn len(&self) -> usize {
         self.items.len()
-    }
-
-    pub(super) fn heap_bytes(&self) -> usize {
-        size_of_val(&*self.starts) + size_of_val(&*self.items)
     }
 }
 

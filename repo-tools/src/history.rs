@@ -1,26 +1,42 @@
-//! Which files each commit changed, cheaply: names only, for thousands of commits.
+//! Which files each commit changed: names only, for thousands of commits.
 //!
-//! What changes together belongs together, and only history knows it of files that share no word. So this answers for
-//! many commits in a second: two trees are compared without opening a file, and equal subtrees are not entered.
+//! Files that change together belong together, also where they share no word. This answers for many commits in a second:
+//! two trees are compared without opening a file, and equal subtrees are not entered.
+//!
+//! gix is wrapped, because its interface changes with each version. Only its object database and its walk over commits
+//! are used, and nothing that runs programs which a repository's configuration names (filters, text converters, monitors).
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use gix::bstr::BStr;
+use gix::bstr::{BStr, ByteSlice};
 use gix::diff::tree::recorder::Change;
 use gix::diff::tree::{Recorder, Visit, visit};
 use gix::objs::TreeRefIter;
 
-use super::compare::shown;
-use super::{HistoryError, commit, open};
 use crate::cut::{Cut, Cuts, shorten};
 use crate::path::RelPath;
+use crate::secret::is_secret;
 use crate::until::Until;
-use crate::walk::SkipCounts;
 use crate::worktree::Worktree;
 
 /// Messages are given up to here, in bytes.
 const MAX_MESSAGE: usize = 4_000;
+
+/// The repository cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read the git repository")]
+pub struct HistoryError {
+    source: Box<dyn std::error::Error + Send + Sync>,
+}
+
+impl HistoryError {
+    fn git(source: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self {
+            source: Box::new(source),
+        }
+    }
+}
 
 /// The id of a commit, as 20 bytes of SHA-1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -75,9 +91,10 @@ impl Changes {
     /// Opens the repository of a worktree.
     ///
     /// # Errors
-    /// [`HistoryError::Git`] if it cannot be opened.
+    /// If it cannot be opened.
     pub fn open(worktree: &Worktree) -> Result<Self, HistoryError> {
-        let mut repository = open(worktree)?;
+        let mut repository =
+            gix::open_opts(worktree.root(), gix::open::Options::isolated()).map_err(HistoryError::git)?;
         // The trees of neighbours in history are nearly the same, and stored as differences from each other.
         repository.object_cache_size(Some(16 << 20));
         Ok(Self {
@@ -89,24 +106,27 @@ impl Changes {
     /// The commit that HEAD stands on; `None` before the first one.
     ///
     /// # Errors
-    /// [`HistoryError`] if HEAD cannot be read.
+    /// If HEAD cannot be read.
     pub fn head(&self) -> Result<Option<CommitId>, HistoryError> {
-        let head = commit(&self.repository, None)?;
-        Ok(head.and_then(|commit| CommitId::from_bytes(commit.id.as_slice())))
+        if self.repository.head().map_err(HistoryError::git)?.is_unborn() {
+            return Ok(None);
+        }
+        let head = self.repository.head_commit().map_err(HistoryError::git)?;
+        Ok(CommitId::from_bytes(head.id.as_slice()))
     }
 
     /// The last `max` commits before HEAD that are no merges, by time, as far as the time allows.
     ///
     /// # Errors
-    /// [`HistoryError`] if HEAD cannot be read. A commit that is missing ends the list, and is a cut.
+    /// If HEAD cannot be read. A commit that is missing ends the list, and is a cut.
     pub fn recent(&self, max: usize, until: &Until) -> Result<Recent, HistoryError> {
         let mut recent = Recent::default();
-        let Some(start) = commit(&self.repository, None)? else {
+        let Some(start) = self.head()? else {
             return Ok(recent);
         };
         let order =
             gix::revision::walk::Sorting::ByCommitTime(gix::traverse::commit::simple::CommitTimeOrder::default());
-        let walk = self.repository.rev_walk([start.id]).sorting(order).all();
+        let walk = self.repository.rev_walk([start.object()]).sorting(order).all();
         for info in walk.map_err(HistoryError::git)? {
             let Ok(info) = info else {
                 recent.cuts.add(Cut::Shallow);
@@ -167,23 +187,17 @@ impl Changed {
     fn list(&mut self, records: Vec<Change>) {
         let mut removed: HashMap<gix::ObjectId, Vec<RelPath>> = HashMap::new();
         let mut added = Vec::new();
-        let mut skipped = SkipCounts::default();
         for record in records {
             match record {
                 Change::Modification { path, entry_mode, .. } if entry_mode.is_blob() => {
-                    self.paths.extend(shown(path.as_ref(), &mut skipped));
+                    self.paths.extend(shown(path.as_ref()));
                 }
                 Change::Addition {
                     path, entry_mode, oid, ..
-                } if entry_mode.is_blob() => added.extend(shown(path.as_ref(), &mut skipped).map(|path| (path, oid))),
+                } if entry_mode.is_blob() => added.extend(shown(path.as_ref()).map(|path| (path, oid))),
                 Change::Deletion {
                     path, entry_mode, oid, ..
-                } if entry_mode.is_blob() => {
-                    removed
-                        .entry(oid)
-                        .or_default()
-                        .extend(shown(path.as_ref(), &mut skipped));
-                }
+                } if entry_mode.is_blob() => removed.entry(oid).or_default().extend(shown(path.as_ref())),
                 _ => {}
             }
         }
@@ -198,6 +212,12 @@ impl Changed {
         self.paths.sort();
         self.paths.dedup();
     }
+}
+
+/// A path that may be shown: UTF-8, and not that of a secret.
+fn shown(path: &BStr) -> Option<RelPath> {
+    let path = path.to_str().ok().and_then(|path| RelPath::new(path).ok());
+    path.filter(|path| !is_secret(path))
 }
 
 /// Records until there is too much.
