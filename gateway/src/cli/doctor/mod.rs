@@ -18,9 +18,9 @@ use serde_json::json;
 
 use super::{CliError, Common, Exit, examples, output};
 use crate::app::ConfiguredEmbedder;
-use crate::causes::with_causes;
 use crate::config::paths;
 use finding::{Finding, State};
+use muninn_repo_tools::with_causes;
 
 /// The longest time for each check.
 const TIMEOUT: Duration = Duration::from_secs(3);
