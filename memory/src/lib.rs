@@ -42,7 +42,7 @@ pub mod tokens;
 mod fixture;
 
 pub use clock::Clock;
-pub use memories::{CitedFile, Contested, Memory, MemoryKind};
+pub use memories::{CitedFile, ConflictSide, Memory, MemoryKind};
 pub use recall::{Memories, RecallOptions, Recalled};
 pub use records::Home;
 pub use redact::redact;

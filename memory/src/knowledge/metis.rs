@@ -11,7 +11,7 @@ use muninn_repo_tools::{RelPath, Until, Worktree, stat};
 
 use super::listing::{Listing, is_directory};
 use super::section::Text;
-use crate::memories::{Loaded, Memory};
+use crate::memories::{LoadedMemories, Memory};
 use crate::redact::redact;
 use crate::stamp::Stamp;
 
@@ -27,10 +27,10 @@ const DECIDED: [&str; 3] = ["decided", "accepted", "approved"];
 const REPLACED: [&str; 4] = ["superseded", "deprecated", "rejected", "withdrawn"];
 
 /// Reads the documents, at most so many bytes of them.
-pub(super) fn load(worktree: &Worktree, max_bytes: u64) -> Loaded {
-    let mut loaded = Loaded {
+pub(super) fn load(worktree: &Worktree, max_bytes: u64) -> LoadedMemories {
+    let mut loaded = LoadedMemories {
         stamps: stamps(worktree),
-        ..Loaded::default()
+        ..LoadedMemories::default()
     };
     if loaded.stamps.is_empty() {
         return loaded;

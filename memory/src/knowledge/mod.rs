@@ -37,7 +37,7 @@ pub use self::section::items;
 pub use self::write::WriteError;
 
 use self::listing::Listing;
-use crate::memories::Loaded;
+use crate::memories::LoadedMemories;
 use crate::redact::redact;
 use crate::stamp::Stamp;
 
@@ -55,11 +55,11 @@ One Markdown file for each thing that the code does not say by itself: conventio
 Muninn adds the sections that match a question to the prompt.\n";
 
 /// Reads all of it.
-pub(crate) fn load(worktree: &Worktree) -> Loaded {
+pub(crate) fn load(worktree: &Worktree) -> LoadedMemories {
     let listing = Listing::of_worktree(worktree);
-    let mut loaded = Loaded {
+    let mut loaded = LoadedMemories {
         notes: listing.left_out.iter().map(ToString::to_string).collect(),
-        ..Loaded::default()
+        ..LoadedMemories::default()
     };
     for listed in &listing.files {
         match read_text(worktree, &listed.path, MAX_FILE_BYTES) {
@@ -75,7 +75,7 @@ pub(crate) fn load(worktree: &Worktree) -> Loaded {
     loaded
 }
 
-fn take(loaded: &mut Loaded, path: &RelPath, text: &str) {
+fn take(loaded: &mut LoadedMemories, path: &RelPath, text: &str) {
     if text.trim_end().lines().eq(PLACEHOLDER.lines()) {
         return;
     }

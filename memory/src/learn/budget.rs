@@ -48,29 +48,29 @@ pub enum BudgetError {
 
 /// What the file says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Day {
+struct Spending {
     date: Date,
     tokens: u64,
 }
 
 /// The same as it is written.
 #[derive(Serialize, Deserialize)]
-struct Written {
+struct BudgetFile {
     /// Of UTC, `2026-01-31`.
     date: String,
     tokens: u64,
 }
 
-impl Day {
+impl Spending {
     /// The day that a process counts on whose clock says `today`.
     ///
     /// A clock that went back over midnight makes no second budget out of one: the later day goes on. One that was more
     /// than a day ahead was wrong, and must not stop everything until its day comes.
-    fn seen_from(self, today: Date) -> Day {
+    fn seen_from(self, today: Date) -> Spending {
         let goes_on = self.date == today || today.tomorrow().is_ok_and(|tomorrow| self.date == tomorrow);
         match goes_on {
             true => self,
-            false => Day { date: today, tokens: 0 },
+            false => Spending { date: today, tokens: 0 },
         }
     }
 }
@@ -91,10 +91,10 @@ impl DailyBudget {
     pub fn reserve(&self, today: Date, tokens: u64, limit: u64) -> Result<Option<Reserved>, BudgetError> {
         let _locked = self.locked()?;
         let day = match self.read() {
-            Ok(day) => day.unwrap_or(Day { date: today, tokens: 0 }).seen_from(today),
+            Ok(day) => day.unwrap_or(Spending { date: today, tokens: 0 }).seen_from(today),
             // How much it was is not known, so it was all; tomorrow is another day.
             Err(BudgetError::Damaged { .. }) => {
-                self.write(Day {
+                self.write(Spending {
                     date: today,
                     tokens: limit,
                 })?;
@@ -106,7 +106,7 @@ impl DailyBudget {
         if spent > limit {
             return Ok(None);
         }
-        self.write(Day { tokens: spent, ..day })?;
+        self.write(Spending { tokens: spent, ..day })?;
         Ok(Some(Reserved { date: day.date, tokens }))
     }
 
@@ -117,7 +117,7 @@ impl DailyBudget {
     pub fn settle(&self, reserved: Reserved, used: u64) -> Result<(), BudgetError> {
         let _locked = self.locked()?;
         match self.read()? {
-            Some(day) if day.date == reserved.date => self.write(Day {
+            Some(day) if day.date == reserved.date => self.write(Spending {
                 tokens: day.tokens.saturating_sub(reserved.tokens).saturating_add(used),
                 ..day
             }),
@@ -139,23 +139,23 @@ impl DailyBudget {
         made.and_then(|()| private_file::lock(&lock)).map_err(self.failed())
     }
 
-    fn read(&self) -> Result<Option<Day>, BudgetError> {
+    fn read(&self) -> Result<Option<Spending>, BudgetError> {
         let bytes = match fs::read(&self.path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(source) => return Err(self.failed()(source)),
         };
         let written = serde_json::from_slice(&bytes).ok();
-        let day = written.and_then(|Written { date, tokens }| {
+        let day = written.and_then(|BudgetFile { date, tokens }| {
             let date = date.parse().ok()?;
-            Some(Day { date, tokens })
+            Some(Spending { date, tokens })
         });
         let path = self.path.clone();
         day.map(Some).ok_or(BudgetError::Damaged { path })
     }
 
-    fn write(&self, day: Day) -> Result<(), BudgetError> {
-        let written = Written {
+    fn write(&self, day: Spending) -> Result<(), BudgetError> {
+        let written = BudgetFile {
             date: day.date.to_string(),
             tokens: day.tokens,
         };

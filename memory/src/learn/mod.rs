@@ -59,7 +59,7 @@ pub struct Failure {
 
 /// Where and when something is learned.
 #[derive(Debug, Clone)]
-pub struct Place<'a> {
+pub struct LearnContext<'a> {
     /// The memory that is to know it.
     pub home: &'a Home,
     /// Tells the time.
@@ -81,7 +81,7 @@ impl Turn {
 
     /// What there is to write down. A file counts once, for the most that was done with it.
     #[must_use]
-    pub fn records(&self, place: &Place<'_>) -> Vec<Record> {
+    pub fn records(&self, context: &LearnContext<'_>) -> Vec<Record> {
         let mut seen = BTreeSet::new();
         let mut fresh = |paths: &[RelPath]| -> Vec<RelPath> {
             let fresh = paths.iter().filter(|path| seen.insert((*path).clone()));
@@ -94,7 +94,7 @@ impl Turn {
         ];
         let mut records = Vec::new();
         for (relevance, files) in kinds.iter().filter(|(_, files)| !files.is_empty()) {
-            records.push(place.record(self.hit(files, *relevance, place.with_text), files));
+            records.push(context.record(self.hit(files, *relevance, context.with_text), files));
         }
         let edited = &kinds[0].1;
         if TOGETHER.contains(&edited.len()) {
@@ -106,9 +106,9 @@ impl Turn {
                 confidence: Number::from_f64(ONE_SESSION),
                 author: None,
             });
-            records.push(place.record(body, edited));
+            records.push(context.record(body, edited));
         }
-        records.extend(self.repeated().into_iter().map(|body| place.record(body, &[])));
+        records.extend(self.repeated().into_iter().map(|body| context.record(body, &[])));
         records
     }
 
@@ -149,14 +149,14 @@ impl Turn {
 
 /// What a whole session came to: the files that its turns edited. `None` where it edited none.
 #[must_use]
-pub fn summary(turns: &[Turn], place: &Place<'_>) -> Option<Record> {
+pub fn summary(turns: &[Turn], context: &LearnContext<'_>) -> Option<Record> {
     let touched = touched(turns.iter());
     let body = Body::SessionSummary(kinds::SessionSummary {
         files_touched: names(&touched),
         learnings: Vec::new(),
         author: None,
     });
-    (!touched.is_empty()).then(|| place.record(body, &touched))
+    (!touched.is_empty()).then(|| context.record(body, &touched))
 }
 
 /// The files that turns edited, in the order in which they were first; the most that a summary names.
@@ -186,7 +186,7 @@ fn names(paths: &[RelPath]) -> Vec<String> {
     paths.iter().map(|path| redact(path.as_str()).into_owned()).collect()
 }
 
-impl Place<'_> {
+impl LearnContext<'_> {
     /// A record that rests on these files as they are now.
     pub fn record(&self, body: Body, files: &[RelPath]) -> Record {
         let blob = |path: &RelPath| blob(self.home.worktree()?, path);

@@ -1,6 +1,6 @@
 //! What files of records hold, as recall goes by it.
 //!
-//! Types that a later version writes are read for whatever text they hold. A line that is no record is told of and passed
+//! Types that a later version writes are read for whatever text they hold. A line that is no record is skipped of and passed
 //! over: a merge that tore a line must not cost the others.
 
 use std::io::BufReader;
@@ -8,13 +8,13 @@ use std::io::BufReader;
 use muninn_repo_tools::RelPath;
 use serde_json::Number;
 
-use super::contested::Disputes;
+use super::contested::ConflictPairs;
 use super::memory::Memory;
 use super::newest::{self, Bounds};
 use super::record::memory_of;
-use super::told::Told;
+use super::skipped::SkippedLines;
 use crate::hits::Hit;
-use crate::records::{Body, Home, MAIN, Record, RecordFile, Statements, is_pruned, kinds, lines};
+use crate::records::{Body, Home, MAIN, Record, RecordFile, RecordReferences, is_pruned, kinds, lines};
 use crate::stamp::Stamp;
 
 /// So much of a file is read: to make an index of it takes up to four gigabytes of memory, where all are of the type
@@ -26,7 +26,7 @@ const MOST: Bounds = Bounds {
 
 /// What the readers of knowledge and of records found.
 #[derive(Default)]
-pub(crate) struct Loaded {
+pub(crate) struct LoadedMemories {
     pub(crate) items: Vec<Memory>,
     pub(crate) stamps: Vec<Stamp>,
     pub(crate) notes: Vec<String>,
@@ -34,11 +34,11 @@ pub(crate) struct Loaded {
     /// Ids of records that left main: what files behind this one have of them is no news.
     pub(crate) pruned: Vec<String>,
     /// What records say of others, in whatever file these are.
-    pub(crate) statements: Statements,
-    pub(crate) disputes: Disputes,
+    pub(crate) references: RecordReferences,
+    pub(crate) conflict_pairs: ConflictPairs,
 }
 
-impl Loaded {
+impl LoadedMemories {
     /// Of records that are in no file, as main would have them.
     pub(crate) fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Self {
         let mut loaded = Self::default();
@@ -61,7 +61,7 @@ impl Loaded {
         let Some(stamp) = file.stamp(home) else {
             return loaded;
         };
-        let mut told = Told::default();
+        let mut skipped = SkippedLines::default();
         let read = file.open(home).and_then(|opened| {
             let mut opened = BufReader::new(opened);
             let before = newest::pass_over(&mut opened, most)?;
@@ -73,23 +73,23 @@ impl Loaded {
                 true => loaded.pruned.push(record.id),
                 false => loaded.take(file, before + line, &record),
             };
-            lines::read(opened, take, |aside| told.tell(file, before, &aside))
+            lines::read(opened, take, |aside| skipped.add(file, before, &aside))
         });
         if let Err(error) = read {
             loaded.notes.push(format!("{file}: not read to its end: {error}"));
         }
-        loaded.notes.extend(told.notes(file));
+        loaded.notes.extend(skipped.notes(file));
         loaded.stamps.push(stamp);
         loaded
     }
 
     fn take(&mut self, file: &RecordFile, line: usize, record: &Record) {
-        self.statements.take(record);
-        self.disputes.take(record);
+        self.references.take(record);
+        self.conflict_pairs.take(record);
         self.hits.extend(hit(record));
         // A later version may say the same in types of its own.
         let lost = ["forget", "supersedes", "older"].iter();
-        self.statements.forget(lost.flat_map(|name| record.unknown_texts(name)));
+        self.references.forget(lost.flat_map(|name| record.unknown_texts(name)));
         self.items.extend(memory_of(file, line, record));
     }
 }
@@ -123,9 +123,9 @@ mod tests {
     use super::*;
     use crate::fixture::{Fixture, main_alone};
 
-    fn loaded(lines: &[&str]) -> Loaded {
+    fn loaded(lines: &[&str]) -> LoadedMemories {
         let repo = Fixture::with(&[(MAIN, &lines.join("\n"))]);
-        Loaded::of_file(&main_alone()[0], &repo.home())
+        LoadedMemories::of_file(&main_alone()[0], &repo.home())
     }
 
     #[test]
@@ -198,7 +198,7 @@ mod tests {
         ];
         let repo = Fixture::with(&[(MAIN, &lines.map(|line| format!("{line}\n")).concat())]);
         let most = Bounds { bytes: 1000, lines: 3 };
-        let loaded = Loaded::of_file_within(&main_alone()[0], &repo.home(), most);
+        let loaded = LoadedMemories::of_file_within(&main_alone()[0], &repo.home(), most);
         let sources: Vec<&str> = loaded.items.iter().map(|item| item.source.as_str()).collect();
         assert_eq!(sources, [".muninn/memory/main.jsonl:3-3", "3"]);
         let expected = [

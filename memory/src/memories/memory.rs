@@ -3,7 +3,7 @@
 use muninn_repo_tools::RelPath;
 use serde::{Deserialize, Serialize};
 
-use super::contested::Contested;
+use super::contested::ConflictSide;
 use crate::records::{Moment, Superseded};
 
 /// What kind of memory it is.
@@ -59,7 +59,7 @@ pub struct Memory {
     /// The task that it was learned at.
     pub task: Option<String>,
     /// What contradicts it, as long as nobody has settled that.
-    pub contested: Option<Contested>,
+    pub contested: Option<ConflictSide>,
     /// Until when it held, where another one has taken its place.
     pub superseded: Option<Superseded>,
     /// What it rests on; it is stale once one of these is another.

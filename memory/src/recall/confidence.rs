@@ -12,7 +12,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::memories::{Memory, MemoryKind};
-use crate::records::Standing;
+use crate::records::RecordStatus;
 
 /// Types of records that are written without anybody's doing.
 const FOUND: [&str; 2] = ["pattern", "failure"];
@@ -27,14 +27,14 @@ const YEAR_SECONDS: f32 = 365.0 * 24.0 * 3600.0;
 /// Leaves one of all that say the same, with the confidence of all together: of learnings, the record that stands for the
 /// others (`folded` by `kept`); of what sessions found without anybody's doing, the newest, since its files are the least
 /// likely to have changed. Keeps the order. Returns what `main`, a file as it is shown, has something of, as the records that stand for it.
-pub(super) fn merge(items: &mut Vec<Memory>, standing: &Standing, main: &str) -> HashSet<String> {
+pub(super) fn merge(items: &mut Vec<Memory>, status: &RecordStatus, main: &str) -> HashSet<String> {
     let mut alike: HashMap<(&str, String), Vec<usize>> = HashMap::new();
     for (at, item) in items
         .iter()
         .enumerate()
         .filter(|(_, item)| item.kind == MemoryKind::Record)
     {
-        let kept = standing.kept(&item.source);
+        let kept = status.kept(&item.source);
         let key = match item.record_type.as_deref() {
             Some("failure") => ("failure", item.text.clone()),
             _ => ("", kept.to_owned()),

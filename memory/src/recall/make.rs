@@ -8,8 +8,8 @@ use super::order::Runs;
 use super::{confidence, order, summaries, words};
 use crate::hits::{Hit, Hits};
 use crate::knowledge;
-use crate::memories::{Disputes, Loaded, MemoryKind};
-use crate::records::{Home, MAIN, RecordFile, Statements, Superseded};
+use crate::memories::{ConflictPairs, LoadedMemories, MemoryKind};
+use crate::records::{Home, MAIN, RecordFile, RecordReferences, Superseded};
 use crate::redact::redact;
 
 /// Which records are wanted.
@@ -24,7 +24,7 @@ pub(super) enum Which {
 impl Store {
     /// Of files as they are.
     pub(super) fn of(home: &Home, files: &[RecordFile]) -> Self {
-        let records = files.iter().map(|file| Loaded::of_file(file, home));
+        let records = files.iter().map(|file| LoadedMemories::of_file(file, home));
         let parts = home.worktree().map(knowledge::load).into_iter().chain(records);
         Self {
             files: files.to_vec(),
@@ -33,29 +33,29 @@ impl Store {
     }
 
     /// `main` is the file of what the team agreed on, as it is shown.
-    pub(super) fn made_of(parts: impl IntoIterator<Item = Loaded>, which: Which, main: &str) -> Self {
+    pub(super) fn made_of(parts: impl IntoIterator<Item = LoadedMemories>, which: Which, main: &str) -> Self {
         let mut store = Self::default();
         let mut hits = Vec::new();
-        let mut statements = Statements::default();
-        let mut disputes = Disputes::default();
+        let mut references = RecordReferences::default();
+        let mut conflict_pairs = ConflictPairs::default();
         let mut pruned = HashSet::new();
         for mut part in parts {
             part.items.retain(|item| !pruned.contains(&item.source));
             part.hits.retain(|hit| !pruned.contains(&hit.id));
             pruned.extend(part.pruned);
             hits.extend(part.hits);
-            statements.extend(part.statements);
-            disputes.extend(part.disputes);
+            references.extend(part.references);
+            conflict_pairs.extend(part.conflict_pairs);
             store.items.extend(part.items);
             store.stamps.extend(part.stamps);
             store.notes.extend(part.notes);
         }
         // What one file forgets may be in another, before it or behind, and so may be what says the same.
-        let standing = statements.standing();
-        hits.retain(|hit: &Hit| !standing.is_gone(&hit.id));
-        store.items.retain(|item| !standing.is_dropped(&item.source));
+        let status = references.status();
+        hits.retain(|hit: &Hit| !status.is_gone(&hit.id));
+        store.items.retain(|item| !status.is_dropped(&item.source));
         for item in &mut store.items {
-            item.superseded = standing.superseded(&item.source).map(redacted);
+            item.superseded = status.superseded(&item.source).map(redacted);
         }
         let wanted = which == Which::Superseded;
         store.items.retain(|item| item.superseded.is_some() == wanted);
@@ -66,8 +66,8 @@ impl Store {
             .retain(|item| item.kind != MemoryKind::Record || seen.insert(item.source.clone()));
         hits.retain(|hit| hit.id.is_empty() || seen.remove(&hit.id));
         summaries::fold(&mut store.items);
-        let of_main = confidence::merge(&mut store.items, &standing, main);
-        disputes.mark(&mut store.items, &standing, &of_main);
+        let of_main = confidence::merge(&mut store.items, &status, main);
+        conflict_pairs.mark(&mut store.items, &status, &of_main);
         order::sort(&mut store.items);
         store.runs = Runs::new(&store.items);
         store.index = words::index(&store.items);

@@ -31,7 +31,7 @@ use crate::embed::Embedder;
 use crate::hits::Hits;
 use crate::index::lexical::{Bm25, DocId, Tokenizer};
 use crate::index::vectors::VectorIndex;
-use crate::memories::{Loaded, Memory, MemoryKind};
+use crate::memories::{LoadedMemories, Memory, MemoryKind};
 use crate::records::{Home, MAIN, Record, RecordFile};
 
 /// What a memory keeps of its score when nothing speaks for it: it says that it is a guess, or its files have changed.
@@ -124,7 +124,7 @@ impl Memories {
 
     /// What these files hold of records that others have taken the place of, and of nothing else: each says since when.
     pub fn superseded(home: &Home, files: &[RecordFile]) -> Self {
-        let records = files.iter().map(|file| Loaded::of_file(file, home));
+        let records = files.iter().map(|file| LoadedMemories::of_file(file, home));
         Self::made_of(Store::made_of(records, Which::Superseded, home.path(MAIN)), None)
     }
 
@@ -133,7 +133,7 @@ impl Memories {
         records: impl IntoIterator<Item = &'a Record>,
         embedder: Option<Arc<dyn Embedder>>,
     ) -> Self {
-        let mut store = Store::made_of([Loaded::of(records)], Which::Holding, MAIN);
+        let mut store = Store::made_of([LoadedMemories::of(records)], Which::Holding, MAIN);
         if let Some(embedder) = &embedder {
             store.embed(&Embedding::new(&**embedder, None));
         }

@@ -7,7 +7,7 @@ use muninn_repo_tools::{RelPath, Worktree, read_text};
 use super::ReconcileError;
 use super::place::Place;
 use super::plan::open_conflicts as open_among;
-use crate::records::{Home, MAIN, Record, Source, Standing};
+use crate::records::{Home, MAIN, Record, RecordStatus, Source};
 
 /// Larger files are taken for changed.
 const MAX_FILE_BYTES: u64 = 4 << 20;
@@ -44,16 +44,16 @@ pub enum FileToday {
 pub fn open_conflicts(home: &Home) -> Result<Vec<OpenConflict>, ReconcileError> {
     let mut main = Place::at(home).records(MAIN, &mut Vec::new())?;
     main.sort_by(|one, other| one.id.cmp(&other.id));
-    let standing = Standing::of(&main);
+    let status = RecordStatus::of(&main);
     // A side may be superseded, or in the archive: then what says the same is shown, as it is recalled.
-    let told = main.iter().filter(|record| !standing.is_gone(&record.id));
+    let told = main.iter().filter(|record| !status.is_gone(&record.id));
     let mut by_kept: BTreeMap<&str, &Record> = BTreeMap::new();
     for record in told {
-        by_kept.entry(standing.kept(&record.id)).or_insert(record);
+        by_kept.entry(status.kept(&record.id)).or_insert(record);
     }
     let side = |id: &str| {
-        let itself = main.iter().find(|record| record.id == id && !standing.is_gone(id));
-        itself.or_else(|| by_kept.get(standing.kept(id)).copied()).cloned()
+        let itself = main.iter().find(|record| record.id == id && !status.is_gone(id));
+        itself.or_else(|| by_kept.get(status.kept(id)).copied()).cloned()
     };
     let with_sides = |conflict: Record| {
         let (left, right) = conflict.sides()?;

@@ -8,7 +8,7 @@ use std::path::Path;
 use muninn_repo_tools::RelPath;
 
 use super::{ARCHIVE, PRUNED, ReconcileError, SESSIONS_ARCHIVE, Segment, Steps};
-use crate::records::lines::{self, MAX_LINE_BYTES, Reason};
+use crate::records::lines::{self, MAX_LINE_BYTES, SkipReason};
 use crate::records::{Home, Record, RecordFile, anew};
 
 /// Where the lock of a run is: git ignores it.
@@ -231,7 +231,7 @@ pub(super) fn records_in(
         bytes.as_slice(),
         |_, record| records.push(record.identified()),
         // What stands between the markers of a merge is read, and they say nothing themselves.
-        |line| lines += usize::from(line.reason != Reason::ConflictMarker),
+        |line| lines += usize::from(line.reason != SkipReason::ConflictMarker),
     );
     // With an id it may be longer than a line can be, and would be none the next time.
     let all = records.len();

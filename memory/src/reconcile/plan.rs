@@ -21,7 +21,7 @@ use super::runs::Runs;
 use super::unseen::Unseen;
 use crate::index::Progress;
 use crate::reconcile::Judging;
-use crate::records::{Record, Standing, ordered};
+use crate::records::{Record, RecordStatus, ordered};
 
 /// A file of a session's records.
 #[derive(Debug, Clone)]
@@ -150,14 +150,14 @@ fn put(by_id: &mut BTreeMap<String, Record>, record: Record) {
 
 /// Compares what was never compared: new records, and those that not all heads have seen.
 fn decide(all: &[Record], is_new: &dyn Fn(&Record) -> bool, judging: &Judging<'_>) -> (Vec<Record>, Option<Asked>) {
-    let standing = Standing::of(all);
+    let status = RecordStatus::of(all);
     let claims: Vec<Told<'_>> = all.iter().filter_map(Told::of).collect();
     let new: Vec<usize> = (0..claims.len()).filter(|at| is_new(claims[*at].record)).collect();
     let blocks = Blocks::of(&claims, judging);
     let mut pairs = pairs(&blocks, &new, judging.progress);
     // What is superseded is compared, so that it does not matter whether that was known when another came in; what people
     // dropped is not.
-    let is_dropped = |at: usize| standing.is_dropped(claims[at].id());
+    let is_dropped = |at: usize| status.is_dropped(claims[at].id());
     pairs.retain(|(one, other)| !is_dropped(*one) && !is_dropped(*other));
     if judging.reconciler.is_some() {
         pairs.extend(doubts_by_rules(all, &claims));
@@ -183,23 +183,23 @@ fn pairs(blocks: &Blocks<'_>, new: &[usize], progress: &dyn Progress) -> BTreeSe
 /// The conflicts in main that are still to be settled: between records that are recalled. Of several between what says the
 /// same as one side and what says the same as the other, the one of the smallest id counts.
 pub(super) fn open_conflicts(main: &[Record]) -> Vec<Record> {
-    let standing = Standing::of(main);
+    let status = RecordStatus::of(main);
     let there: BTreeSet<&str> = main.iter().map(|record| record.id.as_str()).collect();
     // Another may be recalled for a side.
     let told: BTreeSet<&str> = there
         .iter()
-        .filter(|id| !standing.is_gone(id))
-        .map(|id| standing.kept(id))
+        .filter(|id| !status.is_gone(id))
+        .map(|id| status.kept(id))
         .collect();
-    let is_told = |id: &str| told.contains(standing.kept(id));
+    let is_told = |id: &str| told.contains(status.kept(id));
     let mut open: BTreeMap<(String, String), &Record> = BTreeMap::new();
     for conflict in main {
         let Some((left, right)) = conflict.sides() else {
             continue;
         };
-        if is_told(left) && is_told(right) && !standing.is_settled(left, right) {
+        if is_told(left) && is_told(right) && !status.is_settled(left, right) {
             let known = open
-                .entry(ordered(standing.kept(left), standing.kept(right)))
+                .entry(ordered(status.kept(left), status.kept(right)))
                 .or_insert(conflict);
             if conflict.id < known.id {
                 *known = conflict;
@@ -212,9 +212,9 @@ pub(super) fn open_conflicts(main: &[Record]) -> Vec<Record> {
 
 /// How many another one is recalled for.
 fn folded(main: &[Record]) -> usize {
-    let standing = Standing::of(main);
+    let status = RecordStatus::of(main);
     let ids = main.iter().map(|record| record.id.as_str());
-    ids.filter(|id| standing.kept(id) != *id).count()
+    ids.filter(|id| status.kept(id) != *id).count()
 }
 
 fn counted(consolidated: usize, before: &Before, main: &[Record], conflicts: &[Record]) -> Summary {

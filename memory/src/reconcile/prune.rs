@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::recall::confidence::{left_after, together};
-use crate::records::{Body, Moment, Record, Source, Standing, kinds};
+use crate::records::{Body, Moment, Record, RecordStatus, Source, kinds};
 
 /// What a record that nothing recalls any more is worth, and one that adds nothing to others.
 const GONE: f32 = 0.0;
@@ -57,7 +57,7 @@ pub fn prune(main: &[Record], open: &[Record], max_bytes: u64, is_changed: &dyn 
 }
 
 struct Worth<'a> {
-    standing: Standing,
+    status: RecordStatus,
     /// What is recalled of those that say the same, the one that is recalled first.
     alike: BTreeMap<String, Vec<&'a Record>>,
     in_conflict: BTreeSet<&'a str>,
@@ -66,15 +66,15 @@ struct Worth<'a> {
 
 impl<'a> Worth<'a> {
     fn of(main: &'a [Record], open: &'a [Record]) -> Self {
-        let standing = Standing::of(main);
+        let status = RecordStatus::of(main);
         let mut alike: BTreeMap<String, Vec<&Record>> = BTreeMap::new();
-        for record in main.iter().filter(|record| !standing.is_gone(&record.id)) {
-            alike.entry(same_as(record, &standing)).or_default().push(record);
+        for record in main.iter().filter(|record| !status.is_gone(&record.id)) {
+            alike.entry(same_as(record, &status)).or_default().push(record);
         }
         for records in alike.values_mut() {
             records.sort_by_key(|record| recalled_first(record));
         }
-        let recalled = |side: &str| Some(alike.get(standing.kept(side))?.first()?.id.as_str());
+        let recalled = |side: &str| Some(alike.get(status.kept(side))?.first()?.id.as_str());
         let sides = open.iter().filter_map(Record::sides);
         let sides: Vec<&str> = sides.flat_map(|(left, right)| [left, right]).collect();
         // Another may be recalled for a side.
@@ -86,7 +86,7 @@ impl<'a> Worth<'a> {
             in_conflict: in_conflict.collect(),
             newest: main.iter().filter_map(seconds).max(),
             alike,
-            standing,
+            status,
         }
     }
 
@@ -99,8 +99,8 @@ impl<'a> Worth<'a> {
         if !is_said || self.in_conflict.contains(record.id.as_str()) {
             return None;
         }
-        let gone = self.standing.is_gone(&record.id);
-        let Some(alike) = self.alike.get(&same_as(record, &self.standing)).filter(|_| !gone) else {
+        let gone = self.status.is_gone(&record.id);
+        let Some(alike) = self.alike.get(&same_as(record, &self.status)).filter(|_| !gone) else {
             return Some(GONE);
         };
         let is_recalled = alike.first().is_some_and(|first| first.id == record.id);
@@ -126,10 +126,10 @@ impl<'a> Worth<'a> {
 }
 
 /// Failures in the same words are the same without anybody's saying so.
-fn same_as(record: &Record, standing: &Standing) -> String {
+fn same_as(record: &Record, status: &RecordStatus) -> String {
     match &record.body {
         Body::Failure(kinds::Failure { attempt, outcome, .. }) => format!("failure\0{attempt}\0{outcome}"),
-        _ => standing.kept(&record.id).to_owned(),
+        _ => status.kept(&record.id).to_owned(),
     }
 }
 

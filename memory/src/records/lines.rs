@@ -12,16 +12,16 @@ use super::record::Record;
 
 /// A line that is no record, by its number from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SetAside {
+pub struct SkippedLine {
     /// Which line.
     pub line: usize,
     /// Why it was set aside.
-    pub reason: Reason,
+    pub reason: SkipReason,
 }
 
 /// Why a line was set aside.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reason {
+pub enum SkipReason {
     /// `<<<<<<<`, `=======`, `>>>>>>>` or `|||||||`: a merge that nobody resolved. What stands between them is read.
     ConflictMarker,
     /// The last line has no end: it is being written, or its writer died.
@@ -34,7 +34,7 @@ pub enum Reason {
     TooLong,
 }
 
-impl fmt::Display for Reason {
+impl fmt::Display for SkipReason {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ConflictMarker => formatter.write_str("a conflict marker of git"),
@@ -61,25 +61,25 @@ const FIRST_LINES: usize = 64;
 pub fn read(
     mut file: impl BufRead,
     mut take: impl FnMut(usize, Record),
-    mut aside: impl FnMut(SetAside),
+    mut aside: impl FnMut(SkippedLine),
 ) -> io::Result<()> {
     let mut seen: HashMap<Digest, Digest> = HashMap::new();
     let mut bytes = Vec::new();
     for line in 1.. {
         let read = next_line(&mut file, &mut bytes)?;
-        let mut set_aside = |reason| aside(SetAside { line, reason });
+        let mut set_aside = |reason| aside(SkippedLine { line, reason });
         let text = match (&read, std::str::from_utf8(&bytes)) {
             (Read::End, _) => break,
             (Read::Cut, _) => {
-                set_aside(Reason::TooLong);
+                set_aside(SkipReason::TooLong);
                 continue;
             }
             (Read::Open, Err(_)) => {
-                set_aside(Reason::Torn);
+                set_aside(SkipReason::Torn);
                 continue;
             }
             (_, Err(error)) => {
-                set_aside(Reason::Invalid(error.to_string()));
+                set_aside(SkipReason::Invalid(error.to_string()));
                 continue;
             }
             (_, Ok(text)) => bare(text),
@@ -88,7 +88,7 @@ pub fn read(
             continue;
         }
         if is_conflict_marker(text) {
-            set_aside(Reason::ConflictMarker);
+            set_aside(SkipReason::ConflictMarker);
             continue;
         }
         match Record::parse(text) {
@@ -102,10 +102,10 @@ pub fn read(
                 Entry::Occupied(before) if *before.get() == digest(text) => {}
                 // Two models may come to two decisions on one pair.
                 Entry::Occupied(_) if record.is_derived() => take(line, record),
-                Entry::Occupied(_) => set_aside(Reason::Duplicate(record.id)),
+                Entry::Occupied(_) => set_aside(SkipReason::Duplicate(record.id)),
             },
-            Err(_) if matches!(read, Read::Open) => set_aside(Reason::Torn),
-            Err(error) => set_aside(Reason::Invalid(error.to_string())),
+            Err(_) if matches!(read, Read::Open) => set_aside(SkipReason::Torn),
+            Err(error) => set_aside(SkipReason::Invalid(error.to_string())),
         }
     }
     Ok(())

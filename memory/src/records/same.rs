@@ -30,7 +30,7 @@ pub(crate) struct Links {
 
 /// Which record stands for which: of all that say the same, the one of the smallest id.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Same(HashMap<String, String>);
+pub(crate) struct Representatives(HashMap<String, String>);
 
 impl Links {
     /// Takes a record in; one that says nothing of a pair changes nothing.
@@ -71,19 +71,19 @@ impl Links {
     }
 
     /// What links join, whatever is held apart.
-    pub(crate) fn chains(&self) -> Same {
-        self.joined(&Apart::new())
+    pub(crate) fn chains(&self) -> Representatives {
+        self.joined(&SeparatePairs::new())
     }
 
     /// What stands for what. What people decided on holds apart what they decided between, whatever others found; and
     /// what was found to be the same is in conflict no more.
-    pub(crate) fn followed(&self, decisions: &Decisions) -> Same {
+    pub(crate) fn followed(&self, decisions: &Decisions) -> Representatives {
         self.joined(&self.apart(decisions))
     }
 
-    fn joined(&self, apart: &Apart) -> Same {
-        let mut apart = Neighbours::of(apart);
-        let mut same = Same::default();
+    fn joined(&self, apart: &SeparatePairs) -> Representatives {
+        let mut apart = SeparationIndex::of(apart);
+        let mut same = Representatives::default();
         let found = self.same.iter().map(|(one, other)| (one.as_str(), other.as_str()));
         let links: BTreeSet<(&str, &str)> = found.chain(self.alike()).collect();
         for (one, other) in links {
@@ -107,9 +107,9 @@ impl Links {
         })
     }
 
-    fn apart(&self, decisions: &Decisions) -> Apart {
+    fn apart(&self, decisions: &Decisions) -> SeparatePairs {
         let disputed = self.disputed.iter().filter(|pair| !self.same.contains(*pair));
-        let mut apart: Apart = disputed.chain(&self.distinct).chain(&self.replaced).cloned().collect();
+        let mut apart: SeparatePairs = disputed.chain(&self.distinct).chain(&self.replaced).cloned().collect();
         for decision in decisions.holding() {
             let all: Vec<&String> = decision.keep.iter().chain(&decision.drop).collect();
             for (at, one) in all.iter().enumerate() {
@@ -120,21 +120,21 @@ impl Links {
     }
 }
 
-type Apart = HashSet<(String, String)>;
+type SeparatePairs = HashSet<(String, String)>;
 
 /// What each record, or what stands for others, is held apart from.
 ///
 /// A group goes by any one of its ids, and of two that are joined the one with fewer neighbours changes its own: however
 /// many are held apart, each is moved but a few times.
-struct Neighbours {
+struct SeparationIndex {
     /// By the ids that groups go by.
     apart: HashMap<String, HashSet<String>>,
     /// What a group goes by, where that is not the record that stands for it.
     names: HashMap<String, String>,
 }
 
-impl Neighbours {
-    fn of(pairs: &Apart) -> Self {
+impl SeparationIndex {
+    fn of(pairs: &SeparatePairs) -> Self {
         let mut apart: HashMap<String, HashSet<String>> = HashMap::new();
         for (one, other) in pairs {
             apart.entry(one.clone()).or_default().insert(other.clone());
@@ -175,7 +175,7 @@ impl Neighbours {
     }
 }
 
-impl Same {
+impl Representatives {
     /// The record that stands for one, itself where no other does.
     pub(crate) fn kept<'a>(&'a self, id: &'a str) -> &'a str {
         let mut id = id;

@@ -21,11 +21,11 @@ pub struct Segments {
 
 /// What came of writing a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Written {
+pub enum SegmentWrite {
     /// It is there, now or since an earlier try.
-    There,
+    Present,
     /// Another segment has its name.
-    Taken,
+    NameTaken,
 }
 
 /// Why a segment could not be written.
@@ -89,12 +89,12 @@ impl Segments {
     ///
     /// # Errors
     /// [`SegmentError::Io`]; then there is no segment.
-    pub fn write(&self, session: &str, number: u64, text: &str) -> Result<Written, SegmentError> {
+    pub fn write(&self, session: &str, number: u64, text: &str) -> Result<SegmentWrite, SegmentError> {
         let name = Self::name(session, number);
         let path = self.dir.join(&name);
         match fs::read(&path) {
-            Ok(there) if there == text.as_bytes() => return Ok(Written::There),
-            Ok(_) => return Ok(Written::Taken),
+            Ok(there) if there == text.as_bytes() => return Ok(SegmentWrite::Present),
+            Ok(_) => return Ok(SegmentWrite::NameTaken),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(source) => return Err(SegmentError::Io { path, source }),
         }
@@ -103,7 +103,7 @@ impl Segments {
             .and_then(|()| fs::rename(&temporary, &path))
             .and_then(|()| sync(&self.dir));
         match written {
-            Ok(()) => Ok(Written::There),
+            Ok(()) => Ok(SegmentWrite::Present),
             Err(source) => {
                 let _of_no_use_any_more = fs::remove_file(&temporary);
                 Err(SegmentError::Io { path, source })

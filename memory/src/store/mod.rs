@@ -13,14 +13,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use muninn_repo_tools::{Checkout, RelPath, Until};
 
-use self::scope::{Places, Scope};
+use self::scope::{Scope, ScopeInputs};
 use crate::Clock;
 use crate::ids::{self, IdError};
 use crate::knowledge;
-use crate::memories::Loaded;
+use crate::memories::LoadedMemories;
 use crate::records::{
-    Durability, Flushed, Home, Record, RecordFile, SESSIONS, SegmentError, Segments, Sessions, Spool, SpoolError,
-    Waiting,
+    Durability, Flushed, Home, PendingRecords, Record, RecordFile, SESSIONS, SegmentError, Segments, Sessions, Spool,
+    SpoolError,
 };
 
 /// Where segments are written.
@@ -34,7 +34,7 @@ pub enum Destination {
 
 /// Which segments recall reads on the default branch, beside what the team agreed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum OnDefault {
+pub enum DefaultBranchSegments {
     /// Those of this worktree's own sessions.
     #[default]
     Own,
@@ -52,7 +52,7 @@ pub struct StoreSettings {
     /// The short name of the default branch; `None` where git is to tell.
     pub default_branch: Option<String>,
     /// What is read there.
-    pub on_default: OnDefault,
+    pub default_branch_segments: DefaultBranchSegments,
 }
 
 /// One memory. Clones share what they found out about its files.
@@ -114,13 +114,13 @@ impl Store {
     /// not read again; where a segment grew since, the archive stands behind main, so that what was pruned stays there.
     #[must_use]
     pub fn files(&self) -> Vec<RecordFile> {
-        self.files_on(self.settings.on_default, false)
+        self.files_on(self.settings.default_branch_segments, false)
     }
 
     /// The segments of the home that belong to what is checked out, whosever they are: what is to be reconciled.
     #[must_use]
     pub fn shared_segments(&self) -> Vec<RecordFile> {
-        let mut files = self.files_on(OnDefault::All, true);
+        let mut files = self.files_on(DefaultBranchSegments::All, true);
         let in_sessions = |path: &RelPath| path.as_str().starts_with(self.home.path(SESSIONS));
         files.retain(|file| matches!(file, RecordFile::Home(path) if in_sessions(path)));
         files
@@ -134,14 +134,14 @@ impl Store {
         named.filter(|name| checkout.branch.as_ref() != Some(name))
     }
 
-    fn files_on(&self, on_default: OnDefault, with_taken: bool) -> Vec<RecordFile> {
+    fn files_on(&self, default_branch_segments: DefaultBranchSegments, with_taken: bool) -> Vec<RecordFile> {
         let mut scope = self.scope.lock().unwrap_or_else(PoisonError::into_inner);
-        scope.files(&Places {
+        scope.files(&ScopeInputs {
             home: &self.home,
             spool: &self.spool,
             local_segments: &self.local_segments(),
             default_branch: self.settings.default_branch.as_deref(),
-            on_default,
+            default_branch_segments,
             with_taken,
         })
     }
@@ -218,7 +218,7 @@ impl Store {
         // A rebase, too, has its HEAD detached: nothing is written until it is over.
         let is_detached = self.home.is_detached();
         let known = RefCell::new(HashMap::new());
-        let is_part = |waiting: &Waiting| {
+        let is_part = |waiting: &PendingRecords| {
             let learned = (waiting.branch.clone(), waiting.commits.clone());
             *known
                 .borrow_mut()
@@ -239,8 +239,11 @@ impl Store {
     /// [`IdError`] where there is none, or more than one.
     pub fn record_id(&self, part: &str) -> Result<String, IdError> {
         let files = self.files();
-        let loaded: Vec<_> = files.iter().map(|file| Loaded::of_file(file, &self.home)).collect();
-        let is_forgotten = |id: &str| loaded.iter().any(|part| part.statements.forgets(id));
+        let loaded: Vec<_> = files
+            .iter()
+            .map(|file| LoadedMemories::of_file(file, &self.home))
+            .collect();
+        let is_forgotten = |id: &str| loaded.iter().any(|part| part.references.forgets(id));
         let ids = loaded
             .iter()
             .flat_map(|part| &part.items)
@@ -252,7 +255,7 @@ impl Store {
     #[must_use]
     pub fn problems(&self) -> Vec<String> {
         let files = self.files();
-        let records = files.iter().map(|file| Loaded::of_file(file, &self.home));
+        let records = files.iter().map(|file| LoadedMemories::of_file(file, &self.home));
         let knowledge = self.home.worktree().map(knowledge::load);
         let parts = knowledge.into_iter().chain(records);
         parts.flat_map(|part| part.notes).collect()

@@ -14,11 +14,11 @@ use super::Turn;
 use crate::model::{Ask, Choice, Message, Model, ModelError, Reply};
 use crate::tokens;
 
-pub use notes::{NoNotes, Notes};
+pub use notes::{Notes, NotesError};
 
 /// A turn as a model is told of it.
 #[derive(Debug, Clone, Copy)]
-pub struct Told<'a> {
+pub struct AnsweredTurn<'a> {
     /// What was asked and done.
     pub turn: &'a Turn,
     /// What the agent said in the end; empty where that is not known.
@@ -27,22 +27,22 @@ pub struct Told<'a> {
 
 /// A question to a model: what did these turns come to?
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Question {
+pub struct SummaryPrompt {
     text: String,
     tokens: u32,
 }
 
-impl Question {
+impl SummaryPrompt {
     /// The question about these turns, oldest first, that is no longer than `most` tokens; the oldest are left out where
     /// there are too many. `None` where nothing was done in any of them, and where not even the newest can be told.
     #[must_use]
-    pub fn about(turns: &[Told<'_>], most: u32) -> Option<Question> {
+    pub fn about(turns: &[AnsweredTurn<'_>], most: u32) -> Option<SummaryPrompt> {
         if turns.iter().all(|told| told.turn.is_empty()) {
             return None;
         }
         let text = prompt::write(turns, most.saturating_sub(prompt::overhead()))?;
         let tokens = prompt::overhead().saturating_add(tokens::count(&text));
-        Some(Question { text, tokens })
+        Some(SummaryPrompt { text, tokens })
     }
 
     /// How long it is, instructions and all.

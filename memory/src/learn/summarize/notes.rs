@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde_json::Number;
 use thiserror::Error;
 
-use super::{Told, prompt};
-use crate::learn::{Place, names, touched};
+use super::{AnsweredTurn, prompt};
+use crate::learn::{LearnContext, names, touched};
 use crate::model::answer::{plain, without_fence};
 use crate::records::{Body, Record, kinds};
 
@@ -39,7 +39,7 @@ struct Learning {
 
 /// Why an answer is not what was asked for. Nothing of the answer is in it, which may be anything.
 #[derive(Debug, Error)]
-pub enum NoNotes {
+pub enum NotesError {
     /// It is no JSON, or JSON of another shape.
     #[error("it is not the JSON that was asked for (line {line}, column {column})")]
     Shape {
@@ -52,13 +52,13 @@ pub enum NoNotes {
 
 /// The answer as it is to be written. What else is in it is passed over.
 #[derive(Deserialize)]
-struct Written {
+struct AnswerJson {
     summary: String,
-    learnings: Vec<WrittenLearning>,
+    learnings: Vec<LearningJson>,
 }
 
 #[derive(Deserialize)]
-struct WrittenLearning {
+struct LearningJson {
     text: String,
     subject: Option<String>,
     confidence: Option<f64>,
@@ -68,9 +68,9 @@ impl Notes {
     /// Reads an answer, with or without a code fence around it.
     ///
     /// # Errors
-    /// [`NoNotes`] where it is anything but the JSON that was asked for: one that wanders is not to be trusted with parts.
-    pub fn read(answer: &str) -> Result<Notes, NoNotes> {
-        let written: Written = serde_json::from_str(without_fence(answer)).map_err(|error| NoNotes::Shape {
+    /// [`NotesError`] where it is anything but the JSON that was asked for: one that wanders is not to be trusted with parts.
+    pub fn read(answer: &str) -> Result<Notes, NotesError> {
+        let written: AnswerJson = serde_json::from_str(without_fence(answer)).map_err(|error| NotesError::Shape {
             line: error.line(),
             column: error.column(),
         })?;
@@ -100,7 +100,7 @@ impl Notes {
 
     /// The records of what was learned from these turns. `model` is the name of who said it.
     #[must_use]
-    pub fn records(&self, turns: &[Told<'_>], place: &Place<'_>, model: &str) -> Vec<Record> {
+    pub fn records(&self, turns: &[AnsweredTurn<'_>], context: &LearnContext<'_>, model: &str) -> Vec<Record> {
         let author = Some(format!("model:{model}"));
         let edited = touched(turns.iter().map(|told| told.turn));
         let summary = (!self.summary.is_empty()).then(|| {
@@ -109,7 +109,7 @@ impl Notes {
                 learnings: vec![self.summary.clone()],
                 author: author.clone(),
             });
-            place.record(body, &edited)
+            context.record(body, &edited)
         });
         let learnings = self.learnings.iter().map(|learning| {
             let body = Body::Learning(kinds::Learning {
@@ -118,7 +118,7 @@ impl Notes {
                 confidence: Number::from_f64(learning.confidence),
                 author: author.clone(),
             });
-            place.record(body, &learning.named(turns))
+            context.record(body, &learning.named(turns))
         });
         summary.into_iter().chain(learnings).collect()
     }
@@ -126,7 +126,7 @@ impl Notes {
 
 impl Learning {
     /// The files of the conversation that it names: it is stale once these have changed, and not when others do.
-    fn named(&self, turns: &[Told<'_>]) -> Vec<RelPath> {
+    fn named(&self, turns: &[AnsweredTurn<'_>]) -> Vec<RelPath> {
         let said = [Some(&self.text), self.subject.as_ref()];
         let no_part = |c: char| !(c.is_alphanumeric() || "/._-+@".contains(c));
         let words: BTreeSet<&str> = said

@@ -3,7 +3,7 @@
 use muninn_repo_tools::RelPath;
 use serde::Serialize;
 
-use super::Told;
+use super::AnsweredTurn;
 use crate::learn::{MAX_FILES, names};
 use crate::redact::redact;
 use crate::tokens;
@@ -60,7 +60,7 @@ pub(super) fn overhead() -> u32 {
 
 /// The turns in their frame, in `room` tokens: the newest, and before it as many as fit, none with a gap behind it.
 /// `None` where there is not one.
-pub(super) fn write(turns: &[Told<'_>], room: u32) -> Option<String> {
+pub(super) fn write(turns: &[AnsweredTurn<'_>], room: u32) -> Option<String> {
     let mut left = room.checked_sub(tokens::count(OPEN) + tokens::count(CLOSE))?;
     let mut lines = Vec::new();
     for told in turns.iter().rev() {
@@ -78,7 +78,7 @@ pub(super) fn write(turns: &[Told<'_>], room: u32) -> Option<String> {
 }
 
 /// A turn in one line, its texts no longer than this.
-fn line(told: &Told<'_>, longest: usize) -> String {
+fn line(told: &AnsweredTurn<'_>, longest: usize) -> String {
     let turn = told.turn;
     let first = |paths: &[RelPath]| names(&paths[..paths.len().min(MAX_FILES)]);
     let failures = turn.failures.iter().take(MOST_FAILURES);

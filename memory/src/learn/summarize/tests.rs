@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::Clock;
 use crate::fixture::Fixture;
-use crate::learn::{Failure, Place};
+use crate::learn::{Failure, LearnContext};
 use crate::model::Usage;
 
 /// A token of GitHub's, as it never was one.
@@ -30,13 +30,16 @@ fn turn(question: &str) -> Turn {
     }
 }
 
-fn about(turns: &[(Turn, &str)], most: u32) -> Option<Question> {
-    let told: Vec<Told<'_>> = turns.iter().map(|(turn, answer)| Told { turn, answer }).collect();
-    Question::about(&told, most)
+fn about(turns: &[(Turn, &str)], most: u32) -> Option<SummaryPrompt> {
+    let told: Vec<AnsweredTurn<'_>> = turns
+        .iter()
+        .map(|(turn, answer)| AnsweredTurn { turn, answer })
+        .collect();
+    SummaryPrompt::about(&told, most)
 }
 
 /// The turns in a question, as JSON.
-fn lines(question: &Question) -> Vec<Value> {
+fn lines(question: &SummaryPrompt) -> Vec<Value> {
     let inside = question.text.strip_prefix("<conversation>\n").unwrap();
     let inside = inside.strip_suffix("</conversation>").unwrap();
     inside.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -120,7 +123,7 @@ fn records(answer: &str) -> Vec<Value> {
     let repo = Fixture::with(&[("src/parser.rs", "fn parse() {}\n"), ("src/lib.rs", "mod parser;\n")]);
     repo.commit();
     let home = repo.home();
-    let place = Place {
+    let context = LearnContext {
         home: &home,
         clock: &Clock::system(),
         session: "s".to_owned(),
@@ -128,12 +131,12 @@ fn records(answer: &str) -> Vec<Value> {
         with_text: false,
     };
     let turn = turn("Why?");
-    let told = [Told {
+    let told = [AnsweredTurn {
         turn: &turn,
         answer: "",
     }; 2];
     let notes = Notes::read(answer).unwrap();
-    let records = notes.records(&told, &place, "local/small");
+    let records = notes.records(&told, &context, "local/small");
     let plain = records.iter().map(|record| {
         let mut record: Value = serde_json::from_str(&record.line()).unwrap();
         for member in ["id", "ts", "commit"] {

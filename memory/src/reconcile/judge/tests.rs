@@ -129,7 +129,7 @@ fn opposites_of_different_things_do_not() {
         &[
             ("The first shard is slow.", "The last shard is slow."),
             ("Telemetry is enabled in staging.", "Telemetry is disabled in demos."),
-            ("A man is sitting on a bench.", "A man is standing on a bench."),
+            ("A man is sitting on a bench.", "A man is status on a bench."),
         ],
     );
 }

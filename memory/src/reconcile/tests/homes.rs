@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::by_letters;
 use crate::fixture::Fixture;
 use crate::ids::IdError;
-use crate::learn::Place;
+use crate::learn::LearnContext;
 use crate::reconcile::{ARCHIVE, Keep, ReconcileOptions, Reconciled, open_conflicts, reconcile, resolve};
 use crate::records::{Body, MAIN, Record, SESSIONS, kinds};
 use crate::store::{Destination, StoreSettings, segments_in};
@@ -25,13 +25,13 @@ struct Stage {
 
 impl Stage {
     fn of(home: impl FnOnce(&Path, &Path) -> (Home, Option<Fixture>)) -> Stage {
-        let (state, place) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let (home, repository) = home(state.path(), place.path());
+        let (state, context) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (home, repository) = home(state.path(), context.path());
         Stage {
             home,
             clock: Clock::fixed("2026-01-02T10:00:00Z".parse().unwrap()),
             state,
-            _places: (repository, place),
+            _places: (repository, context),
         }
     }
 
@@ -47,7 +47,7 @@ impl Stage {
     }
 
     fn directory() -> Stage {
-        Stage::of(|_, place| (Home::Directory(place.to_owned()), None))
+        Stage::of(|_, context| (Home::Directory(context.to_owned()), None))
     }
 
     fn store(&self) -> Store {
@@ -66,14 +66,14 @@ impl Stage {
     fn keep(&self, session: &str, body: Body) -> Record {
         let mut kept = Vec::new();
         let learn = |session: &str| {
-            let place = Place {
+            let context = LearnContext {
                 home: &self.home,
                 clock: &self.clock,
                 session: session.to_owned(),
                 task: None,
                 with_text: true,
             };
-            kept.push(place.record(body, &[]));
+            kept.push(context.record(body, &[]));
             kept.clone()
         };
         assert!(self.store().keep(session, None, learn).unwrap());
@@ -173,9 +173,9 @@ fn what_is_no_record_is_told_of_by_its_place_and_kept_wherever_it_lives() {
         stage.learn("one", "is alpha indexing");
         stage.store().flush(Destination::Home).unwrap();
         fs::write(stage.path(MAIN), "no record\n").unwrap();
-        let place = format!("{}:1: no record", stage.home.path(MAIN));
+        let context = format!("{}:1: no record", stage.home.path(MAIN));
         let problems = stage.store().problems();
-        assert!(problems.len() == 1 && problems[0].starts_with(&place), "{problems:?}");
+        assert!(problems.len() == 1 && problems[0].starts_with(&context), "{problems:?}");
         let note = stage.reconcile(false).notes.remove(0);
         let kept = format!("the file is kept as {}/main-", stage.home.path(ARCHIVE));
         assert!(note.contains(&kept), "{note}");

@@ -14,7 +14,7 @@ use proptest::prelude::*;
 
 use super::judge::Relation;
 use super::*;
-use crate::records::{Body, Origin, Record, Standing, kinds, ordered};
+use crate::records::{Body, Origin, Record, RecordStatus, kinds, ordered};
 
 /// Knows letters: the same one says the same, one with `not` before it the contrary, and one with `any` agrees with both.
 struct Letters;
@@ -236,15 +236,15 @@ proptest! {
         prop_assert_eq!(lines(&one.main), lines(&both.main));
         prop_assert_eq!(lines(&one.conflicts), lines(&both.conflicts));
         // Whatever contradicts itself is not recalled as one, and is in an open conflict.
-        let standing = Standing::of(&one.main);
+        let status = RecordStatus::of(&one.main);
         let claims: Vec<claim::Told<'_>> = one.main.iter().filter_map(claim::Told::of).collect();
-        let pair = |one: &str, other: &str| ordered(standing.kept(one), standing.kept(other));
+        let pair = |one: &str, other: &str| ordered(status.kept(one), status.kept(other));
         let open: BTreeSet<_> = one.conflicts.iter().filter_map(Record::sides).map(|(left, right)| pair(left, right)).collect();
         for (at, one) in claims.iter().enumerate() {
             for other in &claims[at + 1..] {
                 if judge.between(&one.claim(), &other.claim()) == Relation::Contradicts {
                     prop_assert!(open.contains(&pair(one.id(), other.id())));
-                    prop_assert_ne!(standing.kept(one.id()), standing.kept(other.id()));
+                    prop_assert_ne!(status.kept(one.id()), status.kept(other.id()));
                 }
             }
         }

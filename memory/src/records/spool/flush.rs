@@ -5,20 +5,20 @@ use std::io;
 use std::path::Path;
 
 use super::index::Session;
-use super::waiting::{self, Kind, WaitingFile, aside_dir};
-use super::{Flushed, Locked, SpoolError, Waiting, at};
+use super::waiting::{self, Kind, PendingFile, aside_dir};
+use super::{Flushed, Locked, PendingRecords, SpoolError, at};
 use crate::private_file;
 use crate::records::lines;
 use crate::records::record::Record;
-use crate::records::segment::{Segments, Written};
+use crate::records::segment::{SegmentWrite, Segments};
 
 impl Locked<'_> {
     /// Makes segments of the files of one client.
     pub(super) fn flush(
         &self,
-        files: &[WaitingFile],
+        files: &[PendingFile],
         segments: &Segments,
-        is_due: &impl Fn(&Waiting) -> bool,
+        is_due: &impl Fn(&PendingRecords) -> bool,
         flushed: &mut Flushed,
     ) -> Result<(), SpoolError> {
         let Some(client) = files.first().map(|file| &file.client) else {
@@ -45,8 +45,8 @@ impl Locked<'_> {
 
     fn flush_file(
         &self,
-        file: &WaitingFile,
-        waiting: Waiting,
+        file: &PendingFile,
+        waiting: PendingRecords,
         segments: &Segments,
         session: &mut Session,
         flushed: &mut Flushed,
@@ -66,7 +66,7 @@ impl Locked<'_> {
                 .iter()
                 .flat_map(|record| [record.line(), "\n".to_owned()])
                 .collect();
-            while let Written::Taken = segments.write(&session.id, session.next, &text)? {
+            while let SegmentWrite::NameTaken = segments.write(&session.id, session.next, &text)? {
                 session.next += 1;
             }
             flushed.segments.push(Segments::name(&session.id, session.next));
@@ -105,7 +105,7 @@ fn read(path: &Path) -> Result<Read, SpoolError> {
 }
 
 /// What waits in a file; nothing in an empty one, and in one that another process has flushed meanwhile.
-pub(super) fn look_at(session: &str, file: &WaitingFile) -> Result<Option<Waiting>, SpoolError> {
+pub(super) fn look_at(session: &str, file: &PendingFile) -> Result<Option<PendingRecords>, SpoolError> {
     let Read { records, aside } = match read(&file.path) {
         Err(SpoolError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => return Ok(None),
         read => read?,
@@ -119,7 +119,7 @@ pub(super) fn look_at(session: &str, file: &WaitingFile) -> Result<Option<Waitin
         .collect();
     commits.sort();
     commits.dedup();
-    Ok(Some(Waiting {
+    Ok(Some(PendingRecords {
         session: session.to_owned(),
         branch: records.iter().find_map(|record| record.origin.branch.clone()),
         commits,

@@ -19,7 +19,7 @@ use muninn_repo_tools::Until;
 use serde::Deserialize;
 
 use super::index::Session;
-use super::waiting::{Kind, WaitingFile, aside_dir, dir, entries};
+use super::waiting::{Kind, PendingFile, aside_dir, dir, entries};
 use super::{Locked, Spool, SpoolError, at};
 use crate::{Clock, private_file};
 
@@ -176,13 +176,13 @@ impl Folder {
             return Ok(aside_dir(spool).join(format!("{}-{}-{branch}", self.client, clock.id())));
         };
         private_file::dir(&dir(spool))?;
-        let target = WaitingFile::new(spool, kind, &self.client, &branch).path;
+        let target = PendingFile::new(spool, kind, &self.client, &branch).path;
         if !target.exists() {
             return Ok(target);
         }
         let (hash, _) = branch.split_once('.').unwrap_or((&branch, ""));
         let branch = format!("{hash}.{}.jsonl", clock.id());
-        Ok(WaitingFile::new(spool, kind, &self.client, &branch).path)
+        Ok(PendingFile::new(spool, kind, &self.client, &branch).path)
     }
 }
 

@@ -20,7 +20,7 @@ mod file;
 mod flush;
 mod index;
 mod legacy;
-mod recorded;
+mod view;
 mod waiting;
 
 use std::fs::File;
@@ -31,12 +31,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use muninn_repo_tools::Until;
 use thiserror::Error;
 
-pub use self::recorded::Recorded;
+pub use self::view::SpoolView;
 
 use self::file::append;
 use self::flush::look_at;
 use self::index::{Index, Session};
-use self::waiting::{Kind, WaitingFile, branch_name};
+use self::waiting::{Kind, PendingFile, branch_name};
 use super::record::Record;
 use super::segment::{SegmentError, Segments};
 use crate::{Clock, private_file};
@@ -105,7 +105,7 @@ pub enum SpoolError {
 
 /// Records of one session and branch that wait for their segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Waiting {
+pub struct PendingRecords {
     /// The session's id.
     pub session: String,
     /// The branch that they were learned on; `None` on a detached HEAD.
@@ -126,7 +126,7 @@ pub struct Flushed {
     /// Records in them.
     pub records: usize,
     /// What still waits, of what was looked at.
-    pub waiting: Vec<Waiting>,
+    pub waiting: Vec<PendingRecords>,
     /// Whether the time was over before all was looked at.
     pub is_cut: bool,
 }
@@ -143,7 +143,7 @@ impl Spool {
         }
     }
 
-    /// The id of a session, by the name that its client gives it; `None` before something of it was recorded.
+    /// The id of a session, by the name that its client gives it; `None` before something of it was view.
     ///
     /// # Errors
     /// [`SpoolError`].
@@ -201,7 +201,7 @@ impl Spool {
             .collect();
         locked.index()?.add_session(&client, &session)?;
         private_file::dir(&waiting::dir(&self.dir)).map_err(at(&self.dir))?;
-        let file = WaitingFile::new(&self.dir, Kind::Live, &client, &branch_name(branch.as_deref()));
+        let file = PendingFile::new(&self.dir, Kind::Live, &client, &branch_name(branch.as_deref()));
         append(&file.path, text.as_bytes(), self.durability).map_err(at(&file.path))?;
         // Behind the records: whoever is killed in between has them twice, and not never.
         if let Some(mark) = mark {
@@ -240,7 +240,7 @@ impl Spool {
     ///
     /// # Errors
     /// [`SpoolError`].
-    pub fn waiting(&self) -> Result<Vec<Waiting>, SpoolError> {
+    pub fn waiting(&self) -> Result<Vec<PendingRecords>, SpoolError> {
         let files = waiting::files(&self.dir)?;
         let mut waiting = Vec::new();
         if !files.is_empty() {
@@ -267,7 +267,7 @@ impl Spool {
     ///
     /// # Errors
     /// The first thing that failed; what it was about stays in the spool.
-    pub fn flush(&self, segments: &Segments, is_due: impl Fn(&Waiting) -> bool) -> Result<Flushed, SpoolError> {
+    pub fn flush(&self, segments: &Segments, is_due: impl Fn(&PendingRecords) -> bool) -> Result<Flushed, SpoolError> {
         self.flush_some(Sessions::All, segments, None, is_due)
     }
 
@@ -281,7 +281,7 @@ impl Spool {
         sessions: Sessions<'_>,
         segments: &Segments,
         until: Option<&Until>,
-        is_due: impl Fn(&Waiting) -> bool,
+        is_due: impl Fn(&PendingRecords) -> bool,
     ) -> Result<Flushed, SpoolError> {
         let mut files = waiting::files(&self.dir)?;
         if let Sessions::Of(names) = sessions {

@@ -11,7 +11,7 @@ const ASIDE: &str = "aside";
 
 /// A file of records: `<kind>-<client>-<branch>.jsonl`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct WaitingFile {
+pub(super) struct PendingFile {
     /// The hash of the client's name of the session.
     pub(super) client: String,
     pub(super) kind: Kind,
@@ -38,7 +38,7 @@ impl Kind {
     }
 }
 
-impl WaitingFile {
+impl PendingFile {
     pub(super) fn new(spool: &Path, kind: Kind, client: &str, branch: &str) -> Self {
         Self {
             path: dir(spool).join(format!("{}-{client}-{branch}", kind.name())),
@@ -76,10 +76,10 @@ pub(super) fn branch_name(branch: Option<&str>) -> String {
 }
 
 /// The files of all sessions, by client and age.
-pub(super) fn files(spool: &Path) -> Result<Vec<WaitingFile>, SpoolError> {
+pub(super) fn files(spool: &Path) -> Result<Vec<PendingFile>, SpoolError> {
     let mut files: Vec<_> = entries(&dir(spool))?
         .into_iter()
-        .filter_map(WaitingFile::parse)
+        .filter_map(PendingFile::parse)
         .collect();
     files.sort();
     Ok(files)

@@ -9,7 +9,7 @@ use std::time::Duration;
 use muninn_repo_tools::Until;
 
 use super::finished::old_folder;
-use super::{Place, all, record};
+use super::{SpoolFixture, all, record};
 use crate::Clock;
 use crate::records::{Durability, Home, Segments, Spool};
 
@@ -56,7 +56,7 @@ struct Writer {
 }
 
 impl Writer {
-    fn start(place: &Place) -> Writer {
+    fn start(fixture: &SpoolFixture) -> Writer {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args([
                 "--exact",
@@ -64,7 +64,7 @@ impl Writer {
                 "--nocapture",
                 "--test-threads=1",
             ])
-            .env(WRITER, place.dir.path())
+            .env(WRITER, fixture.dir.path())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
@@ -96,7 +96,7 @@ impl Drop for Writer {
 
 #[test]
 fn what_was_acknowledged_survives_kills_at_any_point() {
-    let place = Place::new();
+    let fixture = SpoolFixture::new();
     let mut acknowledged = HashSet::new();
     let mut old = 0..;
     let mut marked = HashSet::new();
@@ -114,11 +114,11 @@ fn what_was_acknowledged_survives_kills_at_any_point() {
             let (waits, client) = (record("old"), format!("old {number}"));
             let live = format!("{}\n", waits.line());
             let files = [("live-0123456789abcdef.jsonl", live.as_str()), ("marks", "old turn\n")];
-            old_folder(&place, &client, &format!("01OLD{number}"), 1, &files);
+            old_folder(&fixture, &client, &format!("01OLD{number}"), 1, &files);
             acknowledged.insert(waits.id);
             marked.insert(client);
         }
-        let mut writers: Vec<Writer> = (0..WRITERS).map(|_| Writer::start(&place)).collect();
+        let mut writers: Vec<Writer> = (0..WRITERS).map(|_| Writer::start(&fixture)).collect();
         for writer in &mut writers {
             for _ in 0..=next(12) {
                 acknowledged.insert(writer.acknowledged().unwrap());
@@ -135,25 +135,29 @@ fn what_was_acknowledged_survives_kills_at_any_point() {
         }
     }
     assert!(
-        place
+        fixture
             .spool()
             .compact(&Until::within(Duration::from_secs(3600)))
             .unwrap()
     );
-    place.spool().flush(&place.segments(), |_| true).unwrap();
+    fixture.spool().flush(&fixture.segments(), |_| true).unwrap();
     let unmarked: Vec<_> = marked
         .iter()
-        .filter(|client| place.spool().marks(client).unwrap() != ["old turn"])
+        .filter(|client| fixture.spool().marks(client).unwrap() != ["old turn"])
         .collect();
     assert!(unmarked.is_empty(), "{unmarked:?}");
     let mut found = HashSet::new();
     let mut torn = 0;
-    for (name, text) in place.written().into_iter().filter(|(name, _)| !name.ends_with(".tmp")) {
+    for (name, text) in fixture
+        .written()
+        .into_iter()
+        .filter(|(name, _)| !name.ends_with(".tmp"))
+    {
         let (records, aside) = all(text.as_bytes());
         assert!(aside.is_empty(), "{name}: {aside:?}");
         found.extend(records.into_iter().map(|record| record.id));
     }
-    for aside in place.spool().set_aside().unwrap() {
+    for aside in fixture.spool().set_aside().unwrap() {
         torn += all(&fs::read(aside).unwrap()).1.len();
     }
     let lost: Vec<_> = acknowledged.difference(&found).collect();
@@ -163,5 +167,5 @@ fn what_was_acknowledged_survives_kills_at_any_point() {
         found.len()
     );
     assert!(lost.is_empty(), "{} lost: {lost:?}", lost.len());
-    assert!(place.spool().waiting().unwrap().is_empty());
+    assert!(fixture.spool().waiting().unwrap().is_empty());
 }

@@ -8,7 +8,7 @@ use muninn_repo_tools::Worktree;
 use tempfile::TempDir;
 
 use crate::reconcile::SETUP;
-use crate::store::{OnDefault, StoreSettings};
+use crate::store::{DefaultBranchSegments, StoreSettings};
 use crate::{Clock, Home, Store};
 
 use super::steps::PEOPLE;
@@ -160,7 +160,7 @@ impl Desk {
     pub(super) fn store(&self) -> Store {
         // As on another branch, where all sessions are read.
         let settings = StoreSettings {
-            on_default: OnDefault::All,
+            default_branch_segments: DefaultBranchSegments::All,
             ..StoreSettings::default()
         };
         Store::at(self.home(), &self.state, settings, Clock::system())

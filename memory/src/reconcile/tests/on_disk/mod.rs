@@ -62,7 +62,7 @@ impl Desk {
     fn seen(&self) -> (BTreeSet<String>, Vec<String>) {
         // As on another branch, where all sessions are read.
         let settings = StoreSettings {
-            on_default: crate::store::OnDefault::All,
+            default_branch_segments: crate::store::DefaultBranchSegments::All,
             ..StoreSettings::default()
         };
         let store = Store::at(self.repo.home(), self.state.path(), settings, Clock::system());

@@ -10,9 +10,9 @@ pub const RECONCILED: &str = ".muninn/memory/reconciled.jsonl";
 
 /// The length in bytes at which each segment was taken in last.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct TakenIn(HashMap<String, u64>);
+pub(crate) struct ReconciledSegments(HashMap<String, u64>);
 
-impl TakenIn {
+impl ReconciledSegments {
     /// Takes a record of the log in; one that says nothing of a segment changes nothing.
     pub(crate) fn take(&mut self, record: &Record) {
         if let Body::Reconciled(kinds::Reconciled { segment, bytes, .. }) = &record.body {

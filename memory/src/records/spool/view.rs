@@ -9,7 +9,7 @@ use super::{Spool, waiting};
 /// The sessions that are recorded in a spool, and the files in which their records wait. What a refresh costs depends on
 /// how much waits, and not on how many sessions there were.
 #[derive(Debug, Default)]
-pub struct Recorded {
+pub struct SpoolView {
     files: Vec<PathBuf>,
     index: Option<Index>,
     version: Option<i64>,
@@ -17,7 +17,7 @@ pub struct Recorded {
     known: HashMap<String, bool>,
 }
 
-impl Recorded {
+impl SpoolView {
     /// Looks again. What cannot be read is as if it were not there.
     pub fn refresh(&mut self, spool: &Spool) {
         let files = waiting::files(&spool.dir).unwrap_or_default();

@@ -8,11 +8,11 @@ use super::decisions::Decisions;
 use super::kinds::{self, Body};
 use super::moment::Moment;
 use super::record::Record;
-use super::same::{Links, Same, ordered};
+use super::same::{Links, Representatives, ordered};
 
 /// What records say of others, gathered from one file after the other, in whatever order.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Statements {
+pub(crate) struct RecordReferences {
     links: Links,
     decisions: Decisions,
     /// Ids of what is forgotten.
@@ -37,8 +37,8 @@ impl Superseded {
 
 /// Which records are recalled, and which for others. What is asked for may be in any file.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Standing {
-    same: Same,
+pub(crate) struct RecordStatus {
+    same: Representatives,
     /// Forgotten, or dropped by a person: what stands for it and all that says the same.
     dropped: HashSet<String>,
     /// These alone: that somebody thinks better of it says nothing of others who found the same.
@@ -48,7 +48,7 @@ pub(crate) struct Standing {
     links: Links,
 }
 
-impl Statements {
+impl RecordReferences {
     /// Takes a record in; one that says nothing of others changes nothing.
     pub(crate) fn take(&mut self, record: &Record) {
         self.links.take(record);
@@ -95,7 +95,7 @@ impl Statements {
     }
 
     /// What it comes to, now that all is known.
-    pub(crate) fn standing(self) -> Standing {
+    pub(crate) fn status(self) -> RecordStatus {
         let same = self.links.followed(&self.decisions);
         let kept = |id: &String| same.kept(id).to_owned();
         let dropped = self.decisions.holding().flat_map(|decision| &decision.drop);
@@ -107,7 +107,7 @@ impl Statements {
                 both.extend(others.map(|other| ordered(same.kept(one), same.kept(other))));
             }
         }
-        Standing {
+        RecordStatus {
             dropped,
             both,
             same,
@@ -117,12 +117,12 @@ impl Statements {
     }
 }
 
-impl Standing {
+impl RecordStatus {
     /// Of all that these records say of each other.
     pub(crate) fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Self {
-        let mut statements = Statements::default();
-        records.into_iter().for_each(|record| statements.take(record));
-        statements.standing()
+        let mut references = RecordReferences::default();
+        records.into_iter().for_each(|record| references.take(record));
+        references.status()
     }
 
     /// The record that is recalled for this one: the smallest id of all that say the same.

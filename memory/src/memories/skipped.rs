@@ -1,23 +1,23 @@
 //! What a person is told of lines that are no records: a few of them, and how many there are.
 
 use crate::records::RecordFile;
-use crate::records::lines::SetAside;
+use crate::records::lines::SkippedLine;
 
 /// So many are told of one by one.
-const TOLD: usize = 3;
+const MAX_LISTED: usize = 3;
 
 /// The lines that were set aside, in words.
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct SkippedLines {
     first: Vec<String>,
     count: usize,
 }
 
-impl Told {
+impl SkippedLines {
     /// Tells of a line with so many before those that were read.
-    pub(super) fn tell(&mut self, file: &RecordFile, before: usize, aside: &SetAside) {
+    pub(super) fn add(&mut self, file: &RecordFile, before: usize, aside: &SkippedLine) {
         self.count += 1;
-        if self.count <= TOLD {
+        if self.count <= MAX_LISTED {
             let line = before + aside.line;
             self.first.push(format!("{file}:{line}: {}, set aside", aside.reason));
         }
@@ -25,7 +25,7 @@ impl Told {
 
     /// One note for each of the first, and one for all if there are more.
     pub(super) fn notes(mut self, file: &RecordFile) -> Vec<String> {
-        if self.count > TOLD {
+        if self.count > MAX_LISTED {
             self.first.push(format!("{file}: {} in all are set aside", self.count));
         }
         self.first
