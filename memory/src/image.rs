@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// What an image is of.
-pub(crate) struct Form {
+pub(crate) struct ImageFormat {
     /// What the names of its files begin with.
     pub(crate) prefix: &'static str,
     /// What the files themselves begin with; raised whenever the shape of what is in them or its meaning changes.
@@ -45,7 +45,7 @@ pub(crate) enum ImageError {
 }
 
 /// Reads the image of the worktree at `root`; `None` if there is none.
-pub(crate) fn read<T: DeserializeOwned>(form: &Form, dir: &Path, root: &Path) -> Result<Option<T>, ImageError> {
+pub(crate) fn read<T: DeserializeOwned>(form: &ImageFormat, dir: &Path, root: &Path) -> Result<Option<T>, ImageError> {
     let path = path(form, dir, root);
     let io = |source| ImageError::Io {
         path: path.clone(),
@@ -67,7 +67,7 @@ pub(crate) fn read<T: DeserializeOwned>(form: &Form, dir: &Path, root: &Path) ->
 }
 
 /// Writes it, and clears away what others began to write and never will finish.
-pub(crate) fn write(form: &Form, dir: &Path, root: &Path, what: &impl Serialize) -> Result<(), ImageError> {
+pub(crate) fn write(form: &ImageFormat, dir: &Path, root: &Path, what: &impl Serialize) -> Result<(), ImageError> {
     let path = path(form, dir, root);
     let written = || -> io::Result<()> {
         let body = postcard::to_allocvec(what).map_err(io::Error::other)?;
@@ -91,12 +91,12 @@ pub(crate) fn write(form: &Form, dir: &Path, root: &Path, what: &impl Serialize)
 }
 
 /// Removes the image of a worktree that is gone.
-pub(crate) fn remove(form: &Form, dir: &Path, root: &Path) {
+pub(crate) fn remove(form: &ImageFormat, dir: &Path, root: &Path) {
     // Whatever is left costs space alone.
     let _ = fs::remove_file(path(form, dir, root));
 }
 
-fn sweep(form: &Form, dir: &Path, now: SystemTime) {
+fn sweep(form: &ImageFormat, dir: &Path, now: SystemTime) {
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
@@ -108,7 +108,7 @@ fn sweep(form: &Form, dir: &Path, now: SystemTime) {
     }
 }
 
-fn path(form: &Form, dir: &Path, root: &Path) -> PathBuf {
+fn path(form: &ImageFormat, dir: &Path, root: &Path) -> PathBuf {
     let name = blake3::hash(root.as_os_str().as_encoded_bytes());
     dir.join(format!("{}{}.idx", form.prefix, &name.to_hex()[..16]))
 }
@@ -117,7 +117,7 @@ fn path(form: &Form, dir: &Path, root: &Path) -> PathBuf {
 mod tests {
     use super::*;
 
-    const FORM: Form = Form {
+    const FORM: ImageFormat = ImageFormat {
         prefix: "worktree-",
         magic: b"muninn worktree index 1\n",
     };

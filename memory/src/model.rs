@@ -41,16 +41,16 @@ pub type PendingReply<'a> = Pin<Box<dyn Future<Output = Result<Reply, ModelError
 
 /// Runs a future to its end on this thread, which sleeps while the future waits.
 pub fn block_on<T>(future: impl Future<Output = T>) -> T {
-    struct Unpark(Thread);
+    struct ThreadWaker(Thread);
 
-    impl Wake for Unpark {
+    impl Wake for ThreadWaker {
         fn wake(self: Arc<Self>) {
             self.0.unpark();
         }
     }
 
     let mut future = pin!(future);
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let waker = Waker::from(Arc::new(ThreadWaker(thread::current())));
     let mut context = Context::from_waker(&waker);
     loop {
         match future.as_mut().poll(&mut context) {

@@ -21,8 +21,8 @@ const NONE: u32 = u32::MAX;
 pub struct CoChange {
     /// The number of each path that any commit changed, under its newest name.
     numbers: HashMap<Box<str>, u32>,
-    files_of_commit: Lists,
-    commits_of_file: Lists,
+    files_of_commit: Adjacency,
+    commits_of_file: Adjacency,
     /// One document for each commit, in the same order.
     messages: Bm25,
 }
@@ -49,7 +49,7 @@ pub struct Companion {
 
 /// Several lists of numbers, one behind the other.
 #[derive(Debug, Clone, Default)]
-struct Lists {
+struct Adjacency {
     /// Where each list begins; one more than there are lists.
     starts: Vec<u32>,
     values: Vec<u32>,
@@ -60,7 +60,7 @@ impl CoChange {
     /// with more than thirty files do not count.
     pub fn new<'a>(commits: impl Iterator<Item = (&'a [&'a str], &'a str)>) -> Self {
         let mut numbers: HashMap<Box<str>, u32> = HashMap::new();
-        let mut files_of_commit = Lists::default();
+        let mut files_of_commit = Adjacency::default();
         let mut messages = Bm25Builder::default();
         for (paths, terms) in commits.filter(|(paths, _)| (1..=MAX_FILES).contains(&paths.len())) {
             messages.add(terms.split_ascii_whitespace().map(|term| (term, 1)));
@@ -75,7 +75,7 @@ impl CoChange {
             let files: Vec<u32> = files.collect();
             files_of_commit.push(&files);
         }
-        let commits_of_file = files_of_commit.turned(numbers.len());
+        let commits_of_file = files_of_commit.transposed(numbers.len());
         Self {
             numbers,
             files_of_commit,
@@ -159,7 +159,7 @@ impl Companions {
     }
 }
 
-impl Lists {
+impl Adjacency {
     fn push(&mut self, list: &[u32]) {
         if self.starts.is_empty() {
             self.starts.push(0);
@@ -181,22 +181,25 @@ impl Lists {
     }
 
     /// For each value below `values` the lists that hold it, in order.
-    fn turned(&self, values: usize) -> Self {
+    fn transposed(&self, values: usize) -> Self {
         let mut starts = vec![0u32; values + 1];
         self.values.iter().for_each(|value| starts[*value as usize + 1] += 1);
         for at in 1..starts.len() {
             starts[at] += starts[at - 1];
         }
         let mut next = starts.clone();
-        let mut turned = vec![0u32; self.values.len()];
+        let mut transposed = vec![0u32; self.values.len()];
         for list in 0..u32::try_from(self.len()).unwrap_or(u32::MAX) {
             for value in self.list(list) {
                 let place = &mut next[*value as usize];
-                turned[*place as usize] = list;
+                transposed[*place as usize] = list;
                 *place += 1;
             }
         }
-        Self { starts, values: turned }
+        Self {
+            starts,
+            values: transposed,
+        }
     }
 }
 

@@ -26,9 +26,9 @@ pub struct Digest {
     /// The distinct terms of the blob.
     terms: Arena,
     /// The terms of each span with their counts.
-    bags: Lists<(u32, u32)>,
+    bags: PackedLists<(u32, u32)>,
     /// The terms of the names that each span defines.
-    names: Lists<u32>,
+    names: PackedLists<u32>,
     /// Whether a program wrote it.
     pub data: bool,
     /// What it defines, imports and calls.
@@ -48,14 +48,14 @@ pub struct Span {
     pub test: bool,
 }
 
-/// Lists of small values, one behind the other.
+/// Lists of small values in one array.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Lists<T> {
+struct PackedLists<T> {
     values: Vec<T>,
     ends: Vec<u32>,
 }
 
-impl<T> Default for Lists<T> {
+impl<T> Default for PackedLists<T> {
     fn default() -> Self {
         Self {
             values: Vec::new(),
@@ -64,7 +64,7 @@ impl<T> Default for Lists<T> {
     }
 }
 
-impl<T> Lists<T> {
+impl<T> PackedLists<T> {
     fn push(&mut self, values: impl IntoIterator<Item = T>) {
         self.values.extend(values);
         self.ends.push(u32::try_from(self.values.len()).unwrap_or(u32::MAX));
@@ -144,7 +144,7 @@ pub fn digest(tokenizer: &mut Tokenizer, path: &RelPath, text: &str) -> Digest {
         data,
         ..Digest::default()
     };
-    let mut bags = Bags {
+    let mut bags = TermCounter {
         tokenizer,
         terms: HashMap::new(),
     };
@@ -174,13 +174,13 @@ pub(super) fn name_term(tokenizer: &mut Tokenizer, name: &str) -> Box<str> {
     whole.into()
 }
 
-struct Bags<'a> {
+struct TermCounter<'a> {
     tokenizer: &'a mut Tokenizer,
     /// The numbers of the terms in the digest.
     terms: HashMap<Box<str>, u32>,
 }
 
-impl Bags<'_> {
+impl TermCounter<'_> {
     /// The words of a chunk; those of its title count twice, and those of what it is part of once, because a method's
     /// body seldom names its class.
     fn of(&mut self, lines: &[&str], chunk: &Chunk, terms: &mut Arena) -> Vec<(u32, u32)> {

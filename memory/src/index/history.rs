@@ -143,8 +143,8 @@ impl History {
         ids: &[CommitId],
         deadline: Instant,
         notes: &mut Vec<String>,
-    ) -> Compared {
-        let mut compared = Compared::default();
+    ) -> CompareOutcome {
+        let mut compared = CompareOutcome::default();
         let mut tokenizer = Tokenizer::new();
         let unknown: Vec<CommitId> = ids.iter().copied().filter(|id| !self.known.contains_key(id)).collect();
         for batch in unknown.chunks(BATCH) {
@@ -188,7 +188,7 @@ impl History {
 
 /// How a comparison of many commits ended.
 #[derive(Default)]
-struct Compared {
+struct CompareOutcome {
     late: bool,
     /// Commits that could not be compared, as at the end of a shallow clone.
     missing: usize,

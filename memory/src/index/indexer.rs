@@ -12,7 +12,7 @@ use super::segment::{FileFacts, Segment};
 use super::snapshot::{Changes, Snapshot};
 use crate::Clock;
 use crate::cache::{Cache, CacheError, nanos};
-use crate::image::{self, Form, ImageError};
+use crate::image::{self, ImageError, ImageFormat};
 
 /// Told how far an indexing is. Called from the threads that index.
 pub trait Progress: Sync {
@@ -26,7 +26,7 @@ impl Progress for () {
 
 /// The kept index of a worktree. Its number is raised whenever the shape of a segment or the meaning of what is in it
 /// changes.
-const WORKTREE: Form = Form {
+const WORKTREE: ImageFormat = ImageFormat {
     prefix: "worktree-",
     magic: b"muninn worktree index 1\n",
 };

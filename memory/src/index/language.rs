@@ -70,7 +70,7 @@ pub fn language(path: &RelPath) -> (&'static str, Form) {
 
 /// What part a file plays; all but sources are demoted, unless they are what is asked about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub enum Place {
+pub enum FileRole {
     /// What the product is made of.
     Source,
     /// Tests, benchmarks, fixtures.
@@ -86,7 +86,7 @@ pub enum Place {
 }
 
 /// The part that a path says a file plays.
-pub fn place(path: &RelPath) -> Place {
+pub fn file_role(path: &RelPath) -> FileRole {
     let lower = path.as_str().to_ascii_lowercase();
     let name = lower.rsplit('/').next().unwrap_or(&lower);
     let folder = |names: &[&str]| lower.rsplit('/').skip(1).any(|part| names.contains(&part));
@@ -106,7 +106,7 @@ pub fn place(path: &RelPath) -> Place {
             "dist",
         ])
     {
-        return Place::Generated;
+        return FileRole::Generated;
     }
     let stem = name.split('.').next().unwrap_or(name);
     if folder(&["issue_template", "pull_request_template"])
@@ -118,7 +118,7 @@ pub fn place(path: &RelPath) -> Place {
         ]
         .contains(&stem)
     {
-        return Place::Template;
+        return FileRole::Template;
     }
     let tests = [
         "test",
@@ -139,7 +139,7 @@ pub fn place(path: &RelPath) -> Place {
         || ["test", "tests", "conftest"].contains(&stem)
         || [".test.", ".spec."].iter().any(|mark| name.contains(mark))
     {
-        return Place::Test;
+        return FileRole::Test;
     }
     let docs = [
         "docs",
@@ -167,11 +167,11 @@ pub fn place(path: &RelPath) -> Place {
         ".gitattributes",
     ];
     if folder(&docs) || prose || ["license", "changes", "changelog", "news", "authors", "history"].contains(&stem) {
-        Place::Docs
+        FileRole::Docs
     } else if folder(&[".github", ".circleci", ".gitlab"]) || settings.iter().any(|end| name.ends_with(end)) {
-        Place::Settings
+        FileRole::Settings
     } else {
-        Place::Source
+        FileRole::Source
     }
 }
 
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn places_are_told_from_paths() {
-        let place = |path| super::place(&RelPath::new(path).unwrap());
+        let file_role = |path| super::file_role(&RelPath::new(path).unwrap());
         for path in [
             "src/lib.rs",
             "src/latest.py",
@@ -189,7 +189,7 @@ mod tests {
             "src/attest.rs",
             "build.rs",
         ] {
-            assert_eq!(place(path), Place::Source, "{path}");
+            assert_eq!(file_role(path), FileRole::Source, "{path}");
         }
         for path in [
             "tests/a.rs",
@@ -198,20 +198,20 @@ mod tests {
             "a/__tests__/b.js",
             "ui/b.spec.ts",
         ] {
-            assert_eq!(place(path), Place::Test, "{path}");
+            assert_eq!(file_role(path), FileRole::Test, "{path}");
         }
         for path in ["Cargo.toml", ".github/workflows/ci.yml", "setup.cfg", "schema/app.json"] {
-            assert_eq!(place(path), Place::Settings, "{path}");
+            assert_eq!(file_role(path), FileRole::Settings, "{path}");
         }
         for path in [
             ".github/ISSUE_TEMPLATE/bug.yml",
             ".github/ISSUE_TEMPLATE.md",
             "CONTRIBUTING.md",
         ] {
-            assert_eq!(place(path), Place::Template, "{path}");
+            assert_eq!(file_role(path), FileRole::Template, "{path}");
         }
         for path in ["README.md", "docs/conf.py", "examples/a.rs", "LICENSE", "CHANGES"] {
-            assert_eq!(place(path), Place::Docs, "{path}");
+            assert_eq!(file_role(path), FileRole::Docs, "{path}");
         }
         for path in [
             "Cargo.lock",
@@ -220,7 +220,7 @@ mod tests {
             "go.sum",
             "locale/de/a.po",
         ] {
-            assert_eq!(place(path), Place::Generated, "{path}");
+            assert_eq!(file_role(path), FileRole::Generated, "{path}");
         }
     }
 }

@@ -28,7 +28,7 @@ pub use digest::{Digest, Span, digest};
 pub use graph::{Call, Defined, DefinitionId, Graph, Site};
 pub use history::{History, ReadHistory};
 pub use indexer::{Indexer, Progress, Refreshed};
-pub use language::{Form, Place, language, place};
+pub use language::{FileRole, Form, file_role, language};
 pub use segment::{File, FileFacts};
 pub use snapshot::{Field, Posting, Snapshot};
 pub use syntax::{Symbol, Syntax};

@@ -11,7 +11,7 @@ use muninn_repo_tools::{BlobId, RelPath};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::digest::{Digest, Span};
-use super::language::{Place, place};
+use super::language::{FileRole, file_role};
 use super::syntax::Syntax;
 use crate::cache::nanos;
 use crate::index::lexical::{Bm25, Bm25Builder, Inverted, InvertedBuilder, Keep, Tokenizer, counted};
@@ -23,12 +23,12 @@ pub(super) struct Segment {
     pub(super) files: Arc<Vec<File>>,
     /// The numbers of the files in the order of their paths.
     by_path: Arc<Vec<u32>>,
-    pub(super) words: Arc<Words>,
+    pub(super) words: Arc<SegmentContent>,
 }
 
 /// What was taken from the files' content.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Words {
+pub(super) struct SegmentContent {
     pub(super) spans: Vec<Span>,
     /// The file of each span.
     pub(super) owners: Vec<u32>,
@@ -48,7 +48,7 @@ pub struct File {
     /// What it was when it was last read.
     pub facts: FileFacts,
     /// The part that it plays.
-    pub place: Place,
+    pub role: FileRole,
     /// Terms in all its chunks.
     pub length: u32,
     pub(super) first_span: u32,
@@ -109,15 +109,15 @@ impl SegmentBuilder {
             self.spans.push(*span);
             self.owners.push(number);
         }
-        let place = if digest.data {
-            Place::Generated
+        let role = if digest.data {
+            FileRole::Generated
         } else {
-            place(&facts.path)
+            file_role(&facts.path)
         };
         self.syntax.push(digest.syntax);
         self.files.push(File {
             facts,
-            place,
+            role,
             length,
             first_span,
             spans: u32::try_from(digest.spans.len()).unwrap_or(u32::MAX),
@@ -125,7 +125,7 @@ impl SegmentBuilder {
     }
 
     pub(super) fn finish(self) -> Segment {
-        let words = Words {
+        let words = SegmentContent {
             spans: self.spans,
             owners: self.owners,
             bodies: self.bodies.finish(),
@@ -139,7 +139,7 @@ impl SegmentBuilder {
 
 /// A segment as it is kept.
 #[derive(Serialize, Deserialize)]
-struct Kept<F, P, W> {
+struct StoredSegment<F, P, W> {
     files: F,
     by_path: P,
     words: W,
@@ -147,7 +147,7 @@ struct Kept<F, P, W> {
 
 impl Serialize for Segment {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let kept = Kept {
+        let kept = StoredSegment {
             files: &*self.files,
             by_path: &*self.by_path,
             words: &*self.words,
@@ -158,7 +158,7 @@ impl Serialize for Segment {
 
 impl<'de> Deserialize<'de> for Segment {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let kept: Kept<Vec<File>, Vec<u32>, Words> = Kept::deserialize(deserializer)?;
+        let kept: StoredSegment<Vec<File>, Vec<u32>, SegmentContent> = StoredSegment::deserialize(deserializer)?;
         Ok(Segment {
             files: Arc::new(kept.files),
             by_path: Arc::new(kept.by_path),
@@ -168,7 +168,7 @@ impl<'de> Deserialize<'de> for Segment {
 }
 
 impl Segment {
-    fn new(files: Vec<File>, words: Words) -> Segment {
+    fn new(files: Vec<File>, words: SegmentContent) -> Segment {
         let mut by_path: Vec<u32> = (0..u32::try_from(files.len()).unwrap_or(u32::MAX)).collect();
         by_path.sort_unstable_by(|a, b| files[*a as usize].facts.path.cmp(&files[*b as usize].facts.path));
         Segment {
@@ -203,9 +203,9 @@ impl Segment {
     }
 
     /// One segment of several, without the files that are gone from each. No two of the rest have the same path.
-    pub(super) fn merged(parts: &[(&Segment, Option<&Gone>)]) -> Segment {
+    pub(super) fn merged(parts: &[(&Segment, Option<&Removals>)]) -> Segment {
         let mut files = Vec::new();
-        let mut words = Words::default();
+        let mut words = SegmentContent::default();
         for (part, gone) in parts {
             for (number, file) in part.files.iter().enumerate() {
                 if gone.is_some_and(|gone| gone.files[number]) {
@@ -238,13 +238,13 @@ impl Segment {
 }
 
 /// Which files, and which spans, of a part stay.
-type Staying = (Vec<bool>, Vec<bool>);
+type KeepFlags = (Vec<bool>, Vec<bool>);
 
 fn zip<'a, T>(
-    parts: &[(&'a Segment, Option<&Gone>)],
-    keep: &'a [Option<Staying>],
-    field: impl Fn(&'a Words) -> &'a T,
-    flags: impl Fn(&'a Staying) -> &'a Vec<bool>,
+    parts: &[(&'a Segment, Option<&Removals>)],
+    keep: &'a [Option<KeepFlags>],
+    field: impl Fn(&'a SegmentContent) -> &'a T,
+    flags: impl Fn(&'a KeepFlags) -> &'a Vec<bool>,
 ) -> Vec<(&'a T, Keep<'a>)> {
     let pairs = parts.iter().zip(keep);
     pairs
@@ -254,14 +254,14 @@ fn zip<'a, T>(
 
 /// Which files of a segment, and which of its spans, no longer count.
 #[derive(Debug, Clone)]
-pub(super) struct Gone {
+pub(super) struct Removals {
     pub(super) files: Vec<bool>,
     pub(super) spans: Vec<bool>,
 }
 
-impl Gone {
-    pub(super) fn none_of(segment: &Segment) -> Gone {
-        Gone {
+impl Removals {
+    pub(super) fn none_of(segment: &Segment) -> Removals {
+        Removals {
             files: vec![false; segment.files.len()],
             spans: vec![false; segment.words.spans.len()],
         }

@@ -8,7 +8,7 @@ use muninn_repo_tools::RelPath;
 
 use super::digest::{Digest, Span};
 use super::graph::Graph;
-use super::segment::{File, FileFacts, Gone, Segment, SegmentBuilder};
+use super::segment::{File, FileFacts, Removals, Segment, SegmentBuilder};
 use super::syntax::Symbol;
 use crate::index::lexical::{DocId, Inverted, Tokenizer};
 
@@ -41,7 +41,7 @@ pub struct Snapshot {
 struct Part {
     segment: Segment,
     /// `None` if all of it is in use.
-    gone: Option<Arc<Gone>>,
+    gone: Option<Arc<Removals>>,
     /// The numbers that its files and chunks begin with.
     first_file: usize,
     first_chunk: usize,
@@ -98,7 +98,9 @@ impl Snapshot {
         for path in &changes.gone {
             if let Some((part, number)) = find(&parts, path) {
                 let part = &mut parts[part];
-                let gone = part.gone.get_or_insert_with(|| Arc::new(Gone::none_of(&part.segment)));
+                let gone = part
+                    .gone
+                    .get_or_insert_with(|| Arc::new(Removals::none_of(&part.segment)));
                 Arc::make_mut(gone).add(&part.segment, number);
             }
         }
@@ -354,7 +356,7 @@ impl Part {
     }
 
     fn live_files(&self) -> usize {
-        let gone = |gone: &Arc<Gone>| gone.files.iter().filter(|gone| **gone).count();
+        let gone = |gone: &Arc<Removals>| gone.files.iter().filter(|gone| **gone).count();
         self.segment.files.len() - self.gone.as_ref().map_or(0, gone)
     }
 }

@@ -54,12 +54,12 @@ pub enum FindingKind {
 pub fn check(worktree: &Worktree) -> Vec<Finding> {
     let listing = Listing::of_worktree(worktree);
     let mut checker = Checker::default();
-    for left_out in &listing.left_out {
+    for skipped in &listing.skipped {
         checker.find(
-            &left_out.path,
+            &skipped.path,
             None,
             FindingKind::Unread,
-            format!("it {}", left_out.reason),
+            format!("it {}", skipped.reason),
         );
     }
     for file in &listing.files {

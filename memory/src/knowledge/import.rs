@@ -9,13 +9,13 @@ use serde::Serialize;
 use thiserror::Error;
 
 use super::listing::{Listing, is_directory};
-use super::write::{Folder, WriteError};
+use super::write::{KnowledgeDir, WriteError};
 use super::{MAX_FILE_BYTES, ROOT, front};
 use crate::redact::redact;
 
 /// What came of an import. Paths begin at `.muninn/knowledge`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Imported {
+pub struct ImportReport {
     /// The name of the other repository, or of the folder.
     pub from: String,
     /// What is new here.
@@ -23,12 +23,12 @@ pub struct Imported {
     /// What was here already, word for word.
     pub same: Vec<RelPath>,
     /// What was not copied.
-    pub refused: Vec<Refused>,
+    pub refused: Vec<RefusedFile>,
 }
 
 /// A file that was not copied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Refused {
+pub struct RefusedFile {
     /// Its path below the other folder.
     pub path: String,
     /// Why, for a person.
@@ -82,19 +82,19 @@ enum CopyError {
 ///
 /// # Errors
 /// [`ImportError`]. What is refused file by file is told in the result.
-pub fn import(worktree: &Worktree, from: &Path) -> Result<Imported, ImportError> {
-    let folder = Folder::of(worktree)?;
+pub fn import(worktree: &Worktree, from: &Path) -> Result<ImportReport, ImportError> {
+    let folder = KnowledgeDir::of(worktree)?;
     let (top, name) = source(from)?;
     if top.starts_with(worktree.root().join(ROOT)) {
         return Err(ImportError::Itself { path: from.to_owned() });
     }
     let listing = Listing::below(&top, &top);
-    let mut imported = Imported {
+    let mut imported = ImportReport {
         from: name,
-        ..Imported::default()
+        ..ImportReport::default()
     };
-    for left_out in listing.left_out {
-        imported.refuse(left_out.path, format!("it {}", left_out.reason));
+    for skipped in listing.skipped {
+        imported.refuse(skipped.path, format!("it {}", skipped.reason));
     }
     for file in listing.files {
         match copy(&folder, &top, &file.path, &imported.from) {
@@ -106,9 +106,9 @@ pub fn import(worktree: &Worktree, from: &Path) -> Result<Imported, ImportError>
     Ok(imported)
 }
 
-impl Imported {
+impl ImportReport {
     fn refuse(&mut self, path: String, reason: String) {
-        self.refused.push(Refused { path, reason });
+        self.refused.push(RefusedFile { path, reason });
     }
 }
 
@@ -139,7 +139,7 @@ fn source(from: &Path) -> Result<(PathBuf, String), ImportError> {
 }
 
 /// Copies one file; whether it is new here, or why it is not copied.
-fn copy(folder: &Folder, top: &Path, path: &RelPath, from: &str) -> Result<bool, CopyError> {
+fn copy(folder: &KnowledgeDir, top: &Path, path: &RelPath, from: &str) -> Result<bool, CopyError> {
     let text = read(&top.join(path.to_path_buf()))?;
     if redact(&text) != text {
         return Err(CopyError::Secret);

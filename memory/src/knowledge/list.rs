@@ -27,12 +27,12 @@ pub struct ListedFile {
     /// How many sections are recalled.
     pub sections: usize,
     /// Of a Metis document.
-    pub metis: Option<MetisMark>,
+    pub metis: Option<MetisInfo>,
 }
 
 /// What a Metis document is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct MetisMark {
+pub struct MetisInfo {
     /// Its short code.
     pub id: String,
     /// Its title.
@@ -74,7 +74,7 @@ pub fn list(worktree: &Worktree) -> Vec<ListedFile> {
         domain: None,
         source: None,
         applies_to: Vec::new(),
-        metis: Some(MetisMark {
+        metis: Some(MetisInfo {
             id: text.document.id,
             title: redact(&text.document.title).into_owned(),
             phase: text.document.phase,

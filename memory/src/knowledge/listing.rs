@@ -16,7 +16,7 @@ const MAX_DEPTH: usize = 16;
 pub(super) struct Listing {
     /// In the order of their paths, which begin at the root of the listing.
     pub(super) files: Vec<MarkdownFile>,
-    pub(super) left_out: Vec<LeftOut>,
+    pub(super) skipped: Vec<SkippedFile>,
     /// What the files take together.
     pub(super) bytes: u64,
 }
@@ -40,15 +40,15 @@ impl From<&MarkdownFile> for Stamp {
 }
 
 /// A file that is not read.
-pub(super) struct LeftOut {
+pub(super) struct SkippedFile {
     /// Its path, from the root of the listing.
     pub(super) path: String,
-    pub(super) reason: Reason,
+    pub(super) reason: SkipReason,
 }
 
 /// Why it is not.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reason {
+pub(super) enum SkipReason {
     Symlink,
     Name,
     TooDeep,
@@ -56,7 +56,7 @@ pub(super) enum Reason {
     TooMuch,
 }
 
-impl fmt::Display for Reason {
+impl fmt::Display for SkipReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Symlink => f.write_str("is a symlink, which is not followed"),
@@ -68,7 +68,7 @@ impl fmt::Display for Reason {
     }
 }
 
-impl fmt::Display for LeftOut {
+impl fmt::Display for SkippedFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: left out, for it {}", self.path.escape_debug(), self.reason)
     }
@@ -109,17 +109,17 @@ impl Listing {
         let below = path.strip_prefix(root).unwrap_or(path);
         let is_markdown = path.extension().is_some_and(|extension| extension == "md");
         let reason = if metadata.is_symlink() {
-            Reason::Symlink
+            SkipReason::Symlink
         } else if metadata.is_dir() {
-            Reason::TooDeep
+            SkipReason::TooDeep
         } else if !metadata.is_file() || !is_markdown {
             return;
         } else {
             match portable(below) {
-                None => Reason::Name,
-                Some(_) if metadata.len() > MAX_FILE_BYTES => Reason::TooLarge(metadata.len()),
+                None => SkipReason::Name,
+                Some(_) if metadata.len() > MAX_FILE_BYTES => SkipReason::TooLarge(metadata.len()),
                 Some(_) if self.files.len() >= MAX_FILES || self.bytes + metadata.len() > MAX_TOTAL_BYTES => {
-                    Reason::TooMuch
+                    SkipReason::TooMuch
                 }
                 Some(path) => {
                     self.bytes += metadata.len();
@@ -130,7 +130,7 @@ impl Listing {
             }
         };
         let path = below.to_string_lossy().into_owned();
-        self.left_out.push(LeftOut { path, reason });
+        self.skipped.push(SkippedFile { path, reason });
     }
 }
 

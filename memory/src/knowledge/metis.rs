@@ -10,7 +10,7 @@ use muninn_repo_tools::metis::{MetisDocument, MetisLimits, MetisText, texts};
 use muninn_repo_tools::{RelPath, Until, Worktree, stat};
 
 use super::listing::{Listing, is_directory};
-use super::section::Text;
+use super::section::SectionSource;
 use crate::memories::{LoadedMemories, Memory};
 use crate::redact::redact;
 use crate::stamp::Stamp;
@@ -120,7 +120,7 @@ pub(super) fn memories(text: &MetisText) -> Vec<Memory> {
     }
     let body = redact(&text.text);
     let name = redact(&name(document)).into_owned();
-    let sections = Text {
+    let sections = SectionSource {
         path: &document.path,
         body: &body,
         first_line: text.first_line,

@@ -30,8 +30,8 @@ use muninn_repo_tools::{RelPath, Worktree, read_text};
 
 pub use self::check::{Finding, FindingKind, check};
 pub use self::front::{Front, KEYS, Problem, ProblemKind, front};
-pub use self::import::{ImportError, Imported, Refused, import};
-pub use self::list::{ListedFile, MetisMark, list};
+pub use self::import::{ImportError, ImportReport, RefusedFile, import};
+pub use self::list::{ListedFile, MetisInfo, list};
 pub use self::new::{Draft, NewError, create};
 pub use self::section::items;
 pub use self::write::WriteError;
@@ -58,7 +58,7 @@ Muninn adds the sections that match a question to the prompt.\n";
 pub(crate) fn load(worktree: &Worktree) -> LoadedMemories {
     let listing = Listing::of_worktree(worktree);
     let mut loaded = LoadedMemories {
-        notes: listing.left_out.iter().map(ToString::to_string).collect(),
+        notes: listing.skipped.iter().map(ToString::to_string).collect(),
         ..LoadedMemories::default()
     };
     for listed in &listing.files {

@@ -7,7 +7,7 @@ use unicode_normalization::UnicodeNormalization as _;
 
 use super::ROOT;
 use super::front::{ProblemKind, confidence};
-use super::write::{Folder, WriteError};
+use super::write::{KnowledgeDir, WriteError};
 use crate::redact::redact;
 
 /// A file name is at most so long, in bytes, without its ending.
@@ -58,7 +58,7 @@ pub enum NewError {
 /// # Errors
 /// [`NewError`]. Nothing is written then.
 pub fn create(worktree: &Worktree, draft: &Draft) -> Result<RelPath, NewError> {
-    let folder = Folder::of(worktree)?;
+    let folder = KnowledgeDir::of(worktree)?;
     let below = slug(&draft.title).and_then(|slug| RelPath::new(&format!("{slug}.md")).ok());
     let below = below.ok_or(NewError::NoTitle)?;
     let text = draft.text()?;

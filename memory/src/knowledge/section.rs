@@ -7,7 +7,7 @@ use crate::markdown::sections;
 use crate::memories::{Memory, MemoryKind};
 
 /// What the sections of a text have in common.
-pub(super) struct Text<'a> {
+pub(super) struct SectionSource<'a> {
     pub(super) path: &'a RelPath,
     /// The Markdown, redacted.
     pub(super) body: &'a str,
@@ -19,7 +19,7 @@ pub(super) struct Text<'a> {
 
 /// The sections of one file, whose text was redacted before it was read.
 pub fn items(path: &RelPath, front: &Front<'_>) -> Vec<Memory> {
-    let text = Text {
+    let text = SectionSource {
         path,
         body: front.body,
         first_line: front.body_line,
@@ -42,7 +42,7 @@ fn title(heading: &str, domain: Option<&str>, path: &RelPath) -> String {
     }
 }
 
-impl Text<'_> {
+impl SectionSource<'_> {
     /// Its sections, each with the title that is made of its heading.
     pub(super) fn memories(&self, title: impl Fn(&str) -> String) -> Vec<Memory> {
         let lines: Vec<&str> = self.body.lines().collect();

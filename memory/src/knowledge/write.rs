@@ -35,11 +35,11 @@ pub enum WriteError {
 }
 
 /// The knowledge of a worktree that was set up.
-pub(super) struct Folder {
+pub(super) struct KnowledgeDir {
     root: PathBuf,
 }
 
-impl Folder {
+impl KnowledgeDir {
     pub(super) fn of(worktree: &Worktree) -> Result<Self, WriteError> {
         let root = worktree.root().to_owned();
         let muninn = root.join(".muninn");

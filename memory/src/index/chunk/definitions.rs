@@ -14,16 +14,16 @@ const MAX_NAMES: usize = 24;
 
 /// The chunks of a file of code.
 pub(super) fn outline(lines: &[&str], parsed: &Parsed) -> Vec<Chunk> {
-    let mut carver = Carver {
+    let mut builder = ChunkBuilder {
         lines,
         definitions: &parsed.definitions,
         chunks: Vec::new(),
     };
-    carver.carve(0..lines.len(), 0..parsed.definitions.len(), &Inside::default());
-    join(carver.chunks)
+    builder.build(0..lines.len(), 0..parsed.definitions.len(), &Enclosing::default());
+    join(builder.chunks)
 }
 
-struct Carver<'a> {
+struct ChunkBuilder<'a> {
     lines: &'a [&'a str],
     /// What encloses comes before what it encloses, so what is in a definition stands in a row behind it.
     definitions: &'a [Definition],
@@ -32,7 +32,7 @@ struct Carver<'a> {
 
 /// Where in the file a definition stands.
 #[derive(Clone, Default)]
-struct Inside<'a> {
+struct Enclosing<'a> {
     /// The line of the definition around it.
     parent: Option<u32>,
     /// What is not defined in a function is still a part of that function.
@@ -41,9 +41,9 @@ struct Inside<'a> {
     test: bool,
 }
 
-impl<'a> Carver<'a> {
+impl<'a> ChunkBuilder<'a> {
     /// The lines of `range`, in which `within` are defined.
-    fn carve(&mut self, range: Range<usize>, within: Range<usize>, inside: &Inside<'a>) {
+    fn build(&mut self, range: Range<usize>, within: Range<usize>, inside: &Enclosing<'a>) {
         let (mut between, mut at) = (range.start, within.start);
         while at < within.end {
             let definition = &self.definitions[at];
@@ -67,7 +67,7 @@ impl<'a> Carver<'a> {
         self.between(between..range.end, inside);
     }
 
-    fn between(&mut self, range: Range<usize>, inside: &Inside<'_>) {
+    fn between(&mut self, range: Range<usize>, inside: &Enclosing<'_>) {
         for chunk in windows(self.lines, range) {
             let (title, names) = match (inside.function, inside.parent) {
                 (Some(name), Some(line)) => (line, vec![name.to_owned()]),
@@ -89,7 +89,7 @@ impl<'a> Carver<'a> {
 
     /// One definition: whole if it is short enough, else its head and what is defined in it, else windows under its
     /// name.
-    fn define(&mut self, range: Range<usize>, at: usize, end: usize, inside: &Inside<'a>) {
+    fn define(&mut self, range: Range<usize>, at: usize, end: usize, inside: &Enclosing<'a>) {
         let definition = &self.definitions[at];
         let title = index(definition.name_line).clamp(range.start, range.end - 1);
         let test = inside.test || is_test(&self.lines[range.start..=title], &definition.name);
@@ -122,13 +122,13 @@ impl<'a> Carver<'a> {
             });
         }
         if nested.is_some() {
-            let within = Inside {
+            let within = Enclosing {
                 parent: Some(number(title)),
                 function: callable.then_some(&*definition.name),
                 depth: inside.depth + 1,
                 test,
             };
-            self.carve(body..range.end, inner, &within);
+            self.build(body..range.end, inner, &within);
         }
     }
 

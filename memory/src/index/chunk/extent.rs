@@ -2,7 +2,7 @@
 
 /// A line as the rules see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum LineShape {
     Blank,
     /// Says nothing about nesting: a preprocessor directive, a label.
     Neutral,
@@ -24,7 +24,7 @@ pub(super) fn indent(line: &str) -> usize {
     column
 }
 
-pub(super) fn shape(line: &str) -> Shape {
+pub(super) fn shape(line: &str) -> LineShape {
     let text = line.trim();
     let column = indent(line);
     let word = text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or("");
@@ -32,16 +32,16 @@ pub(super) fn shape(line: &str) -> Shape {
         .iter()
         .any(|start| text.starts_with(start));
     match text.chars().next() {
-        None => Shape::Blank,
-        Some('#') if column == 0 && directive => Shape::Neutral,
+        None => LineShape::Blank,
+        Some('#') if column == 0 && directive => LineShape::Neutral,
         Some(_)
             if text.ends_with(':') && text.len() == word.len() + 1 && !["else", "try", "finally"].contains(&word) =>
         {
-            Shape::Neutral
+            LineShape::Neutral
         }
-        Some('}' | ')' | ']' | '{' | '>') => Shape::Bracket(column),
-        Some(_) if matches!(word, "end" | "where" | "done" | "fi" | "esac") => Shape::Bracket(column),
-        Some(_) => Shape::Text(column),
+        Some('}' | ')' | ']' | '{' | '>') => LineShape::Bracket(column),
+        Some(_) if matches!(word, "end" | "where" | "done" | "fi" | "esac") => LineShape::Bracket(column),
+        Some(_) => LineShape::Text(column),
     }
 }
 
@@ -51,9 +51,9 @@ pub(super) fn last_line(lines: &[&str], start: usize, end: usize) -> usize {
     let mut last = start;
     for (at, line) in lines.iter().enumerate().take(end).skip(start + 1) {
         match shape(line) {
-            Shape::Blank | Shape::Neutral => {}
-            Shape::Bracket(column) | Shape::Text(column) if column > own => last = at,
-            Shape::Bracket(column) if column == own => last = at,
+            LineShape::Blank | LineShape::Neutral => {}
+            LineShape::Bracket(column) | LineShape::Text(column) if column > own => last = at,
+            LineShape::Bracket(column) if column == own => last = at,
             _ => break,
         }
     }

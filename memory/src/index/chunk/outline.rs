@@ -16,20 +16,20 @@ const MAX_DEPTH: usize = 6;
 /// The chunks of a file of code.
 pub(super) fn outline(lines: &[&str]) -> Vec<Chunk> {
     let mut chunks = Vec::new();
-    carve(lines, 0..lines.len(), Inside::default(), &mut chunks);
+    build(lines, 0..lines.len(), Enclosing::default(), &mut chunks);
     join(chunks)
 }
 
 /// Where in the file a definition stands.
 #[derive(Clone, Copy, Default)]
-struct Inside {
+struct Enclosing {
     /// The line of the definition around it.
     parent: Option<u32>,
     depth: usize,
     test: bool,
 }
 
-impl Inside {
+impl Enclosing {
     fn mark(self, chunk: Chunk) -> Chunk {
         Chunk {
             parent: self.parent,
@@ -39,7 +39,7 @@ impl Inside {
     }
 }
 
-fn carve(lines: &[&str], range: Range<usize>, inside: Inside, chunks: &mut Vec<Chunk>) {
+fn build(lines: &[&str], range: Range<usize>, inside: Enclosing, chunks: &mut Vec<Chunk>) {
     let push = |range: Range<usize>, chunks: &mut Vec<Chunk>| {
         chunks.extend(windows(lines, range).map(|chunk| inside.mark(chunk)));
     };
@@ -61,9 +61,9 @@ fn carve(lines: &[&str], range: Range<usize>, inside: Inside, chunks: &mut Vec<C
 }
 
 /// One definition: whole if it is short enough, else its head and what is defined in it, else windows under its name.
-fn define(lines: &[&str], range: Range<usize>, title: usize, name: &str, inside: Inside, chunks: &mut Vec<Chunk>) {
+fn define(lines: &[&str], range: Range<usize>, title: usize, name: &str, inside: Enclosing, chunks: &mut Vec<Chunk>) {
     let test = inside.test || is_test(&lines[range.start..=title], name);
-    let inside = Inside { test, ..inside };
+    let inside = Enclosing { test, ..inside };
     let named = |chunk: Chunk| Chunk {
         title: number(title),
         names: vec![name.to_owned()],
@@ -75,12 +75,12 @@ fn define(lines: &[&str], range: Range<usize>, title: usize, name: &str, inside:
         Some(first) if range.len() > MAX_LINES && inside.depth < MAX_DEPTH => {
             let body = with_preamble(lines, first, inner.start);
             chunks.extend(windows(lines, range.start..body).map(named));
-            let within = Inside {
+            let within = Enclosing {
                 parent: Some(number(title)),
                 depth: inside.depth + 1,
                 test,
             };
-            carve(lines, body..range.end, within, chunks);
+            build(lines, body..range.end, within, chunks);
         }
         _ => chunks.extend(windows(lines, range).map(named)),
     }

@@ -23,7 +23,7 @@ impl notify::EventHandler for Events {
             Err(error) => shared.fail(WatchError::Broken {
                 source: Box::new(error),
             }),
-            Ok(event) if event.need_rescan() => shared.update(State::everything_anew),
+            Ok(event) if event.need_rescan() => shared.update(State::reset),
             Ok(event) => {
                 if let Some(kind) = Kind::of(event.kind) {
                     event.paths.iter().for_each(|path| note(shared, path, kind));
@@ -59,7 +59,7 @@ impl Kind {
 fn note(shared: &Shared, path: &Path, kind: Kind) {
     if let Ok(in_git) = path.strip_prefix(&shared.common_dir) {
         if in_git == Path::new("info") && kind == Kind::Structure || in_git == Path::new("info/exclude") {
-            shared.update(State::everything_anew);
+            shared.update(State::reset);
         }
         return;
     }
@@ -94,7 +94,7 @@ fn root_changed(shared: &Shared, kind: Kind) {
         let root = shared.root.clone();
         shared.fail(WatchError::Gone { root });
     } else if kind == Kind::Structure {
-        shared.update(State::everything_anew);
+        shared.update(State::reset);
     }
 }
 
@@ -105,7 +105,7 @@ fn repository_appeared(shared: &Shared, git: &Path) {
     };
     shared.update(|state| {
         if state.directories.contains(&directory) {
-            state.everything_anew();
+            state.reset();
         }
     });
 }
@@ -119,7 +119,7 @@ fn inside(shared: &Shared, path: &Path, relative: RelPath, kind: Kind) {
     }
     if IGNORE_FILES.contains(&relative.file_name()) {
         drop(state);
-        return shared.update(State::everything_anew);
+        return shared.update(State::reset);
     }
     if kind == Kind::Structure {
         state.forget(&relative);

@@ -19,10 +19,10 @@ const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
 pub(super) struct Marks {
     /// Where its directory is made, if it can be; `None` for the system's temporary directory.
     home: Option<PathBuf>,
-    place: Mutex<Place>,
+    current: Mutex<MarkDirectory>,
 }
 
-struct Place {
+struct MarkDirectory {
     /// `None` once it was removed.
     directory: Option<TempDir>,
     newest: u64,
@@ -32,7 +32,7 @@ impl Marks {
     /// Also returns the directory that has to be watched.
     pub(super) fn new(home: Option<&Path>) -> io::Result<(Self, PathBuf)> {
         let own = home.filter(|home| private_file::own_dir(home).is_ok());
-        let (place, directory) = make(home, 0)?;
+        let (current, directory) = make(home, 0)?;
         // The time of the file system, by which the others were dated.
         let now = directory.metadata().and_then(|metadata| metadata.modified());
         if let (Some(home), Ok(now)) = (own, now) {
@@ -40,7 +40,7 @@ impl Marks {
         }
         let marks = Self {
             home: home.map(Path::to_owned),
-            place: Mutex::new(place),
+            current: Mutex::new(current),
         };
         Ok((marks, directory))
     }
@@ -48,19 +48,19 @@ impl Marks {
     /// Leaves a mark, and returns its number. Numbers only grow, and a larger one was left later: whoever sees the event
     /// of another's larger mark needs not wait for the own one.
     pub(super) fn set(&self) -> io::Result<u64> {
-        let mut place = self.lock();
-        let directory = place.directory.as_ref().ok_or(io::ErrorKind::NotFound)?.path();
-        let next = place.newest + 1;
-        std::fs::rename(name(directory, place.newest), name(directory, next))?;
-        place.newest = next;
+        let mut current = self.lock();
+        let directory = current.directory.as_ref().ok_or(io::ErrorKind::NotFound)?.path();
+        let next = current.newest + 1;
+        std::fs::rename(name(directory, current.newest), name(directory, next))?;
+        current.newest = next;
         Ok(next)
     }
 
     /// Another directory, after somebody removed this one.
     pub(super) fn renew(&self) -> io::Result<PathBuf> {
-        let mut place = self.lock();
-        let (next, directory) = make(self.home.as_deref(), place.newest)?;
-        *place = next;
+        let mut current = self.lock();
+        let (next, directory) = make(self.home.as_deref(), current.newest)?;
+        *current = next;
         Ok(directory)
     }
 
@@ -69,13 +69,13 @@ impl Marks {
         self.lock().directory = None;
     }
 
-    fn lock(&self) -> MutexGuard<'_, Place> {
-        self.place.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, MarkDirectory> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A home that cannot be written (it is read-only, or its disk is full) is no reason not to watch: a mark may be anywhere.
-fn make(home: Option<&Path>, newest: u64) -> io::Result<(Place, PathBuf)> {
+fn make(home: Option<&Path>, newest: u64) -> io::Result<(MarkDirectory, PathBuf)> {
     let at_home = home.and_then(|home| begun(builder(PREFIX).tempdir_in(home), newest).ok());
     let directory = match at_home {
         Some(directory) => directory,
@@ -84,7 +84,7 @@ fn make(home: Option<&Path>, newest: u64) -> io::Result<(Place, PathBuf)> {
     // Events carry the path without symlinks, and a system's temporary directory may be behind one.
     let real = directory.path().canonicalize()?;
     let directory = Some(directory);
-    Ok((Place { directory, newest }, real))
+    Ok((MarkDirectory { directory, newest }, real))
 }
 
 fn builder(prefix: &str) -> tempfile::Builder<'_, '_> {

@@ -9,16 +9,16 @@
 //! On systems that can only watch a whole tree, what happens in other directories is dropped as it arrives.
 //!
 //! Two threads serve a watcher, and both sleep until something happens: notify's, which reads the events and writes
-//! down paths ([`events`]), and the [`caretaker`], which sets watches. A directory that appears is named twice: when its
+//! down paths ([`events`]), and the [`setter`], which sets watches. A directory that appears is named twice: when its
 //! event arrives and again once it is watched, and whoever looks below it after that has seen all that was made in it
 //! before.
 //!
 //! Not told: writes through a memory map before the file is closed, writes to a hard link elsewhere, a nested repository
 //! that ceases to be one, and what another machine does to a shared file system (which is refused where it is known).
 
-mod caretaker;
 mod events;
 mod marks;
+mod setter;
 mod shared;
 #[cfg(target_os = "linux")]
 mod shares;
@@ -32,8 +32,8 @@ use std::time::{Duration, Instant};
 
 use muninn_repo_tools::{RelPath, Supervisor, Task, Worktree};
 
-use caretaker::Caretaker;
 use marks::Marks;
+use setter::WatchSetter;
 use shared::Shared;
 
 /// More changed paths than this are no hint any more: a walk is as fast as looking at each.
@@ -45,7 +45,7 @@ const MAX_DIRECTORIES: usize = 100_000;
 pub struct Watcher {
     shared: Arc<Shared>,
     marks: Marks,
-    caretaker: Option<Task>,
+    setter: Option<Task>,
 }
 
 /// What may have changed.
@@ -147,14 +147,14 @@ impl Watcher {
         shares::refuse(worktree.root())?;
         let (marks, directory) = Marks::new(home).map_err(|source| WatchError::Marks { source })?;
         let shared = Arc::new(Shared::new(worktree, directory));
-        let caretaker = Caretaker::new(worktree, &shared, max_directories)?;
-        let caretaker = supervisor
-            .run("watch", move || caretaker.run())
+        let setter = WatchSetter::new(worktree, &shared, max_directories)?;
+        let setter = supervisor
+            .run("watch", move || setter.run())
             .map_err(|source| WatchError::Thread { source })?;
         Ok(Self {
             shared,
             marks,
-            caretaker: Some(caretaker),
+            setter: Some(setter),
         })
     }
 
@@ -195,11 +195,11 @@ impl Watcher {
     /// order between two directories is very likely, not promised.)
     pub fn settle(&self, patience: Duration) -> bool {
         let deadline = Instant::now() + patience;
-        let Some(upheavals) = self.shared.standing() else {
+        let Some(resets) = self.shared.standing() else {
             return false;
         };
         match self.marks.set() {
-            Ok(mark) => self.shared.wait_for(mark, upheavals, deadline),
+            Ok(mark) => self.shared.wait_for(mark, resets, deadline),
             Err(_) => {
                 // Temporary directories are tidied up by others after some idle days.
                 match self.marks.renew() {
@@ -225,8 +225,8 @@ impl Watcher {
 impl Drop for Watcher {
     fn drop(&mut self) {
         self.shared.stop();
-        if let Some(caretaker) = self.caretaker.take() {
-            caretaker.wait();
+        if let Some(setter) = self.setter.take() {
+            setter.wait();
         }
     }
 }

@@ -18,7 +18,7 @@ pub(super) struct Shared {
     pub(super) common_dir: PathBuf,
     state: Mutex<State>,
     /// Whenever a mark arrived, work came or was done, or it is over.
-    turned: Condvar,
+    changed: Condvar,
     failure: OnceLock<WatchError>,
 }
 
@@ -30,18 +30,18 @@ pub(super) struct State {
     /// Where marks are left.
     pub(super) marks: PathBuf,
     newest_mark: u64,
-    /// What the caretaker has to do.
+    /// Work for the setter.
     work: Work,
     /// Whether it is at it.
     busy: bool,
     /// Whether all watches were ever set and none has to be set anew.
-    stands: bool,
+    is_complete: bool,
     /// How often that ceased.
-    upheavals: u64,
+    resets: u64,
     stopped: bool,
 }
 
-/// What there is to do for the caretaker.
+/// Work for the thread that sets watches.
 #[derive(Default)]
 pub(super) struct Work {
     /// All directories have to be listed and watched, whatever was known before.
@@ -68,15 +68,15 @@ impl Shared {
                 ..Work::default()
             },
             busy: false,
-            stands: false,
-            upheavals: 0,
+            is_complete: false,
+            resets: 0,
             stopped: false,
         };
         Self {
             root: worktree.root().to_owned(),
             common_dir: worktree.common_dir().to_owned(),
             state: Mutex::new(state),
-            turned: Condvar::new(),
+            changed: Condvar::new(),
             failure: OnceLock::new(),
         }
     }
@@ -89,7 +89,7 @@ impl Shared {
     /// Changes the state, and wakes whoever waits for that.
     pub(super) fn update<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         let result = change(&mut self.lock());
-        self.turned.notify_all();
+        self.changed.notify_all();
         result
     }
 
@@ -100,11 +100,11 @@ impl Shared {
         self.stop();
     }
 
-    /// Ends the caretaker.
+    /// Ends the thread that sets watches.
     pub(super) fn stop(&self) {
         self.update(|state| {
             state.stopped = true;
-            state.stands = false;
+            state.is_complete = false;
             state.seen = Changes::Everything;
             state.directories.clear();
         });
@@ -117,7 +117,7 @@ impl Shared {
     /// If all watches stand: for [`Shared::wait_for`], how often they had ceased to.
     pub(super) fn standing(&self) -> Option<u64> {
         let state = self.lock();
-        state.stands.then_some(state.upheavals)
+        state.is_complete.then_some(state.resets)
     }
 
     pub(super) fn is_stopped(&self) -> bool {
@@ -128,14 +128,14 @@ impl Shared {
     pub(super) fn renew(&self, marks: PathBuf) {
         self.update(|state| {
             state.marks = marks;
-            state.everything_anew();
+            state.reset();
         });
     }
 
     pub(super) fn take(&self) -> Changes {
         let mut state = self.lock();
-        if state.stands {
-            self.turned.notify_all();
+        if state.is_complete {
+            self.changed.notify_all();
             std::mem::replace(&mut state.seen, Changes::None)
         } else {
             Changes::Everything
@@ -155,17 +155,17 @@ impl Shared {
     /// Waits until there is something to take; false when it is over.
     pub(super) fn wait_for_changes(&self) -> bool {
         let mut state = self.lock();
-        while !(state.stopped || state.stands && state.seen != Changes::None) {
-            state = self.turned.wait(state).unwrap_or_else(PoisonError::into_inner);
+        while !(state.stopped || state.is_complete && state.seen != Changes::None) {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         !state.stopped
     }
 
     /// Waits until a mark has arrived and nothing that came before it is left to do. In vain if there is an upheaval
     /// meanwhile: a queue that runs over loses marks too.
-    pub(super) fn wait_for(&self, mark: u64, upheavals: u64, deadline: Instant) -> bool {
+    pub(super) fn wait_for(&self, mark: u64, resets: u64, deadline: Instant) -> bool {
         let settled = |state: &State| state.newest_mark >= mark && state.work.is_empty() && !state.busy;
-        let calm = |state: &State| state.stands && state.upheavals == upheavals;
+        let calm = |state: &State| state.is_complete && state.resets == resets;
         let mut state = self.wait(deadline, |state| settled(state) || !calm(state));
         let in_time = calm(&state) && settled(&state);
         if !in_time {
@@ -175,7 +175,8 @@ impl Shared {
     }
 
     pub(super) fn wait_standing(&self, deadline: Instant) -> bool {
-        self.wait(deadline, |state| state.stands || state.stopped).stands
+        self.wait(deadline, |state| state.is_complete || state.stopped)
+            .is_complete
     }
 
     fn wait(&self, deadline: Instant, done: impl Fn(&State) -> bool) -> MutexGuard<'_, State> {
@@ -185,7 +186,7 @@ impl Shared {
             if left.is_zero() {
                 break;
             }
-            let waited = self.turned.wait_timeout(state, left);
+            let waited = self.changed.wait_timeout(state, left);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         state
@@ -195,7 +196,7 @@ impl Shared {
     pub(super) fn next_work(&self) -> Option<Work> {
         let mut state = self.lock();
         while state.work.is_empty() && !state.stopped {
-            state = self.turned.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         if state.stopped {
             return None;
@@ -228,27 +229,27 @@ impl State {
     pub(super) fn look_below(&mut self, path: RelPath) {
         self.work.below.insert(path);
         if self.work.below.len() > MAX_PATHS {
-            self.everything_anew();
+            self.reset();
         }
     }
 
     /// Nothing that is known about directories can be relied upon.
-    pub(super) fn everything_anew(&mut self) {
+    pub(super) fn reset(&mut self) {
         self.seen = Changes::Everything;
-        self.stands = false;
-        self.upheavals += 1;
+        self.is_complete = false;
+        self.resets += 1;
         self.work = Work {
             all: true,
             ..Work::default()
         };
     }
 
-    /// The caretaker has finished. After `all`, everything may have changed, because nobody listened before.
+    /// The setter has finished its work. After `all`, everything may have changed, because nobody listened before.
     pub(super) fn finish(&mut self, all: bool) {
         self.busy = false;
         if all && !self.stopped {
             self.seen = Changes::Everything;
-            self.stands = !self.work.all;
+            self.is_complete = !self.work.all;
         }
     }
 

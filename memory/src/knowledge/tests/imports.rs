@@ -14,7 +14,7 @@ fn names(paths: &[RelPath]) -> Vec<&str> {
     paths.iter().map(RelPath::as_str).collect()
 }
 
-fn refused(imported: &Imported) -> Vec<String> {
+fn refused(imported: &ImportReport) -> Vec<String> {
     let refused = imported.refused.iter();
     refused
         .map(|refused| format!("{}: {}", refused.path, refused.reason))

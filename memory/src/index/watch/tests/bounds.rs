@@ -45,12 +45,12 @@ fn one_directory_too_many_ends_it() {
 fn what_was_not_told_in_time_is_everything() {
     let mut repo = Watched::with(&[("a.rs", "x")]);
     // A mark that nobody left.
-    let upheavals = repo.watcher.shared.standing().unwrap();
-    assert!(!repo.watcher.shared.wait_for(u64::MAX, upheavals, Instant::now()));
+    let resets = repo.watcher.shared.standing().unwrap();
+    assert!(!repo.watcher.shared.wait_for(u64::MAX, resets, Instant::now()));
     assert_eq!(repo.told(), "everything");
     // One that arrived, and an upheaval since it was left.
-    assert!(repo.watcher.shared.wait_for(0, upheavals, Instant::now()));
-    assert!(!repo.watcher.shared.wait_for(0, upheavals + 1, Instant::now()));
+    assert!(repo.watcher.shared.wait_for(0, resets, Instant::now()));
+    assert!(!repo.watcher.shared.wait_for(0, resets + 1, Instant::now()));
     assert_eq!(repo.told(), "everything");
     assert_eq!(repo.told(), "");
 }

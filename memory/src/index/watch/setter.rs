@@ -15,7 +15,7 @@ use super::shared::{Shared, Work};
 /// to begin with one more.
 const ONE_BY_ONE: bool = cfg!(any(target_os = "linux", target_os = "android"));
 
-pub(super) struct Caretaker {
+pub(super) struct WatchSetter {
     worktree: Worktree,
     shared: Arc<Shared>,
     system: RecommendedWatcher,
@@ -23,9 +23,9 @@ pub(super) struct Caretaker {
 }
 
 /// Why no more watches are set: for a reason, or because it is over.
-type Halted = Option<WatchError>;
+type SetupStop = Option<WatchError>;
 
-impl Caretaker {
+impl WatchSetter {
     pub(super) fn new(worktree: &Worktree, shared: &Arc<Shared>, max_directories: usize) -> Result<Self, WatchError> {
         let config = Config::default().with_follow_symlinks(false);
         let system = RecommendedWatcher::new(Events(Arc::clone(shared)), config).map_err(unavailable)?;
@@ -55,7 +55,7 @@ impl Caretaker {
 
     /// Watches the worktree as it is now. What was watched before cannot be relied upon, for instance because a
     /// directory was replaced by another of its name while nobody listened.
-    fn watch_all(&mut self) -> Result<(), Halted> {
+    fn watch_all(&mut self) -> Result<(), SetupStop> {
         let (old, marks) = {
             let mut state = self.shared.lock();
             (std::mem::take(&mut state.directories), state.marks.clone())
@@ -87,7 +87,7 @@ impl Caretaker {
     }
 
     /// Watches what appeared, and says that it did: nobody heard what was made in it until now.
-    fn watch_below(&mut self, work: &Work) -> Result<(), Halted> {
+    fn watch_below(&mut self, work: &Work) -> Result<(), SetupStop> {
         for top in &work.below {
             self.watch_tree(Some(top))?;
             self.shared.lock().see(top.clone());
@@ -98,7 +98,7 @@ impl Caretaker {
     /// Watches `top`, or all, and what is below it. A directory that was made after its parent was listed and before it
     /// was watched is found by listing once more, until there is nothing new. What happens in a directory after that
     /// listing is told, because by then it is among those that count.
-    fn watch_tree(&mut self, top: Option<&RelPath>) -> Result<(), Halted> {
+    fn watch_tree(&mut self, top: Option<&RelPath>) -> Result<(), SetupStop> {
         let mut done = HashSet::new();
         loop {
             let found = walked_directories(&self.worktree, top, self.max_directories);
@@ -140,14 +140,14 @@ impl Caretaker {
     }
 
     /// `info/exclude` decides what is ignored. Where there is no `info`, its coming is waited for.
-    fn watch_excludes(&mut self) -> Result<(), Halted> {
+    fn watch_excludes(&mut self) -> Result<(), SetupStop> {
         let common = self.worktree.common_dir().to_owned();
         let info = common.join("info");
         self.watch_one(if info.is_dir() { &info } else { &common })
     }
 
     /// A directory that cannot be watched because it is gone or closed to us has nothing to tell either.
-    fn watch_one(&mut self, directory: &Path) -> Result<(), Halted> {
+    fn watch_one(&mut self, directory: &Path) -> Result<(), SetupStop> {
         match self.system.watch(directory, RecursiveMode::NonRecursive) {
             Err(error) if matches!(error.kind, ErrorKind::MaxFilesWatch) => Err(Some(WatchError::Refused)),
             _ => Ok(()),
