@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use muninn_memory::embed::Embedder;
-use muninn_memory::reconcile::judge::{ReadClaim, Relation, Tools, WIDE, likeness, to_judge};
+use muninn_memory::reconcile::judge::{Lexicon, ParsedClaim, Relation, WIDE, likeness, to_judge};
 
 use super::labelled::{Label, Labelled};
 use super::report::share;
@@ -33,7 +33,7 @@ pub(super) struct Blocking {
 }
 
 /// Looks for the sentences of all pairs that are no neutral ones, in both directions.
-pub(super) fn recall(pairs: &[Labelled], embedder: Arc<dyn Embedder>, tools: &Tools) -> Result<Blocking, StoreError> {
+pub(super) fn recall(pairs: &[Labelled], embedder: Arc<dyn Embedder>, tools: &Lexicon) -> Result<Blocking, StoreError> {
     let mut places: HashMap<&str, usize> = HashMap::new();
     let mut texts: Vec<&str> = Vec::new();
     for text in pairs.iter().flat_map(|pair| [&pair.a, &pair.b]) {
@@ -64,7 +64,7 @@ pub(super) fn recall(pairs: &[Labelled], embedder: Arc<dyn Embedder>, tools: &To
 }
 
 /// Judges each record against its neighbours, each pair once.
-pub(super) fn judged(texts: &[String], embedder: Arc<dyn Embedder>, tools: &Tools) -> Result<Queued, StoreError> {
+pub(super) fn judged(texts: &[String], embedder: Arc<dyn Embedder>, tools: &Lexicon) -> Result<Queued, StoreError> {
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let near = Neighbours::of(&texts, embedder, tools)?;
     let couples: BTreeSet<(usize, usize)> = (0..texts.len())
@@ -99,15 +99,15 @@ struct Candidates {
 /// Texts in one store, each a session of its own: neighbours in a session would help to find each other.
 struct Neighbours<'t> {
     texts: &'t [&'t str],
-    read: Vec<ReadClaim<'t>>,
-    tools: &'t Tools,
+    read: Vec<ParsedClaim<'t>>,
+    tools: &'t Lexicon,
     store: Store,
     /// The repository, for as long as it is asked.
     _directory: tempfile::TempDir,
 }
 
 impl<'t> Neighbours<'t> {
-    fn of(texts: &'t [&'t str], embedder: Arc<dyn Embedder>, tools: &'t Tools) -> Result<Self, StoreError> {
+    fn of(texts: &'t [&'t str], embedder: Arc<dyn Embedder>, tools: &'t Lexicon) -> Result<Self, StoreError> {
         let directory = directory()?;
         let line = |(number, text): (usize, &&str)| Line {
             ts: "2026-01-01T00:00:00Z".to_owned(),

@@ -18,7 +18,7 @@ use std::time::Instant;
 use clap::Parser;
 use muninn_gateway::backend::CourierError;
 use muninn_memory::embed::{LoadError, StaticVectors};
-use muninn_memory::reconcile::judge::{Claim, Relation, Tools, judge};
+use muninn_memory::reconcile::judge::{Claim, Lexicon, Relation, judge};
 
 use self::labelled::{Label, Labelled, LabelledError};
 use self::model::Script;
@@ -80,7 +80,7 @@ pub enum PairsError {
 pub fn run(options: &Options) -> Result<Report, PairsError> {
     let pairs = labelled::read(&options.pairs)?;
     let embedder = Arc::new(StaticVectors::shipped()?);
-    let tools = Tools::new();
+    let tools = Lexicon::new();
     let started = Instant::now();
     let by_rules: Vec<(Label, Relation)> = pairs
         .iter()
@@ -109,7 +109,7 @@ pub fn run(options: &Options) -> Result<Report, PairsError> {
     })
 }
 
-fn relation(a: &str, b: &str, tools: &Tools) -> Relation {
+fn relation(a: &str, b: &str, tools: &Lexicon) -> Relation {
     judge(&claim(a), &claim(b), tools).relation
 }
 

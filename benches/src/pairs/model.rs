@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::ValueEnum;
-use muninn_memory::reconcile::judge::{Claim, Relation, Tools};
-use muninn_memory::reconcile::{Asked, Judging, Reconciler, ReconcilerLimits, known_pairs, relations};
+use muninn_memory::reconcile::judge::{Claim, Lexicon, Relation};
+use muninn_memory::reconcile::{JudgeSetup, ModelReport, Reconciler, ReconcilerLimits, known_pairs, relations};
 use serde_json::{Value, json};
 
 use super::labelled::{Label, Labelled};
@@ -44,8 +44,8 @@ pub enum Script {
 pub(super) fn asked(
     options: &Options,
     pairs: &[Labelled],
-    tools: &Tools,
-) -> Result<(Vec<(Label, Relation)>, Asked), PairsError> {
+    tools: &Lexicon,
+) -> Result<(Vec<(Label, Relation)>, ModelReport), PairsError> {
     let server = ModelServer::start(Vec::new(), false)?;
     server.play(policy(options.script, pairs));
     let (url, name) = match &options.backend {
@@ -61,7 +61,7 @@ pub(super) fn asked(
         patience: if is_silent { SILENCE } else { PATIENCE },
     };
     let reconciler = Reconciler::new(&model, limits, &());
-    let judging = Judging {
+    let judging = JudgeSetup {
         judge: tools,
         embedder: None,
         progress: &(),
@@ -124,7 +124,7 @@ fn answer(question: &str, word: &dyn Fn(&(String, String)) -> &'static str) -> S
 mod tests {
     use super::*;
 
-    fn run(script: Script) -> (Vec<(Label, Relation)>, Asked) {
+    fn run(script: Script) -> (Vec<(Label, Relation)>, ModelReport) {
         let pair = |id: &str, a: &str, b: &str, label| Labelled {
             id: id.to_owned(),
             a: a.to_owned(),
@@ -155,7 +155,7 @@ mod tests {
             backend_model: String::new(),
             answer_tokens: 1_000,
         };
-        asked(&options, &pairs, &Tools::new()).unwrap()
+        asked(&options, &pairs, &Lexicon::new()).unwrap()
     }
 
     #[test]

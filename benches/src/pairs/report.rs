@@ -1,6 +1,6 @@
 //! The figures of the pairs benchmark. All shares are from 0 to 1.
 
-use muninn_memory::reconcile::Asked;
+use muninn_memory::reconcile::ModelReport;
 use muninn_memory::reconcile::judge::Relation;
 use serde::Serialize;
 
@@ -25,7 +25,7 @@ pub struct Report {
     pub merged_per_1000: f64,
     /// What was asked of a model; absent where nobody was.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub model: Option<Asked>,
+    pub model: Option<ModelReport>,
     /// What rules alone come to, where a model was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub without_model: Option<Figures>,

@@ -10,8 +10,8 @@ use std::time::Instant;
 
 use clap::Parser;
 use muninn_memory::embed::{LoadError, StaticVectors};
-use muninn_memory::reconcile::judge::Tools;
-use muninn_memory::reconcile::{Judging, RECONCILED, ReconcileError, ReconcileOptions, Summary, reconcile};
+use muninn_memory::reconcile::judge::Lexicon;
+use muninn_memory::reconcile::{JudgeSetup, RECONCILED, ReconcileError, ReconcileOptions, Summary, reconcile};
 use muninn_memory::records::{MAIN, SESSIONS, Segments};
 use muninn_memory::store::StoreSettings;
 use muninn_memory::{Clock, Home, Store};
@@ -168,8 +168,8 @@ impl Task {
         let store = Store::at(home, &self.state, StoreSettings::default(), Clock::system());
         let embedder = StaticVectors::shipped()?;
         let options = ReconcileOptions::default();
-        let judging = Judging {
-            judge: &Tools::new(),
+        let judging = JudgeSetup {
+            judge: &Lexicon::new(),
             embedder: Some(Arc::new(embedder)),
             progress: &(),
             reconciler: None,

@@ -1,6 +1,6 @@
 //! What files of records hold, as recall goes by it.
 //!
-//! Types that a later version writes are read for whatever text they hold. A line that is no record is skipped of and passed
+//! Types that a later version writes are read for whatever text they hold. A line that is no record is reported and skipped; it is passed
 //! over: a merge that tore a line must not cost the others.
 
 use std::io::BufReader;

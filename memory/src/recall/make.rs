@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::embedding::Embedding;
 use super::kept::Store;
-use super::order::Runs;
+use super::order::NeighbourRuns;
 use super::{confidence, order, summaries, words};
 use crate::hits::{Hit, Hits};
 use crate::knowledge;
@@ -12,9 +12,9 @@ use crate::memories::{ConflictPairs, LoadedMemories, MemoryKind};
 use crate::records::{Home, MAIN, RecordFile, RecordReferences, Superseded};
 use crate::redact::redact;
 
-/// Which records are wanted.
+/// RecordSelection records are wanted.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Which {
+pub(super) enum RecordSelection {
     /// Those that hold, as far as anybody knows.
     Holding,
     /// Those that others have taken the place of.
@@ -28,12 +28,12 @@ impl Store {
         let parts = home.worktree().map(knowledge::load).into_iter().chain(records);
         Self {
             files: files.to_vec(),
-            ..Self::made_of(parts, Which::Holding, home.path(MAIN))
+            ..Self::made_of(parts, RecordSelection::Holding, home.path(MAIN))
         }
     }
 
     /// `main` is the file of what the team agreed on, as it is shown.
-    pub(super) fn made_of(parts: impl IntoIterator<Item = LoadedMemories>, which: Which, main: &str) -> Self {
+    pub(super) fn made_of(parts: impl IntoIterator<Item = LoadedMemories>, which: RecordSelection, main: &str) -> Self {
         let mut store = Self::default();
         let mut hits = Vec::new();
         let mut references = RecordReferences::default();
@@ -57,7 +57,7 @@ impl Store {
         for item in &mut store.items {
             item.superseded = status.superseded(&item.source).map(redacted);
         }
-        let wanted = which == Which::Superseded;
+        let wanted = which == RecordSelection::Superseded;
         store.items.retain(|item| item.superseded.is_some() == wanted);
         // Of a record that is in two files, as after a merge, one counts.
         let mut seen = HashSet::new();
@@ -69,7 +69,7 @@ impl Store {
         let of_main = confidence::merge(&mut store.items, &status, main);
         conflict_pairs.mark(&mut store.items, &status, &of_main);
         order::sort(&mut store.items);
-        store.runs = Runs::new(&store.items);
+        store.runs = NeighbourRuns::new(&store.items);
         store.index = words::index(&store.items);
         store.mean_lengths = words::mean_lengths(&store.index, &store.runs);
         store.hits = Hits::new(hits);

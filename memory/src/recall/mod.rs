@@ -23,8 +23,8 @@ use muninn_repo_tools::{Globs, RelPath};
 
 use self::embedding::Embedding;
 use self::kept::Store;
-use self::make::Which;
-pub use self::options::{BlobOf, RecallOptions};
+use self::make::RecordSelection;
+pub use self::options::{BlobLookup, RecallOptions};
 use self::rank::{Ranked, Ranker};
 use self::types::Types;
 use crate::embed::Embedder;
@@ -72,7 +72,7 @@ struct Vectors {
 /// A memory that fits a question.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recalled {
-    /// Which.
+    /// RecordSelection.
     pub doc: DocId,
     /// How much speaks for it, from 0 to 1: the share of what the question says that the memory says too, its rarer
     /// words counting for more, times what it lost for doubt. Comparable between questions.
@@ -125,7 +125,10 @@ impl Memories {
     /// What these files hold of records that others have taken the place of, and of nothing else: each says since when.
     pub fn superseded(home: &Home, files: &[RecordFile]) -> Self {
         let records = files.iter().map(|file| LoadedMemories::of_file(file, home));
-        Self::made_of(Store::made_of(records, Which::Superseded, home.path(MAIN)), None)
+        Self::made_of(
+            Store::made_of(records, RecordSelection::Superseded, home.path(MAIN)),
+            None,
+        )
     }
 
     /// Records that are in no file, for recall among them alone; those that others have taken the place of are left out.
@@ -133,7 +136,7 @@ impl Memories {
         records: impl IntoIterator<Item = &'a Record>,
         embedder: Option<Arc<dyn Embedder>>,
     ) -> Self {
-        let mut store = Store::made_of([LoadedMemories::of(records)], Which::Holding, MAIN);
+        let mut store = Store::made_of([LoadedMemories::of(records)], RecordSelection::Holding, MAIN);
         if let Some(embedder) = &embedder {
             store.embed(&Embedding::new(&**embedder, None));
         }

@@ -6,9 +6,9 @@ use crate::memories::Memory;
 use crate::records::Moment;
 
 /// Tells the blob id that a file has now, in hexadecimal digits; `None` where there is no such file.
-pub type BlobOf<'a> = &'a dyn Fn(&RelPath) -> Option<String>;
+pub type BlobLookup<'a> = &'a dyn Fn(&RelPath) -> Option<String>;
 
-/// Which memories are looked through. Each condition holds before the best are taken, so that what it excludes takes
+/// RecordSelection memories are looked through. Each condition holds before the best are taken, so that what it excludes takes
 /// nobody's place; an empty list asks for nothing. Sections of knowledge have neither type, date, task nor session, and
 /// so are left out wherever one of these is asked for.
 #[derive(Clone, Copy)]
@@ -29,7 +29,7 @@ pub struct RecallOptions<'a> {
     /// Only what was written on this branch.
     pub branch: Option<&'a str>,
     /// With it, memories whose cited files are others by now are recalled lower and said to be stale.
-    pub blob_of: Option<BlobOf<'a>>,
+    pub blob_of: Option<BlobLookup<'a>>,
 }
 
 impl Default for RecallOptions<'_> {
@@ -76,7 +76,7 @@ impl RecallOptions<'_> {
 
     /// Whether a file that a memory rests on is another by now.
     pub(super) fn stale(&self, memory: &Memory) -> bool {
-        let changed = |blob_of: BlobOf<'_>| {
+        let changed = |blob_of: BlobLookup<'_>| {
             let mut cites = memory.cites.iter();
             cites.any(|cited| blob_of(&cited.path).as_deref() != Some(cited.blob.as_str()))
         };

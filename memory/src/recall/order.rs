@@ -1,4 +1,4 @@
-//! Which memories are neighbours: sections of one file, and records of one session in the order of their time.
+//! RecordSelection memories are neighbours: sections of one file, and records of one session in the order of their time.
 //!
 //! What is said in one record is often explained by the one before or answered by the one after. So memories are numbered
 //! such that neighbours have neighbouring numbers, and no table of pairs is needed.
@@ -10,7 +10,7 @@ use crate::records::Moment;
 
 /// Where the runs of neighbours begin and end.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Runs {
+pub(super) struct NeighbourRuns {
     /// The run of each memory.
     of: Vec<u32>,
     /// Where each run begins, and at last where all end.
@@ -31,7 +31,7 @@ fn key(memory: &Memory) -> (bool, Option<&str>, Option<&Moment>) {
     }
 }
 
-impl Runs {
+impl NeighbourRuns {
     /// Of memories that are sorted.
     pub(super) fn new(items: &[Memory]) -> Self {
         let mut runs = Self::default();

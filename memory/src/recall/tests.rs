@@ -151,7 +151,7 @@ fn doubt_and_staleness_cost_and_age_only_decides_a_tie() {
             r#"{{"id":"4","type":"learning","text":"cache keys are hashed","ts":"2026-01-04T00:00:00Z",{source}}}"#
         ),
     ]);
-    let found_with = |blob_of: BlobOf<'_>| {
+    let found_with = |blob_of: BlobLookup<'_>| {
         let options = RecallOptions {
             blob_of: Some(blob_of),
             ..RecallOptions::default()

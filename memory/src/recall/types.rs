@@ -12,7 +12,7 @@ use crate::memories::Memory;
 #[derive(Default)]
 pub(super) struct Types {
     names: Vec<Option<String>>,
-    /// Which of the names each memory has.
+    /// RecordSelection of the names each memory has.
     of: Vec<u32>,
 }
 

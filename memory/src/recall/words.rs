@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 
 use crate::index::lexical::{Bm25, Bm25Builder, Tokenizer, counted, idf, is_stop_word, words};
 
-use super::order::Runs;
+use super::order::NeighbourRuns;
 use crate::memories::Memory;
 
 /// The neighbours on each side whose words count.
@@ -47,7 +47,7 @@ pub(super) fn index(items: &[Memory]) -> Bm25 {
 }
 
 /// The mean length of a memory, and of one with those around it, in terms.
-pub(super) fn mean_lengths(index: &Bm25, runs: &Runs) -> [f32; 2] {
+pub(super) fn mean_lengths(index: &Bm25, runs: &NeighbourRuns) -> [f32; 2] {
     let mut sums = [0.0f64; 2];
     for (doc, length) in (0u32..).zip(index.lengths()) {
         sums[0] += f64::from(*length);
@@ -61,7 +61,7 @@ pub(super) fn length_of(index: &Bm25, doc: u32) -> f32 {
 }
 
 /// The length of a memory with those around it.
-pub(super) fn length_around(index: &Bm25, runs: &Runs, doc: u32) -> f32 {
+pub(super) fn length_around(index: &Bm25, runs: &NeighbourRuns, doc: u32) -> f32 {
     let (first, end) = runs.around(doc, REACH);
     let lengths = (first..end).map(|other| share(doc, other) * length_of(index, other));
     lengths.sum()
@@ -78,8 +78,8 @@ pub(super) fn saturated(count: f32, length: f32, mean: f32) -> f32 {
 }
 
 /// A word of a question, and where it stands.
-pub(super) struct Asked {
-    /// Which memories have it, and how often each.
+pub(super) struct QueryTerm {
+    /// RecordSelection memories have it, and how often each.
     pub(super) postings: Vec<(u32, u32)>,
     /// How telling it is in a memory.
     pub(super) idf: f32,
@@ -87,9 +87,9 @@ pub(super) struct Asked {
     pub(super) idf_around: f32,
 }
 
-impl Asked {
+impl QueryTerm {
     /// Looks a term up.
-    pub(super) fn new(index: &Bm25, runs: &Runs, term: &str) -> Self {
+    pub(super) fn new(index: &Bm25, runs: &NeighbourRuns, term: &str) -> Self {
         let postings: Vec<(u32, u32)> = index.inverted().postings(term).map(|(doc, n)| (doc.0, n)).collect();
         let mut around = 0;
         let mut behind = 0;
@@ -105,7 +105,7 @@ impl Asked {
         }
     }
 
-    /// Which of some memories, in order of their numbers, have it: the place of each there, and how often.
+    /// RecordSelection of some memories, in order of their numbers, have it: the place of each there, and how often.
     pub(super) fn among(&self, docs: &[u32]) -> Vec<(usize, f32)> {
         let mut found = Vec::new();
         let (mut at, mut rest) = (0, self.postings.as_slice());
@@ -151,10 +151,10 @@ mod tests {
         ) {
             let docs: Vec<u32> = docs.into_iter().collect();
             let postings = having.iter().map(|doc| (*doc, doc + 1)).collect();
-            let asked = Asked { postings, idf: 0.0, idf_around: 0.0 };
+            let term = QueryTerm { postings, idf: 0.0, idf_around: 0.0 };
             let expected = docs.iter().enumerate().filter(|(_, doc)| having.contains(doc));
             let expected: Vec<(usize, f32)> = expected.map(|(at, doc)| (at, (doc + 1) as f32)).collect();
-            prop_assert_eq!(asked.among(&docs), expected);
+            prop_assert_eq!(term.among(&docs), expected);
         }
     }
 }

@@ -9,9 +9,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::claim::Told;
+use super::claim::RecordClaim;
 use super::judge::{WIDE, to_judge};
-use super::{Judge, Judging};
+use super::{Judge, JudgeSetup};
 use crate::recall::{Memories, RecallOptions};
 
 /// So many of those that recall finds are judged.
@@ -22,7 +22,7 @@ const MOST_OF_A_BLOCK: usize = 64;
 const MOST_PATTERNS: usize = 256;
 
 pub(super) struct Blocks<'a> {
-    claims: &'a [Told<'a>],
+    claims: &'a [RecordClaim<'a>],
     /// By id.
     places: HashMap<&'a str, usize>,
     memories: Memories,
@@ -34,7 +34,7 @@ pub(super) struct Blocks<'a> {
 }
 
 impl<'a> Blocks<'a> {
-    pub(super) fn of(claims: &'a [Told<'a>], judging: &Judging<'a>) -> Self {
+    pub(super) fn of(claims: &'a [RecordClaim<'a>], judging: &JudgeSetup<'a>) -> Self {
         let mut named: HashMap<String, Vec<usize>> = HashMap::new();
         let mut patterns: HashMap<&[&str], BTreeMap<&str, Vec<usize>>> = HashMap::new();
         for (at, claim) in claims.iter().enumerate() {
@@ -55,7 +55,7 @@ impl<'a> Blocks<'a> {
         let by_words = claims.iter().filter(|claim| claim.entities().is_none());
         Self {
             claims,
-            places: claims.iter().map(Told::id).zip(0..).collect(),
+            places: claims.iter().map(RecordClaim::id).zip(0..).collect(),
             memories: Memories::of_records(by_words.map(|claim| claim.record), judging.embedder.clone()),
             judge: judging.judge,
             named,
@@ -98,7 +98,7 @@ impl<'a> Blocks<'a> {
 }
 
 /// What a claim may share with others: its subject, and the files that it rests on.
-fn names<'c>(claim: &'c Told<'_>) -> impl Iterator<Item = String> + 'c {
+fn names<'c>(claim: &'c RecordClaim<'_>) -> impl Iterator<Item = String> + 'c {
     let subject = claim
         .subject
         .map(|subject| format!("subject {}", subject.trim().to_lowercase()));

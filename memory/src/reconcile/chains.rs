@@ -6,8 +6,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::claim::Told;
-use super::decide::Places;
+use super::claim::RecordClaim;
+use super::decide::PairIndices;
 use crate::records::{Links, Record};
 
 /// What more different texts are joined in is not compared within: no honest team says one thing in so many ways.
@@ -15,7 +15,7 @@ const MOST_TEXTS: usize = 512;
 
 /// The pairs of what is joined by chains in which one of the claims is new, but for those in the same words. `decided` are
 /// the records of pairs that were compared just now.
-pub(super) fn pairs(all: &[Record], decided: &[Record], claims: &[Told<'_>], new: &[usize]) -> Vec<Places> {
+pub(super) fn pairs(all: &[Record], decided: &[Record], claims: &[RecordClaim<'_>], new: &[usize]) -> Vec<PairIndices> {
     let mut links = Links::default();
     all.iter().chain(decided).for_each(|record| links.take(record));
     let chains = links.chains();
@@ -31,7 +31,7 @@ pub(super) fn pairs(all: &[Record], decided: &[Record], claims: &[Told<'_>], new
 }
 
 /// The pairs of a group, but for those in the same words; none of one that is too large.
-fn within(group: &[usize], claims: &[Told<'_>]) -> Vec<Places> {
+fn within(group: &[usize], claims: &[RecordClaim<'_>]) -> Vec<PairIndices> {
     let mut texts: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for at in group {
         texts.entry(claims[*at].text).or_default().push(*at);
@@ -41,7 +41,7 @@ fn within(group: &[usize], claims: &[Told<'_>]) -> Vec<Places> {
     }
     let texts: Vec<Vec<usize>> = texts.into_values().collect();
     let others = |number: usize| texts[number + 1..].iter().flatten().copied();
-    let of_text = |(number, text): (usize, &Vec<usize>)| -> Vec<Places> {
+    let of_text = |(number, text): (usize, &Vec<usize>)| -> Vec<PairIndices> {
         let of_one = |one: &usize| {
             others(number)
                 .map(|other| (other.min(*one), other.max(*one)))

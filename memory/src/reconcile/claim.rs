@@ -9,7 +9,7 @@ use crate::records::{Body, Record, kinds};
 const LONGEST_SHOWN: usize = 1_000;
 
 /// What a record claims to be so, in words.
-pub(super) struct Told<'a> {
+pub(super) struct RecordClaim<'a> {
     pub(super) record: &'a Record,
     pub(super) text: &'a str,
     pub(super) subject: Option<&'a str>,
@@ -20,7 +20,7 @@ pub(super) struct Told<'a> {
     is_pattern: bool,
 }
 
-impl<'a> Told<'a> {
+impl<'a> RecordClaim<'a> {
     /// `None` of a record that claims nothing: hits and summaries add up, and decisions are about others.
     pub(super) fn of(record: &'a Record) -> Option<Self> {
         let claimed = match &record.body {
@@ -91,7 +91,7 @@ impl<'a> Told<'a> {
     }
 
     /// Whether this was said before the other. Of what was said at one moment, the smaller id comes first.
-    pub(super) fn is_older(&self, other: &Told<'_>) -> bool {
+    pub(super) fn is_older(&self, other: &RecordClaim<'_>) -> bool {
         (&self.record.ts, &self.record.id) < (&other.record.ts, &other.record.id)
     }
 }

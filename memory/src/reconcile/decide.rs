@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::Judging;
-use super::claim::Told;
+use super::JudgeSetup;
+use super::claim::RecordClaim;
 use super::judge::{Judgement, Relation};
-use super::model::{Asked, Reconciler, Settled};
+use super::model::{ModelReport, ModelVerdict, Reconciler};
 use super::parallel::by_all_processors;
 use super::plan::open_conflicts;
 use super::verdict::{self, Verdict};
@@ -18,18 +18,18 @@ const RULES: &str = "rules";
 const LONGEST_REASON: usize = 500;
 
 /// Two claims, by their places.
-pub(super) type Places = (usize, usize);
+pub(super) type PairIndices = (usize, usize);
 
 /// Two claims.
 #[derive(Clone, Copy)]
 struct Pair<'a> {
-    older: &'a Told<'a>,
-    newer: &'a Told<'a>,
+    older: &'a RecordClaim<'a>,
+    newer: &'a RecordClaim<'a>,
 }
 
 /// The pairs of open conflicts that rules were in doubt about: a model that is there now may know.
-pub(super) fn doubts_by_rules(all: &[Record], claims: &[Told<'_>]) -> Vec<Places> {
-    let places: HashMap<&str, usize> = claims.iter().map(Told::id).zip(0..).collect();
+pub(super) fn doubts_by_rules(all: &[Record], claims: &[RecordClaim<'_>]) -> Vec<PairIndices> {
+    let places: HashMap<&str, usize> = claims.iter().map(RecordClaim::id).zip(0..).collect();
     let by_rules =
         |conflict: &Record| matches!(&conflict.body, Body::Conflict(kinds::Conflict { by, .. }) if by == RULES);
     let open = open_conflicts(all).into_iter().filter(by_rules);
@@ -55,25 +55,25 @@ pub(super) fn settled(all: &[Record]) -> HashSet<(String, String)> {
 /// The records of what is decided on pairs: by rules, and by a model on those that rules leave open. `chained` are pairs
 /// that are to be looked at for contradictions because of what was decided; on what `is_settled` nothing is decided.
 pub(super) fn decisions(
-    pairs: BTreeSet<Places>,
-    claims: &[Told<'_>],
-    judging: &Judging<'_>,
-    chained: &dyn Fn(&[Record]) -> Vec<Places>,
-    is_settled: &dyn Fn(&Places) -> bool,
-) -> (Vec<Record>, Option<Asked>) {
-    let judged = |(one, other): Places| {
+    pairs: BTreeSet<PairIndices>,
+    claims: &[RecordClaim<'_>],
+    judging: &JudgeSetup<'_>,
+    chained: &dyn Fn(&[Record]) -> Vec<PairIndices>,
+    is_settled: &dyn Fn(&PairIndices) -> bool,
+) -> (Vec<Record>, Option<ModelReport>) {
+    let judged = |(one, other): PairIndices| {
         let pair = Pair::of(&claims[one], &claims[other]);
         (pair, Verdict::of(pair.older.claim(), pair.newer.claim(), judging))
     };
     let looked_at = pairs.iter().copied().filter(|places| !is_settled(places));
     // Of most pairs there is nothing to say, and there may be millions.
-    let of_pair = |places: &Places| Some(judged(*places)).filter(|(_, verdict)| verdict.matters());
+    let of_pair = |places: &PairIndices| Some(judged(*places)).filter(|(_, verdict)| verdict.matters());
     let mut decided = by_all_processors(&looked_at.collect::<Vec<_>>(), of_pair);
     let by_rules = decided
         .iter()
         .filter_map(|(pair, verdict)| pair.by_rules(&verdict.judgement));
-    let is_unseen = |places: &Places| !pairs.contains(places) && !is_settled(places);
-    let others: BTreeSet<Places> = chained(&by_rules.collect::<Vec<_>>()).into_iter().collect();
+    let is_unseen = |places: &PairIndices| !pairs.contains(places) && !is_settled(places);
+    let others: BTreeSet<PairIndices> = chained(&by_rules.collect::<Vec<_>>()).into_iter().collect();
     let unseen = others.iter().copied().filter(is_unseen);
     decided.extend(unseen.map(judged).filter(|(_, verdict)| verdict.parts()));
     let (mut records, asked) = settled_by(decided, judging);
@@ -91,7 +91,7 @@ pub(super) fn decisions(
 }
 
 /// What comes of verdicts, as rules have it, and a model where there is one and they leave it open.
-fn settled_by(decided: Vec<(Pair<'_>, Verdict<'_>)>, judging: &Judging<'_>) -> (Vec<Record>, Option<Asked>) {
+fn settled_by(decided: Vec<(Pair<'_>, Verdict<'_>)>, judging: &JudgeSetup<'_>) -> (Vec<Record>, Option<ModelReport>) {
     let (pairs, verdicts): (Vec<_>, Vec<_>) = decided.into_iter().unzip();
     let (settled, asked) = verdict::settled(&verdicts, judging);
     let by_model = judging.reconciler.map(Reconciler::by).unwrap_or_default();
@@ -104,7 +104,7 @@ fn settled_by(decided: Vec<(Pair<'_>, Verdict<'_>)>, judging: &Judging<'_>) -> (
 }
 
 impl<'a> Pair<'a> {
-    fn of(one: &'a Told<'a>, other: &'a Told<'a>) -> Self {
+    fn of(one: &'a RecordClaim<'a>, other: &'a RecordClaim<'a>) -> Self {
         let (older, newer) = if one.is_older(other) {
             (one, other)
         } else {
@@ -140,7 +140,7 @@ impl<'a> Pair<'a> {
 
     /// What a model makes of it. It never takes one for the other's successor: of what contradicts itself only by a
     /// model's word, people decide what holds.
-    fn by_model(&self, said: &Settled, verdict: &Verdict<'_>, by: &str) -> Option<Record> {
+    fn by_model(&self, said: &ModelVerdict, verdict: &Verdict<'_>, by: &str) -> Option<Record> {
         let in_doubt = verdict.judgement.relation == Relation::Doubt;
         let distinct = || {
             let (left, right) = self.ids();
@@ -195,13 +195,13 @@ fn shortened(reason: &str) -> String {
 
 /// Whether the newer of two that contradict each other is what the same voice says now of the same subject, or says it of
 /// a file that is another by then: no person needs to be asked.
-fn takes_its_place(older: &Told<'_>, newer: &Told<'_>) -> bool {
+fn takes_its_place(older: &RecordClaim<'_>, newer: &RecordClaim<'_>) -> bool {
     let is_later = older.record.ts < newer.record.ts;
     let same_subject = older
         .subject
         .is_some_and(|subject| newer.subject.is_some_and(|other| other.eq_ignore_ascii_case(subject)));
     let same_author = older.author.is_some() && older.author == newer.author;
-    let sources = |claim: &Told<'_>| claim.record.origin.sources.clone();
+    let sources = |claim: &RecordClaim<'_>| claim.record.origin.sources.clone();
     let changed = sources(older).iter().any(|was| {
         let now = sources(newer).into_iter().find(|now| now.path == was.path);
         now.is_some_and(|now| was.blob.is_some() && now.blob.is_some() && now.blob != was.blob)

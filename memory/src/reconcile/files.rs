@@ -1,4 +1,4 @@
-//! The files of a memory, read whatever is in them, and put in place as wholes.
+//! The files of a memory, read whatever is in them, and replaced as a whole.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, File};
@@ -7,7 +7,7 @@ use std::path::Path;
 
 use muninn_repo_tools::RelPath;
 
-use super::{ARCHIVE, PRUNED, ReconcileError, SESSIONS_ARCHIVE, Segment, Steps};
+use super::{ARCHIVE, PRUNED, ReconcileError, SESSIONS_ARCHIVE, Segment, StepHook};
 use crate::records::lines::{self, MAX_LINE_BYTES, SkipReason};
 use crate::records::{Home, Record, RecordFile, anew};
 
@@ -18,7 +18,7 @@ const CACHE: &str = ".muninn/cache";
 const LONGEST_STEM: usize = 100;
 
 /// A memory, on disk.
-pub(super) struct Place<'a> {
+pub(super) struct MemoryFiles<'a> {
     pub(super) home: &'a Home,
     /// What each file held that was read or written, by its path below the root.
     known: HashMap<String, Digest>,
@@ -42,14 +42,14 @@ impl Drop for Lock {
 }
 
 /// A file of which not every line is a record.
-pub(super) struct Found {
+pub(super) struct DamagedFile {
     /// Below the root.
     pub(super) name: RelPath,
     pub(super) bytes: Vec<u8>,
     lines: usize,
 }
 
-impl Found {
+impl DamagedFile {
     /// By its content, so that the same is kept once.
     pub(super) fn kept_as(&self) -> String {
         let stem = self.name.file_name().trim_end_matches(".jsonl");
@@ -67,7 +67,7 @@ impl Found {
     }
 }
 
-impl<'a> Place<'a> {
+impl<'a> MemoryFiles<'a> {
     pub(super) fn at(home: &'a Home) -> Self {
         let known = HashMap::new();
         Self { home, known }
@@ -107,12 +107,16 @@ impl<'a> Place<'a> {
     }
 
     /// The records of a file, by its path in a repository; none where there is no such file.
-    pub(super) fn records(&mut self, path: &str, found: &mut Vec<Found>) -> Result<Vec<Record>, ReconcileError> {
+    pub(super) fn records(
+        &mut self,
+        path: &str,
+        damaged: &mut Vec<DamagedFile>,
+    ) -> Result<Vec<Record>, ReconcileError> {
         let Ok(path) = RelPath::new(self.home.path(path)) else {
             return Ok(Vec::new());
         };
         let bytes = self.bytes(&path)?;
-        records_in(&path, bytes, found)
+        records_in(&path, bytes, damaged)
     }
 
     /// Whether a file is as this run read or left it; of one that it never read nobody knows.
@@ -129,8 +133,8 @@ impl<'a> Place<'a> {
     }
 
     /// Keeps a file of which not every line is a record.
-    pub(super) fn keep(&mut self, found: &Found, step: Steps<'_>) -> Result<(), ReconcileError> {
-        self.put(&format!("{ARCHIVE}/{}", found.kept_as()), &found.bytes, step)
+    pub(super) fn keep(&mut self, damaged: &DamagedFile, step: StepHook<'_>) -> Result<(), ReconcileError> {
+        self.put(&format!("{ARCHIVE}/{}", damaged.kept_as()), &damaged.bytes, step)
     }
 
     /// Keeps what leaves `main`, which is as it is to be. One file holds all that did, but for what is back in main.
@@ -138,26 +142,26 @@ impl<'a> Place<'a> {
         &mut self,
         leaving: &[Record],
         main: &[Record],
-        step: Steps<'_>,
+        step: StepHook<'_>,
     ) -> Result<(), ReconcileError> {
-        let mut found = Vec::new();
+        let mut damaged = Vec::new();
         let mut all: BTreeMap<String, Record> = BTreeMap::new();
-        for record in self.pruned(&mut found)?.into_iter().chain(leaving.iter().cloned()) {
+        for record in self.pruned(&mut damaged)?.into_iter().chain(leaving.iter().cloned()) {
             all.entry(record.id.clone()).or_insert(record);
         }
         main.iter().for_each(|record| drop(all.remove(&record.id)));
-        for found in &found {
-            self.keep(found, step)?;
+        for damaged in &damaged {
+            self.keep(damaged, step)?;
         }
         self.put_records(PRUNED, &all.into_values().collect::<Vec<_>>(), step)
     }
 
     /// Keeps what sessions' files held, beside what is kept of others; of an id with two lines both.
-    pub(super) fn archive_sessions(&mut self, segments: &[Segment], step: Steps<'_>) -> Result<(), ReconcileError> {
-        let mut found = Vec::new();
-        let there = self.records(SESSIONS_ARCHIVE, &mut found)?;
-        for found in &found {
-            self.keep(found, step)?;
+    pub(super) fn archive_sessions(&mut self, segments: &[Segment], step: StepHook<'_>) -> Result<(), ReconcileError> {
+        let mut damaged = Vec::new();
+        let there = self.records(SESSIONS_ARCHIVE, &mut damaged)?;
+        for damaged in &damaged {
+            self.keep(damaged, step)?;
         }
         let records = there.iter().chain(segments.iter().flat_map(|segment| &segment.records));
         let lines: BTreeSet<(&str, String)> = records.map(|record| (record.id.as_str(), record.line())).collect();
@@ -165,16 +169,16 @@ impl<'a> Place<'a> {
     }
 
     /// What left main.
-    pub(super) fn pruned(&mut self, found: &mut Vec<Found>) -> Result<Vec<Record>, ReconcileError> {
-        self.records(PRUNED, found)
+    pub(super) fn pruned(&mut self, damaged: &mut Vec<DamagedFile>) -> Result<Vec<Record>, ReconcileError> {
+        self.records(PRUNED, damaged)
     }
 
-    /// Puts a file of records in place, by its path in a repository.
+    /// Replaces a file of records, by its path in a repository.
     pub(super) fn put_records(
         &mut self,
         path: &str,
         records: &[Record],
-        step: Steps<'_>,
+        step: StepHook<'_>,
     ) -> Result<(), ReconcileError> {
         self.put_lines(path, records.iter().map(Record::line), step)
     }
@@ -183,7 +187,7 @@ impl<'a> Place<'a> {
         &mut self,
         path: &str,
         lines: impl Iterator<Item = String>,
-        step: Steps<'_>,
+        step: StepHook<'_>,
     ) -> Result<(), ReconcileError> {
         let text: String = lines.flat_map(|line| [line, "\n".to_owned()]).collect();
         self.put(path, text.as_bytes(), step)
@@ -191,7 +195,7 @@ impl<'a> Place<'a> {
 
     /// Puts a file in place as a whole, by its path in a repository; one that is so already stays untouched, and so does one
     /// that somebody else changed since it was read.
-    pub(super) fn put(&mut self, path: &str, bytes: &[u8], step: Steps<'_>) -> Result<(), ReconcileError> {
+    pub(super) fn put(&mut self, path: &str, bytes: &[u8], step: StepHook<'_>) -> Result<(), ReconcileError> {
         let below = self.home.path(path).to_owned();
         let (folder, name) = below.rsplit_once('/').unwrap_or(("", &below));
         let directory = self.home.own_directory(folder)?;
@@ -224,7 +228,7 @@ impl<'a> Place<'a> {
 pub(super) fn records_in(
     path: &RelPath,
     bytes: Vec<u8>,
-    found: &mut Vec<Found>,
+    damaged: &mut Vec<DamagedFile>,
 ) -> Result<Vec<Record>, ReconcileError> {
     let (mut records, mut lines): (Vec<Record>, _) = (Vec::new(), 0);
     let read = lines::read(
@@ -240,7 +244,7 @@ pub(super) fn records_in(
     read.map_err(|source| at(&path.to_path_buf())(source))?;
     if lines > 0 {
         let name = path.clone();
-        found.push(Found { name, bytes, lines });
+        damaged.push(DamagedFile { name, bytes, lines });
     }
     Ok(records)
 }

@@ -7,11 +7,11 @@ mod blocks;
 mod chains;
 mod claim;
 mod decide;
+mod files;
 pub mod judge;
 mod model;
 mod open;
 mod parallel;
-mod place;
 mod plan;
 mod prune;
 mod resolve;
@@ -23,17 +23,17 @@ mod verdict;
 
 use std::sync::Arc;
 
-use self::judge::{Claim, Judgement, Tools};
+use self::judge::{Claim, Judgement, Lexicon};
 use crate::embed::Embedder;
 use crate::index::Progress;
 
-pub use self::model::{Asked, Reconciler, ReconcilerLimits, known_pairs};
-pub use self::open::{FileToday, OpenConflict, open_conflicts, today};
-pub use self::plan::{After, Before, Segment, Summary, plan};
+pub use self::model::{ModelReport, Reconciler, ReconcilerLimits, known_pairs};
+pub use self::open::{FileChange, OpenConflict, file_change, open_conflicts};
+pub use self::plan::{Plan, PlanInput, Segment, Summary, plan};
 pub use self::prune::{Pruned, prune};
 pub use self::resolve::{Keep, ResolveError, resolve};
 pub use self::run::{
-    ARCHIVE, PRUNED, RECONCILED, ReconcileError, ReconcileOptions, Reconciled, SESSIONS_ARCHIVE, Steps, reconcile,
+    ARCHIVE, PRUNED, RECONCILED, ReconcileError, ReconcileOptions, Reconciled, SESSIONS_ARCHIVE, StepHook, reconcile,
 };
 pub use self::setup::SETUP;
 pub use self::verdict::relations;
@@ -57,7 +57,7 @@ pub trait Judge: Sync {
 
 /// With what claims are compared.
 #[derive(Clone)]
-pub struct Judging<'a> {
+pub struct JudgeSetup<'a> {
     /// Who says what two are to each other.
     pub judge: &'a dyn Judge,
     /// Finds partners by meaning as well; `None` for words alone.
@@ -68,7 +68,7 @@ pub struct Judging<'a> {
     pub reconciler: Option<&'a Reconciler<'a>>,
 }
 
-impl Judge for Tools {
+impl Judge for Lexicon {
     fn judge(&self, older: &Claim<'_>, newer: &Claim<'_>) -> Judgement {
         judge::judge(older, newer, self)
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use muninn_repo_tools::{RelPath, Worktree, read_text};
 
 use super::ReconcileError;
-use super::place::Place;
+use super::files::MemoryFiles;
 use super::plan::open_conflicts as open_among;
 use crate::records::{Home, MAIN, Record, RecordStatus, Source};
 
@@ -26,7 +26,7 @@ pub struct OpenConflict {
 /// What has become of a file since a record was written that rests on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum FileToday {
+pub enum FileChange {
     /// It is as it was.
     Unchanged,
     /// It is another.
@@ -42,7 +42,7 @@ pub enum FileToday {
 /// # Errors
 /// [`ReconcileError::Io`] where main cannot be read.
 pub fn open_conflicts(home: &Home) -> Result<Vec<OpenConflict>, ReconcileError> {
-    let mut main = Place::at(home).records(MAIN, &mut Vec::new())?;
+    let mut main = MemoryFiles::at(home).records(MAIN, &mut Vec::new())?;
     main.sort_by(|one, other| one.id.cmp(&other.id));
     let status = RecordStatus::of(&main);
     // A side may be superseded, or in the archive: then what says the same is shown, as it is recalled.
@@ -67,15 +67,15 @@ pub fn open_conflicts(home: &Home) -> Result<Vec<OpenConflict>, ReconcileError> 
 }
 
 /// What has become of a file that a record rests on.
-pub fn today(worktree: &Worktree, source: &Source) -> FileToday {
+pub fn file_change(worktree: &Worktree, source: &Source) -> FileChange {
     let read = || {
         let path = RelPath::new(&source.path).ok()?;
         read_text(worktree, &path, MAX_FILE_BYTES).ok()
     };
     match (read(), &source.blob) {
-        (None, _) => FileToday::Gone,
-        (Some(_), None) => FileToday::Unknown,
-        (Some(file), Some(blob)) if file.blob.to_string() == *blob => FileToday::Unchanged,
-        (Some(_), Some(_)) => FileToday::Changed,
+        (None, _) => FileChange::Gone,
+        (Some(_), None) => FileChange::Unknown,
+        (Some(file), Some(blob)) if file.blob.to_string() == *blob => FileChange::Unchanged,
+        (Some(_), Some(_)) => FileChange::Changed,
     }
 }

@@ -13,14 +13,14 @@ use serde::{Deserialize, Serialize};
 
 use super::blocks::Blocks;
 use super::chains;
-use super::claim::Told;
-use super::decide::{Places, decisions, doubts_by_rules, settled};
-use super::model::Asked;
+use super::claim::RecordClaim;
+use super::decide::{PairIndices, decisions, doubts_by_rules, settled};
+use super::model::ModelReport;
 use super::parallel::by_all_processors;
-use super::runs::Runs;
+use super::runs::RunLog;
 use super::unseen::Unseen;
 use crate::index::Progress;
-use crate::reconcile::Judging;
+use crate::reconcile::JudgeSetup;
 use crate::records::{Record, RecordStatus, ordered};
 
 /// A file of a session's records.
@@ -36,7 +36,7 @@ pub struct Segment {
 
 /// What there is to reconcile.
 #[derive(Debug, Clone, Default)]
-pub struct Before {
+pub struct PlanInput {
     /// Of `main.jsonl`.
     pub main: Vec<Record>,
     /// Of `reconciled.jsonl`.
@@ -51,7 +51,7 @@ pub struct Before {
 
 /// What is to be there afterwards.
 #[derive(Debug, Clone, Default)]
-pub struct After {
+pub struct Plan {
     /// Sorted by id, each id once.
     pub main: Vec<Record>,
     /// Likewise.
@@ -61,7 +61,7 @@ pub struct After {
     /// What was done, in numbers.
     pub summary: Summary,
     /// What was asked of a model, where there was one to ask.
-    pub asked: Option<Asked>,
+    pub asked: Option<ModelReport>,
 }
 
 /// What was done, in numbers.
@@ -80,8 +80,8 @@ pub struct Summary {
 }
 
 /// Works it out.
-pub fn plan(before: &Before, judging: &Judging<'_>) -> After {
-    let runs = Runs::of(&before.log);
+pub fn plan(before: &PlanInput, judging: &JudgeSetup<'_>) -> Plan {
+    let runs = RunLog::of(&before.log);
     let mut all = held(before);
     let known = all.len();
     // That the log has a session's file does not tell that main has its records: a revert may have taken them, or the
@@ -109,7 +109,7 @@ pub fn plan(before: &Before, judging: &Judging<'_>) -> After {
     let (decided, asked) = decide(&all, &is_new, judging);
     let main: Vec<Record> = by_id(all.into_iter().chain(decided)).into_values().collect();
     let conflicts = open_conflicts(&main);
-    After {
+    Plan {
         summary: counted(consolidated, before, &main, &conflicts),
         log,
         main,
@@ -119,7 +119,7 @@ pub fn plan(before: &Before, judging: &Judging<'_>) -> After {
 }
 
 /// What main holds, or ought to: what only the list of open conflicts has was put there by somebody else's merge.
-pub(super) fn held(before: &Before) -> BTreeMap<String, Record> {
+pub(super) fn held(before: &PlanInput) -> BTreeMap<String, Record> {
     by_id(before.main.iter().chain(&before.conflicts).cloned())
 }
 
@@ -149,9 +149,13 @@ fn put(by_id: &mut BTreeMap<String, Record>, record: Record) {
 }
 
 /// Compares what was never compared: new records, and those that not all heads have seen.
-fn decide(all: &[Record], is_new: &dyn Fn(&Record) -> bool, judging: &Judging<'_>) -> (Vec<Record>, Option<Asked>) {
+fn decide(
+    all: &[Record],
+    is_new: &dyn Fn(&Record) -> bool,
+    judging: &JudgeSetup<'_>,
+) -> (Vec<Record>, Option<ModelReport>) {
     let status = RecordStatus::of(all);
-    let claims: Vec<Told<'_>> = all.iter().filter_map(Told::of).collect();
+    let claims: Vec<RecordClaim<'_>> = all.iter().filter_map(RecordClaim::of).collect();
     let new: Vec<usize> = (0..claims.len()).filter(|at| is_new(claims[*at].record)).collect();
     let blocks = Blocks::of(&claims, judging);
     let mut pairs = pairs(&blocks, &new, judging.progress);
@@ -164,7 +168,7 @@ fn decide(all: &[Record], is_new: &dyn Fn(&Record) -> bool, judging: &Judging<'_
     }
     let chained = |decided: &[Record]| chains::pairs(all, decided, &claims, &new);
     let settled = settled(all);
-    let is_settled = |(one, other): &Places| settled.contains(&ordered(claims[*one].id(), claims[*other].id()));
+    let is_settled = |(one, other): &PairIndices| settled.contains(&ordered(claims[*one].id(), claims[*other].id()));
     decisions(pairs, &claims, judging, &chained, &is_settled)
 }
 
@@ -217,7 +221,7 @@ fn folded(main: &[Record]) -> usize {
     ids.filter(|id| status.kept(id) != *id).count()
 }
 
-fn counted(consolidated: usize, before: &Before, main: &[Record], conflicts: &[Record]) -> Summary {
+fn counted(consolidated: usize, before: &PlanInput, main: &[Record], conflicts: &[Record]) -> Summary {
     let was = before.main.iter().chain(&before.conflicts);
     let was: BTreeSet<&str> = was.map(|record| record.id.as_str()).collect();
     let is_new = |record: &&Record| !was.contains(record.id.as_str());

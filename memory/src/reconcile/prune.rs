@@ -32,7 +32,7 @@ pub struct Pruned {
 pub fn prune(main: &[Record], open: &[Record], max_bytes: u64, is_changed: &dyn Fn(&Source) -> bool) -> Pruned {
     let length = |record: &Record| record.line().len() as u64 + 1;
     let mut bytes: u64 = main.iter().map(length).sum();
-    let worth = Worth::of(main, open);
+    let worth = RecordValues::of(main, open);
     let mut order: Vec<(f32, &Record)> = main
         .iter()
         .filter_map(|record| Some((worth.of_record(record, is_changed)?, record)))
@@ -56,7 +56,7 @@ pub fn prune(main: &[Record], open: &[Record], max_bytes: u64, is_changed: &dyn 
     Pruned { main, bytes, archived }
 }
 
-struct Worth<'a> {
+struct RecordValues<'a> {
     status: RecordStatus,
     /// What is recalled of those that say the same, the one that is recalled first.
     alike: BTreeMap<String, Vec<&'a Record>>,
@@ -64,7 +64,7 @@ struct Worth<'a> {
     newest: Option<i64>,
 }
 
-impl<'a> Worth<'a> {
+impl<'a> RecordValues<'a> {
     fn of(main: &'a [Record], open: &'a [Record]) -> Self {
         let status = RecordStatus::of(main);
         let mut alike: BTreeMap<String, Vec<&Record>> = BTreeMap::new();

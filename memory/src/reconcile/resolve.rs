@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use super::place::Place;
+use super::files::MemoryFiles;
 use super::plan::{held, open_conflicts};
 use super::{ReconcileError, ReconcileOptions};
 use crate::Store;
@@ -54,9 +54,9 @@ pub fn resolve(store: &Store, id: &str, keep: Keep, note: Option<&str>) -> Resul
     if let Some(note) = note.filter(|note| note.len() > MAX_NOTE_BYTES) {
         return Err(ResolveError::LongNote(note.len()));
     }
-    let mut place = Place::of(store, here)?;
-    let _lock = place.lock()?;
-    let (before, found) = place.read_all(store)?;
+    let mut files = MemoryFiles::of(store, here)?;
+    let _lock = files.lock()?;
+    let (before, damaged) = files.read_all(store)?;
     let mut main: Vec<Record> = held(&before).into_values().collect();
     let open = open_conflicts(&main);
     let conflict = one(&open, id)?;
@@ -65,23 +65,23 @@ pub fn resolve(store: &Store, id: &str, keep: Keep, note: Option<&str>) -> Resul
     main.sort_by(|a, b| a.id.cmp(&b.id));
     let open = open_conflicts(&main);
     let nobody_looks = &mut |_: &str| {};
-    for found in &found {
-        place.keep(found, nobody_looks)?;
+    for damaged in &damaged {
+        files.keep(damaged, nobody_looks)?;
     }
     // The decision comes first: a conflict that main has settled is not shown, though the list still has it.
-    place.put_records(MAIN, &main, nobody_looks)?;
-    place.put_records(CONFLICTS, &open, nobody_looks)?;
+    files.put_records(MAIN, &main, nobody_looks)?;
+    files.put_records(CONFLICTS, &open, nobody_looks)?;
     Ok(decision)
 }
 
 fn one<'a>(open: &'a [Record], id: &str) -> Result<&'a Record, ResolveError> {
     let unknown = || ResolveError::Unknown(id.to_owned());
-    let found = ids::find(id, open.iter().map(|conflict| conflict.id.as_str())).map_err(|error| match error {
+    let damaged = ids::find(id, open.iter().map(|conflict| conflict.id.as_str())).map_err(|error| match error {
         IdError::Unknown(_) => unknown(),
         error => ResolveError::Ambiguous(error),
     })?;
     let mut open = open.iter();
-    open.find(|conflict| conflict.id == found).ok_or_else(unknown)
+    open.find(|conflict| conflict.id == damaged).ok_or_else(unknown)
 }
 
 fn decision(conflict: &Record, keep: Keep, note: Option<&str>, store: &Store) -> Record {

@@ -10,9 +10,9 @@ use std::{fs, io};
 
 use thiserror::Error;
 
-use super::place::{Found, Place, at, records_in};
+use super::files::{DamagedFile, MemoryFiles, at, records_in};
 use super::setup::KEEPER;
-use super::{Asked, Before, FileToday, Judging, Pruned, Segment, Summary, plan, prune, today};
+use super::{FileChange, JudgeSetup, ModelReport, PlanInput, Pruned, Segment, Summary, file_change, plan, prune};
 use crate::Store;
 pub use crate::records::{ARCHIVE, PRUNED, RECONCILED};
 use crate::records::{CONFLICTS, MAIN, RecordFile, SESSIONS, SegmentError, Source};
@@ -40,7 +40,7 @@ pub struct Reconciled {
     /// In numbers.
     pub summary: Summary,
     /// What was asked of a model, where there was one to ask.
-    pub asked: Option<Asked>,
+    pub asked: Option<ModelReport>,
     /// How many records went from main to the archive.
     pub pruned: usize,
     /// The sessions' files that were taken in.
@@ -83,7 +83,7 @@ pub enum ReconcileError {
 }
 
 /// A step after which a run may be killed: told to `step`, for tests.
-pub type Steps<'a> = &'a mut dyn FnMut(&'static str);
+pub type StepHook<'a> = &'a mut dyn FnMut(&'static str);
 
 /// Reconciles a memory's sessions with its main.
 ///
@@ -92,23 +92,23 @@ pub type Steps<'a> = &'a mut dyn FnMut(&'static str);
 pub fn reconcile(
     store: &Store,
     options: ReconcileOptions,
-    judging: &Judging<'_>,
-    step: Steps<'_>,
+    judging: &JudgeSetup<'_>,
+    step: StepHook<'_>,
 ) -> Result<Reconciled, ReconcileError> {
-    let mut place = Place::of(store, options)?;
+    let mut files = MemoryFiles::of(store, options)?;
     // Whoever writes nothing is in nobody's way.
-    let _lock = (!options.dry_run).then(|| place.lock()).transpose()?;
-    let (before, found) = place.read_all(store)?;
+    let _lock = (!options.dry_run).then(|| files.lock()).transpose()?;
+    let (before, damaged) = files.read_all(store)?;
     let after = plan(&before, judging);
     let pruned = options.max_main_bytes.map(|most| {
         // Without a worktree nobody knows.
         let is_changed = |source: &Source| {
             let worktree = store.home().worktree();
-            worktree.is_some_and(|worktree| today(worktree, source) != FileToday::Unchanged)
+            worktree.is_some_and(|worktree| file_change(worktree, source) != FileChange::Unchanged)
         };
         prune(&after.main, &after.conflicts, most, &is_changed)
     });
-    let mut notes: Vec<String> = found.iter().map(|found| found.note(store.home())).collect();
+    let mut notes: Vec<String> = damaged.iter().map(|damaged| damaged.note(store.home())).collect();
     notes.extend(
         options
             .max_main_bytes
@@ -125,27 +125,27 @@ pub fn reconcile(
     if options.dry_run {
         return Ok(reconciled);
     }
-    for found in &found {
-        place.keep(found, step)?;
+    for damaged in &damaged {
+        files.keep(damaged, step)?;
     }
-    place.put_records(MAIN, &after.main, step)?;
-    place.put_records(CONFLICTS, &after.conflicts, step)?;
-    place.put_records(RECONCILED, &after.log, step)?;
+    files.put_records(MAIN, &after.main, step)?;
+    files.put_records(CONFLICTS, &after.conflicts, step)?;
+    files.put_records(RECONCILED, &after.log, step)?;
     if !before.segments.is_empty() && store.home().worktree().is_some() {
-        place.put(&format!("{SESSIONS}/{KEEPER}"), b"", step)?;
+        files.put(&format!("{SESSIONS}/{KEEPER}"), b"", step)?;
     }
     if options.archive && !before.segments.is_empty() {
-        place.archive_sessions(&before.segments, step)?;
+        files.archive_sessions(&before.segments, step)?;
     }
     for segment in &before.segments {
-        reconciled.notes.extend(place.remove(segment, step)?);
+        reconciled.notes.extend(files.remove(segment, step)?);
     }
     match pruned.filter(|pruned| !pruned.archived.is_empty()) {
         Some(Pruned { main, archived, .. }) => {
-            place.archive(&archived, &main, step)?;
-            place.put_records(MAIN, &main, step)?;
+            files.archive(&archived, &main, step)?;
+            files.put_records(MAIN, &main, step)?;
         }
-        None if !before.pruned.is_empty() => place.archive(&[], &after.main, step)?,
+        None if !before.pruned.is_empty() => files.archive(&[], &after.main, step)?,
         None => {}
     }
     Ok(reconciled)
@@ -159,7 +159,7 @@ fn over(main: &str, (most, pruned): (u64, &Pruned)) -> Option<String> {
     })
 }
 
-impl<'a> Place<'a> {
+impl<'a> MemoryFiles<'a> {
     pub(super) fn of(store: &'a Store, options: ReconcileOptions) -> Result<Self, ReconcileError> {
         if let Some(default) = store.foreign_branch().filter(|_| !options.here) {
             let branch = store.home().checkout().branch;
@@ -168,14 +168,14 @@ impl<'a> Place<'a> {
         Ok(Self::at(store.home()))
     }
 
-    pub(super) fn read_all(&mut self, store: &Store) -> Result<(Before, Vec<Found>), ReconcileError> {
-        let mut found = Vec::new();
-        let mut of = |path: &str| self.records(path, &mut found);
-        let mut before = Before {
+    pub(super) fn read_all(&mut self, store: &Store) -> Result<(PlanInput, Vec<DamagedFile>), ReconcileError> {
+        let mut damaged = Vec::new();
+        let mut of = |path: &str| self.records(path, &mut damaged);
+        let mut before = PlanInput {
             main: of(MAIN)?,
             log: of(RECONCILED)?,
             conflicts: of(CONFLICTS)?,
-            ..Before::default()
+            ..PlanInput::default()
         };
         for file in store.shared_segments() {
             let RecordFile::Home(path) = &file else { continue };
@@ -183,17 +183,17 @@ impl<'a> Place<'a> {
             before.segments.push(Segment {
                 name: path.file_name().to_owned(),
                 bytes: bytes.len() as u64,
-                records: records_in(path, bytes, &mut found)?,
+                records: records_in(path, bytes, &mut damaged)?,
             });
         }
         let pruned = self.pruned(&mut Vec::new())?;
         before.pruned = pruned.into_iter().map(|record| record.id).collect();
-        Ok((before, found))
+        Ok((before, damaged))
     }
 
     /// Removes a session's file, all of whose records are in main. Where not every line was one, it is kept by now. Returns
     /// what is to be said where it holds more by now, and stays.
-    fn remove(&self, segment: &Segment, step: Steps<'_>) -> Result<Option<String>, ReconcileError> {
+    fn remove(&self, segment: &Segment, step: StepHook<'_>) -> Result<Option<String>, ReconcileError> {
         let sessions = self.home.path(SESSIONS);
         let name = format!("{sessions}/{}", segment.name);
         let path = self.home.own_directory(sessions)?.join(&segment.name);

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::{Before, Segment};
+use super::{PlanInput, Segment};
 use crate::records::{Body, Record, Segments, kinds};
 
 /// So many records of no session are named in one line of the log, which must not be too long.
@@ -13,7 +13,7 @@ const OTHERS: usize = 1024;
 
 /// What `reconciled.jsonl` says.
 #[derive(Default)]
-pub(super) struct Runs<'a> {
+pub(super) struct RunLog<'a> {
     after: BTreeMap<&'a str, Vec<&'a str>>,
     /// Each record that came from no session, with a run that compared it.
     others: BTreeSet<(&'a str, &'a str)>,
@@ -21,7 +21,7 @@ pub(super) struct Runs<'a> {
     segments: BTreeMap<&'a str, (u64, &'a str)>,
 }
 
-impl<'a> Runs<'a> {
+impl<'a> RunLog<'a> {
     pub(super) fn of(log: &'a [Record]) -> Self {
         let mut runs = Self::default();
         for record in log {
@@ -110,7 +110,7 @@ impl<'a> Runs<'a> {
     }
 
     /// The log with this run, where there was anything to do. `others` are known by the log from now on.
-    pub(super) fn logged(&self, before: &Before, taken: &[&Segment], others: &[String]) -> Vec<Record> {
+    pub(super) fn logged(&self, before: &PlanInput, taken: &[&Segment], others: &[String]) -> Vec<Record> {
         let heads = self.heads();
         let mut made = Vec::new();
         if !taken.is_empty() || heads.len() > 1 || !others.is_empty() {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Segment;
-use super::runs::Runs;
+use super::runs::RunLog;
 use crate::records::{Body, Record, Segments};
 
 pub(super) struct Unseen<'a> {
@@ -17,7 +17,7 @@ pub(super) struct Unseen<'a> {
 
 impl<'a> Unseen<'a> {
     /// Once these segments are taken in.
-    pub(super) fn of(runs: &Runs<'a>, segments: &[&'a Segment]) -> Self {
+    pub(super) fn of(runs: &RunLog<'a>, segments: &[&'a Segment]) -> Self {
         let names = segments
             .iter()
             .filter_map(|segment| Segments::parse_name(&segment.name));

@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use super::Judging;
+use super::JudgeSetup;
 use super::judge::{Claim, Judgement, Relation};
-use super::model::{Asked, Open, Settled};
+use super::model::{ModelReport, ModelVerdict, OpenPair};
 
 /// Two claims that have so much in common may well be the same, though rules see no reason why. A third of what they miss
 /// is above it, and an eighth of what has nothing to do with each other, of sentences that were made to be alike; of
@@ -22,7 +22,7 @@ pub(super) struct Verdict<'a> {
 }
 
 impl<'a> Verdict<'a> {
-    pub(super) fn of(older: Claim<'a>, newer: Claim<'a>, judging: &Judging<'_>) -> Self {
+    pub(super) fn of(older: Claim<'a>, newer: Claim<'a>, judging: &JudgeSetup<'_>) -> Self {
         let judge = judging.judge;
         Self {
             judgement: judge.judge(&older, &newer),
@@ -62,7 +62,10 @@ impl<'a> Verdict<'a> {
 }
 
 /// What a model says of the pairs that rules leave open, by their places, as far as its tokens go.
-pub(super) fn settled(verdicts: &[Verdict<'_>], judging: &Judging<'_>) -> (HashMap<usize, Settled>, Option<Asked>) {
+pub(super) fn settled(
+    verdicts: &[Verdict<'_>],
+    judging: &JudgeSetup<'_>,
+) -> (HashMap<usize, ModelVerdict>, Option<ModelReport>) {
     let Some(reconciler) = judging.reconciler else {
         return Default::default();
     };
@@ -70,13 +73,13 @@ pub(super) fn settled(verdicts: &[Verdict<'_>], judging: &Judging<'_>) -> (HashM
     open.sort_by_key(|at| verdicts[*at].urgency());
     let pair = |at: &usize| {
         let Verdict { older, newer, .. } = &verdicts[*at];
-        Open {
+        OpenPair {
             older: *older,
             newer: *newer,
             opposes: judging.judge.opposes(older, newer),
         }
     };
-    let pairs: Vec<Open<'_>> = open.iter().map(pair).collect();
+    let pairs: Vec<OpenPair<'_>> = open.iter().map(pair).collect();
     let (said, asked) = reconciler.settle(&pairs);
     let by_place = open.into_iter().zip(said).filter_map(|(at, said)| Some((at, said?)));
     (by_place.collect(), Some(asked))
@@ -84,7 +87,7 @@ pub(super) fn settled(verdicts: &[Verdict<'_>], judging: &Judging<'_>) -> (HashM
 
 /// What pairs of claims are to each other, the older one first: as rules have it, and a model where there is one and rules
 /// leave it open.
-pub fn relations(pairs: &[(Claim<'_>, Claim<'_>)], judging: &Judging<'_>) -> (Vec<Relation>, Option<Asked>) {
+pub fn relations(pairs: &[(Claim<'_>, Claim<'_>)], judging: &JudgeSetup<'_>) -> (Vec<Relation>, Option<ModelReport>) {
     let verdicts = pairs.iter().map(|(older, newer)| Verdict::of(*older, *newer, judging));
     let verdicts: Vec<Verdict<'_>> = verdicts.collect();
     let (settled, asked) = settled(&verdicts, judging);

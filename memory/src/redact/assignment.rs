@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 
 use super::Secret;
-use super::name::{Claim, claim};
+use super::name::{NameClass, class};
 use super::text::{holds, line_before};
 use super::value::{is_made_by_policy, is_random, is_reference, is_uuid, is_wordy};
 
@@ -41,7 +41,7 @@ static BETWEEN: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 /// What came of reading a name and its value.
-pub(super) struct Read {
+pub(super) struct Assignment {
     /// How far the value goes, where it has no quotes: names in it are not read again.
     pub(super) end: usize,
     pub(super) secret: Option<Secret>,
@@ -65,7 +65,7 @@ pub(super) fn name_around(text: &str, at: usize) -> Range<usize> {
 }
 
 /// Reads what the name at `name` is given; `None` where it is given nothing, or is no secret's.
-pub(super) fn assigned(text: &str, name: Range<usize>) -> Option<Read> {
+pub(super) fn assigned(text: &str, name: Range<usize>) -> Option<Assignment> {
     // Most names in code are followed by something else.
     let next = *text.as_bytes().get(name.end)?;
     if !matches!(
@@ -94,17 +94,17 @@ pub(super) fn assigned(text: &str, name: Range<usize>) -> Option<Read> {
     if !may_assign(text, &name) {
         return None;
     }
-    let claim = claim(spoken(text, &name))?;
+    let class = class(spoken(text, &name))?;
     if is_part_of_address(line_before(text, name.start)) {
         return None;
     }
     let between = BETWEEN.as_ref()?.captures(&text[name.end..])?;
     let value = value(text, &name, &between)?;
     let secret = &text[value.inside.clone()];
-    let in_connection = is_in_connection(text, &name, secret, claim);
-    let is_secret = (in_connection || is_credential(secret, &value, claim)) && !is_reference(secret);
-    let kind = if in_connection { "connection-string" } else { claim.kind };
-    Some(Read {
+    let in_connection = is_in_connection(text, &name, secret, class);
+    let is_secret = (in_connection || is_credential(secret, &value, class)) && !is_reference(secret);
+    let kind = if in_connection { "connection-string" } else { class.kind };
+    Some(Assignment {
         end: if value.is_quoted { name.end } else { value.inside.end },
         secret: is_secret.then_some(Secret {
             kind,
@@ -243,19 +243,19 @@ fn is_member(value: &[u8]) -> bool {
         })
 }
 
-fn is_credential(secret: &str, value: &Value, claim: Claim) -> bool {
+fn is_credential(secret: &str, value: &Value, class: NameClass) -> bool {
     if is_uuid(secret) {
-        return claim.takes_uuid || claim.kind == "heroku-key";
+        return class.takes_uuid || class.kind == "heroku-key";
     }
-    if secret.len() < claim.least {
+    if secret.len() < class.least {
         return false;
     }
-    (claim.is_password && value.is_quoted && is_made_by_policy(secret)) || is_random(secret)
+    (class.is_password && value.is_quoted && is_made_by_policy(secret)) || is_random(secret)
 }
 
 /// Whether this is the password of a connection string, where any word is one: it has a server or a user before it, and
 /// no comma, as the arguments of a call have.
-fn is_in_connection(text: &str, name: &Range<usize>, secret: &str, claim: Claim) -> bool {
+fn is_in_connection(text: &str, name: &Range<usize>, secret: &str, class: NameClass) -> bool {
     const PARTS: &[&str] = &[
         "server=",
         "host=",
@@ -267,7 +267,7 @@ fn is_in_connection(text: &str, name: &Range<usize>, secret: &str, claim: Claim)
         "initial catalog=",
         "jdbc:",
     ];
-    if !claim.is_password || secret.len() < 4 || !text[name.end..].starts_with('=') {
+    if !class.is_password || secret.len() < 4 || !text[name.end..].starts_with('=') {
         return false;
     }
     let before = line_before(text, name.start);

@@ -94,30 +94,30 @@ fn merged(mut found: Vec<(usize, Secret)>) -> Vec<Secret> {
     merged.into_iter().map(|(_, secret)| secret).collect()
 }
 
-/// Who is to be asked where a literal stands.
+/// What is checked where a literal stands.
 #[derive(Clone, Copy)]
-enum Asked {
+enum Candidate {
     Rule(usize),
     Name,
 }
 
 /// One search for many literals at once.
-struct Search {
+struct LiteralSearch {
     literals: AhoCorasick,
     /// For each literal.
-    asked: Vec<Vec<Asked>>,
+    candidates: Vec<Vec<Candidate>>,
 }
 
-impl Search {
-    fn new<'a>(wanted: impl Iterator<Item = (&'a str, Asked)>, any_case: bool) -> Option<Search> {
+impl LiteralSearch {
+    fn new<'a>(wanted: impl Iterator<Item = (&'a str, Candidate)>, any_case: bool) -> Option<LiteralSearch> {
         let mut literals: Vec<&str> = Vec::new();
-        let mut asked: Vec<Vec<Asked>> = Vec::new();
-        for (literal, whom) in wanted {
+        let mut candidates: Vec<Vec<Candidate>> = Vec::new();
+        for (literal, candidate) in wanted {
             match literals.iter().position(|known| *known == literal) {
-                Some(at) => asked[at].push(whom),
+                Some(at) => candidates[at].push(candidate),
                 None => {
                     literals.push(literal);
-                    asked.push(vec![whom]);
+                    candidates.push(vec![candidate]);
                 }
             }
         }
@@ -126,13 +126,13 @@ impl Search {
             .kind(Some(AhoCorasickKind::DFA))
             .build(&literals)
             .ok()?;
-        Some(Search { literals, asked })
+        Some(LiteralSearch { literals, candidates })
     }
 }
 
 struct Scanner {
     /// Short literals in capitals are rare, and frequent in any case: so these are two.
-    searches: [Search; 2],
+    searches: [LiteralSearch; 2],
     rules: Vec<Rule>,
 }
 
@@ -143,16 +143,20 @@ impl Scanner {
     fn new() -> Option<Scanner> {
         let rules = Rule::all();
         let shaped = |any_case: bool| {
-            let asked = rules
+            let candidates = rules
                 .iter()
                 .enumerate()
                 .filter(move |(_, rule)| rule.any_case() == any_case);
-            asked.flat_map(|(at, rule)| rule.literals().iter().map(move |literal| (*literal, Asked::Rule(at))))
+            candidates.flat_map(|(at, rule)| {
+                rule.literals()
+                    .iter()
+                    .map(move |literal| (*literal, Candidate::Rule(at)))
+            })
         };
-        let named = NAME_PARTS.iter().map(|part| (*part, Asked::Name));
+        let named = NAME_PARTS.iter().map(|part| (*part, Candidate::Name));
         let searches = [
-            Search::new(shaped(false), false)?,
-            Search::new(named.chain(shaped(true)), true)?,
+            LiteralSearch::new(shaped(false), false)?,
+            LiteralSearch::new(named.chain(shaped(true)), true)?,
         ];
         Some(Scanner { searches, rules })
     }
@@ -165,10 +169,10 @@ impl Scanner {
         let mut name_end = 0;
         for search in &self.searches {
             for literal in search.literals.find_overlapping_iter(text) {
-                for whom in &search.asked[literal.pattern().as_usize()] {
-                    found.extend(match *whom {
-                        Asked::Rule(rank) => self.look(rank, text, literal.range(), &mut looked[rank]),
-                        Asked::Name => self.read_name(text, literal.start(), &mut name_end),
+                for candidate in &search.candidates[literal.pattern().as_usize()] {
+                    found.extend(match *candidate {
+                        Candidate::Rule(rank) => self.look(rank, text, literal.range(), &mut looked[rank]),
+                        Candidate::Name => self.read_name(text, literal.start(), &mut name_end),
                     });
                 }
             }

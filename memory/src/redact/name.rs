@@ -2,7 +2,7 @@
 
 /// What is to be expected of a value, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Claim {
+pub(super) struct NameClass {
     pub(super) kind: &'static str,
     /// Fewer characters than this hold no secret, or none that a look at them could tell.
     pub(super) least: usize,
@@ -165,7 +165,7 @@ const NO_KEYS: &[&str] = &[
 /// What a name claims; `None` if it is no secret's.
 ///
 /// The last word counts: `token_type`, `password_file` and `secretName` are names of something else.
-pub(super) fn claim(name: &str) -> Option<Claim> {
+pub(super) fn class(name: &str) -> Option<NameClass> {
     let words = words(name);
     let mut counted: &[String] = &words;
     while let [rest @ .., last] = counted
@@ -180,7 +180,7 @@ pub(super) fn claim(name: &str) -> Option<Claim> {
     }
     let previous = before.last().map_or("", String::as_str);
     let has = |wanted: &str| words.iter().any(|word| word == wanted);
-    let claim = |kind, least, is_password| Claim {
+    let class = |kind, least, is_password| NameClass {
         kind,
         least,
         takes_uuid: is_password
@@ -191,7 +191,7 @@ pub(super) fn claim(name: &str) -> Option<Claim> {
     };
     let ends = |endings: &[&str]| endings.iter().any(|ending| last.ends_with(ending));
     if ends(&["password", "passwd", "passphrase", "passcode"]) || matches!(last.as_str(), "pass" | "pwd" | "psw") {
-        return Some(claim("password", 8, true));
+        return Some(class("password", 8, true));
     }
     if ends(&["token"]) {
         let kind = if has("aws") && has("session") {
@@ -199,10 +199,10 @@ pub(super) fn claim(name: &str) -> Option<Claim> {
         } else {
             "secret"
         };
-        return (!NO_TOKENS.contains(&previous) && !PUBLIC.contains(&last.as_str())).then(|| claim(kind, 16, false));
+        return (!NO_TOKENS.contains(&previous) && !PUBLIC.contains(&last.as_str())).then(|| class(kind, 16, false));
     }
     if last == "secrets" || ends(&["secret"]) {
-        return Some(claim("secret", 12, false));
+        return Some(class("secret", 12, false));
     }
     let is_compound = ends(&[
         "apikey",
@@ -222,11 +222,11 @@ pub(super) fn claim(name: &str) -> Option<Claim> {
         () => "secret",
     };
     if is_compound || SECRET_KEYS.contains(&previous) {
-        return Some(claim(kind, 16, false));
+        return Some(class(kind, 16, false));
     }
     let is_loud = !name.bytes().any(|byte| byte.is_ascii_lowercase());
     let may_be = is_loud && !before.is_empty() && !before.iter().any(|word| NO_KEYS.contains(&word.as_str()));
-    may_be.then(|| claim(kind, 24, false))
+    may_be.then(|| class(kind, 24, false))
 }
 
 /// A name's words in lower case, without digits: `dbAPIKey2`, `DB_API_KEY` and `db-api-key` are `db`, `api`, `key`.
@@ -267,7 +267,7 @@ mod tests {
             "authToken",
             "clientsecret",
         ] {
-            assert!(claim(name).is_some(), "{name}");
+            assert!(class(name).is_some(), "{name}");
         }
         for name in [
             "token_type",
@@ -279,7 +279,7 @@ mod tests {
             "api_key_id",
             "CACHE_KEY",
         ] {
-            assert_eq!(claim(name), None, "{name}");
+            assert_eq!(class(name), None, "{name}");
         }
     }
 }

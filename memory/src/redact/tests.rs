@@ -23,14 +23,16 @@ struct Row {
 }
 
 /// Counts a case as wrong if any of its draws is.
-fn tried(cases: &[Case<'_>], is_right: impl Fn(&expand::Drawn) -> bool) -> BTreeMap<String, Row> {
+fn tried(cases: &[Case<'_>], is_right: impl Fn(&expand::Sample) -> bool) -> BTreeMap<String, Row> {
     let mut rows: BTreeMap<String, Row> = BTreeMap::new();
     for case in cases {
         let row = rows.entry(case.kind.to_owned()).or_default();
         row.cases += 1;
-        let wrong = (0..DRAWS).map(|draw| case.drawn(draw)).find(|drawn| !is_right(drawn));
+        let wrong = (0..DRAWS)
+            .map(|draw| case.sample(draw))
+            .find(|sample| !is_right(sample));
         row.wrong
-            .extend(wrong.map(|drawn| format!("{}\n      -> {}", drawn.text, redact(&drawn.text))));
+            .extend(wrong.map(|sample| format!("{}\n      -> {}", sample.text, redact(&sample.text))));
     }
     rows
 }
@@ -51,7 +53,7 @@ fn print(title: &str, rows: &BTreeMap<String, Row>) -> (usize, usize) {
 #[test]
 fn every_secret_is_found_and_the_rest_of_its_line_kept() {
     let positive = cases(POSITIVE);
-    let rows = tried(&positive, |drawn| redact(&drawn.text) == drawn.expected);
+    let rows = tried(&positive, |sample| redact(&sample.text) == sample.expected);
     let (count, missed) = print("secrets", &rows);
     assert!(count >= 150, "{count}");
     assert_eq!(missed, 0);
@@ -60,7 +62,7 @@ fn every_secret_is_found_and_the_rest_of_its_line_kept() {
 #[test]
 fn at_most_one_in_a_hundred_is_taken_for_a_secret() {
     let negative = cases(NEGATIVE);
-    let rows = tried(&negative, |drawn| matches!(redact(&drawn.text), Cow::Borrowed(_)));
+    let rows = tried(&negative, |sample| matches!(redact(&sample.text), Cow::Borrowed(_)));
     let (count, taken) = print("no secrets", &rows);
     assert!(count >= 300, "{count}");
     assert!(taken * 100 <= count, "{taken} of {count}");
@@ -68,9 +70,9 @@ fn at_most_one_in_a_hundred_is_taken_for_a_secret() {
 
 #[test]
 fn all_secrets_of_a_text_are_found_where_they_are() {
-    let drawn: Vec<_> = cases(POSITIVE).iter().map(|case| case.drawn(DRAWS)).collect();
-    let text: String = drawn.iter().map(|drawn| format!("{}\n\n", drawn.text)).collect();
-    let expected: String = drawn.iter().map(|drawn| format!("{}\n\n", drawn.expected)).collect();
+    let sample: Vec<_> = cases(POSITIVE).iter().map(|case| case.sample(DRAWS)).collect();
+    let text: String = sample.iter().map(|sample| format!("{}\n\n", sample.text)).collect();
+    let expected: String = sample.iter().map(|sample| format!("{}\n\n", sample.expected)).collect();
     assert_eq!(redact(&text), expected);
     assert!(secrets(&text).is_sorted_by_key(|secret| secret.range.start));
     assert!(secrets(&expected).is_empty());
@@ -114,7 +116,7 @@ fn hostile() -> impl Strategy<Value = String> {
         ])
         .prop_map(str::to_owned),
         proptest::sample::select(cases(POSITIVE))
-            .prop_flat_map(|case| (0..u64::MAX).prop_map(move |draw| case.drawn(draw).text)),
+            .prop_flat_map(|case| (0..u64::MAX).prop_map(move |draw| case.sample(draw).text)),
     ];
     proptest::collection::vec(parts, 0..12).prop_map(|parts| parts.concat())
 }

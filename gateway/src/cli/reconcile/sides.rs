@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal as _;
 
-use muninn_memory::reconcile::{FileToday, OpenConflict, today};
+use muninn_memory::reconcile::{FileChange, OpenConflict, file_change};
 use muninn_memory::records::{Body, Record, kinds};
 use muninn_repo_tools::Worktree;
 use serde_json::{Value, json};
@@ -38,7 +38,7 @@ fn side_json(worktree: &Worktree, record: &Record) -> Value {
         "branch": record.origin.branch,
         "author": said.author,
         "confidence": said.confidence,
-        "files": sources.map(|source| json!({"path": source.path, "today": today(worktree, source)})).collect::<Vec<_>>(),
+        "files": sources.map(|source| json!({"path": source.path, "today": file_change(worktree, source)})).collect::<Vec<_>>(),
     })
 }
 
@@ -109,11 +109,11 @@ fn side(worktree: &Worktree, name: &str, record: &Record) -> String {
     field("session", origin.session.clone());
     field("branch", origin.branch.clone());
     for source in &origin.sources {
-        let now = match today(worktree, source) {
-            FileToday::Unchanged => "unchanged since",
-            FileToday::Changed => "changed since",
-            FileToday::Gone => "gone",
-            FileToday::Unknown => "there",
+        let now = match file_change(worktree, source) {
+            FileChange::Unchanged => "unchanged since",
+            FileChange::Changed => "changed since",
+            FileChange::Gone => "gone",
+            FileChange::Unknown => "there",
         };
         field("file", Some(format!("{} ({now})", source.path)));
     }

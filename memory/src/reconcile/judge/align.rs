@@ -1,7 +1,7 @@
 //! Which word of one text answers which of another.
 
-use super::reading::{Kind, Reading, Token};
-use super::tables::{Kinship, Tables, opposite_prefix};
+use super::reading::{Kind, ParsedText, Token};
+use super::tables::{Tables, WordRelation, opposite_prefix};
 
 /// How two words that answer each other stand to each other.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -32,8 +32,8 @@ type Pass = fn(&Token, &Token, &Tables) -> Option<Link>;
 
 /// Two readings side by side.
 pub(super) struct Alignment<'r> {
-    pub(super) a: &'r Reading,
-    pub(super) b: &'r Reading,
+    pub(super) a: &'r ParsedText,
+    pub(super) b: &'r ParsedText,
     /// Each word in at most one pair; in the order of the first text.
     pub(super) pairs: Vec<Pair>,
     /// The words of each text that nothing answers.
@@ -43,7 +43,7 @@ pub(super) struct Alignment<'r> {
 impl<'r> Alignment<'r> {
     /// Pairs words up: the same first, then those of one meaning, then narrower ones, then opposites. Of several
     /// candidates the one at the most similar place wins, so that swapping the texts changes nothing.
-    pub(super) fn new(a: &'r Reading, b: &'r Reading, tables: &Tables) -> Self {
+    pub(super) fn new(a: &'r ParsedText, b: &'r ParsedText, tables: &Tables) -> Self {
         let mut pairs: Vec<Pair> = Vec::with_capacity(a.tokens.len());
         let mut free = [vec![true; a.tokens.len()], vec![true; b.tokens.len()]];
         let passes: [Pass; 3] = [same, synonymous, related];
@@ -92,7 +92,7 @@ impl<'r> Alignment<'r> {
     }
 
     fn shares(&self, counts: fn(Link) -> bool) -> [f32; 2] {
-        let total = |reading: &Reading| {
+        let total = |reading: &ParsedText| {
             let weights = reading.tokens.iter().map(weight);
             weights.sum::<f32>().max(f32::MIN_POSITIVE)
         };
@@ -126,25 +126,25 @@ fn same(a: &Token, b: &Token, _: &Tables) -> Option<Link> {
 }
 
 fn synonymous(a: &Token, b: &Token, tables: &Tables) -> Option<Link> {
-    (kin(a, b, tables) == Kinship::Synonym).then_some(Link::Same)
+    (relation_of_tokens(a, b, tables) == WordRelation::Synonym).then_some(Link::Same)
 }
 
 fn related(a: &Token, b: &Token, tables: &Tables) -> Option<Link> {
-    match kin(a, b, tables) {
-        Kinship::Narrower => Some(Link::Narrower),
-        Kinship::Broader => Some(Link::Broader),
-        Kinship::Exclusive => Some(Link::Exclusive),
-        Kinship::None if a.kind == Kind::Number && b.kind == Kind::Number => Some(Link::Exclusive),
-        Kinship::None | Kinship::Synonym => None,
+    match relation_of_tokens(a, b, tables) {
+        WordRelation::Narrower => Some(Link::Narrower),
+        WordRelation::Broader => Some(Link::Broader),
+        WordRelation::Exclusive => Some(Link::Exclusive),
+        WordRelation::None if a.kind == Kind::Number && b.kind == Kind::Number => Some(Link::Exclusive),
+        WordRelation::None | WordRelation::Synonym => None,
     }
 }
 
-fn kin(a: &Token, b: &Token, tables: &Tables) -> Kinship {
-    match tables.kinship(a.entry, b.entry) {
-        Kinship::None if a.kind != Kind::Name && b.kind != Kind::Name && opposite_prefix(&a.normal, &b.normal) => {
-            Kinship::Exclusive
+fn relation_of_tokens(a: &Token, b: &Token, tables: &Tables) -> WordRelation {
+    match tables.relation_of(a.entry, b.entry) {
+        WordRelation::None if a.kind != Kind::Name && b.kind != Kind::Name && opposite_prefix(&a.normal, &b.normal) => {
+            WordRelation::Exclusive
         }
-        kinship => kinship,
+        relation_of => relation_of,
     }
 }
 
@@ -155,8 +155,8 @@ fn same_name(a: &Token, b: &Token) -> bool {
 
 /// How far apart two places are, each as a share of its text, in thousandths; over half if only one of them stands in
 /// the predicate.
-fn distance(a: &Reading, at_a: usize, b: &Reading, at_b: usize) -> usize {
-    let share = |reading: &Reading, at: usize| at * 1000 / reading.tokens.len().max(1);
+fn distance(a: &ParsedText, at_a: usize, b: &ParsedText, at_b: usize) -> usize {
+    let share = |reading: &ParsedText, at: usize| at * 1000 / reading.tokens.len().max(1);
     let across = a.in_predicate(at_a) != b.in_predicate(at_b);
     share(a, at_a).abs_diff(share(b, at_b)) + usize::from(across) * 500
 }

@@ -2,7 +2,7 @@
 
 use super::align::{Alignment, Link, Pair, weight};
 use super::reading::{Kind, Token};
-use super::tables::{Kinship, List, Tables};
+use super::tables::{Tables, WordList, WordRelation};
 use super::{Judgement, Relation, order};
 
 /// So many words at least are shared where one text is a part of the other, and this share of each.
@@ -81,7 +81,7 @@ fn guard(both: &Alignment<'_>, tables: &Tables) -> Option<&'static str> {
         let reading = [both.a, both.b][side];
         for at in &both.alone[side] {
             let token = &reading.tokens[*at];
-            let shifting = token.entry.lists.has(List::Shifting) || token.entry.lists.has(List::Conditions);
+            let shifting = token.entry.lists.has(WordList::Shifting) || token.entry.lists.has(WordList::Conditions);
             if shifting {
                 return Some("a word of one of them may change what both say");
             }
@@ -93,7 +93,7 @@ fn guard(both: &Alignment<'_>, tables: &Tables) -> Option<&'static str> {
     let clash = |pair: &Pair| {
         let lead = |token: &Token| token.lead.clone();
         match (lead(&both.a.tokens[pair.a]), lead(&both.b.tokens[pair.b])) {
-            (Some(a), Some(b)) => tables.kinship(tables.entry(&a), tables.entry(&b)) == Kinship::Exclusive,
+            (Some(a), Some(b)) => tables.relation_of(tables.entry(&a), tables.entry(&b)) == WordRelation::Exclusive,
             (Some(one), None) | (None, Some(one)) => matches!(&*one, "off" | "out" | "without"),
             (None, None) => false,
         }

@@ -25,7 +25,7 @@ use std::borrow::Cow;
 
 use self::align::Alignment;
 pub use self::candidates::{WIDE, to_judge};
-use self::reading::Reading;
+use self::reading::ParsedText;
 use self::tables::Tables;
 
 /// What somebody holds to be so.
@@ -75,17 +75,17 @@ impl Judgement {
 }
 
 /// What judging needs and what takes a moment to make: keep it while many pairs are judged.
-pub struct Tools {
+pub struct Lexicon {
     tables: Tables,
 }
 
-impl Default for Tools {
+impl Default for Lexicon {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Tools {
+impl Lexicon {
     /// The lists of words, about a millisecond's work.
     #[must_use]
     pub fn new() -> Self {
@@ -94,33 +94,33 @@ impl Tools {
 
     /// Reads a claim, once for all pairs that it is judged in.
     #[must_use]
-    pub fn read<'a>(&self, claim: &Claim<'a>) -> ReadClaim<'a> {
-        ReadClaim {
+    pub fn read<'a>(&self, claim: &Claim<'a>) -> ParsedClaim<'a> {
+        ParsedClaim {
             claim: *claim,
-            reading: Reading::new(claim.text, &self.tables),
+            reading: ParsedText::new(claim.text, &self.tables),
         }
     }
 }
 
 /// A claim that has been read.
-pub struct ReadClaim<'a> {
+pub struct ParsedClaim<'a> {
     claim: Claim<'a>,
-    reading: Reading,
+    reading: ParsedText,
 }
 
 /// Judges two claims. Takes some ten microseconds for two sentences; a claim that is judged often should be
-/// [read](Tools::read) once, and [`compare`]d.
+/// [read](Lexicon::read) once, and [`compare`]d.
 ///
 /// The same claims always get the same judgement, and exchanged ones the same relation, with [`Relation::Refines`] and
 /// [`Relation::RefinedBy`] exchanged.
 #[must_use]
-pub fn judge(a: &Claim<'_>, b: &Claim<'_>, tools: &Tools) -> Judgement {
+pub fn judge(a: &Claim<'_>, b: &Claim<'_>, tools: &Lexicon) -> Judgement {
     compare(&tools.read(a), &tools.read(b), tools)
 }
 
 /// Judges two claims that have been read; see [`judge`].
 #[must_use]
-pub fn compare(a: &ReadClaim<'_>, b: &ReadClaim<'_>, tools: &Tools) -> Judgement {
+pub fn compare(a: &ParsedClaim<'_>, b: &ParsedClaim<'_>, tools: &Lexicon) -> Judgement {
     let judged = if words(a.claim.text).eq(words(b.claim.text)) {
         Judgement::new(Relation::Same, "the same words")
     } else if a.reading.is_cut || b.reading.is_cut {
@@ -143,7 +143,7 @@ pub fn compare(a: &ReadClaim<'_>, b: &ReadClaim<'_>, tools: &Tools) -> Judgement
 /// Not a judgement, but an order in which candidates deserve one: unlike a search, it sees past inflection, synonyms and
 /// negation.
 #[must_use]
-pub fn likeness(a: &ReadClaim<'_>, b: &ReadClaim<'_>, tools: &Tools) -> f32 {
+pub fn likeness(a: &ParsedClaim<'_>, b: &ParsedClaim<'_>, tools: &Lexicon) -> f32 {
     let [of_a, of_b] = Alignment::new(&a.reading, &b.reading, &tools.tables).answered();
     (of_a + of_b) / 2.0
 }
@@ -151,7 +151,7 @@ pub fn likeness(a: &ReadClaim<'_>, b: &ReadClaim<'_>, tools: &Tools) -> f32 {
 /// Whether one claim has more negations than the other, or a word or a number that excludes one of the other's: enough to
 /// doubt that they are the same, and too little to say that they are not.
 #[must_use]
-pub fn opposes(a: &ReadClaim<'_>, b: &ReadClaim<'_>, tools: &Tools) -> bool {
+pub fn opposes(a: &ParsedClaim<'_>, b: &ParsedClaim<'_>, tools: &Lexicon) -> bool {
     // What was not read may oppose.
     let is_cut = a.reading.is_cut || b.reading.is_cut;
     is_cut || Alignment::new(&a.reading, &b.reading, &tools.tables).opposes()
@@ -163,7 +163,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// What speaks for two claims being about different things, beside what they say.
-fn apart(a: &ReadClaim<'_>, b: &ReadClaim<'_>, relation: Relation, tables: &Tables) -> Option<&'static str> {
+fn apart(a: &ParsedClaim<'_>, b: &ParsedClaim<'_>, relation: Relation, tables: &Tables) -> Option<&'static str> {
     if let (Some(one), Some(other)) = (a.claim.subject, b.claim.subject) {
         let shared = subject_words(one, tables)
             .iter()

@@ -1,7 +1,7 @@
 //! Whether two texts that name the same things say the same of them.
 
 use super::align::{Alignment, Link, Pair};
-use super::reading::{Kind, Reading, Token};
+use super::reading::{Kind, ParsedText, Token};
 
 /// So many phrases at most may stand elsewhere.
 const PHRASES: usize = 2;
@@ -22,7 +22,7 @@ pub(super) fn agrees(alignment: &Alignment<'_>) -> bool {
 }
 
 /// `We store flags` and `flags are stored`: whoever does it is not named, so that nothing can be exchanged.
-fn agentless(pairs: &[Pair], a: &Reading, b: &Reading) -> bool {
+fn agentless(pairs: &[Pair], a: &ParsedText, b: &ParsedText) -> bool {
     let verb = |pair: &Pair| pair.a == a.predicate || pair.b == b.predicate;
     let subjects = [(a, b), (b, a)]
         .iter()
@@ -38,7 +38,7 @@ fn in_order<'p>(pairs: impl Iterator<Item = &'p Pair>) -> bool {
 /// Whether the orders agree once a phrase or two are set aside that may stand anywhere: each begins with a preposition or
 /// a clause, or is an adverb. Words that are a noun here and a verb there do not count as moved: `the race is led` is no
 /// `lead that is raced for`.
-fn phrases_moved(pairs: &[Pair], a: &Reading, b: &Reading) -> bool {
+fn phrases_moved(pairs: &[Pair], a: &ParsedText, b: &ParsedText) -> bool {
     let inverted = |pair: &Pair| {
         pairs
             .iter()
@@ -51,7 +51,7 @@ fn phrases_moved(pairs: &[Pair], a: &Reading, b: &Reading) -> bool {
     moved_alike && pairs.len() <= MOST_MOVED && settles(pairs, a, b, PHRASES)
 }
 
-fn settles(pairs: &[Pair], a: &Reading, b: &Reading, phrases: usize) -> bool {
+fn settles(pairs: &[Pair], a: &ParsedText, b: &ParsedText, phrases: usize) -> bool {
     if in_order(pairs.iter()) {
         return true;
     }
@@ -75,7 +75,7 @@ fn stays_together(run: &[Pair], pairs: &[Pair]) -> bool {
 
 /// Whether a run of words may stand anywhere, being a clause, an adverb or a phrase with the same preposition on both
 /// sides; or may change places with its neighbours, being `the lens of a camera` here and `a camera lens` there.
-fn may_move(run: &[Pair], pairs: &[Pair], a: &Reading, b: &Reading) -> bool {
+fn may_move(run: &[Pair], pairs: &[Pair], a: &ParsedText, b: &ParsedText) -> bool {
     let Some(first) = run.first() else {
         return false;
     };

@@ -1,7 +1,7 @@
 //! A sentence as the rules see it: what it names, in order, and what turns it round.
 
 use super::pieces::{Piece, in_pieces};
-use super::tables::{Entry, List, Tables};
+use super::tables::{Entry, Tables, WordList};
 
 /// So much of a text is read: two are laid side by side in the product of their lengths, and no insight takes as many words.
 const MOST_PIECES: usize = 400;
@@ -40,7 +40,7 @@ pub(super) struct Token {
 
 /// A text, read.
 #[derive(Debug, Clone)]
-pub(super) struct Reading {
+pub(super) struct ParsedText {
     /// What it says, in order.
     pub(super) tokens: Vec<Token>,
     /// How many words turn it round.
@@ -59,11 +59,11 @@ pub(super) struct Reading {
     pub(super) is_cut: bool,
 }
 
-impl Reading {
+impl ParsedText {
     /// Reads a text, or the beginning of one that is too long. Takes time in proportion to its length.
     pub(super) fn new(text: &str, tables: &Tables) -> Self {
         let pieces = in_pieces(text, tables);
-        let mut reader = Reader::new(tables);
+        let mut reader = TextParser::new(tables);
         for (at, piece) in pieces.iter().enumerate().take(MOST_PIECES) {
             reader.take(piece, pieces.get(at + 1));
         }
@@ -78,9 +78,9 @@ impl Reading {
     }
 }
 
-struct Reader<'a> {
+struct TextParser<'a> {
     tables: &'a Tables,
-    read: Reading,
+    read: ParsedText,
     lead: Option<Box<str>>,
     begins: bool,
     /// An article or its like stands before the next word.
@@ -92,11 +92,11 @@ struct Reader<'a> {
     auxiliary: Option<usize>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> TextParser<'a> {
     fn new(tables: &'a Tables) -> Self {
         Self {
             tables,
-            read: Reading {
+            read: ParsedText {
                 tokens: Vec::new(),
                 negations: 0,
                 predicate: 0,
@@ -131,10 +131,10 @@ impl<'a> Reader<'a> {
         let tables = self.tables;
         let here = self.read.tokens.len();
         let lists = tables.written(word);
-        if lists.has(List::Auxiliaries) {
+        if lists.has(WordList::Auxiliaries) {
             self.auxiliary.get_or_insert(here);
         }
-        if lists.has(List::Negators) {
+        if lists.has(WordList::Negators) {
             self.read.negations += 1;
             self.negated = true;
             if word == "without" {
@@ -150,20 +150,20 @@ impl<'a> Reader<'a> {
         }
         // `on` and `off` with nothing to stand before say whether something is at work.
         let alone =
-            piece.ends || next.is_none_or(|next| !next.name && tables.written(&next.text).has(List::Prepositions));
+            piece.ends || next.is_none_or(|next| !next.name && tables.written(&next.text).has(WordList::Prepositions));
         if word == "off" || word == "on" && alone && self.after_be {
             return self.push(word, Kind::Content);
         }
-        if lists.has(List::Prepositions) {
+        if lists.has(WordList::Prepositions) {
             self.lead = Some(tables.normal(word));
             self.by = word == "by" && self.read.passive;
             return;
         }
-        if lists.has(List::Conditions) {
+        if lists.has(WordList::Conditions) {
             self.read.conditional = true;
             self.begins = true;
         }
-        if lists.has(List::Function) {
+        if lists.has(WordList::Function) {
             self.begins |= matches!(word, "and" | "or" | "who" | "which" | "that" | "where");
             self.determined = is_determiner(word);
             return;
@@ -171,7 +171,7 @@ impl<'a> Reader<'a> {
         let number = word.starts_with(|c: char| c.is_ascii_digit()) || spelled(word).is_some();
         let kind = match () {
             () if number => Kind::Number,
-            () if lists.has(List::Weak) => Kind::Weak,
+            () if lists.has(WordList::Weak) => Kind::Weak,
             () => Kind::Content,
         };
         self.push(word, kind);
@@ -215,7 +215,7 @@ impl<'a> Reader<'a> {
     /// Whether a word is the verb of a statement without an auxiliary: a command's first word, `worker reads`, or `tests
     /// need`. The plural in `tests need` looks like the first of these, so that a second verb right behind it wins.
     fn is_verb_here(&self, word: &str, entry: Entry) -> bool {
-        if !entry.lists.has(List::Verbs) || self.lead.is_some() || self.determined {
+        if !entry.lists.has(WordList::Verbs) || self.lead.is_some() || self.determined {
             return false;
         }
         let before = self.read.tokens.iter().rev().find(|token| token.kind != Kind::Weak);
@@ -237,7 +237,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn finish(mut self) -> Reading {
+    fn finish(mut self) -> ParsedText {
         let end = self.read.tokens.len();
         self.read.predicate = match (self.verb, self.auxiliary) {
             (Some(verb), Some(auxiliary)) => verb.min(auxiliary),

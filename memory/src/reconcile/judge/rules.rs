@@ -2,7 +2,7 @@
 
 use super::align::{Alignment, Link, Pair, weight};
 use super::merging::{merged, substantial};
-use super::reading::{Kind, Reading};
+use super::reading::{Kind, ParsedText};
 use super::tables::Tables;
 use super::value::revalued;
 use super::{Judgement, Relation, order};
@@ -13,7 +13,7 @@ const DENIED: f32 = 0.8;
 const SAME_SUBJECT: f32 = 0.66;
 
 /// Judges two readings.
-pub(super) fn decide(a: &Reading, b: &Reading, tables: &Tables) -> Judgement {
+pub(super) fn decide(a: &ParsedText, b: &ParsedText, tables: &Tables) -> Judgement {
     let alignment = Alignment::new(a, b, tables);
     denied(&alignment)
         .or_else(|| opposed(&alignment))
@@ -98,7 +98,7 @@ pub(super) fn exclusive<'s>(both: &'s Alignment<'_>) -> impl Iterator<Item = &'s
 
 /// Whether both say the same but for what excludes each other.
 fn same_besides(both: &Alignment<'_>) -> bool {
-    let weigh = |reading: &Reading, at: usize| weight(&reading.tokens[at]);
+    let weigh = |reading: &ParsedText, at: usize| weight(&reading.tokens[at]);
     let rest = |side: usize| {
         let reading = [both.a, both.b][side];
         let place = |pair: &Pair| if side == 0 { pair.a } else { pair.b };

@@ -8,7 +8,7 @@ use super::lexicon;
 
 /// A list that a word is on, as a bit.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum List {
+pub(super) enum WordList {
     Negators,
     Function,
     Prepositions,
@@ -25,14 +25,14 @@ pub(super) enum List {
 
 /// The lists that a word is on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Lists(u16);
+pub(super) struct WordLists(u16);
 
-impl Lists {
-    pub(super) fn has(self, list: List) -> bool {
+impl WordLists {
+    pub(super) fn has(self, list: WordList) -> bool {
         self.0 & (1 << list as u16) != 0
     }
 
-    fn put(&mut self, list: List) {
+    fn put(&mut self, list: WordList) {
         self.0 |= 1 << list as u16;
     }
 }
@@ -40,15 +40,15 @@ impl Lists {
 /// What the lists say of a normal form.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// Lists of words.
-    pub(super) lists: Lists,
+    /// WordLists of words.
+    pub(super) lists: WordLists,
     /// Its number where relations between words are looked up; none if no relation names it.
     number: Option<u16>,
 }
 
 /// How two words stand to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kinship {
+pub(super) enum WordRelation {
     /// They mean the same.
     Synonym,
     /// What the first names is a kind of what the second names.
@@ -73,7 +73,7 @@ pub(super) struct Tables {
     /// By their first words.
     phrases: HashMap<&'static str, Vec<Phrase>>,
     irregular: HashMap<&'static str, &'static str>,
-    written: HashMap<&'static str, Lists>,
+    written: HashMap<&'static str, WordLists>,
     normal: HashMap<Box<str>, Entry>,
     /// By number: the lines of synonyms that it is on.
     synonyms: Vec<Vec<u16>>,
@@ -102,25 +102,25 @@ impl Tables {
                 .push(Phrase { words, meaning });
         }
         for (list, words) in [
-            (List::Negators, lexicon::NEGATORS),
-            (List::Function, lexicon::FUNCTION),
-            (List::Prepositions, lexicon::PREPOSITIONS),
-            (List::Weak, lexicon::WEAK),
-            (List::Auxiliaries, lexicon::AUXILIARIES),
-            (List::Conditions, lexicon::CONDITIONS),
+            (WordList::Negators, lexicon::NEGATORS),
+            (WordList::Function, lexicon::FUNCTION),
+            (WordList::Prepositions, lexicon::PREPOSITIONS),
+            (WordList::Weak, lexicon::WEAK),
+            (WordList::Auxiliaries, lexicon::AUXILIARIES),
+            (WordList::Conditions, lexicon::CONDITIONS),
         ] {
             for word in words.split_whitespace() {
                 made.written.entry(word).or_default().put(list);
             }
         }
         for (list, words) in [
-            (List::Conditions, lexicon::CONDITIONS),
-            (List::Shifting, lexicon::SHIFTING),
-            (List::Verbs, lexicon::VERBS),
-            (List::Attributes, lexicon::ATTRIBUTES),
-            (List::Functional, lexicon::FUNCTIONAL),
-            (List::Giving, lexicon::GIVING),
-            (List::Owning, lexicon::OWNING),
+            (WordList::Conditions, lexicon::CONDITIONS),
+            (WordList::Shifting, lexicon::SHIFTING),
+            (WordList::Verbs, lexicon::VERBS),
+            (WordList::Attributes, lexicon::ATTRIBUTES),
+            (WordList::Functional, lexicon::FUNCTIONAL),
+            (WordList::Giving, lexicon::GIVING),
+            (WordList::Owning, lexicon::OWNING),
         ] {
             for word in words.split_whitespace() {
                 let normal = made.normal(word);
@@ -206,10 +206,10 @@ impl Tables {
     }
 
     /// The lists that a lowercase word is on as it is written.
-    pub(super) fn written(&self, word: &str) -> Lists {
+    pub(super) fn written(&self, word: &str) -> WordLists {
         let mut lists = self.written.get(word).copied().unwrap_or_default();
         if word.ends_with("n't") {
-            lists.put(List::Negators);
+            lists.put(WordList::Negators);
         }
         lists
     }
@@ -225,21 +225,21 @@ impl Tables {
     }
 
     /// How two words stand to each other.
-    pub(super) fn kinship(&self, a: Entry, b: Entry) -> Kinship {
+    pub(super) fn relation_of(&self, a: Entry, b: Entry) -> WordRelation {
         let (Some(a), Some(b)) = (a.number, b.number) else {
-            return Kinship::None;
+            return WordRelation::None;
         };
         let lines = |word: u16| &self.synonyms[usize::from(word)];
         if self.exclusive.contains(&(a, b)) {
-            Kinship::Exclusive
+            WordRelation::Exclusive
         } else if lines(a).iter().any(|line| lines(b).contains(line)) {
-            Kinship::Synonym
+            WordRelation::Synonym
         } else if self.narrower.contains(&(a, b)) {
-            Kinship::Narrower
+            WordRelation::Narrower
         } else if self.narrower.contains(&(b, a)) {
-            Kinship::Broader
+            WordRelation::Broader
         } else {
-            Kinship::None
+            WordRelation::None
         }
     }
 }

@@ -14,7 +14,7 @@ fn claim(text: &str) -> Claim<'_> {
 }
 
 fn relation(a: &str, b: &str) -> Relation {
-    thread_local!(static TOOLS: Tools = Tools::new());
+    thread_local!(static TOOLS: Lexicon = Lexicon::new());
     TOOLS.with(|tools| judge(&claim(a), &claim(b), tools).relation)
 }
 
@@ -129,7 +129,7 @@ fn opposites_of_different_things_do_not() {
         &[
             ("The first shard is slow.", "The last shard is slow."),
             ("Telemetry is enabled in staging.", "Telemetry is disabled in demos."),
-            ("A man is sitting on a bench.", "A man is status on a bench."),
+            ("A man is sitting on a bench.", "A man is standing on a bench."),
         ],
     );
 }
@@ -228,7 +228,7 @@ fn what_may_turn_a_text_round_is_not_merged() {
 
 #[test]
 fn subject_and_files_tell_like_texts_apart() {
-    let tools = Tools::new();
+    let tools = Lexicon::new();
     let with = |text, subject, files| Claim { text, subject, files };
     let table: [(Claim<'_>, Claim<'_>, Relation); 5] = [
         (
@@ -265,7 +265,7 @@ fn subject_and_files_tell_like_texts_apart() {
 
 #[test]
 fn likeness_sees_past_voice_and_negation() {
-    let tools = Tools::new();
+    let tools = Lexicon::new();
     let of = |a, b| Judge::likeness(&tools, &claim(a), &claim(b));
     let near = of("The worker writes the report.", "No report is written by the worker.");
     assert!(near > 0.99, "{near}");
@@ -277,7 +277,7 @@ fn likeness_sees_past_voice_and_negation() {
 
 #[test]
 fn a_reason_names_what_differs() {
-    let tools = Tools::new();
+    let tools = Lexicon::new();
     let reason = |a, b| judge(&claim(a), &claim(b), &tools).reason;
     assert_eq!(
         reason("The quota is 9.", "The quota is 12."),

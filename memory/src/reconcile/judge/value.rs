@@ -1,9 +1,9 @@
 //! One thing, two values: `the default port is 8000` and `is 9000`.
 
 use super::align::Alignment;
-use super::reading::{Reading, Token};
+use super::reading::{ParsedText, Token};
 use super::rules::exclusive;
-use super::tables::List;
+use super::tables::WordList;
 use super::{Judgement, Relation};
 
 /// So many words at most are exchanged for each other where one value is exchanged for another.
@@ -68,11 +68,11 @@ fn neighbour(both: &Alignment<'_>, side: usize, mut way: impl Iterator<Item = us
 
 /// Whether the words before a value say that there is only one: `is written in`, `the default port is`.
 fn gives_a_value(both: &Alignment<'_>, a: usize, b: usize) -> bool {
-    let gives = |reading: &Reading, at: usize| {
+    let gives = |reading: &ParsedText, at: usize| {
         let before = at.checked_sub(1).filter(|before| *before >= reading.predicate);
         let before = before.map(|before| reading.tokens[before].entry.lists);
         let led = reading.tokens[at].lead.is_some();
-        let verb = before.is_some_and(|verb| verb.has(List::Functional) && led || verb.has(List::Giving));
+        let verb = before.is_some_and(|verb| verb.has(WordList::Functional) && led || verb.has(WordList::Giving));
         let value = at == reading.predicate && !reading.tokens[at].surface.ends_with("ed");
         verb || value && named_by_attribute(reading) || purpose(reading, at)
     };
@@ -80,7 +80,7 @@ fn gives_a_value(both: &Alignment<'_>, a: usize, b: usize) -> bool {
 }
 
 /// Whether the subject is the name of a value: `the default port of the gateway`.
-fn named_by_attribute(reading: &Reading) -> bool {
+fn named_by_attribute(reading: &ParsedText) -> bool {
     let subject = &reading.tokens[..reading.predicate];
     let end = subject
         .iter()
@@ -88,11 +88,11 @@ fn named_by_attribute(reading: &Reading) -> bool {
         .unwrap_or(subject.len());
     subject[..end]
         .last()
-        .is_some_and(|head| head.entry.lists.has(List::Attributes))
+        .is_some_and(|head| head.entry.lists.has(WordList::Attributes))
 }
 
 /// `We use X for Y`: a tool with what it is for.
-fn purpose(reading: &Reading, at: usize) -> bool {
+fn purpose(reading: &ParsedText, at: usize) -> bool {
     let uses = at
         .checked_sub(1)
         .is_some_and(|at| reading.tokens[at].normal.as_ref() == "use");
@@ -105,10 +105,10 @@ fn owned(both: &Alignment<'_>) -> bool {
     both.a
         .tokens
         .get(both.a.predicate)
-        .is_some_and(|token| token.entry.lists.has(List::Owning))
+        .is_some_and(|token| token.entry.lists.has(WordList::Owning))
         && both
             .b
             .tokens
             .get(both.b.predicate)
-            .is_some_and(|token| token.entry.lists.has(List::Owning))
+            .is_some_and(|token| token.entry.lists.has(WordList::Owning))
 }

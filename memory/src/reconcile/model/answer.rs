@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use thiserror::Error;
 
-use super::Settled;
+use super::ModelVerdict;
 use crate::model::answer::{plain, without_fence};
 use crate::reconcile::judge::Relation;
 
@@ -59,21 +59,21 @@ impl Refusal {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
-    decisions: Vec<Decision>,
+struct AnswerJson {
+    decisions: Vec<DecisionJson>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Decision {
+struct DecisionJson {
     pair: usize,
-    relation: Word,
+    relation: RelationWord,
     reason: String,
 }
 
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Word {
+enum RelationWord {
     Same,
     Refines,
     Contradicts,
@@ -81,26 +81,26 @@ enum Word {
     Unsure,
 }
 
-impl From<Word> for Relation {
-    fn from(word: Word) -> Self {
+impl From<RelationWord> for Relation {
+    fn from(word: RelationWord) -> Self {
         match word {
-            Word::Same => Self::Same,
+            RelationWord::Same => Self::Same,
             // Which of the two says more makes no difference: both stay.
-            Word::Refines => Self::Refines,
-            Word::Contradicts => Self::Contradicts,
-            Word::Unrelated => Self::Unrelated,
-            Word::Unsure => Self::Doubt,
+            RelationWord::Refines => Self::Refines,
+            RelationWord::Contradicts => Self::Contradicts,
+            RelationWord::Unrelated => Self::Unrelated,
+            RelationWord::Unsure => Self::Doubt,
         }
     }
 }
 
 /// Reads an answer about `pairs` pairs, with or without a code fence around it: one decision on each, in their order.
-pub(super) fn read(answer: &str, pairs: usize) -> Result<Vec<Settled>, Refusal> {
-    let written: Written = serde_json::from_str(without_fence(answer)).map_err(|error| Refusal::Shape {
+pub(super) fn read(answer: &str, pairs: usize) -> Result<Vec<ModelVerdict>, Refusal> {
+    let written: AnswerJson = serde_json::from_str(without_fence(answer)).map_err(|error| Refusal::Shape {
         line: error.line(),
         column: error.column(),
     })?;
-    let mut said: Vec<Option<Settled>> = (0..pairs).map(|_| None).collect();
+    let mut said: Vec<Option<ModelVerdict>> = (0..pairs).map(|_| None).collect();
     for decision in written.decisions {
         let number = decision.pair;
         let place = number.checked_sub(1).and_then(|at| said.get_mut(at));
@@ -109,7 +109,7 @@ pub(super) fn read(answer: &str, pairs: usize) -> Result<Vec<Settled>, Refusal> 
         if reason.is_empty() {
             return Err(Refusal::Reason(number));
         }
-        let settled = Settled {
+        let settled = ModelVerdict {
             relation: decision.relation.into(),
             reason,
             is_vetoed: false,

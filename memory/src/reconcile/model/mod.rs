@@ -46,7 +46,7 @@ pub struct Reconciler<'a> {
 }
 
 /// A pair that rules leave open, the older claim first.
-pub(super) struct Open<'a> {
+pub(super) struct OpenPair<'a> {
     pub(super) older: Claim<'a>,
     pub(super) newer: Claim<'a>,
     /// Whether one negates what the other says, or uses words that exclude the other's: then they are never made one.
@@ -55,7 +55,7 @@ pub(super) struct Open<'a> {
 
 /// What a model said of a pair.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Settled {
+pub(super) struct ModelVerdict {
     pub(super) relation: Relation,
     /// In the model's words.
     pub(super) reason: String,
@@ -65,7 +65,7 @@ pub(super) struct Settled {
 
 /// What asking came to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Asked {
+pub struct ModelReport {
     /// Backend and model.
     pub model: String,
     /// Pairs that rules left open.
@@ -81,7 +81,7 @@ pub struct Asked {
 }
 
 /// `5 of 7 open pairs answered, 3200 + 400 tokens`.
-impl std::fmt::Display for Asked {
+impl std::fmt::Display for ModelReport {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let pairs = if self.open == 1 { "pair" } else { "pairs" };
         write!(
@@ -93,7 +93,7 @@ impl std::fmt::Display for Asked {
 }
 
 /// Why a batch came to nothing.
-enum Failed {
+enum BatchError {
     /// The next one would too.
     ForGood(String),
     /// The answer was refused, twice.
@@ -123,12 +123,12 @@ impl<'a> Reconciler<'a> {
     }
 
     /// Asks about these pairs, the first of them first; an answer for each, where there is one that can be used.
-    pub(super) fn settle(&self, open: &[Open<'_>]) -> (Vec<Option<Settled>>, Asked) {
-        let mut settled: Vec<Option<Settled>> = (0..open.len()).map(|_| None).collect();
-        let mut asked = Asked {
+    pub(super) fn settle(&self, open: &[OpenPair<'_>]) -> (Vec<Option<ModelVerdict>>, ModelReport) {
+        let mut settled: Vec<Option<ModelVerdict>> = (0..open.len()).map(|_| None).collect();
+        let mut asked = ModelReport {
             model: self.model.id().to_owned(),
             open: open.len(),
-            ..Asked::default()
+            ..ModelReport::default()
         };
         let (mut at, mut failures) = (0, 0);
         while at < open.len() {
@@ -143,14 +143,14 @@ impl<'a> Reconciler<'a> {
                         settled[pair] = Some(careful(said, open[pair].opposes));
                     }
                 }
-                Err(Failed::Refused(problem)) => {
+                Err(BatchError::Refused(problem)) => {
                     failures += 1;
                     asked.problem = Some(problem);
                     if failures == MOST_FAILURES {
                         break;
                     }
                 }
-                Err(Failed::ForGood(problem)) => {
+                Err(BatchError::ForGood(problem)) => {
                     asked.problem = Some(problem);
                     break;
                 }
@@ -160,7 +160,7 @@ impl<'a> Reconciler<'a> {
     }
 
     /// The answer to a batch, asked for a second time where the first is of no use.
-    fn ask(&self, batch: &Batch, asked: &mut Asked) -> Result<Vec<(usize, Settled)>, Failed> {
+    fn ask(&self, batch: &Batch, asked: &mut ModelReport) -> Result<Vec<(usize, ModelVerdict)>, BatchError> {
         if batch.is_empty() {
             return Ok(Vec::new());
         }
@@ -169,21 +169,21 @@ impl<'a> Reconciler<'a> {
             Err(refusal) => refusal,
         };
         self.ask_once(batch, Some(&refusal), asked)?
-            .map_err(|refusal| Failed::Refused(refusal.told(self.model.id())))
+            .map_err(|refusal| BatchError::Refused(refusal.told(self.model.id())))
     }
 
     fn ask_once(
         &self,
         batch: &Batch,
         refused: Option<&Refusal>,
-        asked: &mut Asked,
-    ) -> Result<Result<Vec<(usize, Settled)>, Refusal>, Failed> {
+        asked: &mut ModelReport,
+    ) -> Result<Result<Vec<(usize, ModelVerdict)>, Refusal>, BatchError> {
         let question = batch.question(refused);
         let prompt = u64::from(prompt::overhead() + tokens::count(&question));
         let most = prompt + u64::from(self.limits.max_answer_tokens);
         if asked.input + asked.output + most > self.limits.tokens {
             let spent = format!("a run may cost {} tokens, and no more was asked", self.limits.tokens);
-            return Err(Failed::ForGood(spent));
+            return Err(BatchError::ForGood(spent));
         }
         let shape = prompt::shape();
         let ask = Ask {
@@ -211,12 +211,12 @@ impl<'a> Reconciler<'a> {
                 asked.output += u64::from(self.limits.max_answer_tokens);
                 Ok(Err(Refusal::Unusable(redact(&error.to_string()).into_owned())))
             }
-            Err(error) => Err(Failed::ForGood(redact(&error.to_string()).into_owned())),
+            Err(error) => Err(BatchError::ForGood(redact(&error.to_string()).into_owned())),
         }
     }
 }
 
-fn read(batch: &Batch, reply: &Reply) -> Result<Vec<(usize, Settled)>, Refusal> {
+fn read(batch: &Batch, reply: &Reply) -> Result<Vec<(usize, ModelVerdict)>, Refusal> {
     if reply.truncated {
         return Err(Refusal::CutShort);
     }
@@ -224,9 +224,9 @@ fn read(batch: &Batch, reply: &Reply) -> Result<Vec<(usize, Settled)>, Refusal> 
 }
 
 /// What contradicts itself by the look of its words is not made one on a model's word alone.
-fn careful(said: Settled, opposes: bool) -> Settled {
+fn careful(said: ModelVerdict, opposes: bool) -> ModelVerdict {
     match said.relation {
-        Relation::Same if opposes => Settled {
+        Relation::Same if opposes => ModelVerdict {
             relation: Relation::Doubt,
             is_vetoed: true,
             reason: format!("{}; but one negates or opposes words of the other", said.reason),

@@ -1,11 +1,11 @@
-//! What a model is told of pairs.
+//! The prompt about pairs of claims.
 
 use serde::Serialize;
 use serde_json::json;
 
 use super::answer::Refusal;
 use super::controls::Control;
-use super::{Open, Settled};
+use super::{ModelVerdict, OpenPair};
 use crate::model::Shape;
 use crate::reconcile::judge::Claim;
 use crate::redact::redact;
@@ -37,7 +37,7 @@ const FRAME: u32 = 24;
 const MOST_PAIRS: usize = 14;
 /// So many tokens of pairs: a small model still reads that to the end.
 const MOST_TOKENS: u32 = 3_000;
-/// Longer notes are not told, in bytes: half of one may say the contrary of the whole.
+/// Longer notes are left out, in bytes: half of one may say the contrary of the whole.
 const LONGEST: usize = 2_000;
 
 /// Tokens of everything but the pairs.
@@ -68,14 +68,14 @@ pub(super) fn shape() -> Shape {
 
 /// Pairs that are asked about at once.
 pub(super) struct Batch {
-    /// What stands at each number, from 1, and how it is told.
-    told: Vec<(Told, Line)>,
+    /// What stands at each number, from 1, and its line.
+    entries: Vec<(BatchEntry, PairLine)>,
     /// The place of the first pair that is not in it.
     end: usize,
 }
 
 #[derive(Clone, Copy)]
-enum Told {
+enum BatchEntry {
     /// The pair at this place.
     Pair(usize),
     Control(&'static Control),
@@ -83,7 +83,7 @@ enum Told {
 
 /// A pair as it is written.
 #[derive(Serialize)]
-struct Line {
+struct PairLine {
     pair: usize,
     older: Note,
     newer: Note,
@@ -99,30 +99,30 @@ struct Note {
 }
 
 impl Batch {
-    /// As many pairs as go together, from this place on; those that are too long to be told are left out.
-    pub(super) fn of(open: &[Open<'_>], from: usize) -> Self {
-        let mut told: Vec<(Told, Line)> = Vec::new();
+    /// As many pairs as go together, from this place on; those that are too long are left out.
+    pub(super) fn of(open: &[OpenPair<'_>], from: usize) -> Self {
+        let mut entries: Vec<(BatchEntry, PairLine)> = Vec::new();
         let (mut end, mut left) = (from, MOST_TOKENS);
         for (at, pair) in open.iter().enumerate().skip(from) {
-            let line = Line::of(&pair.older, &pair.newer).filter(|line| line.tokens() <= MOST_TOKENS);
+            let line = PairLine::of(&pair.older, &pair.newer).filter(|line| line.tokens() <= MOST_TOKENS);
             let Some(line) = line else {
                 end = at + 1;
                 continue;
             };
-            let Some(rest) = left.checked_sub(line.tokens()).filter(|_| told.len() < MOST_PAIRS) else {
+            let Some(rest) = left.checked_sub(line.tokens()).filter(|_| entries.len() < MOST_PAIRS) else {
                 break;
             };
             left = rest;
-            told.push((Told::Pair(at), line));
+            entries.push((BatchEntry::Pair(at), line));
             end = at + 1;
         }
-        if !told.is_empty() {
-            add_controls(&mut told);
+        if !entries.is_empty() {
+            add_controls(&mut entries);
         }
-        for ((_, line), number) in told.iter_mut().zip(1..) {
+        for ((_, line), number) in entries.iter_mut().zip(1..) {
             line.pair = number;
         }
-        Self { told, end }
+        Self { entries, end }
     }
 
     /// The place of the first pair that is not in it.
@@ -131,17 +131,17 @@ impl Batch {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.told.is_empty()
+        self.entries.is_empty()
     }
 
-    /// How many pairs are told, those of which the answer is known included.
+    /// Number of pairs, control pairs included.
     pub(super) fn len(&self) -> usize {
-        self.told.len()
+        self.entries.len()
     }
 
     /// What is asked; for the second time, why the first answer was of no use.
     pub(super) fn question(&self, refused: Option<&Refusal>) -> String {
-        let lines: String = self.told.iter().map(|(_, line)| line.written()).collect();
+        let lines: String = self.entries.iter().map(|(_, line)| line.written()).collect();
         let again = match refused {
             // That is for who sets it up, and nothing to do with the answer.
             None | Some(Refusal::Request(_) | Refusal::Unusable(_) | Refusal::Control) => String::new(),
@@ -151,13 +151,13 @@ impl Batch {
     }
 
     /// Decisions by the places of their pairs.
-    pub(super) fn read(&self, said: Vec<Settled>) -> Result<Vec<(usize, Settled)>, Refusal> {
+    pub(super) fn read(&self, said: Vec<ModelVerdict>) -> Result<Vec<(usize, ModelVerdict)>, Refusal> {
         let mut pairs = Vec::new();
-        for ((told, _), said) in self.told.iter().zip(said) {
-            match told {
-                Told::Pair(at) => pairs.push((*at, said)),
-                Told::Control(control) if control.allows(said.relation) => {}
-                Told::Control(_) => return Err(Refusal::Control),
+        for ((entries, _), said) in self.entries.iter().zip(said) {
+            match entries {
+                BatchEntry::Pair(at) => pairs.push((*at, said)),
+                BatchEntry::Control(control) if control.allows(said.relation) => {}
+                BatchEntry::Control(_) => return Err(Refusal::Control),
             }
         }
         Ok(pairs)
@@ -165,8 +165,8 @@ impl Batch {
 }
 
 /// Puts pairs of which the answer is known among the others, where these decide it: the same ones for the same pairs.
-fn add_controls(told: &mut Vec<(Told, Line)>) {
-    let text: String = told.iter().map(|(_, line)| line.written()).collect();
+fn add_controls(entries: &mut Vec<(BatchEntry, PairLine)>) {
+    let text: String = entries.iter().map(|(_, line)| line.written()).collect();
     let mut hash = [0; 8];
     hash.copy_from_slice(&blake3::hash(text.as_bytes()).as_bytes()[..8]);
     let hash = u64::from_le_bytes(hash);
@@ -176,15 +176,15 @@ fn add_controls(told: &mut Vec<(Told, Line)>) {
             subject: None,
             files: &[],
         };
-        if let Some(line) = Line::of(&claim(control.older), &claim(control.newer)) {
-            let places = told.len() as u64 + 1;
+        if let Some(line) = PairLine::of(&claim(control.older), &claim(control.newer)) {
+            let places = entries.len() as u64 + 1;
             let at = hash.rotate_right(16 * number) % places;
-            told.insert(usize::try_from(at).unwrap_or(0), (Told::Control(control), line));
+            entries.insert(usize::try_from(at).unwrap_or(0), (BatchEntry::Control(control), line));
         }
     }
 }
 
-impl Line {
+impl PairLine {
     fn of(older: &Claim<'_>, newer: &Claim<'_>) -> Option<Self> {
         Some(Self {
             pair: 0,

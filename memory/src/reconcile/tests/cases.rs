@@ -10,9 +10,9 @@ fn a_decision_settles_a_conflict_until_something_new_contradicts() {
         0,
         vec![learning(1, 0, (0, false)), learning(2, 0, (0, true))],
     )];
-    let after = reconciled(&Before {
+    let after = reconciled(&PlanInput {
         segments: sessions,
-        ..Before::default()
+        ..PlanInput::default()
     });
     let conflict = after.conflicts[0].id.clone();
     for keep in [vec!["001"], vec!["002"], vec!["001", "002"]] {
@@ -45,9 +45,9 @@ fn a_decision_settles_a_conflict_until_something_new_contradicts() {
 #[test]
 fn a_session_that_grew_brings_what_is_new() {
     let first = vec![learning(1, 0, (0, false))];
-    let after = reconciled(&Before {
+    let after = reconciled(&PlanInput {
         segments: vec![segment(0, 0, first.clone())],
-        ..Before::default()
+        ..PlanInput::default()
     });
     let grown = [first, vec![learning(2, 0, (1, false))]].concat();
     let after = reconciled(&next(&after, vec![segment(0, 0, grown)]));
@@ -77,14 +77,14 @@ fn who_comes_back_to_what_they_said_first_is_heard_and_so_is_who_agreed_with_it(
         ),
     ];
     for (segments, told, open) in table {
-        let mut before = Before::default();
+        let mut before = PlanInput::default();
         for segment in &segments {
             before.segments = vec![segment.clone()];
             before = next(&reconciled(&before), Vec::new());
         }
-        let together = reconciled(&Before {
+        let together = reconciled(&PlanInput {
             segments,
-            ..Before::default()
+            ..PlanInput::default()
         });
         assert_eq!(lines(&before.main), lines(&together.main), "one by one, or all at once");
         assert_eq!((before.conflicts.len(), together.conflicts.len()), (open, open));
@@ -103,9 +103,9 @@ fn what_a_person_drops_takes_nothing_along_that_contradicts_it() {
         );
         vec![segment(id, 0, vec![Record::parse(&line).unwrap()])]
     };
-    let both = reconciled(&Before {
+    let both = reconciled(&PlanInput {
         segments: says(2, "any"),
-        ..Before::default()
+        ..PlanInput::default()
     });
     // On one branch somebody forgets what one side says, on another the other side is said.
     let mut one = reconciled(&next(&both, says(1, "is")));
@@ -116,10 +116,10 @@ fn what_a_person_drops_takes_nothing_along_that_contradicts_it() {
         &Clock::system(),
     ));
     let other = reconciled(&next(&both, says(3, "not")));
-    let after = reconciled(&Before {
+    let after = reconciled(&PlanInput {
         main: union(&one.main, &other.main),
         log: union(&one.log, &other.log),
-        ..Before::default()
+        ..PlanInput::default()
     });
     let memories = crate::Memories::of_records(&after.main, None);
     let recalled: Vec<&str> = memories.items().iter().map(|item| item.source.as_str()).collect();
@@ -133,9 +133,9 @@ fn what_a_revert_took_from_main_is_taken_in_again_whatever_the_log_says() {
         0,
         vec![learning(1, 0, (0, false)), learning(2, 0, (0, true))],
     )];
-    let after = reconciled(&Before {
+    let after = reconciled(&PlanInput {
         segments: sessions.clone(),
-        ..Before::default()
+        ..PlanInput::default()
     });
     let mut reverted = next(&after, sessions.clone());
     reverted.main.clear();
@@ -159,19 +159,19 @@ fn what_a_revert_took_from_main_is_taken_in_again_whatever_the_log_says() {
 fn of_two_records_with_one_id_neither_is_lost() {
     let (one, other) = (learning(1, 0, (0, false)), learning(1, 1, (1, false)));
     let sessions = vec![segment(0, 0, vec![one.clone()]), segment(1, 0, vec![other.clone()])];
-    let after = reconciled(&Before {
+    let after = reconciled(&PlanInput {
         segments: sessions.clone(),
-        ..Before::default()
+        ..PlanInput::default()
     });
     let kept = lines(&after.main);
     assert_eq!(kept.len(), 2);
     assert!(kept.contains(&one.line()) && kept.iter().any(|line| line.contains("is bravo indexing")));
     assert_eq!(lines(&reconciled(&next(&after, sessions)).main), kept);
     // What main has is never rewritten.
-    let main = Before {
+    let main = PlanInput {
         main: vec![other.clone()],
         segments: vec![segment(0, 0, vec![one])],
-        ..Before::default()
+        ..PlanInput::default()
     };
     let after = reconciled(&main);
     assert!(lines(&after.main).contains(&other.line()) && after.main.len() == 2);
@@ -186,9 +186,9 @@ fn a_conflict_between_long_texts_is_a_line_that_can_be_read() {
         }
         record
     };
-    let after = reconciled(&Before {
+    let after = reconciled(&PlanInput {
         segments: vec![segment(1, 0, vec![long(1, false)]), segment(2, 0, vec![long(2, true)])],
-        ..Before::default()
+        ..PlanInput::default()
     });
     let read = after.conflicts.iter().map(|conflict| conflict.line().len());
     assert!(read.eq([after.conflicts[0].line().len()]) && after.conflicts[0].line().len() < 4_000);
@@ -197,16 +197,16 @@ fn a_conflict_between_long_texts_is_a_line_that_can_be_read() {
 #[test]
 fn what_is_back_from_the_archive_is_compared_with_what_came_meanwhile() {
     let main = vec![learning(1, 0, (0, false)), learning(2, 1, (0, true))];
-    let by_hand = reconciled(&Before {
+    let by_hand = reconciled(&PlanInput {
         main: main.clone(),
-        ..Before::default()
+        ..PlanInput::default()
     });
     assert_eq!(by_hand.conflicts.len(), 1, "what somebody wrote into main is compared");
-    let before = |pruned: &[&str]| Before {
+    let before = |pruned: &[&str]| PlanInput {
         main: main.clone(),
         log: by_hand.log.clone(),
         pruned: pruned.iter().map(|id| (*id).to_owned()).collect(),
-        ..Before::default()
+        ..PlanInput::default()
     };
     assert!(reconciled(&before(&[])).conflicts.is_empty(), "once");
     assert_eq!(reconciled(&before(&["001"])).conflicts.len(), 1);
@@ -218,9 +218,9 @@ fn a_session_that_went_on_elsewhere_to_the_same_length_is_taken_in() {
     let other = segment(0, 0, vec![learning(2, 0, (1, true))]);
     let bytes = first.bytes.max(other.bytes);
     let sized = |segment: Segment| Segment { bytes, ..segment };
-    let after = reconciled(&Before {
+    let after = reconciled(&PlanInput {
         segments: vec![sized(first)],
-        ..Before::default()
+        ..PlanInput::default()
     });
     let after = reconciled(&next(&after, vec![sized(other)]));
     assert_eq!(after.main.len(), 2);
@@ -233,9 +233,9 @@ fn what_is_recalled_for_a_side_of_a_conflict_is_not_pruned() {
         learning(2, 0, (0, true)),
         learning(3, 0, (0, false)),
     ];
-    let after = reconciled(&Before {
+    let after = reconciled(&PlanInput {
         segments: vec![segment(0, 0, claims)],
-        ..Before::default()
+        ..PlanInput::default()
     });
     let mut open = after.conflicts;
     let Body::Conflict(kinds::Conflict { left, .. }) = &mut open[0].body else {

@@ -15,7 +15,7 @@ use crate::{Clock, Home, Memories, RecallOptions, Store};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-struct Stage {
+struct MemoryFixture {
     home: Home,
     clock: Clock,
     state: tempfile::TempDir,
@@ -23,11 +23,11 @@ struct Stage {
     _places: (Option<Fixture>, tempfile::TempDir),
 }
 
-impl Stage {
-    fn of(home: impl FnOnce(&Path, &Path) -> (Home, Option<Fixture>)) -> Stage {
+impl MemoryFixture {
+    fn of(home: impl FnOnce(&Path, &Path) -> (Home, Option<Fixture>)) -> MemoryFixture {
         let (state, context) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let (home, repository) = home(state.path(), context.path());
-        Stage {
+        MemoryFixture {
             home,
             clock: Clock::fixed("2026-01-02T10:00:00Z".parse().unwrap()),
             state,
@@ -36,18 +36,18 @@ impl Stage {
     }
 
     /// One of each kind.
-    fn all() -> [Stage; 3] {
-        let repository = Stage::of(|_, _| {
+    fn all() -> [MemoryFixture; 3] {
+        let repository = MemoryFixture::of(|_, _| {
             let repository = Fixture::with(&[("a.txt", "x"), (MAIN, "")]);
             repository.commit();
             (repository.home(), Some(repository))
         });
-        let state = Stage::of(|state, _| (Home::State(state.join("personal")), None));
-        [repository, state, Stage::directory()]
+        let state = MemoryFixture::of(|state, _| (Home::State(state.join("personal")), None));
+        [repository, state, MemoryFixture::directory()]
     }
 
-    fn directory() -> Stage {
-        Stage::of(|_, context| (Home::Directory(context.to_owned()), None))
+    fn directory() -> MemoryFixture {
+        MemoryFixture::of(|_, context| (Home::Directory(context.to_owned()), None))
     }
 
     fn store(&self) -> Store {
@@ -113,7 +113,7 @@ impl Stage {
 
 #[test]
 fn what_is_learned_is_recalled_reconciled_and_settled_wherever_it_lives() {
-    for stage in Stage::all() {
+    for stage in MemoryFixture::all() {
         let store = stage.store();
         let alpha = stage.learn("one", "is alpha indexing");
         assert_eq!(&*alpha.ts, "2026-01-02T10:00:00.000Z");
@@ -169,7 +169,7 @@ fn what_is_learned_is_recalled_reconciled_and_settled_wherever_it_lives() {
 
 #[test]
 fn what_is_no_record_is_told_of_by_its_place_and_kept_wherever_it_lives() {
-    for stage in Stage::all() {
+    for stage in MemoryFixture::all() {
         stage.learn("one", "is alpha indexing");
         stage.store().flush(Destination::Home).unwrap();
         fs::write(stage.path(MAIN), "no record\n").unwrap();
@@ -192,7 +192,7 @@ fn what_does_not_fit_stays_in_the_home() {
         archive: true,
         ..ReconcileOptions::default()
     };
-    for stage in Stage::all() {
+    for stage in MemoryFixture::all() {
         stage.learn("one", "is alpha indexing");
         stage.store().flush(Destination::Home).unwrap();
         let done = reconcile(&stage.store(), prune, &by_letters(), &mut |_| {}).unwrap();
@@ -210,7 +210,7 @@ fn what_does_not_fit_stays_in_the_home() {
 
 #[test]
 fn memory_that_stays_with_its_user_is_recalled_beside_any_home() {
-    for stage in Stage::all() {
+    for stage in MemoryFixture::all() {
         stage.learn("one", "is alpha indexing");
         assert_eq!(stage.store().flush(Destination::State).unwrap().records, 1);
         assert!(segments_in(&stage.path(SESSIONS)).unwrap().is_empty());
@@ -220,7 +220,7 @@ fn memory_that_stays_with_its_user_is_recalled_beside_any_home() {
 
 #[test]
 fn without_git_all_that_is_there_counts() {
-    let stage = Stage::directory();
+    let stage = MemoryFixture::directory();
     fs::create_dir(stage.path(SESSIONS)).unwrap();
     let line = r#"{"id":"1","ts":"t","type":"learning","text":"is alpha indexing","branch":"feature"}"#;
     fs::write(stage.path(SESSIONS).join("session_X.0.jsonl"), line.to_owned() + "\n").unwrap();
@@ -237,7 +237,7 @@ fn without_git_all_that_is_there_counts() {
 #[cfg(unix)]
 #[test]
 fn no_home_is_left_through_a_link() {
-    for stage in Stage::all() {
+    for stage in MemoryFixture::all() {
         let outside = tempfile::tempdir().unwrap();
         let line = r#"{"id":"1","type":"learning","text":"is alpha indexing"}"#;
         fs::write(outside.path().join("main.jsonl"), line).unwrap();

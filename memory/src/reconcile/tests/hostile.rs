@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::learning;
-use super::on_disk::Desk;
-use crate::reconcile::judge::{Claim, Judgement, Relation, Tools, judge, opposes};
-use crate::reconcile::{Before, Judge, Judging, Keep, ReconcileOptions, Segment, open_conflicts, plan, resolve};
+use super::on_disk::TestWorktree;
+use crate::reconcile::judge::{Claim, Judgement, Lexicon, Relation, judge, opposes};
+use crate::reconcile::{Judge, JudgeSetup, Keep, PlanInput, ReconcileOptions, Segment, open_conflicts, plan, resolve};
 use crate::records::lines::MAX_LINE_BYTES;
 use crate::records::{CONFLICTS, MAIN, Record, SESSIONS};
 
@@ -20,7 +20,7 @@ fn claim(text: &str) -> Claim<'_> {
 
 #[test]
 fn texts_of_many_words_are_not_laid_side_by_side() {
-    let tools = Tools::new();
+    let tools = Lexicon::new();
     let long = |last: &str| "x ".repeat(30_000) + last;
     let (one, other) = (long("y"), long("z"));
     let relation = |one: &str, other: &str| judge(&claim(one), &claim(other), &tools).relation;
@@ -42,15 +42,15 @@ fn a_reason_that_quotes_long_words_leaves_a_line_that_can_be_read() {
         bytes: 1,
         records: records.into(),
     };
-    let judging = Judging {
-        judge: &Tools::new(),
+    let judging = JudgeSetup {
+        judge: &Lexicon::new(),
         embedder: None,
         progress: &(),
         reconciler: None,
     };
-    let before = Before {
+    let before = PlanInput {
         segments: vec![segment],
-        ..Before::default()
+        ..PlanInput::default()
     };
     let after = plan(&before, &judging);
     let lengths: Vec<usize> = after.conflicts.iter().map(|conflict| conflict.line().len()).collect();
@@ -62,7 +62,7 @@ fn a_reason_that_quotes_long_words_leaves_a_line_that_can_be_read() {
 
 #[test]
 fn what_only_the_list_of_open_conflicts_has_outlives_a_decision() {
-    let desk = Desk::new();
+    let desk = TestWorktree::new();
     desk.run(ReconcileOptions::default()).unwrap();
     let id = open_conflicts(&desk.repo.home()).unwrap()[0].conflict.id.clone();
     let theirs = learning(9, 3, (3, false)).line();
@@ -76,7 +76,7 @@ fn what_only_the_list_of_open_conflicts_has_outlives_a_decision() {
 fn of_two_decisions_on_one_pair_the_smaller_line_stays_wherever_it_stands() {
     let conflict = |by: &str| format!(r#"{{"id":"009","type":"conflict","left":"1","right":"2","by":"{by}"}}"#);
     for (first, second) in [("model:a", "rules"), ("rules", "model:a")] {
-        let desk = Desk::new();
+        let desk = TestWorktree::new();
         desk.run(ReconcileOptions::default()).unwrap();
         let main = desk.read(MAIN);
         let twice = format!("{main}{}\n{}\n", conflict(first), conflict(second));
@@ -93,7 +93,7 @@ fn of_two_decisions_on_one_pair_the_smaller_line_stays_wherever_it_stands() {
 
 #[test]
 fn a_name_without_room_for_more_is_shortened_where_it_is_kept() {
-    let desk = Desk::new();
+    let desk = TestWorktree::new();
     let name = format!("session_{}.1.jsonl", "s".repeat(235));
     let mut text = learning(9, 3, (3, false)).line();
     writeln!(text, "\nno record").unwrap();
@@ -137,12 +137,12 @@ fn asked_about_one_chain(texts: usize) -> usize {
         format!(r#"{{"id":"{at}","ts":"2026-01-01T00:00:00Z","type":"learning","text":"{word}"}}"#)
     };
     let lines = (0..texts).map(claim).chain((1..texts).map(same));
-    let before = Before {
+    let before = PlanInput {
         main: lines.map(|line| Record::parse(&line).unwrap()).collect(),
-        ..Before::default()
+        ..PlanInput::default()
     };
     let judge = Counting::default();
-    let judging = Judging {
+    let judging = JudgeSetup {
         judge: &judge,
         embedder: None,
         progress: &(),

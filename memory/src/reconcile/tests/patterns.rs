@@ -2,7 +2,7 @@
 
 use super::{by_letters, learning, lines, next, reconciled, segment, union};
 use crate::recall::Memories;
-use crate::reconcile::{After, Before, plan};
+use crate::reconcile::{Plan, PlanInput, plan};
 use crate::records::{Body, Record, kinds};
 
 fn pattern(id: usize, session: usize, text: &str, entities: &str) -> Record {
@@ -16,17 +16,17 @@ fn pattern(id: usize, session: usize, text: &str, entities: &str) -> Record {
 }
 
 /// Each record in a session of its own.
-fn of(records: &[Record]) -> After {
+fn of(records: &[Record]) -> Plan {
     let sessions = records.iter().enumerate();
     let segments = sessions.map(|(number, record)| segment(number, 0, vec![record.clone()]));
-    reconciled(&Before {
+    reconciled(&PlanInput {
         segments: segments.collect(),
-        ..Before::default()
+        ..PlanInput::default()
     })
 }
 
 /// The decisions in main, by their kind.
-fn decisions(after: &After) -> Vec<&str> {
+fn decisions(after: &Plan) -> Vec<&str> {
     let kinds = after.main.iter().map(|record| record.body.kind());
     kinds.filter(|kind| !["pattern", "learning"].contains(kind)).collect()
 }
@@ -137,19 +137,19 @@ fn two_people_come_to_the_same_patterns() {
     for cut in 0..=segments.len() {
         let (left, right) = segments.split_at(cut);
         let side = |segments: &[_]| {
-            let before = Before {
+            let before = PlanInput {
                 segments: segments.to_vec(),
-                ..Before::default()
+                ..PlanInput::default()
             };
             plan(&before, &by_letters())
         };
         let (left, right) = (side(left), side(right));
-        let both = reconciled(&Before {
+        let both = reconciled(&PlanInput {
             main: union(&left.main, &right.main),
             log: union(&left.log, &right.log),
             conflicts: union(&left.conflicts, &right.conflicts),
             segments: Vec::new(),
-            ..Before::default()
+            ..PlanInput::default()
         });
         assert_eq!(lines(&both.main), lines(&one.main), "{cut}");
         assert_eq!(lines(&both.conflicts), lines(&one.conflicts), "{cut}");

@@ -1,7 +1,7 @@
 //! What the same voice says later of the same thing takes the place of what it said before.
 
 use super::{lines, next, reconciled, segment, union};
-use crate::reconcile::{After, Before};
+use crate::reconcile::{Plan, PlanInput};
 use crate::records::{Body, Record, kinds};
 
 /// A learning of a subject, said at a second by somebody.
@@ -12,18 +12,18 @@ fn said(second: usize, text: &str, author: &str) -> Record {
     Record::parse(&line).unwrap()
 }
 
-fn of(records: &[Record]) -> After {
+fn of(records: &[Record]) -> Plan {
     let segments = records
         .iter()
         .enumerate()
         .map(|(number, record)| segment(number, 0, vec![record.clone()]));
-    reconciled(&Before {
+    reconciled(&PlanInput {
         segments: segments.collect(),
-        ..Before::default()
+        ..PlanInput::default()
     })
 }
 
-fn superseding(after: &After) -> Vec<&Record> {
+fn superseding(after: &Plan) -> Vec<&Record> {
     let main = after.main.iter();
     main.filter(|record| matches!(record.body, Body::Supersedes(_)))
         .collect()

@@ -90,7 +90,7 @@ pub(super) struct Rule {
 }
 
 /// What a rule says of one place.
-pub(super) struct Match {
+pub(super) struct RuleMatch {
     /// How far the pattern reaches; the rule has nothing more to say before here.
     pub(super) end: usize,
     /// What is to be cut, unless a closer look said otherwise.
@@ -131,7 +131,7 @@ impl Rule {
     }
 
     /// What stands around the literal at `at`; `None` where the pattern does not fit.
-    pub(super) fn look(&self, text: &str, at: Range<usize>) -> Option<Match> {
+    pub(super) fn look(&self, text: &str, at: Range<usize>) -> Option<RuleMatch> {
         let shape = self.shape;
         let is_inner = shape.before > 0;
         let start = if is_inner {
@@ -165,7 +165,7 @@ impl Rule {
             at.end..secret.end
         };
         let is_secret = !(shape.refused)(&text[drawn]);
-        Some(Match {
+        Some(RuleMatch {
             end: secret.end.max(from + end),
             secret: is_secret.then_some(secret),
         })

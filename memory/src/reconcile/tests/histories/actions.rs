@@ -11,14 +11,14 @@ pub(super) const BRANCHES: [&str; 3] = ["main", "one", "two"];
 #[derive(Debug, Clone)]
 pub(super) struct Step {
     pub(super) who: usize,
-    pub(super) deed: Deed,
+    pub(super) action: Action,
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum Deed {
+pub(super) enum Action {
     /// A session writes a segment, or adds to its last one, and it is committed.
     Append {
-        said: Vec<Said>,
+        said: Vec<Statement>,
         grows: bool,
     },
     /// Something that claims nothing: a hit, a pattern, a summary.
@@ -50,11 +50,11 @@ pub(super) enum Deed {
         which: usize,
     },
     Reconcile {
-        how: How,
+        how: RunOptions,
     },
     /// A run that is killed after so many steps, and what it left is committed or stays as it is.
     Crash {
-        how: How,
+        how: RunOptions,
         after: usize,
         commit: bool,
     },
@@ -70,9 +70,9 @@ pub(super) enum Deed {
     ForgeMerge,
 }
 
-/// How a run goes about it.
+/// Options of a run.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct How {
+pub(super) struct RunOptions {
     pub(super) archive: bool,
     pub(super) dry_run: bool,
     /// Main is to have so many quarters of its bytes.
@@ -81,7 +81,7 @@ pub(super) struct How {
 
 /// What a learning says.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Said {
+pub(super) struct Statement {
     pub(super) letter: usize,
     /// That it is so, that it is not, or what agrees with both.
     pub(super) how: &'static str,
@@ -89,7 +89,7 @@ pub(super) struct Said {
     pub(super) voice: usize,
 }
 
-impl Deed {
+impl Action {
     /// For the counts.
     pub(super) fn name(&self) -> &'static str {
         match self {
@@ -115,7 +115,7 @@ impl Deed {
     }
 }
 
-/// All that there is to do, as [`Deed::name`] has it.
+/// All that there is to do, as [`Action::name`] has it.
 pub(super) const NAMES: [&str; 18] = [
     "append",
     "grow",
@@ -139,54 +139,56 @@ pub(super) const NAMES: [&str; 18] = [
 
 /// Histories of up to some 35 steps.
 pub(super) fn histories() -> impl Strategy<Value = Vec<Step>> {
-    let one = (0..PEOPLE, deeds()).prop_map(|(who, deed)| vec![Step { who, deed }]);
+    let one = (0..PEOPLE, actions()).prop_map(|(who, action)| vec![Step { who, action }]);
     // What seldom comes about by itself: that somebody finds a contradiction and settles it.
     let settled = (0..PEOPLE, append(), 0..8usize, 0..3usize).prop_map(|(who, append, which, keep)| {
-        let how = How::default();
-        let deeds = [append, Deed::Reconcile { how }, Deed::Resolve { which, keep }];
-        deeds.into_iter().map(|deed| Step { who, deed }).collect()
+        let how = RunOptions::default();
+        let actions = [append, Action::Reconcile { how }, Action::Resolve { which, keep }];
+        actions.into_iter().map(|action| Step { who, action }).collect()
     });
     let parts = prop::collection::vec(prop_oneof![12 => one, 1 => settled], 1..=30);
     parts.prop_map(|parts: Vec<Vec<Step>>| parts.concat())
 }
 
-fn append() -> impl Strategy<Value = Deed> {
+fn append() -> impl Strategy<Value = Action> {
     (prop::collection::vec(said(), 1..=4), prop::bool::weighted(0.25))
-        .prop_map(|(said, grows)| Deed::Append { said, grows })
+        .prop_map(|(said, grows)| Action::Append { said, grows })
 }
 
-fn deeds() -> impl Strategy<Value = Deed> {
+fn actions() -> impl Strategy<Value = Action> {
     let which = 0..8usize;
     let branch = 0..BRANCHES.len();
     prop_oneof![
         8 => append(),
-        1 => (0..3usize).prop_map(|kind| Deed::Note { kind }),
-        1 => which.clone().prop_map(|which| Deed::Forget { which }),
-        2 => branch.prop_map(|branch| Deed::Checkout { branch }),
-        4 => which.clone().prop_map(|which| Deed::Merge { which }),
-        1 => any::<bool>().prop_map(|theirs| Deed::Rebase { theirs }),
-        2 => (which.clone(), which.clone()).prop_map(|(branch, which)| Deed::CherryPick { branch, which }),
-        3 => which.clone().prop_map(|which| Deed::Revert { which }),
-        6 => how().prop_map(|how| Deed::Reconcile { how }),
-        2 => (how(), 1..16usize, any::<bool>()).prop_map(|(how, after, commit)| Deed::Crash { how, after, commit }),
-        5 => (which, 0..3usize).prop_map(|(which, keep)| Deed::Resolve { which, keep }),
-        4 => Just(Deed::Pull),
-        4 => Just(Deed::Update),
-        4 => Just(Deed::ForgeMerge),
+        1 => (0..3usize).prop_map(|kind| Action::Note { kind }),
+        1 => which.clone().prop_map(|which| Action::Forget { which }),
+        2 => branch.prop_map(|branch| Action::Checkout { branch }),
+        4 => which.clone().prop_map(|which| Action::Merge { which }),
+        1 => any::<bool>().prop_map(|theirs| Action::Rebase { theirs }),
+        2 => (which.clone(), which.clone()).prop_map(|(branch, which)| Action::CherryPick { branch, which }),
+        3 => which.clone().prop_map(|which| Action::Revert { which }),
+        6 => how().prop_map(|how| Action::Reconcile { how }),
+        2 => (how(), 1..16usize, any::<bool>()).prop_map(|(how, after, commit)| Action::Crash { how, after, commit }),
+        5 => (which, 0..3usize).prop_map(|(which, keep)| Action::Resolve { which, keep }),
+        4 => Just(Action::Pull),
+        4 => Just(Action::Update),
+        4 => Just(Action::ForgeMerge),
     ]
 }
 
-fn how() -> impl Strategy<Value = How> {
+fn how() -> impl Strategy<Value = RunOptions> {
     let quarters = prop_oneof![5 => Just(None), 1 => (0..4u64).prop_map(Some)];
-    (prop::bool::weighted(0.25), prop::bool::weighted(0.1), quarters).prop_map(|(archive, dry_run, quarters)| How {
-        archive,
-        dry_run,
-        quarters,
+    (prop::bool::weighted(0.25), prop::bool::weighted(0.1), quarters).prop_map(|(archive, dry_run, quarters)| {
+        RunOptions {
+            archive,
+            dry_run,
+            quarters,
+        }
     })
 }
 
-fn said() -> impl Strategy<Value = Said> {
+fn said() -> impl Strategy<Value = Statement> {
     let letter = prop_oneof![2 => Just(0), 2 => Just(1), 1 => 2..4usize];
     let how = prop_oneof![6 => Just("is"), 6 => Just("not"), 1 => Just("any")];
-    (letter, how, 0..3usize).prop_map(|(letter, how, voice)| Said { letter, how, voice })
+    (letter, how, 0..3usize).prop_map(|(letter, how, voice)| Statement { letter, how, voice })
 }

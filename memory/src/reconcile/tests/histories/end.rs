@@ -2,24 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use crate::reconcile::{Before, Segment, plan, reconcile};
+use crate::reconcile::{PlanInput, Segment, plan, reconcile};
 use crate::records::{Body, CONFLICTS, MAIN, Record, kinds};
 
 use super::super::{by_letters, lines};
 use super::check;
-use super::desk::Desk;
-use super::play::Play;
+use super::runner::HistoryRunner;
+use super::worktree::TestWorktree;
 
 /// Steps after which git is free to keep a line or not, according to the order of merges.
 const TAKES_LINES: [&str; 3] = ["revert", "prune", "crash"];
 /// Steps of people who saw a part of it: what they decided on another would not have come about.
 const DECIDES: [&str; 2] = ["resolve", "forget"];
 
-impl Play {
+impl HistoryRunner {
     /// Says whether the end could be compared with what one person would have come to.
     pub(super) fn end(&mut self) -> bool {
         let [mut one, mut other] = [("end0", false), ("end1", true)].map(|(name, turned)| {
-            let desk = self.office.another(name);
+            let desk = self.team.another(name);
             self.gather(&desk, turned);
             desk
         });
@@ -60,7 +60,7 @@ impl Play {
     }
 
     /// Merges all branches of all people into the default one.
-    fn gather(&mut self, desk: &Desk, turned: bool) {
+    fn gather(&mut self, desk: &TestWorktree, turned: bool) {
         let branches = desk
             .run(&["for-each-ref", "--format=%(refname)", "refs/remotes"])
             .unwrap();
@@ -79,7 +79,7 @@ impl Play {
     }
 
     /// With all sessions on one branch, reconciled once.
-    fn compare(&self, desk: &Desk) {
+    fn compare(&self, desk: &TestWorktree) {
         let segments = self.model.segments.iter().map(|(name, numbers)| {
             let records = numbers
                 .iter()
@@ -90,9 +90,9 @@ impl Play {
                 records: records.collect(),
             }
         });
-        let before = Before {
+        let before = PlanInput {
             segments: segments.collect(),
-            ..Before::default()
+            ..PlanInput::default()
         };
         let alone = plan(&before, &by_letters());
         let of = |path: &str| -> Vec<String> { desk.read(path).lines().map(str::to_owned).collect() };
@@ -115,7 +115,7 @@ fn segments(log: &[String]) -> Vec<String> {
 }
 
 /// The lines of each file, whatever their order.
-fn records(desk: &Desk) -> BTreeMap<String, Vec<String>> {
+fn records(desk: &TestWorktree) -> BTreeMap<String, Vec<String>> {
     let sorted = |text: &String| {
         let marks = ["<<<<<<<", "=======", ">>>>>>>"];
         let is_mark = |line: &str| marks.iter().any(|mark| line.starts_with(mark));

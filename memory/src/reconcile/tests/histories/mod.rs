@@ -3,21 +3,21 @@
 //!
 //! `MUNINN_HISTORIES=2000 cargo test -p muninn-memory --lib histories -- --nocapture` plays so many.
 
+mod actions;
 mod check;
-mod desk;
 mod end;
-mod found;
 mod model;
-mod play;
-mod steps;
+mod regressions;
+mod runner;
+mod worktree;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner};
 
-use self::play::Play;
-use self::steps::{NAMES, Step};
+use self::actions::{NAMES, Step};
+use self::runner::HistoryRunner;
 
 /// How many are played, where somebody wants another number than the usual one.
 const HISTORIES: &str = "MUNINN_HISTORIES";
@@ -37,7 +37,7 @@ struct Tally {
 }
 
 fn play(history: &[Step], tally: &RefCell<Tally>) {
-    let mut play = Play::new();
+    let mut play = HistoryRunner::new();
     history.iter().for_each(|step| play.take(step));
     let compared = play.end();
     let mut tally = tally.borrow_mut();
@@ -61,7 +61,7 @@ fn lane(number: u8, histories: u32) -> Tally {
     };
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[number; 32]);
     let mut runner = TestRunner::new_with_rng(config, rng);
-    let ended = runner.run(&steps::histories(), |history| {
+    let ended = runner.run(&actions::histories(), |history| {
         play(&history, &tally);
         Ok(())
     });

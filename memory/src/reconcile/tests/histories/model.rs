@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::Value;
 
-use super::desk::Desk;
+use super::worktree::TestWorktree;
 
 /// What pruning leaves.
 const PRUNED: &str = "archive/pruned.jsonl";
@@ -69,12 +69,12 @@ impl Model {
     }
 
     /// The records that a tree holds.
-    pub(super) fn held(&self, tree: &Tree) -> Numbers {
+    pub(super) fn held(&self, tree: &WorktreeState) -> Numbers {
         tree.lines.iter().filter_map(|line| self.number(line)).collect()
     }
 
     /// What a commit added to its tree and took from it, over all files.
-    pub(super) fn changed_by(&self, desk: &Desk, commit: &str) -> (Numbers, Numbers) {
+    pub(super) fn changed_by(&self, desk: &TestWorktree, commit: &str) -> (Numbers, Numbers) {
         let diff = desk.run(&[
             "show",
             "--format=",
@@ -103,7 +103,7 @@ impl Model {
 }
 
 /// What a worktree's files say.
-pub(super) struct Tree {
+pub(super) struct WorktreeState {
     /// Of all files in which a record may be.
     pub(super) lines: BTreeSet<String>,
     /// Of main and the archive, where reconciled records are.
@@ -122,8 +122,8 @@ pub(super) struct Tree {
     both: Vec<(String, String)>,
 }
 
-impl Tree {
-    pub(super) fn of(desk: &Desk) -> Self {
+impl WorktreeState {
+    pub(super) fn of(desk: &TestWorktree) -> Self {
         let files = desk.memory();
         let lines = |is_wanted: &dyn Fn(&str) -> bool| -> BTreeSet<String> {
             let wanted = files.iter().filter(|(name, _)| is_wanted(name));

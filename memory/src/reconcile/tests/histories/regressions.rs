@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use super::steps::{Deed, How, Said, Step};
+use super::actions::{Action, RunOptions, Statement, Step};
 use super::{Tally, play};
 
 fn plays(history: &[Step]) {
@@ -16,33 +16,38 @@ fn plays(history: &[Step]) {
     );
 }
 
-fn step(who: usize, deed: Deed) -> Step {
-    Step { who, deed }
+fn step(who: usize, action: Action) -> Step {
+    Step { who, action }
 }
 
 /// What somebody says of the first letter.
 fn says(who: usize, said: &[(&'static str, usize)]) -> Step {
-    let said = said.iter().map(|(how, voice)| Said {
+    let said = said.iter().map(|(how, voice)| Statement {
         letter: 0,
         how,
         voice: *voice,
     });
     let said = said.collect();
-    step(who, Deed::Append { said, grows: false })
+    step(who, Action::Append { said, grows: false })
 }
 
 /// The same of what a session adds to what it wrote.
 fn grows(who: usize, how: &'static str) -> Step {
-    let said = vec![Said {
+    let said = vec![Statement {
         letter: 0,
         how,
         voice: 0,
     }];
-    step(who, Deed::Append { said, grows: true })
+    step(who, Action::Append { said, grows: true })
 }
 
 fn reconciles(who: usize) -> Step {
-    step(who, Deed::Reconcile { how: How::default() })
+    step(
+        who,
+        Action::Reconcile {
+            how: RunOptions::default(),
+        },
+    )
 }
 
 #[test]
@@ -52,22 +57,22 @@ fn a_folder_of_sessions_that_empties_is_not_taken_for_moved() {
 
 #[test]
 fn what_a_session_adds_after_another_archived_it_is_not_left_in_the_archive() {
-    let archive = How {
+    let archive = RunOptions {
         archive: true,
-        ..How::default()
+        ..RunOptions::default()
     };
     plays(&[
         says(1, &[("is", 0)]),
-        step(1, Deed::ForgeMerge),
-        step(2, Deed::Update),
-        step(2, Deed::Reconcile { how: archive }),
+        step(1, Action::ForgeMerge),
+        step(2, Action::Update),
+        step(2, Action::Reconcile { how: archive }),
         grows(1, "not"),
     ]);
 }
 
 #[test]
 fn what_is_in_main_and_of_no_session_any_more_is_compared() {
-    let how = How::default();
+    let how = RunOptions::default();
     plays(&[
         says(1, &[("is", 0)]),
         says(0, &[("not", 0)]),
@@ -75,82 +80,82 @@ fn what_is_in_main_and_of_no_session_any_more_is_compared() {
         // Main has what the session said, and nothing tells of the session: that is taken back before its run ends.
         step(
             1,
-            Deed::Crash {
+            Action::Crash {
                 how,
                 after: 2,
                 commit: true,
             },
         ),
-        step(1, Deed::Revert { which: 1 }),
+        step(1, Action::Revert { which: 1 }),
     ]);
 }
 
 #[test]
 fn what_a_session_adds_after_two_archived_it_is_kept() {
-    let archive = How {
+    let archive = RunOptions {
         archive: true,
-        ..How::default()
+        ..RunOptions::default()
     };
     plays(&[
         says(0, &[("is", 0)]),
-        step(0, Deed::Pull),
-        step(1, Deed::Update),
-        step(1, Deed::Note { kind: 0 }),
-        step(0, Deed::Reconcile { how: archive }),
-        step(1, Deed::Reconcile { how: archive }),
+        step(0, Action::Pull),
+        step(1, Action::Update),
+        step(1, Action::Note { kind: 0 }),
+        step(0, Action::Reconcile { how: archive }),
+        step(1, Action::Reconcile { how: archive }),
         grows(0, "not"),
-        step(1, Deed::ForgeMerge),
-        step(0, Deed::Update),
+        step(1, Action::ForgeMerge),
+        step(0, Action::Update),
     ]);
 }
 
 #[test]
 fn what_a_session_adds_after_its_archiving_was_picked_is_kept() {
-    let archive = How {
+    let archive = RunOptions {
         archive: true,
-        ..How::default()
+        ..RunOptions::default()
     };
     plays(&[
         says(1, &[("is", 0)]),
         reconciles(1),
         says(0, &[("is", 0)]),
-        step(0, Deed::Pull),
-        step(0, Deed::Reconcile { how: archive }),
+        step(0, Action::Pull),
+        step(0, Action::Reconcile { how: archive }),
         grows(0, "is"),
-        step(2, Deed::Merge { which: 2 }),
-        step(2, Deed::Pull),
-        step(1, Deed::Update),
-        step(1, Deed::CherryPick { branch: 0, which: 1 }),
+        step(2, Action::Merge { which: 2 }),
+        step(2, Action::Pull),
+        step(1, Action::Update),
+        step(1, Action::CherryPick { branch: 0, which: 1 }),
     ]);
 }
 
 #[test]
 fn what_a_session_adds_after_another_pruned_it_is_not_taken_for_pruned() {
-    let how = How {
+    let how = RunOptions {
         quarters: Some(0),
-        ..How::default()
+        ..RunOptions::default()
     };
     plays(&[
         says(1, &[("is", 0), ("is", 0)]),
-        step(1, Deed::ForgeMerge),
-        step(2, Deed::Update),
-        step(2, Deed::Reconcile { how }),
+        step(1, Action::ForgeMerge),
+        step(2, Action::Update),
+        step(2, Action::Reconcile { how }),
         grows(1, "not"),
     ]);
 }
 
 #[test]
 fn a_run_that_is_killed_while_it_prunes_leaves_what_was_reconciled() {
-    let how = How {
+    let how = RunOptions {
         quarters: Some(0),
-        ..How::default()
+        ..RunOptions::default()
     };
     for after in 1..=16 {
         let commit = false;
         plays(&[
             says(1, &[("is", 0), ("is", 0)]),
-            step(1, Deed::Note { kind: 0 }),
-            step(1, Deed::Crash { how, after, commit }),
+            step(1, Action::Note { kind: 0 }),
+            step(1, Action::Crash { how, after, commit }),
         ]);
     }
 }
@@ -162,9 +167,9 @@ fn what_agrees_with_both_sides_does_not_join_them_whoever_reconciles_it() {
     plays(&[
         says(2, &[("any", 0)]),
         reconciles(2),
-        step(2, Deed::ForgeMerge),
-        step(0, Deed::Update),
-        step(1, Deed::Update),
+        step(2, Action::ForgeMerge),
+        step(0, Action::Update),
+        step(1, Action::Update),
         says(0, &[("is", 0)]),
         reconciles(0),
         says(1, &[("not", 0)]),

@@ -11,7 +11,7 @@ use crate::reconcile::SETUP;
 use crate::store::{DefaultBranchSegments, StoreSettings};
 use crate::{Clock, Home, Store};
 
-use super::steps::PEOPLE;
+use super::actions::PEOPLE;
 
 /// Where records are.
 const MEMORY: &str = ".muninn/memory";
@@ -20,20 +20,20 @@ const CONFIG: &str = "[user]\n\tname = Test\n\temail = test@example.com\n[core]\
                       [maintenance]\n\tauto = false\n[commit]\n\tgpgsign = false\n";
 
 /// A worktree and a state directory.
-pub(super) struct Desk {
+pub(super) struct TestWorktree {
     pub(super) worktree: Worktree,
     state: PathBuf,
     config: PathBuf,
 }
 
 /// A forge, the people's clones of it, and one of its own in which it merges.
-pub(super) struct Office {
+pub(super) struct Team {
     dir: TempDir,
-    pub(super) people: Vec<Desk>,
-    pub(super) forge: Desk,
+    pub(super) people: Vec<TestWorktree>,
+    pub(super) forge: TestWorktree,
 }
 
-impl Office {
+impl Team {
     /// With one commit, which is what `muninn init` leaves.
     pub(super) fn new() -> Self {
         let dir = tempfile::Builder::new()
@@ -48,7 +48,7 @@ impl Office {
         let run = |args: &[&str]| git(dir.path(), &at("config"), args).unwrap();
         run(&["init", "-q", "--bare", "-b", "main", "forge.git"]);
         run(&["clone", "-q", "forge.git", "forge"]);
-        let forge = Desk::at(dir.path(), "forge");
+        let forge = TestWorktree::at(dir.path(), "forge");
         for (path, text) in SETUP {
             forge.write(path, text);
         }
@@ -71,7 +71,7 @@ impl Office {
                 )
                 .unwrap();
             }
-            let desk = Desk::at(dir.path(), &name);
+            let desk = TestWorktree::at(dir.path(), &name);
             if who == 1 {
                 desk.run(&["checkout", "-q", "-b", "one"]).unwrap();
             }
@@ -82,14 +82,14 @@ impl Office {
     }
 
     /// Another clone, which has the branches of all as remotes.
-    pub(super) fn another(&self, name: &str) -> Desk {
+    pub(super) fn another(&self, name: &str) -> TestWorktree {
         git(
             self.dir.path(),
             &self.dir.path().join("config"),
             &["clone", "-q", "forge.git", name],
         )
         .unwrap();
-        let desk = Desk::at(self.dir.path(), name);
+        let desk = TestWorktree::at(self.dir.path(), name);
         for (who, person) in self.people.iter().enumerate() {
             let from = person.worktree.root().display().to_string();
             let to = format!("+refs/heads/*:refs/remotes/person{who}/*");
@@ -99,7 +99,7 @@ impl Office {
     }
 }
 
-impl Desk {
+impl TestWorktree {
     fn at(dir: &Path, name: &str) -> Self {
         let dir = dir.canonicalize().unwrap();
         Self {

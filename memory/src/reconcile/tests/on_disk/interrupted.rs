@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::super::{by_letters, learning};
-use super::{Desk, store};
+use super::{TestWorktree, store};
 use crate::reconcile::{RECONCILED, ReconcileError, ReconcileOptions, reconcile};
 use crate::records::{CONFLICTS, MAIN, SESSIONS};
 
@@ -39,7 +39,7 @@ fn victim() {
 #[test]
 #[cfg(unix)]
 fn whoever_is_killed_leaves_the_old_or_the_new_and_the_next_run_finishes_it() {
-    let whole = Desk::new();
+    let whole = TestWorktree::new();
     let old = whole.seen();
     whole
         .run(ReconcileOptions {
@@ -57,7 +57,7 @@ fn whoever_is_killed_leaves_the_old_or_the_new_and_the_next_run_finishes_it() {
     let (mut step, mut seen_old) = (0, false);
     loop {
         step += 1;
-        let desk = Desk::new();
+        let desk = TestWorktree::new();
         let place = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink(desk.repo.path(""), place.path().join("repo")).unwrap();
         std::os::unix::fs::symlink(desk.state.path(), place.path().join("state")).unwrap();
@@ -100,15 +100,15 @@ fn what_others_write_while_a_run_is_under_way_is_not_written_over() {
         (RECONCILED, logged),
         (&session, &learned),
     ];
-    let everything = |desk: &Desk| -> String {
+    let everything = |desk: &TestWorktree| -> String {
         let files = desk.files();
         files.iter().map(|(_, bytes)| String::from_utf8_lossy(bytes)).collect()
     };
-    let (before, mut refused) = (everything(&Desk::new()), BTreeSet::new());
+    let (before, mut refused) = (everything(&TestWorktree::new()), BTreeSet::new());
     for (path, line) in cases {
         // Somebody adds a line after the first step, after the second, and so on until the run has no more.
         for after in 1.. {
-            let (desk, mut steps) = (Desk::new(), 0);
+            let (desk, mut steps) = (TestWorktree::new(), 0);
             let run = reconcile(&desk.store(), ReconcileOptions::default(), &by_letters(), &mut |_| {
                 steps += 1;
                 if steps == after {
@@ -149,7 +149,7 @@ fn what_others_write_while_a_run_is_under_way_is_not_written_over() {
 
 #[test]
 fn a_session_that_somebody_removes_meanwhile_is_not_told_of_as_staying() {
-    let (desk, mut is_first) = (Desk::new(), true);
+    let (desk, mut is_first) = (TestWorktree::new(), true);
     let session = desk.repo.path(&format!("{SESSIONS}/session_S1.0.jsonl"));
     let done = reconcile(&desk.store(), ReconcileOptions::default(), &by_letters(), &mut |_| {
         if std::mem::take(&mut is_first) {

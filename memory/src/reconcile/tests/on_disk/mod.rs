@@ -17,14 +17,14 @@ use crate::records::{CONFLICTS, Home, MAIN, Record, SESSIONS};
 use crate::store::StoreSettings;
 use crate::{Clock, Store};
 
-pub(super) struct Desk {
+pub(super) struct TestWorktree {
     pub(super) repo: Fixture,
     state: tempfile::TempDir,
 }
 
-impl Desk {
+impl TestWorktree {
     /// Two sessions that agree in one thing and not in another, one with a line that is no record, and a torn main.
-    pub(super) fn new() -> Desk {
+    pub(super) fn new() -> TestWorktree {
         let repo = Fixture::with(&[("a.txt", "x")]);
         let lines = |records: &[Record]| -> String { records.iter().map(|record| record.line() + "\n").collect() };
         let main = lines(&[learning(1, 9, (0, false))]);
@@ -40,7 +40,7 @@ impl Desk {
             format!("{two}no record\n").as_bytes(),
         );
         repo.commit();
-        Desk {
+        TestWorktree {
             repo,
             state: tempfile::tempdir().unwrap(),
         }
@@ -104,7 +104,7 @@ fn store(root: &Path, state: &Path) -> Store {
 
 #[test]
 fn sessions_become_main_and_leave() {
-    let desk = Desk::new();
+    let desk = TestWorktree::new();
     let dry = desk
         .run(ReconcileOptions {
             dry_run: true,
@@ -155,7 +155,7 @@ fn sessions_become_main_and_leave() {
 
 #[test]
 fn sessions_are_archived_where_that_is_wanted() {
-    let desk = Desk::new();
+    let desk = TestWorktree::new();
     let archive = ReconcileOptions {
         archive: true,
         ..ReconcileOptions::default()
@@ -179,7 +179,7 @@ fn sessions_are_archived_where_that_is_wanted() {
 
 #[test]
 fn main_is_for_the_default_branch_and_for_one_run_at_a_time() {
-    let desk = Desk::new();
+    let desk = TestWorktree::new();
     desk.repo.git(&["checkout", "-q", "-b", "side"]);
     let refused = desk.run(ReconcileOptions::default()).unwrap_err();
     assert_eq!(
@@ -205,7 +205,7 @@ fn main_is_for_the_default_branch_and_for_one_run_at_a_time() {
 
 #[test]
 fn a_decision_is_in_main_and_the_latest_holds() {
-    let desk = Desk::new();
+    let desk = TestWorktree::new();
     desk.run(ReconcileOptions::default()).unwrap();
     let open = open_conflicts(&desk.repo.home()).unwrap();
     let id = &open[0].conflict.id;
@@ -236,7 +236,7 @@ fn a_decision_is_in_main_and_the_latest_holds() {
 
 #[test]
 fn a_side_that_is_superseded_or_in_the_archive_is_shown_by_what_says_the_same() {
-    let desk = Desk::new();
+    let desk = TestWorktree::new();
     let main = r#"{"id":"1","type":"learning","text":"not alpha"}
 {"id":"3","type":"learning","text":"is alpha"}
 {"id":"4","type":"learning","text":"is alpha"}
@@ -262,7 +262,7 @@ fn a_side_that_is_superseded_or_in_the_archive_is_shown_by_what_says_the_same() 
 #[cfg(unix)]
 #[test]
 fn nothing_is_written_through_a_link() {
-    let desk = Desk::new();
+    let desk = TestWorktree::new();
     let outside = tempfile::tempdir().unwrap();
     std::fs::rename(desk.repo.path(".muninn/memory"), outside.path().join("memory")).unwrap();
     std::os::unix::fs::symlink(outside.path().join("memory"), desk.repo.path(".muninn/memory")).unwrap();
@@ -271,7 +271,7 @@ fn nothing_is_written_through_a_link() {
     assert!(main.contains("<<<<"), "untouched");
     // Nor through one that git brought along, under the name of what is written first.
     for name in ["main.jsonl", "conflicts.jsonl", "reconciled.jsonl"] {
-        let desk = Desk::new();
+        let desk = TestWorktree::new();
         let precious = outside.path().join(name);
         std::fs::write(&precious, "precious").unwrap();
         std::os::unix::fs::symlink(&precious, desk.repo.path(&format!(".muninn/memory/.{name}.tmp"))).unwrap();
@@ -281,14 +281,14 @@ fn nothing_is_written_through_a_link() {
         assert!(written.symlink_metadata().unwrap().is_file());
     }
     // Nor is anything made where its lock ought to be.
-    let desk = Desk::new();
+    let desk = TestWorktree::new();
     let made = outside.path().join("made");
     std::fs::create_dir_all(desk.repo.path(".muninn/cache")).unwrap();
     std::os::unix::fs::symlink(&made, desk.repo.path(".muninn/cache/reconcile.lock")).unwrap();
     desk.run(ReconcileOptions::default()).unwrap_err();
     assert!(!made.exists());
     // Main that leads out is no main: it is not taken for an empty one.
-    let desk = Desk::new();
+    let desk = TestWorktree::new();
     std::fs::remove_file(desk.repo.path(MAIN)).unwrap();
     std::os::unix::fs::symlink(outside.path().join("memory/main.jsonl"), desk.repo.path(MAIN)).unwrap();
     desk.run(ReconcileOptions::default()).unwrap_err();
@@ -296,7 +296,7 @@ fn nothing_is_written_through_a_link() {
 
 #[test]
 fn what_cannot_be_kept_is_refused() {
-    let desk = Desk::new();
+    let desk = TestWorktree::new();
     desk.run(ReconcileOptions::default()).unwrap();
     let id = &open_conflicts(&desk.repo.home()).unwrap()[0].conflict.id;
     let long = resolve(&desk.store(), id, Keep::Left, Some(&"n".repeat(9_000))).unwrap_err();
@@ -325,7 +325,7 @@ fn what_cannot_be_kept_is_refused() {
 
 #[test]
 fn a_main_that_cannot_be_read_is_told_of_and_not_taken_for_empty() {
-    let desk = Desk::new();
+    let desk = TestWorktree::new();
     std::fs::remove_file(desk.repo.path(MAIN)).unwrap();
     std::fs::create_dir(desk.repo.path(MAIN)).unwrap();
     let told = open_conflicts(&desk.repo.home()).unwrap_err();

@@ -1,13 +1,13 @@
 //! Keeping main within bounds.
 
 use super::super::learning;
-use super::Desk;
+use super::TestWorktree;
 use crate::reconcile::{PRUNED, ReconcileOptions, open_conflicts, prune};
 use crate::records::{MAIN, Record, SESSIONS};
 
 #[test]
 fn what_is_worth_least_goes_to_the_archive_and_does_not_come_back() {
-    let desk = Desk::new();
+    let desk = TestWorktree::new();
     desk.run(ReconcileOptions::default()).unwrap();
     let main = desk.read(MAIN);
     let most = main.len() as u64 - 20;
@@ -54,7 +54,7 @@ fn what_is_worth_least_goes_to_the_archive_and_does_not_come_back() {
 
 #[test]
 fn what_was_pruned_is_not_recalled_from_a_session_that_comes_late_nor_from_one_that_grew() {
-    let desk = Desk::new();
+    let desk = TestWorktree::new();
     let recalls = |id: &str| desk.seen().0.contains(id);
     assert!(recalls("005"));
     desk.run(ReconcileOptions {
