@@ -1,4 +1,4 @@
-//! Memories that contradict each other, as long as nobody has settled which holds.
+//! Memories in open conflicts.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,7 +16,7 @@ pub struct ConflictSide {
     pub other: String,
 }
 
-/// Conflicts as files have them.
+/// The conflicts of all files.
 #[derive(Default)]
 pub(crate) struct ConflictPairs(Vec<ConflictPair>);
 
@@ -28,7 +28,7 @@ struct ConflictPair {
 }
 
 impl ConflictPairs {
-    /// Takes a record in; one that is no conflict changes nothing.
+    /// Adds a record. Only conflicts have an effect.
     pub(crate) fn take(&mut self, record: &Record) {
         if let Body::Conflict(kinds::Conflict { left, right, .. }) = &record.body {
             self.0.push(ConflictPair {
@@ -43,21 +43,21 @@ impl ConflictPairs {
         self.0.extend(other.0);
     }
 
-    /// Marks both sides of each conflict. One of which main has only one side is not open yet, or no more (`of_main` are the
-    /// records that stand for what main has something of); nor is one that was settled.
+    /// Marks both sides of each open conflict. A conflict is open if main holds both sides and it is not settled.
+    /// `of_main` holds the representatives of the records in main.
     pub(crate) fn mark(&self, items: &mut [Memory], status: &RecordStatus, of_main: &HashSet<String>) {
-        let mut places: HashMap<String, usize> = HashMap::new();
+        let mut positions: HashMap<String, usize> = HashMap::new();
         for (at, item) in items.iter().enumerate() {
             let kept = status.kept(&item.source);
             if of_main.contains(kept) {
-                places.insert(kept.to_owned(), at);
+                positions.insert(kept.to_owned(), at);
             }
         }
-        let place = |id: &str| places.get(status.kept(id)).copied();
+        let position = |id: &str| positions.get(status.kept(id)).copied();
         let is_open = |pair: &&ConflictPair| !status.is_settled(&pair.left, &pair.right);
         let open = self.0.iter().filter(is_open);
         for pair in open {
-            let (Some(left), Some(right)) = (place(&pair.left), place(&pair.right)) else {
+            let (Some(left), Some(right)) = (position(&pair.left), position(&pair.right)) else {
                 continue;
             };
             for (side, other) in [(left, right), (right, left)] {

@@ -1,7 +1,7 @@
-//! What files of records hold, as recall goes by it.
+//! Loads the files that recall searches.
 //!
-//! Types that a later version writes are read for whatever text they hold. A line that is no record is reported and skipped; it is passed
-//! over: a merge that tore a line must not cost the others.
+//! Record types of later versions are loaded by their text members. An invalid line is skipped and reported: a merge
+//! that tore a line must not cost the others.
 
 use std::io::BufReader;
 
@@ -17,29 +17,29 @@ use crate::hits::Hit;
 use crate::records::{Body, Home, MAIN, Record, RecordFile, RecordReferences, is_pruned, kinds, lines};
 use crate::stamp::Stamp;
 
-/// So much of a file is read: to make an index of it takes up to four gigabytes of memory, where all are of the type
-/// `context_hit`, and two and a half where none is.
+/// The part of a file that is loaded. Indexing it takes up to 4 GB of memory if all records are of the type
+/// `context_hit`, and 2.5 GB if none is.
 const MOST: Bounds = Bounds {
     bytes: 512 << 20,
     lines: 1_500_000,
 };
 
-/// What the readers of knowledge and of records found.
+/// The content of one source: knowledge, or a file of records.
 #[derive(Default)]
 pub(crate) struct LoadedMemories {
     pub(crate) items: Vec<Memory>,
     pub(crate) stamps: Vec<Stamp>,
     pub(crate) notes: Vec<String>,
     pub(crate) hits: Vec<Hit>,
-    /// Ids of records that left main: what files behind this one have of them is no news.
+    /// Ids of pruned records: files after this one must not add them again.
     pub(crate) pruned: Vec<String>,
-    /// What records say of others, in whatever file these are.
+    /// References to records of any file.
     pub(crate) references: RecordReferences,
     pub(crate) conflict_pairs: ConflictPairs,
 }
 
 impl LoadedMemories {
-    /// Of records that are in no file, as main would have them.
+    /// Loads records that are in no file, as if they were in main.
     pub(crate) fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Self {
         let mut loaded = Self::default();
         if let Ok(main) = RelPath::new(MAIN).map(RecordFile::Home) {
@@ -51,7 +51,7 @@ impl LoadedMemories {
         loaded
     }
 
-    /// Reads what a file holds, or of a very large one the end.
+    /// Loads a file, or the end of a very large one.
     pub(crate) fn of_file(file: &RecordFile, home: &Home) -> Self {
         Self::of_file_within(file, home, MOST)
     }
@@ -66,7 +66,7 @@ impl LoadedMemories {
             let mut opened = BufReader::new(opened);
             let before = newest::pass_over(&mut opened, most)?;
             if before > 0 {
-                let note = format!("{file}: too large to be recalled whole, without its first {before} lines");
+                let note = format!("{file}: too large, the first {before} lines are not recalled");
                 loaded.notes.push(note);
             }
             let take = |line, record: Record| match is_pruned(file, home) {
@@ -76,7 +76,7 @@ impl LoadedMemories {
             lines::read(opened, take, |aside| skipped.add(file, before, &aside))
         });
         if let Err(error) = read {
-            loaded.notes.push(format!("{file}: not read to its end: {error}"));
+            loaded.notes.push(format!("{file}: read in part: {error}"));
         }
         loaded.notes.extend(skipped.notes(file));
         loaded.stamps.push(stamp);
@@ -87,14 +87,14 @@ impl LoadedMemories {
         self.references.take(record);
         self.conflict_pairs.take(record);
         self.hits.extend(hit(record));
-        // A later version may say the same in types of its own.
+        // A later version may delete records with types of its own.
         let lost = ["forget", "supersedes", "older"].iter();
         self.references.forget(lost.flat_map(|name| record.unknown_texts(name)));
         self.items.extend(memory_of(file, line, record));
     }
 }
 
-/// What a record of the type `context_hit` leads to.
+/// The hit of a `context_hit` record.
 #[expect(clippy::cast_possible_truncation, reason = "a relevance has two digits")]
 fn hit(record: &Record) -> Option<Hit> {
     let Body::ContextHit(kinds::ContextHit {
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_every_type_for_what_it_says() {
+    fn every_record_type_is_loaded_by_its_text() {
         let records = loaded(&[
             r#"{"id":"1","ts":"2026-01-07T10:00:00Z","type":"context_hit","query_hash":"abc","files":["src/auth.py"],"relevance":0.95}"#,
             r#"{"id":"2","type":"pattern","pattern":"auth_flow","entities":["src/auth.py","src/m.py"],"confidence":0.8}"#,
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_are_no_records_are_told_of_and_cost_no_other() {
+    fn invalid_lines_are_reported_and_others_loaded() {
         let deep = format!(r#"{{"text":{}{}}}"#, "[".repeat(5000), "]".repeat(5000));
         let records = loaded(&[
             "{\"id\":\"1\",\"te",
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn of_too_large_a_file_the_newest_are_read() {
+    fn newest_lines_of_a_large_file_are_loaded() {
         let lines = [
             r#"{"id":"1","text":"one"}"#,
             "torn",
@@ -202,7 +202,7 @@ mod tests {
         let sources: Vec<&str> = loaded.items.iter().map(|item| item.source.as_str()).collect();
         assert_eq!(sources, [".muninn/memory/main.jsonl:3-3", "3"]);
         let expected = [
-            ".muninn/memory/main.jsonl: too large to be recalled whole, without its first 2 lines",
+            ".muninn/memory/main.jsonl: too large, the first 2 lines are not recalled",
             ".muninn/memory/main.jsonl:4: a conflict marker of git, set aside",
         ];
         assert_eq!(loaded.notes, expected);

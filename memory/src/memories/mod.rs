@@ -1,4 +1,4 @@
-//! What is remembered, one by one: sections of knowledge and records, redacted, with what is known of each.
+//! Memories: sections of knowledge and records, redacted, with their metadata.
 
 mod contested;
 mod loaded;

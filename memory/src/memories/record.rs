@@ -1,4 +1,4 @@
-//! A record as it is recalled: its words, redacted.
+//! Records as memories: their text, redacted.
 
 use muninn_repo_tools::RelPath;
 use serde_json::Number;
@@ -7,14 +7,14 @@ use super::memory::{CitedFile, Memory, MemoryKind};
 use crate::records::{Body, Record, RecordFile, kinds};
 use crate::redact::redact;
 
-/// Where else the words of a record may be, in the order in which they are shown.
+/// Unknown members that may hold text, in the order in which they are shown.
 const TEXTS: [&str; 6] = ["text", "pattern", "learnings", "attempt", "outcome", "note"];
-/// What the list of a summary's files begins with.
+/// The prefix of a summary's list of files.
 pub(crate) const FILES_TOUCHED: &str = "files touched";
-/// A longer name of a subject is cut, in bytes.
+/// Longer subjects are truncated, in bytes.
 const LONGEST_NAME: usize = 200;
 
-/// A record as it is recalled; `None` where it says nothing by itself.
+/// The memory of a record; `None` if the record has no text of its own.
 #[expect(clippy::cast_possible_truncation, reason = "a confidence has two digits")]
 pub(super) fn memory_of(file: &RecordFile, line: usize, record: &Record) -> Option<Memory> {
     let RecordText {
@@ -80,7 +80,7 @@ pub(super) fn memory_of(file: &RecordFile, line: usize, record: &Record) -> Opti
     })
 }
 
-/// The words of a record.
+/// The text of a record and its metadata.
 #[derive(Default)]
 struct RecordText {
     subject: Option<String>,
@@ -171,7 +171,7 @@ fn record_text(record: &Record) -> RecordText {
     record_text
 }
 
-/// The first line of a text, and not too much of it.
+/// The first line of a text, truncated.
 fn name(text: &str) -> &str {
     let line = text.trim().lines().next().unwrap_or_default();
     &line[..line.floor_char_boundary(LONGEST_NAME)]

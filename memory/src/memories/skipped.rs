@@ -1,12 +1,12 @@
-//! What a person is told of lines that are no records: a few of them, and how many there are.
+//! Notes about skipped lines: the first few, and their number.
 
 use crate::records::RecordFile;
 use crate::records::lines::SkippedLine;
 
-/// So many are told of one by one.
+/// Number of lines that get a note of their own.
 const MAX_LISTED: usize = 3;
 
-/// The lines that were set aside, in words.
+/// Notes about the skipped lines of one file.
 #[derive(Default)]
 pub(super) struct SkippedLines {
     first: Vec<String>,
@@ -14,7 +14,7 @@ pub(super) struct SkippedLines {
 }
 
 impl SkippedLines {
-    /// Tells of a line with so many before those that were read.
+    /// Adds a line. `before` lines of the file were not read.
     pub(super) fn add(&mut self, file: &RecordFile, before: usize, aside: &SkippedLine) {
         self.count += 1;
         if self.count <= MAX_LISTED {
@@ -23,7 +23,7 @@ impl SkippedLines {
         }
     }
 
-    /// One note for each of the first, and one for all if there are more.
+    /// One note for each of the first lines, and one with their number if there are more.
     pub(super) fn notes(mut self, file: &RecordFile) -> Vec<String> {
         if self.count > MAX_LISTED {
             self.first.push(format!("{file}: {} in all are set aside", self.count));

@@ -20,7 +20,7 @@ pub(super) struct Embedding<'a> {
     embedder: &'a dyn Embedder,
     /// As many bytes each as it has dimensions.
     vectors: Vec<u8>,
-    /// RecordSelection of them is of which text.
+    /// Which of them is of which text.
     places: HashMap<Digest, usize>,
 }
 

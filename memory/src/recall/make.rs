@@ -1,4 +1,4 @@
-//! From what the files hold to what is recalled.
+//! Builds the searchable store from loaded files.
 
 use std::collections::HashSet;
 
@@ -12,28 +12,32 @@ use crate::memories::{ConflictPairs, LoadedMemories, MemoryKind};
 use crate::records::{Home, MAIN, RecordFile, RecordReferences, Superseded};
 use crate::redact::redact;
 
-/// RecordSelection records are wanted.
+/// The records that are selected.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum RecordSelection {
-    /// Those that hold, as far as anybody knows.
-    Holding,
-    /// Those that others have taken the place of.
+    /// Records that are valid.
+    Valid,
+    /// Superseded records.
     Superseded,
 }
 
 impl Store {
-    /// Of files as they are.
+    /// Builds the store of knowledge and these files.
     pub(super) fn of(home: &Home, files: &[RecordFile]) -> Self {
         let records = files.iter().map(|file| LoadedMemories::of_file(file, home));
         let parts = home.worktree().map(knowledge::load).into_iter().chain(records);
         Self {
             files: files.to_vec(),
-            ..Self::made_of(parts, RecordSelection::Holding, home.path(MAIN))
+            ..Self::from_parts(parts, RecordSelection::Valid, home.path(MAIN))
         }
     }
 
-    /// `main` is the file of what the team agreed on, as it is shown.
-    pub(super) fn made_of(parts: impl IntoIterator<Item = LoadedMemories>, which: RecordSelection, main: &str) -> Self {
+    /// Builds the store of loaded parts. `main` is the displayed path of main memory.
+    pub(super) fn from_parts(
+        parts: impl IntoIterator<Item = LoadedMemories>,
+        selection: RecordSelection,
+        main: &str,
+    ) -> Self {
         let mut store = Self::default();
         let mut hits = Vec::new();
         let mut references = RecordReferences::default();
@@ -50,16 +54,16 @@ impl Store {
             store.stamps.extend(part.stamps);
             store.notes.extend(part.notes);
         }
-        // What one file forgets may be in another, before it or behind, and so may be what says the same.
+        // A record and the record that deletes it may be in different files, in any order; so may duplicates.
         let status = references.status();
         hits.retain(|hit: &Hit| !status.is_gone(&hit.id));
         store.items.retain(|item| !status.is_dropped(&item.source));
         for item in &mut store.items {
             item.superseded = status.superseded(&item.source).map(redacted);
         }
-        let wanted = which == RecordSelection::Superseded;
-        store.items.retain(|item| item.superseded.is_some() == wanted);
-        // Of a record that is in two files, as after a merge, one counts.
+        let wants_superseded = selection == RecordSelection::Superseded;
+        store.items.retain(|item| item.superseded.is_some() == wants_superseded);
+        // A record that is in two files, as after a merge, counts once.
         let mut seen = HashSet::new();
         store
             .items
@@ -86,12 +90,13 @@ impl Store {
         }
     }
 
-    /// Whether it is of these files and this embedder; without one, what has vectors serves as well.
+    /// Returns whether the store is of these files and this embedder. Without an embedder, a store with vectors serves
+    /// too.
     pub(super) fn serves(&self, files: &[RecordFile], embedder: &str) -> bool {
         self.files == files && (embedder.is_empty() || self.embedder == embedder)
     }
 
-    /// Whether the files are still as they were.
+    /// Returns whether the files are unchanged.
     pub(super) fn is_current(&self, home: &Home) -> bool {
         let mut now = home.worktree().map(knowledge::stamps).unwrap_or_default();
         now.extend(self.files.iter().filter_map(|file| file.stamp(home)));
@@ -113,7 +118,7 @@ mod tests {
     use crate::records::MAIN;
 
     #[test]
-    fn what_held_once_is_told_with_its_time_and_only_where_that_is_asked() {
+    fn superseded_records_are_loaded_only_on_request() {
         let learning = |id: &str| {
             format!(
                 "{{\"id\":\"{id}\",\"ts\":\"2026-01-0{id}\",\"type\":\"learning\",\"text\":\"the port is {id}\"}}\n"

@@ -1,4 +1,4 @@
-//! What is decided on pairs of claims, and written down of it.
+//! Decides on pairs of claims, and derives the records of the decisions.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -11,37 +11,37 @@ use super::plan::open_conflicts;
 use super::verdict::{self, Verdict};
 use crate::records::{Body, Record, kinds, ordered};
 
-/// By whom a decision is that no model had a part in.
+/// The author of decisions by rules alone.
 const RULES: &str = "rules";
 
-/// In bytes.
+/// Maximum length of a reason, in bytes.
 const LONGEST_REASON: usize = 500;
 
-/// Two claims, by their places.
+/// Two claims, by their positions.
 pub(super) type PairIndices = (usize, usize);
 
-/// Two claims.
+/// A pair of claims.
 #[derive(Clone, Copy)]
 struct Pair<'a> {
     older: &'a RecordClaim<'a>,
     newer: &'a RecordClaim<'a>,
 }
 
-/// The pairs of open conflicts that rules were in doubt about: a model that is there now may know.
+/// The pairs of open conflicts that rules doubted. A model may decide them now.
 pub(super) fn doubts_by_rules(all: &[Record], claims: &[RecordClaim<'_>]) -> Vec<PairIndices> {
-    let places: HashMap<&str, usize> = claims.iter().map(RecordClaim::id).zip(0..).collect();
+    let positions: HashMap<&str, usize> = claims.iter().map(RecordClaim::id).zip(0..).collect();
     let by_rules =
         |conflict: &Record| matches!(&conflict.body, Body::Conflict(kinds::Conflict { by, .. }) if by == RULES);
     let open = open_conflicts(all).into_iter().filter(by_rules);
     let pair = |conflict: Record| {
         let (left, right) = conflict.sides()?;
-        let (left, right) = (*places.get(left)?, *places.get(right)?);
+        let (left, right) = (*positions.get(left)?, *positions.get(right)?);
         Some((left.min(right), left.max(right)))
     };
     open.filter_map(pair).collect()
 }
 
-/// The pairs that need not be looked at again, though what was said of them lies there once more: no model is asked twice.
+/// The pairs that are decided already, and are not compared or sent to a model again.
 pub(super) fn settled(all: &[Record]) -> HashSet<(String, String)> {
     let pair = |record: &Record| match &record.body {
         Body::Same(kinds::Same { kept, folded, .. }) => Some(ordered(kept, folded)),
@@ -52,8 +52,8 @@ pub(super) fn settled(all: &[Record]) -> HashSet<(String, String)> {
     all.iter().filter_map(pair).collect()
 }
 
-/// The records of what is decided on pairs: by rules, and by a model on those that rules leave open. `chained` are pairs
-/// that are to be looked at for contradictions because of what was decided; on what `is_settled` nothing is decided.
+/// Decides pairs by rules, and by a model where rules leave them open. `chained` returns further pairs to check for
+/// contradictions after decisions; pairs with `is_settled` are skipped.
 pub(super) fn decisions(
     pairs: BTreeSet<PairIndices>,
     claims: &[RecordClaim<'_>],
@@ -66,7 +66,7 @@ pub(super) fn decisions(
         (pair, Verdict::of(pair.older.claim(), pair.newer.claim(), judging))
     };
     let looked_at = pairs.iter().copied().filter(|places| !is_settled(places));
-    // Of most pairs there is nothing to say, and there may be millions.
+    // Most pairs are unrelated, and there may be millions: only the others are kept.
     let of_pair = |places: &PairIndices| Some(judged(*places)).filter(|(_, verdict)| verdict.matters());
     let mut decided = by_all_processors(&looked_at.collect::<Vec<_>>(), of_pair);
     let by_rules = decided
@@ -75,13 +75,13 @@ pub(super) fn decisions(
     let is_unseen = |places: &PairIndices| !pairs.contains(places) && !is_settled(places);
     let others: BTreeSet<PairIndices> = chained(&by_rules.collect::<Vec<_>>()).into_iter().collect();
     let unseen = others.iter().copied().filter(is_unseen);
-    decided.extend(unseen.map(judged).filter(|(_, verdict)| verdict.parts()));
+    decided.extend(unseen.map(judged).filter(|(_, verdict)| verdict.separates()));
     let (mut records, asked) = settled_by(decided, judging);
     if asked.is_some() {
-        // A model's word may join what rules would have held apart, had they seen it.
+        // A model's decision may join claims that rules would have separated.
         let joined = chained(&records).into_iter();
         let joined = joined.filter(|places| is_unseen(places) && !others.contains(places));
-        let parted = joined.map(judged).filter(|(_, verdict)| verdict.parts());
+        let parted = joined.map(judged).filter(|(_, verdict)| verdict.separates());
         let parted: Vec<Record> = parted
             .filter_map(|(pair, verdict)| pair.by_rules(&verdict.judgement))
             .collect();
@@ -90,7 +90,7 @@ pub(super) fn decisions(
     (records, asked)
 }
 
-/// What comes of verdicts, as rules have it, and a model where there is one and they leave it open.
+/// The records of verdicts: by rules, or by a model where rules leave a pair open.
 fn settled_by(decided: Vec<(Pair<'_>, Verdict<'_>)>, judging: &JudgeSetup<'_>) -> (Vec<Record>, Option<ModelReport>) {
     let (pairs, verdicts): (Vec<_>, Vec<_>) = decided.into_iter().unzip();
     let (settled, asked) = verdict::settled(&verdicts, judging);
@@ -127,7 +127,7 @@ impl<'a> Pair<'a> {
         match relation {
             Relation::Unrelated | Relation::Refines | Relation::RefinedBy => None,
             Relation::Same => Some(self.same(RULES, reason)),
-            Relation::Contradicts if takes_its_place(older, newer) => {
+            Relation::Contradicts if supersedes(older, newer) => {
                 Some(self.derived(Body::Supersedes(kinds::Supersedes {
                     older: older.id().to_owned(),
                     newer: Some(newer.id().to_owned()),
@@ -138,8 +138,8 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// What a model makes of it. It never takes one for the other's successor: of what contradicts itself only by a
-    /// model's word, people decide what holds.
+    /// The record of a model's verdict. A model never supersedes a claim: a contradiction found by a model alone is
+    /// left to people.
     fn by_model(&self, said: &ModelVerdict, verdict: &Verdict<'_>, by: &str) -> Option<Record> {
         let in_doubt = verdict.judgement.relation == Relation::Doubt;
         let distinct = || {
@@ -155,7 +155,7 @@ impl<'a> Pair<'a> {
             Relation::Same => Some(self.same(by, &said.reason)),
             Relation::Contradicts => Some(self.conflict(by, &said.reason)),
             Relation::Doubt if in_doubt || said.is_vetoed => Some(self.conflict(by, &said.reason)),
-            // Rules hold them for unrelated already.
+            // Rules found the pair unrelated already.
             Relation::Doubt => None,
             Relation::Unrelated | Relation::Refines | Relation::RefinedBy => in_doubt.then(distinct),
         }
@@ -185,7 +185,7 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// A reason may quote words of any length, and its record has to stay a line that can be read.
+/// Truncates a reason: it may quote words of any length, and the record must remain a readable line.
 fn shortened(reason: &str) -> String {
     match reason.len() > LONGEST_REASON {
         true => format!("{} [...]", &reason[..reason.floor_char_boundary(LONGEST_REASON)]),
@@ -193,9 +193,9 @@ fn shortened(reason: &str) -> String {
     }
 }
 
-/// Whether the newer of two that contradict each other is what the same voice says now of the same subject, or says it of
-/// a file that is another by then: no person needs to be asked.
-fn takes_its_place(older: &RecordClaim<'_>, newer: &RecordClaim<'_>) -> bool {
+/// Returns whether the newer of two contradicting claims supersedes the older without a person: it is from the same
+/// author about the same subject, or about a file that has changed.
+fn supersedes(older: &RecordClaim<'_>, newer: &RecordClaim<'_>) -> bool {
     let is_later = older.record.ts < newer.record.ts;
     let same_subject = older
         .subject

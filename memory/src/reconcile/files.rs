@@ -1,4 +1,4 @@
-//! The files of a memory, read whatever is in them, and replaced as a whole.
+//! The files of a memory, read tolerantly and replaced as a whole.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, File};
@@ -9,48 +9,48 @@ use muninn_repo_tools::RelPath;
 
 use super::{ARCHIVE, PRUNED, ReconcileError, SESSIONS_ARCHIVE, Segment, StepHook};
 use crate::records::lines::{self, MAX_LINE_BYTES, SkipReason};
-use crate::records::{Home, Record, RecordFile, anew};
+use crate::records::{Home, Record, RecordFile, create_new_file};
 
-/// Where the lock of a run is: git ignores it.
+/// The folder of the run's lock, which git ignores.
 const CACHE: &str = ".muninn/cache";
 
-/// What is kept of a file's name, in bytes, so that there is room for more.
+/// Maximum length of a file name's stem in the archive, in bytes.
 const LONGEST_STEM: usize = 100;
 
-/// A memory, on disk.
+/// A memory on disk.
 pub(super) struct MemoryFiles<'a> {
     pub(super) home: &'a Home,
-    /// What each file held that was read or written, by its path below the root.
+    /// Hash of each file that was read or written, by its path below the root.
     known: HashMap<String, Digest>,
 }
 
-/// Of a file's bytes; `None` of one that is not there.
+/// Hash of a file's bytes; `None` for a missing file.
 type Digest = Option<blake3::Hash>;
 
 fn digest(bytes: Option<&[u8]>) -> Digest {
     bytes.map(blake3::hash)
 }
 
-/// The right to change the files, until it is dropped.
+/// The lock of a run, released on drop.
 pub(super) struct Lock(File);
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Not by closing it: a process that is being started has the file open too, for a moment.
-        let _closed_in_the_end = self.0.unlock();
+        // Explicitly, because a child process that is starting holds the file open for a moment.
+        self.0.unlock().ok();
     }
 }
 
-/// A file of which not every line is a record.
+/// A file with invalid lines.
 pub(super) struct DamagedFile {
-    /// Below the root.
+    /// Path below the root.
     pub(super) name: RelPath,
     pub(super) bytes: Vec<u8>,
     lines: usize,
 }
 
 impl DamagedFile {
-    /// By its content, so that the same is kept once.
+    /// The name of the copy in the archive. It includes a hash, so that the same content is kept once.
     pub(super) fn kept_as(&self) -> String {
         let stem = self.name.file_name().trim_end_matches(".jsonl");
         let stem = &stem[..stem.floor_char_boundary(LONGEST_STEM)];
@@ -88,11 +88,11 @@ impl<'a> MemoryFiles<'a> {
         }
     }
 
-    /// A file's bytes; none where there is no such file.
+    /// A file's bytes; empty if it does not exist.
     pub(super) fn bytes(&mut self, path: &RelPath) -> Result<Vec<u8>, ReconcileError> {
         let bytes = match self.home.root().join(path.to_path_buf()).symlink_metadata() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            // One that leads out of the home is refused when it is opened.
+            // A path that leads out of the home is refused on opening.
             there => Some(there.and_then(|_| self.read(path)).map_err(at(&path.to_path_buf()))?),
         };
         self.known.insert(path.as_str().to_owned(), digest(bytes.as_deref()));
@@ -106,7 +106,7 @@ impl<'a> MemoryFiles<'a> {
         Ok(bytes)
     }
 
-    /// The records of a file, by its path in a repository; none where there is no such file.
+    /// The records of a file, by its path in a repository; empty if it does not exist.
     pub(super) fn records(
         &mut self,
         path: &str,
@@ -119,7 +119,7 @@ impl<'a> MemoryFiles<'a> {
         records_in(&path, bytes, damaged)
     }
 
-    /// Whether a file is as this run read or left it; of one that it never read nobody knows.
+    /// Returns whether a file is as this run read or wrote it; true for a file that it never read.
     pub(super) fn is_as_known(&self, path: &str) -> Result<bool, ReconcileError> {
         let Some(known) = self.known.get(path) else {
             return Ok(true);
@@ -132,12 +132,12 @@ impl<'a> MemoryFiles<'a> {
         Ok(digest(there.as_deref()) == *known)
     }
 
-    /// Keeps a file of which not every line is a record.
+    /// Copies a file with invalid lines to the archive.
     pub(super) fn keep(&mut self, damaged: &DamagedFile, step: StepHook<'_>) -> Result<(), ReconcileError> {
         self.put(&format!("{ARCHIVE}/{}", damaged.kept_as()), &damaged.bytes, step)
     }
 
-    /// Keeps what leaves `main`, which is as it is to be. One file holds all that did, but for what is back in main.
+    /// Adds records that leave main to the archive, and removes from it the records that are in `main` again.
     pub(super) fn archive(
         &mut self,
         leaving: &[Record],
@@ -156,7 +156,7 @@ impl<'a> MemoryFiles<'a> {
         self.put_records(PRUNED, &all.into_values().collect::<Vec<_>>(), step)
     }
 
-    /// Keeps what sessions' files held, beside what is kept of others; of an id with two lines both.
+    /// Adds the records of segments to the archive of sessions. Two lines with one id are both kept.
     pub(super) fn archive_sessions(&mut self, segments: &[Segment], step: StepHook<'_>) -> Result<(), ReconcileError> {
         let mut damaged = Vec::new();
         let there = self.records(SESSIONS_ARCHIVE, &mut damaged)?;
@@ -168,7 +168,7 @@ impl<'a> MemoryFiles<'a> {
         self.put_lines(SESSIONS_ARCHIVE, lines.into_iter().map(|(_, line)| line), step)
     }
 
-    /// What left main.
+    /// The pruned records.
     pub(super) fn pruned(&mut self, damaged: &mut Vec<DamagedFile>) -> Result<Vec<Record>, ReconcileError> {
         self.records(PRUNED, damaged)
     }
@@ -193,8 +193,8 @@ impl<'a> MemoryFiles<'a> {
         self.put(path, text.as_bytes(), step)
     }
 
-    /// Puts a file in place as a whole, by its path in a repository; one that is so already stays untouched, and so does one
-    /// that somebody else changed since it was read.
+    /// Replaces a file as a whole, by its path in a repository. A file with this content is not touched; a file that
+    /// another process changed since it was read is an error.
     pub(super) fn put(&mut self, path: &str, bytes: &[u8], step: StepHook<'_>) -> Result<(), ReconcileError> {
         let below = self.home.path(path).to_owned();
         let (folder, name) = below.rsplit_once('/').unwrap_or(("", &below));
@@ -208,14 +208,14 @@ impl<'a> MemoryFiles<'a> {
         let temporary = directory.join(format!(".{name}.tmp"));
         let put = write(&temporary, bytes).map_err(at(&path)).and_then(|()| {
             step("written");
-            // To come to this may have taken minutes, in which git may have merged what others did.
+            // Planning may have taken minutes, in which git may have merged other changes.
             if !self.is_as_known(&below)? {
                 return Err(ReconcileError::Changed { path: below.clone() });
             }
             fs::rename(&temporary, &path).map_err(at(&path))
         });
         if put.is_err() {
-            let _of_no_use_any_more = fs::remove_file(&temporary);
+            fs::remove_file(&temporary).ok();
         }
         put?;
         self.known.insert(below, digest(Some(bytes)));
@@ -224,7 +224,7 @@ impl<'a> MemoryFiles<'a> {
     }
 }
 
-/// A file's records, whatever else is in it. Those without an id get one that follows from what they say.
+/// The records of a file. Records without an id get one derived from their line.
 pub(super) fn records_in(
     path: &RelPath,
     bytes: Vec<u8>,
@@ -234,10 +234,10 @@ pub(super) fn records_in(
     let read = lines::read(
         bytes.as_slice(),
         |_, record| records.push(record.identified()),
-        // What stands between the markers of a merge is read, and they say nothing themselves.
+        // Lines between merge markers are read; the markers themselves hold no data.
         |line| lines += usize::from(line.reason != SkipReason::ConflictMarker),
     );
-    // With an id it may be longer than a line can be, and would be none the next time.
+    // With its id a line may exceed the maximum, and would be invalid the next time.
     let all = records.len();
     records.retain(|record| record.line().len() <= MAX_LINE_BYTES);
     lines += all - records.len();
@@ -250,12 +250,12 @@ pub(super) fn records_in(
 }
 
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = anew(path)?;
+    let mut file = create_new_file(path)?;
     file.write_all(bytes)?;
     file.sync_all()
 }
 
-/// A renamed file is there for good when its directory is on the disk.
+/// Syncs a directory: a rename is durable once its directory is on disk.
 fn sync(folder: &Path) -> io::Result<()> {
     if cfg!(unix) {
         File::open(folder)?.sync_all()

@@ -1,4 +1,4 @@
-//! The conflicts that wait for a person.
+//! Open conflicts, which wait for a person.
 
 use std::collections::BTreeMap;
 
@@ -9,46 +9,46 @@ use super::files::MemoryFiles;
 use super::plan::open_conflicts as open_among;
 use crate::records::{Home, MAIN, Record, RecordStatus, Source};
 
-/// Larger files are taken for changed.
+/// Larger files count as changed.
 const MAX_FILE_BYTES: u64 = 4 << 20;
 
-/// Two records that cannot both be so, or may not be.
+/// Two records that contradict each other, or may.
 #[derive(Debug, Clone)]
 pub struct OpenConflict {
-    /// It says why.
+    /// The conflict's record, with the reason.
     pub conflict: Record,
-    /// The older record, or what is recalled for it.
+    /// The older record, or its representative.
     pub left: Record,
-    /// The newer one, likewise.
+    /// The newer record, or its representative.
     pub right: Record,
 }
 
-/// What has become of a file since a record was written that rests on it.
+/// The change of a cited file since its record was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FileChange {
-    /// It is as it was.
+    /// The content is the same.
     Unchanged,
-    /// It is another.
+    /// The content differs.
     Changed,
-    /// There is none, or none that is read.
+    /// The file does not exist or cannot be read.
     Gone,
-    /// Nobody knows how it was.
+    /// The record does not name the file's content.
     Unknown,
 }
 
-/// The conflicts that are open, by id.
+/// The open conflicts, sorted by id.
 ///
 /// # Errors
-/// [`ReconcileError::Io`] where main cannot be read.
+/// [`ReconcileError::Io`] if main cannot be read.
 pub fn open_conflicts(home: &Home) -> Result<Vec<OpenConflict>, ReconcileError> {
     let mut main = MemoryFiles::at(home).records(MAIN, &mut Vec::new())?;
     main.sort_by(|one, other| one.id.cmp(&other.id));
     let status = RecordStatus::of(&main);
-    // A side may be superseded, or in the archive: then what says the same is shown, as it is recalled.
-    let told = main.iter().filter(|record| !status.is_gone(&record.id));
+    // A side may be superseded or archived: then its duplicate that is recalled is shown.
+    let recalled = main.iter().filter(|record| !status.is_gone(&record.id));
     let mut by_kept: BTreeMap<&str, &Record> = BTreeMap::new();
-    for record in told {
+    for record in recalled {
         by_kept.entry(status.kept(&record.id)).or_insert(record);
     }
     let side = |id: &str| {
@@ -66,7 +66,7 @@ pub fn open_conflicts(home: &Home) -> Result<Vec<OpenConflict>, ReconcileError> 
     Ok(open_among(&main).into_iter().filter_map(with_sides).collect())
 }
 
-/// What has become of a file that a record rests on.
+/// Compares a cited file with its current content.
 pub fn file_change(worktree: &Worktree, source: &Source) -> FileChange {
     let read = || {
         let path = RelPath::new(&source.path).ok()?;

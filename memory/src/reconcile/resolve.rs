@@ -1,48 +1,48 @@
-//! Settling a conflict: a person's decision, which main keeps.
+//! Resolves a conflict by a person's decision, which main keeps.
 
 use thiserror::Error;
 
 use super::files::MemoryFiles;
-use super::plan::{held, open_conflicts};
+use super::plan::{main_records, open_conflicts};
 use super::{ReconcileError, ReconcileOptions};
 use crate::Store;
 use crate::ids::{self, IdError};
 use crate::records::{Body, CONFLICTS, MAIN, Record, kinds};
 use crate::redact::redact;
 
-/// What is kept of two that contradict each other.
+/// The side of a conflict that is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
-    /// The older.
+    /// The older record.
     Left,
-    /// The newer.
+    /// The newer record.
     Right,
-    /// Both: they are no contradiction.
+    /// Both: there is no contradiction.
     Both,
 }
 
-/// Why nothing was settled.
+/// Why a conflict was not resolved.
 #[derive(Debug, Error)]
 pub enum ResolveError {
-    /// No open conflict has it.
+    /// No open conflict has this id.
     #[error("there is no open conflict {0}")]
     Unknown(String),
-    /// Several have it.
+    /// Several open conflicts match the id.
     #[error(transparent)]
     Ambiguous(IdError),
-    /// A line of main would be too long with it.
-    #[error("the note has {0} bytes, and at most {MAX_NOTE_BYTES} are kept")]
+    /// The note is too long for a line of main.
+    #[error("the note has {0} bytes; at most {MAX_NOTE_BYTES} are allowed")]
     LongNote(usize),
-    /// The files.
+    /// The files cannot be read or written.
     #[error(transparent)]
     Files(#[from] ReconcileError),
 }
 
-/// The longest note.
+/// Maximum length of a note, in bytes.
 const MAX_NOTE_BYTES: usize = 8 << 10;
 
-/// Settles the open conflict that `id` names, which may be any part of its id: records the decision in main, and takes the conflict off the list.
-/// What is not kept stays in main, and is recalled no more.
+/// Resolves the open conflict that `id`, any part of its id, identifies: adds the decision to main and updates the list
+/// of open conflicts. The record that is not kept stays in main and is no longer recalled.
 ///
 /// # Errors
 /// [`ResolveError`]; then nothing has changed.
@@ -57,20 +57,20 @@ pub fn resolve(store: &Store, id: &str, keep: Keep, note: Option<&str>) -> Resul
     let mut files = MemoryFiles::of(store, here)?;
     let _lock = files.lock()?;
     let (before, damaged) = files.read_all(store)?;
-    let mut main: Vec<Record> = held(&before).into_values().collect();
+    let mut main: Vec<Record> = main_records(&before).into_values().collect();
     let open = open_conflicts(&main);
     let conflict = one(&open, id)?;
     let decision = decision(conflict, keep, note, store);
     main.push(decision.clone());
     main.sort_by(|a, b| a.id.cmp(&b.id));
     let open = open_conflicts(&main);
-    let nobody_looks = &mut |_: &str| {};
+    let no_hook = &mut |_: &str| {};
     for damaged in &damaged {
-        files.keep(damaged, nobody_looks)?;
+        files.keep(damaged, no_hook)?;
     }
-    // The decision comes first: a conflict that main has settled is not shown, though the list still has it.
-    files.put_records(MAIN, &main, nobody_looks)?;
-    files.put_records(CONFLICTS, &open, nobody_looks)?;
+    // The decision is written first: a conflict that main has resolved is not shown, even if the list still holds it.
+    files.put_records(MAIN, &main, no_hook)?;
+    files.put_records(CONFLICTS, &open, no_hook)?;
     Ok(decision)
 }
 

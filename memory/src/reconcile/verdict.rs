@@ -1,4 +1,4 @@
-//! What rules say of two claims, and what a model says where they leave that open.
+//! Verdicts on pairs of claims, by rules, and by a model where rules leave a pair open.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -7,17 +7,17 @@ use super::JudgeSetup;
 use super::judge::{Claim, Judgement, Relation};
 use super::model::{ModelReport, ModelVerdict, OpenPair};
 
-/// Two claims that have so much in common may well be the same, though rules see no reason why. A third of what they miss
-/// is above it, and an eighth of what has nothing to do with each other, of sentences that were made to be alike; of
-/// memories that were not, hardly any are.
+/// Minimum similarity of a pair that is worth a model's decision although rules found no relation. On generated
+/// sentences a third of the missed duplicates and an eighth of the unrelated pairs are above it; on real memories
+/// hardly any unrelated pair is.
 const LIKELY: f32 = 0.7;
 
-/// Two claims, the older first, and what rules say of them.
+/// Two claims, the older first, and the rules' judgement.
 pub(super) struct Verdict<'a> {
     older: Claim<'a>,
     newer: Claim<'a>,
     pub(super) judgement: Judgement,
-    /// How much the two have in common; 0 where nobody is there to be asked about what is left open.
+    /// Similarity of the claims; 0 without a model.
     likeness: f32,
 }
 
@@ -32,19 +32,19 @@ impl<'a> Verdict<'a> {
         }
     }
 
-    /// Whether anything may come of it.
+    /// Returns whether the pair may lead to a record.
     pub(super) fn matters(&self) -> bool {
         let relation = self.judgement.relation;
         let is_nothing = matches!(relation, Relation::Unrelated | Relation::Refines | Relation::RefinedBy);
         !is_nothing || self.is_open()
     }
 
-    /// Whether the two must not be taken for one, or may not be.
-    pub(super) fn parts(&self) -> bool {
+    /// Returns whether the claims contradict each other, or may.
+    pub(super) fn separates(&self) -> bool {
         matches!(self.judgement.relation, Relation::Contradicts | Relation::Doubt)
     }
 
-    /// Whether rules cannot tell what the two are to each other.
+    /// Returns whether rules leave the pair open.
     fn is_open(&self) -> bool {
         match self.judgement.relation {
             Relation::Doubt => true,
@@ -53,15 +53,15 @@ impl<'a> Verdict<'a> {
         }
     }
 
-    /// Smaller where it is to be asked about sooner: what rules doubt first, and then what is most alike.
+    /// Sort key for the model, smallest first: doubts, then the most similar pairs.
     fn urgency(&self) -> (bool, Reverse<u32>) {
-        // Of floats from 0 to 1 the bits are in their order.
+        // The bits of floats from 0 to 1 are in numeric order.
         let likeness = Reverse(self.likeness.to_bits());
         (self.judgement.relation != Relation::Doubt, likeness)
     }
 }
 
-/// What a model says of the pairs that rules leave open, by their places, as far as its tokens go.
+/// Asks a model about the open pairs, by position, as far as its token limit goes.
 pub(super) fn settled(
     verdicts: &[Verdict<'_>],
     judging: &JudgeSetup<'_>,
@@ -85,15 +85,14 @@ pub(super) fn settled(
     (by_place.collect(), Some(asked))
 }
 
-/// What pairs of claims are to each other, the older one first: as rules have it, and a model where there is one and rules
-/// leave it open.
+/// The relations of pairs of claims, the older first: by rules, and by a model where rules leave a pair open.
 pub fn relations(pairs: &[(Claim<'_>, Claim<'_>)], judging: &JudgeSetup<'_>) -> (Vec<Relation>, Option<ModelReport>) {
     let verdicts = pairs.iter().map(|(older, newer)| Verdict::of(*older, *newer, judging));
     let verdicts: Vec<Verdict<'_>> = verdicts.collect();
     let (settled, asked) = settled(&verdicts, judging);
     let by_rules = verdicts.iter().map(|verdict| verdict.judgement.relation);
     let relations = by_rules.enumerate().map(|(at, by_rules)| match settled.get(&at) {
-        // Not to be sure settles nothing.
+        // A model's doubt decides nothing.
         Some(said) if said.relation != Relation::Doubt || said.is_vetoed => said.relation,
         _ => by_rules,
     });

@@ -1,6 +1,6 @@
-//! Records: what was learned, one JSON object a line.
+//! Records of memory, one JSON object per line.
 //!
-//! A [`Record`] is typed and loses nothing when it is written again. Live ones wait in a [`Spool`] in the user's state
+//! A [`Record`] is typed, and rewriting it loses nothing. Live records wait in a [`Spool`] in the user's state
 //! directory, become write-once [`Segments`] that travel through git, and end in `.muninn/memory/main.jsonl`.
 
 mod archive;
@@ -32,7 +32,7 @@ pub use reconciled::RECONCILED;
 pub(crate) use reconciled::ReconciledSegments;
 pub use record::{InvalidRecord, Origin, Record};
 pub(crate) use same::{Links, ordered};
-pub(crate) use segment::anew;
+pub(crate) use segment::create_new_file;
 pub use segment::{SESSIONS, SegmentError, SegmentWrite, Segments};
 pub use source::Source;
 pub use spool::{Durability, Flushed, PendingRecords, Sessions, Spool, SpoolError, SpoolView};

@@ -1,7 +1,7 @@
-//! One memory: what is written where, and which files are read.
+//! One memory: where records are written, and which files are read.
 //!
-//! What is learned on a branch reaches git on that branch, so that a branch that is thrown away takes it along. Until
-//! then, and for ever where nothing is to reach git, it is kept in the user's state directory.
+//! Records learned on a branch reach git on that branch, so they disappear with a branch that is thrown away. Until
+//! then, and permanently if nothing may reach git, they are kept in the user's state directory.
 
 mod scope;
 
@@ -26,36 +26,36 @@ use crate::records::{
 /// Where segments are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Destination {
-    /// To the home: in a repository, for git.
+    /// To the home; in a repository, to be tracked by git.
     Home,
-    /// To the user's state directory, for nobody else.
+    /// To the user's state directory only.
     State,
 }
 
-/// Which segments recall reads on the default branch, beside what the team agreed on.
+/// The segments that recall reads on the default branch, in addition to main.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DefaultBranchSegments {
-    /// Those of this worktree's own sessions.
+    /// Segments of this worktree's own sessions.
     #[default]
     Own,
-    /// None.
+    /// No segments.
     Main,
-    /// All that are there.
+    /// All segments.
     All,
 }
 
-/// How a memory is kept and read.
+/// Settings of a memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StoreSettings {
-    /// When a live record is on the disk for good.
+    /// When live records are durable.
     pub durability: Durability,
-    /// The short name of the default branch; `None` where git is to tell.
+    /// The short name of the default branch; `None` to ask git.
     pub default_branch: Option<String>,
-    /// What is read there.
+    /// The segments that are read on it.
     pub default_branch_segments: DefaultBranchSegments,
 }
 
-/// One memory. Clones share what they found out about its files.
+/// One memory. Clones share cached facts about its files.
 #[derive(Debug, Clone)]
 pub struct Store {
     home: Home,
@@ -64,13 +64,13 @@ pub struct Store {
     settings: StoreSettings,
     clock: Clock,
     scope: Arc<Mutex<Scope>>,
-    /// What was checked out when all that waits was last looked at.
+    /// The checkout at the last flush of all sessions.
     swept: Arc<Mutex<Option<Checkout>>>,
 }
 
 impl Store {
-    /// The memory that lives there. What of it stays outside, the live records above all, is below `state_dir`. Nothing
-    /// is made or read yet.
+    /// Opens a memory. Files outside its home, such as live records, are below `state_dir`. Nothing is created or read
+    /// yet.
     #[must_use]
     pub fn at(home: Home, state_dir: &Path, settings: StoreSettings, clock: Clock) -> Self {
         let name = blake3::hash(home.root().as_os_str().as_encoded_bytes()).to_hex();
@@ -86,13 +86,13 @@ impl Store {
         }
     }
 
-    /// Where it lives.
+    /// The memory's location.
     #[must_use]
     pub fn home(&self) -> &Home {
         &self.home
     }
 
-    /// What tells its time.
+    /// The memory's clock.
     #[must_use]
     pub fn clock(&self) -> &Clock {
         &self.clock
@@ -104,20 +104,20 @@ impl Store {
         &self.spool
     }
 
-    /// The folder of segments that stay in the state directory.
+    /// The folder of segments in the state directory.
     #[must_use]
     pub fn local_segments(&self) -> PathBuf {
         self.dir.join("sessions")
     }
 
-    /// The files of records that belong to what is checked out, main first: what recall reads. What main has taken in is
-    /// not read again; where a segment grew since, the archive stands behind main, so that what was pruned stays there.
+    /// The files that recall reads for the checkout, main first. Reconciled segments are skipped. If one of them grew
+    /// since, the archive of pruned records follows main, so that they stay pruned.
     #[must_use]
     pub fn files(&self) -> Vec<RecordFile> {
         self.files_on(self.settings.default_branch_segments, false)
     }
 
-    /// The segments of the home that belong to what is checked out, whosever they are: what is to be reconciled.
+    /// The segments of the home that belong to the checkout, of all sessions: the input of a reconciliation.
     #[must_use]
     pub fn shared_segments(&self) -> Vec<RecordFile> {
         let mut files = self.files_on(DefaultBranchSegments::All, true);
@@ -126,7 +126,7 @@ impl Store {
         files
     }
 
-    /// The default branch, where another one is checked out; `None` without git.
+    /// The default branch, if another branch is checked out; `None` without git.
     #[must_use]
     pub fn foreign_branch(&self) -> Option<String> {
         let checkout = self.home.worktree()?.checkout();
@@ -134,7 +134,7 @@ impl Store {
         named.filter(|name| checkout.branch.as_ref() != Some(name))
     }
 
-    fn files_on(&self, default_branch_segments: DefaultBranchSegments, with_taken: bool) -> Vec<RecordFile> {
+    fn files_on(&self, default_branch_segments: DefaultBranchSegments, with_reconciled: bool) -> Vec<RecordFile> {
         let mut scope = self.scope.lock().unwrap_or_else(PoisonError::into_inner);
         scope.files(&ScopeInputs {
             home: &self.home,
@@ -142,12 +142,12 @@ impl Store {
             local_segments: &self.local_segments(),
             default_branch: self.settings.default_branch.as_deref(),
             default_branch_segments,
-            with_taken,
+            with_reconciled,
         })
     }
 
-    /// Keeps what a session learned, which `learn` makes for the session's id. `mark` names what it was learned from: where
-    /// that has been learned from already, `learn` is not called. Returns whether something was kept.
+    /// Keeps the records that `learn` returns for a session id. `mark` names their input: if the session has that mark,
+    /// `learn` is not called. Returns whether records were kept.
     ///
     /// # Errors
     /// [`SpoolError`]; then nothing is kept.
@@ -164,17 +164,17 @@ impl Store {
         })
     }
 
-    /// Makes segments of what was learned on the branch that is checked out, and of what was learned on others and has
-    /// been merged into it. The rest waits.
+    /// Writes segments of the records of the current branch, and of branches that are merged into it. Other records
+    /// wait.
     ///
     /// # Errors
-    /// [`SpoolError`]; what could not be written waits too.
+    /// [`SpoolError`]; records that cannot be written wait.
     pub fn flush(&self, destination: Destination) -> Result<Flushed, SpoolError> {
         self.flush_some(destination, Sessions::All, None)
     }
 
-    /// The same for sessions that ended, and until `until` is over. The files of others are opened only when another
-    /// commit is checked out than the last time, since a merge may have brought their branch.
+    /// The same for ended sessions, until `until` is over. Files of other sessions are opened only if the checkout
+    /// changed since the last time, because a merge may have brought their branch.
     ///
     /// # Errors
     /// Those of [`Self::flush`].
@@ -215,10 +215,10 @@ impl Store {
                 Segments::at(dir)
             }
         };
-        // A rebase, too, has its HEAD detached: nothing is written until it is over.
+        // HEAD is detached during a rebase: nothing is written until it is over.
         let is_detached = self.home.is_detached();
         let known = RefCell::new(HashMap::new());
-        let is_part = |waiting: &PendingRecords| {
+        let belongs_here = |waiting: &PendingRecords| {
             let learned = (waiting.branch.clone(), waiting.commits.clone());
             *known
                 .borrow_mut()
@@ -227,16 +227,15 @@ impl Store {
         };
         self.spool
             .flush_some(sessions, &segments, until, |waiting| match destination {
-                Destination::Home => !is_detached && is_part(waiting),
+                Destination::Home => !is_detached && belongs_here(waiting),
                 Destination::State => true,
             })
     }
 
-    /// The id of the record that `part` of an id names, among those that are there to be recalled, themselves or by
-    /// another that says the same.
+    /// Returns the id of the record that `part` identifies. Deleted records are not found.
     ///
     /// # Errors
-    /// [`IdError`] where there is none, or more than one.
+    /// [`IdError`] if no id matches, or several.
     pub fn record_id(&self, part: &str) -> Result<String, IdError> {
         let files = self.files();
         let loaded: Vec<_> = files
@@ -251,7 +250,7 @@ impl Store {
         ids::find(part, ids.filter(|id| !is_forgotten(id))).map(str::to_owned)
     }
 
-    /// What is wrong with the files that recall reads, in words: lines that are no records, knowledge that is left out.
+    /// Problems of the files that recall reads, as messages: invalid lines, and knowledge that is skipped.
     #[must_use]
     pub fn problems(&self) -> Vec<String> {
         let files = self.files();
@@ -261,19 +260,19 @@ impl Store {
         parts.flat_map(|part| part.notes).collect()
     }
 
-    /// Removes nothing and says what is there: files in which lines were set aside.
+    /// The files of the spool that hold invalid lines.
     ///
     /// # Errors
-    /// Those of reading the folders.
+    /// Any error of reading the folders.
     pub fn set_aside(&self) -> Result<Vec<PathBuf>, SpoolError> {
         self.spool.set_aside()
     }
 }
 
-/// The files of a folder that are segments, in the order of their names; none where there is no folder.
+/// The segment files of a folder, sorted by name; empty if it does not exist.
 ///
 /// # Errors
-/// Those of reading the folder.
+/// Any error of reading the folder.
 pub fn segments_in(dir: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = match std::fs::read_dir(dir) {
         Ok(entries) => entries,

@@ -1,4 +1,4 @@
-//! What is read on which branch.
+//! Which files are read on which branch.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use crate::fixture::Fixture;
 use crate::learn::LearnContext;
 use crate::records::{Body, MAIN, SESSIONS, kinds};
 
-/// A repository with one commit that is set up for memory, and a state directory beside it.
+/// A repository with one commit that is set up for memory, and a state directory.
 struct StoreFixture {
     repo: Fixture,
     state: tempfile::TempDir,
@@ -31,7 +31,7 @@ impl StoreFixture {
         Store::at(self.repo.home(), self.state.path(), settings, Clock::system())
     }
 
-    /// Keeps something in a session of this name, learned here and now.
+    /// Keeps one record in a session of this name.
     fn learn(&self, session: &str) -> Record {
         let store = self.store();
         let mut learned = Vec::new();
@@ -56,7 +56,7 @@ impl StoreFixture {
         learned.remove(0)
     }
 
-    /// A segment that somebody else wrote.
+    /// Writes a segment of another person.
     fn foreign(&self, name: &str, branch: &str) {
         let line = format!(
             "{{\"id\":\"{name}\",\"ts\":\"t\",\"type\":\"learning\",\"text\":\"{name}\",\"branch\":\"{branch}\"}}\n"
@@ -65,7 +65,7 @@ impl StoreFixture {
         self.repo.write(&path, line.as_bytes());
     }
 
-    /// What recall reads: the texts of the records.
+    /// The texts that recall reads.
     fn read(&self) -> Vec<String> {
         read(&self.store())
     }
@@ -84,7 +84,7 @@ fn read(store: &Store) -> Vec<String> {
 }
 
 #[test]
-fn a_branch_reads_main_and_its_segments_and_the_default_branch_its_own() {
+fn default_branch_reads_own_segments_and_other_branches_all() {
     let fixture = StoreFixture::new();
     fixture.learn("mine");
     assert_eq!(fixture.read(), ["mine"], "what waits is read");
@@ -99,7 +99,7 @@ fn a_branch_reads_main_and_its_segments_and_the_default_branch_its_own() {
 }
 
 #[test]
-fn what_is_read_on_the_default_branch_is_for_the_user_to_say() {
+fn setting_selects_segments_of_the_default_branch() {
     let fixture = StoreFixture::new();
     fixture.learn("mine");
     fixture.foreign("theirs", "feature");
@@ -118,7 +118,7 @@ fn what_is_read_on_the_default_branch_is_for_the_user_to_say() {
 }
 
 #[test]
-fn what_was_learned_on_a_branch_stays_with_it_until_it_is_merged() {
+fn records_of_a_branch_are_read_after_its_merge() {
     let fixture = StoreFixture::new();
     fixture.repo.git(&["checkout", "-q", "-b", "side"]);
     fixture.repo.write("b.txt", b"y");
@@ -134,7 +134,7 @@ fn what_was_learned_on_a_branch_stays_with_it_until_it_is_merged() {
         .flush(&segments, |waiting| waiting.session == written)
         .unwrap();
     assert_eq!(fixture.read(), ["waits", "written"]);
-    // git leaves the segment, which it does not track, in the worktree.
+    // git leaves the untracked segment in the worktree.
     fixture.repo.git(&["checkout", "-q", "main"]);
     assert!(segments_in(&fixture.repo.path(SESSIONS)).unwrap().len() == 1);
     assert_eq!(fixture.read(), [] as [&str; 0]);
@@ -149,7 +149,7 @@ fn what_was_learned_on_a_branch_stays_with_it_until_it_is_merged() {
 }
 
 #[test]
-fn memory_that_never_reaches_git_keeps_to_its_branch_too() {
+fn local_segments_belong_to_their_branch() {
     let fixture = StoreFixture::new();
     fixture.repo.git(&["checkout", "-q", "-b", "side"]);
     fixture.repo.write("b.txt", b"y");
@@ -168,7 +168,7 @@ fn memory_that_never_reaches_git_keeps_to_its_branch_too() {
 }
 
 #[test]
-fn one_store_sees_every_change() {
+fn open_store_sees_every_change() {
     let fixture = StoreFixture::new();
     let store = fixture.store();
     assert_eq!(read(&store), [] as [&str; 0]);
@@ -187,7 +187,7 @@ fn one_store_sees_every_change() {
 }
 
 #[test]
-fn a_linked_worktree_has_memory_of_its_own() {
+fn linked_worktree_has_its_own_memory() {
     let fixture = StoreFixture::new();
     fixture.repo.git(&["worktree", "add", "-q", "-b", "side", "linked"]);
     fixture.learn("here");
@@ -207,7 +207,7 @@ fn a_linked_worktree_has_memory_of_its_own() {
 }
 
 #[test]
-fn what_main_has_taken_in_is_not_read_again() {
+fn reconciled_segments_are_not_read_again() {
     let fixture = StoreFixture::new();
     fixture.foreign("late", "feature");
     fixture.foreign("other", "feature");
@@ -226,7 +226,7 @@ fn what_main_has_taken_in_is_not_read_again() {
     log(late.len());
     assert_eq!(read(&store), ["other"]);
     assert_eq!(store.shared_segments().len(), 2, "it is still to be put away");
-    // One that grew brings what is new, and not what left main.
+    // A segment that grew adds its new lines, without the pruned records.
     let more = r#"{"id":"more","type":"learning","text":"more","branch":"feature"}"#;
     fixture.repo.write(&name, format!("{late}{more}\n").as_bytes());
     assert_eq!(
@@ -254,7 +254,7 @@ fn what_main_has_taken_in_is_not_read_again() {
 
 #[cfg(unix)]
 #[test]
-fn a_link_out_of_the_worktree_is_not_read() {
+fn link_out_of_the_worktree_is_not_read() {
     let fixture = StoreFixture::new();
     let outside = tempfile::tempdir().unwrap();
     let segment = |dir: &Path| {

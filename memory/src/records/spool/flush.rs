@@ -1,4 +1,4 @@
-//! Making segments of what waits.
+//! Turns waiting records into segments.
 
 use std::fs::{self, File};
 use std::io;
@@ -13,7 +13,7 @@ use crate::records::record::Record;
 use crate::records::segment::{SegmentWrite, Segments};
 
 impl Locked<'_> {
-    /// Makes segments of the files of one client.
+    /// Writes the files of one client as segments.
     pub(super) fn flush(
         &self,
         files: &[PendingFile],
@@ -34,12 +34,13 @@ impl Locked<'_> {
                 flushed.waiting.push(waiting);
                 continue;
             }
-            // Where a disk lost the session, a new one is as good: no two share a ULID.
+            // If a disk failure lost the session, a new id replaces it: ULIDs are unique.
             index.add_session(client, &session)?;
             self.flush_file(file, waiting, segments, &mut session, flushed)?;
         }
-        // Many file systems never shrink a folder, and each question reads this one.
-        let _others_may_wait_in_it = fs::remove_dir(waiting::dir(self.dir));
+        // Many file systems never shrink a folder, and every question reads this one. Removing it fails while files
+        // wait in it.
+        fs::remove_dir(waiting::dir(self.dir)).ok();
         Ok(())
     }
 
@@ -54,7 +55,7 @@ impl Locked<'_> {
         let flushing = file.flushing(self.dir).path;
         if file.kind == Kind::Live {
             if flushing.exists() {
-                // It was not due, and must not be written over.
+                // The file was not due, and must not be overwritten.
                 flushed.waiting.push(waiting);
                 return Ok(());
             }
@@ -85,10 +86,10 @@ impl Locked<'_> {
     }
 }
 
-/// What a file of the spool holds.
+/// The content of a spool file.
 struct Read {
     records: Vec<Record>,
-    /// Lines that are no records.
+    /// Number of lines that are not records.
     aside: usize,
 }
 
@@ -104,7 +105,7 @@ fn read(path: &Path) -> Result<Read, SpoolError> {
     Ok(Read { records, aside })
 }
 
-/// What waits in a file; nothing in an empty one, and in one that another process has flushed meanwhile.
+/// Summarizes a file; `None` for an empty file, and for one that another process has flushed meanwhile.
 pub(super) fn look_at(session: &str, file: &PendingFile) -> Result<Option<PendingRecords>, SpoolError> {
     let Read { records, aside } = match read(&file.path) {
         Err(SpoolError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => return Ok(None),

@@ -1,20 +1,20 @@
-//! Live records, on their way into the repository.
+//! The spool of live records.
 //!
-//! They wait in the user's state directory, because a tracked file that is written to would block `git checkout` and
-//! `git rebase`, and one that is held open loses what is written to it after a `git stash`:
+//! Records wait in the user's state directory, because a tracked file that is written to would block `git checkout` and
+//! `git rebase`, and an open descriptor loses what is written after a `git stash`:
 //!
 //! ```text
 //! <spool>/
 //!   lock                                      taken for each append and each flush; several processes write at once
 //!   sessions.db                               each session's id, the number of its next segment, and its marks
-//!   waiting/live-<client>-<branch>.jsonl      what was learned on a branch; opened for each append, which is one write
+//!   waiting/live-<client>-<branch>.jsonl      records of a branch; opened for each append, which is one write
 //!   waiting/flushing-<client>-<branch>.jsonl  the same, while it becomes a segment
-//!   aside/<client>-<ulid>-<branch>.jsonl      what a segment was made of, where some of its lines are no records
+//!   aside/<client>-<ulid>-<branch>.jsonl      copies of flushed files that held invalid lines
 //! ```
 //!
-//! A client's session and a branch are named by a hash of their names, since these may hold anything. A session has no
-//! file before something is learned from it, and none after its records are in a segment: what remains of it is a row of
-//! the index. Earlier versions had a folder for every session; [`Spool::compact`] turns those into the above.
+//! File names use a hash of the client's session name and of the branch, because these may hold any character. A
+//! session has no file before its first record, and none after its records are in a segment: only its row in the index
+//! remains. Earlier versions had a folder for every session; [`Spool::compact`] migrates them.
 
 mod file;
 mod flush;
@@ -41,10 +41,10 @@ use super::record::Record;
 use super::segment::{SegmentError, Segments};
 use crate::{Clock, private_file};
 
-/// When what was appended is on the disk for good. A killed process loses nothing either way; a power cut may.
+/// When appended records are durable. A killed process loses nothing in either mode; a power failure may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
-    /// Once a segment was made of it.
+    /// After they are written as a segment.
     #[default]
     Segment,
     /// When [`Spool::append`] returns.
@@ -60,45 +60,45 @@ pub struct Spool {
     index: Arc<Mutex<Option<Index>>>,
 }
 
-/// The spool, for as long as no other process or thread writes to it.
+/// The spool while this process and thread hold its lock.
 struct Locked<'a> {
     dir: &'a Path,
     durability: Durability,
     clock: &'a Clock,
     index: MutexGuard<'a, Option<Index>>,
-    /// Unlocked when it is closed.
+    /// Unlocked on close.
     _lock: File,
 }
 
-/// Which sessions a flush is about.
+/// The sessions that a flush covers.
 #[derive(Debug, Clone, Copy)]
 pub enum Sessions<'a> {
-    /// All that wait.
+    /// All sessions with waiting records.
     All,
-    /// Those that their clients give these names.
+    /// Sessions with these client names.
     Of(&'a [&'a str]),
 }
 
 /// Why records could not be kept or flushed.
 #[derive(Debug, Error)]
 pub enum SpoolError {
-    /// A file of the spool.
-    #[error("the spool of live records at {}", path.display())]
+    /// A spool file cannot be read or written.
+    #[error("cannot use the spool of live records at {}", path.display())]
     Io {
-        /// Which.
+        /// The path.
         path: PathBuf,
-        /// What happened.
+        /// The cause.
         source: io::Error,
     },
-    /// The index of sessions.
-    #[error("the index of sessions at {}", path.display())]
+    /// The index of sessions cannot be used.
+    #[error("cannot use the index of sessions at {}", path.display())]
     Index {
-        /// Its file.
+        /// The path.
         path: PathBuf,
-        /// What SQLite said.
+        /// SQLite's error.
         source: rusqlite::Error,
     },
-    /// A segment could not be written; its records stay in the spool.
+    /// A segment cannot be written; its records stay in the spool.
     #[error(transparent)]
     Segment(#[from] SegmentError),
 }
@@ -108,31 +108,31 @@ pub enum SpoolError {
 pub struct PendingRecords {
     /// The session's id.
     pub session: String,
-    /// The branch that they were learned on; `None` on a detached HEAD.
+    /// The branch of these records; `None` with a detached HEAD.
     pub branch: Option<String>,
-    /// The commits that were checked out, each once.
+    /// The distinct commits that were checked out.
     pub commits: Vec<String>,
-    /// How many they are.
+    /// Number of records.
     pub records: usize,
-    /// The file that they wait in.
+    /// The file.
     pub file: PathBuf,
 }
 
-/// What a flush came to.
+/// The result of a flush.
 #[derive(Debug, Default)]
 pub struct Flushed {
-    /// Names of the segments that were made.
+    /// Names of the new segments.
     pub segments: Vec<String>,
-    /// Records in them.
+    /// Number of records in them.
     pub records: usize,
-    /// What still waits, of what was looked at.
+    /// Files that were examined and still wait.
     pub waiting: Vec<PendingRecords>,
-    /// Whether the time was over before all was looked at.
+    /// Whether the deadline passed before all files were examined.
     pub is_cut: bool,
 }
 
 impl Spool {
-    /// The spool in this directory, which is made when it is first needed.
+    /// A spool in this directory, which is created when needed.
     #[must_use]
     pub fn at(dir: PathBuf, durability: Durability, clock: Clock) -> Self {
         Self {
@@ -143,7 +143,7 @@ impl Spool {
         }
     }
 
-    /// The id of a session, by the name that its client gives it; `None` before something of it was view.
+    /// The id of a session by its client name; `None` before its first record.
     ///
     /// # Errors
     /// [`SpoolError`].
@@ -155,11 +155,12 @@ impl Spool {
         }
     }
 
-    /// Appends records of a session that were learned on a branch, in one write. They are kept when this returns. `mark`
-    /// names what they were learned from: where the session has that mark, nothing is appended, and `false` returned.
+    /// Appends records of a session that were learned on a branch, in one write. They are kept when this returns.
+    /// `mark` names the input that they were learned from: if the session has that mark, nothing is appended and
+    /// `false` is returned.
     ///
     /// # Errors
-    /// [`SpoolError`]; then none of them is kept.
+    /// [`SpoolError`]; then no record is kept.
     pub fn append(
         &self,
         client: &str,
@@ -173,9 +174,8 @@ impl Spool {
         self.learn(client, mark, |_| (branch.map(str::to_owned), records.to_vec()))
     }
 
-    /// Appends what `learn` makes for the session of this id, and the branch that it was learned on, as
-    /// [`Self::append`] does. The id is made for the first records of a session, and the same from then on. Where the
-    /// session has the mark, `learn` is not called.
+    /// Appends the branch and records that `learn` returns for this session id, as [`Self::append`] does. The id is
+    /// created with the first records of a session. If the session has the mark, `learn` is not called.
     ///
     /// # Errors
     /// [`SpoolError`]; then nothing is kept.
@@ -203,14 +203,14 @@ impl Spool {
         private_file::dir(&waiting::dir(&self.dir)).map_err(at(&self.dir))?;
         let file = PendingFile::new(&self.dir, Kind::Live, &client, &branch_name(branch.as_deref()));
         append(&file.path, text.as_bytes(), self.durability).map_err(at(&file.path))?;
-        // Behind the records: whoever is killed in between has them twice, and not never.
+        // After the records: a kill in between writes them twice instead of never.
         if let Some(mark) = mark {
             locked.index()?.add_mark(&client, mark)?;
         }
         Ok(true)
     }
 
-    /// Takes a mark without a record, for what was learned from and gave nothing. Returns whether it was new.
+    /// Adds a mark without records, for an input that gave none. Returns whether the mark is new.
     ///
     /// # Errors
     /// [`SpoolError`].
@@ -224,7 +224,7 @@ impl Spool {
         Ok(!is_known)
     }
 
-    /// What a session was learned from, in the order in which it was.
+    /// The marks of a session, oldest first.
     ///
     /// # Errors
     /// [`SpoolError`].
@@ -236,7 +236,7 @@ impl Spool {
         }
     }
 
-    /// What waits, in the order of the sessions' ids.
+    /// Waiting records, sorted by session id.
     ///
     /// # Errors
     /// [`SpoolError`].
@@ -254,7 +254,7 @@ impl Spool {
         Ok(waiting)
     }
 
-    /// Whether anything waits.
+    /// Returns whether any records wait.
     ///
     /// # Errors
     /// [`SpoolError::Io`].
@@ -262,20 +262,19 @@ impl Spool {
         Ok(!waiting::files(&self.dir)?.is_empty())
     }
 
-    /// Makes segments of what `is_due` picks. Killed at any point it goes on where it was the next time: what is in a
-    /// segment leaves the spool only when the segment is on the disk.
+    /// Writes the records that `is_due` selects as segments. After a kill at any point the next flush continues:
+    /// records leave the spool only when their segment is on disk.
     ///
     /// # Errors
-    /// The first thing that failed; what it was about stays in the spool.
+    /// The first failure; its records stay in the spool.
     pub fn flush(&self, segments: &Segments, is_due: impl Fn(&PendingRecords) -> bool) -> Result<Flushed, SpoolError> {
         self.flush_some(Sessions::All, segments, None, is_due)
     }
 
-    /// The same for some sessions; the files of others are not opened. Between two sessions it stops when `until` is
-    /// over, and the rest waits.
+    /// The same for some sessions; files of others are not opened. Stops between two sessions when `until` is over.
     ///
     /// # Errors
-    /// Those of [`Self::flush`].
+    /// See [`Self::flush`].
     pub fn flush_some(
         &self,
         sessions: Sessions<'_>,
@@ -299,7 +298,7 @@ impl Spool {
         Ok(flushed)
     }
 
-    /// The files that could not be made into segments as they were, because some of their lines are no records.
+    /// Flushed files that held invalid lines.
     ///
     /// # Errors
     /// [`SpoolError::Io`].
@@ -307,13 +306,13 @@ impl Spool {
         waiting::entries(&waiting::aside_dir(&self.dir))
     }
 
-    /// Takes the lock, and opens the index.
+    /// Takes the lock and opens the index.
     fn locked(&self) -> Result<Locked<'_>, SpoolError> {
         let mut index = self.index.lock().unwrap_or_else(PoisonError::into_inner);
         let path = self.dir.join("lock");
         let lock = private_file::dir(&self.dir).and_then(|()| private_file::lock(&path));
         let lock = lock.map_err(at(&path))?;
-        // Somebody may have deleted the spool meanwhile: what is written to a file without a name is lost.
+        // The spool may have been deleted meanwhile: writes to an unlinked file would be lost.
         if !index.as_ref().is_some_and(Index::is_current) {
             *index = None;
             *index = Some(Index::open(&self.dir, self.durability, &self.clock)?);
@@ -327,7 +326,7 @@ impl Spool {
         })
     }
 
-    /// The same, unless nothing is known of this client. Nothing is created then.
+    /// The same, unless the client is unknown. Then nothing is created.
     fn existing(&self, client: &str) -> Result<Option<Locked<'_>>, SpoolError> {
         if !index::path(&self.dir).exists() && !self.dir.join(client).exists() {
             return Ok(None);
@@ -344,8 +343,8 @@ impl Locked<'_> {
         self.index.as_ref().ok_or_else(missing)
     }
 
-    /// The session of a client, a new one where there is none, and whether it has the mark. An index that turns out to
-    /// be damaged is set aside: its sessions get new ids, and what they were learned from may be learned once more.
+    /// The session of a client, new if it has none, and whether it has the mark. A damaged index is set aside: its
+    /// sessions get new ids, and their input may be learned once more.
     fn look_up(&mut self, client: &str, mark: Option<&str>) -> Result<(Session, bool), SpoolError> {
         match self.try_look_up(client, mark) {
             Err(error) if error.is_damage() => {
