@@ -31,7 +31,7 @@ pub enum ResolveError {
     #[error(transparent)]
     Ambiguous(IdError),
     /// The note is too long for a line of main.
-    #[error("the note has {0} bytes; at most {MAX_NOTE_BYTES} are allowed")]
+    #[error("the note has {0} bytes, and at most {MAX_NOTE_BYTES} are kept")]
     LongNote(usize),
     /// The files cannot be read or written.
     #[error(transparent)]

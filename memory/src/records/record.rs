@@ -72,7 +72,7 @@ pub enum InvalidRecord {
     #[error("not a JSON object: {0}")]
     Json(#[from] serde_json::Error),
     /// An object without members.
-    #[error("an empty object")]
+    #[error("it says nothing")]
     Nothing,
 }
 
