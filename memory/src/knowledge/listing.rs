@@ -1,4 +1,4 @@
-//! The Markdown files below a directory, without following a symlink, and what was left out of them.
+//! Lists the Markdown files below a directory without following symlinks, and the files that were skipped.
 
 use std::fmt;
 use std::path::Path;
@@ -11,17 +11,17 @@ use crate::stamp::Stamp;
 
 const MAX_DEPTH: usize = 16;
 
-/// What is there.
+/// The files of a directory.
 #[derive(Default)]
 pub(super) struct Listing {
-    /// In the order of their paths, which begin at the root of the listing.
+    /// Files sorted by path, from the root of the listing.
     pub(super) files: Vec<MarkdownFile>,
     pub(super) skipped: Vec<SkippedFile>,
-    /// What the files take together.
+    /// Total size of the files.
     pub(super) bytes: u64,
 }
 
-/// A file that is read.
+/// A listed file.
 pub(super) struct MarkdownFile {
     /// Its path, from the root of the listing.
     pub(super) path: RelPath,
@@ -39,14 +39,14 @@ impl From<&MarkdownFile> for Stamp {
     }
 }
 
-/// A file that is not read.
+/// A skipped file.
 pub(super) struct SkippedFile {
     /// Its path, from the root of the listing.
     pub(super) path: String,
     pub(super) reason: SkipReason,
 }
 
-/// Why it is not.
+/// Why a file was skipped.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum SkipReason {
     Symlink,
@@ -63,19 +63,19 @@ impl fmt::Display for SkipReason {
             Self::Name => f.write_str("has a name that is not portable, or that of a file of secrets"),
             Self::TooDeep => write!(f, "lies more than {MAX_DEPTH} directories deep"),
             Self::TooLarge(bytes) => write!(f, "has {bytes} bytes, and {MAX_FILE_BYTES} are the most that is read"),
-            Self::TooMuch => f.write_str("is too much beside what was read already"),
+            Self::TooMuch => f.write_str("exceeds the limit on knowledge as a whole"),
         }
     }
 }
 
 impl fmt::Display for SkippedFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: left out, for it {}", self.path.escape_debug(), self.reason)
+        write!(f, "{}: skipped: it {}", self.path.escape_debug(), self.reason)
     }
 }
 
 impl Listing {
-    /// A worktree's `.muninn/knowledge`, where that is a directory of its own.
+    /// Lists a worktree's `.muninn/knowledge`, if it is a real directory.
     pub(super) fn of_worktree(worktree: &Worktree) -> Self {
         let muninn = worktree.root().join(".muninn");
         if is_directory(&muninn) {
@@ -85,7 +85,7 @@ impl Listing {
         }
     }
 
-    /// What is below `top`, with paths from `root`.
+    /// Lists the files below `top`, with paths from `root`.
     pub(super) fn below(root: &Path, top: &Path) -> Self {
         let mut listing = Self::default();
         listing.visit(root, top, 0);
@@ -99,7 +99,7 @@ impl Listing {
         };
         if metadata.is_dir() && depth < MAX_DEPTH {
             let mut entries: Vec<_> = std::fs::read_dir(path).into_iter().flatten().flatten().collect();
-            // What a bound leaves out must not hang on the order in which a file system lists.
+            // Sorted, so that the files beyond a limit do not depend on the file system's order.
             entries.sort_by_key(std::fs::DirEntry::file_name);
             entries
                 .iter()
@@ -134,14 +134,14 @@ impl Listing {
     }
 }
 
-/// A path that means the same file on every platform.
+/// Returns a path that is valid on every platform.
 fn portable(path: &Path) -> Option<RelPath> {
     let foreign = |c: char| c.is_control() || matches!(c, '\\' | ':');
     let path = RelPath::from_relative(path)?;
     (!path.as_str().contains(foreign) && !is_secret(&path)).then_some(path)
 }
 
-/// Whether there is a directory, and no symlink to one.
+/// Returns whether the path is a directory and no symlink.
 pub(super) fn is_directory(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir())
 }

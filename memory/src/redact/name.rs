@@ -1,17 +1,17 @@
-//! What a name says about the value that it is given.
+//! Classifies names of values.
 
-/// What is to be expected of a value, by its name.
+/// The class of a secret's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct NameClass {
     pub(super) kind: &'static str,
-    /// Fewer characters than this hold no secret, or none that a look at them could tell.
+    /// Minimum length of a secret.
     pub(super) least: usize,
     /// Whether a UUID under this name is a credential and not an identity.
     pub(super) takes_uuid: bool,
     pub(super) is_password: bool,
 }
 
-/// Words behind the one that counts, which change nothing: `API_KEY_PROD`, `secret_key_base`.
+/// Trailing words without a meaning of their own: `API_KEY_PROD`, `secret_key_base`.
 const NEUTRAL: &[&str] = &[
     "value",
     "val",
@@ -40,7 +40,7 @@ const NEUTRAL: &[&str] = &[
     "v",
 ];
 
-/// Words that make a name one of something public or derived.
+/// Words of public or derived values.
 const PUBLIC: &[&str] = &[
     "sha",
     "md",
@@ -62,7 +62,7 @@ const PUBLIC: &[&str] = &[
     "csrfmiddlewaretoken",
 ];
 
-/// A token of these is one of a text, a page or a request.
+/// Words before `token` that make it a token of a text, a page or a request.
 const NO_TOKENS: &[&str] = &[
     "next",
     "page",
@@ -88,7 +88,7 @@ const NO_TOKENS: &[&str] = &[
     "end",
 ];
 
-/// A key of these is a secret.
+/// Words before `key` that make it a secret.
 const SECRET_KEYS: &[&str] = &[
     "api",
     "secret",
@@ -132,7 +132,7 @@ const SECRET_KEYS: &[&str] = &[
     "user",
 ];
 
-/// In `NAMES_LIKE_THIS_KEY` any key may be one, but these are not.
+/// Words that exclude a secret in `NAMES_LIKE_THIS_KEY`.
 const NO_KEYS: &[&str] = &[
     "primary",
     "foreign",
@@ -162,9 +162,9 @@ const NO_KEYS: &[&str] = &[
     "query",
 ];
 
-/// What a name claims; `None` if it is no secret's.
+/// Classifies a name; `None` if it is not a secret's.
 ///
-/// The last word counts: `token_type`, `password_file` and `secretName` are names of something else.
+/// The last word decides: `token_type`, `password_file` and `secretName` are names of something else.
 pub(super) fn class(name: &str) -> Option<NameClass> {
     let words = words(name);
     let mut counted: &[String] = &words;
@@ -229,7 +229,8 @@ pub(super) fn class(name: &str) -> Option<NameClass> {
     may_be.then(|| class(kind, 24, false))
 }
 
-/// A name's words in lower case, without digits: `dbAPIKey2`, `DB_API_KEY` and `db-api-key` are `db`, `api`, `key`.
+/// The words of a name in lower case, without digits: `dbAPIKey2`, `DB_API_KEY` and `db-api-key` are `db`, `api`,
+/// `key`.
 fn words(name: &str) -> Vec<String> {
     let bytes = name.as_bytes();
     let mut words = vec![String::new()];
@@ -257,7 +258,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_word_of_a_name_counts() {
+    fn last_word_of_a_name_decides() {
         for name in [
             "apiKey",
             "API_KEY",

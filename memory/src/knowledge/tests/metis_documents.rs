@@ -49,7 +49,7 @@ fn decisions_visions_and_plans_are_recalled_with_their_codes() {
     );
     assert_eq!(
         loaded.notes,
-        [".metis/half.md: no Metis document, for front matter is never closed by a line of ---; found as any file is"]
+        [".metis/half.md: not a Metis document: front matter is never closed by a line of ---; indexed as a file"]
     );
     assert_eq!(
         list(&repo.worktree()).len(),

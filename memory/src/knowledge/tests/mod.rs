@@ -60,7 +60,7 @@ fn broken_front_matter_is_plain_markdown() {
         assert!(items.iter().any(|item| item.text.contains('#')));
         let repo = Fixture::with(&[(".muninn/knowledge/a.md", text)]);
         let notes = load(&repo.worktree()).notes;
-        assert!(notes[0].contains("a.md: front matter not understood"), "{notes:?}");
+        assert!(notes[0].contains("a.md: invalid front matter"), "{notes:?}");
     }
     assert!(parse("").is_empty());
 }
@@ -126,9 +126,9 @@ fn follows_no_symlink_and_reports_what_is_left_out() {
     assert_eq!(
         loaded.notes,
         [
-            ".muninn/knowledge/big.md: left out, for it has 10485760 bytes, and 1048576 are the most that is read",
-            ".muninn/knowledge/loop: left out, for it is a symlink, which is not followed",
-            ".muninn/knowledge/out: left out, for it is a symlink, which is not followed",
+            ".muninn/knowledge/big.md: skipped: it has 10485760 bytes, and 1048576 are the most that is read",
+            ".muninn/knowledge/loop: skipped: it is a symlink, which is not followed",
+            ".muninn/knowledge/out: skipped: it is a symlink, which is not followed",
         ]
     );
 }

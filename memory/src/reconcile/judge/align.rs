@@ -1,12 +1,12 @@
-//! Which word of one text answers which of another.
+//! Aligns the words of two texts.
 
 use super::reading::{Kind, ParsedText, Token};
 use super::tables::{Tables, WordRelation, opposite_prefix};
 
-/// How two words that answer each other stand to each other.
+/// The relation of two aligned words.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Link {
-    /// The same word, or one that means the same.
+    /// The same word, or a synonym.
     Same,
     /// The first text's word is narrower.
     Narrower,
@@ -16,33 +16,33 @@ pub(super) enum Link {
     Exclusive,
 }
 
-/// A word of each text, as places in their readings.
+/// A pair of aligned words, as positions in their texts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Pair {
-    /// In the first.
+    /// Position in the first text.
     pub(super) a: usize,
-    /// In the second.
+    /// Position in the second text.
     pub(super) b: usize,
-    /// How they stand to each other.
+    /// The relation of the words.
     pub(super) link: Link,
 }
 
-/// Whether two words answer each other.
+/// One pass of the alignment.
 type Pass = fn(&Token, &Token, &Tables) -> Option<Link>;
 
-/// Two readings side by side.
+/// Two aligned texts.
 pub(super) struct Alignment<'r> {
     pub(super) a: &'r ParsedText,
     pub(super) b: &'r ParsedText,
-    /// Each word in at most one pair; in the order of the first text.
+    /// Aligned words, each in at most one pair, in the order of the first text.
     pub(super) pairs: Vec<Pair>,
-    /// The words of each text that nothing answers.
+    /// Unaligned words of each text.
     pub(super) alone: [Vec<usize>; 2],
 }
 
 impl<'r> Alignment<'r> {
-    /// Pairs words up: the same first, then those of one meaning, then narrower ones, then opposites. Of several
-    /// candidates the one at the most similar place wins, so that swapping the texts changes nothing.
+    /// Aligns words in passes: equal words, synonyms, then narrower words and opposites. Of several candidates the one
+    /// at the most similar position wins, so that the alignment is symmetric.
     pub(super) fn new(a: &'r ParsedText, b: &'r ParsedText, tables: &Tables) -> Self {
         let mut pairs: Vec<Pair> = Vec::with_capacity(a.tokens.len());
         let mut free = [vec![true; a.tokens.len()], vec![true; b.tokens.len()]];
@@ -75,17 +75,17 @@ impl<'r> Alignment<'r> {
         Self { a, b, pairs, alone }
     }
 
-    /// The share of what a text says that the other says too, from 0 to 1, by weight: of the first, and of the second.
+    /// The weighted share of each text's words that are aligned and not exclusive, from 0 to 1.
     pub(super) fn covered(&self) -> [f32; 2] {
         self.shares(|link| link != Link::Exclusive)
     }
 
-    /// The same, where a word is answered by its opposite too.
+    /// The same, opposites included.
     pub(super) fn answered(&self) -> [f32; 2] {
         self.shares(|_| true)
     }
 
-    /// Whether one negates more than the other, or two of their words exclude each other.
+    /// Returns whether the texts differ in negations, or have words that exclude each other.
     pub(super) fn opposes(&self) -> bool {
         let exclude = |pair: &Pair| pair.link == Link::Exclusive;
         self.a.negations != self.b.negations || self.pairs.iter().any(exclude)
@@ -102,7 +102,7 @@ impl<'r> Alignment<'r> {
         [of_a / total(self.a), of_b / total(self.b)]
     }
 
-    /// The words of one side that nothing answers and that say something.
+    /// Unaligned words of one side that are not weak.
     pub(super) fn telling(&self, side: usize) -> impl Iterator<Item = (usize, &'r Token)> + '_ {
         let reading = [self.a, self.b][side];
         self.alone[side]
@@ -112,7 +112,7 @@ impl<'r> Alignment<'r> {
     }
 }
 
-/// How much a word says.
+/// The weight of a word.
 pub(super) fn weight(token: &Token) -> f32 {
     match token.kind {
         Kind::Content | Kind::Number => 1.0,
@@ -148,13 +148,12 @@ fn relation_of_tokens(a: &Token, b: &Token, tables: &Tables) -> WordRelation {
     }
 }
 
-/// A name in code is also meant where it is written as prose.
+/// A name in code matches the same word in prose.
 fn same_name(a: &Token, b: &Token) -> bool {
     (a.kind == Kind::Name) != (b.kind == Kind::Name) && a.surface.eq_ignore_ascii_case(&b.surface)
 }
 
-/// How far apart two places are, each as a share of its text, in thousandths; over half if only one of them stands in
-/// the predicate.
+/// The distance of two relative positions in thousandths, plus 500 if only one of them is in the predicate.
 fn distance(a: &ParsedText, at_a: usize, b: &ParsedText, at_b: usize) -> usize {
     let share = |reading: &ParsedText, at: usize| at * 1000 / reading.tokens.len().max(1);
     let across = a.in_predicate(at_a) != b.in_predicate(at_b);

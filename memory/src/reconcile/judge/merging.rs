@@ -1,15 +1,15 @@
-//! Whether two texts may become one, and what speaks against it.
+//! Decides whether two texts may be merged.
 
 use super::align::{Alignment, Link, Pair, weight};
 use super::reading::{Kind, Token};
 use super::tables::{Tables, WordList, WordRelation};
 use super::{Judgement, Relation, order};
 
-/// So many words at least are shared where one text is a part of the other, and this share of each.
+/// Minimum weight of shared words if one text is part of the other, and minimum share of each text.
 const LEAST_SHARED: f32 = 2.0;
 const LEAST_SHARE: f32 = 0.4;
 
-/// They say the same, or one says all that the other does.
+/// Duplicates, or one text includes the other.
 pub(super) fn merged(both: &Alignment<'_>, tables: &Tables) -> Option<Judgement> {
     let link = |link: Link| both.pairs.iter().any(|pair| pair.link == link);
     let extra = [0, 1].map(|side| both.telling(side).next().is_some());
@@ -43,8 +43,8 @@ pub(super) fn merged(both: &Alignment<'_>, tables: &Tables) -> Option<Judgement>
     })
 }
 
-/// Whether two texts have enough in common for becoming one. What says a single thing ("it works") is part of half of all
-/// texts, and what is a small part of a long text is hardly what that is about.
+/// Returns whether the texts share enough to be merged. A short statement ("it works") is part of half of all texts,
+/// and a small part of a long text is hardly its topic.
 pub(super) fn substantial(both: &Alignment<'_>, all_answered: bool) -> bool {
     let shared = |side: usize, pair: &Pair| match side {
         0 => weight(&both.a.tokens[pair.a]),
@@ -56,7 +56,7 @@ pub(super) fn substantial(both: &Alignment<'_>, all_answered: bool) -> bool {
     least.iter().all(|shared| *shared >= enough) && shares.iter().all(|share| *share >= LEAST_SHARE)
 }
 
-/// Why two texts with the same words must not become one.
+/// Returns why two texts with the same words must not be merged.
 fn guard(both: &Alignment<'_>, tables: &Tables) -> Option<&'static str> {
     if both.a.negations != both.b.negations {
         return Some("one of them negates");

@@ -1,11 +1,11 @@
-//! What two memories are to each other, by rules alone.
+//! The relation of two claims, by rules alone.
 //!
-//! Likeness of meaning cannot tell a duplicate from a contradiction: "on" and "off" are as near to each other as words
-//! get. So the words of two texts are laid side by side (`align.rs`), and rules ask what is left over: a negation, words
-//! or numbers that exclude each other (`lexicon.rs`), another value in the same place, more words on one side. Whether
-//! two texts may become one is asked last, and answered with no as soon as anything speaks against it.
+//! Vector similarity cannot tell a duplicate from a contradiction: "on" and "off" are very similar. So the words of two
+//! texts are aligned (`align.rs`), and rules examine the differences: a negation, words or numbers that exclude each
+//! other (`lexicon.rs`), another value in the same place, more words on one side. Merging is the last rule, and any
+//! objection prevents it.
 //!
-//! The rules know English and the shape of names in code. Texts in other languages are the same only where they have the
+//! The rules know English and the shape of names in code. Texts in other languages are duplicates only if they have the
 //! same words.
 
 mod align;
@@ -28,40 +28,40 @@ pub use self::candidates::{WIDE, to_judge};
 use self::reading::ParsedText;
 use self::tables::Tables;
 
-/// What somebody holds to be so.
+/// A claim.
 #[derive(Debug, Clone, Copy)]
 pub struct Claim<'a> {
-    /// In words.
+    /// The text.
     pub text: &'a str,
-    /// What it is about, if that is said apart.
+    /// The subject, if given.
     pub subject: Option<&'a str>,
-    /// The paths of the files that it rests on.
+    /// Paths of the cited files.
     pub files: &'a [&'a str],
 }
 
-/// What two claims are to each other.
+/// The relation of two claims.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Relation {
-    /// They say the same.
+    /// Duplicates.
     Same,
     /// The first says all that the second says, and more.
     Refines,
     /// The second says all that the first says, and more.
     RefinedBy,
-    /// They cannot both be so. Which of them is newer is not asked here.
+    /// They contradict each other, whichever is newer.
     Contradicts,
-    /// They may be the same or contradict each other; somebody should look.
+    /// Duplicates or contradictory; a person should decide.
     Doubt,
-    /// They have nothing to do with each other, as far as rules can see.
+    /// No relation that the rules find.
     Unrelated,
 }
 
-/// A relation, and why.
+/// A relation with its reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judgement {
-    /// What the first is to the second.
+    /// The relation of the first claim to the second.
     pub relation: Relation,
-    /// For a person who reviews it.
+    /// The reason, for a reviewer.
     pub reason: String,
 }
 
@@ -74,7 +74,7 @@ impl Judgement {
     }
 }
 
-/// What judging needs and what takes a moment to make: keep it while many pairs are judged.
+/// The word lists of the rules. Building them takes about a millisecond: reuse them for many pairs.
 pub struct Lexicon {
     tables: Tables,
 }
@@ -86,13 +86,13 @@ impl Default for Lexicon {
 }
 
 impl Lexicon {
-    /// The lists of words, about a millisecond's work.
+    /// Builds the word lists.
     #[must_use]
     pub fn new() -> Self {
         Self { tables: Tables::new() }
     }
 
-    /// Reads a claim, once for all pairs that it is judged in.
+    /// Parses a claim, once for all its pairs.
     #[must_use]
     pub fn read<'a>(&self, claim: &Claim<'a>) -> ParsedClaim<'a> {
         ParsedClaim {
@@ -102,23 +102,23 @@ impl Lexicon {
     }
 }
 
-/// A claim that has been read.
+/// A parsed claim.
 pub struct ParsedClaim<'a> {
     claim: Claim<'a>,
     reading: ParsedText,
 }
 
-/// Judges two claims. Takes some ten microseconds for two sentences; a claim that is judged often should be
-/// [read](Lexicon::read) once, and [`compare`]d.
+/// Judges two claims, in some ten microseconds for two sentences. A claim that is judged often should be
+/// [parsed](Lexicon::read) once and passed to [`compare`].
 ///
-/// The same claims always get the same judgement, and exchanged ones the same relation, with [`Relation::Refines`] and
-/// [`Relation::RefinedBy`] exchanged.
+/// Deterministic. Exchanging the claims exchanges [`Relation::Refines`] and [`Relation::RefinedBy`] and changes no
+/// other relation.
 #[must_use]
 pub fn judge(a: &Claim<'_>, b: &Claim<'_>, tools: &Lexicon) -> Judgement {
     compare(&tools.read(a), &tools.read(b), tools)
 }
 
-/// Judges two claims that have been read; see [`judge`].
+/// Judges two parsed claims; see [`judge`].
 #[must_use]
 pub fn compare(a: &ParsedClaim<'_>, b: &ParsedClaim<'_>, tools: &Lexicon) -> Judgement {
     let judged = if words(a.claim.text).eq(words(b.claim.text)) {
@@ -137,32 +137,30 @@ pub fn compare(a: &ParsedClaim<'_>, b: &ParsedClaim<'_>, tools: &Lexicon) -> Jud
     }
 }
 
-/// How much two claims say of the same, opposites included, from 0 to 1: the share of both texts' words that answer each
-/// other, by weight. Exchanging the claims changes nothing.
+/// Similarity of two claims from 0 to 1, opposites included: the weighted share of words that are aligned. Symmetric.
 ///
-/// Not a judgement, but an order in which candidates deserve one: unlike a search, it sees past inflection, synonyms and
-/// negation.
+/// It orders candidates for judging. Unlike a search, it handles inflection, synonyms and negation.
 #[must_use]
 pub fn likeness(a: &ParsedClaim<'_>, b: &ParsedClaim<'_>, tools: &Lexicon) -> f32 {
     let [of_a, of_b] = Alignment::new(&a.reading, &b.reading, &tools.tables).answered();
     (of_a + of_b) / 2.0
 }
 
-/// Whether one claim has more negations than the other, or a word or a number that excludes one of the other's: enough to
-/// doubt that they are the same, and too little to say that they are not.
+/// Returns whether the claims differ in negations, or have words or numbers that exclude each other: enough to doubt a
+/// duplicate, not enough to prove a contradiction.
 #[must_use]
 pub fn opposes(a: &ParsedClaim<'_>, b: &ParsedClaim<'_>, tools: &Lexicon) -> bool {
-    // What was not read may oppose.
+    // The unread part may oppose.
     let is_cut = a.reading.is_cut || b.reading.is_cut;
     is_cut || Alignment::new(&a.reading, &b.reading, &tools.tables).opposes()
 }
 
-/// The words of a text, without the blanks between them and the stop at its end.
+/// The words of a text, without whitespace and the final full stop.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.trim().trim_end_matches('.').split_whitespace()
 }
 
-/// What speaks for two claims being about different things, beside what they say.
+/// Returns why two claims may be about different things.
 fn apart(a: &ParsedClaim<'_>, b: &ParsedClaim<'_>, relation: Relation, tables: &Tables) -> Option<&'static str> {
     if let (Some(one), Some(other)) = (a.claim.subject, b.claim.subject) {
         let shared = subject_words(one, tables)
@@ -184,7 +182,7 @@ fn subject_words<'t>(subject: &'t str, tables: &Tables) -> Vec<Cow<'t, str>> {
     crate::index::lexical::words(subject).map(normal).collect()
 }
 
-/// `This module` says something only of the file that it is about.
+/// Returns whether a text refers to its file, as `this module` does.
 fn points_at_its_file(text: &str) -> bool {
     let lower = text.to_lowercase();
     let words: Vec<&str> = lower

@@ -1,4 +1,4 @@
-//! The rules, in the order in which they are asked, and those of what excludes each other.
+//! The rules in their order, and the rules of contradiction.
 
 use super::align::{Alignment, Link, Pair, weight};
 use super::merging::{merged, substantial};
@@ -7,12 +7,12 @@ use super::tables::Tables;
 use super::value::revalued;
 use super::{Judgement, Relation, order};
 
-/// The share of a negated text that the other has to say for being what is denied.
+/// Minimum share of a negated text that the other text covers.
 const DENIED: f32 = 0.8;
-/// The share of each text, its opposites aside, that has to be the same for opposites to be about the same thing.
+/// Minimum share of each text, without opposites, that must match for a contradiction.
 const SAME_SUBJECT: f32 = 0.66;
 
-/// Judges two readings.
+/// Judges two parsed texts.
 pub(super) fn decide(a: &ParsedText, b: &ParsedText, tables: &Tables) -> Judgement {
     let alignment = Alignment::new(a, b, tables);
     denied(&alignment)
@@ -22,7 +22,7 @@ pub(super) fn decide(a: &ParsedText, b: &ParsedText, tables: &Tables) -> Judgeme
         .unwrap_or_else(|| Judgement::new(Relation::Unrelated, "too little in common"))
 }
 
-/// One denies what the other says.
+/// One text negates the other.
 fn denied(both: &Alignment<'_>) -> Option<Judgement> {
     let (a, b) = (both.a.negations, both.b.negations);
     if a == b {
@@ -60,7 +60,7 @@ fn denied(both: &Alignment<'_>) -> Option<Judgement> {
     narrower.then(|| Judgement::new(Relation::Doubt, "one denies a special case of what the other says"))
 }
 
-/// They use words or numbers that exclude each other, in the same place, of the same thing.
+/// The texts have exclusive words or numbers in the same place.
 fn opposed(both: &Alignment<'_>) -> Option<Judgement> {
     let opposites: Vec<&Pair> = exclusive(both).collect();
     if opposites.is_empty() {
@@ -96,7 +96,7 @@ pub(super) fn exclusive<'s>(both: &'s Alignment<'_>) -> impl Iterator<Item = &'s
     both.pairs.iter().filter(|pair| pair.link == Link::Exclusive)
 }
 
-/// Whether both say the same but for what excludes each other.
+/// Returns whether the texts agree except for exclusive words.
 fn same_besides(both: &Alignment<'_>) -> bool {
     let weigh = |reading: &ParsedText, at: usize| weight(&reading.tokens[at]);
     let rest = |side: usize| {

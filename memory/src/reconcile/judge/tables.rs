@@ -1,4 +1,4 @@
-//! The lists of [`super::lexicon`], looked up by what a word is written as, and by its normal form.
+//! Lookup tables of the word lists in [`super::lexicon`], by written form and by stem.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,7 +6,7 @@ use rust_stemmers::{Algorithm, Stemmer};
 
 use super::lexicon;
 
-/// A list that a word is on, as a bit.
+/// A word list, as a bit.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum WordList {
     Negators,
@@ -23,7 +23,7 @@ pub(super) enum WordList {
     Owning,
 }
 
-/// The lists that a word is on.
+/// A set of word lists.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct WordLists(u16);
 
@@ -37,45 +37,45 @@ impl WordLists {
     }
 }
 
-/// What the lists say of a normal form.
+/// The entry of a stem.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// WordLists of words.
+    /// Its word lists.
     pub(super) lists: WordLists,
-    /// Its number where relations between words are looked up; none if no relation names it.
+    /// Its number in the relation tables, if any.
     number: Option<u16>,
 }
 
-/// How two words stand to each other.
+/// The relation of two words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WordRelation {
-    /// They mean the same.
+    /// Synonyms.
     Synonym,
-    /// What the first names is a kind of what the second names.
+    /// The first word is narrower than the second.
     Narrower,
-    /// The other way round.
+    /// The first word is broader than the second.
     Broader,
-    /// Where one holds the other does not.
+    /// The words exclude each other.
     Exclusive,
-    /// Nothing is known.
+    /// No known relation.
     None,
 }
 
-/// Several words, and the one that says the same.
+/// A phrase and its one-word synonym.
 pub(super) struct Phrase {
     pub(super) words: Vec<&'static str>,
     pub(super) meaning: &'static str,
 }
 
-/// All lists, made once.
+/// All tables.
 pub(super) struct Tables {
     stemmer: Stemmer,
-    /// By their first words.
+    /// Phrases by their first word.
     phrases: HashMap<&'static str, Vec<Phrase>>,
     irregular: HashMap<&'static str, &'static str>,
     written: HashMap<&'static str, WordLists>,
     normal: HashMap<Box<str>, Entry>,
-    /// By number: the lines of synonyms that it is on.
+    /// Synonym lines of each word, by number.
     synonyms: Vec<Vec<u16>>,
     narrower: HashSet<(u16, u16)>,
     exclusive: HashSet<(u16, u16)>,
@@ -145,7 +145,7 @@ impl Tables {
         for words in self.numbered(lexicon::EXCLUSIVE) {
             let both = words.iter().flat_map(|a| words.iter().map(move |b| (*a, *b)));
             for (a, b) in both.filter(|(a, b)| a != b) {
-                // What excludes a word excludes what means the same.
+                // A word that excludes another excludes its synonyms.
                 let meant: Vec<(u16, u16)> = pairs_of(&self.alike(a), &self.alike(b));
                 self.exclusive.extend(meant);
             }
@@ -170,7 +170,7 @@ impl Tables {
         number
     }
 
-    /// A word and those that mean the same.
+    /// A word and its synonyms.
     fn alike(&self, word: u16) -> Vec<u16> {
         let of = |word: usize| self.synonyms.get(word).map_or(&[] as &[u16], Vec::as_slice);
         let lines = of(usize::from(word));
@@ -184,7 +184,7 @@ impl Tables {
         self.phrases.get(word).map_or(&[], Vec::as_slice)
     }
 
-    /// The form under which the inflections of a lowercase word meet.
+    /// The stem of a lowercase word.
     pub(super) fn normal(&self, word: &str) -> Box<str> {
         let word = word.strip_suffix("'s").unwrap_or(word).trim_end_matches('\'');
         let base = self.irregular.get(word).copied().unwrap_or(word);
@@ -205,7 +205,7 @@ impl Tables {
         self.stemmer.stem(word).as_ref().into()
     }
 
-    /// The lists that a lowercase word is on as it is written.
+    /// The word lists of a written lowercase word.
     pub(super) fn written(&self, word: &str) -> WordLists {
         let mut lists = self.written.get(word).copied().unwrap_or_default();
         if word.ends_with("n't") {
@@ -214,17 +214,17 @@ impl Tables {
         lists
     }
 
-    /// What the lists say of a normal form.
+    /// The entry of a stem.
     pub(super) fn entry(&self, normal: &str) -> Entry {
         self.normal.get(normal).copied().unwrap_or_default()
     }
 
-    /// Whether a word is a form of another that no rule makes.
+    /// Returns whether a word is an irregular form.
     pub(super) fn is_irregular(&self, word: &str) -> bool {
         self.irregular.get(word).is_some_and(|base| *base != word)
     }
 
-    /// How two words stand to each other.
+    /// The relation of two words.
     pub(super) fn relation_of(&self, a: Entry, b: Entry) -> WordRelation {
         let (Some(a), Some(b)) = (a.number, b.number) else {
             return WordRelation::None;
@@ -249,7 +249,7 @@ fn pairs_of(a: &[u16], b: &[u16]) -> Vec<(u16, u16)> {
     both.filter(|(a, b)| a != b).collect()
 }
 
-/// Whether one word is the other with a prefix that turns it round, such as `unprotected`.
+/// Returns whether one word is the other with a negating prefix, such as `unprotected`.
 pub(super) fn opposite_prefix(a: &str, b: &str) -> bool {
     let (longer, shorter) = if a.len() > b.len() { (a, b) } else { (b, a) };
     let turned = |(prefix, rest): (&str, &str)| {
@@ -266,7 +266,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_prefix_turns_a_word_round() {
+    fn negating_prefix_makes_an_opposite() {
         for (a, b, turned) in [
             ("unprotected", "protected", true),
             ("protected", "unprotected", true),

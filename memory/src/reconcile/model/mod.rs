@@ -1,10 +1,10 @@
-//! Pairs that rules leave open, settled by a model, where its user has one for that.
+//! Decides pairs that rules leave open with a model, if the user configured one.
 //!
-//! Rules cannot tell whether two notes say the same in quite other words. A model often can, and is often wrong; what it
-//! reads was written by others, and what it says is kept for years. So pairs reach it as data, in a frame that the data
-//! cannot close, without secrets and within a number of tokens; with each batch go pairs of which the answer is known
-//! (`controls.rs`); and its answer is read to the letter (`answer.rs`). Whatever is not settled that way is as it would be
-//! without a model.
+//! Rules cannot tell whether two notes with different words are duplicates. A model often can, and is often wrong; its
+//! input was written by others, and its answer is kept for years. So pairs are sent as data in a frame that the data
+//! cannot close, without secrets and within a token limit; each batch contains control pairs with known answers
+//! (`controls.rs`); and the answer is parsed strictly (`answer.rs`). Pairs without a usable answer stay as rules left
+//! them.
 
 mod answer;
 mod controls;
@@ -24,21 +24,21 @@ use crate::model::{Ask, Choice, Message, Model, ModelError, Reply};
 use crate::redact::redact;
 use crate::tokens;
 
-/// After so many batches in a row that came to nothing, the next would too.
+/// Number of consecutive failed batches after which a run stops asking.
 const MOST_FAILURES: usize = 2;
 
-/// What asking may cost in a run.
+/// Limits of a run's model calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReconcilerLimits {
-    /// Tokens of the model, prompts and answers.
+    /// Maximum tokens of prompts and answers.
     pub tokens: u64,
-    /// The longest answer, in the model's tokens.
+    /// Maximum tokens of an answer.
     pub max_answer_tokens: u32,
-    /// How long one answer may take.
+    /// Timeout of one answer.
     pub patience: Duration,
 }
 
-/// A model that is asked about the pairs which rules leave open.
+/// A model that decides the pairs which rules leave open.
 pub struct Reconciler<'a> {
     model: &'a dyn Model,
     limits: ReconcilerLimits,
@@ -49,34 +49,34 @@ pub struct Reconciler<'a> {
 pub(super) struct OpenPair<'a> {
     pub(super) older: Claim<'a>,
     pub(super) newer: Claim<'a>,
-    /// Whether one negates what the other says, or uses words that exclude the other's: then they are never made one.
+    /// Whether one claim negates the other or uses words that exclude the other's. Such a pair is never merged.
     pub(super) opposes: bool,
 }
 
-/// What a model said of a pair.
+/// A model's decision on a pair.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ModelVerdict {
     pub(super) relation: Relation,
-    /// In the model's words.
+    /// The model's reason.
     pub(super) reason: String,
-    /// Whether the model takes them for the same, and the look of their words forbids it.
+    /// Whether the model's `same` was refused because the words oppose each other.
     pub(super) is_vetoed: bool,
 }
 
-/// What asking came to.
+/// A report of the model's part in a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct ModelReport {
     /// Backend and model.
     pub model: String,
     /// Pairs that rules left open.
     pub open: usize,
-    /// Those that the model gave an answer to which could be used.
+    /// Pairs with a usable answer.
     pub answered: usize,
     /// Tokens of the prompts.
     pub input: u64,
     /// Tokens of the answers.
     pub output: u64,
-    /// Why the rest was not settled.
+    /// Why the other pairs have no answer.
     pub problem: Option<String>,
 }
 
@@ -92,22 +92,22 @@ impl std::fmt::Display for ModelReport {
     }
 }
 
-/// Why a batch came to nothing.
+/// Why a batch failed.
 enum BatchError {
-    /// The next one would too.
+    /// Further batches would fail too.
     ForGood(String),
-    /// The answer was refused, twice.
+    /// The answer was refused twice.
     Refused(String),
 }
 
-/// The pairs of which the answer is known, for whoever plays a model: the older text, the newer, and whether they
-/// contradict each other or say the same.
+/// The control pairs, for fake models: older text, newer text, and whether they contradict each other or are
+/// duplicates.
 pub fn known_pairs() -> impl Iterator<Item = (&'static str, &'static str, bool)> {
     Control::all().map(|control| (control.older, control.newer, control.is_contradiction()))
 }
 
 impl<'a> Reconciler<'a> {
-    /// Asks nothing yet. `progress` is told of the pairs that the model has seen.
+    /// Creates a reconciler; no call is made. `progress` counts the pairs that the model has seen.
     #[must_use]
     pub fn new(model: &'a dyn Model, limits: ReconcilerLimits, progress: &'a dyn Progress) -> Self {
         Self {
@@ -117,12 +117,12 @@ impl<'a> Reconciler<'a> {
         }
     }
 
-    /// By whom its decisions are.
+    /// The author of its decisions.
     pub(super) fn by(&self) -> String {
         format!("model:{}", self.model.id())
     }
 
-    /// Asks about these pairs, the first of them first; an answer for each, where there is one that can be used.
+    /// Asks about these pairs in order, and returns the usable decisions.
     pub(super) fn settle(&self, open: &[OpenPair<'_>]) -> (Vec<Option<ModelVerdict>>, ModelReport) {
         let mut settled: Vec<Option<ModelVerdict>> = (0..open.len()).map(|_| None).collect();
         let mut asked = ModelReport {
@@ -140,7 +140,7 @@ impl<'a> Reconciler<'a> {
                     failures = 0;
                     asked.answered += said.len();
                     for (pair, said) in said {
-                        settled[pair] = Some(careful(said, open[pair].opposes));
+                        settled[pair] = Some(with_veto(said, open[pair].opposes));
                     }
                 }
                 Err(BatchError::Refused(problem)) => {
@@ -159,7 +159,7 @@ impl<'a> Reconciler<'a> {
         (settled, asked)
     }
 
-    /// The answer to a batch, asked for a second time where the first is of no use.
+    /// The decisions on a batch. An unusable answer is asked for once more.
     fn ask(&self, batch: &Batch, asked: &mut ModelReport) -> Result<Vec<(usize, ModelVerdict)>, BatchError> {
         if batch.is_empty() {
             return Ok(Vec::new());
@@ -191,7 +191,7 @@ impl<'a> Reconciler<'a> {
             messages: &[Message::User(question)],
             tools: &[],
             choice: Choice::Auto,
-            // A server that knows no shapes refuses the request; what is wanted is in the words as well.
+            // A server without structured output refuses the request; the prompt describes the format as well.
             shape: (!matches!(refused, Some(Refusal::Request(_)))).then_some(&shape),
             max_tokens: self.limits.max_answer_tokens,
         };
@@ -223,8 +223,8 @@ fn read(batch: &Batch, reply: &Reply) -> Result<Vec<(usize, ModelVerdict)>, Refu
     batch.read(answer::read(&reply.text, batch.len())?)
 }
 
-/// What contradicts itself by the look of its words is not made one on a model's word alone.
-fn careful(said: ModelVerdict, opposes: bool) -> ModelVerdict {
+/// Refuses to merge claims whose words oppose each other.
+fn with_veto(said: ModelVerdict, opposes: bool) -> ModelVerdict {
     match said.relation {
         Relation::Same if opposes => ModelVerdict {
             relation: Relation::Doubt,

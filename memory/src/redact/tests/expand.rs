@@ -1,4 +1,4 @@
-//! Cases as they are written, and as they are tried: with random characters, always the same ones.
+//! Expands written cases with deterministic random characters.
 
 /// A line of a file of cases.
 #[derive(Debug, Clone, Copy)]
@@ -11,7 +11,7 @@ pub(super) struct Case<'a> {
 
 pub(super) struct Sample {
     pub(super) text: String,
-    /// What is to be left of it.
+    /// The expected result.
     pub(super) expected: String,
 }
 
