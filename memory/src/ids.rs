@@ -1,4 +1,4 @@
-//! Ids as people give them: any part that only one id has.
+//! Looks up ids by any unambiguous part.
 //!
 //! ```
 //! use muninn_memory::ids::{IdError, find};
@@ -12,32 +12,31 @@ use std::collections::BTreeSet;
 
 use thiserror::Error;
 
-/// So many candidates are named in an error.
+/// Maximum number of candidates in an error.
 const NAMED: usize = 8;
 
-/// Why no id was found.
+/// Why an id was not found.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum IdError {
-    /// No id has this part.
+    /// No id contains the part.
     #[error("no id has `{0}` in it")]
     Unknown(String),
-    /// Several ids have it.
+    /// Several ids contain the part.
     #[error("{count} ids have `{part}` in them: {}{}", candidates.join(", "), if *count > candidates.len() { ", ..." } else { "" })]
     Ambiguous {
-        /// What was given.
+        /// The given part.
         part: String,
         /// The first of the ids.
         candidates: Vec<String>,
-        /// How many there are.
+        /// Number of candidates.
         count: usize,
     },
 }
 
-/// The one of these ids that `part` is, or else the only one that has it at its beginning, its end or in between. Upper
-/// and lower case are the same.
+/// Returns the id that equals `part`, or else the only id that contains it, ignoring case.
 ///
 /// # Errors
-/// [`IdError`] where there is none, or more than one.
+/// [`IdError`] if no id matches, or several.
 pub fn find<'a>(part: &str, ids: impl IntoIterator<Item = &'a str>) -> Result<&'a str, IdError> {
     let wanted = part.trim().to_ascii_lowercase();
     let mut found = BTreeSet::new();
@@ -69,7 +68,7 @@ mod tests {
     const IDS: [&str; 3] = ["01AAXB", "01AAYB", "01AAXBZ"];
 
     #[test]
-    fn any_part_that_one_id_has_names_it() {
+    fn unique_part_identifies_an_id() {
         for (part, id) in [
             ("01aay", "01AAYB"),
             ("yb", "01AAYB"),
@@ -84,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn what_several_have_or_none_is_said_with_its_candidates() {
+    fn ambiguous_part_lists_its_candidates() {
         for part in ["", "  ", "Q"] {
             assert_eq!(find(part, IDS), Err(IdError::Unknown(part.to_owned())));
         }

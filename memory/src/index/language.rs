@@ -1,8 +1,8 @@
-//! What a file is, told from its path alone.
+//! Classifies files by their path.
 
 use muninn_repo_tools::RelPath;
 
-/// How a file is cut into chunks.
+/// How a file is split into chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// By definitions.
@@ -13,7 +13,7 @@ pub enum Form {
     Plain,
 }
 
-/// The name that Markdown gives a language, and how its files are cut. Empty for what is not known.
+/// The language's name in Markdown, empty if unknown, and how its files are split.
 pub fn language(path: &RelPath) -> (&'static str, Form) {
     use Form::{Code, Markdown, Plain};
     match path.file_name() {
@@ -68,24 +68,24 @@ pub fn language(path: &RelPath) -> (&'static str, Form) {
     }
 }
 
-/// What part a file plays; all but sources are demoted, unless they are what is asked about.
+/// The role of a file. All except sources are ranked lower, unless the question asks about them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum FileRole {
-    /// What the product is made of.
+    /// Product sources.
     Source,
     /// Tests, benchmarks, fixtures.
     Test,
     /// Documentation, examples, change logs.
     Docs,
-    /// Manifests, settings of tools and of continuous integration.
+    /// Manifests, settings of tools and continuous integration.
     Settings,
-    /// Written by a program, or copied from elsewhere; translations.
+    /// Generated or vendored files; translations.
     Generated,
-    /// What a person who opens an issue is asked to fill in, whose own sentences it then repeats.
+    /// Templates for issues and pull requests, whose sentences issues repeat.
     Template,
 }
 
-/// The part that a path says a file plays.
+/// The role of a file by its path.
 pub fn file_role(path: &RelPath) -> FileRole {
     let lower = path.as_str().to_ascii_lowercase();
     let name = lower.rsplit('/').next().unwrap_or(&lower);
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_told_from_paths() {
+    fn roles_follow_from_paths() {
         let file_role = |path| super::file_role(&RelPath::new(path).unwrap());
         for path in [
             "src/lib.rs",

@@ -1,7 +1,7 @@
-//! A part of an index that never changes once it is made.
+//! Immutable segments of an index.
 //!
-//! A worktree's index is one large segment and, until they are merged into it, small ones for what changed since. So a
-//! changed file costs what the file costs, and not what the repository does.
+//! A worktree's index is one large segment, and small ones for changes since, until they are merged. So a changed file
+//! costs what the file costs, not what the repository costs.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,17 +16,17 @@ use super::syntax::Syntax;
 use crate::cache::nanos;
 use crate::index::lexical::{Bm25, Bm25Builder, Inverted, InvertedBuilder, Keep, Tokenizer, counted};
 
-/// Files, their chunks, and the words of both. Cheap to clone: what is large is shared.
+/// Files, their chunks, and the words of both. Cheap to clone: large parts are shared.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Segment {
-    /// Of all that is here, only the times of files can change.
+    /// Files. Only their times can change.
     pub(super) files: Arc<Vec<File>>,
-    /// The numbers of the files in the order of their paths.
+    /// File numbers, sorted by path.
     by_path: Arc<Vec<u32>>,
     pub(super) words: Arc<SegmentContent>,
 }
 
-/// What was taken from the files' content.
+/// Data extracted from the files' content.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct SegmentContent {
     pub(super) spans: Vec<Span>,
@@ -34,20 +34,20 @@ pub(super) struct SegmentContent {
     pub(super) owners: Vec<u32>,
     /// One document for each span.
     pub(super) bodies: Bm25,
-    /// The names that each span defines: one document for each span.
+    /// Names defined by each span: one document per span.
     pub(super) names: Inverted,
     /// One document for each file.
     pub(super) paths: Bm25,
-    /// Of each file.
+    /// Syntax of each file.
     pub(super) syntax: Vec<Syntax>,
 }
 
 /// A file in the index.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct File {
-    /// What it was when it was last read.
+    /// Path, size, time and blob at the last read.
     pub facts: FileFacts,
-    /// The part that it plays.
+    /// The file's role.
     pub role: FileRole,
     /// Terms in all its chunks.
     pub length: u32,
@@ -55,30 +55,31 @@ pub struct File {
     pub(super) spans: u32,
 }
 
-/// A file as it was when it was last read.
+/// A file at its last read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileFacts {
-    /// Where it is.
+    /// The path.
     pub path: RelPath,
-    /// In bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// Nanoseconds since 1970; [`i64::MIN`] if the file may have changed after it was read without showing it.
+    /// Modification time in nanoseconds since 1970; [`i64::MIN`] if the file may have changed after the read with the
+    /// same time.
     pub modified: i64,
-    /// What it held.
+    /// Blob id of the content.
     pub blob: BlobId,
 }
 
 impl FileFacts {
-    /// Whether a file of this size and time is, as far as they tell, what was read.
+    /// Returns whether size and time are those of the last read.
     pub fn fits(&self, size: u64, modified: SystemTime) -> bool {
         self.size == size && self.modified == nanos(modified)
     }
 }
 
-/// No file has this time, so that a file that carries it is read again.
+/// A time that no file has, so that a file with it is read again.
 pub(super) const RACY: i64 = i64::MIN;
 
-/// Makes a segment.
+/// Builds a segment.
 #[derive(Default)]
 pub(super) struct SegmentBuilder {
     files: Vec<File>,
@@ -137,7 +138,7 @@ impl SegmentBuilder {
     }
 }
 
-/// A segment as it is kept.
+/// The stored format of a segment.
 #[derive(Serialize, Deserialize)]
 struct StoredSegment<F, P, W> {
     files: F,
@@ -185,11 +186,11 @@ impl Segment {
         Some(self.by_path[at] as usize)
     }
 
-    /// The numbers of the file at a path and, if it was a directory, of those below it.
+    /// The numbers of the file at a path and of files below it, if it was a directory.
     pub(super) fn below<'a>(&'a self, path: &'a RelPath) -> impl Iterator<Item = usize> {
         let path_of = |number: &u32| &self.files[*number as usize].facts.path;
         let first = self.by_path.partition_point(move |number| path_of(number) < path);
-        // A file may stand between a directory's name and what is in it: `a`, `a-b`, `a/c`.
+        // A file may sort between a directory's name and its content: `a`, `a-b`, `a/c`.
         let near = self.by_path[first..].iter();
         let near = near.take_while(move |number| path_of(number).as_str().starts_with(path.as_str()));
         let under = near.filter(move |number| path_of(number).is_under(path));
@@ -202,7 +203,7 @@ impl Segment {
         file.first_span as usize..(file.first_span + file.spans) as usize
     }
 
-    /// One segment of several, without the files that are gone from each. No two of the rest have the same path.
+    /// Merges segments without their removed files. The remaining files have distinct paths.
     pub(super) fn merged(parts: &[(&Segment, Option<&Removals>)]) -> Segment {
         let mut files = Vec::new();
         let mut words = SegmentContent::default();
@@ -237,7 +238,7 @@ impl Segment {
     }
 }
 
-/// Which files, and which spans, of a part stay.
+/// Flags of the files, and of the spans, of a part that remain.
 type KeepFlags = (Vec<bool>, Vec<bool>);
 
 fn zip<'a, T>(
@@ -252,7 +253,7 @@ fn zip<'a, T>(
         .collect()
 }
 
-/// Which files of a segment, and which of its spans, no longer count.
+/// Removed files and spans of a segment.
 #[derive(Debug, Clone)]
 pub(super) struct Removals {
     pub(super) files: Vec<bool>,

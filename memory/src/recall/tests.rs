@@ -23,7 +23,7 @@ fn ids(memories: &Memories, question: &str, options: &RecallOptions<'_>) -> Vec<
 }
 
 #[test]
-fn finds_both_layers_and_sees_a_change() {
+fn both_layers_are_loaded_and_changes_detected() {
     let repo = Fixture::with(&[
         (
             ".muninn/knowledge/errors.md",
@@ -46,7 +46,7 @@ fn finds_both_layers_and_sees_a_change() {
 }
 
 #[test]
-fn a_worktree_without_memory_is_no_trouble() {
+fn worktree_without_memory_is_valid() {
     let repo = Fixture::with(&[("a.txt", "x")]);
     let memories = Memories::load(&repo.home());
     assert!(memories.items().is_empty() && memories.notes().is_empty());
@@ -55,7 +55,7 @@ fn a_worktree_without_memory_is_no_trouble() {
 }
 
 #[test]
-fn what_stands_beside_an_answer_helps_to_find_it() {
+fn neighbours_raise_a_memory() {
     let (_repo, memories) = remembering(&[
         r#"{"id":"1","type":"learning","text":"why does the parser stall","session":"a"}"#,
         r#"{"id":"2","type":"learning","text":"a table grows without bound","session":"a"}"#,
@@ -67,7 +67,7 @@ fn what_stands_beside_an_answer_helps_to_find_it() {
 }
 
 #[test]
-fn what_is_alike_is_found_without_a_common_word() {
+fn vectors_find_memories_without_a_common_word() {
     let lines = [
         r#"{"id":"1","type":"learning","text":"retry the request with exponential backoff","session":"a"}"#,
         r#"{"id":"2","type":"learning","text":"histogram bins are drawn in colour","session":"b"}"#,
@@ -84,7 +84,7 @@ fn what_is_alike_is_found_without_a_common_word() {
 }
 
 #[test]
-fn conditions_hold_before_the_best_are_taken() {
+fn filters_apply_before_selection() {
     let cites = r#"[{"path":"src/a.rs","blob":"b1"},{"path":"../x","blob":"b2"}]"#;
     let (_repo, memories) = remembering(&[
         r#"{"id":"1","type":"learning","text":"cache cache cache","ts":"2026-01-01T00:00:00Z","session":"a"}"#,
@@ -141,7 +141,7 @@ fn conditions_hold_before_the_best_are_taken() {
 }
 
 #[test]
-fn doubt_and_staleness_cost_and_age_only_decides_a_tie() {
+fn doubt_and_staleness_lower_the_score_and_age_breaks_ties() {
     let source = r#""sources":[{"path":"src/a.rs","blob":"b1"}]"#;
     let (_repo, memories) = remembering(&[
         r#"{"id":"1","type":"learning","text":"cache keys are hashed","ts":"2026-01-01T00:00:00Z"}"#,
@@ -171,7 +171,7 @@ fn doubt_and_staleness_cost_and_age_only_decides_a_tie() {
 }
 
 #[test]
-fn the_best_are_kept_wherever_they_stand() {
+fn best_results_are_kept_at_any_position() {
     let line = |(id, confidence): (&str, &str)| {
         format!(r#"{{"id":"{id}","type":"learning","text":"cache keys are hashed","confidence":{confidence}}}"#)
     };
@@ -196,7 +196,7 @@ fn the_best_are_kept_wherever_they_stand() {
 }
 
 #[test]
-fn a_score_says_how_much_of_the_question_is_there() {
+fn score_is_the_covered_share_of_the_question() {
     let (_repo, memories) = remembering(&[
         r#"{"id":"1","type":"learning","text":"the ledger replays blocks","confidence":1.0}"#,
         r#"{"id":"2","type":"learning","text":"something else entirely","confidence":1.0}"#,
@@ -208,7 +208,7 @@ fn a_score_says_how_much_of_the_question_is_there() {
 }
 
 #[test]
-fn a_large_memory_is_ranked_as_a_small_one() {
+fn large_memory_is_ranked_like_a_small_one() {
     // Most records share a word, so that far more match than are looked at closely.
     let mut lines: Vec<String> = (0..3000)
         .map(|n| {
@@ -227,7 +227,7 @@ fn a_large_memory_is_ranked_as_a_small_one() {
 }
 
 #[test]
-fn what_is_kept_is_read_until_a_file_changes() {
+fn cached_memory_is_used_until_a_file_changes() {
     let line = |n: usize| format!(r#"{{"id":"{n:05}","type":"learning","text":"word{n} filler","session":"s"}}"#);
     let lines: Vec<String> = (0..WORTH_KEEPING).map(line).collect();
     let repo = Fixture::with(&[(MAIN, &lines.join("\n"))]);
@@ -303,7 +303,7 @@ impl Embedder for Counting {
 }
 
 #[test]
-fn only_what_is_new_is_embedded_after_a_change() {
+fn only_new_texts_are_embedded_after_a_change() {
     let line = |n: usize| format!("{{\"id\":\"{n:05}\",\"text\":\"word{n}\",\"session\":\"{}\"}}\n", n % 7);
     let written = |lines: std::ops::Range<usize>| lines.map(line).collect::<String>();
     let all = WORTH_KEEPING + 10;
@@ -351,7 +351,7 @@ fn only_what_is_new_is_embedded_after_a_change() {
 }
 
 #[test]
-fn what_is_excluded_takes_nobodys_place_among_the_like() {
+fn excluded_memories_do_not_displace_others() {
     let line = |kind: &str, n: usize| {
         let text = "retry the request with exponential backoff";
         format!(r#"{{"id":"{n:05}","type":"{kind}","text":"{text}"}}"#)
@@ -369,7 +369,7 @@ fn what_is_excluded_takes_nobodys_place_among_the_like() {
 }
 
 #[test]
-fn what_sessions_found_by_themselves_is_one_memory_and_a_surer_one() {
+fn automatic_records_merge_with_higher_confidence() {
     let pattern = |id: &str, session: &str, more: &str| {
         format!(
             r#"{{"id":"{id}","ts":"2026-01-0{id}","type":"pattern","pattern":"edited together","entities":["a.rs","b.rs"],"confidence":0.5,"session":"{session}"{more}}}"#
@@ -393,7 +393,7 @@ fn what_sessions_found_by_themselves_is_one_memory_and_a_surer_one() {
 }
 
 #[test]
-fn both_sides_of_an_open_conflict_know_of_each_other() {
+fn open_conflict_links_both_sides() {
     let learning = |id: &str, text: &str| format!("{{\"id\":\"{id}\",\"type\":\"learning\",\"text\":\"{text}\"}}\n");
     let main = [
         learning("1", "retries use jitter"),

@@ -55,7 +55,7 @@ impl Progress for EndAt {
 }
 
 #[test]
-fn what_an_interrupted_indexing_had_done_is_not_done_again() {
+fn interrupted_indexing_resumes() {
     let (repo, cache) = (many(), tempfile::tempdir().unwrap());
     let interrupted = catch_unwind(AssertUnwindSafe(|| {
         indexer(&cache).refresh(&repo.worktree(), None, &EndAt(MANY - 10))
@@ -79,7 +79,7 @@ impl Progress for First {
 }
 
 #[test]
-fn a_walk_is_measured_without_what_had_to_be_read() {
+fn walk_time_excludes_reading() {
     let (repo, first) = (many(), First::default());
     let started = Instant::now();
     let refreshed = Indexer::new(None, 1 << 20, Clock::system()).refresh(&repo.worktree(), None, &first);
@@ -88,7 +88,7 @@ fn a_walk_is_measured_without_what_had_to_be_read() {
 }
 
 #[test]
-fn damage_found_while_indexing_is_mended_and_said() {
+fn damage_found_while_indexing_is_repaired_and_reported() {
     let (repo, cache) = (many(), tempfile::tempdir().unwrap());
     indexer(&cache).refresh(&repo.worktree(), None, &());
     image::remove(&WORKTREE, cache.path(), repo.worktree().root());
@@ -106,7 +106,7 @@ fn damage_found_while_indexing_is_mended_and_said() {
 }
 
 #[test]
-fn a_cache_that_takes_nothing_is_given_up_and_said_once() {
+fn unwritable_cache_is_dropped_and_reported_once() {
     let (repo, cache) = (
         Fixture::with(&[("a.rs", "fn apple() {}\n")]),
         tempfile::tempdir().unwrap(),
@@ -127,7 +127,7 @@ fn a_cache_that_takes_nothing_is_given_up_and_said_once() {
 }
 
 #[test]
-fn a_binary_that_was_a_text_in_between_is_binary() {
+fn file_that_was_text_in_between_is_binary_again() {
     let (repo, cache) = (Fixture::with(&[]), tempfile::tempdir().unwrap());
     let worktree = repo.worktree();
     let (mut indexer, time) = indexer_at_noon(&cache);
@@ -146,7 +146,7 @@ fn a_binary_that_was_a_text_in_between_is_binary() {
 }
 
 #[test]
-fn a_file_that_is_named_is_read_whatever_its_time_says() {
+fn named_file_is_read_despite_equal_time() {
     let (repo, cache) = (
         Fixture::with(&[("a.rs", "fn apple() {}\n")]),
         tempfile::tempdir().unwrap(),
@@ -167,7 +167,7 @@ fn a_file_that_is_named_is_read_whatever_its_time_says() {
 }
 
 #[test]
-fn the_image_of_a_worktree_that_is_gone_goes() {
+fn image_of_a_removed_worktree_is_deleted() {
     let (one, other) = (Fixture::with(&[("a.rs", "x")]), Fixture::with(&[("b.rs", "y")]));
     let cache = tempfile::tempdir().unwrap();
     let images = || {

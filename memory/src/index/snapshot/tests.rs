@@ -117,7 +117,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_changed_index_says_what_a_fresh_one_would(steps in proptest::collection::vec(step(), 1..20)) {
+    fn updated_index_equals_a_new_one(steps in proptest::collection::vec(step(), 1..20)) {
         let mut files: BTreeMap<&str, (&str, i64)> = BTreeMap::new();
         let mut snapshot = Snapshot::default();
         for step in steps {
@@ -156,7 +156,7 @@ proptest! {
 }
 
 #[test]
-fn a_directory_is_all_that_was_in_it() {
+fn removed_directory_removes_its_files() {
     let paths = ["a", "a-b", "a/c", "a/d/e", "ab"].map(|path| file(path, "x", 1));
     let snapshot = Snapshot::of_files(&mut Tokenizer::new(), paths.into());
     let at = |path: &str| {

@@ -1,4 +1,4 @@
-//! What the two threads of a watcher and those who ask it have in common.
+//! The state shared by a watcher's threads and its callers.
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
@@ -10,33 +10,33 @@ use muninn_repo_tools::{RelPath, Worktree};
 
 use super::{Changes, MAX_PATHS, WatchError};
 
-/// Never locked while the file system is asked for anything.
+/// Never locked during file system calls.
 pub(super) struct Shared {
-    /// The top of the worktree.
+    /// Root of the worktree.
     pub(super) root: PathBuf,
-    /// Where `info/exclude` is, or will be.
+    /// Directory of `info/exclude`.
     pub(super) common_dir: PathBuf,
     state: Mutex<State>,
-    /// Whenever a mark arrived, work came or was done, or it is over.
+    /// Signalled when a mark arrives, work is added or finished, or watching stops.
     changed: Condvar,
     failure: OnceLock<WatchError>,
 }
 
-/// What is known.
+/// The state.
 pub(super) struct State {
     seen: Changes,
-    /// The directories that are watched, without the root. Only what happens right in one of them counts.
+    /// Watched directories without the root. Only events directly in one of them count.
     pub(super) directories: BTreeSet<RelPath>,
-    /// Where marks are left.
+    /// The mark directory.
     pub(super) marks: PathBuf,
     newest_mark: u64,
     /// Work for the setter.
     work: Work,
-    /// Whether it is at it.
+    /// Whether the setter is working.
     busy: bool,
-    /// Whether all watches were ever set and none has to be set anew.
+    /// Whether all watches are set.
     is_complete: bool,
-    /// How often that ceased.
+    /// How often they were reset.
     resets: u64,
     stopped: bool,
 }
@@ -44,9 +44,9 @@ pub(super) struct State {
 /// Work for the thread that sets watches.
 #[derive(Default)]
 pub(super) struct Work {
-    /// All directories have to be listed and watched, whatever was known before.
+    /// List and watch all directories.
     pub(super) all: bool,
-    /// These have to be, and those below them.
+    /// List and watch these directories and those below them.
     pub(super) below: BTreeSet<RelPath>,
 }
 
@@ -81,22 +81,22 @@ impl Shared {
         }
     }
 
-    /// A poisoned lock is taken all the same: no writer leaves the state half written.
+    /// Locks the state, poisoned or not: no writer leaves it inconsistent.
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the state, and wakes whoever waits for that.
+    /// Changes the state, and wakes waiting threads.
     pub(super) fn update<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         let result = change(&mut self.lock());
         self.changed.notify_all();
         result
     }
 
-    /// Gives up: everything may have changed from now on.
+    /// Stops watching with an error: from now on everything may have changed.
     pub(super) fn fail(&self, error: WatchError) {
-        // Only the first reason is kept; the others follow from it.
-        let _kept = self.failure.set(error);
+        // The first error is kept; later ones follow from it.
+        self.failure.set(error).ok();
         self.stop();
     }
 
@@ -114,7 +114,7 @@ impl Shared {
         self.failure.get()
     }
 
-    /// If all watches stand: for [`Shared::wait_for`], how often they had ceased to.
+    /// The number of resets, for [`Shared::wait_for`]; `None` if watches are incomplete.
     pub(super) fn standing(&self) -> Option<u64> {
         let state = self.lock();
         state.is_complete.then_some(state.resets)
@@ -124,7 +124,7 @@ impl Shared {
         self.lock().stopped
     }
 
-    /// Watches another directory for marks, and everything else anew.
+    /// Changes the mark directory, and sets all watches anew.
     pub(super) fn renew(&self, marks: PathBuf) {
         self.update(|state| {
             state.marks = marks;
@@ -152,7 +152,7 @@ impl Shared {
             == Changes::None
     }
 
-    /// Waits until there is something to take; false when it is over.
+    /// Blocks until there are changes; false when watching stops.
     pub(super) fn wait_for_changes(&self) -> bool {
         let mut state = self.lock();
         while !(state.stopped || state.is_complete && state.seen != Changes::None) {
@@ -161,13 +161,13 @@ impl Shared {
         !state.stopped
     }
 
-    /// Waits until a mark has arrived and nothing that came before it is left to do. In vain if there is an upheaval
-    /// meanwhile: a queue that runs over loses marks too.
+    /// Waits until a mark has arrived and no earlier work is left. Fails after a reset, because an overflowing queue
+    /// loses marks too.
     pub(super) fn wait_for(&self, mark: u64, resets: u64, deadline: Instant) -> bool {
-        let settled = |state: &State| state.newest_mark >= mark && state.work.is_empty() && !state.busy;
-        let calm = |state: &State| state.is_complete && state.resets == resets;
-        let mut state = self.wait(deadline, |state| settled(state) || !calm(state));
-        let in_time = calm(&state) && settled(&state);
+        let has_arrived = |state: &State| state.newest_mark >= mark && state.work.is_empty() && !state.busy;
+        let was_not_reset = |state: &State| state.is_complete && state.resets == resets;
+        let mut state = self.wait(deadline, |state| has_arrived(state) || !was_not_reset(state));
+        let in_time = was_not_reset(&state) && has_arrived(&state);
         if !in_time {
             state.seen = Changes::Everything;
         }
@@ -192,7 +192,7 @@ impl Shared {
         state
     }
 
-    /// Waits for work, and takes all that there is; `None` when it is over.
+    /// Blocks for work, and takes all of it; `None` when watching stops.
     pub(super) fn next_work(&self) -> Option<Work> {
         let mut state = self.lock();
         while state.work.is_empty() && !state.stopped {
@@ -207,12 +207,12 @@ impl Shared {
 }
 
 impl State {
-    /// A mark has arrived.
+    /// Records the arrival of a mark.
     pub(super) fn reach(&mut self, mark: u64) {
         self.newest_mark = self.newest_mark.max(mark);
     }
 
-    /// Something at a path, or below it, may have changed.
+    /// Records a change at a path or below it.
     pub(super) fn see(&mut self, path: RelPath) {
         if let Changes::None = self.seen {
             self.seen = Changes::Paths(BTreeSet::new());
@@ -225,7 +225,7 @@ impl State {
         }
     }
 
-    /// A directory is there that may be a new one.
+    /// Records a possibly new directory.
     pub(super) fn look_below(&mut self, path: RelPath) {
         self.work.below.insert(path);
         if self.work.below.len() > MAX_PATHS {
@@ -233,7 +233,7 @@ impl State {
         }
     }
 
-    /// Nothing that is known about directories can be relied upon.
+    /// Discards all knowledge about directories.
     pub(super) fn reset(&mut self) {
         self.seen = Changes::Everything;
         self.is_complete = false;
@@ -244,7 +244,8 @@ impl State {
         };
     }
 
-    /// The setter has finished its work. After `all`, everything may have changed, because nobody listened before.
+    /// Records that the setter has finished. After `all`, everything may have changed, because events were missed
+    /// before.
     pub(super) fn finish(&mut self, all: bool) {
         self.busy = false;
         if all && !self.stopped {
@@ -253,7 +254,7 @@ impl State {
         }
     }
 
-    /// A directory is no longer there, nor what was below it.
+    /// Removes a directory and everything below it.
     pub(super) fn forget(&mut self, path: &RelPath) {
         if !self.directories.remove(path) {
             return;

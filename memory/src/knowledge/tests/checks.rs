@@ -29,7 +29,7 @@ fn good_files_have_no_findings() {
 }
 
 #[test]
-fn each_kind_is_found_on_its_line() {
+fn each_problem_is_found_on_its_line() {
     let token = format!("# Keys\n\nghp_{}\n", "a1B2c3".repeat(6));
     let large = "x".repeat(10 << 20);
     let files = [

@@ -4,7 +4,7 @@ use super::*;
 use crate::Clock;
 
 #[test]
-fn a_decision_settles_a_conflict_until_something_new_contradicts() {
+fn decision_holds_until_a_new_contradiction() {
     let sessions = vec![segment(
         0,
         0,
@@ -43,7 +43,7 @@ fn a_decision_settles_a_conflict_until_something_new_contradicts() {
 }
 
 #[test]
-fn a_session_that_grew_brings_what_is_new() {
+fn grown_segment_adds_its_new_records() {
     let first = vec![learning(1, 0, (0, false))];
     let after = reconciled(&PlanInput {
         segments: vec![segment(0, 0, first.clone())],
@@ -56,7 +56,7 @@ fn a_session_that_grew_brings_what_is_new() {
 }
 
 #[test]
-fn who_comes_back_to_what_they_said_first_is_heard_and_so_is_who_agreed_with_it() {
+fn returning_to_an_earlier_statement_supersedes_again() {
     let says = |id: usize, yes: &str, author: &str| {
         let text = format!("{yes} alpha here");
         let line = format!(
@@ -95,7 +95,7 @@ fn who_comes_back_to_what_they_said_first_is_heard_and_so_is_who_agreed_with_it(
 }
 
 #[test]
-fn what_a_person_drops_takes_nothing_along_that_contradicts_it() {
+fn dropping_a_record_keeps_its_contradiction() {
     let says = |id: usize, how: &str| {
         let text = format!("{how} alpha here");
         let line = format!(
@@ -127,7 +127,7 @@ fn what_a_person_drops_takes_nothing_along_that_contradicts_it() {
 }
 
 #[test]
-fn what_a_revert_took_from_main_is_taken_in_again_whatever_the_log_says() {
+fn records_reverted_from_main_are_reconciled_again() {
     let sessions = vec![segment(
         0,
         0,
@@ -156,7 +156,7 @@ fn what_a_revert_took_from_main_is_taken_in_again_whatever_the_log_says() {
 }
 
 #[test]
-fn of_two_records_with_one_id_neither_is_lost() {
+fn two_records_with_one_id_are_both_kept() {
     let (one, other) = (learning(1, 0, (0, false)), learning(1, 1, (1, false)));
     let sessions = vec![segment(0, 0, vec![one.clone()]), segment(1, 0, vec![other.clone()])];
     let after = reconciled(&PlanInput {
@@ -178,7 +178,7 @@ fn of_two_records_with_one_id_neither_is_lost() {
 }
 
 #[test]
-fn a_conflict_between_long_texts_is_a_line_that_can_be_read() {
+fn conflict_of_long_texts_is_a_valid_line() {
     let long = |id: usize, negated| {
         let mut record = learning(id, id, (0, negated));
         if let Body::Learning(kinds::Learning { text, .. }) = &mut record.body {
@@ -195,7 +195,7 @@ fn a_conflict_between_long_texts_is_a_line_that_can_be_read() {
 }
 
 #[test]
-fn what_is_back_from_the_archive_is_compared_with_what_came_meanwhile() {
+fn restored_records_are_compared_with_newer_ones() {
     let main = vec![learning(1, 0, (0, false)), learning(2, 1, (0, true))];
     let by_hand = reconciled(&PlanInput {
         main: main.clone(),
@@ -213,7 +213,7 @@ fn what_is_back_from_the_archive_is_compared_with_what_came_meanwhile() {
 }
 
 #[test]
-fn a_session_that_went_on_elsewhere_to_the_same_length_is_taken_in() {
+fn segment_of_equal_length_and_other_content_is_reconciled() {
     let first = segment(0, 0, vec![learning(1, 0, (0, false))]);
     let other = segment(0, 0, vec![learning(2, 0, (1, true))]);
     let bytes = first.bytes.max(other.bytes);
@@ -227,7 +227,7 @@ fn a_session_that_went_on_elsewhere_to_the_same_length_is_taken_in() {
 }
 
 #[test]
-fn what_is_recalled_for_a_side_of_a_conflict_is_not_pruned() {
+fn representative_of_a_conflict_side_is_not_pruned() {
     let claims = vec![
         learning(1, 0, (0, true)),
         learning(2, 0, (0, true)),

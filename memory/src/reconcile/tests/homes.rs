@@ -112,7 +112,7 @@ impl MemoryFixture {
 }
 
 #[test]
-fn what_is_learned_is_recalled_reconciled_and_settled_wherever_it_lives() {
+fn full_cycle_works_in_every_home() {
     for stage in MemoryFixture::all() {
         let store = stage.store();
         let alpha = stage.learn("one", "is alpha indexing");
@@ -168,7 +168,7 @@ fn what_is_learned_is_recalled_reconciled_and_settled_wherever_it_lives() {
 }
 
 #[test]
-fn what_is_no_record_is_told_of_by_its_place_and_kept_wherever_it_lives() {
+fn invalid_lines_are_reported_and_kept_in_every_home() {
     for stage in MemoryFixture::all() {
         stage.learn("one", "is alpha indexing");
         stage.store().flush(Destination::Home).unwrap();
@@ -186,7 +186,7 @@ fn what_is_no_record_is_told_of_by_its_place_and_kept_wherever_it_lives() {
 }
 
 #[test]
-fn what_does_not_fit_stays_in_the_home() {
+fn pruned_records_stay_in_the_home() {
     let prune = ReconcileOptions {
         max_main_bytes: Some(1),
         archive: true,
@@ -209,7 +209,7 @@ fn what_does_not_fit_stays_in_the_home() {
 }
 
 #[test]
-fn memory_that_stays_with_its_user_is_recalled_beside_any_home() {
+fn local_segments_are_recalled_in_every_home() {
     for stage in MemoryFixture::all() {
         stage.learn("one", "is alpha indexing");
         assert_eq!(stage.store().flush(Destination::State).unwrap().records, 1);
@@ -219,7 +219,7 @@ fn memory_that_stays_with_its_user_is_recalled_beside_any_home() {
 }
 
 #[test]
-fn without_git_all_that_is_there_counts() {
+fn without_git_all_segments_count() {
     let stage = MemoryFixture::directory();
     fs::create_dir(stage.path(SESSIONS)).unwrap();
     let line = r#"{"id":"1","ts":"t","type":"learning","text":"is alpha indexing","branch":"feature"}"#;
@@ -236,7 +236,7 @@ fn without_git_all_that_is_there_counts() {
 
 #[cfg(unix)]
 #[test]
-fn no_home_is_left_through_a_link() {
+fn links_out_of_every_home_are_refused() {
     for stage in MemoryFixture::all() {
         let outside = tempfile::tempdir().unwrap();
         let line = r#"{"id":"1","type":"learning","text":"is alpha indexing"}"#;

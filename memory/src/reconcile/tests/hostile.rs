@@ -19,7 +19,7 @@ fn claim(text: &str) -> Claim<'_> {
 }
 
 #[test]
-fn texts_of_many_words_are_not_laid_side_by_side() {
+fn long_texts_are_not_aligned() {
     let tools = Lexicon::new();
     let long = |last: &str| "x ".repeat(30_000) + last;
     let (one, other) = (long("y"), long("z"));
@@ -31,7 +31,7 @@ fn texts_of_many_words_are_not_laid_side_by_side() {
 }
 
 #[test]
-fn a_reason_that_quotes_long_words_leaves_a_line_that_can_be_read() {
+fn long_reason_is_truncated() {
     let text = |digit: &str| format!("The default port is {}.", digit.repeat(33_000));
     let records = [(1, text("1")), (2, text("2"))].map(|(id, text)| {
         let line = serde_json::json!({"id": format!("{id}"), "ts": "2026-01-01T00:00:00Z", "type": "learning", "text": text, "session": "S"});
@@ -61,7 +61,7 @@ fn a_reason_that_quotes_long_words_leaves_a_line_that_can_be_read() {
 }
 
 #[test]
-fn what_only_the_list_of_open_conflicts_has_outlives_a_decision() {
+fn records_only_in_conflicts_file_are_kept() {
     let desk = TestWorktree::new();
     desk.run(ReconcileOptions::default()).unwrap();
     let id = open_conflicts(&desk.repo.home()).unwrap()[0].conflict.id.clone();
@@ -73,7 +73,7 @@ fn what_only_the_list_of_open_conflicts_has_outlives_a_decision() {
 }
 
 #[test]
-fn of_two_decisions_on_one_pair_the_smaller_line_stays_wherever_it_stands() {
+fn smaller_of_two_decisions_is_kept() {
     let conflict = |by: &str| format!(r#"{{"id":"009","type":"conflict","left":"1","right":"2","by":"{by}"}}"#);
     for (first, second) in [("model:a", "rules"), ("rules", "model:a")] {
         let desk = TestWorktree::new();
@@ -92,7 +92,7 @@ fn of_two_decisions_on_one_pair_the_smaller_line_stays_wherever_it_stands() {
 }
 
 #[test]
-fn a_name_without_room_for_more_is_shortened_where_it_is_kept() {
+fn long_file_name_is_truncated_in_the_archive() {
     let desk = TestWorktree::new();
     let name = format!("session_{}.1.jsonl", "s".repeat(235));
     let mut text = learning(9, 3, (3, false)).line();
@@ -153,7 +153,7 @@ fn asked_about_one_chain(texts: usize) -> usize {
 }
 
 #[test]
-fn a_chain_without_end_is_not_compared_all_with_all() {
+fn huge_group_is_not_compared_pairwise() {
     // Each with each, but for the first with the others, of which main says it already.
     assert_eq!(asked_about_one_chain(100), 99 * 98 / 2);
     let asked = asked_about_one_chain(2_000);

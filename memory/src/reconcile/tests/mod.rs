@@ -170,7 +170,7 @@ fn segments() -> impl Strategy<Value = Vec<Segment>> {
 
 proptest! {
     #[test]
-    fn order_does_not_matter_twice_is_once_and_nothing_is_lost(segments in segments()) {
+    fn reconciling_is_order_independent_idempotent_and_lossless(segments in segments()) {
         let before = PlanInput { segments: segments.clone(), ..PlanInput::default() };
         let after = reconciled(&before);
         let mut turned = before;
@@ -192,7 +192,7 @@ proptest! {
     }
 
     #[test]
-    fn two_people_come_to_what_one_would_have(segments in segments(), cut in any::<prop::sample::Index>()) {
+    fn two_people_reach_the_result_of_one(segments in segments(), cut in any::<prop::sample::Index>()) {
         let one = reconciled(&PlanInput { segments: segments.clone(), ..PlanInput::default() });
         let (left, right) = segments.split_at(cut.index(segments.len() + 1));
         let side = |segments: &[Segment]| reconciled(&PlanInput { segments: segments.to_vec(), ..PlanInput::default() });
@@ -212,7 +212,7 @@ proptest! {
     }
 
     #[test]
-    fn what_does_not_carry_over_from_pair_to_pair_does_no_harm(
+    fn intransitive_judgements_do_no_harm(
         segments in segments(),
         cut in any::<prop::sample::Index>(),
         judge in random_judge(),
@@ -251,7 +251,7 @@ proptest! {
     }
 
     #[test]
-    fn no_contradiction_is_merged(segments in segments()) {
+    fn contradictions_are_not_merged(segments in segments()) {
         let after = reconciled(&PlanInput { segments, ..PlanInput::default() });
         let text = |id: &str| {
             let record = after.main.iter().find(|record| record.id == id);

@@ -42,7 +42,7 @@ fn recalled(main: &[Record]) -> Vec<(String, i32)> {
 }
 
 #[test]
-fn patterns_of_the_same_entities_fold_whatever_their_order() {
+fn patterns_with_the_same_entities_fold_in_any_order() {
     for (text, decided) in [("is alpha here", vec![]), ("is alpha there", vec!["same"])] {
         let after = of(&[
             pattern(1, 0, "is alpha here", "a.rs b.rs"),
@@ -57,7 +57,7 @@ fn patterns_of_the_same_entities_fold_whatever_their_order() {
 }
 
 #[test]
-fn patterns_of_other_entities_have_nothing_to_do_with_each_other() {
+fn patterns_with_different_entities_are_independent() {
     for text in ["is alpha here", "not alpha here"] {
         let after = of(&[
             pattern(1, 0, "is alpha here", "a.rs b.rs"),
@@ -73,7 +73,7 @@ fn patterns_of_other_entities_have_nothing_to_do_with_each_other() {
 }
 
 #[test]
-fn patterns_that_contradict_each_other_wait_for_a_person() {
+fn contradicting_patterns_become_a_conflict() {
     let after = of(&[
         pattern(1, 0, "is alpha here", "a.rs b.rs"),
         pattern(2, 1, "is alpha here", "b.rs a.rs"),
@@ -106,7 +106,7 @@ fn patterns_that_contradict_each_other_wait_for_a_person() {
 }
 
 #[test]
-fn what_is_forgotten_of_a_pattern_is_forgotten_of_all_in_the_same_words() {
+fn deleting_a_pattern_deletes_its_duplicates() {
     let mut after = of(&[
         pattern(1, 0, "is alpha here", "a.rs b.rs"),
         pattern(2, 1, "is alpha here", "a.rs b.rs"),
@@ -121,7 +121,7 @@ fn what_is_forgotten_of_a_pattern_is_forgotten_of_all_in_the_same_words() {
 }
 
 #[test]
-fn two_people_come_to_the_same_patterns() {
+fn two_people_reach_the_same_patterns() {
     let records = [
         pattern(1, 0, "is alpha here", "a.rs b.rs"),
         pattern(2, 1, "is alpha there", "b.rs a.rs"),

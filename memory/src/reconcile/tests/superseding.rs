@@ -30,7 +30,7 @@ fn superseding(after: &Plan) -> Vec<&Record> {
 }
 
 #[test]
-fn it_is_told_which_record_holds_since_when() {
+fn supersedes_names_successor_and_date() {
     let records = [said(1, "is", "ada"), said(2, "not", "ada")];
     let after = of(&records);
     assert_eq!((after.summary.superseded, after.conflicts.len()), (1, 0));
@@ -55,7 +55,7 @@ fn it_is_told_which_record_holds_since_when() {
 }
 
 #[test]
-fn another_voice_is_a_conflict() {
+fn other_author_is_a_conflict() {
     let after = of(&[said(1, "is", "ada"), said(2, "not", "ben")]);
     assert_eq!((after.summary.superseded, after.conflicts.len()), (0, 1));
 }

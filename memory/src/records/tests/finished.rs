@@ -33,7 +33,7 @@ fn files_below(dir: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_session_that_learned_nothing_leaves_nothing() {
+fn session_without_records_leaves_no_files() {
     let fixture = SpoolFixture::new();
     assert_eq!(fixture.spool().session("client").unwrap(), None);
     assert_eq!(fixture.spool().marks("client").unwrap(), [""; 0]);
@@ -47,7 +47,7 @@ fn a_session_that_learned_nothing_leaves_nothing() {
 }
 
 #[test]
-fn a_finished_session_leaves_no_folder_and_goes_on_where_it_was() {
+fn finished_session_leaves_no_folder_and_can_resume() {
     let fixture = SpoolFixture::new();
     fixture
         .spool()
@@ -78,7 +78,7 @@ fn a_finished_session_leaves_no_folder_and_goes_on_where_it_was() {
 }
 
 #[test]
-fn a_flush_of_one_session_opens_no_file_of_another() {
+fn flush_of_one_session_opens_no_other_file() {
     let fixture = SpoolFixture::new();
     let spool = fixture.spool();
     for client in ["a", "b"] {
@@ -100,7 +100,7 @@ fn a_flush_of_one_session_opens_no_file_of_another() {
 }
 
 #[test]
-fn a_flush_without_time_leaves_everything_where_it_waits() {
+fn flush_past_its_deadline_changes_nothing() {
     let fixture = SpoolFixture::new();
     let spool = fixture.spool();
     for client in 0..50 {
@@ -140,7 +140,7 @@ fn compact(fixture: &SpoolFixture) -> bool {
 }
 
 #[test]
-fn folders_of_earlier_versions_are_moved_and_nothing_of_them_is_lost() {
+fn legacy_folders_are_migrated_without_loss() {
     let fixture = SpoolFixture::new();
     let waits = record("waits");
     let live = format!("{}\n", waits.line());
@@ -187,7 +187,7 @@ fn folders_of_earlier_versions_are_moved_and_nothing_of_them_is_lost() {
 }
 
 #[test]
-fn a_move_that_was_cut_short_goes_on_where_it_was() {
+fn interrupted_migration_resumes() {
     let fixture = SpoolFixture::new();
     let one = record("one");
     let live = format!("{}\n", one.line());
@@ -217,7 +217,7 @@ fn a_move_that_was_cut_short_goes_on_where_it_was() {
 }
 
 #[test]
-fn a_damaged_index_is_set_aside_and_learning_goes_on() {
+fn damaged_index_is_set_aside() {
     let fixture = SpoolFixture::new();
     fixture
         .spool()
@@ -243,7 +243,7 @@ fn a_damaged_index_is_set_aside_and_learning_goes_on() {
 }
 
 #[test]
-fn a_spool_that_is_deleted_while_it_is_open_begins_anew() {
+fn deleted_spool_is_recreated() {
     let fixture = SpoolFixture::new();
     let spool = fixture.spool();
     let mut recorded = SpoolView::default();

@@ -5,7 +5,7 @@
 use crate::records::Record;
 
 #[test]
-fn a_line_that_is_written_again_is_byte_for_byte_what_it_always_was() {
+fn golden_lines_are_rewritten_byte_for_byte() {
     let (read, written) = (include_str!("golden/read.jsonl"), include_str!("golden/written.jsonl"));
     assert_eq!(read.lines().count(), written.lines().count());
     for (number, (line, expected)) in (1..).zip(read.lines().zip(written.lines())) {

@@ -95,7 +95,7 @@ impl Drop for Writer {
 }
 
 #[test]
-fn what_was_acknowledged_survives_kills_at_any_point() {
+fn acknowledged_records_survive_kills() {
     let fixture = SpoolFixture::new();
     let mut acknowledged = HashSet::new();
     let mut old = 0..;

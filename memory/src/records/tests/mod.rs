@@ -35,7 +35,7 @@ fn all(text: &[u8]) -> (Vec<Record>, Vec<SkippedLine>) {
 }
 
 #[test]
-fn every_type_is_written_as_it_was_read() {
+fn every_type_round_trips() {
     for line in [
         r#"{"id":"1","ts":"2026-01-07T10:00:00Z","type":"context_hit","query_hash":"abc","query":"why?","terms":["ledger"],"files":["a.rs"],"relevance":0.95,"session":"s","branch":"b","commit":"c","sources":[{"path":"a.rs","blob":"d"}],"task":"T-1"}"#,
         r#"{"id":"2","ts":"t","type":"pattern","pattern":"auth","entities":["a","b"],"confidence":0.8}"#,
@@ -57,7 +57,7 @@ fn every_type_is_written_as_it_was_read() {
 }
 
 #[test]
-fn members_come_in_their_order_and_what_is_odd_survives() {
+fn members_are_ordered_and_invalid_ones_survive() {
     let odd = r#" {"task":7,"relevance":"high","x":1.50,"type":"context_hit","files":["b"],"ts":"t","id":"1"} "#;
     let line = Record::parse(odd).unwrap().line();
     let expected = r#"{"id":"1","ts":"t","type":"context_hit","files":["b"],"task":7,"relevance":"high","x":1.50}"#;
@@ -74,7 +74,7 @@ fn members_come_in_their_order_and_what_is_odd_survives() {
 }
 
 #[test]
-fn what_is_no_record_is_set_aside_with_a_reason() {
+fn invalid_lines_are_skipped_with_a_reason() {
     let text = concat!(
         "\u{feff}{\"id\":\"1\",\"type\":\"learning\",\"text\":\"a\"}\r\n",
         "<<<<<<< HEAD\n",
@@ -124,7 +124,7 @@ fn value() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn nothing_is_lost_in_a_rewrite(
+    fn rewriting_keeps_every_member(
         members in prop::collection::btree_map("[a-z_]{1,8}|id|ts|task|sources|text|files|relevance|count", value(), 0..8),
         kind in "context_hit|pattern|session_summary|learning|failure|decision|supersedes|tombstone|new",
     ) {
@@ -140,7 +140,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_read_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+    fn any_bytes_are_read_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         all(&bytes);
     }
 }
@@ -182,7 +182,7 @@ impl SpoolFixture {
 }
 
 #[test]
-fn a_spool_becomes_segments_that_are_never_written_again() {
+fn flushed_segments_are_never_rewritten() {
     let fixture = SpoolFixture::new();
     let spool = fixture.spool();
     let (one, two, three) = (record("one"), record("two"), record("three"));
@@ -215,7 +215,7 @@ fn a_spool_becomes_segments_that_are_never_written_again() {
 }
 
 #[test]
-fn only_what_is_due_is_flushed() {
+fn only_due_records_are_flushed() {
     let fixture = SpoolFixture::new();
     let spool = fixture.spool();
     spool.append("client", Some("main"), None, &[record("here")]).unwrap();
@@ -239,7 +239,7 @@ fn only_what_is_due_is_flushed() {
 }
 
 #[test]
-fn a_torn_line_costs_no_other_and_is_kept() {
+fn torn_line_is_kept_aside() {
     let fixture = SpoolFixture::new();
     let spool = fixture.spool();
     spool.append("client", Some("main"), None, &[record("whole")]).unwrap();
@@ -256,7 +256,7 @@ fn a_torn_line_costs_no_other_and_is_kept() {
 }
 
 #[test]
-fn a_flush_that_was_cut_short_goes_on_where_it_was() {
+fn interrupted_flush_resumes() {
     let fixture = SpoolFixture::new();
     let spool = fixture.spool();
     spool.append("client", Some("main"), None, &[record("one")]).unwrap();
@@ -291,7 +291,7 @@ fn a_flush_that_was_cut_short_goes_on_where_it_was() {
 }
 
 #[test]
-fn a_mark_is_taken_once_with_or_without_records() {
+fn mark_is_added_once() {
     let fixture = SpoolFixture::new();
     let spool = fixture.spool();
     assert_eq!(spool.marks("a").unwrap(), [""; 0]);
@@ -305,7 +305,7 @@ fn a_mark_is_taken_once_with_or_without_records() {
 }
 
 #[test]
-fn nothing_is_learned_twice_from_the_same() {
+fn marked_input_is_learned_once() {
     let fixture = SpoolFixture::new();
     let spool = fixture.spool();
     let keep = |client, mark| spool.append(client, Some("main"), Some(mark), &[record("x")]).unwrap();
@@ -319,7 +319,7 @@ fn nothing_is_learned_twice_from_the_same() {
 }
 
 #[test]
-fn a_glance_at_the_spool_sees_what_waits_as_it_comes_and_goes() {
+fn view_shows_waiting_files() {
     let fixture = SpoolFixture::new();
     let spool = fixture.spool();
     let mut recorded = SpoolView::default();
@@ -338,7 +338,7 @@ fn a_glance_at_the_spool_sees_what_waits_as_it_comes_and_goes() {
 }
 
 #[test]
-fn two_places_name_their_sessions_differently() {
+fn session_ids_differ_between_spools() {
     let (one, other) = (SpoolFixture::new(), SpoolFixture::new());
     let session = |fixture: &SpoolFixture, client: &str| {
         fixture

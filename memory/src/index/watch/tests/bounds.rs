@@ -7,7 +7,7 @@ use super::super::WatchError;
 use super::*;
 
 #[test]
-fn many_changes_are_everything() {
+fn too_many_changes_require_a_walk() {
     let mut repo = Watched::with(&[("a/b.rs", "x")]);
     (0..=super::super::MAX_PATHS).for_each(|n| repo.fixture.write(&format!("a/{n}.rs"), b"x"));
     assert_eq!(repo.told(), "everything");
@@ -16,7 +16,7 @@ fn many_changes_are_everything() {
 }
 
 #[test]
-fn too_many_directories_are_not_watched_and_said() {
+fn too_many_directories_are_an_error() {
     let fixture = Fixture::with(&[("a/b/c.rs", "x"), ("d/e.rs", "x")]);
     let watcher = Watcher::start_bounded(&fixture.worktree(), None, &Supervisor::default(), 2).unwrap();
     assert!(!watcher.wait_standing(LONG));
@@ -28,7 +28,7 @@ fn too_many_directories_are_not_watched_and_said() {
 }
 
 #[test]
-fn one_directory_too_many_ends_it() {
+fn exceeding_the_directory_limit_stops_watching() {
     let fixture = Fixture::with(&[("a/b/c.rs", "x"), ("d/e.rs", "x")]);
     let watcher = Watcher::start_bounded(&fixture.worktree(), None, &Supervisor::default(), 3).unwrap();
     assert!(watcher.wait_standing(LONG) && watcher.failure().is_none());
@@ -42,7 +42,7 @@ fn one_directory_too_many_ends_it() {
 }
 
 #[test]
-fn what_was_not_told_in_time_is_everything() {
+fn missed_deadline_requires_a_walk() {
     let mut repo = Watched::with(&[("a.rs", "x")]);
     // A mark that nobody left.
     let resets = repo.watcher.shared.standing().unwrap();
@@ -57,7 +57,7 @@ fn what_was_not_told_in_time_is_everything() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_queue_that_ran_over_is_everything_and_watches_are_set_anew() {
+fn queue_overflow_requires_a_walk_and_new_watches() {
     let mut repo = Watched::with(&[("a.rs", "x"), ("b.rs", "x"), ("old/c.rs", "x")]);
     let queue = fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").unwrap();
     let queue: usize = queue.trim().parse().unwrap();
@@ -81,7 +81,7 @@ fn a_queue_that_ran_over_is_everything_and_watches_are_set_anew() {
 }
 
 #[test]
-fn a_removed_worktree_is_given_up() {
+fn removed_worktree_stops_watching() {
     let repo = Watched::with(&[("a.rs", "x")]);
     fs::remove_dir_all(repo.fixture.path("")).unwrap();
     // A part of it may be noticed before the whole.
@@ -93,7 +93,7 @@ fn a_removed_worktree_is_given_up() {
 }
 
 #[test]
-fn marks_that_were_tidied_away_are_made_anew() {
+fn removed_mark_directory_is_recreated() {
     let mut repo = Watched::with(&[("a.rs", "x")]);
     let marks = repo.watcher.shared.lock().marks.clone();
     fs::remove_dir_all(&marks).unwrap();
@@ -105,7 +105,7 @@ fn marks_that_were_tidied_away_are_made_anew() {
 }
 
 #[test]
-fn leaves_nothing_behind_and_nothing_in_the_worktree() {
+fn watcher_leaves_no_files() {
     let mut repo = Watched::with(&[("a.rs", "x")]);
     repo.follow();
     assert_eq!(fs::read_dir(repo.fixture.path("")).unwrap().count(), 2, "a.rs and .git");
@@ -116,7 +116,7 @@ fn leaves_nothing_behind_and_nothing_in_the_worktree() {
 }
 
 #[test]
-fn can_be_dropped_before_the_watches_stand() {
+fn watcher_can_be_dropped_during_setup() {
     let fixture = Fixture::with(&[]);
     (0..200).for_each(|n| fixture.write(&format!("{n}/a.rs"), b"x"));
     for _ in 0..5 {

@@ -5,7 +5,7 @@ use std::fs;
 use super::*;
 
 #[test]
-fn what_was_made_in_a_new_directory_is_told() {
+fn files_in_a_new_directory_are_reported() {
     let mut repo = Watched::with(&[("a.rs", "one")]);
     repo.fixture.write("x/y/z/deep.rs", b"one");
     repo.fixture.write("x/top.rs", b"one");
@@ -20,7 +20,7 @@ fn what_was_made_in_a_new_directory_is_told() {
 }
 
 #[test]
-fn directories_go_and_come_back() {
+fn removed_directory_can_return() {
     let mut repo = Watched::with(&[("x/y/a.rs", "one"), ("x-y/b.rs", "one"), ("x0/c.rs", "one")]);
     fs::remove_dir_all(repo.fixture.path("x")).unwrap();
     assert_eq!(repo.told(), "x");
@@ -37,7 +37,7 @@ fn directories_go_and_come_back() {
 }
 
 #[test]
-fn a_directory_is_watched_under_its_newest_name() {
+fn renamed_directory_is_watched_under_its_new_name() {
     let mut repo = Watched::with(&[("one/deep/a.rs", "one"), ("other/b.rs", "one")]);
     fs::rename(repo.fixture.path("one"), repo.fixture.path("two")).unwrap();
     assert_eq!(repo.told(), "one two");
@@ -84,7 +84,7 @@ fn a_file_becomes_a_directory_and_a_file_again() {
 }
 
 #[test]
-fn what_the_walk_leaves_out_costs_nothing() {
+fn ignored_directories_are_not_watched() {
     let mut repo = Watched::with(&[
         (".gitignore", "target/\nnode_modules/\n"),
         (".muninn/cache/x", "x"),
@@ -112,7 +112,7 @@ fn what_the_walk_leaves_out_costs_nothing() {
 }
 
 #[test]
-fn a_directory_that_becomes_a_repository_is_left_alone() {
+fn directory_that_becomes_a_repository_is_not_watched() {
     let mut repo = Watched::with(&[("inner/src/a.rs", "one"), ("b.rs", "one")]);
     repo.fixture.git(&["init", "-q", "inner"]);
     repo.stand_again();
@@ -122,7 +122,7 @@ fn a_directory_that_becomes_a_repository_is_left_alone() {
 }
 
 #[test]
-fn a_changed_ignore_file_moves_the_border() {
+fn changed_ignore_file_changes_the_watched_set() {
     let mut repo = Watched::with(&[(".gitignore", "target/\n"), ("src/a.rs", "x"), ("target/b.rs", "x")]);
     assert_eq!(repo.directories(), "src");
     repo.fixture.write(".gitignore", b"src/\n");
@@ -140,7 +140,7 @@ fn a_changed_ignore_file_moves_the_border() {
 }
 
 #[test]
-fn the_exclude_file_counts_also_in_a_linked_worktree() {
+fn exclude_file_applies_in_a_linked_worktree() {
     let fixture = Fixture::with(&[("local/a.rs", "x"), ("src/b.rs", "x")]);
     fixture.commit();
     fixture.git(&["worktree", "add", "-q", "-b", "side", "side"]);

@@ -6,7 +6,7 @@ use std::io::Write;
 use super::*;
 
 #[test]
-fn tells_of_every_way_to_write_a_file() {
+fn every_way_to_write_a_file_is_reported() {
     let mut repo = Watched::with(&[("src/a.rs", "one"), ("src/b.rs", "one"), ("c.md", "one")]);
     assert_eq!(repo.told(), "", "nothing happened");
 
@@ -44,7 +44,7 @@ fn reading_is_no_change() {
 }
 
 #[test]
-fn tells_of_a_file_once_however_often_it_is_written() {
+fn repeated_writes_are_reported_once() {
     let mut repo = Watched::with(&[("a.rs", "0")]);
     (0..50).for_each(|n| repo.fixture.write("a.rs", format!("{n}").as_bytes()));
     assert_eq!(repo.told(), "a.rs");
@@ -52,7 +52,7 @@ fn tells_of_a_file_once_however_often_it_is_written() {
 
 #[cfg(unix)]
 #[test]
-fn rights_and_times_are_hints_too() {
+fn permission_and_time_changes_are_reported() {
     use std::os::unix::fs::PermissionsExt;
     let mut repo = Watched::with(&[("a.sh", "one"), ("deep/er/b.rs", "one")]);
     fs::set_permissions(repo.fixture.path("a.sh"), fs::Permissions::from_mode(0o755)).unwrap();
@@ -85,7 +85,7 @@ fn symlinks_are_not_followed() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn odd_names_are_told_or_skipped() {
+fn unusual_names_are_reported_or_skipped() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
     let mut repo = Watched::with(&[("a.rs", "one")]);
@@ -102,7 +102,7 @@ fn odd_names_are_told_or_skipped() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_name_that_changes_its_case_only_is_two_names() {
+fn case_change_is_a_rename() {
     let mut repo = Watched::with(&[("src/Readme.md", "one")]);
     fs::rename(repo.fixture.path("src/Readme.md"), repo.fixture.path("src/README.md")).unwrap();
     assert_eq!(repo.told(), "src/README.md src/Readme.md");

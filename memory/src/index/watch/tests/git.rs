@@ -75,7 +75,7 @@ fn stashes() {
 }
 
 #[test]
-fn linked_worktrees_are_told_apart() {
+fn linked_worktrees_have_separate_watches() {
     let fixture = forked();
     fixture.git(&["worktree", "add", "-q", "linked", "side"]);
     let linked = Worktree::discover(&fixture.path("linked")).unwrap();
@@ -90,7 +90,7 @@ fn linked_worktrees_are_told_apart() {
 }
 
 #[test]
-fn a_worktree_below_the_watched_one_is_not_part_of_it() {
+fn nested_worktree_is_not_watched() {
     let mut repo = watched();
     repo.fixture.git(&["worktree", "add", "-q", "below/linked", "side"]);
     repo.follow();
@@ -104,7 +104,7 @@ fn a_worktree_below_the_watched_one_is_not_part_of_it() {
 }
 
 #[test]
-fn an_ignore_file_that_comes_with_a_branch_counts() {
+fn ignore_file_of_a_checkout_is_applied() {
     let fixture = forked();
     fixture.git(&["checkout", "-q", "side"]);
     fixture.write(".gitignore", b"local/\n");

@@ -68,7 +68,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_happens_is_followed(steps in prop::collection::vec(step(), 1..40)) {
+    fn random_changes_are_followed(steps in prop::collection::vec(step(), 1..40)) {
         let mut repo = Watched::with(&[("a/b", "x"), ("b/a/c", "x"), ("c", "x")]);
         let root = repo.fixture.path("");
         for step in &steps {
@@ -82,7 +82,7 @@ proptest! {
 }
 
 #[test]
-fn whatever_happens_while_others_ask_is_followed() {
+fn random_changes_with_concurrent_readers_are_followed() {
     let mut repo = Watched::with(&[("a/b", "x"), ("b/a/c", "x"), ("c", "x")]);
     let root = repo.fixture.path("");
     let names = ["a", "b", "c", "a/b", "b/a", "c/c", "a/b/c", "b/c/a"];

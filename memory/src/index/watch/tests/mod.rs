@@ -136,7 +136,7 @@ fn texts(
 }
 
 #[test]
-fn a_path_covers_what_is_below_it() {
+fn path_covers_its_descendants() {
     let changes = Changes::Paths(BTreeSet::from([path("a/b"), path("c.rs")]));
     for file in ["a/b", "a/b/c", "a/b/c/d.rs", "c.rs"] {
         assert!(changes.covers(&path(file)), "{file}");

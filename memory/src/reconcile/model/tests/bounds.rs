@@ -7,7 +7,7 @@ use super::super::*;
 use super::{LIMITS, ScriptedModel, open, pairs, says};
 
 #[test]
-fn it_costs_no_more_than_it_may_and_a_model_that_is_of_no_use_is_left_alone() {
+fn token_limit_and_repeated_failures_stop_asking() {
     let texts: Vec<(String, String)> = (0..100)
         .map(|at| (format!("Job {at} is slow."), format!("Slow is job {at}.")))
         .collect();

@@ -34,7 +34,7 @@ impl Judge for FirstWordJudge {
 }
 
 #[test]
-fn what_a_model_joins_through_a_third_is_asked_for_contradictions() {
+fn claims_joined_by_a_model_are_checked_for_contradictions() {
     let texts = ["is alpha", "about alpha", "not alpha"];
     let records = texts.iter().zip(1..).map(|(text, id)| learning(&id.to_string(), text));
     let records: Vec<Record> = records.collect();

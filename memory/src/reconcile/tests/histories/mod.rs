@@ -73,7 +73,7 @@ fn lane(number: u8, histories: u32) -> Tally {
 }
 
 #[test]
-fn whatever_people_do_nothing_is_lost() {
+fn random_histories_lose_nothing() {
     let histories = std::env::var(HISTORIES).map_or(USUAL, |count| count.parse().unwrap());
     let played: Vec<Tally> = std::thread::scope(|scope| {
         let share =

@@ -51,12 +51,12 @@ fn reconciles(who: usize) -> Step {
 }
 
 #[test]
-fn a_folder_of_sessions_that_empties_is_not_taken_for_moved() {
+fn emptied_sessions_folder_is_not_a_rename() {
     plays(&[says(1, &[("is", 0)]), reconciles(1), says(0, &[("is", 0)])]);
 }
 
 #[test]
-fn what_a_session_adds_after_another_archived_it_is_not_left_in_the_archive() {
+fn lines_added_after_archiving_are_reconciled() {
     let archive = RunOptions {
         archive: true,
         ..RunOptions::default()
@@ -71,7 +71,7 @@ fn what_a_session_adds_after_another_archived_it_is_not_left_in_the_archive() {
 }
 
 #[test]
-fn what_is_in_main_and_of_no_session_any_more_is_compared() {
+fn main_records_without_a_session_are_compared() {
     let how = RunOptions::default();
     plays(&[
         says(1, &[("is", 0)]),
@@ -91,7 +91,7 @@ fn what_is_in_main_and_of_no_session_any_more_is_compared() {
 }
 
 #[test]
-fn what_a_session_adds_after_two_archived_it_is_kept() {
+fn lines_added_after_two_archivings_are_kept() {
     let archive = RunOptions {
         archive: true,
         ..RunOptions::default()
@@ -110,7 +110,7 @@ fn what_a_session_adds_after_two_archived_it_is_kept() {
 }
 
 #[test]
-fn what_a_session_adds_after_its_archiving_was_picked_is_kept() {
+fn lines_added_after_a_picked_archiving_are_kept() {
     let archive = RunOptions {
         archive: true,
         ..RunOptions::default()
@@ -130,7 +130,7 @@ fn what_a_session_adds_after_its_archiving_was_picked_is_kept() {
 }
 
 #[test]
-fn what_a_session_adds_after_another_pruned_it_is_not_taken_for_pruned() {
+fn lines_added_after_pruning_are_kept() {
     let how = RunOptions {
         quarters: Some(0),
         ..RunOptions::default()
@@ -145,7 +145,7 @@ fn what_a_session_adds_after_another_pruned_it_is_not_taken_for_pruned() {
 }
 
 #[test]
-fn a_run_that_is_killed_while_it_prunes_leaves_what_was_reconciled() {
+fn run_killed_while_pruning_keeps_records() {
     let how = RunOptions {
         quarters: Some(0),
         ..RunOptions::default()
@@ -161,7 +161,7 @@ fn a_run_that_is_killed_while_it_prunes_leaves_what_was_reconciled() {
 }
 
 #[test]
-fn what_agrees_with_both_sides_does_not_join_them_whoever_reconciles_it() {
+fn claim_similar_to_both_sides_does_not_join_them() {
     plays(&[says(0, &[("is", 0), ("any", 0), ("not", 0)]), reconciles(0)]);
     // What agrees with both comes first, and each side is reconciled on a branch of its own.
     plays(&[

@@ -38,7 +38,7 @@ fn victim() {
 
 #[test]
 #[cfg(unix)]
-fn whoever_is_killed_leaves_the_old_or_the_new_and_the_next_run_finishes_it() {
+fn killed_run_is_completed_by_the_next() {
     let whole = TestWorktree::new();
     let old = whole.seen();
     whole
@@ -90,7 +90,7 @@ fn whoever_is_killed_leaves_the_old_or_the_new_and_the_next_run_finishes_it() {
 }
 
 #[test]
-fn what_others_write_while_a_run_is_under_way_is_not_written_over() {
+fn concurrent_changes_are_not_overwritten() {
     let learned = learning(9, 3, (3, false)).line();
     let logged = r#"{"id":"009","type":"reconciled","segment":"session_S9.0.jsonl","bytes":9,"run":"008"}"#;
     let session = format!("{SESSIONS}/session_S1.0.jsonl");
@@ -148,7 +148,7 @@ fn what_others_write_while_a_run_is_under_way_is_not_written_over() {
 }
 
 #[test]
-fn a_session_that_somebody_removes_meanwhile_is_not_told_of_as_staying() {
+fn segment_removed_meanwhile_is_not_reported() {
     let (desk, mut is_first) = (TestWorktree::new(), true);
     let session = desk.repo.path(&format!("{SESSIONS}/session_S1.0.jsonl"));
     let done = reconcile(&desk.store(), ReconcileOptions::default(), &by_letters(), &mut |_| {

@@ -103,7 +103,7 @@ fn store(root: &Path, state: &Path) -> Store {
 }
 
 #[test]
-fn sessions_become_main_and_leave() {
+fn segments_are_reconciled_and_removed() {
     let desk = TestWorktree::new();
     let dry = desk
         .run(ReconcileOptions {
@@ -154,7 +154,7 @@ fn sessions_become_main_and_leave() {
 }
 
 #[test]
-fn sessions_are_archived_where_that_is_wanted() {
+fn archive_option_keeps_segments() {
     let desk = TestWorktree::new();
     let archive = ReconcileOptions {
         archive: true,
@@ -178,7 +178,7 @@ fn sessions_are_archived_where_that_is_wanted() {
 }
 
 #[test]
-fn main_is_for_the_default_branch_and_for_one_run_at_a_time() {
+fn run_needs_the_default_branch_and_the_lock() {
     let desk = TestWorktree::new();
     desk.repo.git(&["checkout", "-q", "-b", "side"]);
     let refused = desk.run(ReconcileOptions::default()).unwrap_err();
@@ -204,7 +204,7 @@ fn main_is_for_the_default_branch_and_for_one_run_at_a_time() {
 }
 
 #[test]
-fn a_decision_is_in_main_and_the_latest_holds() {
+fn latest_decision_holds() {
     let desk = TestWorktree::new();
     desk.run(ReconcileOptions::default()).unwrap();
     let open = open_conflicts(&desk.repo.home()).unwrap();
@@ -235,7 +235,7 @@ fn a_decision_is_in_main_and_the_latest_holds() {
 }
 
 #[test]
-fn a_side_that_is_superseded_or_in_the_archive_is_shown_by_what_says_the_same() {
+fn conflict_side_is_shown_by_its_recalled_duplicate() {
     let desk = TestWorktree::new();
     let main = r#"{"id":"1","type":"learning","text":"not alpha"}
 {"id":"3","type":"learning","text":"is alpha"}
@@ -261,7 +261,7 @@ fn a_side_that_is_superseded_or_in_the_archive_is_shown_by_what_says_the_same() 
 
 #[cfg(unix)]
 #[test]
-fn nothing_is_written_through_a_link() {
+fn links_are_not_written_through() {
     let desk = TestWorktree::new();
     let outside = tempfile::tempdir().unwrap();
     std::fs::rename(desk.repo.path(".muninn/memory"), outside.path().join("memory")).unwrap();
@@ -295,7 +295,7 @@ fn nothing_is_written_through_a_link() {
 }
 
 #[test]
-fn what_cannot_be_kept_is_refused() {
+fn notes_that_are_too_long_are_refused() {
     let desk = TestWorktree::new();
     desk.run(ReconcileOptions::default()).unwrap();
     let id = &open_conflicts(&desk.repo.home()).unwrap()[0].conflict.id;
@@ -324,7 +324,7 @@ fn what_cannot_be_kept_is_refused() {
 }
 
 #[test]
-fn a_main_that_cannot_be_read_is_told_of_and_not_taken_for_empty() {
+fn unreadable_main_is_an_error() {
     let desk = TestWorktree::new();
     std::fs::remove_file(desk.repo.path(MAIN)).unwrap();
     std::fs::create_dir(desk.repo.path(MAIN)).unwrap();

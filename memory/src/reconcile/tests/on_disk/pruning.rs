@@ -6,7 +6,7 @@ use crate::reconcile::{PRUNED, ReconcileOptions, open_conflicts, prune};
 use crate::records::{MAIN, Record, SESSIONS};
 
 #[test]
-fn what_is_worth_least_goes_to_the_archive_and_does_not_come_back() {
+fn least_valuable_records_are_archived_for_good() {
     let desk = TestWorktree::new();
     desk.run(ReconcileOptions::default()).unwrap();
     let main = desk.read(MAIN);
@@ -53,7 +53,7 @@ fn what_is_worth_least_goes_to_the_archive_and_does_not_come_back() {
 }
 
 #[test]
-fn what_was_pruned_is_not_recalled_from_a_session_that_comes_late_nor_from_one_that_grew() {
+fn pruned_records_stay_pruned_after_late_or_grown_segments() {
     let desk = TestWorktree::new();
     let recalls = |id: &str| desk.seen().0.contains(id);
     assert!(recalls("005"));
@@ -88,7 +88,7 @@ fn leaving(records: &[Record]) -> Vec<String> {
 }
 
 #[test]
-fn a_confirmation_is_worth_what_it_adds() {
+fn duplicate_is_worth_the_confidence_it_adds() {
     let record = |line: &str| Record::parse(line).unwrap();
     let learned = |id: &str, session: &str, ts: &str, sure: f32, file: &str| {
         record(&format!(
@@ -118,7 +118,7 @@ fn a_confirmation_is_worth_what_it_adds() {
 }
 
 #[test]
-fn of_what_sessions_found_in_the_same_words_the_newest_stays_longest() {
+fn newest_automatic_duplicate_stays_longest() {
     let failure = |id: &str, day: u8| {
         let line = format!(
             r#"{{"id":"{id}","ts":"2026-06-{day:02}T00:00:00Z","type":"failure","attempt":"cargo test","outcome":"no linker","session":"{id}"}}"#
