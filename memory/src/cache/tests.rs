@@ -62,7 +62,7 @@ fn damaged_or_old_cache_is_rebuilt_and_reported() {
     assert_eq!(get(&cache, "x"), None);
 }
 
-/// Overwrites all pages but those that say what the tables are.
+/// Overwrites all pages except those with the schema.
 fn damage_pages(path: &Path) {
     let mut bytes = std::fs::read(path).unwrap();
     assert!(bytes.len() > 10 * 4096, "there is something to damage");

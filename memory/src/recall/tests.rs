@@ -7,7 +7,7 @@ use crate::embed::{EmbedError, StaticVectors};
 use crate::fixture::{Fixture, main_alone};
 use crate::records::MAIN;
 
-/// A worktree that remembers these lines.
+/// A worktree with these lines in main memory, and its loaded memories.
 fn remembering(lines: &[&str]) -> (Fixture, Memories) {
     let repo = Fixture::with(&[(MAIN, &lines.join("\n"))]);
     let memories = Memories::load(&repo.home());
@@ -15,7 +15,7 @@ fn remembering(lines: &[&str]) -> (Fixture, Memories) {
     (repo, memories)
 }
 
-/// The ids of what is recalled, best first.
+/// Ids of the recalled memories, best first.
 fn ids(memories: &Memories, question: &str, options: &RecallOptions<'_>) -> Vec<String> {
     let recalled = memories.recall(question, options).into_iter();
     let memories = recalled.filter_map(|recalled| memories.get(recalled.doc));
@@ -209,7 +209,7 @@ fn score_is_the_covered_share_of_the_question() {
 
 #[test]
 fn large_memory_is_ranked_like_a_small_one() {
-    // Most records share a word, so that far more match than are looked at closely.
+    // Most records share a word, so that more match than are scored with their neighbours.
     let mut lines: Vec<String> = (0..3000)
         .map(|n| {
             format!(
@@ -255,7 +255,7 @@ fn cached_memory_is_used_until_a_file_changes() {
     assert_eq!(load(Some(Arc::clone(&embedder))).items().len(), 1);
 }
 
-/// Gives each text two numbers of its bytes, and counts the texts.
+/// A fake embedder that derives two numbers from a text's bytes, and counts the texts.
 struct Counting {
     id: &'static str,
     embedded: AtomicUsize,
@@ -271,7 +271,7 @@ impl Counting {
         })
     }
 
-    /// How many texts there were since it was last asked.
+    /// Number of texts since the last call.
     fn embedded(&self) -> usize {
         self.embedded.swap(0, Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! Each rule on sentences of its own, and what holds of any two texts.
+//! Each rule on example sentences, and properties of any two texts.
 
 use proptest::prelude::*;
 

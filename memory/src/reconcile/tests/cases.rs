@@ -1,4 +1,4 @@
-//! What a reconciliation comes to, one case at a time.
+//! Cases of reconciling.
 
 use super::*;
 use crate::Clock;
@@ -32,10 +32,10 @@ fn decision_holds_until_a_new_contradiction() {
             .main
             .push(Record::new(body, Origin::default(), &Clock::system()));
         assert!(reconciled(&settled).conflicts.is_empty(), "{keep:?}");
-        // The same once more, from somebody else, is nothing new,
+        // A duplicate from another session is not new,
         settled.segments = vec![segment(1, 0, vec![learning(3, 1, (0, keep[0] == "002"))])];
         assert!(reconciled(&settled).conflicts.is_empty(), "{keep:?}");
-        // and the contrary is, where one of them was dropped.
+        // but the contrary is, if one of them was dropped.
         settled.segments = vec![segment(1, 0, vec![learning(3, 1, (0, keep[0] == "001"))])];
         let open = reconciled(&settled).conflicts.len();
         assert_eq!(open, if keep.len() == 2 { 0 } else { 1 }, "{keep:?}");
@@ -107,7 +107,7 @@ fn dropping_a_record_keeps_its_contradiction() {
         segments: says(2, "any"),
         ..PlanInput::default()
     });
-    // On one branch somebody forgets what one side says, on another the other side is said.
+    // One branch deletes one side; another branch adds the other side.
     let mut one = reconciled(&next(&both, says(1, "is")));
     let forget = "001".to_owned();
     one.main.push(Record::new(
@@ -143,11 +143,11 @@ fn records_reverted_from_main_are_reconciled_again() {
     let again = reconciled(&reverted);
     assert_eq!(lines(&again.main), lines(&after.main));
     assert_eq!(lines(&again.conflicts), lines(&after.conflicts));
-    // Where main kept them, what was asked about them is asked again.
+    // If main kept them, their conflict is open again.
     let mut half = next(&after, sessions.clone());
     half.conflicts.clear();
     assert_eq!(lines(&reconciled(&half).conflicts), lines(&after.conflicts));
-    // What is in the archive stays there.
+    // Archived records stay archived.
     let mut pruned = next(&after, sessions);
     pruned.main.clear();
     pruned.conflicts.clear();
@@ -167,7 +167,7 @@ fn two_records_with_one_id_are_both_kept() {
     assert_eq!(kept.len(), 2);
     assert!(kept.contains(&one.line()) && kept.iter().any(|line| line.contains("is bravo indexing")));
     assert_eq!(lines(&reconciled(&next(&after, sessions)).main), kept);
-    // What main has is never rewritten.
+    // Records in main are never rewritten.
     let main = PlanInput {
         main: vec![other.clone()],
         segments: vec![segment(0, 0, vec![one])],
@@ -241,7 +241,7 @@ fn representative_of_a_conflict_side_is_not_pruned() {
     let Body::Conflict(kinds::Conflict { left, .. }) = &mut open[0].body else {
         panic!("{open:?}")
     };
-    // It is about the second, for which the first is recalled.
+    // The conflict names the second record, whose representative is the first.
     *left = "002".to_owned();
     let pruned = prune(&after.main, &open, 0, &|_| false);
     assert!(pruned.archived.is_empty(), "{:?}", pruned.archived);

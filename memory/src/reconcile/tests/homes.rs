@@ -1,4 +1,4 @@
-//! The same story wherever records live: learned, written, recalled, forgotten, reconciled and settled.
+//! The full cycle in each kind of home: learn, flush, recall, delete, reconcile and resolve.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,8 +19,8 @@ struct MemoryFixture {
     home: Home,
     clock: Clock,
     state: tempfile::TempDir,
-    /// Where the home is, to be removed with it.
-    _places: (Option<Fixture>, tempfile::TempDir),
+    /// The directory of the home, removed on drop.
+    _directories: (Option<Fixture>, tempfile::TempDir),
 }
 
 impl MemoryFixture {
@@ -31,11 +31,11 @@ impl MemoryFixture {
             home,
             clock: Clock::fixed("2026-01-02T10:00:00Z".parse().unwrap()),
             state,
-            _places: (repository, context),
+            _directories: (repository, context),
         }
     }
 
-    /// One of each kind.
+    /// One fixture per kind of home.
     fn all() -> [MemoryFixture; 3] {
         let repository = MemoryFixture::of(|_, _| {
             let repository = Fixture::with(&[("a.txt", "x"), (MAIN, "")]);
@@ -80,7 +80,7 @@ impl MemoryFixture {
         kept.remove(0)
     }
 
-    /// The texts that are recalled.
+    /// The recalled texts.
     fn recalled(&self) -> Vec<String> {
         let memories = Memories::load_from(&self.home, &self.store().files(), None, None);
         let recalled = memories.recall("What about indexing?", &RecallOptions::default());
@@ -100,7 +100,7 @@ impl MemoryFixture {
         reconcile(&self.store(), options, &by_letters(), &mut |_| {}).unwrap()
     }
 
-    /// What has this path in a repository.
+    /// The file that corresponds to a path in a repository.
     fn path(&self, in_repository: &str) -> PathBuf {
         self.home.root().join(self.home.path(in_repository))
     }
@@ -242,7 +242,7 @@ fn links_out_of_every_home_are_refused() {
         let line = r#"{"id":"1","type":"learning","text":"is alpha indexing"}"#;
         fs::write(outside.path().join("main.jsonl"), line).unwrap();
         fs::create_dir_all(stage.path(MAIN).parent().unwrap()).unwrap();
-        let _may_not_be_there = fs::remove_file(stage.path(MAIN));
+        fs::remove_file(stage.path(MAIN)).ok();
         std::os::unix::fs::symlink(outside.path().join("main.jsonl"), stage.path(MAIN)).unwrap();
         assert_eq!(stage.recalled(), [] as [&str; 0]);
         assert!(open_conflicts(&stage.home).is_err());

@@ -1,4 +1,4 @@
-//! What strangers may have put into the files.
+//! Hostile content of files.
 
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -104,7 +104,7 @@ fn long_file_name_is_truncated_in_the_archive() {
     assert!(desk.read(MAIN).contains("delta"));
 }
 
-/// Finds nothing, and counts how often it was asked.
+/// A judge that finds no relation and counts its calls.
 #[derive(Default)]
 struct Counting(AtomicUsize);
 
@@ -126,11 +126,11 @@ impl Judge for Counting {
     }
 }
 
-/// How often the judge is asked about so many texts, of which lines of main say that all are the same.
+/// Number of judged pairs for a number of texts that main links as duplicates.
 fn asked_about_one_chain(texts: usize) -> usize {
     let same = |at: usize| format!(r#"{{"id":"s{at}","type":"same","kept":"0","folded":"{at}"}}"#);
     let claim = |at: usize| {
-        // No word of one is in another.
+        // The texts have no common word.
         let word = blake3::hash(&at.to_le_bytes())
             .to_hex()
             .replace(|c: char| c.is_ascii_digit(), "q");
@@ -154,7 +154,7 @@ fn asked_about_one_chain(texts: usize) -> usize {
 
 #[test]
 fn huge_group_is_not_compared_pairwise() {
-    // Each with each, but for the first with the others, of which main says it already.
+    // Each pair, except those with the first text, which main links already.
     assert_eq!(asked_about_one_chain(100), 99 * 98 / 2);
     let asked = asked_about_one_chain(2_000);
     assert!(asked < 100_000, "{asked}");

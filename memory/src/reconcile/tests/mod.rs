@@ -1,4 +1,4 @@
-//! Whatever the order, and however many people: the same is left, and nothing is lost.
+//! Reconciling is independent of order and of the number of people, and loses nothing.
 
 mod cases;
 mod histories;
@@ -16,7 +16,7 @@ use super::judge::Relation;
 use super::*;
 use crate::records::{Body, Origin, Record, RecordStatus, kinds, ordered};
 
-/// Knows letters: the same one says the same, one with `not` before it the contrary, and one with `any` agrees with both.
+/// A judge of letters: the same letter is a duplicate, `not` before it a contradiction, and `any` agrees with both.
 struct LetterJudge;
 
 impl Judge for LetterJudge {
@@ -76,7 +76,7 @@ fn segment(session: usize, number: usize, records: Vec<Record>) -> Segment {
     }
 }
 
-/// Finds a random relation between two words, the same each time: what real rules find does not carry over from pair to pair.
+/// A judge with a random but fixed relation for each pair, because real judgements are not transitive.
 #[derive(Debug, Clone)]
 struct RandomJudge(Vec<Relation>);
 
@@ -127,7 +127,7 @@ fn reconciled(before: &PlanInput) -> Plan {
     plan(before, &by_letters())
 }
 
-/// What is left once the sessions' files are gone.
+/// The next input, after the segments are removed.
 fn next(after: &Plan, segments: Vec<Segment>) -> PlanInput {
     PlanInput {
         main: after.main.clone(),
@@ -142,7 +142,7 @@ fn lines(records: &[Record]) -> Vec<String> {
     records.iter().map(Record::line).collect()
 }
 
-/// What git makes of two files whose lines are kept from both sides.
+/// The union of two files, as git's union merge produces it.
 fn union(one: &[Record], other: &[Record]) -> Vec<Record> {
     let all: BTreeMap<String, Record> = one
         .iter()
@@ -152,7 +152,7 @@ fn union(one: &[Record], other: &[Record]) -> Vec<Record> {
     all.into_values().collect()
 }
 
-/// What both sides left of the conflicts that there were, and what each found.
+/// Random segments.
 fn segments() -> impl Strategy<Value = Vec<Segment>> {
     let claim = (0..4usize, any::<bool>());
     prop::collection::vec(prop::collection::vec(claim, 1..4), 1..5).prop_map(|sessions| {
@@ -178,7 +178,7 @@ proptest! {
         let other = reconciled(&turned);
         prop_assert_eq!(lines(&after.main), lines(&other.main));
         prop_assert_eq!(lines(&after.conflicts), lines(&other.conflicts));
-        // Again, with the sessions gone, and with them still there, as after a crash.
+        // Again, with the segments removed, and with them still there, as after a crash.
         for left in [Vec::new(), segments.clone()] {
             let again = reconciled(&next(&after, left));
             prop_assert_eq!(lines(&after.main), lines(&again.main));
@@ -206,7 +206,7 @@ proptest! {
         let both = reconciled(&merged);
         prop_assert_eq!(lines(&one.main), lines(&both.main));
         prop_assert_eq!(lines(&one.conflicts), lines(&both.conflicts));
-        // A session that comes in late brings nothing back.
+        // A late segment restores nothing.
         let late = reconciled(&next(&both, segments));
         prop_assert_eq!(lines(&late.main), lines(&both.main));
     }
@@ -235,7 +235,7 @@ proptest! {
         });
         prop_assert_eq!(lines(&one.main), lines(&both.main));
         prop_assert_eq!(lines(&one.conflicts), lines(&both.conflicts));
-        // Whatever contradicts itself is not recalled as one, and is in an open conflict.
+        // Contradictions are not merged, and are in open conflicts.
         let status = RecordStatus::of(&one.main);
         let claims: Vec<claim::RecordClaim<'_>> = one.main.iter().filter_map(claim::RecordClaim::of).collect();
         let pair = |one: &str, other: &str| ordered(status.kept(one), status.kept(other));

@@ -1,4 +1,4 @@
-//! Patterns fold and contradict each other where they are about the same things.
+//! Patterns with the same entities fold, or contradict each other.
 
 use super::{by_letters, learning, lines, next, reconciled, segment, union};
 use crate::recall::Memories;
@@ -15,7 +15,7 @@ fn pattern(id: usize, session: usize, text: &str, entities: &str) -> Record {
     Record::parse(&line).unwrap()
 }
 
-/// Each record in a session of its own.
+/// Each record in its own session.
 fn of(records: &[Record]) -> Plan {
     let sessions = records.iter().enumerate();
     let segments = sessions.map(|(number, record)| segment(number, 0, vec![record.clone()]));
@@ -25,13 +25,13 @@ fn of(records: &[Record]) -> Plan {
     })
 }
 
-/// The decisions in main, by their kind.
+/// Derived records in main, by type.
 fn decisions(after: &Plan) -> Vec<&str> {
     let kinds = after.main.iter().map(|record| record.body.kind());
     kinds.filter(|kind| !["pattern", "learning"].contains(kind)).collect()
 }
 
-/// What is recalled, with its confidence in percent.
+/// Recalled patterns, with confidence in percent.
 fn recalled(main: &[Record]) -> Vec<(String, i32)> {
     let memories = Memories::of_records(main, None);
     let percent = |confidence: Option<f32>| confidence.map_or(0, |confidence| (confidence * 100.0).round() as i32);
@@ -51,7 +51,7 @@ fn patterns_with_the_same_entities_fold_in_any_order() {
         assert_eq!(decisions(&after), decided, "{text}");
         assert_eq!(after.summary.duplicates, 1, "{text}");
         assert!(after.conflicts.is_empty());
-        // Two independent witnesses of one half each.
+        // Two independent sessions with 0.5 each.
         assert_eq!(recalled(&after.main), [("002".to_owned(), 75)], "{text}");
     }
 }
@@ -94,7 +94,7 @@ fn contradicting_patterns_become_a_conflict() {
         ("is alpha here (a.rs, b.rs)", "not alpha here (a.rs, b.rs)")
     );
     assert!(["001", "002"].contains(&left.as_str()));
-    // Both sides are recalled marked, though the newer of two in the same words stands for both.
+    // Both sides are recalled and marked, though the newest duplicate represents its group.
     let with_conflict: Vec<Record> = after.main.iter().chain(&after.conflicts).cloned().collect();
     let memories = Memories::of_records(&with_conflict, None);
     let sides: Vec<_> = memories
@@ -114,7 +114,7 @@ fn deleting_a_pattern_deletes_its_duplicates() {
     let forget = r#"{"id":"900","type":"tombstone","forget":"001"}"#;
     after.main.push(Record::parse(forget).unwrap());
     assert_eq!(recalled(&after.main), []);
-    // Nor does anything new contradict it.
+    // A new record does not contradict it either.
     let contrary = pattern(4, 3, "not alpha here", "a.rs b.rs");
     let later = reconciled(&next(&after, vec![segment(3, 0, vec![contrary])]));
     assert!(later.conflicts.is_empty());

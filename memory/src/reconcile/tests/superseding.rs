@@ -1,10 +1,10 @@
-//! What the same voice says later of the same thing takes the place of what it said before.
+//! A later statement of the same author about the same subject supersedes the earlier one.
 
 use super::{lines, next, reconciled, segment, union};
 use crate::reconcile::{Plan, PlanInput};
 use crate::records::{Body, Record, kinds};
 
-/// A learning of a subject, said at a second by somebody.
+/// A learning about a subject by an author, at a second.
 fn said(second: usize, text: &str, author: &str) -> Record {
     let line = format!(
         r#"{{"id":"{second:03}","ts":"2026-01-01T00:00:{second:02}Z","type":"learning","text":"{text} alpha","subject":"ports","author":"{author}","session":"S{second}"}}"#
@@ -40,10 +40,10 @@ fn supersedes_names_successor_and_date() {
         since: Some("2026-01-01T00:00:02Z".into()),
     });
     assert_eq!(superseding(&after)[0].body, body);
-    // Two who find it each for themselves write one line.
+    // Two people write the same line.
     let other = of(&[records[1].clone(), records[0].clone()]);
     assert_eq!(lines(&union(&after.main, &other.main)), lines(&after.main));
-    // A line by an earlier version does not say what took its place, and counts all the same.
+    // A line of an earlier version names no successor, and is still valid.
     let mut before = next(&after, Vec::new());
     let old = superseding(&after)[0].line().replace(r#","newer":"002""#, "");
     before.main.retain(|record| !matches!(record.body, Body::Supersedes(_)));

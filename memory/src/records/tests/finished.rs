@@ -1,4 +1,4 @@
-//! What is left of a session once nothing of it waits.
+//! Sessions without waiting records, and legacy folders.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use muninn_repo_tools::Until;
 use super::{SpoolFixture, record};
 use crate::records::{Sessions, SpoolView};
 
-/// Folders of the spool, at any depth, that belong to one session each.
+/// Session folders in the spool.
 fn session_folders(fixture: &SpoolFixture) -> Vec<String> {
     let Ok(entries) = fs::read_dir(fixture.dir.path().join("spool")) else {
         return Vec::new();
@@ -20,7 +20,7 @@ fn session_folders(fixture: &SpoolFixture) -> Vec<String> {
         .collect()
 }
 
-/// Everything below a directory.
+/// All files below a directory.
 fn files_below(dir: &Path) -> Vec<String> {
     let Ok(entries) = fs::read_dir(dir) else {
         return Vec::new();
@@ -56,7 +56,7 @@ fn finished_session_leaves_no_folder_and_can_resume() {
     let id = fixture.spool().session("client").unwrap().unwrap();
     fixture.spool().flush(&fixture.segments(), |_| true).unwrap();
     assert_eq!(session_folders(&fixture), [""; 0]);
-    // Another process, later: the session is resumed.
+    // Another process resumes the session later.
     let spool = fixture.spool();
     assert_eq!(spool.session("client").unwrap().as_ref(), Some(&id));
     assert!(
@@ -91,7 +91,7 @@ fn flush_of_one_session_opens_no_other_file() {
         .into_iter()
         .find(|one| one.session == b)
         .unwrap();
-    // Whoever opens this fails.
+    // Opening this fails.
     fs::remove_file(&of_b.file).unwrap();
     fs::create_dir(&of_b.file).unwrap();
     let flush = |sessions| spool.flush_some(sessions, &fixture.segments(), None, |_| true);
@@ -119,7 +119,7 @@ fn flush_past_its_deadline_changes_nothing() {
     );
 }
 
-/// Writes the folder that earlier versions had for a session.
+/// Writes a session folder of earlier versions.
 pub(super) fn old_folder(fixture: &SpoolFixture, client: &str, id: &str, next: u64, files: &[(&str, &str)]) {
     let hash = blake3::hash(client.as_bytes()).to_hex();
     let folder = fixture.dir.path().join("spool").join(&hash[..16]);
@@ -152,7 +152,7 @@ fn legacy_folders_are_migrated_without_loss() {
         ("aside-2-0123456789abcdef.jsonl", "no record\n"),
     ];
     old_folder(&fixture, "open", "01OPEN", 2, &files);
-    // Whoever goes on before all is moved finds what it was.
+    // A session that resumes before the migration finds its data.
     let spool = fixture.spool();
     assert_eq!(spool.marks("finished").unwrap(), ["turn 1", "turn 2"]);
     assert!(
@@ -194,7 +194,7 @@ fn interrupted_migration_resumes() {
     let files = [("marks", "turn 1\n"), ("live-0123456789abcdef.jsonl", live.as_str())];
     old_folder(&fixture, "client", "01CLIENT", 1, &files);
     assert!(compact(&fixture));
-    // Killed after the files had moved, and after the index was written but before.
+    // Killed after the files moved, and after the index was written but before they moved.
     old_folder(&fixture, "client", "01CLIENT", 1, &[("marks", "turn 1\n")]);
     assert!(compact(&fixture));
     let two = record("two");
@@ -229,7 +229,7 @@ fn damaged_index_is_set_aside() {
     )
     .unwrap();
     for suffix in ["-wal", "-shm"] {
-        let _may_be_gone = fs::remove_file(fixture.dir.path().join(format!("spool/sessions.db{suffix}")));
+        fs::remove_file(fixture.dir.path().join(format!("spool/sessions.db{suffix}"))).ok();
     }
     let spool = fixture.spool();
     assert!(

@@ -1,6 +1,5 @@
-//! Lines of every kind and every oddity, each with what it is when it is written again. The files were made before
-//! records were read and written by serde's derived code: a line that comes out otherwise would change what teams have in
-//! git.
+//! Lines of every type, valid and invalid, with their rewritten form. The files predate the derived serde code: a line
+//! that is rewritten otherwise would change files that teams have in git.
 
 use crate::records::Record;
 

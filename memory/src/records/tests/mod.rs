@@ -1,4 +1,4 @@
-//! Records as they are written, read and sent on their way.
+//! Reading and writing records, and the spool.
 
 mod finished;
 mod golden;
@@ -107,7 +107,7 @@ fn invalid_lines_are_skipped_with_a_reason() {
     assert_eq!((records.len(), aside.len()), (1, 2));
 }
 
-/// JSON that a later version may write.
+/// Any JSON value.
 fn value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         any::<Option<bool>>().prop_map(|value| json!(value)),
@@ -132,7 +132,7 @@ proptest! {
         object["id"] = json!("1");
         object["type"] = json!(kind);
         let written: Value = serde_json::from_str(&Record::parse(&object.to_string()).unwrap().line()).unwrap();
-        // What says nothing may go.
+        // Empty members may be dropped.
         let says_something = |value: &Value| *value != json!("") && *value != json!([]) && !value.is_null();
         for (name, value) in object.as_object().unwrap().iter().filter(|(_, value)| says_something(value)) {
             prop_assert_eq!(&written[name], value, "{}", name);
@@ -164,7 +164,7 @@ impl SpoolFixture {
         Segments::of(&Home::Directory(self.dir.path().join("home"))).unwrap()
     }
 
-    /// Names and texts of the segments.
+    /// Names and contents of the segments.
     fn written(&self) -> Vec<(String, String)> {
         let Ok(entries) = fs::read_dir(self.dir.path().join("home/sessions")) else {
             return Vec::new();
@@ -269,7 +269,7 @@ fn interrupted_flush_resumes() {
     spool.flush(&fixture.segments(), |_| true).unwrap();
     let written = fixture.written();
     assert_eq!((written.len(), &written[0].1), (2, &text));
-    // and after it, before the spool knew.
+    // and after it, before the spool was updated.
     let index = rusqlite::Connection::open(fixture.dir.path().join("spool/sessions.db")).unwrap();
     let leave = |text: &str| {
         fs::create_dir_all(flushing.parent().unwrap()).unwrap();
@@ -283,7 +283,7 @@ fn interrupted_flush_resumes() {
         [written[0].0.clone()]
     );
     assert_eq!(fixture.written(), written, "the same segment is not written twice");
-    // A name that is taken is not used again.
+    // A used name is not used again.
     leave(&format!("{}\n", record("three").line()));
     forget_numbers();
     spool.flush(&fixture.segments(), |_| true).unwrap();

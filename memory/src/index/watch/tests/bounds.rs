@@ -1,4 +1,4 @@
-//! Where hints end: bounds, overflow, and worktrees that are not watched.
+//! Limits, overflow, and worktrees that cannot be watched.
 
 use std::fs;
 use std::time::Instant;
@@ -44,11 +44,11 @@ fn exceeding_the_directory_limit_stops_watching() {
 #[test]
 fn missed_deadline_requires_a_walk() {
     let mut repo = Watched::with(&[("a.rs", "x")]);
-    // A mark that nobody left.
+    // A mark that was never set.
     let resets = repo.watcher.shared.standing().unwrap();
     assert!(!repo.watcher.shared.wait_for(u64::MAX, resets, Instant::now()));
     assert_eq!(repo.told(), "everything");
-    // One that arrived, and an upheaval since it was left.
+    // A mark that arrived, with a reset since it was set.
     assert!(repo.watcher.shared.wait_for(0, resets, Instant::now()));
     assert!(!repo.watcher.shared.wait_for(0, resets + 1, Instant::now()));
     assert_eq!(repo.told(), "everything");
@@ -62,11 +62,11 @@ fn queue_overflow_requires_a_walk_and_new_watches() {
     let queue = fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").unwrap();
     let queue: usize = queue.trim().parse().unwrap();
     {
-        // Whoever reads the events has to wait for this.
-        let _state = repo.watcher.shared.lock();
+        // The event thread blocks on this lock.
+        let _guard = repo.watcher.shared.lock();
         repo.fixture.write("a.rs", b"y");
         for _ in 0..=queue {
-            // Two files by turns: equal events in a row are one.
+            // Two files alternately, because equal consecutive events are merged.
             fs::File::open(repo.fixture.path("a.rs")).unwrap();
             fs::File::open(repo.fixture.path("b.rs")).unwrap();
         }
@@ -84,7 +84,7 @@ fn queue_overflow_requires_a_walk_and_new_watches() {
 fn removed_worktree_stops_watching() {
     let repo = Watched::with(&[("a.rs", "x")]);
     fs::remove_dir_all(repo.fixture.path("")).unwrap();
-    // A part of it may be noticed before the whole.
+    // A part may be reported before the whole.
     while repo.watcher.failure().is_none() {
         repo.watcher.settle(LONG);
     }

@@ -1,4 +1,4 @@
-//! Directories that come, go and move, and those that are not ours.
+//! New, removed and moved directories, and foreign repositories.
 
 use std::fs;
 
@@ -43,7 +43,7 @@ fn renamed_directory_is_watched_under_its_new_name() {
     assert_eq!(repo.told(), "one two");
     repo.fixture.write("two/deep/a.rs", b"two");
     assert_eq!(repo.told(), "two/deep/a.rs");
-    // Two directories exchange their names.
+    // Two directories swap names.
     for (from, to) in [("two", "three"), ("other", "two"), ("three", "other")] {
         fs::rename(repo.fixture.path(from), repo.fixture.path(to)).unwrap();
     }
@@ -64,7 +64,7 @@ fn directories_move_in_and_out() {
     fs::write(outside.path().join("src/inner/a.rs"), "two").unwrap();
     assert_eq!(repo.told(), "", "it is nothing to us any more");
     fs::rename(outside.path().join("src"), repo.fixture.path("back")).unwrap();
-    // notify lets go of a moved directory a little later, and may tell its next move under the old name too.
+    // notify removes the watch of a moved directory with a delay, and may report its next move under the old name too.
     assert!(repo.follow().covers(&path("back/inner/a.rs")));
     repo.fixture.write("back/inner/a.rs", b"three");
     assert_eq!(repo.told(), "back/inner/a.rs");

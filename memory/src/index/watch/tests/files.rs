@@ -1,4 +1,4 @@
-//! What editors do to files.
+//! Ways in which editors write files.
 
 use std::fs;
 use std::io::Write;
@@ -75,7 +75,7 @@ fn symlinks_are_not_followed() {
     fs::write(outside.path().join("x.rs"), "x").unwrap();
     assert_eq!(repo.told(), "");
     assert_eq!(repo.directories(), "dir");
-    // The worktree's own directory becomes a link to another.
+    // A directory of the worktree becomes a link to another.
     fs::rename(repo.fixture.path("dir"), outside.path().join("dir")).unwrap();
     std::os::unix::fs::symlink(outside.path().join("dir"), repo.fixture.path("dir")).unwrap();
     assert_eq!(repo.told(), "dir");

@@ -1,8 +1,8 @@
-//! What git does to a worktree. That everything it changed is told is checked by [`Watched::follow`].
+//! Git operations on a worktree. [`Watched::follow`] checks that every change is reported.
 
 use super::*;
 
-/// `main` and `side` differ by an edited, a removed, an added and a moved file, in directories of their own.
+/// `main` and `side` differ by an edited, a removed, an added and a moved file, each in its own directory.
 fn forked() -> Fixture {
     let fixture = Fixture::with(&[
         ("README.md", "read me"),

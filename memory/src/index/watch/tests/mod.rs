@@ -1,4 +1,5 @@
-//! Watching real directories with real git. Nothing waits for a length of time: `settle` says when all was told.
+//! Watching real directories with real git. No test waits for a fixed time: `settle` returns when all events have
+//! arrived.
 
 mod bounds;
 mod directories;

@@ -1,4 +1,4 @@
-//! What a model may cost, and which pair an answer is about.
+//! Limits of a model's cost, and the assignment of answers to pairs.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
     #[test]
     fn each_answer_is_of_its_own_pair(lengths in prop::collection::vec(1usize..700, 0..60)) {
-        // What is longer than two thousand bytes is not told.
+        // Pairs above 2,000 bytes are skipped.
         let texts: Vec<(String, String)> = lengths.iter().enumerate().map(|(at, length)| (format!("{at} {}", "word ".repeat(*length)), "x".to_owned())).collect();
         let model = ScriptedModel::new(|_, question: &str| {
             let mut answer: Value = serde_json::from_str(&says(question, "same")).unwrap();

@@ -1,4 +1,4 @@
-//! What a model joins, and rules would not.
+//! Claims that a model joins and rules would not.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::reconcile::judge::{Claim, Judgement, Relation};
 use crate::reconcile::{Judge, JudgeSetup, chains};
 use crate::records::{Body, Record, kinds};
 
-/// Knows that "is" and "not" contradict each other, and nothing else.
+/// A judge that only knows that "is" and "not" contradict each other.
 struct FirstWordJudge;
 
 impl Judge for FirstWordJudge {
@@ -47,7 +47,7 @@ fn claims_joined_by_a_model_are_checked_for_contradictions() {
         progress: &(),
         reconciler: Some(&reconciler),
     };
-    // The two that contradict each other were not found for each other.
+    // The contradicting claims were not candidates for each other.
     let found = BTreeSet::from([(0, 1), (1, 2)]);
     let chained = |decided: &[Record]| chains::pairs(&records, decided, &claims, &[0, 1, 2]);
     let (decided, _) = decisions(found, &claims, &judging, &chained, &|_| false);

@@ -12,13 +12,13 @@ use crate::reconcile::{JudgeSetup, PlanInput, Segment, plan};
 use crate::records::{Body, Record, kinds};
 
 const TOKEN: &str = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
-/// Rules see no difference, and each has its negation at another word: they are in doubt.
+/// The claims differ only in the position of a negation, so rules are in doubt.
 const DOUBT: [&str; 2] = [
     "The parser does not cache tokens but it caches trees.",
     "The parser caches tokens but it does not cache trees.",
 ];
 
-/// Answers by a script, and keeps what it was asked.
+/// A fake model with scripted answers that records its prompts.
 struct ScriptedModel<S> {
     script: S,
     asked: Mutex<Vec<(String, bool)>>,
@@ -68,14 +68,14 @@ impl<S: Fn(usize, &str) -> Result<String, ModelError> + Send + Sync> Model for S
     }
 }
 
-/// The pairs of a question.
+/// The pairs of a prompt.
 fn pairs(question: &str) -> Vec<Value> {
     let inside = question.strip_prefix("<pairs>\n").unwrap();
     let inside = inside.split_once("</pairs>").unwrap().0;
     inside.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Right about what is known, and of the others it says this.
+/// An answer that is right about controls, and gives this relation for other pairs.
 fn says(question: &str, relation: &str) -> String {
     let decisions: Vec<Value> = pairs(question)
         .iter()
@@ -133,7 +133,7 @@ fn run(before: &PlanInput, model: &dyn Model, limits: ReconcilerLimits) -> crate
     plan(before, &judging)
 }
 
-/// The decisions in main, as their types and who made them.
+/// Decisions in main: type and author.
 fn decided(main: &[Record]) -> Vec<(&str, &str)> {
     let by = |record: &Record| match &record.body {
         Body::Same(kinds::Same { by, .. })
@@ -168,7 +168,7 @@ fn model_decides_doubts_and_signs() {
         );
         let asked = after.asked.unwrap();
         assert_eq!((asked.open, asked.answered, asked.input, asked.output), (1, 1, 700, 50));
-        // It is not asked for the second time, whatever it said, and though the session's file comes back.
+        // The pair is not sent again, even if the segment comes back.
         let again = PlanInput {
             main: after.main.clone(),
             log: after.log.clone(),
@@ -227,7 +227,7 @@ fn model_may_merge_similar_claims_that_rules_left_unrelated() {
     let like = crate::reconcile::Judge::likeness(&tools, &claims[0], &claims[1]);
     assert!(like >= 0.7, "{like}");
     assert_eq!(decided(&run(&before, &model, LIMITS).main), [("same", "model")]);
-    // Where it is not sure, that is what rules say already.
+    // If the model is unsure, the rules' result stays.
     let model = ScriptedModel::new(|_, question: &str| Ok(says(question, "unsure")));
     assert!(decided(&run(&before, &model, LIMITS).main).is_empty());
 }
@@ -354,7 +354,7 @@ fn refused_answer_is_asked_for_again() {
         questions[1].ends_with("\nAn answer was refused: it is not the JSON that was asked for (line 1, column 1).")
     );
     assert_eq!((questions.len(), after.asked.unwrap().output), (2, 100));
-    // A server that knows no shapes is asked without.
+    // A server without structured output is asked without a schema.
     let model = ScriptedModel::new(|number, question: &str| match number {
         0 => Err(ModelError::Refused {
             model: "local/small".to_owned(),

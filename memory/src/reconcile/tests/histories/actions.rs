@@ -1,13 +1,13 @@
-//! What people do, in random order.
+//! Random actions of people.
 
 use proptest::prelude::*;
 
-/// So many people there are, the last of them in a linked worktree of the first one's repository.
+/// Number of people. The last one works in a linked worktree of the first one's repository.
 pub(super) const PEOPLE: usize = 3;
-/// The default branch comes first.
+/// Branch names, default branch first.
 pub(super) const BRANCHES: [&str; 3] = ["main", "one", "two"];
 
-/// Somebody does something. Numbers that choose among what is there are taken modulo how much there is.
+/// A person's action. Indices are taken modulo the number of choices.
 #[derive(Debug, Clone)]
 pub(super) struct Step {
     pub(super) who: usize,
@@ -16,32 +16,32 @@ pub(super) struct Step {
 
 #[derive(Debug, Clone)]
 pub(super) enum Action {
-    /// A session writes a segment, or adds to its last one, and it is committed.
+    /// A session writes a segment, or extends its last one, and commits it.
     Append {
         said: Vec<Statement>,
         grows: bool,
     },
-    /// Something that claims nothing: a hit, a pattern, a summary.
+    /// A record without a claim: a hit, a pattern or a summary.
     Note {
         kind: usize,
     },
-    /// What `muninn forget` writes, of something that is recalled.
+    /// Deletes a recalled record, as `muninn forget` does.
     Forget {
         which: usize,
     },
-    /// Checks a branch out, made where it is missing.
+    /// Checks out a branch, and creates it if it is missing.
     Checkout {
         branch: usize,
     },
-    /// Of a branch that is not part of this one.
+    /// Merges an unmerged branch.
     Merge {
         which: usize,
     },
-    /// On the default branch, as the forge has it or as it is here.
+    /// Rebases onto the default branch, the forge's or the local one.
     Rebase {
         theirs: bool,
     },
-    /// A commit of such a branch.
+    /// Picks a commit of an unmerged branch.
     CherryPick {
         branch: usize,
         which: usize,
@@ -52,7 +52,7 @@ pub(super) enum Action {
     Reconcile {
         how: RunOptions,
     },
-    /// A run that is killed after so many steps, and what it left is committed or stays as it is.
+    /// A run that is killed after a number of steps; its files are committed or left.
     Crash {
         how: RunOptions,
         after: usize,
@@ -62,11 +62,11 @@ pub(super) enum Action {
         which: usize,
         keep: usize,
     },
-    /// Fetches, merges what the forge has of this branch, and gives it the outcome.
+    /// Fetches, merges the forge's version of the branch, and pushes.
     Pull,
-    /// The same with the forge's default branch, whichever is checked out.
+    /// Fetches and merges the forge's default branch.
     Update,
-    /// Gives this branch to the forge, which merges it into its default one, and knows nothing of our attributes.
+    /// Pushes the branch; the forge merges it into its default branch, ignoring our attributes.
     ForgeMerge,
 }
 
@@ -75,22 +75,22 @@ pub(super) enum Action {
 pub(super) struct RunOptions {
     pub(super) archive: bool,
     pub(super) dry_run: bool,
-    /// Main is to have so many quarters of its bytes.
+    /// Limit of main, in quarters of its size.
     pub(super) quarters: Option<u64>,
 }
 
-/// What a learning says.
+/// A statement.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Statement {
     pub(super) letter: usize,
-    /// That it is so, that it is not, or what agrees with both.
+    /// `is`, `not`, or `any`, which agrees with both.
     pub(super) how: &'static str,
-    /// Whose words these are, about a subject that is the letter; nobody's and about nothing where it is zero.
+    /// The author, with the letter as the subject; none if 0.
     pub(super) voice: usize,
 }
 
 impl Action {
-    /// For the counts.
+    /// The name for statistics.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Append { grows: true, .. } => "grow",
@@ -115,7 +115,7 @@ impl Action {
     }
 }
 
-/// All that there is to do, as [`Action::name`] has it.
+/// All values of [`Action::name`].
 pub(super) const NAMES: [&str; 18] = [
     "append",
     "grow",
@@ -140,7 +140,7 @@ pub(super) const NAMES: [&str; 18] = [
 /// Histories of up to some 35 steps.
 pub(super) fn histories() -> impl Strategy<Value = Vec<Step>> {
     let one = (0..PEOPLE, actions()).prop_map(|(who, action)| vec![Step { who, action }]);
-    // What seldom comes about by itself: that somebody finds a contradiction and settles it.
+    // A rare sequence: a person finds a contradiction and resolves it.
     let settled = (0..PEOPLE, append(), 0..8usize, 0..3usize).prop_map(|(who, append, which, keep)| {
         let how = RunOptions::default();
         let actions = [append, Action::Reconcile { how }, Action::Resolve { which, keep }];

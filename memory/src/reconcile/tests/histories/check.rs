@@ -1,4 +1,4 @@
-//! What must hold whatever was done.
+//! The invariants.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use super::super::by_letters;
 use super::model::{Expected, Model, WorktreeState};
 use super::worktree::TestWorktree;
 
-/// What somebody who looks sees: what is recalled, and which conflicts are open.
+/// What a user sees: recalled records and open conflicts.
 pub(super) type VisibleState = (BTreeSet<String>, Vec<String>);
 
 pub(super) fn memories(desk: &TestWorktree) -> Memories {
@@ -31,7 +31,7 @@ pub(super) fn seen(desk: &TestWorktree) -> VisibleState {
     (recalled, open.collect())
 }
 
-/// After whatever step: nothing is lost, and nothing that is gone is recalled.
+/// After each step: nothing is lost, and no deleted record is recalled.
 pub(super) fn tree(desk: &TestWorktree, model: &Model, expected: &Expected) {
     let tree = WorktreeState::of(desk);
     let held = model.held(&tree);
@@ -60,7 +60,7 @@ pub(super) fn tree(desk: &TestWorktree, model: &Model, expected: &Expected) {
     }
 }
 
-/// After a run: all is in main, no contradiction is hidden, and another run changes nothing.
+/// After a run: all records are in main, no contradiction is hidden, and another run changes nothing.
 pub(super) fn reconciled(desk: &TestWorktree, model: &Model, expected: &Expected) {
     let tree = WorktreeState::of(desk);
     for number in &expected.must {
@@ -97,8 +97,7 @@ pub(super) fn here() -> ReconcileOptions {
     }
 }
 
-/// Each contradiction between what stands is in an open conflict or was settled, and none is inside of what is said to
-/// be the same.
+/// Each contradiction of valid records is in an open conflict or resolved, and none is inside a group of duplicates.
 fn contradictions(desk: &TestWorktree, tree: &WorktreeState) {
     let open = open_conflicts(&desk.home()).unwrap();
     let memories = memories(desk);

@@ -1,4 +1,4 @@
-//! How a history ends: all branches come together, in two orders, and it makes no difference.
+//! The end of a history: all branches are merged in two orders, with the same result.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,13 @@ use super::check;
 use super::runner::HistoryRunner;
 use super::worktree::TestWorktree;
 
-/// Steps after which git is free to keep a line or not, according to the order of merges.
+/// Steps after which git may keep or drop a line, depending on the order of merges.
 const TAKES_LINES: [&str; 3] = ["revert", "prune", "crash"];
-/// Steps of people who saw a part of it: what they decided on another would not have come about.
+/// Steps of people who decided on partial information.
 const DECIDES: [&str; 2] = ["resolve", "forget"];
 
 impl HistoryRunner {
-    /// Says whether the end could be compared with what one person would have come to.
+    /// Returns whether the result could be compared with that of one person.
     pub(super) fn end(&mut self) -> bool {
         let [mut one, mut other] = [("end0", false), ("end1", true)].map(|(name, turned)| {
             let desk = self.team.another(name);
@@ -40,11 +40,11 @@ impl HistoryRunner {
         if is_alike {
             let alike = [&one, &other].map(|desk| {
                 let (mut files, mut records) = (desk.memory(), records(desk));
-                // A run that puts nothing there leaves them as the merges do, whose lines are in their order.
+                // A run that adds nothing leaves these files in merge order.
                 for archive in ["archive/pruned.jsonl", "sessions/archive/sessions.jsonl"] {
                     files.remove(archive);
                 }
-                // It has lengths, and those of files with a forge's markers go by the names in these.
+                // The log holds lengths, which include branch names in merge markers.
                 files.remove("reconciled.jsonl");
                 let log = records.remove("reconciled.jsonl").unwrap_or_default();
                 (files, records, segments(&log))
@@ -59,7 +59,7 @@ impl HistoryRunner {
         comparable
     }
 
-    /// Merges all branches of all people into the default one.
+    /// Merges all branches of all people into the default branch.
     fn gather(&mut self, desk: &TestWorktree, turned: bool) {
         let branches = desk
             .run(&["for-each-ref", "--format=%(refname)", "refs/remotes"])
@@ -78,7 +78,7 @@ impl HistoryRunner {
         }
     }
 
-    /// With all sessions on one branch, reconciled once.
+    /// Compares with one reconciliation of all segments on one branch.
     fn compare(&self, desk: &TestWorktree) {
         let segments = self.model.segments.iter().map(|(name, numbers)| {
             let records = numbers
@@ -101,7 +101,7 @@ impl HistoryRunner {
     }
 }
 
-/// The names of the segments that a log has, each as often as it has it.
+/// The segment names in a log, with repetitions.
 fn segments(log: &[String]) -> Vec<String> {
     let records = log.iter().map(|line| Record::parse(line).unwrap());
     let mut names: Vec<String> = records
@@ -114,7 +114,7 @@ fn segments(log: &[String]) -> Vec<String> {
     names
 }
 
-/// The lines of each file, whatever their order.
+/// The sorted lines of each file.
 fn records(desk: &TestWorktree) -> BTreeMap<String, Vec<String>> {
     let sorted = |text: &String| {
         let marks = ["<<<<<<<", "=======", ">>>>>>>"];

@@ -1,4 +1,4 @@
-//! Histories that once broke something.
+//! Histories that once failed.
 
 use std::cell::RefCell;
 
@@ -20,7 +20,7 @@ fn step(who: usize, action: Action) -> Step {
     Step { who, action }
 }
 
-/// What somebody says of the first letter.
+/// Statements about the first letter.
 fn says(who: usize, said: &[(&'static str, usize)]) -> Step {
     let said = said.iter().map(|(how, voice)| Statement {
         letter: 0,
@@ -31,7 +31,7 @@ fn says(who: usize, said: &[(&'static str, usize)]) -> Step {
     step(who, Action::Append { said, grows: false })
 }
 
-/// The same of what a session adds to what it wrote.
+/// A statement that is added to the last segment.
 fn grows(who: usize, how: &'static str) -> Step {
     let said = vec![Statement {
         letter: 0,
@@ -77,7 +77,7 @@ fn main_records_without_a_session_are_compared() {
         says(1, &[("is", 0)]),
         says(0, &[("not", 0)]),
         reconciles(0),
-        // Main has what the session said, and nothing tells of the session: that is taken back before its run ends.
+        // Main has the session's records without a log entry, because the run is reverted before its end.
         step(
             1,
             Action::Crash {
@@ -163,7 +163,7 @@ fn run_killed_while_pruning_keeps_records() {
 #[test]
 fn claim_similar_to_both_sides_does_not_join_them() {
     plays(&[says(0, &[("is", 0), ("any", 0), ("not", 0)]), reconciles(0)]);
-    // What agrees with both comes first, and each side is reconciled on a branch of its own.
+    // The claim similar to both sides comes first, and each side is reconciled on its own branch.
     plays(&[
         says(2, &[("any", 0)]),
         reconciles(2),

@@ -1,4 +1,4 @@
-//! Plays a history.
+//! Runs a history.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -14,19 +14,19 @@ use super::worktree::{Team, TestWorktree};
 
 const LETTERS: [&str; 4] = ["alpha", "bravo", "charlie", "delta"];
 
-/// A history under way.
+/// The state of a running history.
 pub(super) struct HistoryRunner {
     pub(super) team: Team,
     pub(super) model: Model,
-    /// How often each action was done; a step that makes no sense where it comes is not.
+    /// Number of times each action was done; impossible steps are skipped.
     pub(super) done: BTreeMap<&'static str, usize>,
-    /// Conflicts that were ever open.
+    /// All conflicts that were ever open.
     pub(super) conflicts: std::collections::BTreeSet<String>,
-    /// The current session of each person, by its number, and its last segment's.
+    /// Number of the current session, and of its last segment, per person.
     sessions: [(usize, usize); PEOPLE],
 }
 
-/// What a killed run unwinds with.
+/// The panic payload of an injected crash.
 struct InjectedCrash;
 
 impl HistoryRunner {
@@ -67,7 +67,7 @@ impl HistoryRunner {
         self.model.commits.insert(desk.head(), expected);
     }
 
-    /// Returns what is to be there afterwards; `None` where it could not be done.
+    /// Performs an action. Returns the expectation; `None` if it was impossible.
     fn action(&mut self, who: usize, action: &Action) -> Option<Expected> {
         let desk = &self.team.people[who];
         let now = self.model.at(&desk.head());
@@ -148,7 +148,7 @@ impl HistoryRunner {
         desk.finish(went_well).then(|| now.merged(&other))
     }
 
-    /// Only what the commit brought may go, and from then on nobody relies on that.
+    /// A revert may remove only the commit's records, which are optional from then on.
     fn revert(&self, desk: &TestWorktree, mut now: Expected, which: usize) -> Option<Expected> {
         let commit = nth(desk, "HEAD", which)?;
         let (added, _) = self.model.changed_by(desk, &commit);
@@ -189,7 +189,7 @@ impl HistoryRunner {
         self.say(who, now, false, &[body[kind].to_owned()])
     }
 
-    /// A session writes, and it is committed.
+    /// A session writes and commits records.
     fn say(&mut self, who: usize, mut now: Expected, grows: bool, bodies: &[String]) -> Expected {
         let (session, segment) = &mut self.sessions[who];
         if !grows {
@@ -216,7 +216,7 @@ impl HistoryRunner {
         }
         for body in bodies {
             let number = self.model.all.len();
-            // Who wrote first has not the smaller id, for clocks differ.
+            // Ids are not in order of writing, because clocks differ.
             let id = format!("01K{:05}", number * 7919 % 100_003);
             let ts = format!("2026-01-{:02}T{:02}:00:00Z", 1 + number / 24 % 28, number % 24);
             let odd = if number.is_multiple_of(3) {
@@ -277,7 +277,7 @@ impl HistoryRunner {
             }
         };
         let (before, old) = (desk.memory(), check::seen(desk));
-        // Pruning is a change of its own, after the other.
+        // Pruning is a separate, later change.
         let unpruned = ReconcileOptions {
             max_main_bytes: None,
             ..options
@@ -323,7 +323,7 @@ fn commit(desk: &TestWorktree, name: &str) -> Option<String> {
     Some(id.trim().to_owned())
 }
 
-/// A branch that is not part of what is checked out.
+/// An unmerged branch.
 fn foreign(desk: &TestWorktree, which: usize) -> Option<String> {
     let branches = desk.run(&["for-each-ref", "--format=%(refname)", "--no-merged", "HEAD"])?;
     let branches: Vec<&str> = branches.lines().filter(|name| !name.ends_with("/HEAD")).collect();
@@ -332,7 +332,7 @@ fn foreign(desk: &TestWorktree, which: usize) -> Option<String> {
         .map(|name| (*name).to_owned())
 }
 
-/// A commit of a branch that is no merge and has a parent.
+/// A commit of a branch that is not a merge and has a parent.
 fn nth(desk: &TestWorktree, branch: &str, which: usize) -> Option<String> {
     let commits = desk.run(&["log", "--format=%H", "--no-merges", "-n", "9", branch, "--"])?;
     let commits: Vec<&str> = commits.lines().collect();

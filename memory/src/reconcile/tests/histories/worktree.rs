@@ -1,4 +1,4 @@
-//! Where a person works: a repository, and git with nobody's configuration but this one.
+//! Test repositories with an isolated git configuration.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,9 +13,9 @@ use crate::{Clock, Home, Store};
 
 use super::actions::PEOPLE;
 
-/// Where records are.
+/// The folder of records.
 const MEMORY: &str = ".muninn/memory";
-/// Nothing here has to outlive a power cut.
+/// Nothing here needs to survive a power failure.
 const CONFIG: &str = "[user]\n\tname = Test\n\temail = test@example.com\n[core]\n\tfsync = none\n[gc]\n\tauto = 0\n\
                       [maintenance]\n\tauto = false\n[commit]\n\tgpgsign = false\n";
 
@@ -26,7 +26,7 @@ pub(super) struct TestWorktree {
     config: PathBuf,
 }
 
-/// A forge, the people's clones of it, and one of its own in which it merges.
+/// A forge, the people's clones, and the forge's own clone for merging.
 pub(super) struct Team {
     dir: TempDir,
     pub(super) people: Vec<TestWorktree>,
@@ -34,7 +34,7 @@ pub(super) struct Team {
 }
 
 impl Team {
-    /// With one commit, which is what `muninn init` leaves.
+    /// Creates the repositories with one commit, the result of `muninn init`.
     pub(super) fn new() -> Self {
         let dir = tempfile::Builder::new()
             .tempdir_in(
@@ -56,7 +56,7 @@ impl Team {
         forge.commit("init");
         forge.run(&["push", "-q", "origin", "main"]).unwrap();
         forge.run(&["remote", "set-head", "origin", "main"]).unwrap();
-        // Above what the repository itself says.
+        // Overrides the repository's attributes.
         forge.write(".git/info/attributes", "*.jsonl !merge\n");
         let people = (0..PEOPLE).map(|who| {
             let name = format!("person{who}");
@@ -81,7 +81,7 @@ impl Team {
         Self { dir, people, forge }
     }
 
-    /// Another clone, which has the branches of all as remotes.
+    /// Another clone, with the branches of all people as remotes.
     pub(super) fn another(&self, name: &str) -> TestWorktree {
         git(
             self.dir.path(),
@@ -109,23 +109,23 @@ impl TestWorktree {
         }
     }
 
-    /// What git says; `None` where it says no.
+    /// Git's output; `None` if it fails.
     pub(super) fn run(&self, args: &[&str]) -> Option<String> {
         git(self.worktree.root(), &self.config, args)
     }
 
-    /// What is checked out.
+    /// The current commit.
     pub(super) fn head(&self) -> String {
         self.worktree.head_commit().unwrap()
     }
 
     pub(super) fn commit(&self, message: &str) {
         self.run(&["add", "-A"]).unwrap();
-        let _unless_there_is_nothing = self.run(&["commit", "-q", "-m", message]);
+        self.run(&["commit", "-q", "-m", message]);
     }
 
-    /// After a merge, a cherry-pick, a revert or a rebase: whoever did it takes what lies there, whatever it is. Says
-    /// whether it came to anything.
+    /// Completes a merge, a cherry-pick, a revert or a rebase by taking all files as they are. Returns whether it
+    /// changed anything.
     pub(super) fn finish(&self, went_well: bool) -> bool {
         let under_way = |name: &str| self.worktree.git_dir().join(name).exists();
         if ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD"]
@@ -147,7 +147,7 @@ impl TestWorktree {
                 && is_empty()
                 && self.run(&["ls-files", "-u"]) == Some(String::new())
             {
-                let _next_one_may_conflict = self.run(&["rebase", "--skip"]);
+                self.run(&["rebase", "--skip"]);
             }
         }
         went_well || rebasing
@@ -158,7 +158,7 @@ impl TestWorktree {
     }
 
     pub(super) fn store(&self) -> Store {
-        // As on another branch, where all sessions are read.
+        // All segments are read, as on another branch.
         let settings = StoreSettings {
             default_branch_segments: DefaultBranchSegments::All,
             ..StoreSettings::default()
@@ -176,7 +176,7 @@ impl TestWorktree {
         std::fs::write(path, text).unwrap();
     }
 
-    /// All that git would take of the memory, by its path below that.
+    /// All files of the memory that git would track, by path below it.
     pub(super) fn memory(&self) -> BTreeMap<String, String> {
         let root = self.worktree.root().join(MEMORY);
         let mut files = BTreeMap::new();
@@ -184,7 +184,7 @@ impl TestWorktree {
         files
     }
 
-    /// Puts all of the memory back as it was.
+    /// Restores all files of the memory.
     pub(super) fn restore(&self, memory: &BTreeMap<String, String>) {
         for path in self.memory().keys().filter(|path| !memory.contains_key(*path)) {
             std::fs::remove_file(self.worktree.root().join(MEMORY).join(path)).unwrap();

@@ -1,4 +1,4 @@
-//! Runs that are killed, and runs in the middle of which somebody else changes the files.
+//! Killed runs, and runs during which files are changed.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,11 +9,11 @@ use super::{TestWorktree, store};
 use crate::reconcile::{RECONCILED, ReconcileError, ReconcileOptions, reconcile};
 use crate::records::{CONFLICTS, MAIN, SESSIONS};
 
-/// Set for the processes that are killed: the worktree, and the step after which that happens.
+/// Environment variable of killed processes: the worktree, and the step at which to exit.
 const VICTIM: &str = "MUNINN_TEST_RECONCILE";
 const STEP: &str = "MUNINN_TEST_STEP";
 
-/// Reconciles, and kills itself on the way. No test by itself.
+/// Reconciles and kills itself. Not a test of its own.
 #[test]
 fn victim() {
     let (Some(place), Ok(step)) = (std::env::var_os(VICTIM), std::env::var(STEP)) else {
@@ -106,7 +106,8 @@ fn concurrent_changes_are_not_overwritten() {
     };
     let (before, mut refused) = (everything(&TestWorktree::new()), BTreeSet::new());
     for (path, line) in cases {
-        // Somebody adds a line after the first step, after the second, and so on until the run has no more.
+        // Another process adds a line after the first step, after the second, and so on until the run has no more
+        // steps.
         for after in 1.. {
             let (desk, mut steps) = (TestWorktree::new(), 0);
             let run = reconcile(&desk.store(), ReconcileOptions::default(), &by_letters(), &mut |_| {

@@ -1,4 +1,4 @@
-//! The files of a worktree.
+//! Reconciling files of a worktree.
 
 mod interrupted;
 mod pruning;
@@ -23,7 +23,8 @@ pub(super) struct TestWorktree {
 }
 
 impl TestWorktree {
-    /// Two sessions that agree in one thing and not in another, one with a line that is no record, and a torn main.
+    /// Two segments with one duplicate and one contradiction, one of them with an invalid line, and a main with merge
+    /// markers.
     pub(super) fn new() -> TestWorktree {
         let repo = Fixture::with(&[("a.txt", "x")]);
         let lines = |records: &[Record]| -> String { records.iter().map(|record| record.line() + "\n").collect() };
@@ -58,9 +59,9 @@ impl TestWorktree {
         std::fs::read_to_string(self.repo.path(name)).unwrap_or_default()
     }
 
-    /// What somebody who looks sees: what is recalled, and what is in conflict.
+    /// What a user sees: ids of recalled records and of open conflicts.
     fn seen(&self) -> (BTreeSet<String>, Vec<String>) {
-        // As on another branch, where all sessions are read.
+        // All segments are read, as on another branch.
         let settings = StoreSettings {
             default_branch_segments: crate::store::DefaultBranchSegments::All,
             ..StoreSettings::default()
@@ -72,7 +73,7 @@ impl TestWorktree {
         (recalled, conflicts.into_iter().map(|open| open.conflict.id).collect())
     }
 
-    /// All that git would take, by name.
+    /// All files that git would track, by name.
     fn files(&self) -> Vec<(String, Vec<u8>)> {
         let mut files = Vec::new();
         gather(&self.repo.path(".muninn/memory"), &mut files);
@@ -167,7 +168,7 @@ fn archive_option_keeps_segments() {
     desk.run(archive).unwrap();
     assert_eq!(lines(SESSIONS_ARCHIVE), sessions, "all, in the order of their ids");
     assert_eq!(desk.read(&format!("{SESSIONS}/{one}")), "");
-    // A later one comes to them, and one that a merge brings back is there once.
+    // A later segment is added, and a line that a merge restores is archived once.
     let later = learning(9, 3, (3, false)).line();
     let again = [sessions[0].clone(), later.clone()].join("\n") + "\n";
     desk.repo
@@ -225,7 +226,7 @@ fn latest_decision_holds() {
 "#;
     desk.repo.write(MAIN, format!("{main}{again}").as_bytes());
     assert!(!recalls("006"), "nor is what says the same recalled");
-    // Somebody else settled it on another branch, later.
+    // Another person resolved it on another branch, later.
     let theirs = format!(
         r#"{{"id":"Z","ts":"2999-01-01T00:00:00Z","type":"decision","conflict":"{id}","keep":["004"],"drop":["003"]}}"#
     );
@@ -269,7 +270,7 @@ fn links_are_not_written_through() {
     desk.run(ReconcileOptions::default()).unwrap_err();
     let main = std::fs::read_to_string(outside.path().join("memory/main.jsonl")).unwrap();
     assert!(main.contains("<<<<"), "untouched");
-    // Nor through one that git brought along, under the name of what is written first.
+    // The same for a link from git with the name of the first written file.
     for name in ["main.jsonl", "conflicts.jsonl", "reconciled.jsonl"] {
         let desk = TestWorktree::new();
         let precious = outside.path().join(name);
@@ -280,14 +281,14 @@ fn links_are_not_written_through() {
         let written = desk.repo.path(&format!(".muninn/memory/{name}"));
         assert!(written.symlink_metadata().unwrap().is_file());
     }
-    // Nor is anything made where its lock ought to be.
+    // The same for a link in place of the lock.
     let desk = TestWorktree::new();
     let made = outside.path().join("made");
     std::fs::create_dir_all(desk.repo.path(".muninn/cache")).unwrap();
     std::os::unix::fs::symlink(&made, desk.repo.path(".muninn/cache/reconcile.lock")).unwrap();
     desk.run(ReconcileOptions::default()).unwrap_err();
     assert!(!made.exists());
-    // Main that leads out is no main: it is not taken for an empty one.
+    // A main that is a link is an error, not an empty main.
     let desk = TestWorktree::new();
     std::fs::remove_file(desk.repo.path(MAIN)).unwrap();
     std::os::unix::fs::symlink(outside.path().join("memory/main.jsonl"), desk.repo.path(MAIN)).unwrap();
@@ -302,13 +303,13 @@ fn notes_that_are_too_long_are_refused() {
     let long = resolve(&desk.store(), id, Keep::Left, Some(&"n".repeat(9_000))).unwrap_err();
     assert_eq!(long.to_string(), "the note has 9000 bytes, and at most 8192 are kept");
     assert_eq!(open_conflicts(&desk.repo.home()).unwrap().len(), 1);
-    // Its id is whatever somebody wrote.
+    // An id can be any string.
     for path in [MAIN, CONFLICTS] {
         let renamed = desk.read(path).replace(id.as_str(), "low-1");
         desk.repo.write(path, renamed.as_bytes());
     }
     resolve(&desk.store(), "low-1", Keep::Left, None).unwrap();
-    // With an id this would be longer than a line can be, and no record any more.
+    // With an id this line would exceed the maximum length.
     let text = "z".repeat(65_480);
     let line = format!("{{\"type\":\"learning\",\"text\":\"{text}\"}}\n");
     desk.repo

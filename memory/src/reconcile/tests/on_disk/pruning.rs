@@ -1,4 +1,4 @@
-//! Keeping main within bounds.
+//! Pruning main memory.
 
 use super::super::learning;
 use super::TestWorktree;
@@ -33,11 +33,11 @@ fn least_valuable_records_are_archived_for_good() {
         main.lines().all(|line| left.contains(line) || archived.contains(line)),
         "nothing is away"
     );
-    // The session that it came from, merged late.
+    // The segment that the records came from, merged late.
     desk.repo.git(&["checkout", "-q", "HEAD", "--", SESSIONS]);
     desk.run(ReconcileOptions::default()).unwrap();
     assert_eq!(desk.read(MAIN), left);
-    // However small it is to be, what people have to settle stays.
+    // Records in open conflicts stay, however small the limit.
     let all = ReconcileOptions {
         max_main_bytes: Some(0),
         ..ReconcileOptions::default()
@@ -46,7 +46,7 @@ fn least_valuable_records_are_archived_for_good() {
     assert_eq!(open_conflicts(&desk.repo.home()).unwrap().len(), 1);
     let stays = format!("{MAIN} stays at {} bytes, above 0", desk.read(MAIN).len());
     assert!(done.notes[0].starts_with(&stays), "{stays}: {:?}", done.notes);
-    // What somebody puts back into main has left the archive.
+    // A record that a person restores to main is removed from the archive.
     desk.repo.write(MAIN, main.as_bytes());
     desk.run(ReconcileOptions::default()).unwrap();
     assert_eq!((desk.read(MAIN), desk.read(PRUNED)), (main, String::new()));
@@ -74,7 +74,7 @@ fn pruned_records_stay_pruned_after_late_or_grown_segments() {
     assert!(recalls("008") && !recalls("005"));
 }
 
-/// Which of these records leave main first, second and so on.
+/// The order in which these records are pruned.
 fn leaving(records: &[Record]) -> Vec<String> {
     let mut order: Vec<String> = Vec::new();
     let length: u64 = records.iter().map(|record| record.line().len() as u64 + 1).sum();
@@ -101,7 +101,7 @@ fn duplicate_is_worth_the_confidence_it_adds() {
         ))
     };
     let now = "2026-06-01T00:00:00Z";
-    // Worth 0.75, 0.25 of it by the second, and 0 of it by the third, whose session said so already.
+    // The group's value is 0.75: the second record adds 0.25, and the third, from the same session, 0.
     let records = [
         learned("a", "1", now, 0.5, "x.rs"),
         learned("b", "2", now, 0.5, "x.rs"),
@@ -109,9 +109,9 @@ fn duplicate_is_worth_the_confidence_it_adds() {
         same("a", "b"),
         same("a", "c"),
         learned("d", "3", now, 0.4, "x.rs"),
-        // What has changed since counts half.
+        // A changed file halves the value.
         learned("e", "3", now, 0.4, "changed.rs"),
-        // And less what nobody confirmed for two years: 0.9 * 0.625.
+        // Two years without confirmation: 0.9 * 0.625.
         learned("f", "3", "2024-06-01T00:00:00Z", 0.9, "x.rs"),
     ];
     assert_eq!(leaving(&records), ["c", "e", "b", "d", "f", "a"]);
