@@ -70,7 +70,7 @@ impl Fixture {
     }
 }
 
-/// What is in the main of a repository, and no segments.
+/// Main memory alone, without segments.
 pub(crate) fn main_alone() -> Vec<RecordFile> {
     vec![RecordFile::Home(RelPath::new(MAIN).unwrap())]
 }

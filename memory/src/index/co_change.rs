@@ -233,8 +233,8 @@ mod tests {
         let co_change = CoChange::new(commits.iter().map(|paths| (*paths, "")));
         let companions = Companions::new(Arc::new(co_change), &snapshot(files));
         let file = files.iter().position(|path| *path == of).unwrap();
-        let told = |found: Companion| (files[found.file].to_owned(), found.together, found.commits);
-        companions.of(file).into_iter().map(told).collect()
+        let summary = |found: Companion| (files[found.file].to_owned(), found.together, found.commits);
+        companions.of(file).into_iter().map(summary).collect()
     }
 
     #[test]

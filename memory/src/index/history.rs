@@ -237,15 +237,15 @@ mod tests {
         assert_eq!(read(&mut history, &repo), Some(2));
 
         let head = Changes::open(&repo.worktree()).unwrap().head().unwrap().unwrap();
-        let told = Commit {
-            paths: vec!["told.rs".into()],
+        let stored = Commit {
+            paths: vec!["stored.rs".into()],
             ..Commit::default()
         };
         let mut store = Cache::open(cache.path()).unwrap();
-        store.store_commits(FORM, [(head, &told)].into_iter()).unwrap();
+        store.store_commits(FORM, [(head, &stored)].into_iter()).unwrap();
         let mut other = History::new(Some(cache.path().to_owned()));
         assert_eq!(read(&mut other, &repo), Some(2));
-        assert_eq!(other.known[&head].paths, told.paths, "it is not compared again");
+        assert_eq!(other.known[&head].paths, stored.paths, "it is not compared again");
         assert_eq!(
             History::new(None)
                 .refresh(&repo.worktree())

@@ -197,13 +197,13 @@ mod tests {
         assert!(front.understood);
         assert_eq!((front.domain.as_deref(), front.confidence), (Some("a"), None));
         assert_eq!(front.applies_to, ["*.rs"]);
-        let said: Vec<_> = front
+        let messages: Vec<_> = front
             .problems
             .iter()
             .map(|p| format!("{} {}", p.line, p.kind))
             .collect();
         assert_eq!(
-            said,
+            messages,
             [
                 "2 `confidense` is no key of front matter",
                 "3 confidence is high, medium, low or a number from 0 to 1, not `very`",

@@ -139,7 +139,7 @@ mod tests {
         };
         assert_eq!(ids(&Memories::load(&repo.home())), ["5"]);
         let superseded = Memories::superseded(&repo.home(), &main_alone());
-        let told: Vec<_> = superseded
+        let validity: Vec<_> = superseded
             .items()
             .iter()
             .map(|item| {
@@ -147,7 +147,7 @@ mod tests {
                 (&*item.source, &*superseded.until, superseded.by.as_deref())
             })
             .collect();
-        assert_eq!(told, [("1", "2026-01-03", Some("3")), ("3", "2026-01-09", None)]);
+        assert_eq!(validity, [("1", "2026-01-03", Some("3")), ("3", "2026-01-09", None)]);
         assert_eq!(superseded.recall("which port", &RecallOptions::default()).len(), 2);
     }
 }

@@ -45,9 +45,9 @@ fn together<'a>(newest_first: impl Iterator<Item = &'a str>) -> String {
     let (mut words, mut files) = (Vec::new(), Vec::new());
     let mut named = BTreeSet::new();
     for text in newest_first {
-        let (said, touched) = parts(text);
-        if !said.is_empty() && !words.contains(&said) && words.len() < MAX_TEXTS {
-            words.push(said);
+        let (summary, touched) = parts(text);
+        if !summary.is_empty() && !words.contains(&summary) && words.len() < MAX_TEXTS {
+            words.push(summary);
         }
         files.extend(touched.filter(|file| named.insert(*file)));
     }

@@ -41,8 +41,8 @@ pub(super) fn index(items: &[Memory]) -> Bm25 {
     let mut tokenizer = Tokenizer::new();
     let mut index = Bm25Builder::default();
     for item in items {
-        let said = terms(&mut tokenizer, &format!("{}\n{}", item.title, item.text));
-        index.add(said.iter().map(|(term, count)| (term.as_str(), *count)));
+        let item_terms = terms(&mut tokenizer, &format!("{}\n{}", item.title, item.text));
+        index.add(item_terms.iter().map(|(term, count)| (term.as_str(), *count)));
     }
     index.finish()
 }

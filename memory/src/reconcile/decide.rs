@@ -97,7 +97,7 @@ fn settled_by(decided: Vec<(Pair<'_>, Verdict<'_>)>, judging: &JudgeSetup<'_>) -
     let by_model = judging.reconciler.map(Reconciler::by).unwrap_or_default();
     let records = pairs.iter().zip(&verdicts).enumerate();
     let records = records.filter_map(|(at, (pair, verdict))| match settled.get(&at) {
-        Some(said) => pair.by_model(said, verdict, &by_model),
+        Some(decision) => pair.by_model(decision, verdict, &by_model),
         None => pair.by_rules(&verdict.judgement),
     });
     (records.collect(), asked)
@@ -140,7 +140,7 @@ impl<'a> Pair<'a> {
 
     /// The record of a model's verdict. A model never supersedes a claim: a contradiction found by a model alone is
     /// left to people.
-    fn by_model(&self, said: &ModelVerdict, verdict: &Verdict<'_>, by: &str) -> Option<Record> {
+    fn by_model(&self, decision: &ModelVerdict, verdict: &Verdict<'_>, by: &str) -> Option<Record> {
         let in_doubt = verdict.judgement.relation == Relation::Doubt;
         let distinct = || {
             let (left, right) = self.ids();
@@ -148,13 +148,13 @@ impl<'a> Pair<'a> {
                 left: left.to_owned(),
                 right: right.to_owned(),
                 by: by.to_owned(),
-                reason: shortened(&said.reason),
+                reason: shortened(&decision.reason),
             }))
         };
-        match said.relation {
-            Relation::Same => Some(self.same(by, &said.reason)),
-            Relation::Contradicts => Some(self.conflict(by, &said.reason)),
-            Relation::Doubt if in_doubt || said.is_vetoed => Some(self.conflict(by, &said.reason)),
+        match decision.relation {
+            Relation::Same => Some(self.same(by, &decision.reason)),
+            Relation::Contradicts => Some(self.conflict(by, &decision.reason)),
+            Relation::Doubt if in_doubt || decision.is_vetoed => Some(self.conflict(by, &decision.reason)),
             // Rules found the pair unrelated already.
             Relation::Doubt => None,
             Relation::Unrelated | Relation::Refines | Relation::RefinedBy => in_doubt.then(distinct),

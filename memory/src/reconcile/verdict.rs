@@ -80,8 +80,11 @@ pub(super) fn settled(
         }
     };
     let pairs: Vec<OpenPair<'_>> = open.iter().map(pair).collect();
-    let (said, asked) = reconciler.settle(&pairs);
-    let by_place = open.into_iter().zip(said).filter_map(|(at, said)| Some((at, said?)));
+    let (decisions, asked) = reconciler.settle(&pairs);
+    let by_place = open
+        .into_iter()
+        .zip(decisions)
+        .filter_map(|(at, decision)| Some((at, decision?)));
     (by_place.collect(), Some(asked))
 }
 
@@ -93,7 +96,7 @@ pub fn relations(pairs: &[(Claim<'_>, Claim<'_>)], judging: &JudgeSetup<'_>) -> 
     let by_rules = verdicts.iter().map(|verdict| verdict.judgement.relation);
     let relations = by_rules.enumerate().map(|(at, by_rules)| match settled.get(&at) {
         // A model's doubt decides nothing.
-        Some(said) if said.relation != Relation::Doubt || said.is_vetoed => said.relation,
+        Some(decision) if decision.relation != Relation::Doubt || decision.is_vetoed => decision.relation,
         _ => by_rules,
     });
     (relations.collect(), asked)

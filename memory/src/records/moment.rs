@@ -104,11 +104,11 @@ mod tests {
 
     #[test]
     fn time_has_three_fractional_digits() {
-        for (time, told) in [
+        for (time, expected) in [
             ("2026-01-02T10:00:00.5129Z", "2026-01-02T10:00:00.512Z"),
             ("2026-01-02T10:00:00Z", "2026-01-02T10:00:00.000Z"),
         ] {
-            assert_eq!(&*Moment::at(time.parse().unwrap()), told);
+            assert_eq!(&*Moment::at(time.parse().unwrap()), expected);
         }
     }
 }

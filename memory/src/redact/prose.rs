@@ -17,7 +17,7 @@ use super::value::is_reference;
 const LEAST: usize = 5;
 
 /// The text between a name and its value. A token with `:` or `=` is code, and not read here.
-static SAYS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+static SEPARATOR: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let pattern = r#"(?x) \A (?:
         (?P<is>
             (?: \ (?:of|for|to|in|on|at|from) (?:\ [A-Za-z0-9_.'/@-]+){1,6}? )?
@@ -79,16 +79,16 @@ pub(super) fn secret_after(text: &str, name: &Range<usize>) -> Option<Secret> {
     let kind = kind(&text[name.clone()])?;
     let rest = &text[name.end..];
     let line = &rest[..rest.find('\n').unwrap_or(rest.len())];
-    let said = SAYS.as_ref()?.captures(line)?;
+    let captures = SEPARATOR.as_ref()?.captures(line)?;
     let is_password = kind == "password";
-    let in_sentence = said.name("is").is_some();
-    let is_told = in_sentence || (is_password && is_noun(line_before(text, name.start)));
-    if !is_told {
+    let in_sentence = captures.name("is").is_some();
+    let is_assigned = in_sentence || (is_password && is_noun(line_before(text, name.start)));
+    if !is_assigned {
         return None;
     }
-    let quoted = said.name("double").or(said.name("single"));
-    let value = quoted.or(said.name("code")).or(said.name("bare"))?;
-    let is_bare = said.name("bare").is_some();
+    let quoted = captures.name("double").or(captures.name("single"));
+    let value = quoted.or(captures.name("code")).or(captures.name("bare"))?;
+    let is_bare = captures.name("bare").is_some();
     let secret = match is_bare {
         true => value.as_str().trim_end_matches(['.', ':']),
         false => value.as_str(),
@@ -96,7 +96,7 @@ pub(super) fn secret_after(text: &str, name: &Range<usize>) -> Option<Secret> {
     // A call, an index or a generic type.
     if is_bare
         && matches!(
-            said.name("after").map(|after| after.as_str()),
+            captures.name("after").map(|after| after.as_str()),
             Some("(" | "[" | "{" | "<")
         )
     {

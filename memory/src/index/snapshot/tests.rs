@@ -1,4 +1,4 @@
-//! However an index came about, it says the same as one that was made of the files as they are now.
+//! An updated index equals a new index of the current files.
 
 use std::collections::BTreeMap;
 

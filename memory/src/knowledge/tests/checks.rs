@@ -1,8 +1,8 @@
-//! What a look over the files finds.
+//! Checking knowledge files.
 
 use super::*;
 
-/// What is found, as a person reads it.
+/// The problems as messages.
 fn found(files: &[(&str, &str)]) -> Vec<String> {
     let findings = check(&Fixture::with(files).worktree()).into_iter();
     let said = findings.map(|finding| {

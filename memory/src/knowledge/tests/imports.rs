@@ -1,4 +1,4 @@
-//! What an import copies, what it refuses, and where it never writes.
+//! Importing knowledge: copied and refused files.
 
 use std::path::Path;
 

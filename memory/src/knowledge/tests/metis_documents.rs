@@ -1,4 +1,4 @@
-//! Metis documents as knowledge, and the task that somebody is at.
+//! Metis documents as knowledge, and the current task.
 
 use super::metis::current_task;
 use super::*;

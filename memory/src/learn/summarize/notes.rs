@@ -130,9 +130,9 @@ impl Notes {
 impl Learning {
     /// The conversation's files that the learning names. It becomes stale when one of these changes.
     fn named(&self, turns: &[AnsweredTurn<'_>]) -> Vec<RelPath> {
-        let said = [Some(&self.text), self.subject.as_ref()];
+        let texts = [Some(&self.text), self.subject.as_ref()];
         let no_part = |c: char| !(c.is_alphanumeric() || "/._-+@".contains(c));
-        let words: BTreeSet<&str> = said
+        let words: BTreeSet<&str> = texts
             .into_iter()
             .flatten()
             .flat_map(|text| text.split(no_part))

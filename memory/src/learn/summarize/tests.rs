@@ -258,7 +258,7 @@ fn answer_of_another_shape_is_an_error() {
     }
 }
 
-/// Keeps what it is asked.
+/// A fake model that records its prompts.
 #[derive(Default)]
 struct RecordingModel(Mutex<Vec<String>>);
 

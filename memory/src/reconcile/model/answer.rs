@@ -49,9 +49,9 @@ pub(super) enum Refusal {
 
 impl Refusal {
     /// The message for a user. A backend's own message names the model already.
-    pub(super) fn told(&self, model: &str) -> String {
+    pub(super) fn message(&self, model: &str) -> String {
         match self {
-            Self::Unusable(said) => said.clone(),
+            Self::Unusable(message) => message.clone(),
             refusal => format!("{model} gave no usable answer: {refusal}"),
         }
     }
@@ -100,10 +100,10 @@ pub(super) fn read(answer: &str, pairs: usize) -> Result<Vec<ModelVerdict>, Refu
         line: error.line(),
         column: error.column(),
     })?;
-    let mut said: Vec<Option<ModelVerdict>> = (0..pairs).map(|_| None).collect();
+    let mut verdicts: Vec<Option<ModelVerdict>> = (0..pairs).map(|_| None).collect();
     for decision in written.decisions {
         let number = decision.pair;
-        let place = number.checked_sub(1).and_then(|at| said.get_mut(at));
+        let place = number.checked_sub(1).and_then(|at| verdicts.get_mut(at));
         let place = place.ok_or(Refusal::Invented)?;
         let reason = reason(&decision.reason);
         if reason.is_empty() {
@@ -118,8 +118,8 @@ pub(super) fn read(answer: &str, pairs: usize) -> Result<Vec<ModelVerdict>, Refu
             return Err(Refusal::Twice(number));
         }
     }
-    let each = said.into_iter().zip(1..);
-    each.map(|(said, number)| said.ok_or(Refusal::Missing(number)))
+    let each = verdicts.into_iter().zip(1..);
+    each.map(|(verdict, number)| verdict.ok_or(Refusal::Missing(number)))
         .collect()
 }
 

@@ -125,7 +125,7 @@ impl<'a> Reconciler<'a> {
     /// Asks about these pairs in order, and returns the usable decisions.
     pub(super) fn settle(&self, open: &[OpenPair<'_>]) -> (Vec<Option<ModelVerdict>>, ModelReport) {
         let mut settled: Vec<Option<ModelVerdict>> = (0..open.len()).map(|_| None).collect();
-        let mut asked = ModelReport {
+        let mut report = ModelReport {
             model: self.model.id().to_owned(),
             open: open.len(),
             ..ModelReport::default()
@@ -135,53 +135,53 @@ impl<'a> Reconciler<'a> {
             self.progress.advance(at, open.len());
             let batch = Batch::of(open, at);
             at = batch.end();
-            match self.ask(&batch, &mut asked) {
-                Ok(said) => {
+            match self.ask(&batch, &mut report) {
+                Ok(verdicts) => {
                     failures = 0;
-                    asked.answered += said.len();
-                    for (pair, said) in said {
-                        settled[pair] = Some(with_veto(said, open[pair].opposes));
+                    report.answered += verdicts.len();
+                    for (pair, verdict) in verdicts {
+                        settled[pair] = Some(with_veto(verdict, open[pair].opposes));
                     }
                 }
                 Err(BatchError::Refused(problem)) => {
                     failures += 1;
-                    asked.problem = Some(problem);
+                    report.problem = Some(problem);
                     if failures == MOST_FAILURES {
                         break;
                     }
                 }
                 Err(BatchError::ForGood(problem)) => {
-                    asked.problem = Some(problem);
+                    report.problem = Some(problem);
                     break;
                 }
             }
         }
-        (settled, asked)
+        (settled, report)
     }
 
-    /// The decisions on a batch. An unusable answer is asked for once more.
-    fn ask(&self, batch: &Batch, asked: &mut ModelReport) -> Result<Vec<(usize, ModelVerdict)>, BatchError> {
+    /// The decisions on a batch. An unusable answer is report for once more.
+    fn ask(&self, batch: &Batch, report: &mut ModelReport) -> Result<Vec<(usize, ModelVerdict)>, BatchError> {
         if batch.is_empty() {
             return Ok(Vec::new());
         }
-        let refusal = match self.ask_once(batch, None, asked)? {
-            Ok(said) => return Ok(said),
+        let refusal = match self.ask_once(batch, None, report)? {
+            Ok(verdicts) => return Ok(verdicts),
             Err(refusal) => refusal,
         };
-        self.ask_once(batch, Some(&refusal), asked)?
-            .map_err(|refusal| BatchError::Refused(refusal.told(self.model.id())))
+        self.ask_once(batch, Some(&refusal), report)?
+            .map_err(|refusal| BatchError::Refused(refusal.message(self.model.id())))
     }
 
     fn ask_once(
         &self,
         batch: &Batch,
         refused: Option<&Refusal>,
-        asked: &mut ModelReport,
+        report: &mut ModelReport,
     ) -> Result<Result<Vec<(usize, ModelVerdict)>, Refusal>, BatchError> {
         let question = batch.question(refused);
         let prompt = u64::from(prompt::overhead() + tokens::count(&question));
         let most = prompt + u64::from(self.limits.max_answer_tokens);
-        if asked.input + asked.output + most > self.limits.tokens {
+        if report.input + report.output + most > self.limits.tokens {
             let spent = format!("a run may cost {} tokens, and no more was asked", self.limits.tokens);
             return Err(BatchError::ForGood(spent));
         }
@@ -197,8 +197,8 @@ impl<'a> Reconciler<'a> {
         };
         match self.model.ask(&ask, &Until::within(self.limits.patience)) {
             Ok(reply) => {
-                asked.input += reply.usage.input.unwrap_or(prompt);
-                asked.output += reply.usage.output.unwrap_or_else(|| tokens::count(&reply.text).into());
+                report.input += reply.usage.input.unwrap_or(prompt);
+                report.output += reply.usage.output.unwrap_or_else(|| tokens::count(&reply.text).into());
                 Ok(read(batch, &reply))
             }
             Err(ModelError::Refused {
@@ -207,8 +207,8 @@ impl<'a> Reconciler<'a> {
                 ..
             }) if refused.is_none() => Ok(Err(Refusal::Request(redact(&message).into_owned()))),
             Err(error @ ModelError::Unusable { .. }) => {
-                asked.input += prompt;
-                asked.output += u64::from(self.limits.max_answer_tokens);
+                report.input += prompt;
+                report.output += u64::from(self.limits.max_answer_tokens);
                 Ok(Err(Refusal::Unusable(redact(&error.to_string()).into_owned())))
             }
             Err(error) => Err(BatchError::ForGood(redact(&error.to_string()).into_owned())),
@@ -224,14 +224,14 @@ fn read(batch: &Batch, reply: &Reply) -> Result<Vec<(usize, ModelVerdict)>, Refu
 }
 
 /// Refuses to merge claims whose words oppose each other.
-fn with_veto(said: ModelVerdict, opposes: bool) -> ModelVerdict {
-    match said.relation {
+fn with_veto(verdict: ModelVerdict, opposes: bool) -> ModelVerdict {
+    match verdict.relation {
         Relation::Same if opposes => ModelVerdict {
             relation: Relation::Doubt,
             is_vetoed: true,
-            reason: format!("{}; but one negates or opposes words of the other", said.reason),
+            reason: format!("{}; but one negates or opposes words of the other", verdict.reason),
         },
-        _ => said,
+        _ => verdict,
     }
 }
 

@@ -152,12 +152,12 @@ impl Batch {
     }
 
     /// Decisions by the positions of their pairs, after checking the controls.
-    pub(super) fn read(&self, said: Vec<ModelVerdict>) -> Result<Vec<(usize, ModelVerdict)>, Refusal> {
+    pub(super) fn read(&self, verdicts: Vec<ModelVerdict>) -> Result<Vec<(usize, ModelVerdict)>, Refusal> {
         let mut pairs = Vec::new();
-        for ((entry, _), said) in self.entries.iter().zip(said) {
+        for ((entry, _), verdict) in self.entries.iter().zip(verdicts) {
             match entry {
-                BatchEntry::Pair(at) => pairs.push((*at, said)),
-                BatchEntry::Control(control) if control.allows(said.relation) => {}
+                BatchEntry::Pair(at) => pairs.push((*at, verdict)),
+                BatchEntry::Control(control) if control.allows(verdict.relation) => {}
                 BatchEntry::Control(_) => return Err(Refusal::Control),
             }
         }

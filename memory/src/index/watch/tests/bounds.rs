@@ -10,9 +10,9 @@ use super::*;
 fn too_many_changes_require_a_walk() {
     let mut repo = Watched::with(&[("a/b.rs", "x")]);
     (0..=super::super::MAX_PATHS).for_each(|n| repo.fixture.write(&format!("a/{n}.rs"), b"x"));
-    assert_eq!(repo.told(), "everything");
+    assert_eq!(repo.reported(), "everything");
     repo.fixture.write("a/b.rs", b"y");
-    assert_eq!(repo.told(), "a/b.rs", "and the next ones are told again");
+    assert_eq!(repo.reported(), "a/b.rs", "and the next ones are told again");
 }
 
 #[test]
@@ -47,12 +47,12 @@ fn missed_deadline_requires_a_walk() {
     // A mark that was never set.
     let resets = repo.watcher.shared.standing().unwrap();
     assert!(!repo.watcher.shared.wait_for(u64::MAX, resets, Instant::now()));
-    assert_eq!(repo.told(), "everything");
+    assert_eq!(repo.reported(), "everything");
     // A mark that arrived, with a reset since it was set.
     assert!(repo.watcher.shared.wait_for(0, resets, Instant::now()));
     assert!(!repo.watcher.shared.wait_for(0, resets + 1, Instant::now()));
-    assert_eq!(repo.told(), "everything");
-    assert_eq!(repo.told(), "");
+    assert_eq!(repo.reported(), "everything");
+    assert_eq!(repo.reported(), "");
 }
 
 #[cfg(target_os = "linux")]
@@ -77,7 +77,7 @@ fn queue_overflow_requires_a_walk_and_new_watches() {
     assert_eq!(repo.directories(), "new old old/fresh");
     repo.fixture.write("new/c.rs", b"y");
     repo.fixture.write("old/fresh/c.rs", b"y");
-    assert_eq!(repo.told(), "new/c.rs old/fresh/c.rs");
+    assert_eq!(repo.reported(), "new/c.rs old/fresh/c.rs");
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn removed_mark_directory_is_recreated() {
     repo.stand_again();
     assert_ne!(repo.watcher.shared.lock().marks, marks);
     repo.fixture.write("a.rs", b"z");
-    assert_eq!(repo.told(), "a.rs");
+    assert_eq!(repo.reported(), "a.rs");
 }
 
 #[test]

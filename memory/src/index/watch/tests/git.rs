@@ -36,9 +36,9 @@ fn checkouts() {
         assert!(changes.covers(&path("src/edited.rs")) && !changes.covers(&path("README.md")));
     }
     repo.fixture.write("src/added/deep/c.rs", b"two");
-    assert_eq!(repo.told(), "src/added/deep/c.rs");
+    assert_eq!(repo.reported(), "src/added/deep/c.rs");
     repo.fixture.git(&["checkout", "-q", "--", "."]);
-    assert_eq!(repo.told(), "src/added/deep/c.rs");
+    assert_eq!(repo.reported(), "src/added/deep/c.rs");
     repo.fixture.git(&["reset", "-q", "--hard", "main"]);
     assert!(repo.follow().covers(&path("src/edited.rs")));
 }
@@ -49,7 +49,7 @@ fn rebases() {
     repo.fixture.write("main.rs", b"one");
     repo.fixture.write("lib/later/x.rs", b"one");
     repo.fixture.commit();
-    assert_eq!(repo.told(), "lib main.rs");
+    assert_eq!(repo.reported(), "lib main.rs");
     repo.fixture.git(&["checkout", "-q", "side"]);
     repo.follow();
     repo.fixture.git(&["rebase", "-q", "main"]);
@@ -71,7 +71,7 @@ fn stashes() {
     repo.follow();
     assert_eq!(repo.known[&path("new/dir/x.rs")], "new");
     repo.fixture.write("new/dir/x.rs", b"newer");
-    assert_eq!(repo.told(), "new/dir/x.rs");
+    assert_eq!(repo.reported(), "new/dir/x.rs");
 }
 
 #[test]
@@ -81,9 +81,9 @@ fn linked_worktrees_have_separate_watches() {
     let linked = Worktree::discover(&fixture.path("linked")).unwrap();
     let mut repo = Watched::of(fixture, linked);
     repo.fixture.write("src/edited.rs", b"in the main worktree");
-    assert_eq!(repo.told(), "");
+    assert_eq!(repo.reported(), "");
     repo.fixture.write("linked/src/edited.rs", b"in the linked one");
-    assert_eq!(repo.told(), "src/edited.rs");
+    assert_eq!(repo.reported(), "src/edited.rs");
     repo.fixture
         .git(&["-C", "linked", "checkout", "-q", "--detach", "--force", "main"]);
     assert!(repo.follow().covers(&path("src/removed/a.rs")));
@@ -98,7 +98,7 @@ fn nested_worktree_is_not_watched() {
     repo.follow();
     assert!(!repo.directories().contains("linked"), "{}", repo.directories());
     repo.fixture.write("below/linked/src/edited.rs", b"in the linked one");
-    assert_eq!(repo.told(), "");
+    assert_eq!(repo.reported(), "");
     repo.fixture.git(&["worktree", "remove", "--force", "below/linked"]);
     repo.follow();
 }

@@ -1,4 +1,4 @@
-//! Whoever listens to the watcher alone always ends up knowing what a walk would find.
+//! A client of the watcher always reaches the state that a walk finds.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ enum Step {
     /// Over the other end by way of a temporary file.
     Save(String, u8),
     Ignore(String),
-    /// Somebody asks.
+    /// Reads the changes.
     Look,
 }
 

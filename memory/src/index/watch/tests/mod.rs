@@ -22,13 +22,13 @@ fn path(text: &str) -> RelPath {
     RelPath::new(text).unwrap()
 }
 
-/// A watched repository, and what somebody knows of it who listens to the watcher alone.
+/// A watched repository, and the state that a client reconstructs from reported changes alone.
 struct Watched {
     fixture: Fixture,
     worktree: Worktree,
     watcher: Watcher,
     known: BTreeMap<RelPath, String>,
-    /// What was told so far, but for everything.
+    /// Reported paths so far, without `Everything`.
     before: BTreeSet<RelPath>,
 }
 
@@ -75,9 +75,9 @@ impl Watched {
         }
     }
 
-    /// The changed paths in one line, without those below another. What was told before and is as it was is left out: a
-    /// process that another test starts holds the files that are open here, and so closes them once more, later.
-    fn told(&mut self) -> String {
+    /// The changed paths in one line, without descendants of others. Unchanged paths that were reported before are left
+    /// out: a child process of another test inherits open files, and closes them again later.
+    fn reported(&mut self) -> String {
         let old = self.known.clone();
         match self.follow() {
             Changes::None => String::new(),
@@ -89,7 +89,7 @@ impl Watched {
                 };
                 paths.retain(|path| !self.before.contains(path) || !is_same(path));
                 self.before.extend(paths.iter().cloned());
-                // Whether what is in a new directory is told as well depends on when its watch stood.
+                // Files of a new directory may be reported too, depending on when its watch was set.
                 let below = |path: &RelPath| paths.iter().any(|other| other != path && path.is_under(other));
                 words(&paths.iter().filter(|path| !below(path)).cloned().collect())
             }
@@ -102,13 +102,13 @@ impl Watched {
         words(&self.watcher.shared.lock().directories)
     }
 
-    /// Everything is told at least once, and then the watches stand again. How often it is told depends on how many
-    /// events there were and how fast the caretaker was.
+    /// Waits for `Everything` to be reported at least once and for complete watches. The number of reports depends on
+    /// the number of events and the speed of the setter.
     fn stand_again(&mut self) {
-        assert_eq!(self.told(), "everything");
+        assert_eq!(self.reported(), "everything");
         for _ in 0..10 {
             assert!(self.watcher.wait_standing(LONG));
-            if self.told().is_empty() {
+            if self.reported().is_empty() {
                 return;
             }
         }
