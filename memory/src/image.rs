@@ -11,7 +11,6 @@ use std::time::{Duration, SystemTime};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// The format of an image.
 pub(crate) struct ImageFormat {
     /// Prefix of file names.
     pub(crate) prefix: &'static str,

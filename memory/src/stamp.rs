@@ -11,6 +11,5 @@ pub(crate) struct Stamp {
     pub(crate) path: String,
     /// Size in bytes.
     pub(crate) size: u64,
-    /// Modification time.
     pub(crate) modified: SystemTime,
 }

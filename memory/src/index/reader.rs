@@ -45,7 +45,6 @@ pub(super) struct Block {
     pub(super) unreadable: Unreadable,
     /// Number of files that were not cached.
     pub(super) computed: usize,
-    /// The cache's error.
     pub(super) trouble: Option<CacheError>,
 }
 

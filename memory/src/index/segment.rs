@@ -79,7 +79,6 @@ impl FileFacts {
 /// A time that no file has, so that a file with it is read again.
 pub(super) const RACY: i64 = i64::MIN;
 
-/// Builds a segment.
 #[derive(Default)]
 pub(super) struct SegmentBuilder {
     files: Vec<File>,

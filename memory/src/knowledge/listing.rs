@@ -39,7 +39,6 @@ impl From<&MarkdownFile> for Stamp {
     }
 }
 
-/// A skipped file.
 pub(super) struct SkippedFile {
     /// Its path, from the root of the listing.
     pub(super) path: String,

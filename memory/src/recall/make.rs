@@ -12,7 +12,6 @@ use crate::memories::{ConflictPairs, LoadedMemories, MemoryKind};
 use crate::records::{Home, MAIN, RecordFile, RecordReferences, Superseded};
 use crate::redact::redact;
 
-/// The records that are selected.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum RecordSelection {
     /// Records that are valid.

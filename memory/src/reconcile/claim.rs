@@ -8,7 +8,6 @@ use crate::records::{Body, Record, kinds};
 /// Longer texts are truncated where a conflict shows them, in bytes.
 const LONGEST_SHOWN: usize = 1_000;
 
-/// The claim of a record.
 pub(super) struct RecordClaim<'a> {
     pub(super) record: &'a Record,
     pub(super) text: &'a str,

@@ -168,7 +168,6 @@ impl<'a> MemoryFiles<'a> {
         self.put_lines(SESSIONS_ARCHIVE, lines.into_iter().map(|(_, line)| line), step)
     }
 
-    /// The pruned records.
     pub(super) fn pruned(&mut self, damaged: &mut Vec<DamagedFile>) -> Result<Vec<Record>, ReconcileError> {
         self.records(PRUNED, damaged)
     }

@@ -53,7 +53,6 @@ impl Decisions {
         }
     }
 
-    /// The decisions that hold.
     pub(crate) fn holding(&self) -> impl Iterator<Item = &Decision> {
         self.0.values()
     }

@@ -1,6 +1,5 @@
 //! Finds the extent of a definition by indentation.
 
-/// The shape of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LineShape {
     Blank,

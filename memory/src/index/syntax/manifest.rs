@@ -16,7 +16,6 @@ pub(in crate::index) enum Manifest {
     Script,
 }
 
-/// The data of a manifest.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct ManifestData {
     /// The package name as imports spell it; for scripts the base folder of plain imports.

@@ -18,7 +18,6 @@ pub(super) type NameId = u32;
 /// What a file defines, imports and calls.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Syntax {
-    /// The language.
     pub(super) language: Option<Language>,
     /// The declared package or namespace, or the one that a manifest names.
     pub(super) package: NameId,

@@ -22,7 +22,6 @@ pub(super) struct Shared {
     failure: OnceLock<WatchError>,
 }
 
-/// The state.
 pub(super) struct State {
     seen: Changes,
     /// Watched directories without the root. Only events directly in one of them count.

@@ -26,7 +26,6 @@ pub(super) struct Token {
     pub(super) surface: Box<str>,
     /// The stem.
     pub(super) normal: Box<str>,
-    /// The kind.
     pub(super) kind: Kind,
     /// The word lists that it is on; none for a name in code.
     pub(super) entry: Entry,
@@ -38,7 +37,6 @@ pub(super) struct Token {
     pub(super) negated: bool,
 }
 
-/// A parsed text.
 #[derive(Debug, Clone)]
 pub(super) struct ParsedText {
     /// Words in order.

@@ -40,7 +40,6 @@ impl WordLists {
 /// The entry of a stem.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// Its word lists.
     pub(super) lists: WordLists,
     /// Its number in the relation tables, if any.
     number: Option<u16>,
@@ -49,7 +48,6 @@ pub(super) struct Entry {
 /// The relation of two words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WordRelation {
-    /// Synonyms.
     Synonym,
     /// The first word is narrower than the second.
     Narrower,
@@ -67,7 +65,6 @@ pub(super) struct Phrase {
     pub(super) meaning: &'static str,
 }
 
-/// All tables.
 pub(super) struct Tables {
     stemmer: Stemmer,
     /// Phrases by their first word.

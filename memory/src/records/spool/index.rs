@@ -124,7 +124,6 @@ impl Index {
             .ok()
     }
 
-    /// The session of a client.
     pub(super) fn session(&self, client: &str) -> Result<Option<Session>, SpoolError> {
         let query = "SELECT id, next FROM session WHERE client = ?1 ORDER BY id LIMIT 1";
         let read = || {

@@ -9,7 +9,6 @@ use muninn_repo_tools::Until;
 use super::{SpoolFixture, record};
 use crate::records::{Sessions, SpoolView};
 
-/// Session folders in the spool.
 fn session_folders(fixture: &SpoolFixture) -> Vec<String> {
     let Ok(entries) = fs::read_dir(fixture.dir.path().join("spool")) else {
         return Vec::new();

@@ -70,7 +70,6 @@ pub(super) enum Action {
     ForgeMerge,
 }
 
-/// Options of a run.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct RunOptions {
     pub(super) archive: bool,
@@ -79,7 +78,6 @@ pub(super) struct RunOptions {
     pub(super) quarters: Option<u64>,
 }
 
-/// A statement.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Statement {
     pub(super) letter: usize,
@@ -90,7 +88,6 @@ pub(super) struct Statement {
 }
 
 impl Action {
-    /// The name for statistics.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Append { grows: true, .. } => "grow",
