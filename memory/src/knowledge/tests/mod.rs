@@ -75,7 +75,7 @@ fn conflict_markers_are_reported_and_text_loaded() {
         loaded
             .notes
             .iter()
-            .any(|note| note.contains("a.md:3: conflict markers")),
+            .any(|note| note.contains("a.md:3: git conflict markers")),
         "{:?}",
         loaded.notes
     );
