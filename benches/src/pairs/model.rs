@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use muninn_memory::reconcile::judge::{Claim, Lexicon, Relation};
-use muninn_memory::reconcile::{JudgeSetup, ModelReport, Reconciler, ReconcilerLimits, known_pairs, relations};
+use muninn_memory::reconcile::{JudgeSetup, ModelReport, Reconciler, ReconcilerLimits, control_pairs, relations};
 use serde_json::{Value, json};
 
 use super::labelled::{Label, Labelled};
@@ -74,7 +74,7 @@ pub(super) fn asked(
 }
 
 fn policy(script: Script, pairs: &[Labelled]) -> Arc<dyn Policy> {
-    let known = known_pairs().map(|(older, newer, contrary)| {
+    let known = control_pairs().map(|(older, newer, contrary)| {
         let word = if contrary { "contradicts" } else { "same" };
         ((older.to_owned(), newer.to_owned()), word)
     });

@@ -101,7 +101,7 @@ impl Indexer {
                 self.limits.max_files
             ));
         }
-        let gone = vanished(base, &walked);
+        let gone = removed_files(base, &walked);
         let walk = started.elapsed();
         let mut refreshed = self.take_in(worktree, base, walked, gone, &fits, progress);
         let changed = refreshed.snapshot.take().or_else(|| kept.clone());
@@ -112,7 +112,7 @@ impl Indexer {
         if let Some(snapshot) = &refreshed.snapshot {
             self.keep(worktree, snapshot, &mut refreshed.notes);
         }
-        self.say_rebuilt(&mut refreshed.notes);
+        self.report_rebuild(&mut refreshed.notes);
         refreshed.walk = walk;
         refreshed
     }
@@ -125,7 +125,7 @@ impl Indexer {
         let gone = last.at(paths).into_iter().filter(|path| !is_there(path)).collect();
         let fits = |known: &FileFacts, entry: &FileEntry| !paths.contains(&entry.path) && fits(known, entry);
         let mut refreshed = self.take_in(worktree, last, walked, gone, &fits, &());
-        self.say_rebuilt(&mut refreshed.notes);
+        self.report_rebuild(&mut refreshed.notes);
         refreshed
     }
 
@@ -187,7 +187,7 @@ impl Indexer {
             segments.push(segment);
         }
         if let Some(error) = unwritten {
-            self.not_written(&error, &mut refreshed.notes);
+            self.handle_write_error(&error, &mut refreshed.notes);
         }
         gone.retain(|path| base.find(path).is_some());
         touched.retain(|facts| base.find(&facts.path).is_some_and(|(_, file)| file.facts != *facts));
@@ -215,7 +215,7 @@ impl Indexer {
         }
     }
 
-    fn say_rebuilt(&mut self, notes: &mut Vec<String>) {
+    fn report_rebuild(&mut self, notes: &mut Vec<String>) {
         let rebuilt = self.cache.as_ref().is_some_and(|cache| lock(cache).was_rebuilt());
         if rebuilt && !std::mem::replace(&mut self.rebuild_reported, true) {
             notes.push("the cache was damaged or of another version, and was begun anew".to_owned());
@@ -224,7 +224,7 @@ impl Indexer {
 
     /// Drops a cache that cannot be written, so that not every refresh tries in vain; unless another process only held
     /// it too long.
-    fn not_written(&mut self, error: &CacheError, notes: &mut Vec<String>) {
+    fn handle_write_error(&mut self, error: &CacheError, notes: &mut Vec<String>) {
         notes.push(format!("the cache is not written: {}", chain(error)));
         if !error.is_busy() {
             self.cache = None;
@@ -262,7 +262,7 @@ impl Indexer {
         let gone = lock(cache).in_use(worktree.root(), &blobs);
         match gone {
             Ok(gone) => gone.iter().for_each(|root| image::remove(&WORKTREE, dir, root)),
-            Err(error) => return self.not_written(&error, notes),
+            Err(error) => return self.handle_write_error(&error, notes),
         }
         match image::write(&WORKTREE, dir, worktree.root(), &snapshot.whole()) {
             Ok(()) => self.unkept = 0,
@@ -279,7 +279,7 @@ fn fits(known: &FileFacts, entry: &FileEntry) -> bool {
 }
 
 /// Files of a snapshot that a complete walk did not find.
-fn vanished(base: &Snapshot, walked: &Walk) -> Vec<RelPath> {
+fn removed_files(base: &Snapshot, walked: &Walk) -> Vec<RelPath> {
     let is_there = |path: &RelPath| walked.files.binary_search_by(|entry| entry.path.cmp(path)).is_ok();
     let paths = base.files().map(|(_, file)| &file.facts.path);
     paths.filter(|path| !is_there(path)).cloned().collect()

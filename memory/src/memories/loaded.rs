@@ -64,7 +64,7 @@ impl LoadedMemories {
         let mut skipped = SkippedLines::default();
         let read = file.open(home).and_then(|opened| {
             let mut opened = BufReader::new(opened);
-            let before = newest::pass_over(&mut opened, most)?;
+            let before = newest::skip_lines(&mut opened, most)?;
             if before > 0 {
                 let note = format!("{file}: too large, the first {before} lines are not recalled");
                 loaded.notes.push(note);

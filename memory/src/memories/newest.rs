@@ -16,7 +16,7 @@ pub(super) struct Bounds {
 ///
 /// # Errors
 /// Any error of reading.
-pub(super) fn pass_over(file: &mut (impl BufRead + Seek), bounds: Bounds) -> io::Result<usize> {
+pub(super) fn skip_lines(file: &mut (impl BufRead + Seek), bounds: Bounds) -> io::Result<usize> {
     let (mut bytes, mut lines) = (0u64, 0usize);
     loop {
         let read = file.fill_buf()?;
@@ -52,7 +52,7 @@ mod tests {
     /// Number of skipped lines, and the rest.
     fn passed(text: &str, bytes: u64, lines: usize) -> (usize, String) {
         let mut file = Cursor::new(text);
-        let passed = pass_over(&mut file, Bounds { bytes, lines }).unwrap();
+        let passed = skip_lines(&mut file, Bounds { bytes, lines }).unwrap();
         let mut rest = String::new();
         file.read_to_string(&mut rest).unwrap();
         (passed, rest)

@@ -63,7 +63,7 @@ impl<'a> Blocks<'a> {
     }
 
     /// The positions of claims that are compared with the claim at a position.
-    pub(super) fn beside(&self, at: usize) -> BTreeSet<usize> {
+    pub(super) fn candidates_for(&self, at: usize) -> BTreeSet<usize> {
         let claim = &self.claims[at];
         if let Some(entities) = claim.entities() {
             // Patterns with the same words are duplicates already.
@@ -72,7 +72,7 @@ impl<'a> Blocks<'a> {
             return others.flat_map(|(_, block)| block).copied().collect();
         }
         let blocks = names(claim).filter_map(|name| self.named.get(&name));
-        let mut beside: BTreeSet<usize> = blocks.flatten().copied().collect();
+        let mut candidates: BTreeSet<usize> = blocks.flatten().copied().collect();
         let options = RecallOptions {
             // One more, because the claim finds itself.
             keep: JUDGED * WIDE + 1,
@@ -90,9 +90,9 @@ impl<'a> Blocks<'a> {
         let claim = claim.claim();
         let likeness_to = self.judge.likeness_to(&claim);
         let likeness = |other: &usize| likeness_to(&self.claims[*other].claim());
-        beside.extend(to_judge(found, JUDGED, likeness));
-        beside.remove(&at);
-        beside
+        candidates.extend(to_judge(found, JUDGED, likeness));
+        candidates.remove(&at);
+        candidates
     }
 }
 

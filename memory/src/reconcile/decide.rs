@@ -76,7 +76,7 @@ pub(super) fn decisions(
     let others: BTreeSet<PairIndices> = chained(&by_rules.collect::<Vec<_>>()).into_iter().collect();
     let unseen = others.iter().copied().filter(is_unseen);
     decided.extend(unseen.map(judged).filter(|(_, verdict)| verdict.separates()));
-    let (mut records, asked) = settled_by(decided, judging);
+    let (mut records, asked) = records_of_verdicts(decided, judging);
     if asked.is_some() {
         // A model's decision may join claims that rules would have separated.
         let joined = chained(&records).into_iter();
@@ -91,7 +91,10 @@ pub(super) fn decisions(
 }
 
 /// The records of verdicts: by rules, or by a model where rules leave a pair open.
-fn settled_by(decided: Vec<(Pair<'_>, Verdict<'_>)>, judging: &JudgeSetup<'_>) -> (Vec<Record>, Option<ModelReport>) {
+fn records_of_verdicts(
+    decided: Vec<(Pair<'_>, Verdict<'_>)>,
+    judging: &JudgeSetup<'_>,
+) -> (Vec<Record>, Option<ModelReport>) {
     let (pairs, verdicts): (Vec<_>, Vec<_>) = decided.into_iter().unzip();
     let (settled, asked) = verdict::settled(&verdicts, judging);
     let by_model = judging.reconciler.map(Reconciler::by).unwrap_or_default();

@@ -51,7 +51,7 @@ pub(super) struct DamagedFile {
 
 impl DamagedFile {
     /// The name of the copy in the archive. It includes a hash, so that the same content is kept once.
-    pub(super) fn kept_as(&self) -> String {
+    pub(super) fn archive_name(&self) -> String {
         let stem = self.name.file_name().trim_end_matches(".jsonl");
         let stem = &stem[..stem.floor_char_boundary(LONGEST_STEM)];
         format!("{stem}-{}.jsonl", &blake3::hash(&self.bytes).to_hex()[..12])
@@ -62,7 +62,7 @@ impl DamagedFile {
             1 => "a line is".to_owned(),
             lines => format!("{lines} lines are"),
         };
-        let (archive, kept) = (home.path(ARCHIVE), self.kept_as());
+        let (archive, kept) = (home.path(ARCHIVE), self.archive_name());
         format!("{}: {lines} no record; the file is kept as {archive}/{kept}", self.name)
     }
 }
@@ -120,7 +120,7 @@ impl<'a> MemoryFiles<'a> {
     }
 
     /// Returns whether a file is as this run read or wrote it; true for a file that it never read.
-    pub(super) fn is_as_known(&self, path: &str) -> Result<bool, ReconcileError> {
+    pub(super) fn is_unchanged(&self, path: &str) -> Result<bool, ReconcileError> {
         let Some(known) = self.known.get(path) else {
             return Ok(true);
         };
@@ -134,7 +134,7 @@ impl<'a> MemoryFiles<'a> {
 
     /// Copies a file with invalid lines to the archive.
     pub(super) fn keep(&mut self, damaged: &DamagedFile, step: StepHook<'_>) -> Result<(), ReconcileError> {
-        self.put(&format!("{ARCHIVE}/{}", damaged.kept_as()), &damaged.bytes, step)
+        self.put(&format!("{ARCHIVE}/{}", damaged.archive_name()), &damaged.bytes, step)
     }
 
     /// Adds records that leave main to the archive, and removes from it the records that are in `main` again.
@@ -208,7 +208,7 @@ impl<'a> MemoryFiles<'a> {
         let put = write(&temporary, bytes).map_err(at(&path)).and_then(|()| {
             step("written");
             // Planning may have taken minutes, in which git may have merged other changes.
-            if !self.is_as_known(&below)? {
+            if !self.is_unchanged(&below)? {
                 return Err(ReconcileError::Changed { path: below.clone() });
             }
             fs::rename(&temporary, &path).map_err(at(&path))

@@ -27,7 +27,7 @@ use self::judge::{Claim, Judgement, Lexicon};
 use crate::embed::Embedder;
 use crate::index::Progress;
 
-pub use self::model::{ModelReport, Reconciler, ReconcilerLimits, known_pairs};
+pub use self::model::{ModelReport, Reconciler, ReconcilerLimits, control_pairs};
 pub use self::open::{FileChange, OpenConflict, file_change, open_conflicts};
 pub use self::plan::{Plan, PlanInput, Segment, Summary, plan};
 pub use self::prune::{Pruned, prune};

@@ -177,9 +177,9 @@ fn decide(
 fn pairs(blocks: &Blocks<'_>, new: &[usize], progress: &dyn Progress) -> BTreeSet<(usize, usize)> {
     let done = AtomicUsize::new(0);
     let of_claim = |&at: &usize| {
-        let beside = blocks.beside(at);
+        let candidates = blocks.candidates_for(at);
         progress.advance(done.fetch_add(1, Ordering::Relaxed) + 1, new.len());
-        beside.into_iter().map(move |other| (at.min(other), at.max(other)))
+        candidates.into_iter().map(move |other| (at.min(other), at.max(other)))
     };
     by_all_processors(new, of_claim).into_iter().collect()
 }

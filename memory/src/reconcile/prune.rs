@@ -69,10 +69,10 @@ impl<'a> RecordValues<'a> {
         let status = RecordStatus::of(main);
         let mut alike: BTreeMap<String, Vec<&Record>> = BTreeMap::new();
         for record in main.iter().filter(|record| !status.is_gone(&record.id)) {
-            alike.entry(same_as(record, &status)).or_default().push(record);
+            alike.entry(group_key(record, &status)).or_default().push(record);
         }
         for records in alike.values_mut() {
-            records.sort_by_key(|record| recalled_first(record));
+            records.sort_by_key(|record| recall_order(record));
         }
         let recalled = |side: &str| Some(alike.get(status.kept(side))?.first()?.id.as_str());
         let sides = open.iter().filter_map(Record::sides);
@@ -100,7 +100,7 @@ impl<'a> RecordValues<'a> {
             return None;
         }
         let gone = self.status.is_gone(&record.id);
-        let Some(alike) = self.alike.get(&same_as(record, &self.status)).filter(|_| !gone) else {
+        let Some(alike) = self.alike.get(&group_key(record, &self.status)).filter(|_| !gone) else {
             return Some(GONE);
         };
         let is_recalled = alike.first().is_some_and(|first| first.id == record.id);
@@ -126,7 +126,7 @@ impl<'a> RecordValues<'a> {
 }
 
 /// The group of a record. Failures with the same words are duplicates without a link.
-fn same_as(record: &Record, status: &RecordStatus) -> String {
+fn group_key(record: &Record, status: &RecordStatus) -> String {
     match &record.body {
         Body::Failure(kinds::Failure { attempt, outcome, .. }) => format!("failure\0{attempt}\0{outcome}"),
         _ => status.kept(&record.id).to_owned(),
@@ -134,7 +134,7 @@ fn same_as(record: &Record, status: &RecordStatus) -> String {
 }
 
 /// Sort key that puts the recalled record first: the newest of automatic records, and the representative of others.
-fn recalled_first(record: &Record) -> (Reverse<Option<&Moment>>, &str) {
+fn recall_order(record: &Record) -> (Reverse<Option<&Moment>>, &str) {
     match &record.body {
         Body::Pattern(_) | Body::Failure(_) => (Reverse(Some(&record.ts)), &record.id),
         _ => (Reverse(None), &record.id),

@@ -113,7 +113,7 @@ pub fn reconcile(
         options
             .max_main_bytes
             .zip(pruned.as_ref())
-            .and_then(|pruned| over(store.home().path(MAIN), pruned)),
+            .and_then(|pruned| size_note(store.home().path(MAIN), pruned)),
     );
     let mut reconciled = Reconciled {
         summary: after.summary,
@@ -152,7 +152,7 @@ pub fn reconcile(
 }
 
 /// A message if main stays above its maximum.
-fn over(main: &str, (most, pruned): (u64, &Pruned)) -> Option<String> {
+fn size_note(main: &str, (most, pruned): (u64, &Pruned)) -> Option<String> {
     (pruned.bytes > most).then(|| {
         let bytes = pruned.bytes;
         format!("{main} stays at {bytes} bytes, above {most}: decisions and what is in conflict are not pruned")
@@ -197,7 +197,7 @@ impl<'a> MemoryFiles<'a> {
         let sessions = self.home.path(SESSIONS);
         let name = format!("{sessions}/{}", segment.name);
         let path = self.home.own_directory(sessions)?.join(&segment.name);
-        if !self.is_as_known(&name)? {
+        if !self.is_unchanged(&name)? {
             let stays = || format!("{name} was changed meanwhile, and stays for the next run");
             return Ok(path.exists().then(stays));
         }

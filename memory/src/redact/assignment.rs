@@ -94,7 +94,7 @@ pub(super) fn assigned(text: &str, name: Range<usize>) -> Option<Assignment> {
     if !may_assign(text, &name) {
         return None;
     }
-    let class = class(spoken(text, &name))?;
+    let class = class(full_name(text, &name))?;
     if is_part_of_address(line_before(text, name.start)) {
         return None;
     }
@@ -144,7 +144,7 @@ fn is_part_of_address(before: &str) -> bool {
 }
 
 /// The name with the words before it: `aws secret key`, where only the last word is an identifier.
-fn spoken<'a>(text: &'a str, name: &Range<usize>) -> &'a str {
+fn full_name<'a>(text: &'a str, name: &Range<usize>) -> &'a str {
     let own = &text[name.clone()];
     if !own.eq_ignore_ascii_case("key") {
         return own;

@@ -180,7 +180,7 @@ pub(super) fn is_wordy(value: &str) -> bool {
             _ => run
                 .as_bytes()
                 .windows(2)
-                .map(|pair| usual(pair[0], pair[1]) - CHANCE)
+                .map(|pair| pair_score(pair[0], pair[1]) - CHANCE)
                 .sum(),
         })
         .sum();
@@ -191,7 +191,7 @@ pub(super) fn is_wordy(value: &str) -> bool {
     words >= BREAK * i32::try_from(numbers).unwrap_or(i32::MAX / BREAK)
 }
 
-fn usual(first: u8, second: u8) -> i32 {
+fn pair_score(first: u8, second: u8) -> i32 {
     let place = |letter: u8| usize::from(letter.to_ascii_lowercase().wrapping_sub(b'a'));
     let digit = FOLLOWS.get(place(first)).and_then(|row| row.get(place(second)));
     digit.map_or(0, |digit| i32::from(digit - b'0'))

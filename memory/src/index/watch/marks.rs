@@ -75,10 +75,10 @@ impl Marks {
 
 /// Creates a mark directory. If the home cannot be written (read-only or full), the temporary directory is used.
 fn make(home: Option<&Path>, newest: u64) -> io::Result<(MarkDirectory, PathBuf)> {
-    let at_home = home.and_then(|home| begun(builder(PREFIX).tempdir_in(home), newest).ok());
+    let at_home = home.and_then(|home| with_first_mark(builder(PREFIX).tempdir_in(home), newest).ok());
     let directory = match at_home {
         Some(directory) => directory,
-        None => begun(builder("muninn-watch-").tempdir(), newest)?,
+        None => with_first_mark(builder("muninn-watch-").tempdir(), newest)?,
     };
     // Events have paths without symlinks, and a temporary directory may be behind one.
     let real = directory.path().canonicalize()?;
@@ -95,7 +95,7 @@ fn builder(prefix: &str) -> tempfile::Builder<'_, '_> {
 }
 
 /// Creates the first mark in a directory.
-fn begun(directory: io::Result<TempDir>, newest: u64) -> io::Result<TempDir> {
+fn with_first_mark(directory: io::Result<TempDir>, newest: u64) -> io::Result<TempDir> {
     let directory = directory?;
     private_file::make(&name(directory.path(), newest))?;
     Ok(directory)

@@ -192,7 +192,7 @@ impl Watcher {
     /// guaranteed.)
     pub fn settle(&self, patience: Duration) -> bool {
         let deadline = Instant::now() + patience;
-        let Some(resets) = self.shared.standing() else {
+        let Some(resets) = self.shared.resets_if_complete() else {
             return false;
         };
         match self.marks.set() {
@@ -209,8 +209,8 @@ impl Watcher {
     }
 
     /// Waits until all watches are set; false after the deadline, or if watching failed.
-    pub fn wait_standing(&self, patience: Duration) -> bool {
-        self.shared.wait_standing(Instant::now() + patience)
+    pub fn wait_ready(&self, patience: Duration) -> bool {
+        self.shared.wait_ready(Instant::now() + patience)
     }
 
     /// Why watching stopped, if it did.

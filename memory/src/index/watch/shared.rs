@@ -114,7 +114,7 @@ impl Shared {
     }
 
     /// The number of resets, for [`Shared::wait_for`]; `None` if watches are incomplete.
-    pub(super) fn standing(&self) -> Option<u64> {
+    pub(super) fn resets_if_complete(&self) -> Option<u64> {
         let state = self.lock();
         state.is_complete.then_some(state.resets)
     }
@@ -173,7 +173,7 @@ impl Shared {
         in_time
     }
 
-    pub(super) fn wait_standing(&self, deadline: Instant) -> bool {
+    pub(super) fn wait_ready(&self, deadline: Instant) -> bool {
         self.wait(deadline, |state| state.is_complete || state.stopped)
             .is_complete
     }

@@ -103,7 +103,7 @@ impl<'r> Alignment<'r> {
     }
 
     /// Unaligned words of one side that are not weak.
-    pub(super) fn telling(&self, side: usize) -> impl Iterator<Item = (usize, &'r Token)> + '_ {
+    pub(super) fn significant(&self, side: usize) -> impl Iterator<Item = (usize, &'r Token)> + '_ {
         let reading = [self.a, self.b][side];
         self.alone[side]
             .iter()

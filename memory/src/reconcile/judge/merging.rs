@@ -12,7 +12,7 @@ const LEAST_SHARE: f32 = 0.4;
 /// Duplicates, or one text includes the other.
 pub(super) fn merged(both: &Alignment<'_>, tables: &Tables) -> Option<Judgement> {
     let link = |link: Link| both.pairs.iter().any(|pair| pair.link == link);
-    let extra = [0, 1].map(|side| both.telling(side).next().is_some());
+    let extra = [0, 1].map(|side| both.significant(side).next().is_some());
     if link(Link::Exclusive) || extra == [true, true] || both.pairs.is_empty() {
         return None;
     }
@@ -102,7 +102,7 @@ fn guard(both: &Alignment<'_>, tables: &Tables) -> Option<&'static str> {
 }
 
 fn and_more(both: &Alignment<'_>, side: usize) -> String {
-    let words: Vec<&str> = both.telling(side).map(|(_, token)| &*token.surface).collect();
+    let words: Vec<&str> = both.significant(side).map(|(_, token)| &*token.surface).collect();
     if words.is_empty() {
         String::new()
     } else {

@@ -130,7 +130,7 @@ pub fn compare(a: &ParsedClaim<'_>, b: &ParsedClaim<'_>, tools: &Lexicon) -> Jud
     };
     match judged.relation {
         Relation::Unrelated | Relation::Doubt => judged,
-        relation => match apart(a, b, relation, &tools.tables) {
+        relation => match separation_reason(a, b, relation, &tools.tables) {
             Some(why) => Judgement::new(Relation::Doubt, format!("{}; but {why}", judged.reason)),
             None => judged,
         },
@@ -161,7 +161,12 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Returns why two claims may be about different things.
-fn apart(a: &ParsedClaim<'_>, b: &ParsedClaim<'_>, relation: Relation, tables: &Tables) -> Option<&'static str> {
+fn separation_reason(
+    a: &ParsedClaim<'_>,
+    b: &ParsedClaim<'_>,
+    relation: Relation,
+    tables: &Tables,
+) -> Option<&'static str> {
     if let (Some(one), Some(other)) = (a.claim.subject, b.claim.subject) {
         let shared = subject_words(one, tables)
             .iter()
@@ -172,7 +177,7 @@ fn apart(a: &ParsedClaim<'_>, b: &ParsedClaim<'_>, relation: Relation, tables: &
     }
     let (files, others) = (a.claim.files, b.claim.files);
     let rest_apart = !files.is_empty() && !others.is_empty() && !files.iter().any(|file| others.contains(file));
-    let points = points_at_its_file(a.claim.text) || points_at_its_file(b.claim.text);
+    let points = refers_to_its_file(a.claim.text) || refers_to_its_file(b.claim.text);
     (rest_apart && (points || relation == Relation::Contradicts)).then_some("they rest on different files")
 }
 
@@ -183,7 +188,7 @@ fn subject_words<'t>(subject: &'t str, tables: &Tables) -> Vec<Cow<'t, str>> {
 }
 
 /// Returns whether a text refers to its file, as `this module` does.
-fn points_at_its_file(text: &str) -> bool {
+fn refers_to_its_file(text: &str) -> bool {
     let lower = text.to_lowercase();
     let words: Vec<&str> = lower
         .split(|c: char| !c.is_alphanumeric())

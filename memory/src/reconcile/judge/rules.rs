@@ -4,7 +4,7 @@ use super::align::{Alignment, Link, Pair, weight};
 use super::merging::{merged, substantial};
 use super::reading::{Kind, ParsedText};
 use super::tables::Tables;
-use super::value::revalued;
+use super::value::value_changed;
 use super::{Judgement, Relation, order};
 
 /// Minimum share of a negated text that the other text covers.
@@ -15,15 +15,15 @@ const SAME_SUBJECT: f32 = 0.66;
 /// Judges two parsed texts.
 pub(super) fn decide(a: &ParsedText, b: &ParsedText, tables: &Tables) -> Judgement {
     let alignment = Alignment::new(a, b, tables);
-    denied(&alignment)
-        .or_else(|| opposed(&alignment))
-        .or_else(|| revalued(&alignment))
+    negated_by(&alignment)
+        .or_else(|| opposes_in_place(&alignment))
+        .or_else(|| value_changed(&alignment))
         .or_else(|| merged(&alignment, tables))
         .unwrap_or_else(|| Judgement::new(Relation::Unrelated, "too little in common"))
 }
 
 /// One text negates the other.
-fn denied(both: &Alignment<'_>) -> Option<Judgement> {
+fn negated_by(both: &Alignment<'_>) -> Option<Judgement> {
     let (a, b) = (both.a.negations, both.b.negations);
     if a == b {
         return None;
@@ -44,7 +44,7 @@ fn denied(both: &Alignment<'_>) -> Option<Judgement> {
         return twice.then(|| doubt("one negates, and uses an opposite", &opposites, both));
     }
     let subject = |side: usize| {
-        both.telling(side)
+        both.significant(side)
             .any(|(at, _)| ![both.a, both.b][side].in_predicate(at))
     };
     if covered[negated] >= DENIED && !(subject(0) && subject(1)) {
@@ -56,12 +56,12 @@ fn denied(both: &Alignment<'_>) -> Option<Judgement> {
         let reason = format!("the {} denies what the {} says", sides[0], sides[1]);
         return Some(Judgement::new(Relation::Contradicts, reason));
     }
-    let narrower = both.telling(1 - negated).next().is_none() && substantial(both, false);
+    let narrower = both.significant(1 - negated).next().is_none() && substantial(both, false);
     narrower.then(|| Judgement::new(Relation::Doubt, "one denies a special case of what the other says"))
 }
 
 /// The texts have exclusive words or numbers in the same place.
-fn opposed(both: &Alignment<'_>) -> Option<Judgement> {
+fn opposes_in_place(both: &Alignment<'_>) -> Option<Judgement> {
     let opposites: Vec<&Pair> = exclusive(both).collect();
     if opposites.is_empty() {
         return None;
@@ -77,7 +77,7 @@ fn opposed(both: &Alignment<'_>) -> Option<Judgement> {
     if !opposites.iter().all(in_predicate) {
         return unrelated("alike, of different things");
     }
-    let substituted = both.telling(0).next().is_some() && both.telling(1).next().is_some();
+    let substituted = both.significant(0).next().is_some() && both.significant(1).next().is_some();
     if substituted || !same_besides(both) || !order::agrees(both) {
         return unrelated("opposite words, of different things");
     }

@@ -10,8 +10,8 @@ use super::{Judgement, Relation};
 const VALUE_WORDS: usize = 3;
 
 /// The texts give one attribute two values.
-pub(super) fn revalued(both: &Alignment<'_>) -> Option<Judgement> {
-    let sides = [0, 1].map(|side| both.telling(side).collect::<Vec<(usize, &Token)>>());
+pub(super) fn value_changed(both: &Alignment<'_>) -> Option<Judgement> {
+    let sides = [0, 1].map(|side| both.significant(side).collect::<Vec<(usize, &Token)>>());
     if both.a.negations != both.b.negations
         || exclusive(both).next().is_some()
         || both.a.progressive

@@ -102,7 +102,7 @@ enum BatchError {
 
 /// The control pairs, for fake models: older text, newer text, and whether they contradict each other or are
 /// duplicates.
-pub fn known_pairs() -> impl Iterator<Item = (&'static str, &'static str, bool)> {
+pub fn control_pairs() -> impl Iterator<Item = (&'static str, &'static str, bool)> {
     Control::all().map(|control| (control.older, control.newer, control.is_contradiction()))
 }
 

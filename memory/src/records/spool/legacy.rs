@@ -68,7 +68,7 @@ impl Spool {
             if until.is_over() {
                 return Ok(false);
             }
-            let moved = self.locked()?.take_over(&batch)?;
+            let moved = self.locked()?.migrate_folders(&batch)?;
             failed = failed.or(moved);
         }
     }
@@ -76,16 +76,16 @@ impl Spool {
 
 impl Locked<'_> {
     /// Moves the folder of a client, if an earlier version made one.
-    pub(super) fn take_over_client(&self, client: &str) -> Result<(), SpoolError> {
+    pub(super) fn migrate_client(&self, client: &str) -> Result<(), SpoolError> {
         let path = self.dir.join(client);
         match path.is_dir() {
-            true => self.take_over(&[path])?.map_or(Ok(()), Err),
+            true => self.migrate_folders(&[path])?.map_or(Ok(()), Err),
             false => Ok(()),
         }
     }
 
     /// Moves these folders, and returns the first failure.
-    fn take_over(&self, folders: &[PathBuf]) -> Result<Option<SpoolError>, SpoolError> {
+    fn migrate_folders(&self, folders: &[PathBuf]) -> Result<Option<SpoolError>, SpoolError> {
         let (mut read, mut failed) = (Vec::new(), None);
         for path in folders {
             match Folder::read(path) {
@@ -108,7 +108,7 @@ impl Locked<'_> {
             })
         })?;
         for folder in read {
-            failed = folder.dissolve(self.dir, self.clock).err().or(failed);
+            failed = folder.migrate(self.dir, self.clock).err().or(failed);
         }
         Ok(failed)
     }
@@ -151,7 +151,7 @@ impl Folder {
         })
     }
 
-    fn dissolve(self, spool: &Path, clock: &Clock) -> Result<(), SpoolError> {
+    fn migrate(self, spool: &Path, clock: &Clock) -> Result<(), SpoolError> {
         for file in &self.files {
             let target = self.target(spool, file, clock).map_err(at(file))?;
             fs::rename(file, &target).map_err(at(file))?;

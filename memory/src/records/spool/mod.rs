@@ -332,7 +332,7 @@ impl Spool {
             return Ok(None);
         }
         let locked = self.locked()?;
-        locked.take_over_client(client)?;
+        locked.migrate_client(client)?;
         Ok(Some(locked))
     }
 }
@@ -359,7 +359,7 @@ impl Locked<'_> {
     }
 
     fn try_look_up(&self, client: &str, mark: Option<&str>) -> Result<(Session, bool), SpoolError> {
-        self.take_over_client(client)?;
+        self.migrate_client(client)?;
         let index = self.index()?;
         let is_known = mark.map_or(Ok(false), |mark| index.has_mark(client, mark))?;
         Ok((

@@ -19,7 +19,7 @@ fn too_many_changes_require_a_walk() {
 fn too_many_directories_are_an_error() {
     let fixture = Fixture::with(&[("a/b/c.rs", "x"), ("d/e.rs", "x")]);
     let watcher = Watcher::start_bounded(&fixture.worktree(), None, &Supervisor::default(), 2).unwrap();
-    assert!(!watcher.wait_standing(LONG));
+    assert!(!watcher.wait_ready(LONG));
     assert!(matches!(watcher.failure(), Some(WatchError::TooMany { max: 2 })));
     for _ in 0..2 {
         assert!(!watcher.settle(LONG));
@@ -31,7 +31,7 @@ fn too_many_directories_are_an_error() {
 fn exceeding_the_directory_limit_stops_watching() {
     let fixture = Fixture::with(&[("a/b/c.rs", "x"), ("d/e.rs", "x")]);
     let watcher = Watcher::start_bounded(&fixture.worktree(), None, &Supervisor::default(), 3).unwrap();
-    assert!(watcher.wait_standing(LONG) && watcher.failure().is_none());
+    assert!(watcher.wait_ready(LONG) && watcher.failure().is_none());
     fs::remove_dir_all(fixture.path("d")).unwrap();
     fixture.write("f/x.rs", b"x");
     assert!(watcher.settle(LONG), "one went, another came");
@@ -45,7 +45,7 @@ fn exceeding_the_directory_limit_stops_watching() {
 fn missed_deadline_requires_a_walk() {
     let mut repo = Watched::with(&[("a.rs", "x")]);
     // A mark that was never set.
-    let resets = repo.watcher.shared.standing().unwrap();
+    let resets = repo.watcher.shared.resets_if_complete().unwrap();
     assert!(!repo.watcher.shared.wait_for(u64::MAX, resets, Instant::now()));
     assert_eq!(repo.reported(), "everything");
     // A mark that arrived, with a reset since it was set.
@@ -73,7 +73,7 @@ fn queue_overflow_requires_a_walk_and_new_watches() {
         fs::rename(repo.fixture.path("old"), repo.fixture.path("new")).unwrap();
         repo.fixture.write("old/fresh/c.rs", b"x");
     }
-    repo.stand_again();
+    repo.wait_for_reset();
     assert_eq!(repo.directories(), "new old old/fresh");
     repo.fixture.write("new/c.rs", b"y");
     repo.fixture.write("old/fresh/c.rs", b"y");
@@ -98,7 +98,7 @@ fn removed_mark_directory_is_recreated() {
     let marks = repo.watcher.shared.lock().marks.clone();
     fs::remove_dir_all(&marks).unwrap();
     repo.fixture.write("a.rs", b"y");
-    repo.stand_again();
+    repo.wait_for_reset();
     assert_ne!(repo.watcher.shared.lock().marks, marks);
     repo.fixture.write("a.rs", b"z");
     assert_eq!(repo.reported(), "a.rs");

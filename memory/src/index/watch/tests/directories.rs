@@ -115,7 +115,7 @@ fn ignored_directories_are_not_watched() {
 fn directory_that_becomes_a_repository_is_not_watched() {
     let mut repo = Watched::with(&[("inner/src/a.rs", "one"), ("b.rs", "one")]);
     repo.fixture.git(&["init", "-q", "inner"]);
-    repo.stand_again();
+    repo.wait_for_reset();
     assert_eq!(repo.directories(), "");
     repo.fixture.write("inner/src/a.rs", b"two");
     assert_eq!(repo.reported(), "");
@@ -126,16 +126,16 @@ fn changed_ignore_file_changes_the_watched_set() {
     let mut repo = Watched::with(&[(".gitignore", "target/\n"), ("src/a.rs", "x"), ("target/b.rs", "x")]);
     assert_eq!(repo.directories(), "src");
     repo.fixture.write(".gitignore", b"src/\n");
-    repo.stand_again();
+    repo.wait_for_reset();
     assert_eq!(repo.directories(), "target");
     repo.fixture.write("target/b.rs", b"y");
     repo.fixture.write("src/a.rs", b"y");
     assert_eq!(repo.reported(), "target/b.rs");
 
     repo.fixture.write("target/.gitignore", b"*.tmp\n");
-    repo.stand_again();
+    repo.wait_for_reset();
     fs::remove_file(repo.fixture.path(".gitignore")).unwrap();
-    repo.stand_again();
+    repo.wait_for_reset();
     assert_eq!(repo.directories(), "src target");
 }
 
@@ -148,17 +148,17 @@ fn exclude_file_applies_in_a_linked_worktree() {
     let mut repo = Watched::of(fixture, side);
     assert_eq!(repo.directories(), "local src");
     repo.fixture.write(".git/info/exclude", b"local/\n");
-    repo.stand_again();
+    repo.wait_for_reset();
     fs::remove_dir_all(repo.fixture.path(".git/info")).unwrap();
     assert_eq!(repo.reported(), "everything");
-    assert!(repo.watcher.wait_standing(LONG));
+    assert!(repo.watcher.wait_ready(LONG));
     repo.follow();
     assert_eq!(repo.directories(), "local src");
     fs::create_dir(repo.fixture.path(".git/info")).unwrap();
     repo.follow();
-    assert!(repo.watcher.wait_standing(LONG));
+    assert!(repo.watcher.wait_ready(LONG));
     repo.follow();
     repo.fixture.write(".git/info/exclude", b"src/\n");
-    repo.stand_again();
+    repo.wait_for_reset();
     assert_eq!(repo.directories(), "local");
 }

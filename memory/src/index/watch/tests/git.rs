@@ -94,7 +94,7 @@ fn nested_worktree_is_not_watched() {
     let mut repo = watched();
     repo.fixture.git(&["worktree", "add", "-q", "below/linked", "side"]);
     repo.follow();
-    assert!(repo.watcher.wait_standing(LONG));
+    assert!(repo.watcher.wait_ready(LONG));
     repo.follow();
     assert!(!repo.directories().contains("linked"), "{}", repo.directories());
     repo.fixture.write("below/linked/src/edited.rs", b"in the linked one");
@@ -115,6 +115,6 @@ fn ignore_file_of_a_checkout_is_applied() {
     let mut repo = Watched::of(fixture, worktree);
     assert!(!repo.directories().contains("local"));
     repo.fixture.git(&["checkout", "-q", "main"]);
-    repo.stand_again();
+    repo.wait_for_reset();
     assert!(repo.directories().contains("local"));
 }

@@ -48,7 +48,7 @@ impl Watched {
             known: BTreeMap::new(),
             before: BTreeSet::new(),
         };
-        assert!(watched.watcher.wait_standing(LONG));
+        assert!(watched.watcher.wait_ready(LONG));
         assert_eq!(watched.follow(), Changes::Everything);
         watched
     }
@@ -98,16 +98,16 @@ impl Watched {
 
     /// The directories that are watched in one line, without the root.
     fn directories(&self) -> String {
-        assert!(self.watcher.wait_standing(LONG) && self.watcher.settle(LONG));
+        assert!(self.watcher.wait_ready(LONG) && self.watcher.settle(LONG));
         words(&self.watcher.shared.lock().directories)
     }
 
     /// Waits for `Everything` to be reported at least once and for complete watches. The number of reports depends on
     /// the number of events and the speed of the setter.
-    fn stand_again(&mut self) {
+    fn wait_for_reset(&mut self) {
         assert_eq!(self.reported(), "everything");
         for _ in 0..10 {
-            assert!(self.watcher.wait_standing(LONG));
+            assert!(self.watcher.wait_ready(LONG));
             if self.reported().is_empty() {
                 return;
             }

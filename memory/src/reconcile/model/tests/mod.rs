@@ -81,7 +81,7 @@ fn says(question: &str, relation: &str) -> String {
         .iter()
         .map(|pair| {
             let text = pair["older"]["text"].as_str().unwrap();
-            let known = known_pairs().find(|(older, _, _)| *older == text);
+            let known = control_pairs().find(|(older, _, _)| *older == text);
             let relation = known.map_or(
                 relation,
                 |(_, _, contrary)| if contrary { "contradicts" } else { "same" },
