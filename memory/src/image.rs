@@ -89,9 +89,9 @@ pub(crate) fn write(form: &ImageFormat, dir: &Path, root: &Path, what: &impl Ser
     })
 }
 
-/// Removes the image of a worktree that is gone.
+/// Removes the image of a deleted worktree.
 pub(crate) fn remove(form: &ImageFormat, dir: &Path, root: &Path) {
-    // Whatever is left costs space alone.
+    // A file that remains only costs disk space.
     let _ = fs::remove_file(path(form, dir, root));
 }
 

@@ -218,7 +218,7 @@ mod tests {
         repo.commit();
     }
 
-    /// How many commits were read; `None` if nothing changed.
+    /// Number of commits that were read; `None` if nothing changed.
     fn read(history: &mut History, repo: &Fixture) -> Option<usize> {
         let read = history.refresh(&repo.worktree());
         assert!(read.notes.is_empty(), "{:?}", read.notes);

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::memory::Memory;
 use crate::records::{Body, Record, RecordStatus, kinds};
 
-/// An open conflict, seen from one of its sides.
+/// An open conflict, as one of its sides refers to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConflictSide {
     /// The conflict's id.

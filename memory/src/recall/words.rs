@@ -89,7 +89,7 @@ pub(super) struct QueryTerm {
 }
 
 impl QueryTerm {
-    /// Looks a term up.
+    /// Looks up a term.
     pub(super) fn new(index: &Bm25, runs: &NeighbourRuns, term: &str) -> Self {
         let postings: Vec<(u32, u32)> = index.inverted().postings(term).map(|(doc, n)| (doc.0, n)).collect();
         let mut around = 0;

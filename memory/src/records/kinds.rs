@@ -202,7 +202,7 @@ kinds! {
 
     /// Records of main that came from no reconciled session, and were compared with all records.
     "compared" => Compared {
-        /// The first sixteen hexadecimal digits of the BLAKE3 hash of each one's id.
+        /// First 16 hexadecimal digits of the BLAKE3 hash of each record's id.
         others: Vec<String>,
         /// The id of the run.
         run: String,

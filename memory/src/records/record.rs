@@ -166,7 +166,7 @@ impl Record {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// The ids of the older and the newer record of a conflict; `None` of any other record.
+    /// The ids of the older and the newer side of a conflict; `None` for other records.
     pub(crate) fn sides(&self) -> Option<(&str, &str)> {
         match &self.body {
             Body::Conflict(Conflict { left, right, .. }) => Some((left, right)),

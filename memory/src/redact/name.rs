@@ -6,7 +6,7 @@ pub(super) struct NameClass {
     pub(super) kind: &'static str,
     /// Minimum length of a secret.
     pub(super) least: usize,
-    /// Whether a UUID under this name is a credential and not an identity.
+    /// Whether a UUID with this name is a credential, not an identifier.
     pub(super) takes_uuid: bool,
     pub(super) is_password: bool,
 }

@@ -177,7 +177,7 @@ impl Store {
     /// changed since the last time, because a merge may have brought their branch.
     ///
     /// # Errors
-    /// Those of [`Self::flush`].
+    /// See [`Self::flush`].
     pub fn flush_ended(
         &self,
         destination: Destination,

@@ -74,12 +74,12 @@ pub(super) fn join(chunks: Vec<Chunk>) -> Vec<Chunk> {
     joined
 }
 
-/// Whether a chunk is put to the one before it, which is a `group` if others were already.
+/// Returns whether a chunk is joined to the one before it, which is a `group` if it is already joined.
 fn joins(before: &Chunk, group: bool, chunk: &Chunk) -> bool {
     let small = |chunk: &Chunk| chunk.last - chunk.first < SMALL_LINES;
     let either_small = small(chunk) && before.last - before.first < JOINED_LINES - SMALL_LINES;
     let near = chunk.first - before.last <= 3;
-    // A small definition follows a group of small ones; it is not glued to a large one.
+    // A small definition is joined to a group of small ones, never to a large one.
     let follows = small(before) || group && before.names.len() > 1;
     either_small
         && near

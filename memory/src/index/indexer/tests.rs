@@ -1,4 +1,4 @@
-//! Indexing that is interrupted, and caches and files that are not as they should be.
+//! Interrupted indexing, damaged caches, and unusual files.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
@@ -8,7 +8,7 @@ use super::*;
 use crate::fixture::Fixture;
 use crate::index::Field;
 
-/// Files in the larger fixtures: a few blocks for each of the threads.
+/// Number of files in the larger fixtures: a few blocks per thread.
 const MANY: usize = 1_200;
 
 fn many() -> Fixture {
@@ -24,14 +24,14 @@ fn indexer(cache: &tempfile::TempDir) -> Indexer {
     Indexer::new(Some(cache.path().to_owned()), 1 << 20, Clock::system())
 }
 
-/// An indexer for which it is noon, and a time long enough before.
+/// An indexer with a fixed clock, and a time long before it.
 fn indexer_at_noon(cache: &tempfile::TempDir) -> (Indexer, SystemTime) {
     let noon: jiff::Timestamp = "2026-01-02T12:00:00Z".parse().unwrap();
     let indexer = Indexer::new(Some(cache.path().to_owned()), 1 << 20, Clock::fixed(noon));
     (indexer, SystemTime::from(noon) - Duration::from_secs(3600))
 }
 
-/// How often a word is found, and in how many files.
+/// Number of chunks with a word, and number of files.
 fn said(snapshot: &Snapshot, term: &str) -> (usize, usize) {
     (snapshot.lookup(Field::Bodies, term).len(), snapshot.len())
 }
@@ -45,7 +45,7 @@ fn set_time(repo: &Fixture, path: &str, time: SystemTime) {
     file.set_modified(time).unwrap();
 }
 
-/// Ends the thread that does a certain file.
+/// Panics in the thread that indexes a given file.
 struct EndAt(usize);
 
 impl Progress for EndAt {
@@ -68,7 +68,7 @@ fn interrupted_indexing_resumes() {
     assert_eq!(indexer(&cache).refresh(&repo.worktree(), None, &()).reused, MANY);
 }
 
-/// When the first file was done.
+/// Time at which the first file was indexed.
 #[derive(Default)]
 struct First(OnceLock<Instant>);
 

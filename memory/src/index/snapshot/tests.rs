@@ -24,7 +24,7 @@ fn segment(files: Vec<(FileFacts, Digest)>) -> Segment {
     Snapshot::of_files(&mut Tokenizer::new(), files).whole()
 }
 
-/// Everything that a snapshot says, without the numbers by which it says it.
+/// The content of a snapshot, independent of its numbering.
 #[derive(Debug, PartialEq)]
 struct Said {
     files: BTreeMap<String, (FileFacts, u32, Vec<Span>)>,
@@ -84,7 +84,7 @@ fn said(snapshot: &Snapshot) -> Said {
     }
 }
 
-/// What happens to the files named, by their numbers, in one step.
+/// Changes of files, by number, in one step.
 #[derive(Debug, Clone)]
 enum Step {
     Write(Vec<(usize, usize)>),

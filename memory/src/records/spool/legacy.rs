@@ -4,7 +4,7 @@
 //! <spool>/<client>/
 //!   lock                      taken by those versions for each append and each flush
 //!   session.json              the session's id, and the number of its next segment
-//!   marks                     what was learned from, a line each
+//!   marks                     the session's marks, one per line
 //!   live-<branch>.jsonl, flushing-<branch>.jsonl, aside-<n>-<branch>.jsonl
 //! ```
 //!

@@ -47,7 +47,7 @@ impl Case<'_> {
     }
 }
 
-/// The text with each `{class:count}` drawn.
+/// The text with each `{class:count}` replaced by random characters.
 fn filled(written: &str, random: &mut Random) -> String {
     let mut text = String::new();
     let mut rest = written;

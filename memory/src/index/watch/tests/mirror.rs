@@ -7,14 +7,14 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Something that happens to a worktree. Names are few, so that they meet.
+/// A change of a worktree. There are few names, so that steps interact.
 #[derive(Debug, Clone)]
 enum Step {
     Write(String, u8),
     Remove(String),
     Directory(String),
     Rename(String, String),
-    /// Over the other end by way of a temporary file.
+    /// Saves through a temporary file and a rename.
     Save(String, u8),
     Ignore(String),
     /// Reads the changes.
@@ -89,7 +89,7 @@ fn random_changes_with_concurrent_readers_are_followed() {
     let names = ["a", "b", "c", "a/b", "b/a", "c/c", "a/b/c", "b/c/a"];
     std::thread::scope(|scope| {
         let writer = scope.spawn(|| {
-            // A fixed walk over steps and names: the interleaving with the reader is what differs from run to run.
+            // A fixed sequence of steps; only the interleaving with the reader varies.
             for n in 0..600_usize {
                 let (one, two) = (names[n * 7 % 8].to_owned(), names[(n * 5 + n / 8) % 8].to_owned());
                 let step = match n % 6 {

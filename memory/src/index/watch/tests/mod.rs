@@ -15,7 +15,7 @@ use muninn_repo_tools::{RelPath, Supervisor, WalkLimits, Worktree, read_text, wa
 use super::{Changes, Watcher};
 use crate::fixture::Fixture;
 
-/// Longer than any machine takes; reached by broken code only.
+/// A timeout that only broken code reaches.
 const LONG: Duration = Duration::from_secs(60);
 
 fn path(text: &str) -> RelPath {
@@ -53,7 +53,7 @@ impl Watched {
         watched
     }
 
-    /// Takes the changes and learns what they say, as an index would, which must be all that is true now.
+    /// Applies the changes as an index would, and checks that the result equals the worktree.
     fn follow(&mut self) -> Changes {
         let settled = self.watcher.settle(LONG);
         let changes = self.watcher.changes();
@@ -96,7 +96,7 @@ impl Watched {
         }
     }
 
-    /// The directories that are watched in one line, without the root.
+    /// The watched directories in one line, without the root.
     fn directories(&self) -> String {
         assert!(self.watcher.wait_ready(LONG) && self.watcher.settle(LONG));
         words(&self.watcher.shared.lock().directories)
@@ -129,7 +129,7 @@ fn texts(
     worktree: &Worktree,
     files: Vec<muninn_repo_tools::FileEntry>,
 ) -> impl Iterator<Item = (RelPath, String)> + '_ {
-    // A file may be gone since it was listed, where others write at the same time.
+    // A file may be removed after it was listed, by a concurrent writer.
     files.into_iter().filter_map(|file| {
         let text = read_text(worktree, &file.path, 1 << 20).ok()?.text;
         Some((file.path, text))
