@@ -26,19 +26,19 @@ fn segment(files: Vec<(FileFacts, Digest)>) -> Segment {
 
 /// The content of a snapshot, independent of its numbering.
 #[derive(Debug, PartialEq)]
-struct Said {
+struct SnapshotContent {
     files: BTreeMap<String, (FileFacts, u32, Vec<Span>)>,
-    found: Vec<(String, Vec<Place>)>,
+    found: Vec<(String, Vec<LineCount>)>,
     means: [f32; 3],
     sizes: (usize, usize),
 }
 
 /// A path, a line and a count with a length.
-type Place = (String, u32, u32);
+type LineCount = (String, u32, u32);
 
 const TERMS: &[&str] = &["alpha", "beta", "gamma", "delta", "a", "b", "rs"];
 
-fn said(snapshot: &Snapshot) -> Said {
+fn said(snapshot: &Snapshot) -> SnapshotContent {
     let path = |number: usize| snapshot.file(number).facts.path.to_string();
     let files = snapshot.files().map(|(number, file)| {
         assert_eq!(snapshot.find(&file.facts.path).unwrap().0, number);
@@ -72,7 +72,7 @@ fn said(snapshot: &Snapshot) -> Said {
             found.push((format!("{field:?} {term}"), places));
         }
     }
-    Said {
+    SnapshotContent {
         files: files.collect(),
         found,
         means: [
