@@ -5,7 +5,7 @@ use std::time::Instant;
 use muninn_memory::Memories;
 use muninn_memory::hits::Hits;
 use muninn_memory::index::lexical::{DocId, Tokenizer};
-use muninn_memory::index::{Companions, Field, Place, Snapshot};
+use muninn_memory::index::{Companions, Field, FileRole, Snapshot};
 use muninn_repo_tools::{RelPath, Worktree};
 
 use crate::already::Already;
@@ -274,7 +274,7 @@ fn carries_on(snapshot: Option<&Snapshot>, text: &str) -> bool {
 fn is_a_name(snapshot: &Snapshot, term: &str) -> bool {
     let mut defining = snapshot.lookup(Field::Names, term).into_iter();
     snapshot.frequency(Field::Paths, term) > 0
-        || defining.any(|posting| place_of(snapshot, DocId(posting.number)) == Place::Source)
+        || defining.any(|posting| place_of(snapshot, DocId(posting.number)) == FileRole::Source)
 }
 
 /// Ranks, decides and packs.

@@ -19,7 +19,7 @@ use muninn_repo_tools::{
 use crate::question::Question;
 use crate::rank::Statistics;
 use muninn_memory::index::{FileFacts, Snapshot, digest};
-use muninn_memory::index::{Place, place};
+use muninn_memory::index::{FileRole, file_role};
 
 const MAX_WORDS: usize = 12;
 /// So many files are taken apart.
@@ -65,7 +65,7 @@ pub(crate) fn sample(worktree: &Worktree, question: &Question, max_file_bytes: u
     };
     let mut files = files(worktree, &limits, left.mul_f32(0.3));
     // Where the time does not suffice for all, sources that the question may name come first.
-    files.sort_by_cached_key(|path| (Reverse(path_hits(path, question)), place(path) != Place::Source));
+    files.sort_by_cached_key(|path| (Reverse(path_hits(path, question)), file_role(path) != FileRole::Source));
     let found = search(worktree, question, &files, max_file_bytes, search_until);
 
     let mut ranked: Vec<(f32, &RelPath)> = files
@@ -134,7 +134,7 @@ impl Found {
     fn score(&self, path: &RelPath, question: &Question) -> f32 {
         let seen = self.words.get(path).into_iter().flatten();
         let in_text: f32 = seen.map(|number| self.rarity(*number)).sum();
-        let demoted = if place(path) == Place::Source { 1.0 } else { 0.6 };
+        let demoted = if file_role(path) == FileRole::Source { 1.0 } else { 0.6 };
         demoted * (in_text + number(path_hits(path, question)))
     }
 

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use muninn_memory::index::Snapshot;
 use muninn_memory::index::lexical::DocId;
-use muninn_memory::recall::BlobOf;
+use muninn_memory::recall::BlobLookup;
 use muninn_memory::{Memories, RecallOptions, Recalled};
 use muninn_repo_tools::RelPath;
 
@@ -38,7 +38,7 @@ pub(crate) fn recalled<'a>(
         text,
         &RecallOptions {
             keep: LOOKED_AT,
-            blob_of: blob_of.as_ref().map(|blob_of| blob_of as BlobOf<'_>),
+            blob_of: blob_of.as_ref().map(|blob_of| blob_of as BlobLookup<'_>),
             ..RecallOptions::default()
         },
     );

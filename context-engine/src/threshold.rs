@@ -13,7 +13,7 @@
 //! evidence: a rare word, a name, or several words together, since a lone common word is found anywhere.
 
 use muninn_memory::index::lexical::idf;
-use muninn_memory::index::{Place, Snapshot};
+use muninn_memory::index::{FileRole, Snapshot};
 use muninn_repo_tools::Worktree;
 
 use crate::likeness::{Likeness, likeness};
@@ -105,7 +105,7 @@ impl Fit {
         let singular = idf(1, statistics.documents()).max(0.1);
         let mut fit = Self::by_words(snapshot, question, query, candidates, singular);
         let Likeness { titles, texts } = likeness((worktree, snapshot), text, candidates, |doc| {
-            if place_of(snapshot, doc) == Place::Source {
+            if place_of(snapshot, doc) == FileRole::Source {
                 1.0
             } else {
                 PROSE
@@ -209,13 +209,13 @@ impl Doubt {
     }
 }
 
-fn trust(place: Place, question: &Question) -> f32 {
+fn trust(place: FileRole, question: &Question) -> f32 {
     match place {
-        Place::Source => 1.0,
-        Place::Test if question.about_tests => 1.0,
-        Place::Docs if question.about_docs => 1.0,
-        Place::Docs | Place::Settings => PROSE,
-        Place::Test | Place::Generated | Place::Template => WEAK,
+        FileRole::Source => 1.0,
+        FileRole::Test if question.about_tests => 1.0,
+        FileRole::Docs if question.about_docs => 1.0,
+        FileRole::Docs | FileRole::Settings => PROSE,
+        FileRole::Test | FileRole::Generated | FileRole::Template => WEAK,
     }
 }
 

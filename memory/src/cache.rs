@@ -1,9 +1,8 @@
-//! The derived cache: what was computed from a blob, kept so that it need not be computed again.
+//! The derived cache: values computed from blobs.
 //!
-//! SQLite in one file, keyed by the blob's id, so that branches and linked worktrees share what they have in common. It
-//! is disposable in the strict sense: a cache that is damaged, or of another version, is emptied and begun anew, and a
-//! caller who gets an error goes on without one. SQLite notices damage to its own structure only, so each value carries
-//! a checksum, and one that does not fit is as good as not there.
+//! One SQLite file keyed by blob id, so that branches and linked worktrees share entries. The cache is disposable: a
+//! damaged or outdated file is emptied and rebuilt, and callers continue without a cache after an error. SQLite detects
+//! damage to its own structure only, so each value has a checksum, and a value with a wrong checksum counts as absent.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -18,16 +17,16 @@ use serde::de::DeserializeOwned;
 
 use crate::private_file;
 
-/// Raised whenever a table or the meaning of a value changes; an older file is thrown away.
+/// Increased whenever a table or the meaning of a value changes; older files are discarded.
 const SCHEMA_VERSION: i64 = 4;
 const FILE: &str = "index.db";
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 const BUSY_PAUSE: Duration = Duration::from_millis(10);
-/// Blobs that no worktree has any more are kept for a return to their branch, up to so many.
+/// Maximum number of blobs that no worktree uses. They are kept for a return to their branch.
 const MAX_ORPHANS: i64 = 20_000;
-/// So many values of commits are kept; more come from branches that were left long ago.
+/// Maximum number of commit values; more come from branches that were left long ago.
 const MAX_COMMITS: i64 = 50_000;
-/// Bytes of a checksum. It guards against chance, not against malice.
+/// Length of a checksum in bytes. It detects accidents, not manipulation.
 const CHECKSUM: usize = 8;
 
 const SCHEMA: &str = "
@@ -37,39 +36,39 @@ const SCHEMA: &str = "
     CREATE INDEX uses_of_blob ON uses (blob);
 ";
 
-/// An open cache. One connection: writers of other processes are waited for, readers never.
+/// An open cache. Writers of other processes are waited for, readers never.
 pub struct Cache {
     path: PathBuf,
     connection: Connection,
     rebuilt: bool,
 }
 
-/// Why there is no cache.
+/// Why the cache is not available.
 #[derive(Debug, thiserror::Error)]
 pub enum CacheError {
-    /// Its directory cannot be made.
-    #[error("cannot make the cache directory {}", path.display())]
+    /// The directory cannot be created.
+    #[error("cannot create the cache directory {}", path.display())]
     Directory {
         /// The directory.
         path: PathBuf,
-        /// What the file system said.
+        /// The cause.
         source: std::io::Error,
     },
-    /// The file cannot be opened, not even after removing it; or it cannot be read or written.
+    /// The file cannot be opened, even after it was removed, or cannot be read or written.
     #[error("cannot use the cache {}", path.display())]
     Database {
         /// The file.
         path: PathBuf,
-        /// What SQLite said.
+        /// SQLite's error.
         source: rusqlite::Error,
     },
 }
 
 impl Cache {
-    /// Opens or makes `index.db` in a directory of its own.
+    /// Opens or creates `index.db` in a private directory.
     ///
     /// # Errors
-    /// If the directory cannot be made or written, or another process holds the file for longer than five seconds.
+    /// If the directory cannot be created or written, or another process holds the file for more than five seconds.
     pub fn open(dir: &Path) -> Result<Self, CacheError> {
         let path = dir.join(FILE);
         let Disposable { connection, rebuilt } = Disposable::open(&path, SCHEMA, SCHEMA_VERSION)?;
@@ -80,14 +79,14 @@ impl Cache {
         })
     }
 
-    /// Whether opening or writing found a damaged cache, or opening one of another version, and began a new one.
+    /// Returns whether a damaged or outdated cache was rebuilt.
     pub fn was_rebuilt(&self) -> bool {
         self.rebuilt
     }
 
-    /// What was stored for a blob in this form; `None` if nothing was, or if it cannot be read back.
+    /// The value of a blob in a form; `None` if there is none, or if it cannot be decoded.
     ///
-    /// `form` names the type and its version, so that a change of either finds nothing instead of nonsense.
+    /// `form` names the type and its version, so that a change of either finds nothing instead of wrong data.
     pub fn get<T: DeserializeOwned>(&self, form: &str, blob: &BlobId) -> Option<T> {
         let mut query = self
             .connection
@@ -101,7 +100,7 @@ impl Cache {
         decoded(&bytes)
     }
 
-    /// The blobs that any worktree has. Empty on any trouble.
+    /// The blobs that any worktree uses; empty on an error.
     pub fn blobs(&self) -> HashSet<BlobId> {
         let read = || -> rusqlite::Result<HashSet<BlobId>> {
             let mut query = self.connection.prepare("SELECT DISTINCT blob FROM uses")?;
@@ -113,10 +112,10 @@ impl Cache {
         read().unwrap_or_default()
     }
 
-    /// Stores what was computed and [`encoded`], each under its form, in one transaction.
+    /// Stores [`encoded`] values, each with its form, in one transaction.
     ///
     /// # Errors
-    /// If the file cannot be written; the cache is then as it was.
+    /// If the file cannot be written; then the cache is unchanged.
     pub fn store(&mut self, blobs: &[(&str, BlobId, Vec<u8>)]) -> Result<(), CacheError> {
         self.within_transaction(|transaction| {
             let mut insert =
@@ -128,11 +127,11 @@ impl Cache {
         })
     }
 
-    /// Notes which blobs a worktree has now, in place of those noted before, and forgets what no worktree has had for
-    /// long. A worktree that is no longer there has none; returns the roots of those that were noted until now.
+    /// Replaces the set of blobs that a worktree uses, and deletes old unused blobs. Returns the roots of worktrees
+    /// that no longer exist; their sets are removed.
     ///
     /// # Errors
-    /// If the file cannot be written; the cache is then as it was.
+    /// If the file cannot be written; then the cache is unchanged.
     pub fn in_use(&mut self, root: &Path, blobs: &[BlobId]) -> Result<Vec<PathBuf>, CacheError> {
         self.within_transaction(|transaction| {
             let roots: Vec<String> = transaction
@@ -161,7 +160,7 @@ impl Cache {
         })
     }
 
-    /// Damage that shows only now costs what was in the cache, and not this write.
+    /// Runs a transaction. If damage appears only now, the cache is rebuilt and the write is repeated.
     fn within_transaction<T>(
         &mut self,
         work: impl Fn(&Transaction<'_>) -> rusqlite::Result<T>,
@@ -172,7 +171,7 @@ impl Cache {
         };
         match transact(&mut self.connection, &work) {
             Err(error) if is_damage(&error) => {
-                // Closed first: what it does on closing must not hit the new one.
+                // Closed first, so that closing does not affect the new file.
                 self.connection = Connection::open_in_memory().map_err(failed)?;
                 self.connection = Disposable::reset(&self.path, SCHEMA, SCHEMA_VERSION)?.connection;
                 self.rebuilt = true;
@@ -182,7 +181,7 @@ impl Cache {
         }
     }
 
-    /// What was stored for commits in this form, in their order; `None` as in [`Self::get`].
+    /// The values of commits in a form, in order; `None` as in [`Self::get`].
     pub fn of_commits<T: DeserializeOwned>(&self, form: &str, ids: &[CommitId]) -> Vec<Option<T>> {
         let query = "SELECT value FROM commits WHERE id = ?1 AND form = ?2";
         let Ok(mut query) = self.connection.prepare_cached(query) else {
@@ -197,10 +196,10 @@ impl Cache {
         ids.iter().map(&mut get).collect()
     }
 
-    /// Stores what was computed of commits, in one transaction.
+    /// Stores values of commits in one transaction.
     ///
     /// # Errors
-    /// If the file cannot be written; the cache is then as it was.
+    /// If the file cannot be written; then the cache is unchanged.
     pub fn store_commits<'a, T: Serialize + 'a>(
         &mut self,
         form: &str,
@@ -223,7 +222,7 @@ impl Cache {
 }
 
 impl CacheError {
-    /// Whether another process was at it for too long, so that it may well go better the next time.
+    /// Returns whether another process held the database too long, so that a retry may succeed.
     pub(crate) fn is_busy(&self) -> bool {
         matches!(self, Self::Database { source, .. } if is_busy(source))
     }
@@ -239,7 +238,7 @@ fn transact<T>(
     Ok(result)
 }
 
-/// A value as [`Cache::store`] takes it. Empty, which no value is read back from, for one that cannot be encoded.
+/// Encodes a value for [`Cache::store`]. Returns nothing, which no value decodes from, if encoding fails.
 pub fn encoded<T: Serialize>(value: &T) -> Vec<u8> {
     let Ok(mut bytes) = postcard::to_extend(value, vec![0; CHECKSUM]) else {
         return Vec::new();
@@ -260,7 +259,7 @@ fn checksum(value: &[u8]) -> [u8; CHECKSUM] {
     sum
 }
 
-/// Nanoseconds since 1970, as the cache keeps times.
+/// Nanoseconds since 1970, the cache's format of times.
 pub fn nanos(time: SystemTime) -> i64 {
     let since = |d: Duration| i64::try_from(d.as_nanos()).unwrap_or(i64::MAX);
     match time.duration_since(UNIX_EPOCH) {
@@ -269,15 +268,15 @@ pub fn nanos(time: SystemTime) -> i64 {
     }
 }
 
-/// A database that may be thrown away: one that is damaged, or of another version, is emptied and begun anew.
+/// A disposable database: a damaged or outdated file is emptied and rebuilt.
 pub(crate) struct Disposable {
     pub(crate) connection: Connection,
-    /// Whether there was one that had to go.
+    /// Whether an existing database was discarded.
     pub(crate) rebuilt: bool,
 }
 
 impl Disposable {
-    /// Opens or makes a file, and its directory. An older or newer version than the schema's is thrown away.
+    /// Opens or creates a file and its directory. Another schema version is discarded.
     pub(crate) fn open(path: &Path, schema: &str, version: i64) -> Result<Self, CacheError> {
         let dir = path.parent().unwrap_or(path);
         private_file::own_dir(dir).map_err(|source| CacheError::Directory {
@@ -293,9 +292,9 @@ impl Disposable {
         }
     }
 
-    /// Empties a damaged file where it is, under SQLite's own locks: another process that has it open goes on with the
-    /// empty one, whereas one whose file was removed would on closing remove the new one's log. What is not even
-    /// recognised as a database is removed.
+    /// Empties a damaged file in place, under SQLite's locks: another process that has it open continues with the empty
+    /// file, whereas after a removal it would delete the new file's log on closing. A file that is not recognised as a
+    /// database is removed.
     pub(crate) fn reset(path: &Path, schema: &str, version: i64) -> Result<Self, CacheError> {
         let failed = |source| CacheError::Database {
             path: path.to_owned(),
@@ -319,7 +318,7 @@ impl Disposable {
     }
 }
 
-/// As <https://sqlite.org/c3ref/c_dbconfig_defensive.html> has it for `SQLITE_DBCONFIG_RESET_DATABASE`.
+/// See <https://sqlite.org/c3ref/c_dbconfig_defensive.html> for `SQLITE_DBCONFIG_RESET_DATABASE`.
 fn empty(path: &Path) -> rusqlite::Result<()> {
     let connection = Connection::open(path)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
@@ -327,21 +326,21 @@ fn empty(path: &Path) -> rusqlite::Result<()> {
     connection.execute_batch("VACUUM")
 }
 
-/// Opens the file and makes the tables if it is new or of another version.
+/// Opens the file, and creates the tables if it is new or of another version.
 fn connect(path: &Path, schema: &str, schema_version: i64) -> rusqlite::Result<Disposable> {
-    // Where it cannot be made or is not ours, SQLite says what that means for it.
-    let _sqlite_tells = private_file::make(path);
+    // If the file cannot be created or belongs to another user, opening it reports the error.
+    private_file::make(path).ok();
     let mut connection = Connection::open(path)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     write_ahead(&connection)?;
-    // A cache may lose its last seconds in a power cut; it may not cost a disk flush a write.
+    // A cache may lose its last seconds in a power failure, but must not cost a disk flush per write.
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let version: i64 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     let tables: i64 = transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     let rebuilt = version != schema_version && (version, tables) != (0, 0);
     if rebuilt {
-        // Within the transaction, so that of two processes one does it and the other finds it done.
+        // Within the transaction, so that only one of two processes does it.
         drop_tables(&transaction)?;
     }
     if version != schema_version {
@@ -352,8 +351,8 @@ fn connect(path: &Path, schema: &str, schema_version: i64) -> rusqlite::Result<D
     Ok(Disposable { connection, rebuilt })
 }
 
-/// Two processes that make the same file at once are in each other's way here, and this is the one step at which SQLite
-/// says so at once instead of waiting.
+/// Enables the write-ahead log. When two processes create the file at once, this is the only step at which SQLite fails
+/// immediately instead of waiting.
 fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
     let deadline = Instant::now() + BUSY_TIMEOUT;
     loop {
@@ -364,7 +363,7 @@ fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
     }
 }
 
-/// Virtual tables first: the tables in which they keep what they hold go with them.
+/// Virtual tables first, because their shadow tables are dropped with them.
 fn drop_tables(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     let names = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!'
                  ORDER BY sql LIKE 'CREATE VIRTUAL%' DESC";

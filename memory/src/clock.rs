@@ -1,4 +1,4 @@
-//! What time it is, as a value: whoever needs it has a clock passed in, so that a test says what time it is.
+//! The clock, passed as a value so that tests control the time.
 
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -8,28 +8,28 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use ulid::{Generator, Ulid};
 
-/// Tells the time, and gives ids that follow it. Clones are one clock.
+/// A clock that also generates ids in order of time. Clones share one clock.
 ///
-/// What takes how long is measured with [`std::time::Instant`], which no clock can set.
+/// Durations are measured with [`std::time::Instant`], which no clock can set.
 #[derive(Debug, Clone)]
 pub struct Clock(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    /// `None` where the system's time counts.
+    /// `None` for the system time.
     fixed: Option<Mutex<Timestamp>>,
     ids: Mutex<Generator>,
 }
 
 impl Clock {
-    /// The system's clock; all that ask for it share one.
+    /// The system clock; all callers share one.
     #[must_use]
     pub fn system() -> Self {
         static SYSTEM: LazyLock<Clock> = LazyLock::new(|| Clock::new(None));
         SYSTEM.clone()
     }
 
-    /// A clock that stands still, until [`Self::advance`].
+    /// A fixed clock, moved by [`Self::advance`].
     #[must_use]
     pub fn fixed(at: Timestamp) -> Self {
         Self::new(Some(Mutex::new(at)))
@@ -40,7 +40,7 @@ impl Clock {
         Self(Arc::new(Inner { fixed, ids }))
     }
 
-    /// Sets a fixed clock, and all its clones, forward. The system's stays as it is.
+    /// Moves a fixed clock and its clones forward. The system clock is unaffected.
     pub fn advance(&self, by: Duration) {
         if let Some(fixed) = &self.0.fixed {
             let mut now = fixed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -48,7 +48,7 @@ impl Clock {
         }
     }
 
-    /// The time.
+    /// The current time.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         match &self.0.fixed {
@@ -57,13 +57,13 @@ impl Clock {
         }
     }
 
-    /// The day, of UTC.
+    /// The current UTC date.
     #[must_use]
     pub fn today(&self) -> Date {
         self.now().to_zoned(TimeZone::UTC).date()
     }
 
-    /// An id of now, above all that this clock has given, so that what it names sorts as it came about.
+    /// A new id, greater than all ids of this clock, so that ids sort by creation.
     pub(crate) fn id(&self) -> Ulid {
         let now = SystemTime::from(self.now());
         let mut ids = self.0.ids.lock().unwrap_or_else(PoisonError::into_inner);
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fixed_clock_goes_on_for_all_its_clones_when_it_is_told_to() {
+    fn fixed_clock_advances_with_all_clones() {
         let clock = Clock::fixed("2026-01-31T23:59:59.5Z".parse().unwrap());
         let other = clock.clone();
         assert_eq!((clock.now(), clock.today().day()), (other.now(), 31));

@@ -1,38 +1,38 @@
-//! What earlier sessions worked on for which questions, from records of the type `context_hit`.
+//! Hits: the files that earlier sessions used for a question, from records of the type `context_hit`.
 
 use muninn_repo_tools::RelPath;
 use serde::{Deserialize, Serialize};
 
 use crate::index::lexical::{Bm25, Bm25Builder, Tokenizer, counted, idf};
 
-/// For a question with these words, these files mattered.
+/// The files that were relevant to a question with these words.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Hit {
     /// The record's id.
     pub id: String,
-    /// The question's words that the repository contains.
+    /// Words of the question that occur in the repository.
     pub terms: Vec<String>,
     /// Paths.
     pub files: Vec<RelPath>,
-    /// How much they did, from 0 to 1.
+    /// Relevance, from 0 to 1.
     pub relevance: f32,
 }
 
-/// So many more hits, without any of the words, are imagined beside those there are. Among a few hits nothing is rare and
-/// nothing common, and a young memory must not take the words that all its hits share for words that say nothing.
-const IMAGINED: usize = 50;
+/// Number of virtual hits without any word, added to the statistics (smoothing). In a young memory the words that all
+/// hits share must not count as meaningless.
+const SMOOTHING: usize = 50;
 
-/// Hits, to be found by their words.
+/// Hits with an index over their words.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Hits {
     terms: Bm25,
     hits: Vec<Hit>,
-    /// The length of each hit's vector of terms, which are weighed by [`Hits::weight`].
+    /// The norm of each hit's term vector, weighted by [`Hits::weight`].
     norms: Vec<f32>,
 }
 
 impl Hits {
-    /// Indexes hits by their words; those without words or files lead nowhere and are left out.
+    /// Indexes hits by their words. Hits without words or files are dropped.
     pub fn new(hits: impl IntoIterator<Item = Hit>) -> Self {
         let mut tokenizer = Tokenizer::new();
         let mut index = Bm25Builder::default();
@@ -54,27 +54,27 @@ impl Hits {
         }
     }
 
-    /// What a term counts: its idf among these hits and some imagined ones.
+    /// The weight of a term: its smoothed inverse document frequency.
     pub fn weight(&self, term: &str) -> f32 {
         weight(&self.terms, term)
     }
 
-    /// The length of a hit's vector of terms, each weighed by [`Self::weight`].
+    /// The norm of a hit's term vector, weighted by [`Self::weight`].
     pub fn norm(&self, number: u32) -> f32 {
         self.norms.get(number as usize).copied().unwrap_or(f32::INFINITY)
     }
 
-    /// The index of their words; a document's number is its hit's.
+    /// The index of their words. A document's number is its hit's number.
     pub fn terms(&self) -> &Bm25 {
         &self.terms
     }
 
-    /// The hit of a number that [`Self::terms`] gave.
+    /// The hit with a number from [`Self::terms`].
     pub fn get(&self, number: u32) -> Option<&Hit> {
         self.hits.get(number as usize)
     }
 }
 
 fn weight(terms: &Bm25, term: &str) -> f32 {
-    idf(terms.inverted().frequency(term).max(1), terms.len() + IMAGINED)
+    idf(terms.inverted().frequency(term).max(1), terms.len() + SMOOTHING)
 }

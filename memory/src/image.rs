@@ -1,7 +1,7 @@
-//! An index as one file, so that a start reads it instead of making it anew.
+//! A serialized index in one file, which a start reads instead of rebuilding it.
 //!
-//! It is written beside and put in place at once, so a reader sees the old one or the new one. What it says of files is
-//! for its reader to check against the disk; a checksum guards the rest.
+//! The file is written to a temporary name and renamed, so a reader sees the old or the new one. The reader checks its
+//! statements about files against the disk; a checksum protects the rest.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -11,41 +11,40 @@ use std::time::{Duration, SystemTime};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// What an image is of.
-pub(crate) struct Form {
-    /// What the names of its files begin with.
+pub(crate) struct ImageFormat {
+    /// Prefix of file names.
     pub(crate) prefix: &'static str,
-    /// What the files themselves begin with; raised whenever the shape of what is in them or its meaning changes.
+    /// First bytes of the files; increased whenever the format or meaning of the content changes.
     pub(crate) magic: &'static [u8],
 }
 
 const CHECKSUM: usize = 32;
-/// The ending of one that is being written.
+/// Suffix of a temporary file.
 const PART: &str = ".part";
-/// Nobody writes for so long: what is older was left by a process that was ended.
+/// Age at which a temporary file is abandoned: its writer was killed.
 const ABANDONED: Duration = Duration::from_secs(3600);
 
-/// What is to be known of an image beside what it holds.
+/// Why an image cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ImageError {
-    /// It is there and cannot be used.
+    /// The image is damaged or outdated.
     #[error("{} is damaged or of another version", path.display())]
     Unusable {
-        /// Where it is.
+        /// The path.
         path: PathBuf,
     },
-    /// It cannot be read or written.
+    /// The image cannot be read or written.
     #[error("cannot use {}", path.display())]
     Io {
-        /// Where it is.
+        /// The path.
         path: PathBuf,
-        /// What the file system said.
+        /// The cause.
         source: io::Error,
     },
 }
 
-/// Reads the image of the worktree at `root`; `None` if there is none.
-pub(crate) fn read<T: DeserializeOwned>(form: &Form, dir: &Path, root: &Path) -> Result<Option<T>, ImageError> {
+/// Reads the image of a worktree; `None` if there is none.
+pub(crate) fn read<T: DeserializeOwned>(form: &ImageFormat, dir: &Path, root: &Path) -> Result<Option<T>, ImageError> {
     let path = path(form, dir, root);
     let io = |source| ImageError::Io {
         path: path.clone(),
@@ -66,17 +65,17 @@ pub(crate) fn read<T: DeserializeOwned>(form: &Form, dir: &Path, root: &Path) ->
     postcard::from_bytes(body).map(Some).map_err(|_| unusable())
 }
 
-/// Writes it, and clears away what others began to write and never will finish.
-pub(crate) fn write(form: &Form, dir: &Path, root: &Path, what: &impl Serialize) -> Result<(), ImageError> {
+/// Writes an image, and removes abandoned temporary files.
+pub(crate) fn write(form: &ImageFormat, dir: &Path, root: &Path, what: &impl Serialize) -> Result<(), ImageError> {
     let path = path(form, dir, root);
     let written = || -> io::Result<()> {
         let body = postcard::to_allocvec(what).map_err(io::Error::other)?;
-        // Another process may be at it too, and each needs a name of its own.
+        // Another process may write too, so each needs its own name.
         let mut beside = tempfile::Builder::new()
             .prefix(form.prefix)
             .suffix(PART)
             .tempfile_in(dir)?;
-        // The time of the file system, by which the others were dated.
+        // The file system's clock, which dated the other files.
         sweep(form, dir, beside.as_file().metadata()?.modified()?);
         for part in [form.magic, blake3::hash(&body).as_bytes(), &body] {
             beside.write_all(part)?;
@@ -90,13 +89,13 @@ pub(crate) fn write(form: &Form, dir: &Path, root: &Path, what: &impl Serialize)
     })
 }
 
-/// Removes the image of a worktree that is gone.
-pub(crate) fn remove(form: &Form, dir: &Path, root: &Path) {
-    // Whatever is left costs space alone.
+/// Removes the image of a deleted worktree.
+pub(crate) fn remove(form: &ImageFormat, dir: &Path, root: &Path) {
+    // A file that remains only costs disk space.
     let _ = fs::remove_file(path(form, dir, root));
 }
 
-fn sweep(form: &Form, dir: &Path, now: SystemTime) {
+fn sweep(form: &ImageFormat, dir: &Path, now: SystemTime) {
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
@@ -108,7 +107,7 @@ fn sweep(form: &Form, dir: &Path, now: SystemTime) {
     }
 }
 
-fn path(form: &Form, dir: &Path, root: &Path) -> PathBuf {
+fn path(form: &ImageFormat, dir: &Path, root: &Path) -> PathBuf {
     let name = blake3::hash(root.as_os_str().as_encoded_bytes());
     dir.join(format!("{}{}.idx", form.prefix, &name.to_hex()[..16]))
 }
@@ -117,7 +116,7 @@ fn path(form: &Form, dir: &Path, root: &Path) -> PathBuf {
 mod tests {
     use super::*;
 
-    const FORM: Form = Form {
+    const FORM: ImageFormat = ImageFormat {
         prefix: "worktree-",
         magic: b"muninn worktree index 1\n",
     };
@@ -127,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_told_from_absence() {
+    fn damaged_image_is_an_error_and_missing_one_is_none() {
         let dir = tempfile::tempdir().unwrap();
         let root = Path::new("/some/worktree");
         assert!(numbers(dir.path(), root).unwrap().is_none());
@@ -150,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_process_left_is_cleared_away() {
+    fn abandoned_temporary_files_are_removed() {
         let dir = tempfile::tempdir().unwrap();
         let left = ["worktree-0123.77.part", "worktree-x.part.idx", "else.part"];
         for name in left {
@@ -165,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_that_fails_leaves_nothing_behind() {
+    fn failed_write_leaves_no_file() {
         let dir = tempfile::tempdir().unwrap();
         let root = Path::new("/some/worktree");
         fs::create_dir(path(&FORM, dir.path(), root)).unwrap();

@@ -1,8 +1,8 @@
-//! What a team knows, and recall over it.
+//! Team memory and recall.
 //!
-//! Three layers: curated [`knowledge`] (Markdown that people wrote, Metis documents), [`records`] (one JSON object a
-//! line, learned from sessions), and the derived [`cache`] that only saves time. Recall is by words and by meaning;
-//! whatever leaves for a prompt, a record or a log goes through [`redact()`] first.
+//! Three layers: curated [`knowledge`] (Markdown written by people, Metis documents), [`records`] (one JSON object per
+//! line, learned from sessions), and the derived [`cache`], which can be rebuilt. Recall is lexical and by vectors.
+//! Every text that goes into a prompt, a record or a log passes through [`redact()`] first.
 //!
 //! ```
 //! use muninn_memory::index::lexical::{Bm25Builder, Tokenizer, counted};
@@ -43,7 +43,7 @@ pub mod tokens;
 mod fixture;
 
 pub use clock::Clock;
-pub use memories::{CitedFile, Contested, Memory, MemoryKind};
+pub use memories::{CitedFile, ConflictSide, Memory, MemoryKind};
 pub use recall::{Memories, RecallOptions, Recalled};
 pub use records::Home;
 pub use redact::redact;

@@ -1,19 +1,19 @@
-//! The sections of a Markdown text.
+//! Splits Markdown into sections.
 
-/// A run of whole lines under one heading.
+/// The lines under one heading.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
-    /// The heading's own words; empty before the first heading.
+    /// The heading's text; empty before the first heading.
     pub title: String,
-    /// The first line, counted from 1: the heading itself where there is one.
+    /// The first line, counted from 1: the heading, if there is one.
     pub first: u32,
     /// The last line, included.
     pub last: u32,
 }
 
-/// Cuts a text at its `#` headings, leaving out sections of blank lines. Headings inside code fences are code.
+/// Splits a text at its `#` headings. Blank sections are dropped, and headings inside code fences are code.
 ///
-/// `first` is the number of the first line of `text`, so that a caller who cut off front matter gets the file's lines.
+/// `first` is the number of the text's first line, for callers that removed front matter.
 pub fn sections(text: &str, first: u32) -> Vec<Section> {
     let mut sections: Vec<Section> = Vec::new();
     let mut fence: Option<&str> = None;
@@ -43,7 +43,7 @@ pub fn sections(text: &str, first: u32) -> Vec<Section> {
     sections
 }
 
-/// Ends the last section at the last line that is not blank, or drops it if it has none.
+/// Ends the last section at its last non-blank line, or drops it if it has none.
 fn close(sections: &mut Vec<Section>, last_content: u32) {
     match sections.last_mut() {
         Some(section) if section.first <= last_content => section.last = last_content,
@@ -54,7 +54,7 @@ fn close(sections: &mut Vec<Section>, last_content: u32) {
     }
 }
 
-/// The words of an ATX heading; `None` for any other line.
+/// The text of an ATX heading; `None` for other lines.
 pub fn heading(line: &str) -> Option<&str> {
     let words = line.trim_start_matches('#');
     let level = line.len() - words.len();
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn cuts_at_headings_and_not_in_fences() {
+    fn sections_start_at_headings_outside_of_fences() {
         let text = "intro\n\n# One\nbody\n```sh\n# not a heading\n```\n\n## Two ##\n\nmore\n\n";
         let expected = [
             (String::new(), 1, 1),
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn survives_the_odd_ones() {
+    fn unusual_texts_have_valid_sections() {
         assert!(spans("").is_empty());
         assert!(spans("\n \n").is_empty());
         assert_eq!(spans("#hashtag\n").len(), 1);

@@ -1,7 +1,7 @@
-//! A language model that is asked to do a chore: to explore a repository, to sum up a session, to settle a doubt.
+//! The interface to language models that explore, summarize and reconcile.
 //!
-//! Declared here, on the lowest floor that has a use for one, and made in the gateway over its backends, which alone know
-//! HTTP and wire formats. Whoever asks brings the whole conversation each time; nothing is kept between two calls.
+//! Declared in the lowest crate that needs it, and implemented in the gateway over its backends, which alone know HTTP
+//! and wire formats. Each request carries the whole conversation; no state is kept between calls.
 
 pub(crate) mod answer;
 
@@ -15,42 +15,41 @@ use muninn_repo_tools::Until;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// A model. May be called from any thread, several at a time.
+/// A model. Can be called from several threads at once.
 pub trait Model: Send + Sync {
-    /// Its name for receipts: backend and model, `local/qwen3-coder`.
+    /// The name for receipts: backend and model, `local/qwen3-coder`.
     fn id(&self) -> &str;
 
-    /// Asks for the next message of a conversation, and blocks until it is there.
+    /// Requests the next message of a conversation, and blocks until it arrives.
     ///
-    /// Returns within a few milliseconds of [`Until::is_over`], whatever the model does; the call is then cancelled at the
-    /// backend too.
+    /// Returns within a few milliseconds of [`Until::is_over`], and then cancels the call at the backend.
     ///
     /// # Errors
-    /// [`ModelError`]. No call is tried twice here: what a failure is worth is for the caller to say.
+    /// [`ModelError`]. Nothing is retried here.
     fn ask(&self, ask: &Ask<'_>, until: &Until) -> Result<Reply, ModelError>;
 
-    /// [`Self::ask`] for callers that must not hold a thread while they wait. Dropping the future cancels the call. The
-    /// default is for models that answer without waiting: it asks at once.
+    /// [`Self::ask`] without blocking a thread. Dropping the future cancels the call. The default implementation calls
+    /// [`Self::ask`] at once.
     fn ask_async<'a>(&'a self, ask: &'a Ask<'a>, until: &'a Until) -> PendingReply<'a> {
         Box::pin(future::ready(self.ask(ask, until)))
     }
 }
 
-/// The answer of a model, which may take as long as its caller waits.
+/// A pending answer of a model.
 pub type PendingReply<'a> = Pin<Box<dyn Future<Output = Result<Reply, ModelError>> + Send + 'a>>;
 
-/// Runs a future to its end on this thread, which sleeps while the future waits.
+/// Runs a future to completion on this thread, which sleeps while the future waits.
 pub fn block_on<T>(future: impl Future<Output = T>) -> T {
-    struct Unpark(Thread);
+    struct ThreadWaker(Thread);
 
-    impl Wake for Unpark {
+    impl Wake for ThreadWaker {
         fn wake(self: Arc<Self>) {
             self.0.unpark();
         }
     }
 
     let mut future = pin!(future);
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let waker = Waker::from(Arc::new(ThreadWaker(thread::current())));
     let mut context = Context::from_waker(&waker);
     loop {
         match future.as_mut().poll(&mut context) {
@@ -66,129 +65,129 @@ impl std::fmt::Debug for dyn Model + '_ {
     }
 }
 
-/// What a model is asked.
+/// A request to a model.
 #[derive(Debug, Clone)]
 pub struct Ask<'a> {
-    /// The instructions.
+    /// The system prompt.
     pub system: &'a str,
     /// The conversation, oldest first. The last message is never the model's.
     pub messages: &'a [Message],
-    /// What it may call; where this is empty, the request says nothing of tools.
+    /// Tools that the model may call. If empty, the request does not mention tools.
     pub tools: &'a [Tool],
-    /// Whether it must.
+    /// Whether the model must call a tool.
     pub choice: Choice,
-    /// The shape that its words are to have, where the backend can hold it to one.
+    /// The JSON schema of the answer, if the backend supports structured output.
     pub shape: Option<&'a Shape>,
-    /// The longest answer, in the model's tokens.
+    /// Maximum tokens of the answer.
     pub max_tokens: u32,
 }
 
-/// What an answer is to look like.
+/// The format of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shape {
-    /// A name for it.
+    /// The name of the format.
     pub name: &'static str,
-    /// A JSON schema. The strictest backends want every member required and none beside them.
+    /// A JSON schema. The strictest backends need every member required and no additional ones.
     pub schema: String,
 }
 
 /// A message of the conversation with a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Message {
-    /// Words to the model.
+    /// Text to the model.
     User(String),
-    /// What the model said and called.
+    /// A message of the model.
     Assistant {
-        /// Its words; may be empty.
+        /// Text; may be empty.
         text: String,
-        /// Its calls, in order.
+        /// Tool calls, in order.
         calls: Vec<Call>,
     },
-    /// What came of the calls of the message before, each once.
+    /// Results of the tool calls of the message before, each once.
     Results(Vec<CallResult>),
 }
 
-/// A call that a model made.
+/// A tool call of a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Call {
-    /// Its id, which its result names.
+    /// The call's id, which its result refers to.
     pub id: String,
     /// The tool.
     pub name: String,
-    /// The arguments as the model wrote them, JSON where it behaves.
+    /// The arguments as the model wrote them; JSON if valid.
     pub arguments: String,
 }
 
-/// What came of a call.
+/// The result of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallResult {
     /// The call's id.
     pub id: String,
-    /// What the tool says.
+    /// The tool's output.
     pub text: String,
     /// Whether it failed.
     pub is_error: bool,
 }
 
-/// Something that a model may call.
+/// A tool that a model may call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tool {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// What it does, for the model.
+    /// The description for the model.
     pub description: String,
     /// The JSON schema of its arguments.
     pub schema: String,
-    /// Whether the backend is to hold the arguments to the schema to the letter, where it can. The strictest want every
-    /// parameter required then, and what is optional to be allowed to be null.
+    /// Whether the backend must enforce the schema, if it can. The strictest backends then need every parameter
+    /// required, and optional ones nullable.
     pub strict: bool,
 }
 
 /// Whether a model must call a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Choice {
-    /// As it likes.
+    /// The model decides.
     #[default]
     Auto,
-    /// One or more, of its choice.
+    /// At least one tool call.
     Required,
-    /// This one.
+    /// A call of this tool.
     Named(&'static str),
 }
 
 /// A model's answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Reply {
-    /// Its words, without its thinking; may be empty.
+    /// Text without thinking; may be empty.
     pub text: String,
-    /// Its calls in the format that its backend has for them.
+    /// Native tool calls.
     pub calls: Vec<Call>,
-    /// What it cost, in the model's tokens, as far as the backend says.
+    /// Tokens used, as reported by the backend.
     pub usage: Usage,
-    /// Whether a bound cut it short.
+    /// Whether a limit truncated it.
     pub truncated: bool,
 }
 
 /// Tokens of one call to a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Usage {
-    /// Of the prompt, cached ones included.
+    /// Prompt tokens, cached ones included.
     pub input: Option<u64>,
-    /// Of these, read from a cache.
+    /// Prompt tokens that were read from a cache.
     pub cached: Option<u64>,
-    /// Of the answer, thinking included.
+    /// Answer tokens, thinking included.
     pub output: Option<u64>,
 }
 
 /// Why a model did not answer.
 #[derive(Debug, Error)]
 pub enum ModelError {
-    /// Nobody answers there, or the connection broke.
+    /// The backend is unreachable, or the connection broke.
     #[error("{model} cannot be reached: {reason}")]
     Unreachable {
         /// The model's id.
         model: String,
-        /// What happened.
+        /// The cause.
         reason: String,
     },
     /// The backend refused the request.
@@ -198,18 +197,18 @@ pub enum ModelError {
         model: String,
         /// The HTTP status.
         status: u16,
-        /// What it said.
+        /// The backend's message.
         message: String,
     },
-    /// What came back is no answer, or is longer than any.
+    /// The response is not an answer, or is too long.
     #[error("{model} gave no usable answer: {reason}")]
     Unusable {
         /// The model's id.
         model: String,
-        /// What is wrong with it.
+        /// The cause.
         reason: String,
     },
-    /// The time was over, or nobody waits any more.
+    /// The deadline passed, or the caller cancelled.
     #[error("{model} did not answer in time")]
     Over {
         /// The model's id.

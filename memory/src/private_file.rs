@@ -1,11 +1,11 @@
-//! Files that are nobody else's to read, and several processes' to write: those of the user's state directory, and the
-//! cache, whose index holds the text of the repository.
+//! Files that only their owner can read and that several processes write: the user's state directory, and the cache,
+//! whose index holds text of the repository.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::Path;
 
-/// Options to open a file with that only its owner may read.
+/// Options for opening a file that only its owner can read.
 #[must_use]
 pub fn options() -> fs::OpenOptions {
     #[cfg_attr(not(unix), expect(unused_mut, reason = "a mode is for unix"))]
@@ -15,10 +15,10 @@ pub fn options() -> fs::OpenOptions {
     options
 }
 
-/// Makes a directory, and those above it, that only its owner may look into.
+/// Creates a directory and its parents, readable by its owner only.
 ///
 /// # Errors
-/// Where the system refuses.
+/// Any error of the file system.
 pub fn dir(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -42,37 +42,37 @@ pub(crate) fn sync_dir(path: &Path) -> io::Result<()> {
 /// Opens a file for appending that only its owner can read, making it where it is missing.
 ///
 /// # Errors
-/// Where the system refuses.
+/// Any error of the file system.
 pub fn append(path: &Path) -> io::Result<File> {
     let file = options().create(true).append(true).open(path)?;
-    keep(path, 0o600)?;
+    restrict(path, 0o600)?;
     Ok(file)
 }
 
-/// Makes a file, or keeps one that is there and takes it from everybody else. It is not opened then: closing it would take
-/// the locks away that SQLite holds on it.
+/// Creates a file, or removes other users' rights from an existing one. An existing file is not opened: closing it
+/// would release SQLite's locks on it.
 ///
 /// # Errors
-/// Where the system refuses.
+/// Any error of the file system.
 pub fn make(path: &Path) -> io::Result<()> {
     match options().write(true).create_new(true).open(path) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => keep(path, 0o600),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => restrict(path, 0o600),
         made => made.map(drop),
     }
 }
 
-/// Makes a directory, or keeps one that is there and takes it from everybody else, as far as it is ours to do so.
+/// Creates a directory, or removes other users' rights from an existing one if it is ours.
 ///
 /// # Errors
-/// Where it cannot be made.
+/// If it cannot be created.
 pub fn own_dir(path: &Path) -> io::Result<()> {
     dir(path)?;
-    // A volume that is mounted there may belong to somebody else.
-    let _not_ours = keep(path, 0o700);
+    // A mounted volume may belong to another user.
+    restrict(path, 0o700).ok();
     Ok(())
 }
 
-fn keep(path: &Path, mode: u32) -> io::Result<()> {
+fn restrict(path: &Path, mode: u32) -> io::Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -83,24 +83,24 @@ fn keep(path: &Path, mode: u32) -> io::Result<()> {
         }
     }
     #[cfg(not(unix))]
-    let _no_modes = (path, mode);
+    let _ = (path, mode);
     Ok(())
 }
 
-/// Takes the lock that this file stands for, and waits for it. It is given back when the file is closed.
+/// Acquires a file lock, waiting for it. Closing the file releases it.
 ///
 /// # Errors
-/// Where the file cannot be made or locked.
+/// If the file cannot be created or locked.
 pub fn lock(path: &Path) -> io::Result<File> {
     let file = options().create(true).truncate(false).write(true).open(path)?;
     file.lock()?;
     Ok(file)
 }
 
-/// Puts a file in place as a whole. For whoever holds a lock: two that do it at once would share a temporary file.
+/// Replaces a file as a whole. The caller must hold a lock, because concurrent calls would share a temporary file.
 ///
 /// # Errors
-/// Where the disk does not take it; the file is as it was then.
+/// If the disk refuses it; then the file is unchanged.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let temporary = path.with_extension("tmp");
     let mut file = options().write(true).create(true).truncate(true).open(&temporary)?;

@@ -1,16 +1,15 @@
-//! Whether a file is the one that was loaded.
+//! Detects changes of loaded files.
 
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-/// A file of `.muninn/` as it was when it was loaded.
+/// Path, size and time of a loaded file of `.muninn/`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Stamp {
-    /// The file, as it is shown.
+    /// The displayed path.
     pub(crate) path: String,
-    /// Its size in bytes.
+    /// Size in bytes.
     pub(crate) size: u64,
-    /// When it was last modified.
     pub(crate) modified: SystemTime,
 }

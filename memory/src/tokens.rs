@@ -1,18 +1,17 @@
-//! Counting tokens, with tiktoken's `cl100k_base` encoding.
+//! Counts tokens with tiktoken's `cl100k_base` encoding.
 //!
-//! A budget needs a number that holds for any model, within a few percent: other encodings (o200k, Claude's) differ by
-//! about as much as prose differs from code. Of tiktoken's tables this is the smaller one, which matters because they
-//! stay in memory.
+//! A budget needs a number that fits any model within a few percent: other encodings (o200k, Claude's) differ by about
+//! as much as prose differs from code. This is the smaller of tiktoken's tables, which stay in memory.
 
-/// How many tokens a text is. Special tokens are counted as the plain text that they are here.
+/// Number of tokens of a text. Special tokens count as plain text.
 #[must_use]
 pub fn count(text: &str) -> u32 {
     u32::try_from(tiktoken_rs::cl100k_base_singleton().encode_ordinary(text).len()).unwrap_or(u32::MAX)
 }
 
-/// Loads the tables, which the first [`count`] otherwise does: a fraction of a second better spent at the start.
+/// Loads the tables at the start; otherwise the first [`count`] takes a fraction of a second for it.
 pub fn warm() {
-    let _tokens = count("warm");
+    let _ = count("warm");
 }
 
 #[cfg(test)]
@@ -26,7 +25,7 @@ mod tests {
     }
 
     #[test]
-    fn a_monster_of_one_piece_is_counted_in_no_time() {
+    fn text_of_one_piece_is_counted_quickly() {
         let started = std::time::Instant::now();
         assert!(count(&"x".repeat(1 << 17)) > 0);
         assert!(started.elapsed().as_secs() < 20);

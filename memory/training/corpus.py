@@ -1,4 +1,4 @@
-"""What the vectors are trained on: (words about it, the thing itself) pairs out of registry packages.
+"""The training corpus: (description, subject) pairs from registry packages.
 
 Reads wheels (PyPI), tarballs (npm) and unpacked crate sources, and writes one JSON line per pair:
 `package, language, kind, query, text`. Kinds: `doc` (a documentation comment's first paragraph and the code it stands on,
@@ -26,18 +26,18 @@ LARGEST_FILE = 400_000
 
 
 def words(text):
-    """How many words a text has."""
+    """Number of words of a text."""
     return len(re.findall(r"[A-Za-z]{2,}", text))
 
 
 def first_paragraph(doc):
-    """The first paragraph of a comment as one line, and what follows it."""
+    """The first paragraph of a comment as one line, and the rest."""
     head, _, rest = doc.strip().partition("\n\n")
     return " ".join(head.split())[:400], rest.strip()
 
 
 def useful(summary):
-    """Whether a summary says enough to find something by."""
+    """Whether a summary is specific enough to be a query."""
     lowered = summary.lower()
     return 4 <= words(summary) and not lowered.startswith(("todo", "see ", "deprecated", "copyright", "alias ", "@"))
 
@@ -60,7 +60,7 @@ class Pairs:
         self.found.append({"package": self.package, "language": self.language, "kind": kind, "query": query, "text": text})
 
     def documented(self, doc, code):
-        """A documentation comment and the code that it stands on."""
+        """A documentation comment and its code."""
         summary, rest = first_paragraph(doc)
         self.add("doc", summary, textwrap.dedent(code))
         if words(rest) >= 12:
@@ -203,7 +203,7 @@ def files_of(place):
 
 
 def read(place, package):
-    """The pairs of one package, in a fixed order, at most so many."""
+    """The pairs of one package, in a fixed order, up to a maximum."""
     pairs = {}
     for name, data in files_of(place):
         if SKIPPED.search(name) or "CHANGELOG" in name.upper() or len(data) > LARGEST_FILE:
@@ -238,7 +238,7 @@ def main():
                 if use != part:
                     continue
                 for pair in read(available[package], package):
-                    # What stands in a held-out package as well would be a test that was seen in training.
+                    # A query of a held-out package would be a test seen in training.
                     key = " ".join(pair["query"].lower().split())
                     if part == "held":
                         seen_in_held.add(key)

@@ -1,4 +1,4 @@
-"""Prints `packages.txt` the way a registry's client wants it: `wheels` for pip, `tarballs` for npm."""
+"""Prints `packages.txt` in the format of a registry client: `wheels` for pip, `tarballs` for npm."""
 
 import pathlib
 import re

@@ -11,7 +11,7 @@ CODES = 16
 
 
 def codebook_of(rows, rounds=25):
-    """Sixteen values that lose least on rows of unit spread: Lloyd's algorithm on a sample, from even quantiles."""
+    """The sixteen values with the least loss on rows of unit spread: Lloyd's algorithm on a sample, from even quantiles."""
     sample = numpy.sort(numpy.random.default_rng(0).choice(rows.ravel(), 400_000))
     book = numpy.quantile(sample, (numpy.arange(CODES) + 0.5) / CODES)
     for _ in range(rounds):
@@ -32,7 +32,7 @@ def codes_of(table):
 
 
 def unpacked(book, scales, codes):
-    """The table as a reader of the file sees it."""
+    """The table as a reader decodes it."""
     return book[codes] * (scales.astype("<u4") << 16).view("<f4")[:, None]
 
 

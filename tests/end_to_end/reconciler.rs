@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use muninn_memory::reconcile::known_pairs;
+use muninn_memory::reconcile::control_pairs;
 use muninn_tests::{Reply, Upstream, script};
 use serde_json::{Value, json};
 
@@ -36,7 +36,7 @@ fn pairs(request: &muninn_tests::Recorded) -> Vec<Value> {
 fn honest(pairs: &[Value], relation: &str) -> Value {
     let plain = |pair: &Value| {
         let text = pair["older"]["text"].as_str().unwrap();
-        let known = known_pairs().find(|(older, _, _)| *older == text);
+        let known = control_pairs().find(|(older, _, _)| *older == text);
         let relation = known.map_or(
             relation,
             |(_, _, contrary)| if contrary { "contradicts" } else { "same" },

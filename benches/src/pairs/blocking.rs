@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use muninn_memory::embed::Embedder;
-use muninn_memory::reconcile::judge::{ReadClaim, Relation, Tools, WIDE, likeness, to_judge};
+use muninn_memory::reconcile::judge::{Lexicon, ParsedClaim, Relation, WIDE, likeness, to_judge};
 
 use super::labelled::{Label, Labelled};
 use super::report::share;
@@ -100,8 +100,8 @@ struct Candidates {
 /// Texts in one store, each a session of its own: neighbours in a session would help to find each other.
 struct Neighbours<'t> {
     texts: &'t [&'t str],
-    read: Vec<ReadClaim<'t>>,
-    tools: &'t Tools,
+    read: Vec<ParsedClaim<'t>>,
+    tools: &'t Lexicon,
     store: Store,
     /// The repository, for as long as it is asked.
     _directory: tempfile::TempDir,

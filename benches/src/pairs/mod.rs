@@ -60,7 +60,7 @@ pub struct Options {
 pub fn run(options: &Options) -> Result<Report> {
     let pairs: Vec<Labelled> = json_lines::read(&options.pairs)?;
     let embedder = Arc::new(StaticVectors::shipped()?);
-    let tools = Tools::new();
+    let tools = Lexicon::new();
     let started = Instant::now();
     let by_rules: Vec<(Label, Relation)> = pairs
         .iter()
@@ -89,7 +89,7 @@ pub fn run(options: &Options) -> Result<Report> {
     })
 }
 
-fn relation(a: &str, b: &str, tools: &Tools) -> Relation {
+fn relation(a: &str, b: &str, tools: &Lexicon) -> Relation {
     judge(&claim(a), &claim(b), tools).relation
 }
 

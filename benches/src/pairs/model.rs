@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use muninn_memory::reconcile::judge::{Claim, Relation, Tools};
-use muninn_memory::reconcile::{Asked, Judging, Reconciler, ReconcilerLimits, known_pairs, relations};
+use muninn_memory::reconcile::judge::{Claim, Lexicon, Relation};
+use muninn_memory::reconcile::{JudgeSetup, ModelReport, Reconciler, ReconcilerLimits, control_pairs, relations};
 use serde_json::{Value, json};
 
 use super::labelled::{Label, Labelled};
@@ -58,7 +58,7 @@ pub(super) fn asked(options: &Options, pairs: &[Labelled], tools: &Tools) -> Res
         patience: if is_silent { SILENCE } else { PATIENCE },
     };
     let reconciler = Reconciler::new(&model, limits, &());
-    let judging = Judging {
+    let judging = JudgeSetup {
         judge: tools,
         embedder: None,
         progress: &(),
@@ -71,7 +71,7 @@ pub(super) fn asked(options: &Options, pairs: &[Labelled], tools: &Tools) -> Res
 }
 
 fn policy(script: Script, pairs: &[Labelled]) -> Arc<dyn Policy> {
-    let known = known_pairs().map(|(older, newer, contrary)| {
+    let known = control_pairs().map(|(older, newer, contrary)| {
         let word = if contrary { "contradicts" } else { "same" };
         ((older.to_owned(), newer.to_owned()), word)
     });
@@ -121,7 +121,7 @@ fn answer(question: &str, word: &dyn Fn(&(String, String)) -> &'static str) -> S
 mod tests {
     use super::*;
 
-    fn run(script: Script) -> (Vec<(Label, Relation)>, Asked) {
+    fn run(script: Script) -> (Vec<(Label, Relation)>, ModelReport) {
         let pair = |id: &str, a: &str, b: &str, label| Labelled {
             id: id.to_owned(),
             a: a.to_owned(),
@@ -152,7 +152,7 @@ mod tests {
             backend_model: String::new(),
             answer_tokens: 1_000,
         };
-        asked(&options, &pairs, &Tools::new()).unwrap()
+        asked(&options, &pairs, &Lexicon::new()).unwrap()
     }
 
     #[test]

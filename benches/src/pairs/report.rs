@@ -1,6 +1,6 @@
 //! The figures of the pairs benchmark. All shares are from 0 to 1.
 
-use muninn_memory::reconcile::Asked;
+use muninn_memory::reconcile::ModelReport;
 use muninn_memory::reconcile::judge::Relation;
 use serde::Serialize;
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use muninn_memory::learn::Place;
+use muninn_memory::learn::LearnContext;
 use muninn_memory::records::{Body, SESSIONS, kinds};
 use muninn_memory::store::{Destination, StoreSettings};
 use muninn_memory::{Clock, Home, Store};
@@ -72,7 +72,7 @@ pub(super) fn has_folders(spool: &Path) -> io::Result<bool> {
 
 fn record(store: &Store, client: &str) -> io::Result<()> {
     let learn = |session: &str| {
-        let place = Place {
+        let place = LearnContext {
             home: store.home(),
             clock: store.clock(),
             session: session.to_owned(),

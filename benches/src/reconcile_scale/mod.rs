@@ -146,8 +146,8 @@ impl Task {
         let store = Store::at(home, &self.state, StoreSettings::default(), Clock::system());
         let embedder = StaticVectors::shipped()?;
         let options = ReconcileOptions::default();
-        let judging = Judging {
-            judge: &Tools::new(),
+        let judging = JudgeSetup {
+            judge: &Lexicon::new(),
             embedder: Some(Arc::new(embedder)),
             progress: &(),
             reconciler: None,

@@ -63,7 +63,7 @@ impl Engine {
     /// Whether the system tells of changes now.
     pub fn is_watching(&self) -> bool {
         let watcher = self.watcher.get().and_then(Option::as_ref);
-        watcher.is_some_and(|watcher| watcher.wait_standing(Duration::ZERO))
+        watcher.is_some_and(|watcher| watcher.wait_ready(Duration::ZERO))
     }
 
     /// Takes in what has changed on disk, as far as there is time for it.

@@ -4,7 +4,7 @@
 //! good source of candidates and a poor one of order: what was once changed for a like reason is seldom exactly what has
 //! to be changed now.
 
-use muninn_memory::index::Place;
+use muninn_memory::index::FileRole;
 use muninn_memory::index::lexical::{DocId, idf, saturation};
 
 use super::{Index, PART_WEIGHT};
@@ -21,7 +21,7 @@ const MESSAGES: usize = 30;
 pub(super) fn shares(index: Index<'_>, question: &Question) -> Vec<f32> {
     let mut shares = Vec::new();
     for (commit, score) in best(index, question) {
-        let is_source = |file: &usize| index.snapshot.file(*file).place == Place::Source;
+        let is_source = |file: &usize| index.snapshot.file(*file).role == FileRole::Source;
         let sources: Vec<usize> = index.companions.changed_by(commit).filter(is_source).collect();
         for file in &sources {
             shares.resize(index.snapshot.file_numbers(), 0.0f32);

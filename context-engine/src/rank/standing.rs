@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 
 use muninn_memory::index::lexical::DocId;
-use muninn_memory::index::{Place, Snapshot};
+use muninn_memory::index::{FileRole, Snapshot};
 
 use super::Terms;
 use crate::question::Question;
@@ -48,7 +48,7 @@ impl<'a> Standing<'a> {
             let holders = terms.get(&concept.whole);
             let defining = holders.names.iter().map(|posting| DocId(posting.number));
             // What is written in a test or by a generator is written there alone if nothing else defines it.
-            let in_code = |doc: DocId| matches!(place_of(snapshot, doc), Place::Test | Place::Generated);
+            let in_code = |doc: DocId| matches!(place_of(snapshot, doc), FileRole::Test | FileRole::Generated);
             if defining.clone().all(in_code) {
                 standing.files.extend(defining.clone().map(|doc| snapshot.file_of(doc)));
                 standing.chunks.extend(defining);
@@ -60,7 +60,7 @@ impl<'a> Standing<'a> {
     pub(super) fn of_file(&self, number: usize) -> f32 {
         match self.files.contains(&number) {
             true => 1.0,
-            false => self.of_place(self.snapshot.file(number).place),
+            false => self.of_place(self.snapshot.file(number).role),
         }
     }
 
@@ -71,25 +71,25 @@ impl<'a> Standing<'a> {
         }
     }
 
-    fn of_place(&self, place: Place) -> f32 {
+    fn of_place(&self, place: FileRole) -> f32 {
         match place {
             _ if !self.counts => 1.0,
-            Place::Source => 1.0,
-            Place::Test if self.question.about_tests => 1.0,
-            Place::Docs if self.question.about_docs => 1.0,
-            Place::Test => TEST,
-            Place::Docs => DOCS,
-            Place::Settings => SETTINGS,
-            Place::Generated => GENERATED,
-            Place::Template => TEMPLATE,
+            FileRole::Source => 1.0,
+            FileRole::Test if self.question.about_tests => 1.0,
+            FileRole::Docs if self.question.about_docs => 1.0,
+            FileRole::Test => TEST,
+            FileRole::Docs => DOCS,
+            FileRole::Settings => SETTINGS,
+            FileRole::Generated => GENERATED,
+            FileRole::Template => TEMPLATE,
         }
     }
 }
 
 /// What part a chunk plays: a test in a source file is a test.
-pub(crate) fn place_of(snapshot: &Snapshot, doc: DocId) -> Place {
-    match snapshot.file(snapshot.file_of(doc)).place {
-        Place::Source if snapshot.span(doc).test => Place::Test,
+pub(crate) fn place_of(snapshot: &Snapshot, doc: DocId) -> FileRole {
+    match snapshot.file(snapshot.file_of(doc)).role {
+        FileRole::Source if snapshot.span(doc).test => FileRole::Test,
         place => place,
     }
 }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-use muninn_memory::index::{Defined, Graph, Place, Site, Snapshot};
+use muninn_memory::index::{Defined, FileRole, Graph, Site, Snapshot};
 use muninn_repo_tools::code::NameQuery;
 use muninn_repo_tools::syntax::DefinitionKind;
 use muninn_repo_tools::{Detail, GrepLimits, GrepPattern, GrepQuery, RelPath, WalkLimits, grep_paths, walk_until};
@@ -33,7 +33,7 @@ pub(super) fn calling(context: &ToolContext<'_>, query: &NameQuery<'_>) -> Optio
     let mut calling: Vec<usize> = snapshot.calling(name).collect();
     calling.sort_by_key(|file| {
         let percent = surely.get(file).copied().unwrap_or(0);
-        (Reverse(percent), snapshot.file(*file).place != Place::Source)
+        (Reverse(percent), snapshot.file(*file).role != FileRole::Source)
     });
     let rivals = meant.iter().take(MAX_RIVALS).map(|defined| defined.file as usize);
     Some(paths(context, snapshot, query, rivals.chain(calling)))
@@ -61,7 +61,7 @@ fn meant<'s>(snapshot: &'s Snapshot, query: &NameQuery<'_>) -> Vec<Defined<'s>> 
 }
 
 fn is_source(snapshot: &Snapshot, defined: &Defined<'_>) -> bool {
-    snapshot.file(defined.file as usize).place == Place::Source
+    snapshot.file(defined.file as usize).role == FileRole::Source
 }
 
 /// The files that call definitions, with how sure the surest of their calls is, in percent.

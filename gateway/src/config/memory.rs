@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use muninn_memory::reconcile::ReconcilerLimits;
 use muninn_memory::records::Durability;
-use muninn_memory::store::{Destination, OnDefault, StoreSettings};
+use muninn_memory::store::{DefaultBranchSegments, Destination, StoreSettings};
 
 use super::chosen::{ChosenModel, chosen};
 use super::raw;
@@ -106,10 +106,10 @@ pub(super) fn memory(origin: &str, raw: &raw::Memory) -> Result<MemoryConfig, Co
                 Some(other) => return unknown("memory.sync", other, "segment or append"),
             },
             default_branch: raw.default_branch.clone(),
-            on_default: match raw.on_default_branch.as_deref() {
-                None | Some("own") => OnDefault::Own,
-                Some("main") => OnDefault::Main,
-                Some("all") => OnDefault::All,
+            default_branch_segments: match raw.on_default_branch.as_deref() {
+                None | Some("own") => DefaultBranchSegments::Own,
+                Some("main") => DefaultBranchSegments::Main,
+                Some("all") => DefaultBranchSegments::All,
                 Some(other) => return unknown("memory.on_default_branch", other, "own, main or all"),
             },
         },

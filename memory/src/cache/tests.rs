@@ -15,7 +15,7 @@ fn get(cache: &Cache, content: &str) -> Option<String> {
 }
 
 #[test]
-fn gives_back_what_was_stored() {
+fn stored_values_are_returned() {
     let dir = tempfile::tempdir().unwrap();
     let mut cache = Cache::open(&dir.path().join("deep/er")).unwrap();
     store(&mut cache, "x", "value of x");
@@ -41,7 +41,7 @@ fn commits_are_kept_by_form() {
 }
 
 #[test]
-fn damage_and_other_versions_are_rebuilt_and_said() {
+fn damaged_or_old_cache_is_rebuilt_and_reported() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(FILE);
     std::fs::write(
@@ -62,7 +62,7 @@ fn damage_and_other_versions_are_rebuilt_and_said() {
     assert_eq!(get(&cache, "x"), None);
 }
 
-/// Overwrites all pages but those that say what the tables are.
+/// Overwrites all pages except those with the schema.
 fn damage_pages(path: &Path) {
     let mut bytes = std::fs::read(path).unwrap();
     assert!(bytes.len() > 10 * 4096, "there is something to damage");
@@ -78,7 +78,7 @@ fn store_many(cache: &mut Cache) {
 }
 
 #[test]
-fn damage_that_shows_when_writing_is_mended_then() {
+fn damage_found_on_write_is_repaired() {
     let dir = tempfile::tempdir().unwrap();
     let mut cache = Cache::open(dir.path()).unwrap();
     store_many(&mut cache);
@@ -95,7 +95,7 @@ fn damage_that_shows_when_writing_is_mended_then() {
 }
 
 #[test]
-fn who_has_it_open_while_it_is_begun_anew_goes_on_with_the_new_one() {
+fn open_cache_continues_after_a_rebuild() {
     let dir = tempfile::tempdir().unwrap();
     let mut other = Cache::open(dir.path()).unwrap();
     store_many(&mut other);
@@ -107,7 +107,7 @@ fn who_has_it_open_while_it_is_begun_anew_goes_on_with_the_new_one() {
 }
 
 #[test]
-fn a_value_with_a_flipped_bit_is_not_there() {
+fn value_with_a_flipped_bit_is_absent() {
     let dir = tempfile::tempdir().unwrap();
     let mut cache = Cache::open(dir.path()).unwrap();
     let whole = encoded(&"value");
@@ -122,7 +122,7 @@ fn a_value_with_a_flipped_bit_is_not_there() {
 }
 
 #[test]
-fn says_which_worktrees_are_gone() {
+fn removed_worktrees_are_reported() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("worktree");
     std::fs::create_dir(&root).unwrap();
@@ -135,7 +135,7 @@ fn says_which_worktrees_are_gone() {
 }
 
 #[test]
-fn a_directory_that_cannot_be_made_is_an_error() {
+fn uncreatable_directory_is_an_error() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("file"), "").unwrap();
     assert!(matches!(
@@ -145,7 +145,7 @@ fn a_directory_that_cannot_be_made_is_an_error() {
 }
 
 #[test]
-fn who_comes_while_another_makes_it_waits() {
+fn concurrent_creation_waits() {
     let dir = tempfile::tempdir().unwrap();
     let maker = Connection::open(dir.path().join(FILE)).unwrap();
     maker.execute_batch("BEGIN EXCLUSIVE; CREATE TABLE made (it)").unwrap();
@@ -160,7 +160,7 @@ fn who_comes_while_another_makes_it_waits() {
 }
 
 #[test]
-fn several_writers_at_once_do_no_harm() {
+fn concurrent_writers_do_not_conflict() {
     let dir = tempfile::tempdir().unwrap();
     std::thread::scope(|scope| {
         for writer in 0..4 {

@@ -1,8 +1,7 @@
-//! Which files were changed together, and what was said of it.
+//! Files that commits changed together, and the commits' messages.
 //!
-//! Two flat arrays each way, from a file to its commits and from a commit to its files; whom a file changed along with
-//! is counted when it is asked, over a few hundred numbers. A table of pairs would be hundreds of times as large, and
-//! nearly all of it never read.
+//! Two flat arrays map files to commits and commits to files; co-changed files are counted per query, over a few
+//! hundred numbers. A table of pairs would be hundreds of times larger and mostly unread.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,16 +10,17 @@ use super::Snapshot;
 use super::rows::Rows;
 use crate::index::lexical::{Bm25, Bm25Builder, DocId};
 
-/// A commit that changed more files says little about any two of them: a new license header, a reformatting.
+/// Maximum number of files of a commit that counts. Larger ones, such as a reformatting, say little about two of their
+/// files.
 pub(super) const MAX_FILES: usize = 30;
 
-/// Stands for no number.
+/// No number.
 const NONE: u32 = u32::MAX;
 
 /// Files by the commits that changed them.
 #[derive(Clone, Default)]
 pub struct CoChange {
-    /// The number of each path that any commit changed, under its newest name.
+    /// The number of each changed path, under its newest name.
     numbers: HashMap<Box<str>, u32>,
     files_of_commit: Rows<u32>,
     commits_of_file: Rows<u32>,
@@ -28,29 +28,29 @@ pub struct CoChange {
     messages: Bm25,
 }
 
-/// The same, in the numbers of one snapshot.
+/// Co-changes in the file numbers of one snapshot.
 #[derive(Clone, Default)]
 pub struct Companions {
     co_change: Arc<CoChange>,
-    /// From a file of the snapshot to its number here, and back.
+    /// Maps snapshot files to path numbers, and back.
     number_of: Vec<u32>,
     file_of: Vec<u32>,
 }
 
-/// A file that was changed along with another.
+/// A file that was changed together with another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Companion {
-    /// Its place in the snapshot.
+    /// The file's number in the snapshot.
     pub file: usize,
-    /// In how many commits.
+    /// Number of common commits.
     pub together: usize,
-    /// How many commits changed it at all.
+    /// Number of commits that changed it.
     pub commits: usize,
 }
 
 impl CoChange {
-    /// Of commits, each with the files that it changed, and the distinct terms of its message between spaces. Those
-    /// with more than thirty files do not count.
+    /// Builds the tables from commits, each with its files and the distinct terms of its message separated by spaces.
+    /// Commits with more than 30 files are skipped.
     pub fn new<'a>(commits: impl Iterator<Item = (&'a [&'a str], &'a str)>) -> Self {
         let mut numbers: HashMap<Box<str>, u32> = HashMap::new();
         let mut changes: Vec<(u32, u32)> = Vec::new();
@@ -77,7 +77,7 @@ impl CoChange {
         }
     }
 
-    /// The terms of messages; a document's number is its commit's.
+    /// The terms of messages. A document's number is its commit's.
     pub fn messages(&self) -> &Bm25 {
         &self.messages
     }
@@ -91,7 +91,7 @@ impl CoChange {
 }
 
 impl Companions {
-    /// Finds the files of a snapshot.
+    /// Maps the tables to a snapshot.
     pub fn new(co_change: Arc<CoChange>, snapshot: &Snapshot) -> Self {
         let mut file_of = vec![NONE; co_change.numbers.len()];
         let mut number_of = vec![NONE; snapshot.file_numbers()];
@@ -108,7 +108,7 @@ impl Companions {
         }
     }
 
-    /// What the files are taken from, for another snapshot.
+    /// The tables, for use with another snapshot.
     pub fn co_change(&self) -> &Arc<CoChange> {
         &self.co_change
     }
@@ -120,7 +120,7 @@ impl Companions {
         known.filter(|file| **file != NONE).map(|file| *file as usize)
     }
 
-    /// The files of the snapshot that were changed along with one of them, in no particular order.
+    /// The files that were changed together with a file, unordered.
     pub fn of(&self, file: usize) -> Vec<Companion> {
         let Some(number) = self.number_of.get(file).copied().filter(|number| *number != NONE) else {
             return Vec::new();
@@ -178,8 +178,8 @@ mod tests {
         let co_change = CoChange::new(commits.iter().map(|paths| (*paths, "")));
         let companions = Companions::new(Arc::new(co_change), &snapshot(files));
         let file = files.iter().position(|path| *path == of).unwrap();
-        let told = |found: Companion| (files[found.file].to_owned(), found.together, found.commits);
-        companions.of(file).into_iter().map(told).collect()
+        let summary = |found: Companion| (files[found.file].to_owned(), found.together, found.commits);
+        companions.of(file).into_iter().map(summary).collect()
     }
 
     #[test]

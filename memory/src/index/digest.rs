@@ -1,4 +1,4 @@
-//! What is kept of one file's content: its chunks and their words. This is what the cache stores, by blob.
+//! The digest of a file's content: its chunks, their words, and its syntax. The cache stores it by blob.
 
 use std::collections::HashMap;
 
@@ -11,51 +11,51 @@ use super::chunk::{self, Chunk, Cut};
 use super::language::{Form, language};
 use super::syntax::{Manifest, Syntax};
 
-/// Raised whenever chunks, terms, syntax or the shape of a digest change, so that a cache does not serve the old ones.
+/// Increased whenever chunks, terms, syntax or the format of a digest change, so that a cache does not return old ones.
 const VERSION: u32 = 3;
-/// Words are taken from so much of a chunk; more is data.
+/// Bytes of a chunk that are tokenized; more is data.
 const MAX_CHUNK_BYTES: usize = 32 << 10;
-/// So much of a file that a program wrote is indexed: enough to find it by what it is about.
+/// Bytes of a generated file that are indexed, enough to find its topic.
 const MAX_DATA_BYTES: usize = 16 << 10;
 
 /// The chunks of a blob and the words in each.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Digest {
-    /// In the order of their lines.
+    /// Chunks in line order.
     pub spans: Vec<Span>,
     /// The distinct terms of the blob.
     terms: Arena,
-    /// The terms of each span with their counts.
-    bags: Lists<(u32, u32)>,
-    /// The terms of the names that each span defines.
-    names: Lists<u32>,
-    /// Whether a program wrote it.
+    /// Terms of each span, with counts.
+    bags: PackedLists<(u32, u32)>,
+    /// Terms of the names that each span defines.
+    names: PackedLists<u32>,
+    /// Whether the file is generated.
     pub data: bool,
-    /// What it defines, imports and calls.
+    /// Definitions, imports and calls.
     pub syntax: Syntax,
 }
 
-/// A chunk as the index keeps it.
+/// The lines of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
     /// The first line, counted from 1.
     pub first: u32,
     /// The last line, included.
     pub last: u32,
-    /// The line that says what it is.
+    /// The line that names it.
     pub title: u32,
-    /// It is a test.
+    /// Whether it is a test.
     pub test: bool,
 }
 
-/// Lists of small values, one behind the other.
+/// Lists of small values in one array.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Lists<T> {
+struct PackedLists<T> {
     values: Vec<T>,
     ends: Vec<u32>,
 }
 
-impl<T> Default for Lists<T> {
+impl<T> Default for PackedLists<T> {
     fn default() -> Self {
         Self {
             values: Vec::new(),
@@ -64,7 +64,7 @@ impl<T> Default for Lists<T> {
     }
 }
 
-impl<T> Lists<T> {
+impl<T> PackedLists<T> {
     fn push(&mut self, values: impl IntoIterator<Item = T>) {
         self.values.extend(values);
         self.ends.push(u32::try_from(self.values.len()).unwrap_or(u32::MAX));
@@ -82,13 +82,13 @@ impl<T> Lists<T> {
 }
 
 impl Digest {
-    /// The terms of a span, with their counts.
+    /// Terms of a span, with counts.
     pub fn bag(&self, span: usize) -> impl Iterator<Item = (&str, u32)> {
         let term = |(term, count): &(u32, u32)| Some((self.terms.get(*term as usize)?, *count));
         self.bags.get(span).iter().filter_map(term)
     }
 
-    /// The terms of the names that a span defines, each whole.
+    /// Terms of the names that a span defines, each whole.
     pub fn names(&self, span: usize) -> impl Iterator<Item = &str> {
         self.names
             .get(span)
@@ -96,8 +96,7 @@ impl Digest {
             .filter_map(|term| self.terms.get(*term as usize))
     }
 
-    /// The name under which a cache keeps digests of such a file: the same content is taken apart differently as another
-    /// language.
+    /// The cache form of a file's digest: the same content has another digest in another language.
     pub fn form(path: &RelPath) -> &'static str {
         const { assert!(VERSION == 3) };
         if let Some(manifest) = Manifest::of(path) {
@@ -124,14 +123,14 @@ impl Digest {
             (Some(Language::Bash), _) => "digest.3.bash",
             (None, Form::Code) => "digest.3.code",
             (None, Form::Markdown) => "digest.3.markdown",
-            // Without an ending, the first line may say what it is.
+            // Without an extension, the first line may tell the language.
             (None, Form::Plain) if path.extension().is_empty() => "digest.3.bare",
             (None, Form::Plain) => "digest.3.plain",
         }
     }
 }
 
-/// Takes a redacted text apart.
+/// Computes the digest of a redacted text.
 pub fn digest(tokenizer: &mut Tokenizer, path: &RelPath, text: &str) -> Digest {
     let data = chunk::is_data(text);
     let text = if data {
@@ -144,7 +143,7 @@ pub fn digest(tokenizer: &mut Tokenizer, path: &RelPath, text: &str) -> Digest {
         data,
         ..Digest::default()
     };
-    let mut bags = Bags {
+    let mut bags = TermCounter {
         tokenizer,
         terms: HashMap::new(),
     };
@@ -167,22 +166,22 @@ pub fn digest(tokenizer: &mut Tokenizer, path: &RelPath, text: &str) -> Digest {
     digest
 }
 
-/// The term by which a name is found whole.
+/// The term of a whole name.
 pub(super) fn name_term(tokenizer: &mut Tokenizer, name: &str) -> Box<str> {
     let mut whole = String::new();
     tokenizer.word(name, &mut |term: &str| whole = term.to_owned());
     whole.into()
 }
 
-struct Bags<'a> {
+struct TermCounter<'a> {
     tokenizer: &'a mut Tokenizer,
-    /// The numbers of the terms in the digest.
+    /// Term numbers in the digest.
     terms: HashMap<Box<str>, u32>,
 }
 
-impl Bags<'_> {
-    /// The words of a chunk; those of its title count twice, and those of what it is part of once, because a method's
-    /// body seldom names its class.
+impl TermCounter<'_> {
+    /// Term counts of a chunk. Words of its title count twice, and words of the line of its parent once, because a
+    /// method's body seldom names its class.
     fn of(&mut self, lines: &[&str], chunk: &Chunk, terms: &mut Arena) -> Vec<(u32, u32)> {
         let mut counts: HashMap<u32, u32> = HashMap::new();
         let line = |number: u32| lines.get(number as usize - 1).copied().unwrap_or_default();
@@ -237,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn keeps_words_names_and_costs() {
+    fn digest_keeps_words_and_names() {
         let digest = of("a.rs", "/// Replays the ledger.\nfn replay_turn() {}\n");
         assert_eq!(digest.spans.len(), 1);
         assert_eq!(digest.names(0).collect::<Vec<_>>(), ["replayturn"]);
@@ -257,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_generated_file_costs_little() {
+    fn generated_file_has_a_small_digest() {
         let digest = of("app.js", &"var a=function(){};".repeat(50_000));
         assert!(digest.data);
         assert_eq!(digest.spans.len(), 1);

@@ -1,8 +1,8 @@
-//! What the last commits changed, read once and kept.
+//! Reads the changes of recent commits, and caches them.
 //!
-//! A commit never changes, so what it did is kept in the cache under its id, and after a commit, a checkout or a rebase
-//! only what is new is compared. The files' index never waits for this: it is read behind it, in bounded time, and what
-//! there was no time for is read by the next refresh.
+//! A commit is immutable, so its changes are cached by id, and after a commit, a checkout or a rebase only new commits
+//! are compared. The index of files never waits for history: it is read afterwards in bounded time, and the rest by the
+//! next refresh.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -18,49 +18,49 @@ use crate::cache::Cache;
 use crate::index::lexical::{Tokenizer, counted};
 use crate::redact;
 
-/// So many commits are read: of more, the oldest speak of files that have become others.
+/// Number of commits that are read. Older ones concern files that have changed too much.
 const MAX_COMMITS: usize = 3_000;
-/// A commit that touches more names than this is not even searched for moves.
+/// A commit with more paths is not searched for moves.
 const MAX_NAMES: usize = 4_000;
-/// What reading may take in one refresh.
+/// Maximum time per refresh.
 const TIME: Duration = Duration::from_secs(5);
-/// After so many commits what was read is stored, so that an interruption costs little.
+/// Commits per write to the cache, so that an interruption costs little.
 const BATCH: usize = 500;
-/// Raised whenever [`Commit`] changes.
+/// Increased whenever [`Commit`] changes.
 const FORM: &str = "commit.1";
 
-/// Keeps what was read between refreshes.
+/// The history of a worktree, kept between refreshes.
 pub struct History {
     cache_dir: Option<PathBuf>,
     cache: Option<Cache>,
     opened: bool,
-    /// Where HEAD was when all was read that there is.
+    /// HEAD at the last complete read.
     head: Option<CommitId>,
     known: HashMap<CommitId, Commit>,
 }
 
-/// What is kept of a commit.
+/// The cached data of a commit.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Commit {
-    /// None if there were more than count.
+    /// Changed paths; empty if there are too many.
     paths: Vec<Box<str>>,
-    /// From where to where files were moved.
+    /// Moves, from old to new path.
     moved: Vec<(Box<str>, Box<str>)>,
-    /// The distinct terms of its message, redacted, between spaces; empty where the paths are.
+    /// Distinct terms of the redacted message, separated by spaces; empty if the paths are.
     terms: Box<str>,
 }
 
-/// A reading of history.
+/// The result of a refresh.
 #[derive(Default)]
 pub struct ReadHistory {
     /// `None` if nothing changed.
     pub co_change: Option<CoChange>,
-    /// What is missing, and why.
+    /// Messages about missing commits.
     pub notes: Vec<String>,
 }
 
 impl History {
-    /// Opens nothing yet. Without a directory nothing is kept between processes.
+    /// Creates a history; nothing is opened. Without a directory nothing is stored.
     pub fn new(cache_dir: Option<PathBuf>) -> Self {
         Self {
             cache_dir,
@@ -71,7 +71,7 @@ impl History {
         }
     }
 
-    /// Reads what is new since the last call, for a few seconds at most.
+    /// Reads new commits since the last call, for a few seconds at most.
     pub fn refresh(&mut self, worktree: &Worktree) -> ReadHistory {
         self.refresh_until(worktree, Instant::now() + TIME)
     }
@@ -120,7 +120,7 @@ impl History {
         Ok(Some(self.co_change(ids)))
     }
 
-    /// Takes over what the cache has.
+    /// Loads cached commits.
     fn recall(&mut self, ids: &[CommitId], notes: &mut Vec<String>) {
         if let Some(dir) = self.cache_dir.as_ref().filter(|_| !self.opened) {
             match Cache::open(dir) {
@@ -136,15 +136,15 @@ impl History {
         self.known.extend(found.filter_map(|(id, commit)| Some((id, commit?))));
     }
 
-    /// Compares the commits that are not known yet, the newest first, and stores what it finds.
+    /// Compares unknown commits, newest first, and caches the results.
     fn compare(
         &mut self,
         changes: &mut Changes,
         ids: &[CommitId],
         deadline: Instant,
         notes: &mut Vec<String>,
-    ) -> Compared {
-        let mut compared = Compared::default();
+    ) -> CompareOutcome {
+        let mut compared = CompareOutcome::default();
         let mut tokenizer = Tokenizer::new();
         let unknown: Vec<CommitId> = ids.iter().copied().filter(|id| !self.known.contains_key(id)).collect();
         for batch in unknown.chunks(BATCH) {
@@ -170,27 +170,27 @@ impl History {
         compared
     }
 
-    /// Follows files back through their moves.
+    /// Builds the tables, following files through moves.
     fn co_change(&self, newest_first: &[CommitId]) -> CoChange {
-        let mut today: HashMap<&str, &str> = HashMap::new();
+        let mut newest_names: HashMap<&str, &str> = HashMap::new();
         let mut commits: Vec<(Vec<&str>, &str)> = Vec::new();
         for commit in newest_first.iter().filter_map(|id| self.known.get(id)) {
-            let name = |path: &'_ str| today.get(path).copied();
+            let name = |path: &'_ str| newest_names.get(path).copied();
             let paths = commit.paths.iter().map(|path| name(path).unwrap_or(path));
             commits.push((paths.collect(), &commit.terms));
             let moved = commit.moved.iter().map(|(from, to)| (&**from, name(to).unwrap_or(to)));
             let moved: Vec<(&str, &str)> = moved.collect();
-            today.extend(moved);
+            newest_names.extend(moved);
         }
         CoChange::new(commits.iter().map(|(paths, terms)| (paths.as_slice(), *terms)))
     }
 }
 
-/// How a comparison of many commits ended.
+/// The outcome of comparing commits.
 #[derive(Default)]
-struct Compared {
+struct CompareOutcome {
     late: bool,
-    /// Commits that could not be compared, as at the end of a shallow clone.
+    /// Number of commits that could not be compared, as at the end of a shallow clone.
     missing: usize,
 }
 
@@ -218,7 +218,7 @@ mod tests {
         repo.commit();
     }
 
-    /// How many commits were read; `None` if nothing changed.
+    /// Number of commits that were read; `None` if nothing changed.
     fn read(history: &mut History, repo: &Fixture) -> Option<usize> {
         let read = history.refresh(&repo.worktree());
         assert!(read.notes.is_empty(), "{:?}", read.notes);
@@ -237,15 +237,15 @@ mod tests {
         assert_eq!(read(&mut history, &repo), Some(2));
 
         let head = Changes::open(&repo.worktree()).unwrap().head().unwrap().unwrap();
-        let told = Commit {
-            paths: vec!["told.rs".into()],
+        let stored = Commit {
+            paths: vec!["stored.rs".into()],
             ..Commit::default()
         };
         let mut store = Cache::open(cache.path()).unwrap();
-        store.store_commits(FORM, [(head, &told)].into_iter()).unwrap();
+        store.store_commits(FORM, [(head, &stored)].into_iter()).unwrap();
         let mut other = History::new(Some(cache.path().to_owned()));
         assert_eq!(read(&mut other, &repo), Some(2));
-        assert_eq!(other.known[&head].paths, told.paths, "it is not compared again");
+        assert_eq!(other.known[&head].paths, stored.paths, "it is not compared again");
         assert_eq!(
             History::new(None)
                 .refresh(&repo.worktree())
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn what_there_was_no_time_for_is_read_later() {
+    fn commits_after_the_deadline_are_read_later() {
         let repo = Fixture::with(&[]);
         commit(&repo, &[("a.rs", "1"), ("b.rs", "1")]);
         let mut history = History::new(None);

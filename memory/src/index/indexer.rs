@@ -1,4 +1,4 @@
-//! Making the next snapshot out of the last, the cache, and what changed on disk.
+//! Builds the next snapshot from the last, the cache, and changes on disk.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
@@ -12,9 +12,9 @@ use super::segment::{FileFacts, Segment};
 use super::snapshot::{Changes, Snapshot};
 use crate::Clock;
 use crate::cache::{Cache, CacheError, nanos};
-use crate::image::{self, Form, ImageError};
+use crate::image::{self, ImageError, ImageFormat};
 
-/// Told how far an indexing is. Called from the threads that index.
+/// Progress of an indexing. Called from the indexing threads.
 pub trait Progress: Sync {
     /// `done` of `total` files.
     fn advance(&self, done: usize, total: usize);
@@ -24,50 +24,51 @@ impl Progress for () {
     fn advance(&self, _done: usize, _total: usize) {}
 }
 
-/// The kept index of a worktree. Its number is raised whenever the shape of a segment or the meaning of what is in it
+/// The stored index of a worktree. The number is increased whenever the format of a segment or the meaning of its data
 /// changes.
-const WORKTREE: Form = Form {
+const WORKTREE: ImageFormat = ImageFormat {
     prefix: "worktree-",
     magic: b"muninn worktree index 1\n",
 };
-/// The image is written anew after so many changed files, or such a share of all. Until then a start finds the changed
-/// ones by their times, and what is in them by blob.
+/// The image is rewritten after this many changed files, or after 1/50 of all files. Until then a start detects changed
+/// files by their times, and finds their digests by blob.
 const WORTH_KEEPING: usize = 64;
 const WORTH_KEEPING_SHARE: usize = 50;
 
-/// Keeps the cache open between refreshes.
+/// The indexer of a worktree. It keeps the cache open between refreshes.
 pub struct Indexer {
     cache_dir: Option<PathBuf>,
     limits: WalkLimits,
     clock: Clock,
     cache: Option<Mutex<Cache>>,
     opened: bool,
-    /// Whether it was said that the cache was begun anew.
-    said: bool,
-    /// Binary files with their size and time, so that they are not opened at every refresh.
+    /// Whether a rebuilt cache was reported.
+    rebuild_reported: bool,
+    /// Binary files with size and time, so that they are not opened at every refresh.
     binaries: HashMap<RelPath, (u64, i64)>,
     /// Files that changed since the image was written.
     unkept: usize,
 }
 
-/// A new snapshot and what it took.
+/// The result of a refresh.
 #[derive(Default)]
 pub struct Refreshed {
     /// `None` if nothing changed.
     pub snapshot: Option<Snapshot>,
-    /// Files that were not taken apart anew.
+    /// Number of files with reused digests.
     pub reused: usize,
-    /// Files that were left out, by reason.
+    /// Skipped files by reason.
     pub skipped: SkipCounts,
-    /// What it took to find out what changed, without reading that: what the next will take at least. Zero for a look at
-    /// some paths only.
+    /// Time to detect changes, without reading files; the next walk takes at least as long. Zero for a refresh of some
+    /// paths.
     pub walk: Duration,
-    /// What went wrong without stopping it.
+    /// Problems that did not stop the refresh.
     pub notes: Vec<String>,
 }
 
 impl Indexer {
-    /// Opens nothing yet. Without a directory nothing is kept between processes; larger files are left out.
+    /// Creates an indexer; nothing is opened. Without a directory nothing is stored. Files above `max_file_bytes` are
+    /// skipped.
     pub fn new(cache_dir: Option<PathBuf>, max_file_bytes: u64, clock: Clock) -> Self {
         Self {
             cache_dir,
@@ -78,14 +79,14 @@ impl Indexer {
             clock,
             cache: None,
             opened: false,
-            said: false,
+            rebuild_reported: false,
             binaries: HashMap::new(),
             unkept: 0,
         }
     }
 
-    /// Walks the worktree and reads what is new or changed. `last` is `None` the first time: then what an earlier process
-    /// left is taken up.
+    /// Walks the worktree and reads new or changed files. `last` is `None` the first time: then the stored index of an
+    /// earlier process is used.
     pub fn refresh(&mut self, worktree: &Worktree, last: Option<&Snapshot>, progress: &dyn Progress) -> Refreshed {
         let mut notes = Vec::new();
         self.open_cache(&mut notes);
@@ -100,35 +101,35 @@ impl Indexer {
                 self.limits.max_files
             ));
         }
-        let gone = vanished(base, &walked);
+        let gone = removed_files(base, &walked);
         let walk = started.elapsed();
         let mut refreshed = self.take_in(worktree, base, walked, gone, &fits, progress);
         let changed = refreshed.snapshot.take().or_else(|| kept.clone());
-        // Only here, and not after each edit: this costs what the repository does.
+        // Only here and not after each edit, because it costs what the repository costs.
         let compacted = changed.as_ref().or(last).and_then(Snapshot::compacted);
         refreshed.snapshot = compacted.or(changed);
         refreshed.notes.splice(0..0, notes);
         if let Some(snapshot) = &refreshed.snapshot {
             self.keep(worktree, snapshot, &mut refreshed.notes);
         }
-        self.say_rebuilt(&mut refreshed.notes);
+        self.report_rebuild(&mut refreshed.notes);
         refreshed.walk = walk;
         refreshed
     }
 
-    /// Looks again at some paths only. A file that is named itself is read whatever its size and time say: a tool that
-    /// restores times may have put another content of the same length there.
+    /// Refreshes some paths only. A named file is read whatever its size and time: a tool that restores times may have
+    /// written other content of the same length.
     pub fn refresh_at(&mut self, worktree: &Worktree, last: &Snapshot, paths: &BTreeSet<RelPath>) -> Refreshed {
         let walked = walk_at(worktree, &self.limits, paths);
         let is_there = |path: &RelPath| walked.files.binary_search_by(|entry| entry.path.cmp(path)).is_ok();
         let gone = last.at(paths).into_iter().filter(|path| !is_there(path)).collect();
         let fits = |known: &FileFacts, entry: &FileEntry| !paths.contains(&entry.path) && fits(known, entry);
         let mut refreshed = self.take_in(worktree, last, walked, gone, &fits, &());
-        self.say_rebuilt(&mut refreshed.notes);
+        self.report_rebuild(&mut refreshed.notes);
         refreshed
     }
 
-    /// The snapshot with what a walk found in place of what it knew of the same files.
+    /// Applies the result of a walk to a snapshot.
     fn take_in(
         &mut self,
         worktree: &Worktree,
@@ -146,7 +147,7 @@ impl Indexer {
         let (same, changed): (Vec<_>, Vec<_>) = walked.files.into_iter().partition(unchanged);
         let (binary, changed): (Vec<_>, Vec<_>) = changed.into_iter().partition(|entry| self.is_known_binary(entry));
         skipped.binary += binary.len();
-        // It may have been a text in between.
+        // The file may have been text in between.
         gone.extend(binary.into_iter().map(|entry| entry.path));
         let reader = Reader {
             worktree,
@@ -186,7 +187,7 @@ impl Indexer {
             segments.push(segment);
         }
         if let Some(error) = unwritten {
-            self.not_written(&error, &mut refreshed.notes);
+            self.handle_write_error(&error, &mut refreshed.notes);
         }
         gone.retain(|path| base.find(path).is_some());
         touched.retain(|facts| base.find(&facts.path).is_some_and(|(_, file)| file.facts != *facts));
@@ -214,9 +215,9 @@ impl Indexer {
         }
     }
 
-    fn say_rebuilt(&mut self, notes: &mut Vec<String>) {
+    fn report_rebuild(&mut self, notes: &mut Vec<String>) {
         let rebuilt = self.cache.as_ref().is_some_and(|cache| lock(cache).was_rebuilt());
-        if rebuilt && !std::mem::replace(&mut self.said, true) {
+        if rebuilt && !std::mem::replace(&mut self.rebuild_reported, true) {
             notes.push("the cache was damaged or of another version, and was begun anew".to_owned());
         }
     }
@@ -230,7 +231,7 @@ impl Indexer {
         }
     }
 
-    /// The snapshot that an earlier process left.
+    /// The stored snapshot of an earlier process.
     fn kept(&self, worktree: &Worktree, notes: &mut Vec<String>) -> Option<Snapshot> {
         let dir = self.cache_dir.as_ref().filter(|_| self.cache.is_some())?;
         match image::read(&WORKTREE, dir, worktree.root()) {
@@ -246,7 +247,7 @@ impl Indexer {
         }
     }
 
-    /// Leaves the snapshot for the next process, if enough of it is new.
+    /// Stores the snapshot for the next process, if enough of it is new.
     fn keep(&mut self, worktree: &Worktree, snapshot: &Snapshot, notes: &mut Vec<String>) {
         let enough = WORTH_KEEPING
             .max(snapshot.len() / WORTH_KEEPING_SHARE)
@@ -261,7 +262,7 @@ impl Indexer {
         let gone = lock(cache).in_use(worktree.root(), &blobs);
         match gone {
             Ok(gone) => gone.iter().for_each(|root| image::remove(&WORKTREE, dir, root)),
-            Err(error) => return self.not_written(&error, notes),
+            Err(error) => return self.handle_write_error(&error, notes),
         }
         match image::write(&WORKTREE, dir, worktree.root(), &snapshot.whole()) {
             Ok(()) => self.unkept = 0,
@@ -277,8 +278,8 @@ fn fits(known: &FileFacts, entry: &FileEntry) -> bool {
     known.fits(entry.size, entry.modified)
 }
 
-/// The files of a snapshot that a walk over everything did not meet.
-fn vanished(base: &Snapshot, walked: &Walk) -> Vec<RelPath> {
+/// Files of a snapshot that a complete walk did not find.
+fn removed_files(base: &Snapshot, walked: &Walk) -> Vec<RelPath> {
     let is_there = |path: &RelPath| walked.files.binary_search_by(|entry| entry.path.cmp(path)).is_ok();
     let paths = base.files().map(|(_, file)| &file.facts.path);
     paths.filter(|path| !is_there(path)).cloned().collect()

@@ -1,8 +1,8 @@
-//! What a file is, told from its path alone.
+//! Classifies files by their path.
 
 use muninn_repo_tools::RelPath;
 
-/// How a file is cut into chunks.
+/// How a file is split into chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// By definitions.
@@ -13,7 +13,7 @@ pub enum Form {
     Plain,
 }
 
-/// The name that Markdown gives a language, and how its files are cut. Empty for what is not known.
+/// The language's name in Markdown, empty if unknown, and how its files are split.
 pub fn language(path: &RelPath) -> (&'static str, Form) {
     use Form::{Code, Markdown, Plain};
     match path.file_name() {
@@ -68,25 +68,25 @@ pub fn language(path: &RelPath) -> (&'static str, Form) {
     }
 }
 
-/// What part a file plays; all but sources are demoted, unless they are what is asked about.
+/// The role of a file. All except sources are ranked lower, unless the question asks about them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub enum Place {
-    /// What the product is made of.
+pub enum FileRole {
+    /// Product sources.
     Source,
     /// Tests, benchmarks, fixtures.
     Test,
     /// Documentation, examples, change logs.
     Docs,
-    /// Manifests, settings of tools and of continuous integration.
+    /// Manifests, settings of tools and continuous integration.
     Settings,
-    /// Written by a program, or copied from elsewhere; translations.
+    /// Generated or vendored files; translations.
     Generated,
-    /// What a person who opens an issue is asked to fill in, whose own sentences it then repeats.
+    /// Templates for issues and pull requests, whose sentences issues repeat.
     Template,
 }
 
-/// The part that a path says a file plays.
-pub fn place(path: &RelPath) -> Place {
+/// The role of a file by its path.
+pub fn file_role(path: &RelPath) -> FileRole {
     let lower = path.as_str().to_ascii_lowercase();
     let name = lower.rsplit('/').next().unwrap_or(&lower);
     let folder = |names: &[&str]| lower.rsplit('/').skip(1).any(|part| names.contains(&part));
@@ -106,7 +106,7 @@ pub fn place(path: &RelPath) -> Place {
             "dist",
         ])
     {
-        return Place::Generated;
+        return FileRole::Generated;
     }
     let stem = name.split('.').next().unwrap_or(name);
     if folder(&["issue_template", "pull_request_template"])
@@ -118,7 +118,7 @@ pub fn place(path: &RelPath) -> Place {
         ]
         .contains(&stem)
     {
-        return Place::Template;
+        return FileRole::Template;
     }
     let tests = [
         "test",
@@ -139,7 +139,7 @@ pub fn place(path: &RelPath) -> Place {
         || ["test", "tests", "conftest"].contains(&stem)
         || [".test.", ".spec."].iter().any(|mark| name.contains(mark))
     {
-        return Place::Test;
+        return FileRole::Test;
     }
     let docs = [
         "docs",
@@ -167,11 +167,11 @@ pub fn place(path: &RelPath) -> Place {
         ".gitattributes",
     ];
     if folder(&docs) || prose || ["license", "changes", "changelog", "news", "authors", "history"].contains(&stem) {
-        Place::Docs
+        FileRole::Docs
     } else if folder(&[".github", ".circleci", ".gitlab"]) || settings.iter().any(|end| name.ends_with(end)) {
-        Place::Settings
+        FileRole::Settings
     } else {
-        Place::Source
+        FileRole::Source
     }
 }
 
@@ -180,8 +180,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_told_from_paths() {
-        let place = |path| super::place(&RelPath::new(path).unwrap());
+    fn roles_follow_from_paths() {
+        let file_role = |path| super::file_role(&RelPath::new(path).unwrap());
         for path in [
             "src/lib.rs",
             "src/latest.py",
@@ -189,7 +189,7 @@ mod tests {
             "src/attest.rs",
             "build.rs",
         ] {
-            assert_eq!(place(path), Place::Source, "{path}");
+            assert_eq!(file_role(path), FileRole::Source, "{path}");
         }
         for path in [
             "tests/a.rs",
@@ -198,20 +198,20 @@ mod tests {
             "a/__tests__/b.js",
             "ui/b.spec.ts",
         ] {
-            assert_eq!(place(path), Place::Test, "{path}");
+            assert_eq!(file_role(path), FileRole::Test, "{path}");
         }
         for path in ["Cargo.toml", ".github/workflows/ci.yml", "setup.cfg", "schema/app.json"] {
-            assert_eq!(place(path), Place::Settings, "{path}");
+            assert_eq!(file_role(path), FileRole::Settings, "{path}");
         }
         for path in [
             ".github/ISSUE_TEMPLATE/bug.yml",
             ".github/ISSUE_TEMPLATE.md",
             "CONTRIBUTING.md",
         ] {
-            assert_eq!(place(path), Place::Template, "{path}");
+            assert_eq!(file_role(path), FileRole::Template, "{path}");
         }
         for path in ["README.md", "docs/conf.py", "examples/a.rs", "LICENSE", "CHANGES"] {
-            assert_eq!(place(path), Place::Docs, "{path}");
+            assert_eq!(file_role(path), FileRole::Docs, "{path}");
         }
         for path in [
             "Cargo.lock",
@@ -220,7 +220,7 @@ mod tests {
             "go.sum",
             "locale/de/a.po",
         ] {
-            assert_eq!(place(path), Place::Generated, "{path}");
+            assert_eq!(file_role(path), FileRole::Generated, "{path}");
         }
     }
 }

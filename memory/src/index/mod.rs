@@ -1,10 +1,10 @@
-//! Layer 1: what is derived from a worktree's files, and costs no more than time to lose.
+//! Layer 1: the index derived from a worktree's files. It can be rebuilt at any time.
 //!
-//! A file is cut into chunks, and their words, names and costs are its [`Digest`], which depends on nothing but the
-//! file's content and is kept in the [`crate::cache`] by blob. A [`Snapshot`] holds the digests of a worktree at one
-//! moment as an index in memory; an [`Indexer`] makes the next one out of the last, the cache, and what changed on disk.
-//! A snapshot is a value: questions are answered from one while the next is made, so a refresh never makes a question
-//! wait, and a question never sees half a refresh.
+//! A file is split into chunks; their words, names and syntax are its [`Digest`], which depends only on the file's
+//! content and is cached by blob in [`crate::cache`]. A [`Snapshot`] holds the digests of a worktree at one moment as
+//! an index in memory; an [`Indexer`] computes the next snapshot from the last, the cache, and changes on disk. A
+//! snapshot is immutable: questions use one while the next is built, so a refresh never delays a question, and a
+//! question never sees a partial refresh.
 
 mod chunk;
 mod co_change;
@@ -27,7 +27,7 @@ pub use digest::{Digest, Span, digest};
 pub use graph::{Call, Defined, DefinitionId, Graph, Site};
 pub use history::{History, ReadHistory};
 pub use indexer::{Indexer, Progress, Refreshed};
-pub use language::{Form, Place, language, place};
+pub use language::{FileRole, Form, file_role, language};
 pub use segment::{File, FileFacts};
 pub use snapshot::{Field, Posting, Snapshot};
 pub use syntax::{Symbol, Syntax};

@@ -1,7 +1,7 @@
-//! Reading changed files on all cores, a block of them at a time.
+//! Reads changed files in blocks on several threads.
 //!
-//! A block becomes a segment of its own, and what was computed for it is in the cache before the next is begun: a process
-//! that is ended loses no more than a block for each thread, and nothing has to be held for all files at once.
+//! Each block becomes a segment, and its digests are cached before the next block starts: a killed process loses at
+//! most one block per thread, and memory is bounded.
 
 use std::ops::ControlFlow;
 use std::sync::Mutex;
@@ -18,15 +18,15 @@ use crate::cache::{Cache, CacheError, encoded, nanos};
 use crate::index::lexical::Tokenizer;
 use crate::{Clock, redact};
 
-/// A file that was modified less than this before it was read may be modified again within the same tick of the file
-/// system's clock, and look unchanged; git calls such entries racy.
+/// A file modified less than this before its read may be modified again within the same tick of the file system's clock
+/// and look unchanged; git calls such entries racy.
 const RACY_WINDOW: Duration = Duration::from_secs(2);
-/// More threads would wait for the disk and for the cache.
+/// More threads would wait for the disk and the cache.
 const MAX_THREADS: usize = 4;
-/// Files in a block: enough that committing it costs little beside computing it.
+/// Files in a block, enough that a commit costs little beside computing.
 const BLOCK: usize = 256;
 
-/// What reading needs.
+/// The input of reading.
 pub(super) struct Reader<'a> {
     pub(super) worktree: &'a Worktree,
     pub(super) base: &'a Snapshot,
@@ -35,18 +35,17 @@ pub(super) struct Reader<'a> {
     pub(super) clock: &'a Clock,
 }
 
-/// What became of a block of files.
+/// The result of reading a block of files.
 #[derive(Default)]
 pub(super) struct Block {
-    /// Those with content that is new to the snapshot.
+    /// Files with content that is new to the snapshot.
     pub(super) segment: Segment,
-    /// Those whose time changed and whose content did not.
+    /// Files with another time and the same content.
     pub(super) touched: Vec<FileFacts>,
-    /// Those that are not for the index.
+    /// Files that are not indexed.
     pub(super) unreadable: Unreadable,
-    /// How many were not in the cache.
+    /// Number of files that were not cached.
     pub(super) computed: usize,
-    /// What went wrong with the cache.
     pub(super) trouble: Option<CacheError>,
 }
 
@@ -54,15 +53,15 @@ pub(super) struct Block {
 pub(super) struct Unreadable {
     pub(super) paths: Vec<RelPath>,
     pub(super) counts: SkipCounts,
-    /// Those that will be binary until their size or time changes.
+    /// Binary files, with size and time.
     pub(super) binaries: Vec<(RelPath, (u64, i64))>,
 }
 
-/// A file's digest as it is kept: its form, its blob and its bytes.
+/// A digest to cache: its form, blob and bytes.
 type Computed = (&'static str, BlobId, Vec<u8>);
 
 impl Reader<'_> {
-    /// Reads files; the blocks come in the order of the files.
+    /// Reads files; blocks are returned in file order.
     pub(super) fn read(&self, files: &[FileEntry], advance: &(dyn Fn(usize) + Sync)) -> Vec<Block> {
         let blocks: Vec<&[FileEntry]> = files
             .chunks(BLOCK.min(files.len().div_ceil(MAX_THREADS)).max(1))
@@ -134,7 +133,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Whether a file that is read now may change again without its time showing it.
+    /// Returns whether a file that is read now may change again with the same time.
     fn is_racy(&self, modified: SystemTime) -> bool {
         let now = SystemTime::from(self.clock.now());
         now.duration_since(modified).unwrap_or_default() < RACY_WINDOW
@@ -142,7 +141,7 @@ impl Reader<'_> {
 }
 
 enum Content {
-    /// As the snapshot has it.
+    /// The same content as in the snapshot.
     Same(FileFacts),
     Cached(FileFacts, Digest),
     Computed(FileFacts, Digest),

@@ -1,7 +1,7 @@
-//! A part of an index that never changes once it is made.
+//! Immutable segments of an index.
 //!
-//! A worktree's index is one large segment and, until they are merged into it, small ones for what changed since. So a
-//! changed file costs what the file costs, and not what the repository does.
+//! A worktree's index is one large segment, and small ones for changes since, until they are merged. So a changed file
+//! costs what the file costs, not what the repository costs.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,74 +11,74 @@ use muninn_repo_tools::{BlobId, RelPath};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::digest::{Digest, Span};
-use super::language::{Place, place};
+use super::language::{FileRole, file_role};
 use super::syntax::Syntax;
 use crate::cache::nanos;
 use crate::index::lexical::{Bm25, Bm25Builder, Inverted, InvertedBuilder, Keep, Tokenizer, counted};
 
-/// Files, their chunks, and the words of both. Cheap to clone: what is large is shared.
+/// Files, their chunks, and the words of both. Cheap to clone: large parts are shared.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Segment {
-    /// Of all that is here, only the times of files can change.
+    /// Files. Only their times can change.
     pub(super) files: Arc<Vec<File>>,
-    /// The numbers of the files in the order of their paths.
+    /// File numbers, sorted by path.
     by_path: Arc<Vec<u32>>,
-    pub(super) words: Arc<Words>,
+    pub(super) words: Arc<SegmentContent>,
 }
 
-/// What was taken from the files' content.
+/// Data extracted from the files' content.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Words {
+pub(super) struct SegmentContent {
     pub(super) spans: Vec<Span>,
     /// The file of each span.
     pub(super) owners: Vec<u32>,
     /// One document for each span.
     pub(super) bodies: Bm25,
-    /// The names that each span defines: one document for each span.
+    /// Names defined by each span: one document per span.
     pub(super) names: Inverted,
     /// One document for each file.
     pub(super) paths: Bm25,
-    /// Of each file.
+    /// Syntax of each file.
     pub(super) syntax: Vec<Syntax>,
 }
 
 /// A file in the index.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct File {
-    /// What it was when it was last read.
+    /// Path, size, time and blob at the last read.
     pub facts: FileFacts,
-    /// The part that it plays.
-    pub place: Place,
+    /// The file's role.
+    pub role: FileRole,
     /// Terms in all its chunks.
     pub length: u32,
     pub(super) first_span: u32,
     pub(super) spans: u32,
 }
 
-/// A file as it was when it was last read.
+/// A file at its last read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileFacts {
-    /// Where it is.
+    /// The path.
     pub path: RelPath,
-    /// In bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// Nanoseconds since 1970; [`i64::MIN`] if the file may have changed after it was read without showing it.
+    /// Modification time in nanoseconds since 1970; [`i64::MIN`] if the file may have changed after the read with the
+    /// same time.
     pub modified: i64,
-    /// What it held.
+    /// Blob id of the content.
     pub blob: BlobId,
 }
 
 impl FileFacts {
-    /// Whether a file of this size and time is, as far as they tell, what was read.
+    /// Returns whether size and time are those of the last read.
     pub fn fits(&self, size: u64, modified: SystemTime) -> bool {
         self.size == size && self.modified == nanos(modified)
     }
 }
 
-/// No file has this time, so that a file that carries it is read again.
+/// A time that no file has, so that a file with it is read again.
 pub(super) const RACY: i64 = i64::MIN;
 
-/// Makes a segment.
 #[derive(Default)]
 pub(super) struct SegmentBuilder {
     files: Vec<File>,
@@ -109,15 +109,15 @@ impl SegmentBuilder {
             self.spans.push(*span);
             self.owners.push(number);
         }
-        let place = if digest.data {
-            Place::Generated
+        let role = if digest.data {
+            FileRole::Generated
         } else {
-            place(&facts.path)
+            file_role(&facts.path)
         };
         self.syntax.push(digest.syntax);
         self.files.push(File {
             facts,
-            place,
+            role,
             length,
             first_span,
             spans: u32::try_from(digest.spans.len()).unwrap_or(u32::MAX),
@@ -125,7 +125,7 @@ impl SegmentBuilder {
     }
 
     pub(super) fn finish(self) -> Segment {
-        let words = Words {
+        let words = SegmentContent {
             spans: self.spans,
             owners: self.owners,
             bodies: self.bodies.finish(),
@@ -137,9 +137,9 @@ impl SegmentBuilder {
     }
 }
 
-/// A segment as it is kept.
+/// The stored format of a segment.
 #[derive(Serialize, Deserialize)]
-struct Kept<F, P, W> {
+struct StoredSegment<F, P, W> {
     files: F,
     by_path: P,
     words: W,
@@ -147,7 +147,7 @@ struct Kept<F, P, W> {
 
 impl Serialize for Segment {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let kept = Kept {
+        let kept = StoredSegment {
             files: &*self.files,
             by_path: &*self.by_path,
             words: &*self.words,
@@ -158,7 +158,7 @@ impl Serialize for Segment {
 
 impl<'de> Deserialize<'de> for Segment {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let kept: Kept<Vec<File>, Vec<u32>, Words> = Kept::deserialize(deserializer)?;
+        let kept: StoredSegment<Vec<File>, Vec<u32>, SegmentContent> = StoredSegment::deserialize(deserializer)?;
         Ok(Segment {
             files: Arc::new(kept.files),
             by_path: Arc::new(kept.by_path),
@@ -168,7 +168,7 @@ impl<'de> Deserialize<'de> for Segment {
 }
 
 impl Segment {
-    fn new(files: Vec<File>, words: Words) -> Segment {
+    fn new(files: Vec<File>, words: SegmentContent) -> Segment {
         let mut by_path: Vec<u32> = (0..u32::try_from(files.len()).unwrap_or(u32::MAX)).collect();
         by_path.sort_unstable_by(|a, b| files[*a as usize].facts.path.cmp(&files[*b as usize].facts.path));
         Segment {
@@ -185,11 +185,11 @@ impl Segment {
         Some(self.by_path[at] as usize)
     }
 
-    /// The numbers of the file at a path and, if it was a directory, of those below it.
+    /// The numbers of the file at a path and of files below it, if it was a directory.
     pub(super) fn below<'a>(&'a self, path: &'a RelPath) -> impl Iterator<Item = usize> {
         let path_of = |number: &u32| &self.files[*number as usize].facts.path;
         let first = self.by_path.partition_point(move |number| path_of(number) < path);
-        // A file may stand between a directory's name and what is in it: `a`, `a-b`, `a/c`.
+        // A file may sort between a directory's name and its content: `a`, `a-b`, `a/c`.
         let near = self.by_path[first..].iter();
         let near = near.take_while(move |number| path_of(number).as_str().starts_with(path.as_str()));
         let under = near.filter(move |number| path_of(number).is_under(path));
@@ -202,10 +202,10 @@ impl Segment {
         file.first_span as usize..(file.first_span + file.spans) as usize
     }
 
-    /// One segment of several, without the files that are gone from each. No two of the rest have the same path.
-    pub(super) fn merged(parts: &[(&Segment, Option<&Gone>)]) -> Segment {
+    /// Merges segments without their removed files. The remaining files have distinct paths.
+    pub(super) fn merged(parts: &[(&Segment, Option<&Removals>)]) -> Segment {
         let mut files = Vec::new();
-        let mut words = Words::default();
+        let mut words = SegmentContent::default();
         for (part, gone) in parts {
             for (number, file) in part.files.iter().enumerate() {
                 if gone.is_some_and(|gone| gone.files[number]) {
@@ -237,14 +237,14 @@ impl Segment {
     }
 }
 
-/// Which files, and which spans, of a part stay.
-type Staying = (Vec<bool>, Vec<bool>);
+/// Flags of the files, and of the spans, of a part that remain.
+type KeepFlags = (Vec<bool>, Vec<bool>);
 
 fn zip<'a, T>(
-    parts: &[(&'a Segment, Option<&Gone>)],
-    keep: &'a [Option<Staying>],
-    field: impl Fn(&'a Words) -> &'a T,
-    flags: impl Fn(&'a Staying) -> &'a Vec<bool>,
+    parts: &[(&'a Segment, Option<&Removals>)],
+    keep: &'a [Option<KeepFlags>],
+    field: impl Fn(&'a SegmentContent) -> &'a T,
+    flags: impl Fn(&'a KeepFlags) -> &'a Vec<bool>,
 ) -> Vec<(&'a T, Keep<'a>)> {
     let pairs = parts.iter().zip(keep);
     pairs
@@ -252,16 +252,16 @@ fn zip<'a, T>(
         .collect()
 }
 
-/// Which files of a segment, and which of its spans, no longer count.
+/// Removed files and spans of a segment.
 #[derive(Debug, Clone)]
-pub(super) struct Gone {
+pub(super) struct Removals {
     pub(super) files: Vec<bool>,
     pub(super) spans: Vec<bool>,
 }
 
-impl Gone {
-    pub(super) fn none_of(segment: &Segment) -> Gone {
-        Gone {
+impl Removals {
+    pub(super) fn none_of(segment: &Segment) -> Removals {
+        Removals {
             files: vec![false; segment.files.len()],
             spans: vec![false; segment.words.spans.len()],
         }

@@ -1,4 +1,4 @@
-//! The index over a worktree at one moment.
+//! Snapshots: the index over a worktree at one moment.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -8,19 +8,19 @@ use muninn_repo_tools::RelPath;
 
 use super::digest::{Digest, Span};
 use super::graph::Graph;
-use super::segment::{File, FileFacts, Gone, Segment, SegmentBuilder};
+use super::segment::{File, FileFacts, Removals, Segment, SegmentBuilder};
 use super::syntax::Symbol;
 use crate::index::lexical::{DocId, Inverted, Tokenizer};
 
-/// With more parts than this, all but the first become one.
+/// With more parts, all except the first are merged.
 const MAX_PARTS: usize = 6;
-/// When more than this share of the files is gone from the first part, or is not in it, all parts become one.
+/// All parts are merged if more than 1/8 of the files are removed from the first part or outside of it.
 const STALE_SHARE: usize = 8;
-/// Below this many files nothing is stale enough to be merged.
+/// Minimum number of such files for a merge.
 const STALE_FILES: usize = 256;
 
-/// Files, their chunks, and the words of both. Numbers of files and chunks hold within one snapshot; not every number
-/// below [`Snapshot::file_numbers`] and [`Snapshot::chunk_numbers`] is in use.
+/// Files, their chunks, and the words of both. Numbers of files and chunks are valid within one snapshot; not every
+/// number below [`Snapshot::file_numbers`] and [`Snapshot::chunk_numbers`] is in use.
 #[derive(Clone, Default)]
 pub struct Snapshot {
     parts: Vec<Part>,
@@ -30,51 +30,51 @@ pub struct Snapshot {
     owners: Vec<u32>,
     /// Terms in each chunk.
     lengths: Vec<u32>,
-    /// Terms in all chunks that are in use, and in all such paths.
+    /// Number of terms in all used chunks, and in all their paths.
     total_length: u64,
     total_path_length: u64,
-    /// Made when it is first asked for.
+    /// Built on first use.
     graph: Arc<OnceLock<Graph>>,
 }
 
 #[derive(Clone)]
 struct Part {
     segment: Segment,
-    /// `None` if all of it is in use.
-    gone: Option<Arc<Gone>>,
-    /// The numbers that its files and chunks begin with.
+    /// Removed files; `None` if there are none.
+    gone: Option<Arc<Removals>>,
+    /// The first numbers of its files and chunks.
     first_file: usize,
     first_chunk: usize,
 }
 
-/// What can be looked up by a term.
+/// A searchable field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field {
-    /// The words of chunks.
+    /// Words of chunks.
     Bodies,
-    /// The names that chunks define, each as one term.
+    /// Names defined by chunks, each as one term.
     Names,
-    /// The words of paths.
+    /// Words of paths.
     Paths,
 }
 
-/// A document that holds a term: the number of a chunk, or for [`Field::Paths`] of a file; and how often it does.
+/// A document that contains a term: the number of a chunk, or of a file for [`Field::Paths`], and the count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Posting {
-    /// The number.
+    /// The chunk's or file's number.
     pub number: u32,
-    /// How often.
+    /// Number of occurrences.
     pub count: u32,
 }
 
 /// The difference between two snapshots.
 #[derive(Default)]
 pub(super) struct Changes {
-    /// Files that are no longer there, or are there with other content.
+    /// Files that were removed, or have other content.
     pub(super) gone: Vec<RelPath>,
-    /// Files whose content is the same and whose time is not.
+    /// Files with the same content and another time.
     pub(super) touched: Vec<FileFacts>,
-    /// What came.
+    /// New files.
     pub(super) new: Segment,
 }
 
@@ -83,7 +83,7 @@ impl Snapshot {
         Snapshot::assembled(vec![Part::whole(segment)])
     }
 
-    /// An index of just these files.
+    /// Builds an index of these files.
     pub fn of_files(tokenizer: &mut Tokenizer, files: Vec<(FileFacts, Digest)>) -> Snapshot {
         let mut builder = SegmentBuilder::default();
         for (facts, digest) in files {
@@ -92,13 +92,15 @@ impl Snapshot {
         Snapshot::of(builder.finish())
     }
 
-    /// The snapshot after these changes. Costs what the changes do, and a pass over the numbers of chunks.
+    /// Applies changes. Costs what the changes cost, and a pass over the chunk numbers.
     pub(super) fn changed(&self, changes: Changes) -> Snapshot {
         let mut parts = self.parts.clone();
         for path in &changes.gone {
             if let Some((part, number)) = find(&parts, path) {
                 let part = &mut parts[part];
-                let gone = part.gone.get_or_insert_with(|| Arc::new(Gone::none_of(&part.segment)));
+                let gone = part
+                    .gone
+                    .get_or_insert_with(|| Arc::new(Removals::none_of(&part.segment)));
                 Arc::make_mut(gone).add(&part.segment, number);
             }
         }
@@ -117,7 +119,7 @@ impl Snapshot {
         Snapshot::assembled(parts)
     }
 
-    /// The same files and chunks in one part, if there is enough to be gained by it.
+    /// Merges all parts, if it is worth it.
     pub(super) fn compacted(&self) -> Option<Snapshot> {
         let first = self.parts.first()?;
         let in_first = first.live_files();
@@ -126,7 +128,7 @@ impl Snapshot {
         (stale > STALE_FILES.max(self.files / STALE_SHARE)).then(|| Snapshot::assembled(vec![merged(&self.parts)]))
     }
 
-    /// All of it in one part, for keeping.
+    /// All parts as one segment, for storing.
     pub(super) fn whole(&self) -> Segment {
         match self.parts.as_slice() {
             [part] if part.gone.is_none() => part.segment.clone(),
@@ -156,36 +158,36 @@ impl Snapshot {
         made
     }
 
-    /// Files with their numbers.
+    /// All files with their numbers.
     pub fn files(&self) -> impl Iterator<Item = (usize, &File)> {
         self.parts
             .iter()
             .flat_map(|part| part.live().map(|(number, file)| (part.first_file + number, file)))
     }
 
-    /// How many files there are.
+    /// Number of files.
     pub fn len(&self) -> usize {
         self.files
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no files.
     pub fn is_empty(&self) -> bool {
         self.files == 0
     }
 
-    /// How many chunks there are.
+    /// Number of chunks.
     pub fn chunks(&self) -> usize {
         self.chunks
     }
 
-    /// One more than the highest number of a file.
+    /// Upper bound of file numbers.
     pub fn file_numbers(&self) -> usize {
         self.parts
             .last()
             .map_or(0, |part| part.first_file + part.segment.files.len())
     }
 
-    /// One more than the highest number of a chunk.
+    /// Upper bound of chunk numbers.
     pub fn chunk_numbers(&self) -> usize {
         self.owners.len()
     }
@@ -196,14 +198,14 @@ impl Snapshot {
         &part.segment.files[number - part.first_file]
     }
 
-    /// The number and the facts of the file at a path.
+    /// The number and the entry of the file at a path.
     pub fn find(&self, path: &RelPath) -> Option<(usize, &File)> {
         let (part, number) = find(&self.parts, path)?;
         let part = &self.parts[part];
         Some((part.first_file + number, &part.segment.files[number]))
     }
 
-    /// The files at some paths or, where one was a directory, below it.
+    /// The files at some paths, or below them if they were directories.
     pub(super) fn at(&self, paths: &BTreeSet<RelPath>) -> Vec<RelPath> {
         let parts = self.parts.iter();
         let found = parts.flat_map(|part| paths.iter().flat_map(|path| part.at(path)));
@@ -222,7 +224,7 @@ impl Snapshot {
         part.segment.words.spans[number - part.first_chunk]
     }
 
-    /// The numbers of a file's chunks, in the order of their lines.
+    /// The numbers of a file's chunks, in line order.
     pub fn spans_of(&self, file: usize) -> Range<u32> {
         let part = self.part_of(file, |part| part.first_file);
         let range = part.segment.spans_of(file - part.first_file);
@@ -230,7 +232,7 @@ impl Snapshot {
         global(range.start)..global(range.end)
     }
 
-    /// In how many chunks, or for [`Field::Paths`] files, a term occurs.
+    /// Number of chunks, or files for [`Field::Paths`], that contain a term.
     pub fn frequency(&self, field: Field, term: &str) -> u32 {
         if self.parts.iter().any(|part| part.gone.is_some()) {
             return u32::try_from(self.lookup(field, term).len()).unwrap_or(u32::MAX);
@@ -238,7 +240,7 @@ impl Snapshot {
         self.parts.iter().map(|part| part.index(field).frequency(term)).sum()
     }
 
-    /// What holds a term, in the order of the numbers.
+    /// Postings of a term, sorted by number.
     pub fn lookup(&self, field: Field, term: &str) -> Vec<Posting> {
         let mut found = Vec::new();
         for part in &self.parts {
@@ -257,8 +259,8 @@ impl Snapshot {
         found
     }
 
-    /// Who defines a name, who imports whom, who calls what. The first time it is made, which takes a fraction of a second
-    /// for a million lines.
+    /// The graph of definitions, imports and calls. Built on first use, which takes a fraction of a second for a
+    /// million lines.
     pub fn graph(&self) -> &Graph {
         self.graph.get_or_init(|| {
             let live = self.parts.iter().flat_map(|part| {
@@ -271,7 +273,7 @@ impl Snapshot {
         })
     }
 
-    /// The numbers of the files that call something of this name, whatever it is.
+    /// The numbers of files that call a name.
     pub fn calling(&self, name: &str) -> impl Iterator<Item = usize> {
         self.parts.iter().flat_map(move |part| {
             let calls = move |number: &usize| part.segment.words.syntax[*number].calls(name);
@@ -280,7 +282,7 @@ impl Snapshot {
         })
     }
 
-    /// What is defined in the lines of a chunk.
+    /// Symbols defined in a chunk's lines.
     pub fn symbols_of(&self, chunk: DocId) -> impl Iterator<Item = Symbol<'_>> {
         let (file, span) = (self.file_of(chunk), self.span(chunk));
         let part = self.part_of(file, |part| part.first_file);
@@ -288,28 +290,28 @@ impl Snapshot {
         symbols.filter(move |symbol| (span.first..=span.last).contains(&symbol.line))
     }
 
-    /// Terms in each chunk, by its number.
+    /// Number of terms in each chunk.
     pub fn lengths(&self) -> &[u32] {
         &self.lengths
     }
 
-    /// The mean of the chunks' lengths, in terms.
+    /// Mean length of chunks, in terms.
     pub fn average_length(&self) -> f32 {
         mean(self.total_length, self.chunks)
     }
 
-    /// The mean of the files' lengths, in terms.
+    /// Mean length of files, in terms.
     pub fn average_file_length(&self) -> f32 {
         mean(self.total_length, self.files)
     }
 
-    /// Terms in a file's path.
+    /// Number of terms in a file's path.
     pub fn path_length(&self, file: usize) -> u32 {
         let part = self.part_of(file, |part| part.first_file);
         part.segment.words.paths.lengths()[file - part.first_file]
     }
 
-    /// The mean of them.
+    /// Mean number of terms in paths.
     pub fn average_path_length(&self) -> f32 {
         mean(self.total_path_length, self.files)
     }
@@ -354,12 +356,12 @@ impl Part {
     }
 
     fn live_files(&self) -> usize {
-        let gone = |gone: &Arc<Gone>| gone.files.iter().filter(|gone| **gone).count();
+        let gone = |gone: &Arc<Removals>| gone.files.iter().filter(|gone| **gone).count();
         self.segment.files.len() - self.gone.as_ref().map_or(0, gone)
     }
 }
 
-/// The part that holds a path now, and its number there.
+/// The part that contains a path, and the file's number in it.
 fn find(parts: &[Part], path: &RelPath) -> Option<(usize, usize)> {
     let in_part = |(at, part): (usize, &Part)| {
         let number = part.segment.find(path).filter(|number| !part.is_gone(*number))?;

@@ -1,5 +1,4 @@
-//! What is wrong with knowledge files: all that [`super::load`] passes over, with its line, and what only a person would
-//! see.
+//! Checks knowledge files: everything that [`super::load`] skips, with its line, and problems that only people notice.
 
 use std::collections::HashMap;
 
@@ -12,54 +11,54 @@ use super::{MAX_FILE_BYTES, conflict};
 use crate::markdown::heading;
 use crate::redact::redact;
 
-/// Something to mend.
+/// A problem.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// The file.
     pub path: String,
-    /// Its line, counted from 1; `None` where it is about the whole file.
+    /// The line, counted from 1; `None` for the whole file.
     pub line: Option<u32>,
-    /// What kind of thing it is.
+    /// The kind.
     pub kind: FindingKind,
-    /// What is wrong, for a person.
+    /// The message.
     pub message: String,
-    /// The key that nobody knows, where it is one.
+    /// The unknown key, for [`FindingKind::UnknownKey`].
     #[serde(skip)]
     pub unknown_key: Option<String>,
 }
 
-/// What kind of thing is wrong.
+/// The kind of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FindingKind {
-    /// The file is not read: too large, a symlink, binary.
+    /// The file is not read: too large, a symlink, or binary.
     Unread,
-    /// Front matter that is not understood, and so is taken for text.
+    /// Invalid front matter, which is treated as text.
     FrontMatter,
-    /// A key that says nothing.
+    /// An unknown key.
     UnknownKey,
-    /// A value that is not understood.
+    /// An invalid value.
     Value,
-    /// A glob that is malformed, or that no file matches.
+    /// A malformed glob, or one that matches no file.
     Glob,
-    /// Markers of a merge that nobody settled.
+    /// Markers of an unresolved merge.
     Conflict,
     /// Another file has the same title.
     DuplicateTitle,
-    /// A secret, which is cut out of prompts and stays in git.
+    /// A secret. It is redacted in prompts, but stays in git.
     Secret,
 }
 
-/// Looks at every file of `.muninn/knowledge`, by path.
+/// Checks every file of `.muninn/knowledge`, sorted by path.
 pub fn check(worktree: &Worktree) -> Vec<Finding> {
     let listing = Listing::of_worktree(worktree);
     let mut checker = Checker::default();
-    for left_out in &listing.left_out {
+    for skipped in &listing.skipped {
         checker.find(
-            &left_out.path,
+            &skipped.path,
             None,
             FindingKind::Unread,
-            format!("it {}", left_out.reason),
+            format!("it {}", skipped.reason),
         );
     }
     for file in &listing.files {
@@ -76,9 +75,9 @@ pub fn check(worktree: &Worktree) -> Vec<Finding> {
 #[derive(Default)]
 struct Checker {
     found: Vec<Finding>,
-    /// In lower case, with the file that has it first.
+    /// Lowercase titles, with the first file of each.
     titles: HashMap<String, String>,
-    /// What globs can match, once one is asked about.
+    /// The files that globs can match, listed when needed.
     files: Option<Vec<RelPath>>,
 }
 
@@ -106,7 +105,7 @@ impl Checker {
         self.title(path, &front);
     }
 
-    /// The lines that redaction changes, and what it found there. It keeps the number of lines.
+    /// Reports lines that redaction changes. Redaction keeps the number of lines.
     fn secrets(&mut self, path: &str, text: &str, clean: &str) {
         for (number, (line, clean)) in (1..).zip(text.lines().zip(clean.lines())) {
             if line != clean && clean.contains("[redacted:") {
@@ -138,7 +137,7 @@ impl Checker {
         }
     }
 
-    /// Globs that no file matches, one by one; one that takes back is not meant to match anything by itself.
+    /// Reports globs that match no file. Negated globs are not checked.
     fn globs(&mut self, worktree: &Worktree, path: &str, front: &Front<'_>) {
         for glob in front.applies_to.iter().filter(|glob| !glob.starts_with('!')) {
             let files = self.files.get_or_insert_with(|| {

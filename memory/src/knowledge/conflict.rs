@@ -1,6 +1,6 @@
-//! Markers that a merge left in a file.
+//! Merge conflict markers in a file.
 
-/// The line of the first marker, counted from 1, where a whole conflict follows: a lone row of `<` may be a drawing.
+/// The line of the first marker, counted from 1, if a complete conflict follows: a single row of `<` may be a drawing.
 pub(super) fn first_marker(text: &str) -> Option<u32> {
     let mut opened = None;
     for (number, line) in (1..).zip(text.lines()) {
@@ -18,7 +18,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tells_a_conflict_from_a_drawing() {
+    fn conflict_needs_both_markers() {
         assert_eq!(first_marker("a\n<<<<<<< HEAD\nx\n=======\ny\n>>>>>>> other\n"), Some(2));
         for text in [
             "<<<<<<< \nlone\n",

@@ -1,71 +1,71 @@
-//! What a knowledge file says about itself.
+//! Front matter of knowledge files.
 
 use muninn_repo_tools::Globs;
 use muninn_repo_tools::front_matter::{Entry, FrontMatter, NeverClosed};
 use thiserror::Error;
 
-/// The keys that mean something.
+/// The known keys.
 pub const KEYS: [&str; 5] = ["type", "domain", "confidence", "source", "applies_to"];
 
-/// Front matter, understood, and the text below it.
+/// Parsed front matter, and the text below it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Front<'t> {
     /// `convention`, `decision`, `glossary`, ...
     pub kind: Option<String>,
-    /// What it is about.
+    /// The domain.
     pub domain: Option<String>,
     /// `high`, `medium`, `low` or a number, as 0.9, 0.6, 0.3 or that number.
     pub confidence: Option<f32>,
-    /// Where it comes from.
+    /// The source.
     pub source: Option<String>,
-    /// Globs of the files that it is about.
+    /// Globs of the files that the document is about.
     pub applies_to: Vec<String>,
-    /// The line of these, counted from 1.
+    /// The line of `applies_to`, counted from 1.
     pub applies_to_line: Option<u32>,
-    /// What is not understood, in the order of the lines.
+    /// Problems, sorted by line.
     pub problems: Vec<Problem>,
-    /// Whether it is front matter at all, or there is none. Where not, all of the file is its text.
+    /// Whether the front matter is valid or absent. If it is invalid, the whole file is text.
     pub understood: bool,
     /// The text below.
     pub body: &'t str,
-    /// Where that begins, in lines counted from 1.
+    /// The first line of the text, counted from 1.
     pub body_line: u32,
 }
 
-/// Something in front matter that is not understood.
+/// A problem in front matter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Its line, counted from 1.
+    /// The line, counted from 1.
     pub line: u32,
-    /// What it is.
+    /// The kind.
     pub kind: ProblemKind,
 }
 
-/// What is not understood.
+/// The kind of a problem in front matter.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ProblemKind {
-    /// There is no second line of `---`.
+    /// The closing `---` is missing.
     #[error(transparent)]
     NeverClosed(#[from] NeverClosed),
-    /// Neither a key nor part of one.
+    /// A line that is neither a key nor part of one.
     #[error("this line of the front matter is neither `key: value` nor an item of a list")]
     Strange,
-    /// A key that says nothing here.
+    /// An unknown key.
     #[error("`{key}` is no key of front matter")]
     UnknownKey {
         /// The key.
         key: String,
     },
-    /// A key that was there already; the first counts.
+    /// A repeated key; the first counts.
     #[error("`{key}` is there twice; the first counts")]
     Twice {
         /// The key.
         key: String,
     },
-    /// No confidence.
+    /// An invalid confidence.
     #[error("confidence is high, medium, low or a number from 0 to 1, not `{value}`")]
     Confidence {
-        /// What it says.
+        /// The value.
         value: String,
     },
     /// A malformed glob.
@@ -76,7 +76,7 @@ pub enum ProblemKind {
     },
 }
 
-/// Reads a file's front matter; one without any says nothing about itself.
+/// Parses a file's front matter, if any.
 pub fn front(text: &str) -> Front<'_> {
     let mut front = Front::without(text);
     let read = match FrontMatter::of(text) {
@@ -136,7 +136,7 @@ impl<'t> Front<'t> {
         self.problems.push(Problem { line, kind });
     }
 
-    /// Reads a value that can be wrong.
+    /// Parses a value that can be invalid.
     fn read(&mut self, entry: &Entry<'_>) {
         match entry.key {
             "confidence" => {
@@ -161,7 +161,7 @@ impl<'t> Front<'t> {
     }
 }
 
-/// How sure a word or a number says that something is, from 0 to 1.
+/// Parses a confidence, from 0 to 1.
 pub(super) fn confidence(word: &str) -> Option<f32> {
     match word {
         "high" => Some(0.9),
@@ -190,20 +190,20 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_value_costs_itself_only() {
+    fn invalid_value_is_ignored_alone() {
         let text =
             "---\nconfidense: high\nconfidence: very\napplies_to: [*.rs, \"src/{a\"]\ndomain: a\ndomain: b\n---\n";
         let front = front(text);
         assert!(front.understood);
         assert_eq!((front.domain.as_deref(), front.confidence), (Some("a"), None));
         assert_eq!(front.applies_to, ["*.rs"]);
-        let said: Vec<_> = front
+        let messages: Vec<_> = front
             .problems
             .iter()
             .map(|p| format!("{} {}", p.line, p.kind))
             .collect();
         assert_eq!(
-            said,
+            messages,
             [
                 "2 `confidense` is no key of front matter",
                 "3 confidence is high, medium, low or a number from 0 to 1, not `very`",
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_front_matter_is_text() {
+    fn invalid_front_matter_is_text() {
         for (text, line) in [
             ("---\ntype convention\nx: y\n---\n# A\n", 2),
             ("---\ntype: x\n# never closed\n", 1),

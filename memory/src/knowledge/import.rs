@@ -1,4 +1,4 @@
-//! Knowledge out of another repository: what is missing here is copied, and nothing else is touched.
+//! Imports knowledge from another repository: files that are missing here are copied, and nothing else changes.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -9,54 +9,54 @@ use serde::Serialize;
 use thiserror::Error;
 
 use super::listing::{Listing, is_directory};
-use super::write::{Folder, WriteError};
+use super::write::{KnowledgeDir, WriteError};
 use super::{MAX_FILE_BYTES, ROOT, front};
 use crate::redact::redact;
 
-/// What came of an import. Paths begin at `.muninn/knowledge`.
+/// The result of an import. Paths begin at `.muninn/knowledge`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Imported {
-    /// The name of the other repository, or of the folder.
+pub struct ImportReport {
+    /// The name of the other repository or folder.
     pub from: String,
-    /// What is new here.
+    /// New files.
     pub imported: Vec<RelPath>,
-    /// What was here already, word for word.
+    /// Files that exist here with the same content.
     pub same: Vec<RelPath>,
-    /// What was not copied.
-    pub refused: Vec<Refused>,
+    /// Files that were not copied.
+    pub refused: Vec<RefusedFile>,
 }
 
 /// A file that was not copied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Refused {
+pub struct RefusedFile {
     /// Its path below the other folder.
     pub path: String,
-    /// Why, for a person.
+    /// The reason.
     pub reason: String,
 }
 
 /// Why nothing was imported.
 #[derive(Debug, Error)]
 pub enum ImportError {
-    /// There is no such directory.
+    /// Not a directory.
     #[error("{path} is not a directory")]
     NotADirectory {
-        /// What was given.
+        /// The given path.
         path: PathBuf,
     },
-    /// A repository, and not one that holds knowledge.
+    /// A repository without knowledge.
     #[error("the repository {path} has no {ROOT} of its own")]
     NoKnowledge {
-        /// What was given.
+        /// The given path.
         path: PathBuf,
     },
-    /// Here and there are the same.
+    /// The source is this worktree's own knowledge.
     #[error("{path} is this worktree's own knowledge")]
     Itself {
-        /// What was given.
+        /// The given path.
         path: PathBuf,
     },
-    /// Nothing can be written here.
+    /// A file cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),
 }
@@ -78,23 +78,23 @@ enum CopyError {
     Write(#[from] WriteError),
 }
 
-/// Copies from a repository, its `.muninn/knowledge`, or a plain folder of Markdown what is not here yet.
+/// Copies missing files from a repository, from its `.muninn/knowledge`, or from a folder of Markdown.
 ///
 /// # Errors
-/// [`ImportError`]. What is refused file by file is told in the result.
-pub fn import(worktree: &Worktree, from: &Path) -> Result<Imported, ImportError> {
-    let folder = Folder::of(worktree)?;
+/// [`ImportError`]. Files that are not copied are listed in the result.
+pub fn import(worktree: &Worktree, from: &Path) -> Result<ImportReport, ImportError> {
+    let folder = KnowledgeDir::of(worktree)?;
     let (top, name) = source(from)?;
     if top.starts_with(worktree.root().join(ROOT)) {
         return Err(ImportError::Itself { path: from.to_owned() });
     }
     let listing = Listing::below(&top, &top);
-    let mut imported = Imported {
+    let mut imported = ImportReport {
         from: name,
-        ..Imported::default()
+        ..ImportReport::default()
     };
-    for left_out in listing.left_out {
-        imported.refuse(left_out.path, format!("it {}", left_out.reason));
+    for skipped in listing.skipped {
+        imported.refuse(skipped.path, format!("it {}", skipped.reason));
     }
     for file in listing.files {
         match copy(&folder, &top, &file.path, &imported.from) {
@@ -106,14 +106,14 @@ pub fn import(worktree: &Worktree, from: &Path) -> Result<Imported, ImportError>
     Ok(imported)
 }
 
-impl Imported {
+impl ImportReport {
     fn refuse(&mut self, path: String, reason: String) {
-        self.refused.push(Refused { path, reason });
+        self.refused.push(RefusedFile { path, reason });
     }
 }
 
-/// The folder that is meant, and what its repository is called. Whoever names a symlink means where it leads; one inside
-/// is another's word.
+/// The source folder, and the name of its repository. A symlink given by the user is followed; symlinks inside the
+/// folder are not.
 fn source(from: &Path) -> Result<(PathBuf, String), ImportError> {
     let not_a_directory = || ImportError::NotADirectory { path: from.to_owned() };
     let given = from.canonicalize().map_err(|_| not_a_directory())?;
@@ -138,8 +138,8 @@ fn source(from: &Path) -> Result<(PathBuf, String), ImportError> {
     Ok((top, name))
 }
 
-/// Copies one file; whether it is new here, or why it is not copied.
-fn copy(folder: &Folder, top: &Path, path: &RelPath, from: &str) -> Result<bool, CopyError> {
+/// Copies one file. Returns whether it is new.
+fn copy(folder: &KnowledgeDir, top: &Path, path: &RelPath, from: &str) -> Result<bool, CopyError> {
     let text = read(&top.join(path.to_path_buf()))?;
     if redact(&text) != text {
         return Err(CopyError::Secret);
@@ -167,7 +167,7 @@ fn read(path: &Path) -> Result<String, CopyError> {
     String::from_utf8(bytes).map_err(|_| CopyError::NotUtf8)
 }
 
-/// The text with `source: import from NAME`, unless it has a source or its front matter is not understood.
+/// Adds `source: import from NAME`, unless the file has a source or invalid front matter.
 fn signed(text: &str, from: &str) -> String {
     let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let line = format!("source: {}{end}", quoted(&format!("import from {from}")));

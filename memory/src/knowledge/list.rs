@@ -1,4 +1,4 @@
-//! What there is, file by file.
+//! Lists knowledge files.
 
 use muninn_repo_tools::metis::{MetisLimits, texts};
 use muninn_repo_tools::{RelPath, Worktree, read_text};
@@ -8,40 +8,40 @@ use super::listing::Listing;
 use super::{MAX_FILE_BYTES, MAX_TOTAL_BYTES, front, items, metis};
 use crate::redact::redact;
 
-/// A file and what it says about itself.
+/// A file and its front matter.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ListedFile {
     /// The file.
     pub path: RelPath,
-    /// `convention`, `decision`, ..., or what kind of Metis document it is.
+    /// `convention`, `decision`, ..., or the kind of a Metis document.
     #[serde(rename = "type")]
     pub kind: Option<String>,
-    /// What it is about.
+    /// The domain.
     pub domain: Option<String>,
-    /// How sure it is, from 0 to 1.
+    /// Confidence, from 0 to 1.
     pub confidence: Option<f32>,
-    /// Where it comes from.
+    /// The source.
     pub source: Option<String>,
-    /// Globs of the files that it is about.
+    /// Globs of the files that the document is about.
     pub applies_to: Vec<String>,
-    /// How many sections are recalled.
+    /// Number of sections.
     pub sections: usize,
-    /// Of a Metis document.
-    pub metis: Option<MetisMark>,
+    /// Metadata of a Metis document.
+    pub metis: Option<MetisInfo>,
 }
 
-/// What a Metis document is.
+/// Metadata of a Metis document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct MetisMark {
+pub struct MetisInfo {
     /// Its short code.
     pub id: String,
     /// Its title.
     pub title: String,
-    /// How far it is.
+    /// The phase.
     pub phase: Option<String>,
 }
 
-/// Knowledge files by path, then Metis documents by path.
+/// Lists knowledge files by path, then Metis documents by path.
 pub fn list(worktree: &Worktree) -> Vec<ListedFile> {
     let mut listed = Vec::new();
     for file in Listing::of_worktree(worktree).files {
@@ -74,7 +74,7 @@ pub fn list(worktree: &Worktree) -> Vec<ListedFile> {
         domain: None,
         source: None,
         applies_to: Vec::new(),
-        metis: Some(MetisMark {
+        metis: Some(MetisInfo {
             id: text.document.id,
             title: redact(&text.document.title).into_owned(),
             phase: text.document.phase,

@@ -1,4 +1,4 @@
-//! The Markdown files below a directory, without following a symlink, and what was left out of them.
+//! Lists the Markdown files below a directory without following symlinks, and the files that were skipped.
 
 use std::fmt;
 use std::path::Path;
@@ -11,17 +11,17 @@ use crate::stamp::Stamp;
 
 const MAX_DEPTH: usize = 16;
 
-/// What is there.
+/// The files of a directory.
 #[derive(Default)]
 pub(super) struct Listing {
-    /// In the order of their paths, which begin at the root of the listing.
+    /// Files sorted by path, from the root of the listing.
     pub(super) files: Vec<MarkdownFile>,
-    pub(super) left_out: Vec<LeftOut>,
-    /// What the files take together.
+    pub(super) skipped: Vec<SkippedFile>,
+    /// Total size of the files.
     pub(super) bytes: u64,
 }
 
-/// A file that is read.
+/// A listed file.
 pub(super) struct MarkdownFile {
     /// Its path, from the root of the listing.
     pub(super) path: RelPath,
@@ -39,16 +39,15 @@ impl From<&MarkdownFile> for Stamp {
     }
 }
 
-/// A file that is not read.
-pub(super) struct LeftOut {
+pub(super) struct SkippedFile {
     /// Its path, from the root of the listing.
     pub(super) path: String,
-    pub(super) reason: Reason,
+    pub(super) reason: SkipReason,
 }
 
-/// Why it is not.
+/// Why a file was skipped.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reason {
+pub(super) enum SkipReason {
     Symlink,
     Name,
     TooDeep,
@@ -56,26 +55,26 @@ pub(super) enum Reason {
     TooMuch,
 }
 
-impl fmt::Display for Reason {
+impl fmt::Display for SkipReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Symlink => f.write_str("is a symlink, which is not followed"),
             Self::Name => f.write_str("has a name that is not portable, or that of a file of secrets"),
             Self::TooDeep => write!(f, "lies more than {MAX_DEPTH} directories deep"),
             Self::TooLarge(bytes) => write!(f, "has {bytes} bytes, and {MAX_FILE_BYTES} are the most that is read"),
-            Self::TooMuch => f.write_str("is too much beside what was read already"),
+            Self::TooMuch => f.write_str("exceeds the limit on knowledge as a whole"),
         }
     }
 }
 
-impl fmt::Display for LeftOut {
+impl fmt::Display for SkippedFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: left out, for it {}", self.path.escape_debug(), self.reason)
+        write!(f, "{}: skipped: it {}", self.path.escape_debug(), self.reason)
     }
 }
 
 impl Listing {
-    /// A worktree's `.muninn/knowledge`, where that is a directory of its own.
+    /// Lists a worktree's `.muninn/knowledge`, if it is a real directory.
     pub(super) fn of_worktree(worktree: &Worktree) -> Self {
         let muninn = worktree.root().join(".muninn");
         if is_directory(&muninn) {
@@ -85,7 +84,7 @@ impl Listing {
         }
     }
 
-    /// What is below `top`, with paths from `root`.
+    /// Lists the files below `top`, with paths from `root`.
     pub(super) fn below(root: &Path, top: &Path) -> Self {
         let mut listing = Self::default();
         listing.visit(root, top, 0);
@@ -99,7 +98,7 @@ impl Listing {
         };
         if metadata.is_dir() && depth < MAX_DEPTH {
             let mut entries: Vec<_> = std::fs::read_dir(path).into_iter().flatten().flatten().collect();
-            // What a bound leaves out must not hang on the order in which a file system lists.
+            // Sorted, so that the files beyond a limit do not depend on the file system's order.
             entries.sort_by_key(std::fs::DirEntry::file_name);
             entries
                 .iter()
@@ -109,17 +108,17 @@ impl Listing {
         let below = path.strip_prefix(root).unwrap_or(path);
         let is_markdown = path.extension().is_some_and(|extension| extension == "md");
         let reason = if metadata.is_symlink() {
-            Reason::Symlink
+            SkipReason::Symlink
         } else if metadata.is_dir() {
-            Reason::TooDeep
+            SkipReason::TooDeep
         } else if !metadata.is_file() || !is_markdown {
             return;
         } else {
             match portable(below) {
-                None => Reason::Name,
-                Some(_) if metadata.len() > MAX_FILE_BYTES => Reason::TooLarge(metadata.len()),
+                None => SkipReason::Name,
+                Some(_) if metadata.len() > MAX_FILE_BYTES => SkipReason::TooLarge(metadata.len()),
                 Some(_) if self.files.len() >= MAX_FILES || self.bytes + metadata.len() > MAX_TOTAL_BYTES => {
-                    Reason::TooMuch
+                    SkipReason::TooMuch
                 }
                 Some(path) => {
                     self.bytes += metadata.len();
@@ -130,18 +129,18 @@ impl Listing {
             }
         };
         let path = below.to_string_lossy().into_owned();
-        self.left_out.push(LeftOut { path, reason });
+        self.skipped.push(SkippedFile { path, reason });
     }
 }
 
-/// A path that means the same file on every platform.
+/// Returns a path that is valid on every platform.
 fn portable(path: &Path) -> Option<RelPath> {
     let foreign = |c: char| c.is_control() || matches!(c, '\\' | ':');
     let path = RelPath::from_relative(path)?;
     (!path.as_str().contains(foreign) && !is_secret(&path)).then_some(path)
 }
 
-/// Whether there is a directory, and no symlink to one.
+/// Returns whether the path is a directory and no symlink.
 pub(super) fn is_directory(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir())
 }

@@ -1,8 +1,8 @@
-//! Metis documents as knowledge: what was decided, what is aimed at, what is being worked on.
+//! Metis documents as knowledge: decisions, visions and tasks.
 //!
-//! A decision counts as much as what somebody is sure of, a vision as what somebody thinks, and a proposal or a plan as
-//! little as anything does. What was put away or replaced is not recalled. Titles name the document, so that a prompt
-//! that gets a section of it says where that stands: `ADR-3 (PROJ-A-0003): Sessions are signed cookies, Decision`.
+//! A decision has high confidence, a vision medium, a proposal or a plan low. Archived and replaced documents are
+//! skipped. Titles include the document's name, so that a section in a prompt shows its source: `ADR-3 (PROJ-A-0003):
+//! Sessions are signed cookies, Decision`.
 
 use std::time::Duration;
 
@@ -10,27 +10,27 @@ use muninn_repo_tools::metis::{MetisDocument, MetisLimits, MetisText, texts};
 use muninn_repo_tools::{RelPath, Until, Worktree, stat};
 
 use super::listing::{Listing, is_directory};
-use super::section::Text;
-use crate::memories::{Loaded, Memory};
+use super::section::SectionSource;
+use crate::memories::{LoadedMemories, Memory};
 use crate::redact::redact;
 use crate::stamp::Stamp;
 
-/// Where the documents are.
+/// The folder of documents.
 const FOLDER: &str = ".metis";
-/// Files that decide which of them git ignores.
+/// Files that decide which documents git ignores.
 const IGNORING: [&str; 2] = [".gitignore", ".metis/.gitignore"];
-/// Phases of a task that somebody is at.
-const UNDER_WAY: [&str; 4] = ["active", "in-progress", "in_progress", "doing"];
-/// Phases of a decision that holds.
+/// Phases of an active task.
+const ACTIVE: [&str; 4] = ["active", "in-progress", "in_progress", "doing"];
+/// Phases of a valid decision.
 const DECIDED: [&str; 3] = ["decided", "accepted", "approved"];
-/// Phases of a decision that holds no more.
+/// Phases of a decision that is no longer valid.
 const REPLACED: [&str; 4] = ["superseded", "deprecated", "rejected", "withdrawn"];
 
-/// Reads the documents, at most so many bytes of them.
-pub(super) fn load(worktree: &Worktree, max_bytes: u64) -> Loaded {
-    let mut loaded = Loaded {
+/// Loads the documents, up to a number of bytes.
+pub(super) fn load(worktree: &Worktree, max_bytes: u64) -> LoadedMemories {
+    let mut loaded = LoadedMemories {
         stamps: stamps(worktree),
-        ..Loaded::default()
+        ..LoadedMemories::default()
     };
     if loaded.stamps.is_empty() {
         return loaded;
@@ -39,8 +39,7 @@ pub(super) fn load(worktree: &Worktree, max_bytes: u64) -> Loaded {
     let found = texts(worktree, &limits, usize::try_from(max_bytes).unwrap_or(usize::MAX));
     loaded.items = found.texts.iter().flat_map(memories).collect();
     let unreadable = found.unreadable.iter();
-    let notes =
-        unreadable.map(|(path, reason)| format!("{path}: no Metis document, for {reason}; found as any file is"));
+    let notes = unreadable.map(|(path, reason)| format!("{path}: not a Metis document: {reason}; indexed as a file"));
     loaded.notes = notes.collect();
     if !found.cuts.is_empty() {
         let words = found.cuts.words();
@@ -51,7 +50,7 @@ pub(super) fn load(worktree: &Worktree, max_bytes: u64) -> Loaded {
     loaded
 }
 
-/// The files as they are now. More than are read: whether git ignores one is known to the reader alone.
+/// Stamps of the files, more than are loaded: only the reader knows which ones git ignores.
 pub(super) fn stamps(worktree: &Worktree) -> Vec<Stamp> {
     let folder = worktree.root().join(FOLDER);
     if !is_directory(&folder) {
@@ -70,8 +69,8 @@ pub(super) fn stamps(worktree: &Worktree) -> Vec<Stamp> {
     stamps
 }
 
-/// The short code of the task that is being worked on: the one whose phase is active, or, of several, the one whose
-/// code is in the name of the branch. `None` where that is not one task.
+/// The short code of the current task: the only active one, or of several active tasks the one whose code is in the
+/// branch name. `None` if there is no such task.
 pub fn current_task(worktree: &Worktree) -> Option<String> {
     let limits = MetisLimits {
         until: Until::within(Duration::from_secs(1)),
@@ -81,7 +80,7 @@ pub fn current_task(worktree: &Worktree) -> Option<String> {
         return None;
     }
     let found = muninn_repo_tools::metis::documents(worktree, &limits).documents;
-    let mut active = found.into_iter().filter(is_under_way).map(|document| document.id);
+    let mut active = found.into_iter().filter(is_active).map(|document| document.id);
     let first = active.next()?;
     let mut all = vec![first];
     all.extend(active);
@@ -93,8 +92,8 @@ pub fn current_task(worktree: &Worktree) -> Option<String> {
     all.is_empty().then_some(task)
 }
 
-fn is_under_way(document: &MetisDocument) -> bool {
-    document.kind == "task" && has_phase(document, &UNDER_WAY)
+fn is_active(document: &MetisDocument) -> bool {
+    document.kind == "task" && has_phase(document, &ACTIVE)
 }
 
 fn has_phase(document: &MetisDocument, phases: &[&str]) -> bool {
@@ -102,7 +101,7 @@ fn has_phase(document: &MetisDocument, phases: &[&str]) -> bool {
     phases.iter().any(|one| one.eq_ignore_ascii_case(phase))
 }
 
-/// Whether a code stands in a branch's name, in any case, and not as the beginning of a longer one.
+/// Returns whether a branch name contains a code, ignoring case, and not as a prefix of a longer one.
 fn names(branch: &str, code: &str) -> bool {
     let (branch, code) = (branch.to_lowercase(), code.to_lowercase());
     let apart = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
@@ -112,7 +111,7 @@ fn names(branch: &str, code: &str) -> bool {
     })
 }
 
-/// The sections of a document; none of one that holds no more.
+/// The sections of a document; none for a replaced decision.
 pub(super) fn memories(text: &MetisText) -> Vec<Memory> {
     let document = &text.document;
     if document.kind == "adr" && has_phase(document, &REPLACED) {
@@ -120,7 +119,7 @@ pub(super) fn memories(text: &MetisText) -> Vec<Memory> {
     }
     let body = redact(&text.text);
     let name = redact(&name(document)).into_owned();
-    let sections = Text {
+    let sections = SectionSource {
         path: &document.path,
         body: &body,
         first_line: text.first_line,
@@ -128,7 +127,7 @@ pub(super) fn memories(text: &MetisText) -> Vec<Memory> {
         applies_to: &[],
     };
     sections.memories(|heading| {
-        // The first heading of a document is its title once more.
+        // The first heading of a document repeats its title.
         if heading.is_empty() || heading.ends_with(&document.title) {
             name.clone()
         } else {

@@ -1,5 +1,4 @@
-//! Curated knowledge: `.muninn/knowledge/**/*.md`, written or approved by people, and what Metis documents say
-//! ([`metis`]).
+//! Curated knowledge: `.muninn/knowledge/**/*.md`, written or approved by people, and Metis documents ([`metis`]).
 //!
 //! ```text
 //! ---
@@ -12,8 +11,8 @@
 //! # Error handling convention
 //! ```
 //!
-//! A file is recalled by section. Front matter that cannot be understood costs its meaning, not the text; it is noted,
-//! and [`check`] tells the line.
+//! A file is recalled by section. Invalid front matter is noted, and its file is read as plain text; [`check`] reports
+//! the line.
 
 mod check;
 mod conflict;
@@ -30,41 +29,40 @@ use muninn_repo_tools::{RelPath, Worktree, read_text};
 
 pub use self::check::{Finding, FindingKind, check};
 pub use self::front::{Front, KEYS, Problem, ProblemKind, front};
-pub use self::import::{ImportError, Imported, Refused, import};
-pub use self::list::{ListedFile, MetisMark, list};
+pub use self::import::{ImportError, ImportReport, RefusedFile, import};
+pub use self::list::{ListedFile, MetisInfo, list};
 pub use self::new::{Draft, NewError, create};
 pub use self::section::items;
 pub use self::write::WriteError;
 
 use self::listing::Listing;
-use crate::memories::Loaded;
+use crate::memories::LoadedMemories;
 use crate::redact::redact;
 use crate::stamp::Stamp;
 
-/// Where a worktree's knowledge is.
+/// The folder of a worktree's knowledge.
 const ROOT: &str = ".muninn/knowledge";
 const MAX_FILE_BYTES: u64 = 1 << 20;
 const MAX_FILES: usize = 2_000;
 const MAX_TOTAL_BYTES: u64 = 16 << 20;
 
-/// The file that `muninn init` makes, so that git keeps the folder. As long as nobody has written to it, it is nothing
-/// that a team knows.
+/// The file that `muninn init` creates, so that git keeps the folder. Unchanged, it is not loaded as knowledge.
 pub const PLACEHOLDER: &str = "---\ntype: convention\ndomain: muninn\nconfidence: high\nsource: muninn init\n---\n\
 # What goes into this folder\n\n\
 One Markdown file for each thing that the code does not say by itself: conventions, decisions, words of the domain.\n\
 Muninn adds the sections that match a question to the prompt.\n";
 
-/// Reads all of it.
-pub(crate) fn load(worktree: &Worktree) -> Loaded {
+/// Loads all knowledge.
+pub(crate) fn load(worktree: &Worktree) -> LoadedMemories {
     let listing = Listing::of_worktree(worktree);
-    let mut loaded = Loaded {
-        notes: listing.left_out.iter().map(ToString::to_string).collect(),
-        ..Loaded::default()
+    let mut loaded = LoadedMemories {
+        notes: listing.skipped.iter().map(ToString::to_string).collect(),
+        ..LoadedMemories::default()
     };
     for listed in &listing.files {
         match read_text(worktree, &listed.path, MAX_FILE_BYTES) {
             Ok(file) => take(&mut loaded, &listed.path, &file.text),
-            Err(error) => loaded.notes.push(format!("knowledge left out: {error}")),
+            Err(error) => loaded.notes.push(format!("knowledge skipped: {error}")),
         }
     }
     let metis = metis::load(worktree, MAX_TOTAL_BYTES.saturating_sub(listing.bytes));
@@ -75,7 +73,7 @@ pub(crate) fn load(worktree: &Worktree) -> Loaded {
     loaded
 }
 
-fn take(loaded: &mut Loaded, path: &RelPath, text: &str) {
+fn take(loaded: &mut LoadedMemories, path: &RelPath, text: &str) {
     if text.trim_end().lines().eq(PLACEHOLDER.lines()) {
         return;
     }
@@ -84,17 +82,17 @@ fn take(loaded: &mut Loaded, path: &RelPath, text: &str) {
     if !read.understood {
         loaded
             .notes
-            .push(format!("{path}: front matter not understood, read as plain Markdown"));
+            .push(format!("{path}: invalid front matter, read as plain Markdown"));
     }
     if let Some(line) = conflict::first_marker(&text) {
         loaded
             .notes
-            .push(format!("{path}:{line}: conflict markers of git, read as they are"));
+            .push(format!("{path}:{line}: git conflict markers, read as text"));
     }
     loaded.items.extend(items(path, &read));
 }
 
-/// The files as they are now, in the order in which they are loaded.
+/// Stamps of the files, in loading order.
 pub(crate) fn stamps(worktree: &Worktree) -> Vec<Stamp> {
     let listing = Listing::of_worktree(worktree);
     let mut stamps: Vec<Stamp> = listing.files.iter().map(Stamp::from).collect();

@@ -1,4 +1,4 @@
-//! A new file with front matter and a heading, for a person to go on with.
+//! Creates a knowledge file with front matter and a heading.
 
 use muninn_repo_tools::front_matter::quoted;
 use muninn_repo_tools::{Globs, RelPath, Worktree};
@@ -7,58 +7,58 @@ use unicode_normalization::UnicodeNormalization as _;
 
 use super::ROOT;
 use super::front::{ProblemKind, confidence};
-use super::write::{Folder, WriteError};
+use super::write::{KnowledgeDir, WriteError};
 use crate::redact::redact;
 
-/// A file name is at most so long, in bytes, without its ending.
+/// Maximum length of a file name without extension, in bytes.
 const MAX_SLUG_BYTES: usize = 80;
 
-/// What a new file says about itself.
+/// The content of a new file.
 #[derive(Debug, Clone, Default)]
 pub struct Draft {
-    /// Its heading.
+    /// The heading.
     pub title: String,
     /// `convention`, `decision`, ...
     pub kind: Option<String>,
-    /// What it is about.
+    /// The domain.
     pub domain: Option<String>,
     /// `high`, `medium`, `low` or a number from 0 to 1.
     pub confidence: Option<String>,
-    /// Where it comes from.
+    /// The source.
     pub source: Option<String>,
-    /// Globs of the files that it is about.
+    /// Globs of the files that the document is about.
     pub applies_to: Vec<String>,
 }
 
-/// Why no file was made.
+/// Why no file was created.
 #[derive(Debug, Error)]
 pub enum NewError {
-    /// It says nothing.
-    #[error("a title has to have letters or digits")]
+    /// The title has no letters or digits.
+    #[error("a title needs letters or digits")]
     NoTitle,
-    /// Front matter that would not be understood.
+    /// Invalid front matter.
     #[error(transparent)]
     Value(#[from] ProblemKind),
-    /// It would put a secret into git.
+    /// The text contains a secret, which must not reach git.
     #[error("it holds a secret")]
     Secret,
-    /// A file of that name is there.
+    /// The file exists.
     #[error("{path} is there already")]
     Exists {
         /// The file.
         path: RelPath,
     },
-    /// It cannot be written.
+    /// The file cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),
 }
 
-/// Writes a new file and returns its path; never over another one.
+/// Creates a file and returns its path. An existing file is never overwritten.
 ///
 /// # Errors
 /// [`NewError`]. Nothing is written then.
 pub fn create(worktree: &Worktree, draft: &Draft) -> Result<RelPath, NewError> {
-    let folder = Folder::of(worktree)?;
+    let folder = KnowledgeDir::of(worktree)?;
     let below = slug(&draft.title).and_then(|slug| RelPath::new(&format!("{slug}.md")).ok());
     let below = below.ok_or(NewError::NoTitle)?;
     let text = draft.text()?;
@@ -82,7 +82,7 @@ impl Draft {
             return Err(ProblemKind::Glob { glob: glob.clone() }.into());
         }
         let globs: Vec<String> = self.applies_to.iter().map(|glob| quoted(glob)).collect();
-        let said = [
+        let entries = [
             ("type", self.kind.as_deref().map(quoted)),
             ("domain", self.domain.as_deref().map(quoted)),
             ("confidence", self.confidence.as_deref().map(quoted)),
@@ -92,20 +92,20 @@ impl Draft {
                 (!globs.is_empty()).then(|| format!("[{}]", globs.join(", "))),
             ),
         ];
-        let said = said
+        let entries = entries
             .into_iter()
             .filter_map(|(key, value)| Some(format!("{key}: {}\n", value?)));
         let title: Vec<&str> = self.title.split_whitespace().collect();
         Ok(format!(
             "---\n{}---\n# {}\n\n",
-            said.collect::<String>(),
+            entries.collect::<String>(),
             title.join(" ")
         ))
     }
 }
 
-/// A file name for a title: its letters and digits, in lower case and without accents, with `-` for all else. Letters
-/// of any script stay. `None` where nothing does.
+/// The file name of a title: its letters of any script and its digits, in lower case and without accents, with `-` for
+/// all else. `None` if it has none.
 fn slug(title: &str) -> Option<String> {
     let accent = |c: &char| ('\u{300}'..='\u{36f}').contains(c);
     let mut slug = String::new();
@@ -129,7 +129,7 @@ mod tests {
     use crate::knowledge::front;
 
     #[test]
-    fn any_title_gets_a_name() {
+    fn titles_become_portable_file_names() {
         for (title, expected) in [
             ("Error handling: codes & details", Some("error-handling-codes-details")),
             ("Über Größe, naïve", Some("uber-große-naive")),
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn created_file_parses_to_its_draft() {
         let repo = Fixture::with(&[(".muninn/config.toml", "")]);
         let draft = Draft {
             title: "Codes: \n never  guess".to_owned(),
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_written_where_it_should_not_be() {
+    fn invalid_drafts_and_missing_setup_write_nothing() {
         let repo = Fixture::with(&[]);
         let draft = |title: &str| Draft {
             title: title.to_owned(),
@@ -201,7 +201,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_symlink_in_the_way_is_not_followed() {
+    fn symlinks_are_not_followed() {
         let outside = tempfile::tempdir().unwrap();
         let draft = Draft {
             title: "A".to_owned(),

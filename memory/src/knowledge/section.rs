@@ -6,20 +6,20 @@ use super::front::Front;
 use crate::markdown::sections;
 use crate::memories::{Memory, MemoryKind};
 
-/// What the sections of a text have in common.
-pub(super) struct Text<'a> {
+/// The common data of a text's sections.
+pub(super) struct SectionSource<'a> {
     pub(super) path: &'a RelPath,
     /// The Markdown, redacted.
     pub(super) body: &'a str,
-    /// Where that begins in the file, in lines counted from 1.
+    /// The first line of the text in the file, counted from 1.
     pub(super) first_line: u32,
     pub(super) confidence: Option<f32>,
     pub(super) applies_to: &'a [String],
 }
 
-/// The sections of one file, whose text was redacted before it was read.
+/// The sections of one file. The text must be redacted.
 pub fn items(path: &RelPath, front: &Front<'_>) -> Vec<Memory> {
-    let text = Text {
+    let text = SectionSource {
         path,
         body: front.body,
         first_line: front.body_line,
@@ -29,7 +29,8 @@ pub fn items(path: &RelPath, front: &Front<'_>) -> Vec<Memory> {
     text.memories(|heading| title(heading, front.domain.as_deref(), path))
 }
 
-/// The heading, or what else names a section; with the domain, so that a question about it finds every section.
+/// The title of a section: its heading or file name, and the domain, so that a question about the domain finds every
+/// section.
 fn title(heading: &str, domain: Option<&str>, path: &RelPath) -> String {
     let name = if heading.is_empty() {
         path.file_name().trim_end_matches(".md")
@@ -42,8 +43,8 @@ fn title(heading: &str, domain: Option<&str>, path: &RelPath) -> String {
     }
 }
 
-impl Text<'_> {
-    /// Its sections, each with the title that is made of its heading.
+impl SectionSource<'_> {
+    /// The sections as memories. `title` maps a heading to a title.
     pub(super) fn memories(&self, title: impl Fn(&str) -> String) -> Vec<Memory> {
         let lines: Vec<&str> = self.body.lines().collect();
         let found = sections(self.body, self.first_line).into_iter();

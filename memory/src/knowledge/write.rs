@@ -1,4 +1,4 @@
-//! Writing into `.muninn/knowledge`: new files only, and nowhere else.
+//! Creates files in `.muninn/knowledge`.
 
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
@@ -9,37 +9,37 @@ use thiserror::Error;
 use super::ROOT;
 use super::listing::is_directory;
 
-/// Why nothing was written.
+/// Why no file was written.
 #[derive(Debug, Error)]
 pub enum WriteError {
-    /// Nobody asked for a `.muninn` here.
+    /// The worktree has no `.muninn`.
     #[error("there is no .muninn in {root}")]
     NotSetUp {
         /// The worktree.
         root: PathBuf,
     },
-    /// A symlink or a file stands where a directory would be.
+    /// A symlink or a file has the name of the directory.
     #[error("{path} is not a directory of its own")]
     NotADirectory {
-        /// What stands there.
+        /// The path.
         path: PathBuf,
     },
-    /// The file system refused.
+    /// A file system error.
     #[error("cannot write {path}: {source}")]
     Io {
         /// The file.
         path: PathBuf,
-        /// What the file system said.
+        /// The cause.
         source: std::io::Error,
     },
 }
 
-/// The knowledge of a worktree that was set up.
-pub(super) struct Folder {
+/// The knowledge directory of an initialised worktree.
+pub(super) struct KnowledgeDir {
     root: PathBuf,
 }
 
-impl Folder {
+impl KnowledgeDir {
     pub(super) fn of(worktree: &Worktree) -> Result<Self, WriteError> {
         let root = worktree.root().to_owned();
         let muninn = root.join(".muninn");
@@ -50,12 +50,12 @@ impl Folder {
         }
     }
 
-    /// The path of a file in it, from the top of the worktree.
+    /// The absolute path of a file in it.
     pub(super) fn path(&self, below: &RelPath) -> PathBuf {
         self.root.join(ROOT).join(below.to_path_buf())
     }
 
-    /// Writes a file unless something is there already; says whether it did.
+    /// Creates a file unless it exists. Returns whether it did.
     pub(super) fn create(&self, below: &RelPath, text: &[u8]) -> Result<bool, WriteError> {
         let path = self.path(below);
         let io = |source| WriteError::Io {
@@ -69,14 +69,14 @@ impl Folder {
             Err(error) => return Err(io(error)),
         };
         if let Err(error) = file.write_all(text) {
-            // Half a file would be taken for the whole one by the next try.
-            let _gone_or_reported = std::fs::remove_file(&path);
+            // A partial file would count as complete at the next try.
+            std::fs::remove_file(&path).ok();
             return Err(io(error));
         }
         Ok(true)
     }
 
-    /// Makes the directories on the way to one, which have to be the worktree's own.
+    /// Creates the missing parents of a directory, which must not be links.
     fn make_directories(&self, directory: &Path) -> Result<(), WriteError> {
         if directory == self.root {
             return Ok(());

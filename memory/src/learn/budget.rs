@@ -1,8 +1,8 @@
-//! What may be spent in a day on summing up, in tokens of the model that does.
+//! The daily token budget of the summarizer.
 //!
-//! A small file in the user's state directory holds the day and what it has cost so far. It is read and written under a
-//! lock, so that several processes share one budget. What a call may cost at most is set aside before it is made, and
-//! replaced by what it did cost: a process that is killed in between has spent it.
+//! A small file in the user's state directory holds the day and the tokens spent. It is read and written under a lock,
+//! so that several processes share one budget. The maximum cost of a call is reserved before the call and replaced by
+//! its actual cost afterwards: a process that is killed in between has spent the reservation.
 
 use std::fs;
 use std::io;
@@ -20,63 +20,63 @@ pub struct DailyBudget {
     path: PathBuf,
 }
 
-/// Tokens that are set aside for a call, until [`DailyBudget::settle`].
+/// Tokens reserved for a call, until [`DailyBudget::settle`].
 #[derive(Debug, PartialEq, Eq)]
 pub struct Reserved {
     date: Date,
     tokens: u64,
 }
 
-/// Why a budget cannot be kept. Nothing may be spent then.
+/// Why the budget is not available. Then nothing may be spent.
 #[derive(Debug, Error)]
 pub enum BudgetError {
-    /// Its file cannot be read or written.
-    #[error("the day's spending at {}: {source}", path.display())]
+    /// The file cannot be read or written.
+    #[error("cannot use the budget file {}: {source}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// What happened.
+        /// The cause.
         source: io::Error,
     },
-    /// Its file holds something else. The next call that is refused for it puts that right.
-    #[error("{} does not say what was spent", path.display())]
+    /// The file is damaged. The next reservation is refused and repairs it.
+    #[error("the budget file {} is damaged", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
     },
 }
 
-/// What the file says.
+/// The tokens spent on a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Day {
+struct Spending {
     date: Date,
     tokens: u64,
 }
 
-/// The same as it is written.
+/// The format of the file.
 #[derive(Serialize, Deserialize)]
-struct Written {
-    /// Of UTC, `2026-01-31`.
+struct BudgetFile {
+    /// A UTC date, `2026-01-31`.
     date: String,
     tokens: u64,
 }
 
-impl Day {
-    /// The day that a process counts on whose clock says `today`.
+impl Spending {
+    /// The spending that counts for a process whose clock says `today`.
     ///
-    /// A clock that went back over midnight makes no second budget out of one: the later day goes on. One that was more
-    /// than a day ahead was wrong, and must not stop everything until its day comes.
-    fn seen_from(self, today: Date) -> Day {
+    /// If the clock went back over midnight, the later day continues, so that no second budget is granted. A stored day
+    /// more than one day ahead was wrong and is replaced, so that it does not block everything until it comes.
+    fn seen_from(self, today: Date) -> Spending {
         let goes_on = self.date == today || today.tomorrow().is_ok_and(|tomorrow| self.date == tomorrow);
         match goes_on {
             true => self,
-            false => Day { date: today, tokens: 0 },
+            false => Spending { date: today, tokens: 0 },
         }
     }
 }
 
 impl DailyBudget {
-    /// The budget that all processes share whose state is in this directory. Nothing is made or read yet.
+    /// The budget of all processes with this state directory. Nothing is created or read yet.
     #[must_use]
     pub fn below(state_dir: &Path) -> Self {
         Self {
@@ -84,17 +84,17 @@ impl DailyBudget {
         }
     }
 
-    /// Sets tokens aside; `None` where the day would cost more than `limit`.
+    /// Reserves tokens; `None` if the day would exceed `limit`.
     ///
     /// # Errors
     /// [`BudgetError::Io`]; then nothing may be spent.
     pub fn reserve(&self, today: Date, tokens: u64, limit: u64) -> Result<Option<Reserved>, BudgetError> {
-        let _locked = self.locked()?;
+        let _lock = self.lock()?;
         let day = match self.read() {
-            Ok(day) => day.unwrap_or(Day { date: today, tokens: 0 }).seen_from(today),
-            // How much it was is not known, so it was all; tomorrow is another day.
+            Ok(day) => day.unwrap_or(Spending { date: today, tokens: 0 }).seen_from(today),
+            // The spending is unknown, so the whole budget counts as spent today.
             Err(BudgetError::Damaged { .. }) => {
-                self.write(Day {
+                self.write(Spending {
                     date: today,
                     tokens: limit,
                 })?;
@@ -106,18 +106,18 @@ impl DailyBudget {
         if spent > limit {
             return Ok(None);
         }
-        self.write(Day { tokens: spent, ..day })?;
+        self.write(Spending { tokens: spent, ..day })?;
         Ok(Some(Reserved { date: day.date, tokens }))
     }
 
-    /// Replaces what was set aside by what was used. Where another day has begun since, that is left as it is.
+    /// Replaces a reservation by the tokens used. If another day has begun since, nothing changes.
     ///
     /// # Errors
-    /// [`BudgetError`]; what was set aside counts as used then.
+    /// [`BudgetError`]; then the reservation counts as used.
     pub fn settle(&self, reserved: Reserved, used: u64) -> Result<(), BudgetError> {
-        let _locked = self.locked()?;
+        let _lock = self.lock()?;
         match self.read()? {
-            Some(day) if day.date == reserved.date => self.write(Day {
+            Some(day) if day.date == reserved.date => self.write(Spending {
                 tokens: day.tokens.saturating_sub(reserved.tokens).saturating_add(used),
                 ..day
             }),
@@ -125,7 +125,7 @@ impl DailyBudget {
         }
     }
 
-    /// What the day has cost so far, with what is set aside.
+    /// The tokens spent today, reservations included.
     ///
     /// # Errors
     /// [`BudgetError`].
@@ -133,29 +133,29 @@ impl DailyBudget {
         Ok(self.read()?.map_or(0, |day| day.seen_from(today).tokens))
     }
 
-    fn locked(&self) -> Result<fs::File, BudgetError> {
+    fn lock(&self) -> Result<fs::File, BudgetError> {
         let lock = self.path.with_extension("lock");
         let made = self.path.parent().map_or(Ok(()), private_file::dir);
         made.and_then(|()| private_file::lock(&lock)).map_err(self.failed())
     }
 
-    fn read(&self) -> Result<Option<Day>, BudgetError> {
+    fn read(&self) -> Result<Option<Spending>, BudgetError> {
         let bytes = match fs::read(&self.path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(source) => return Err(self.failed()(source)),
         };
         let written = serde_json::from_slice(&bytes).ok();
-        let day = written.and_then(|Written { date, tokens }| {
+        let day = written.and_then(|BudgetFile { date, tokens }| {
             let date = date.parse().ok()?;
-            Some(Day { date, tokens })
+            Some(Spending { date, tokens })
         });
         let path = self.path.clone();
         day.map(Some).ok_or(BudgetError::Damaged { path })
     }
 
-    fn write(&self, day: Day) -> Result<(), BudgetError> {
-        let written = Written {
+    fn write(&self, day: Spending) -> Result<(), BudgetError> {
+        let written = BudgetFile {
             date: day.date.to_string(),
             tokens: day.tokens,
         };
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_set_aside_is_replaced_by_what_was_used() {
+    fn reservation_is_replaced_by_actual_cost() {
         let (_state, budget) = budget();
         assert_eq!(budget.spent(TODAY).unwrap(), 0);
         let reserved = budget.reserve(TODAY, 800, 1_000).unwrap().unwrap();
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn two_at_once_share_one_budget() {
+    fn concurrent_processes_share_one_budget() {
         let (state, _) = budget();
         let granted: usize = std::thread::scope(|scope| {
             let gateways: Vec<_> = (0..4)
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_day_has_a_budget_of_its_own() {
+    fn each_day_has_its_own_budget() {
         let (_state, budget) = budget();
         let reserved = budget.reserve(TODAY, 900, 1_000).unwrap().unwrap();
         let tomorrow = TODAY.tomorrow().unwrap();
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_goes_back_gives_nothing_twice_and_stops_nothing_for_long() {
+    fn clock_change_neither_doubles_nor_blocks_the_budget() {
         let (_state, budget) = budget();
         let reserved = budget.reserve(TODAY, 900, 1_000).unwrap().unwrap();
         let yesterday = TODAY.yesterday().unwrap();
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn less_than_was_set_aside_is_never_less_than_nothing() {
+    fn settling_never_underflows() {
         let (_state, budget) = budget();
         let reserved = budget.reserve(TODAY, 500, 1_000).unwrap().unwrap();
         fs::write(&budget.path, r#"{"date":"2026-03-01","tokens":20}"#).unwrap();
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_file_costs_the_rest_of_the_day() {
+    fn damaged_file_spends_the_rest_of_the_day() {
         for damage in [
             "",
             "{",

@@ -1,8 +1,8 @@
-//! Learning from what an agent did, without asking a model.
+//! Learning from an agent's actions, without a model.
 //!
-//! Between two turns of a person, an agent reads files, edits some, and names others in its answer. Those are what the
-//! question was about, and the edited ones more than those that were only read. What is written down are paths, hashes,
-//! and the words of the question that the repository itself contains, so that nothing reaches git that was not in it.
+//! Between two human turns, an agent reads files, edits some, and names others in its answer. These files are relevant
+//! to the question, edited ones most. Records hold paths, hashes, and words of the question that occur in the
+//! repository, so nothing reaches git that was not in it.
 
 pub mod budget;
 pub mod summarize;
@@ -16,72 +16,72 @@ use crate::Clock;
 use crate::records::{Body, Home, Origin, Record, Source, kinds};
 use crate::redact::redact;
 
-/// How relevant a file was that the agent edited, named in its answer, or read.
+/// Relevance of a file that the agent edited, named in its answer, or read.
 const EDITED: f64 = 0.95;
 const CITED: f64 = 0.8;
 const READ: f64 = 0.5;
-/// So many files of a kind are written down for a turn. An agent that reads more was searching.
+/// Maximum number of files of a kind per turn. An agent that reads more was searching.
 const MAX_FILES: usize = 16;
-/// Files edited together belong together if they are few; more are a sweep over the tree.
+/// Number of files edited in one turn that form a pattern. More files are a sweep over the tree.
 const TOGETHER: std::ops::RangeInclusive<usize> = 2..=6;
-/// What one turn of one session is worth.
+/// Confidence of a pattern from one turn.
 const ONE_SESSION: f64 = 0.5;
-/// A failure that came this often is noted.
+/// Minimum count of a failure that is recorded.
 const REPEATED: u64 = 2;
-/// Larger files have no blob id in a record.
+/// Larger files get no blob id in a record.
 const MAX_SOURCE_BYTES: u64 = 4 << 20;
 
-/// What an agent did for one turn of a person.
+/// An agent's actions in one human turn.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Turn {
-    /// What was asked.
+    /// The question.
     pub question: String,
-    /// The question's words that the repository contains.
+    /// Words of the question that occur in the repository.
     pub terms: Vec<String>,
-    /// Files that the agent changed, in the order in which it did.
+    /// Edited files, in order.
     pub edited: Vec<RelPath>,
-    /// Files that its answer names.
+    /// Files named in the answer.
     pub cited: Vec<RelPath>,
-    /// Files that it read.
+    /// Files read.
     pub read: Vec<RelPath>,
-    /// What it tried and failed at, each try once.
+    /// Failed attempts.
     pub failures: Vec<Failure>,
 }
 
-/// Something that an agent tried and that failed.
+/// A failed attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// What was tried: a tool or a program, and files.
+    /// The attempt: a tool or program, and files.
     pub attempt: String,
-    /// How it ended: a code, and files that were named.
+    /// The outcome: an exit code, and files named in the output.
     pub outcome: String,
 }
 
-/// Where and when something is learned.
+/// The context in which records are created.
 #[derive(Debug, Clone)]
-pub struct Place<'a> {
-    /// The memory that is to know it.
+pub struct LearnContext<'a> {
+    /// The memory.
     pub home: &'a Home,
-    /// Tells the time.
+    /// The clock.
     pub clock: &'a Clock,
     /// The session's id.
     pub session: String,
-    /// The task that is worked on.
+    /// The current task.
     pub task: Option<String>,
-    /// Whether the question's own words may be kept.
+    /// Whether the question's text may be kept.
     pub with_text: bool,
 }
 
 impl Turn {
-    /// Whether there is nothing to learn from it.
+    /// Returns whether the turn has no actions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.edited.is_empty() && self.cited.is_empty() && self.read.is_empty() && self.failures.is_empty()
     }
 
-    /// What there is to write down. A file counts once, for the most that was done with it.
+    /// The records of the turn. A file counts once, for its strongest use.
     #[must_use]
-    pub fn records(&self, place: &Place<'_>) -> Vec<Record> {
+    pub fn records(&self, context: &LearnContext<'_>) -> Vec<Record> {
         let mut seen = BTreeSet::new();
         let mut fresh = |paths: &[RelPath]| -> Vec<RelPath> {
             let fresh = paths.iter().filter(|path| seen.insert((*path).clone()));
@@ -94,7 +94,7 @@ impl Turn {
         ];
         let mut records = Vec::new();
         for (relevance, files) in kinds.iter().filter(|(_, files)| !files.is_empty()) {
-            records.push(place.record(self.hit(files, *relevance, place.with_text), files));
+            records.push(context.record(self.hit(files, *relevance, context.with_text), files));
         }
         let edited = &kinds[0].1;
         if TOGETHER.contains(&edited.len()) {
@@ -106,9 +106,9 @@ impl Turn {
                 confidence: Number::from_f64(ONE_SESSION),
                 author: None,
             });
-            records.push(place.record(body, edited));
+            records.push(context.record(body, edited));
         }
-        records.extend(self.repeated().into_iter().map(|body| place.record(body, &[])));
+        records.extend(self.repeated().into_iter().map(|body| context.record(body, &[])));
         records
     }
 
@@ -123,7 +123,7 @@ impl Turn {
         })
     }
 
-    /// The failures that came more than once.
+    /// Failures that occurred more than once.
     fn repeated(&self) -> Vec<Body> {
         let mut counted: Vec<(&Failure, u64)> = Vec::new();
         for failure in &self.failures {
@@ -147,19 +147,19 @@ impl Turn {
     }
 }
 
-/// What a whole session came to: the files that its turns edited. `None` where it edited none.
+/// The summary of a session: the files that its turns edited. `None` if they edited none.
 #[must_use]
-pub fn summary(turns: &[Turn], place: &Place<'_>) -> Option<Record> {
+pub fn summary(turns: &[Turn], context: &LearnContext<'_>) -> Option<Record> {
     let touched = touched(turns.iter());
     let body = Body::SessionSummary(kinds::SessionSummary {
         files_touched: names(&touched),
         learnings: Vec::new(),
         author: None,
     });
-    (!touched.is_empty()).then(|| place.record(body, &touched))
+    (!touched.is_empty()).then(|| context.record(body, &touched))
 }
 
-/// The files that turns edited, in the order in which they were first; the most that a summary names.
+/// The edited files, in order of their first edit, up to the maximum of a summary.
 fn touched<'a>(turns: impl Iterator<Item = &'a Turn>) -> Vec<RelPath> {
     let mut touched: Vec<RelPath> = Vec::new();
     for path in turns.flat_map(|turn| &turn.edited) {
@@ -171,7 +171,7 @@ fn touched<'a>(turns: impl Iterator<Item = &'a Turn>) -> Vec<RelPath> {
     touched
 }
 
-/// By which the same question is known again, whatever blanks it has.
+/// Hash of a question, independent of case and whitespace.
 #[must_use]
 pub fn query_hash(question: &str) -> String {
     let mut hasher = blake3::Hasher::new_derive_key("muninn question 1");
@@ -186,8 +186,8 @@ fn names(paths: &[RelPath]) -> Vec<String> {
     paths.iter().map(|path| redact(path.as_str()).into_owned()).collect()
 }
 
-impl Place<'_> {
-    /// A record that rests on these files as they are now.
+impl LearnContext<'_> {
+    /// Creates a record that cites these files with their current content.
     pub fn record(&self, body: Body, files: &[RelPath]) -> Record {
         let blob = |path: &RelPath| blob(self.home.worktree()?, path);
         let source = |path: &RelPath| Source::new(redact(path.as_str()).into_owned(), blob(path));
@@ -201,7 +201,7 @@ impl Place<'_> {
     }
 }
 
-/// A file's content now, as git would name it.
+/// The blob id of a file's current content.
 fn blob(worktree: &Worktree, path: &RelPath) -> Option<String> {
     let file = read_text(worktree, path, MAX_SOURCE_BYTES).ok()?;
     Some(file.blob.to_string())

@@ -1,45 +1,45 @@
-//! What files of records hold, as recall goes by it.
+//! Loads the files that recall searches.
 //!
-//! Types that a later version writes are read for whatever text they hold. A line that is no record is told of and passed
-//! over: a merge that tore a line must not cost the others.
+//! Record types of later versions are loaded by their text members. An invalid line is skipped and reported: a merge
+//! that tore a line must not cost the others.
 
 use std::io::BufReader;
 
 use muninn_repo_tools::RelPath;
 use serde_json::Number;
 
-use super::contested::Disputes;
+use super::contested::ConflictPairs;
 use super::memory::Memory;
 use super::newest::{self, Bounds};
 use super::record::memory_of;
-use super::told::Told;
+use super::skipped::SkippedLines;
 use crate::hits::Hit;
-use crate::records::{Body, Home, MAIN, Record, RecordFile, Statements, is_pruned, kinds, lines};
+use crate::records::{Body, Home, MAIN, Record, RecordFile, RecordReferences, is_pruned, kinds, lines};
 use crate::stamp::Stamp;
 
-/// So much of a file is read: to make an index of it takes up to four gigabytes of memory, where all are of the type
-/// `context_hit`, and two and a half where none is.
+/// The part of a file that is loaded. Indexing it takes up to 4 GB of memory if all records are of the type
+/// `context_hit`, and 2.5 GB if none is.
 const MOST: Bounds = Bounds {
     bytes: 512 << 20,
     lines: 1_500_000,
 };
 
-/// What the readers of knowledge and of records found.
+/// The content of one source: knowledge, or a file of records.
 #[derive(Default)]
-pub(crate) struct Loaded {
+pub(crate) struct LoadedMemories {
     pub(crate) items: Vec<Memory>,
     pub(crate) stamps: Vec<Stamp>,
     pub(crate) notes: Vec<String>,
     pub(crate) hits: Vec<Hit>,
-    /// Ids of records that left main: what files behind this one have of them is no news.
+    /// Ids of pruned records: files after this one must not add them again.
     pub(crate) pruned: Vec<String>,
-    /// What records say of others, in whatever file these are.
-    pub(crate) statements: Statements,
-    pub(crate) disputes: Disputes,
+    /// References to records of any file.
+    pub(crate) references: RecordReferences,
+    pub(crate) conflict_pairs: ConflictPairs,
 }
 
-impl Loaded {
-    /// Of records that are in no file, as main would have them.
+impl LoadedMemories {
+    /// Loads records that are in no file, as if they were in main.
     pub(crate) fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Self {
         let mut loaded = Self::default();
         if let Ok(main) = RelPath::new(MAIN).map(RecordFile::Home) {
@@ -51,7 +51,7 @@ impl Loaded {
         loaded
     }
 
-    /// Reads what a file holds, or of a very large one the end.
+    /// Loads a file, or the end of a very large one.
     pub(crate) fn of_file(file: &RecordFile, home: &Home) -> Self {
         Self::of_file_within(file, home, MOST)
     }
@@ -61,40 +61,40 @@ impl Loaded {
         let Some(stamp) = file.stamp(home) else {
             return loaded;
         };
-        let mut told = Told::default();
+        let mut skipped = SkippedLines::default();
         let read = file.open(home).and_then(|opened| {
             let mut opened = BufReader::new(opened);
-            let before = newest::pass_over(&mut opened, most)?;
+            let before = newest::skip_lines(&mut opened, most)?;
             if before > 0 {
-                let note = format!("{file}: too large to be recalled whole, without its first {before} lines");
+                let note = format!("{file}: too large, the first {before} lines are not recalled");
                 loaded.notes.push(note);
             }
             let take = |line, record: Record| match is_pruned(file, home) {
                 true => loaded.pruned.push(record.id),
                 false => loaded.take(file, before + line, &record),
             };
-            lines::read(opened, take, |aside| told.tell(file, before, &aside))
+            lines::read(opened, take, |aside| skipped.add(file, before, &aside))
         });
         if let Err(error) = read {
-            loaded.notes.push(format!("{file}: not read to its end: {error}"));
+            loaded.notes.push(format!("{file}: read in part: {error}"));
         }
-        loaded.notes.extend(told.notes(file));
+        loaded.notes.extend(skipped.notes(file));
         loaded.stamps.push(stamp);
         loaded
     }
 
     fn take(&mut self, file: &RecordFile, line: usize, record: &Record) {
-        self.statements.take(record);
-        self.disputes.take(record);
+        self.references.take(record);
+        self.conflict_pairs.take(record);
         self.hits.extend(hit(record));
-        // A later version may say the same in types of its own.
+        // A later version may delete records with types of its own.
         let lost = ["forget", "supersedes", "older"].iter();
-        self.statements.forget(lost.flat_map(|name| record.unknown_texts(name)));
+        self.references.forget(lost.flat_map(|name| record.unknown_texts(name)));
         self.items.extend(memory_of(file, line, record));
     }
 }
 
-/// What a record of the type `context_hit` leads to.
+/// The hit of a `context_hit` record.
 #[expect(clippy::cast_possible_truncation, reason = "a relevance has two digits")]
 fn hit(record: &Record) -> Option<Hit> {
     let Body::ContextHit(kinds::ContextHit {
@@ -123,13 +123,13 @@ mod tests {
     use super::*;
     use crate::fixture::{Fixture, main_alone};
 
-    fn loaded(lines: &[&str]) -> Loaded {
+    fn loaded(lines: &[&str]) -> LoadedMemories {
         let repo = Fixture::with(&[(MAIN, &lines.join("\n"))]);
-        Loaded::of_file(&main_alone()[0], &repo.home())
+        LoadedMemories::of_file(&main_alone()[0], &repo.home())
     }
 
     #[test]
-    fn reads_every_type_for_what_it_says() {
+    fn every_record_type_is_loaded_by_its_text() {
         let records = loaded(&[
             r#"{"id":"1","ts":"2026-01-07T10:00:00Z","type":"context_hit","query_hash":"abc","files":["src/auth.py"],"relevance":0.95}"#,
             r#"{"id":"2","type":"pattern","pattern":"auth_flow","entities":["src/auth.py","src/m.py"],"confidence":0.8}"#,
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_are_no_records_are_told_of_and_cost_no_other() {
+    fn invalid_lines_are_reported_and_others_loaded() {
         let deep = format!(r#"{{"text":{}{}}}"#, "[".repeat(5000), "]".repeat(5000));
         let records = loaded(&[
             "{\"id\":\"1\",\"te",
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn of_too_large_a_file_the_newest_are_read() {
+    fn newest_lines_of_a_large_file_are_loaded() {
         let lines = [
             r#"{"id":"1","text":"one"}"#,
             "torn",
@@ -198,11 +198,11 @@ mod tests {
         ];
         let repo = Fixture::with(&[(MAIN, &lines.map(|line| format!("{line}\n")).concat())]);
         let most = Bounds { bytes: 1000, lines: 3 };
-        let loaded = Loaded::of_file_within(&main_alone()[0], &repo.home(), most);
+        let loaded = LoadedMemories::of_file_within(&main_alone()[0], &repo.home(), most);
         let sources: Vec<&str> = loaded.items.iter().map(|item| item.source.as_str()).collect();
         assert_eq!(sources, [".muninn/memory/main.jsonl:3-3", "3"]);
         let expected = [
-            ".muninn/memory/main.jsonl: too large to be recalled whole, without its first 2 lines",
+            ".muninn/memory/main.jsonl: too large, the first 2 lines are not recalled",
             ".muninn/memory/main.jsonl:4: a conflict marker of git, set aside",
         ];
         assert_eq!(loaded.notes, expected);

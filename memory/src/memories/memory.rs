@@ -1,12 +1,12 @@
-//! One thing that is remembered.
+//! One memory: a section of knowledge or a record.
 
 use muninn_repo_tools::RelPath;
 use serde::{Deserialize, Serialize};
 
-use super::contested::Contested;
+use super::contested::ConflictSide;
 use crate::records::{Moment, Superseded};
 
-/// What kind of memory it is.
+/// The kind of a memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MemoryKind {
     /// A section of a knowledge file.
@@ -15,53 +15,53 @@ pub enum MemoryKind {
     Record,
 }
 
-/// A file that a memory is about, as it was then.
+/// A file that a memory cites, with its content at that time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CitedFile {
     /// The file.
     pub path: RelPath,
-    /// Its blob id in hexadecimal digits.
+    /// Its blob id, hexadecimal.
     pub blob: String,
 }
 
-/// One thing that is remembered, already redacted.
+/// A memory, already redacted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Memory {
-    /// What kind it is.
+    /// The kind.
     pub kind: MemoryKind,
     /// `path:first-last` of a section, or the record's id.
     pub source: String,
-    /// The file that it comes from, as it is shown.
+    /// The file that it comes from, for display.
     pub path: String,
     /// The heading, or the record's type and subject.
     pub title: String,
-    /// What is remembered.
+    /// The text.
     pub text: String,
-    /// Where a section begins, counted from 1; 0 for a record.
+    /// The first line of a section, counted from 1; 0 for a record.
     pub first_line: u32,
-    /// When a record was written, as it says itself.
+    /// Time of writing of a record.
     pub date: Option<Moment>,
-    /// How sure it is, from 0 to 1.
+    /// Confidence, from 0 to 1.
     pub confidence: Option<f32>,
-    /// Who wrote a record, where that is known.
+    /// The author of a record, if known.
     pub author: Option<String>,
-    /// Globs of the files that a section is about, as its front matter has them; see [`Memories::applies_to`].
+    /// Globs of the files that a section is about, from its front matter; see [`Memories::applies_to`].
     ///
     /// [`Memories::applies_to`]: crate::Memories::applies_to
     #[serde(default)]
     pub applies_to: Vec<String>,
     /// A record's type, such as `learning`.
     pub record_type: Option<String>,
-    /// The session that a record is from.
+    /// The session of a record.
     pub session: Option<String>,
-    /// The branch on which it was written.
+    /// The branch of a record.
     pub branch: Option<String>,
-    /// The task that it was learned at.
+    /// The task of a record.
     pub task: Option<String>,
-    /// What contradicts it, as long as nobody has settled that.
-    pub contested: Option<Contested>,
-    /// Until when it held, where another one has taken its place.
+    /// The open conflict that it is part of.
+    pub contested: Option<ConflictSide>,
+    /// The end of validity of a superseded record.
     pub superseded: Option<Superseded>,
-    /// What it rests on; it is stale once one of these is another.
+    /// The cited files. The memory is stale once one of them has changed.
     pub cites: Vec<CitedFile>,
 }

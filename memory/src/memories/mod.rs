@@ -1,14 +1,14 @@
-//! What is remembered, one by one: sections of knowledge and records, redacted, with what is known of each.
+//! Memories: sections of knowledge and records, redacted, with their metadata.
 
 mod contested;
 mod loaded;
 mod memory;
 mod newest;
 mod record;
-mod told;
+mod skipped;
 
-pub use contested::Contested;
-pub(crate) use contested::Disputes;
-pub(crate) use loaded::Loaded;
+pub(crate) use contested::ConflictPairs;
+pub use contested::ConflictSide;
+pub(crate) use loaded::LoadedMemories;
 pub use memory::{CitedFile, Memory, MemoryKind};
 pub(crate) use record::FILES_TOUCHED;

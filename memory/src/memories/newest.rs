@@ -1,22 +1,22 @@
-//! Where to begin in a file of records that is too large to be held.
+//! The start offset in a file of records that is too large.
 //!
-//! What is newer stands further behind, and what is forgotten is said so behind it. So of a file that outgrew its bounds
-//! the end is read, and the file itself stays whole.
+//! Newer records, and tombstones, are closer to the end. So the end of a large file is read, and the file itself stays
+//! whole.
 
 use std::io::{self, BufRead, Seek};
 
-/// How much of a file is read.
+/// The part of a file that is read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
     pub(super) bytes: u64,
     pub(super) lines: usize,
 }
 
-/// Passes over the lines at a file's beginning that are too many, and returns how many these are. Holds no line.
+/// Skips the first lines of a file that exceeds its bounds, and returns their number. Holds no line in memory.
 ///
 /// # Errors
-/// Those of reading.
-pub(super) fn pass_over(file: &mut (impl BufRead + Seek), bounds: Bounds) -> io::Result<usize> {
+/// Any error of reading.
+pub(super) fn skip_lines(file: &mut (impl BufRead + Seek), bounds: Bounds) -> io::Result<usize> {
     let (mut bytes, mut lines) = (0u64, 0usize);
     loop {
         let read = file.fill_buf()?;
@@ -35,7 +35,7 @@ pub(super) fn pass_over(file: &mut (impl BufRead + Seek), bounds: Bounds) -> io:
         if length == 0 {
             break;
         }
-        // The last line may have no end, and another process may have written meanwhile.
+        // The last line may have no newline, and another process may have written meanwhile.
         bytes = bytes.saturating_sub(length as u64);
         lines = lines.saturating_sub(1);
         passed += 1;
@@ -49,10 +49,10 @@ mod tests {
 
     use super::*;
 
-    /// How many lines are passed over, and what is left.
+    /// Number of skipped lines, and the rest.
     fn passed(text: &str, bytes: u64, lines: usize) -> (usize, String) {
         let mut file = Cursor::new(text);
-        let passed = pass_over(&mut file, Bounds { bytes, lines }).unwrap();
+        let passed = skip_lines(&mut file, Bounds { bytes, lines }).unwrap();
         let mut rest = String::new();
         file.read_to_string(&mut rest).unwrap();
         (passed, rest)

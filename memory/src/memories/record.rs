@@ -1,4 +1,4 @@
-//! A record as it is recalled: its words, redacted.
+//! Records as memories: their text, redacted.
 
 use muninn_repo_tools::RelPath;
 use serde_json::Number;
@@ -7,23 +7,23 @@ use super::memory::{CitedFile, Memory, MemoryKind};
 use crate::records::{Body, Record, RecordFile, kinds};
 use crate::redact::redact;
 
-/// Where else the words of a record may be, in the order in which they are shown.
+/// Unknown members that may hold text, in the order in which they are shown.
 const TEXTS: [&str; 6] = ["text", "pattern", "learnings", "attempt", "outcome", "note"];
-/// What the list of a summary's files begins with.
+/// The prefix of a summary's list of files.
 pub(crate) const FILES_TOUCHED: &str = "files touched";
-/// A longer name of a subject is cut, in bytes.
+/// Longer subjects are truncated, in bytes.
 const LONGEST_NAME: usize = 200;
 
-/// A record as it is recalled; `None` where it says nothing by itself.
+/// The memory of a record; `None` if the record has no text of its own.
 #[expect(clippy::cast_possible_truncation, reason = "a confidence has two digits")]
 pub(super) fn memory_of(file: &RecordFile, line: usize, record: &Record) -> Option<Memory> {
-    let Said {
+    let RecordText {
         subject,
         texts,
         about,
         confidence,
         author,
-    } = said(record);
+    } = record_text(record);
     let mut text: Vec<String> = texts.into_iter().filter(|text| !text.trim().is_empty()).collect();
     let listed = about.into_iter().filter(|(_, names)| !names.is_empty());
     text.extend(listed.map(|(name, names)| format!("{name}: {}", names.join(", "))));
@@ -80,9 +80,9 @@ pub(super) fn memory_of(file: &RecordFile, line: usize, record: &Record) -> Opti
     })
 }
 
-/// The words of a record.
+/// The text of a record and its metadata.
 #[derive(Default)]
-struct Said {
+struct RecordText {
     subject: Option<String>,
     texts: Vec<String>,
     about: Vec<(&'static str, Vec<String>)>,
@@ -90,25 +90,25 @@ struct Said {
     author: Option<String>,
 }
 
-fn said(record: &Record) -> Said {
+fn record_text(record: &Record) -> RecordText {
     let one = |text: &String| vec![text.clone()];
-    let mut said = match record.body.clone() {
+    let mut record_text = match record.body.clone() {
         Body::ContextHit(kinds::ContextHit {
             terms,
             files,
             relevance,
             ..
-        }) => Said {
+        }) => RecordText {
             about: vec![("terms", terms), ("files", files)],
             confidence: relevance,
-            ..Said::default()
+            ..RecordText::default()
         },
         Body::Pattern(kinds::Pattern {
             pattern,
             entities,
             confidence,
             author,
-        }) => Said {
+        }) => RecordText {
             texts: one(&pattern),
             subject: Some(pattern),
             about: vec![("entities", entities)],
@@ -119,23 +119,23 @@ fn said(record: &Record) -> Said {
             files_touched,
             learnings,
             author,
-        }) => Said {
+        }) => RecordText {
             texts: learnings,
             author,
             about: vec![(FILES_TOUCHED, files_touched)],
-            ..Said::default()
+            ..RecordText::default()
         },
         Body::Learning(kinds::Learning {
             text,
             subject,
             confidence,
             author,
-        }) => Said {
+        }) => RecordText {
             subject,
             texts: vec![text],
             confidence,
             author,
-            ..Said::default()
+            ..RecordText::default()
         },
         Body::Failure(kinds::Failure {
             attempt,
@@ -143,19 +143,19 @@ fn said(record: &Record) -> Said {
             confidence,
             author,
             ..
-        }) => Said {
+        }) => RecordText {
             texts: vec![attempt, outcome],
             confidence,
             author,
-            ..Said::default()
+            ..RecordText::default()
         },
-        Body::Decision(kinds::Decision { note, .. }) => Said {
+        Body::Decision(kinds::Decision { note, .. }) => RecordText {
             texts: note.into_iter().collect(),
-            ..Said::default()
+            ..RecordText::default()
         },
-        Body::Supersedes(_) | Body::Other { .. } => Said {
+        Body::Supersedes(_) | Body::Other { .. } => RecordText {
             subject: record.unknown_texts("subject").into_iter().next(),
-            ..Said::default()
+            ..RecordText::default()
         },
         Body::Tombstone(_)
         | Body::Same(_)
@@ -163,14 +163,15 @@ fn said(record: &Record) -> Said {
         | Body::Conflict(_)
         | Body::Reconciled(_)
         | Body::Run(_)
-        | Body::Compared(_) => return Said::default(),
+        | Body::Compared(_) => return RecordText::default(),
     };
-    said.texts
+    record_text
+        .texts
         .extend(TEXTS.iter().flat_map(|name| record.unknown_texts(name)));
-    said
+    record_text
 }
 
-/// The first line of a text, and not too much of it.
+/// The first line of a text, truncated.
 fn name(text: &str) -> &str {
     let line = text.trim().lines().next().unwrap_or_default();
     &line[..line.floor_char_boundary(LONGEST_NAME)]

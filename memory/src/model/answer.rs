@@ -1,8 +1,8 @@
-//! Reading what a model wrote, which may be anything.
+//! Cleans up a model's answer.
 
 use crate::redact::redact;
 
-/// What is inside a code fence, where there is one around all of it.
+/// The content of a code fence that encloses the whole answer; otherwise the answer.
 pub(crate) fn without_fence(answer: &str) -> &str {
     let answer = answer.trim();
     let inside = || {
@@ -13,8 +13,8 @@ pub(crate) fn without_fence(answer: &str) -> &str {
     inside().unwrap_or(answer)
 }
 
-/// A text in one line, without control characters and without secrets. Some are told by their lines, and some could be
-/// hidden by a character in between; so they are looked for before and after.
+/// A text as one line, without control characters and secrets. Redaction runs before and after, because some secrets
+/// are recognised by their lines, and a control character could hide others.
 pub(crate) fn plain(text: &str) -> String {
     let text = redact(text).replace(|c: char| c.is_control() && !c.is_whitespace(), "");
     redact(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()

@@ -1,40 +1,40 @@
-//! How sure a memory is: by how many found it out, and how long ago.
+//! The confidence of a memory, from its sessions and its age.
 //!
-//! A pattern or a failure is written down by each session that comes upon it, in the same words; a learning is told again
-//! in others, as a pattern may be, and reconciling finds that it is the same. Recalled one by one these would crowd out all
-//! else, so one stands for all. Sessions are independent witnesses: that none of those who say so is right is as probable as that each
-//! of them is wrong, `1 - confidence = product of (1 - confidence of a session)`. What one session says often counts once.
+//! Each session that finds a pattern or a failure records it in the same words, and reconciling finds duplicates among
+//! learnings. Recalling each would crowd out everything else, so one represents all. Sessions are independent
+//! witnesses: the probability that all are wrong is the product of their doubts, `1 - confidence = product of (1 -
+//! confidence of a session)`. Repetitions within a session count once.
 //!
-//! What nobody has confirmed for long is less sure. Of its confidence half is lost in the long run, and half of that in
-//! each year: `confidence * (1 + 2^(-age / 1 year)) / 2`. The age is counted up to the newest record of all, not up to
-//! today, so that a repository in which nothing happens forgets nothing.
+//! Confidence decays without confirmation: half of it is lost in the long run, and half of that in each year:
+//! `confidence * (1 + 2^(-age / 1 year)) / 2`. The age is measured up to the newest record, not up to today, so an idle
+//! repository forgets nothing.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::memories::{Memory, MemoryKind};
-use crate::records::Standing;
+use crate::records::RecordStatus;
 
-/// Types of records that are written without anybody's doing.
-const FOUND: [&str; 2] = ["pattern", "failure"];
-/// What a session that does not say how sure it is counts.
-const USUAL: f32 = 0.5;
-/// However many say so, nothing is certain that nobody is certain of.
+/// Record types that are written automatically.
+const AUTOMATIC: [&str; 2] = ["pattern", "failure"];
+/// Confidence of a session that gives none.
+const DEFAULT: f32 = 0.5;
+/// Maximum confidence by number of sessions, unless a single session is surer.
 const MOST: f32 = 0.95;
-/// By which confidence is lost.
+/// Step of the decay.
 const STEP: f32 = 0.05;
 const YEAR_SECONDS: f32 = 365.0 * 24.0 * 3600.0;
 
-/// Leaves one of all that say the same, with the confidence of all together: of learnings, the record that stands for the
-/// others (`folded` by `kept`); of what sessions found without anybody's doing, the newest, since its files are the least
-/// likely to have changed. Keeps the order. Returns what `main`, a file as it is shown, has something of, as the records that stand for it.
-pub(super) fn merge(items: &mut Vec<Memory>, standing: &Standing, main: &str) -> HashSet<String> {
+/// Keeps one memory of each group of duplicates, with their joint confidence: of learnings the representative; of
+/// automatic records the newest, whose files are the least likely to have changed. Keeps the order. Returns the
+/// representatives of the groups with a record in `main`, which is main memory's displayed path.
+pub(super) fn merge(items: &mut Vec<Memory>, status: &RecordStatus, main: &str) -> HashSet<String> {
     let mut alike: HashMap<(&str, String), Vec<usize>> = HashMap::new();
     for (at, item) in items
         .iter()
         .enumerate()
         .filter(|(_, item)| item.kind == MemoryKind::Record)
     {
-        let kept = standing.kept(&item.source);
+        let kept = status.kept(&item.source);
         let key = match item.record_type.as_deref() {
             Some("failure") => ("failure", item.text.clone()),
             _ => ("", kept.to_owned()),
@@ -44,13 +44,13 @@ pub(super) fn merge(items: &mut Vec<Memory>, standing: &Standing, main: &str) ->
     let mut of_main = HashSet::new();
     let now = items.iter().filter_map(seconds).max();
     let mut is_left_out = vec![false; items.len()];
-    let mut sure: Vec<(usize, f32)> = Vec::new();
+    let mut confidences: Vec<(usize, f32)> = Vec::new();
     for ((kind, kept), group) in alike {
         let newest = group.iter().copied().max_by_key(|at| (&items[*at].date, *at));
-        // The one that stands for all may be superseded, or in the archive.
+        // The representative may be superseded, or archived.
         let first = group.iter().copied().min_by_key(|at| &items[*at].source);
-        let is_found = group.iter().any(|at| was_found(&items[*at]));
-        let Some(stays) = (if is_found { newest } else { first }) else {
+        let any_automatic = group.iter().any(|at| is_automatic(&items[*at]));
+        let Some(stays) = (if any_automatic { newest } else { first }) else {
             continue;
         };
         if kind.is_empty() && group.iter().any(|at| items[*at].path == main) {
@@ -59,21 +59,21 @@ pub(super) fn merge(items: &mut Vec<Memory>, standing: &Standing, main: &str) ->
         let age = newest.and_then(|newest| Some(now? - seconds(&items[newest])?));
         let is_known = group.len() > 1 || items[stays].confidence.is_some();
         if is_known {
-            let confidence = together(
+            let confidence = joint_confidence(
                 group
                     .iter()
                     .map(|at| (items[*at].session.as_deref(), items[*at].confidence)),
             );
             let is_main = items[stays].path == main;
             let aged = if is_main { aged(confidence, age) } else { confidence };
-            sure.push((stays, aged));
+            confidences.push((stays, aged));
         }
         group
             .into_iter()
             .filter(|at| *at != stays)
             .for_each(|at| is_left_out[at] = true);
     }
-    for (at, confidence) in sure {
+    for (at, confidence) in confidences {
         items[at].confidence = Some(confidence);
     }
     let mut is_left_out = is_left_out.into_iter();
@@ -81,31 +81,33 @@ pub(super) fn merge(items: &mut Vec<Memory>, standing: &Standing, main: &str) ->
     of_main
 }
 
-fn was_found(item: &Memory) -> bool {
-    item.record_type.as_deref().is_some_and(|kind| FOUND.contains(&kind))
+fn is_automatic(item: &Memory) -> bool {
+    item.record_type
+        .as_deref()
+        .is_some_and(|kind| AUTOMATIC.contains(&kind))
 }
 
-/// How sure several are together who say the same, each with its session and how sure it is itself.
-pub(crate) fn together<'a>(witnesses: impl Iterator<Item = (Option<&'a str>, Option<f32>)>) -> f32 {
+/// The joint confidence of several witnesses, each with session and own confidence.
+pub(crate) fn joint_confidence<'a>(witnesses: impl Iterator<Item = (Option<&'a str>, Option<f32>)>) -> f32 {
     let mut by_session: HashMap<Option<&str>, f32> = HashMap::new();
     for (session, sure) in witnesses {
         let confidence = by_session.entry(session).or_default();
-        *confidence = confidence.max(sure.unwrap_or(USUAL));
+        *confidence = confidence.max(sure.unwrap_or(DEFAULT));
     }
     let surest = by_session.values().copied().fold(0.0, f32::max);
     let doubt: f32 = by_session.values().map(|confidence| 1.0 - confidence).product();
     (1.0 - doubt).min(MOST.max(surest))
 }
 
-/// What share of a confidence is left after so many seconds.
+/// The share of confidence that is left after a time.
 #[expect(clippy::cast_precision_loss, reason = "a second more or less is nothing in a year")]
 pub(crate) fn left_after(seconds: i64) -> f32 {
     let years = seconds.max(0) as f32 / YEAR_SECONDS;
     (1.0 + (-years).exp2()) / 2.0
 }
 
-/// In seconds; nothing is lost where the age is not known. What is lost goes by steps: a memory that is shown with its
-/// confidence must not look like another one the next day.
+/// Applies the decay for an age in seconds, if known. The decay is rounded to steps: a memory shown with its confidence
+/// must not look different the next day.
 fn aged(confidence: f32, age: Option<i64>) -> f32 {
     let left = confidence * age.map_or(1.0, left_after);
     let steps = ((confidence - left) / STEP).round();
@@ -121,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn confidence_is_lost_slowly_by_steps_and_never_more_than_half() {
+    fn confidence_decays_in_steps_to_at_most_half() {
         let year = 365 * 24 * 3600;
         let after = |years: f32| (aged(0.8, Some((years * year as f32) as i64)) * 100.0).round() as i32;
         assert_eq!(

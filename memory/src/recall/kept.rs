@@ -7,16 +7,16 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::order::Runs;
+use super::order::NeighbourRuns;
 use crate::hits::Hits;
-use crate::image::{self, Form};
+use crate::image::{self, ImageFormat};
 use crate::index::lexical::Bm25;
 use crate::memories::Memory;
 use crate::records::{Home, RecordFile};
 use crate::stamp::Stamp;
 
 /// Raised whenever the shape of what is kept or the meaning of what is in it changes.
-const FORM: Form = Form {
+const FORM: ImageFormat = ImageFormat {
     prefix: "memory-",
     magic: b"muninn memory index 4\n",
 };
@@ -30,7 +30,7 @@ pub(super) struct Store {
     pub(super) notes: Vec<String>,
     pub(super) items: Vec<Memory>,
     pub(super) index: Bm25,
-    pub(super) runs: Runs,
+    pub(super) runs: NeighbourRuns,
     pub(super) mean_lengths: [f32; 2],
     pub(super) hits: Hits,
     /// Vectors by the embedder of this id, as many bytes each as it has dimensions; empty without one.

@@ -1,75 +1,78 @@
-//! From what the files hold to what is recalled.
+//! Builds the searchable store from loaded files.
 
 use std::collections::HashSet;
 
 use super::embedding::Embedding;
 use super::kept::Store;
-use super::order::Runs;
+use super::order::NeighbourRuns;
 use super::{confidence, order, summaries, words};
 use crate::hits::{Hit, Hits};
 use crate::knowledge;
-use crate::memories::{Disputes, Loaded, MemoryKind};
-use crate::records::{Home, MAIN, RecordFile, Statements, Superseded};
+use crate::memories::{ConflictPairs, LoadedMemories, MemoryKind};
+use crate::records::{Home, MAIN, RecordFile, RecordReferences, Superseded};
 use crate::redact::redact;
 
-/// Which records are wanted.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Which {
-    /// Those that hold, as far as anybody knows.
-    Holding,
-    /// Those that others have taken the place of.
+pub(super) enum RecordSelection {
+    /// Records that are valid.
+    Valid,
+    /// Superseded records.
     Superseded,
 }
 
 impl Store {
-    /// Of files as they are.
+    /// Builds the store of knowledge and these files.
     pub(super) fn of(home: &Home, files: &[RecordFile]) -> Self {
-        let records = files.iter().map(|file| Loaded::of_file(file, home));
+        let records = files.iter().map(|file| LoadedMemories::of_file(file, home));
         let parts = home.worktree().map(knowledge::load).into_iter().chain(records);
         Self {
             files: files.to_vec(),
-            ..Self::made_of(parts, Which::Holding, home.path(MAIN))
+            ..Self::from_parts(parts, RecordSelection::Valid, home.path(MAIN))
         }
     }
 
-    /// `main` is the file of what the team agreed on, as it is shown.
-    pub(super) fn made_of(parts: impl IntoIterator<Item = Loaded>, which: Which, main: &str) -> Self {
+    /// Builds the store of loaded parts. `main` is the displayed path of main memory.
+    pub(super) fn from_parts(
+        parts: impl IntoIterator<Item = LoadedMemories>,
+        selection: RecordSelection,
+        main: &str,
+    ) -> Self {
         let mut store = Self::default();
         let mut hits = Vec::new();
-        let mut statements = Statements::default();
-        let mut disputes = Disputes::default();
+        let mut references = RecordReferences::default();
+        let mut conflict_pairs = ConflictPairs::default();
         let mut pruned = HashSet::new();
         for mut part in parts {
             part.items.retain(|item| !pruned.contains(&item.source));
             part.hits.retain(|hit| !pruned.contains(&hit.id));
             pruned.extend(part.pruned);
             hits.extend(part.hits);
-            statements.extend(part.statements);
-            disputes.extend(part.disputes);
+            references.extend(part.references);
+            conflict_pairs.extend(part.conflict_pairs);
             store.items.extend(part.items);
             store.stamps.extend(part.stamps);
             store.notes.extend(part.notes);
         }
-        // What one file forgets may be in another, before it or behind, and so may be what says the same.
-        let standing = statements.standing();
-        hits.retain(|hit: &Hit| !standing.is_gone(&hit.id));
-        store.items.retain(|item| !standing.is_dropped(&item.source));
+        // A record and the record that deletes it may be in different files, in any order; so may duplicates.
+        let status = references.status();
+        hits.retain(|hit: &Hit| !status.is_gone(&hit.id));
+        store.items.retain(|item| !status.is_dropped(&item.source));
         for item in &mut store.items {
-            item.superseded = standing.superseded(&item.source).map(redacted);
+            item.superseded = status.superseded(&item.source).map(redacted);
         }
-        let wanted = which == Which::Superseded;
-        store.items.retain(|item| item.superseded.is_some() == wanted);
-        // Of a record that is in two files, as after a merge, one counts.
+        let wants_superseded = selection == RecordSelection::Superseded;
+        store.items.retain(|item| item.superseded.is_some() == wants_superseded);
+        // A record that is in two files, as after a merge, counts once.
         let mut seen = HashSet::new();
         store
             .items
             .retain(|item| item.kind != MemoryKind::Record || seen.insert(item.source.clone()));
         hits.retain(|hit| hit.id.is_empty() || seen.remove(&hit.id));
         summaries::fold(&mut store.items);
-        let of_main = confidence::merge(&mut store.items, &standing, main);
-        disputes.mark(&mut store.items, &standing, &of_main);
+        let of_main = confidence::merge(&mut store.items, &status, main);
+        conflict_pairs.mark(&mut store.items, &status, &of_main);
         order::sort(&mut store.items);
-        store.runs = Runs::new(&store.items);
+        store.runs = NeighbourRuns::new(&store.items);
         store.index = words::index(&store.items);
         store.mean_lengths = words::mean_lengths(&store.index, &store.runs);
         store.hits = Hits::new(hits);
@@ -86,12 +89,13 @@ impl Store {
         }
     }
 
-    /// Whether it is of these files and this embedder; without one, what has vectors serves as well.
+    /// Returns whether the store is of these files and this embedder. Without an embedder, a store with vectors serves
+    /// too.
     pub(super) fn serves(&self, files: &[RecordFile], embedder: &str) -> bool {
         self.files == files && (embedder.is_empty() || self.embedder == embedder)
     }
 
-    /// Whether the files are still as they were.
+    /// Returns whether the files are unchanged.
     pub(super) fn is_current(&self, home: &Home) -> bool {
         let mut now = home.worktree().map(knowledge::stamps).unwrap_or_default();
         now.extend(self.files.iter().filter_map(|file| file.stamp(home)));
@@ -113,7 +117,7 @@ mod tests {
     use crate::records::MAIN;
 
     #[test]
-    fn what_held_once_is_told_with_its_time_and_only_where_that_is_asked() {
+    fn superseded_records_are_loaded_only_on_request() {
         let learning = |id: &str| {
             format!(
                 "{{\"id\":\"{id}\",\"ts\":\"2026-01-0{id}\",\"type\":\"learning\",\"text\":\"the port is {id}\"}}\n"
@@ -134,7 +138,7 @@ mod tests {
         };
         assert_eq!(ids(&Memories::load(&repo.home())), ["5"]);
         let superseded = Memories::superseded(&repo.home(), &main_alone());
-        let told: Vec<_> = superseded
+        let validity: Vec<_> = superseded
             .items()
             .iter()
             .map(|item| {
@@ -142,7 +146,7 @@ mod tests {
                 (&*item.source, &*superseded.until, superseded.by.as_deref())
             })
             .collect();
-        assert_eq!(told, [("1", "2026-01-03", Some("3")), ("3", "2026-01-09", None)]);
+        assert_eq!(validity, [("1", "2026-01-03", Some("3")), ("3", "2026-01-09", None)]);
         assert_eq!(superseded.recall("which port", &RecallOptions::default()).len(), 2);
     }
 }

@@ -1,7 +1,7 @@
-//! All that a memory holds, loaded and searchable.
+//! Recall: the loaded memories and their search.
 //!
-//! Recall is hybrid: the words of a memory, the words of it and its neighbours together, and what is like it in meaning
-//! (`rank.rs`). What cannot be read is left out and reported, never fatal, for these files arrive by `git pull` from
+//! Recall is hybrid: the words of a memory, the words of it and its neighbours, and the similarity of its vector
+//! (`rank.rs`). Unreadable parts are skipped and reported, never fatal, because these files arrive by `git pull` from
 //! anyone.
 
 pub(crate) mod confidence;
@@ -23,42 +23,42 @@ use muninn_repo_tools::{Globs, RelPath};
 
 use self::embedding::Embedding;
 use self::kept::Store;
-use self::make::Which;
-pub use self::options::{BlobOf, RecallOptions};
+use self::make::RecordSelection;
+pub use self::options::{BlobLookup, RecallOptions};
 use self::rank::{Ranked, Ranker};
 use self::types::Types;
 use crate::embed::Embedder;
 use crate::hits::Hits;
 use crate::index::lexical::{Bm25, DocId, Tokenizer};
 use crate::index::vectors::VectorIndex;
-use crate::memories::{Loaded, Memory, MemoryKind};
+use crate::memories::{LoadedMemories, Memory, MemoryKind};
 use crate::records::{Home, MAIN, Record, RecordFile};
 
-/// What a memory keeps of its score when nothing speaks for it: it says that it is a guess, or its files have changed.
-/// So doubt decides between memories that fit alike, and does not hide one that alone fits.
+/// Factor on the score of a memory with no confidence, or with changed files. Doubt orders memories that match equally,
+/// and does not hide the only match.
 const DOUBTED: f32 = 0.7;
-/// How sure a memory is that does not say.
+/// Confidence of a memory that has none.
 const USUAL_CONFIDENCE: f32 = 0.7;
-/// Scores that differ by less than one part in so many are alike, and then the newer memory comes first.
+/// Scores that differ by less than 1/1024 are equal, and then the newer memory comes first.
 const STEPS: f32 = 1024.0;
 
-/// So many memories are kept between processes; fewer are made again in no time, though a transformer embeds them.
+/// Minimum number of memories for a cache file. Fewer are rebuilt faster, even with a transformer's vectors.
 const WORTH_KEEPING: usize = 100;
 
-/// So many memories take longer to read than a question should wait.
+/// Number of memories that take longer to load than a question should wait.
 const LARGE: usize = 2_000;
 
-/// What a memory holds.
+/// The loaded memories.
 #[derive(Clone, Default)]
 pub struct Memories {
     store: Arc<Store>,
     hits: Arc<Hits>,
     vectors: Option<Vectors>,
-    /// What the sections of a file are about.
+    /// The `applies_to` globs of each file.
     globs: Arc<HashMap<String, Globs>>,
-    /// Memories that are contested, by their source.
+    /// Memories in open conflicts, by their source.
     opponents: Arc<HashMap<String, DocId>>,
-    /// Where this is one part of what was loaded, the files of records in it.
+    /// If this is a part of the loaded memories, its files of records.
     only: Option<Arc<HashSet<String>>>,
     types: Arc<Types>,
 }
@@ -69,17 +69,17 @@ struct Vectors {
     index: Arc<VectorIndex>,
 }
 
-/// A memory that fits a question.
+/// A memory that matches a question.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recalled {
-    /// Which.
+    /// The memory's number.
     pub doc: DocId,
-    /// How much speaks for it, from 0 to 1: the share of what the question says that the memory says too, its rarer
-    /// words counting for more, times what it lost for doubt. Comparable between questions.
+    /// Score from 0 to 1: the share of the question's words that the memory contains, weighted by rarity, times the
+    /// factor for doubt. Comparable between questions.
     pub score: f32,
-    /// What the order rests on. Comparable within one question only.
+    /// The score that orders results. Comparable within one question only.
     pub rank_score: f32,
-    /// A file that it rests on is another by now.
+    /// Whether a cited file has changed.
     pub stale: bool,
 }
 
@@ -108,33 +108,36 @@ impl Memories {
                 let is_whole = store.embedder == id;
                 let cache = cache.filter(|_| is_whole && store.items.len() >= WORTH_KEEPING);
                 if let Some(Err(error)) = cache.map(|dir| kept::write(dir, home, &store)) {
-                    store.notes.push(format!("memory is not kept in the cache: {error}"));
+                    store.notes.push(format!("memory is not cached: {error}"));
                 }
                 store
             }
         };
-        Self::made_of(store, embedder)
+        Self::from_parts(store, embedder)
     }
 
-    /// What these files hold of records that others have taken the place of, and of nothing else: each says since when.
+    /// Loads only the superseded records of these files, each with its end of validity.
     pub fn superseded(home: &Home, files: &[RecordFile]) -> Self {
-        let records = files.iter().map(|file| Loaded::of_file(file, home));
-        Self::made_of(Store::made_of(records, Which::Superseded, home.path(MAIN)), None)
+        let records = files.iter().map(|file| LoadedMemories::of_file(file, home));
+        Self::from_parts(
+            Store::from_parts(records, RecordSelection::Superseded, home.path(MAIN)),
+            None,
+        )
     }
 
-    /// Records that are in no file, for recall among them alone; those that others have taken the place of are left out.
+    /// Loads records that are in no file. Superseded ones are left out.
     pub(crate) fn of_records<'a>(
         records: impl IntoIterator<Item = &'a Record>,
         embedder: Option<Arc<dyn Embedder>>,
     ) -> Self {
-        let mut store = Store::made_of([Loaded::of(records)], Which::Holding, MAIN);
+        let mut store = Store::from_parts([LoadedMemories::of(records)], RecordSelection::Valid, MAIN);
         if let Some(embedder) = &embedder {
             store.embed(&Embedding::new(&**embedder, None));
         }
-        Self::made_of(store, embedder)
+        Self::from_parts(store, embedder)
     }
 
-    fn made_of(mut store: Store, embedder: Option<Arc<dyn Embedder>>) -> Self {
+    fn from_parts(mut store: Store, embedder: Option<Arc<dyn Embedder>>) -> Self {
         let bytes: Vec<i8> = std::mem::take(&mut store.vectors)
             .into_iter()
             .map(u8::cast_signed)
@@ -157,7 +160,7 @@ impl Memories {
         }
     }
 
-    /// The memories that fit a question best, best first. It calls the embedder once, for the question.
+    /// The best matches of a question, best first. Calls the embedder once, for the question.
     pub fn recall(&self, question: &str, options: &RecallOptions<'_>) -> Vec<Recalled> {
         let terms = words::terms(&mut Tokenizer::new(), question);
         let terms: Vec<String> = terms.into_iter().map(|(term, _)| term).collect();
@@ -169,11 +172,12 @@ impl Memories {
             mean_lengths: self.store.mean_lengths,
             vectors: vectors.map(|vectors| &*vectors.index),
         };
-        let of_types = self.types.allowed_by(options);
-        let of_types_alone = self.only.is_none() && options.is_of_types_alone();
-        let otherwise =
+        let has_allowed_type = self.types.allowed_by(options);
+        let only_types_matter = self.only.is_none() && options.filters_by_type_only();
+        let passes_filters =
             |memory: &Memory| self.has(memory) && options.allow(memory, &|path| self.applies_to(memory, path));
-        let allowed = |doc: u32| of_types(doc) && (of_types_alone || self.get(DocId(doc)).is_some_and(otherwise));
+        let allowed =
+            |doc: u32| has_allowed_type(doc) && (only_types_matter || self.get(DocId(doc)).is_some_and(passes_filters));
         let mut ranked = ranker.rank(&terms, near.as_deref(), &allowed);
         cut(&mut ranked, options.keep);
         let mut recalled: Vec<(Recalled, &Memory)> = ranked
@@ -204,12 +208,12 @@ impl Memories {
         recalled.into_iter().map(|(recalled, _)| recalled).collect()
     }
 
-    /// The newest memories first, whatever they say; those without a date come last.
+    /// The newest memories first, without a question; those without a date come last.
     pub fn newest(&self, options: &RecallOptions<'_>) -> Vec<Recalled> {
-        let of_types = self.types.allowed_by(options);
+        let has_allowed_type = self.types.allowed_by(options);
         let numbered = (0u32..).map(DocId).zip(self.items());
         let mut allowed: Vec<(DocId, &Memory)> = numbered
-            .filter(|(doc, memory)| of_types(doc.0) && self.has(memory))
+            .filter(|(doc, memory)| has_allowed_type(doc.0) && self.has(memory))
             .filter(|(_, memory)| options.allow(memory, &|path| self.applies_to(memory, path)))
             .collect();
         allowed.sort_by(|(_, a), (_, b)| b.date.cmp(&a.date));
@@ -222,12 +226,12 @@ impl Memories {
         allowed.into_iter().take(options.keep).map(recalled).collect()
     }
 
-    /// Whether these are the files that were loaded, and still as they were, judged by their metadata.
+    /// Returns whether these files were loaded and are unchanged, judged by their metadata.
     pub fn is_current(&self, home: &Home, files: &[RecordFile]) -> bool {
         self.store.files == files && self.store.is_current(home)
     }
 
-    /// That part of it which is in these files, for as long as the others are not read.
+    /// The part of the memories that is in these files, without reading others.
     #[must_use]
     pub fn only(&self, files: &[RecordFile]) -> Self {
         Self {
@@ -237,7 +241,7 @@ impl Memories {
         }
     }
 
-    /// Whether to read it again takes longer than a question should wait.
+    /// Returns whether a reload takes longer than a question should wait.
     pub fn is_large(&self) -> bool {
         self.store.items.len() >= LARGE
     }
@@ -247,19 +251,19 @@ impl Memories {
         self.vectors.as_ref().map(|vectors| vectors.embedder.id())
     }
 
-    /// Whether a section is about a file, as its `applies_to` says.
+    /// Returns whether a section's `applies_to` matches a file.
     pub fn applies_to(&self, memory: &Memory, path: &RelPath) -> bool {
         let globs = self.globs.get(&memory.path);
         globs.is_some_and(|globs| globs.matches(path))
     }
 
-    /// The memory that contradicts one, as long as nobody has settled which holds.
+    /// The other side of a memory's open conflict.
     pub fn opponent(&self, memory: &Memory) -> Option<DocId> {
         let contested = memory.contested.as_ref()?;
         self.opponents.get(&contested.other).copied()
     }
 
-    /// The memory of a number that [`Self::index`] or [`Self::recall`] gave.
+    /// The memory with a number from [`Self::index`] or [`Self::recall`].
     pub fn get(&self, doc: DocId) -> Option<&Memory> {
         self.store.items.get(doc.0 as usize)
     }
@@ -269,28 +273,28 @@ impl Memories {
         only.is_none_or(|only| only.contains(&memory.path))
     }
 
-    /// All of them: sections in the order of their files, then records by session and time.
+    /// All memories: sections in file order, then records by session and time.
     pub fn items(&self) -> &[Memory] {
         &self.store.items
     }
 
-    /// What was left out, in words for a person.
+    /// Messages about skipped files and lines.
     pub fn notes(&self) -> &[String] {
         &self.store.notes
     }
 
-    /// What earlier sessions worked on for which questions; nothing while not all of it may be used.
+    /// The files that earlier sessions used for similar questions; empty for a part of the memories.
     pub fn hits(&self) -> &Hits {
         &self.hits
     }
 
-    /// The index over titles and texts, without the words that say nothing.
+    /// The index over titles and texts, without stop words.
     pub fn index(&self) -> &Bm25 {
         &self.store.index
     }
 }
 
-/// The globs of each file that has any. All sections of a file have the same.
+/// The globs of each file that has any. All sections of a file share them.
 fn globs(items: &[Memory]) -> HashMap<String, Globs> {
     let mut globs = HashMap::new();
     for item in items.iter().filter(|item| !item.applies_to.is_empty()) {
@@ -310,7 +314,7 @@ fn opponents(items: &[Memory]) -> HashMap<String, DocId> {
         .collect()
 }
 
-/// Leaves out what is not among the best `keep` even if these lose all that doubt can cost, and it loses nothing.
+/// Removes candidates that cannot be among the best `keep`, even if doubt costs the others the maximum.
 fn cut(ranked: &mut Vec<Ranked>, keep: usize) {
     if ranked.len() > keep {
         let (_, next, _) = ranked.select_nth_unstable_by(keep, |a, b| b.score.total_cmp(&a.score));
@@ -319,7 +323,7 @@ fn cut(ranked: &mut Vec<Ranked>, keep: usize) {
     }
 }
 
-/// What a memory keeps of its score.
+/// The factor of confidence and staleness on a memory's score.
 fn trust(memory: &Memory, stale: bool) -> f32 {
     let confidence = memory.confidence.unwrap_or(USUAL_CONFIDENCE);
     let for_confidence = DOUBTED + (1.0 - DOUBTED) * confidence;

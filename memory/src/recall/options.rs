@@ -1,35 +1,34 @@
-//! What may be recalled, and how much of it.
+//! Filters and limits of a recall.
 
 use muninn_repo_tools::RelPath;
 
 use crate::memories::Memory;
 use crate::records::Moment;
 
-/// Tells the blob id that a file has now, in hexadecimal digits; `None` where there is no such file.
-pub type BlobOf<'a> = &'a dyn Fn(&RelPath) -> Option<String>;
+/// Looks up the current blob id of a file, hexadecimal; `None` if there is no such file.
+pub type BlobLookup<'a> = &'a dyn Fn(&RelPath) -> Option<String>;
 
-/// Which memories are looked through. Each condition holds before the best are taken, so that what it excludes takes
-/// nobody's place; an empty list asks for nothing. Sections of knowledge have neither type, date, task nor session, and
-/// so are left out wherever one of these is asked for.
+/// Filters of a recall. They apply before the best are selected; an empty list is no filter. Sections of knowledge have
+/// no type, date, task or session, so any of these filters excludes them.
 #[derive(Clone, Copy)]
 pub struct RecallOptions<'a> {
-    /// So many are returned at most.
+    /// Maximum number of results.
     pub keep: usize,
-    /// Only records of these types; empty for all but `context_hit`, which says nothing by itself and counts where files
-    /// are ranked.
+    /// Only records of these types; empty for all but `context_hit`, which has no text of its own and only affects the
+    /// ranking of files.
     pub types: &'a [&'a str],
-    /// Only what was written at this time or later, in the form of records: `2026-01-07T10:00:00Z`, or its beginning.
+    /// Only records written at this time or later: `2026-01-07T10:00:00Z`, or a prefix of it.
     pub since: Option<&'a Moment>,
-    /// Only what was learned at this task.
+    /// Only records of this task.
     pub task: Option<&'a str>,
-    /// Only what is about one of these files or folders.
+    /// Only memories about one of these files or folders.
     pub paths: &'a [RelPath],
-    /// Only what these sessions wrote.
+    /// Only records of these sessions.
     pub sessions: &'a [&'a str],
-    /// Only what was written on this branch.
+    /// Only records of this branch.
     pub branch: Option<&'a str>,
-    /// With it, memories whose cited files are others by now are recalled lower and said to be stale.
-    pub blob_of: Option<BlobOf<'a>>,
+    /// If given, memories whose cited files have changed are marked stale and ranked lower.
+    pub blob_of: Option<BlobLookup<'a>>,
 }
 
 impl Default for RecallOptions<'_> {
@@ -48,7 +47,7 @@ impl Default for RecallOptions<'_> {
 }
 
 impl RecallOptions<'_> {
-    /// Whether records of a type may be recalled at all; `None` is the type of knowledge.
+    /// Returns whether a record type passes the filter; `None` is knowledge.
     pub(super) fn allow_type(&self, name: Option<&str>) -> bool {
         match name {
             Some(name) if !self.types.is_empty() => self.types.contains(&name),
@@ -56,12 +55,13 @@ impl RecallOptions<'_> {
         }
     }
 
-    /// Whether types are all that is asked for.
-    pub(super) fn is_of_types_alone(&self) -> bool {
+    /// Returns whether there is no filter except types.
+    pub(super) fn filters_by_type_only(&self) -> bool {
         self.sessions.is_empty() && self.paths.is_empty() && self.task.or(self.branch).is_none() && self.since.is_none()
     }
 
-    /// Whether a memory may be recalled, its type aside. Knowledge is about the files that `applies_to` tells.
+    /// Returns whether a memory passes all filters except types. `applies_to` matches the files that a section is
+    /// about.
     pub(super) fn allow(&self, memory: &Memory, applies_to: &dyn Fn(&RelPath) -> bool) -> bool {
         let is = |wanted: Option<&str>, value: &Option<String>| wanted.is_none() || wanted == value.as_deref();
         let about = |path: &RelPath| applies_to(path) || memory.cites.iter().any(|cited| cited.path.is_under(path));
@@ -74,9 +74,9 @@ impl RecallOptions<'_> {
             && (self.paths.is_empty() || self.paths.iter().any(about))
     }
 
-    /// Whether a file that a memory rests on is another by now.
+    /// Returns whether a cited file has changed.
     pub(super) fn stale(&self, memory: &Memory) -> bool {
-        let changed = |blob_of: BlobOf<'_>| {
+        let changed = |blob_of: BlobLookup<'_>| {
             let mut cites = memory.cites.iter();
             cites.any(|cited| blob_of(&cited.path).as_deref() != Some(cited.blob.as_str()))
         };

@@ -1,29 +1,29 @@
-//! Which memories are neighbours: sections of one file, and records of one session in the order of their time.
+//! Neighbours: sections of one file, and records of one session in order of time.
 //!
-//! What is said in one record is often explained by the one before or answered by the one after. So memories are numbered
-//! such that neighbours have neighbouring numbers, and no table of pairs is needed.
+//! A record is often explained by the one before it or answered by the one after. Memories are numbered so that
+//! neighbours have adjacent numbers, which needs no table of pairs.
 
 use serde::{Deserialize, Serialize};
 
 use crate::memories::{Memory, MemoryKind};
 use crate::records::Moment;
 
-/// Where the runs of neighbours begin and end.
+/// The boundaries of runs of neighbours.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Runs {
+pub(super) struct NeighbourRuns {
     /// The run of each memory.
     of: Vec<u32>,
-    /// Where each run begins, and at last where all end.
+    /// Start of each run, followed by the end of the last.
     starts: Vec<u32>,
 }
 
-/// Puts neighbours beside each other. Clocks go back, and records of one moment are many: among those of a session that
-/// say the same time, or none, the order of the file holds.
+/// Sorts neighbours next to each other. Clocks go back, and many records share a time: records of a session with equal
+/// or missing times keep their file order.
 pub(super) fn sort(items: &mut [Memory]) {
     items.sort_by(|a, b| key(a).cmp(&key(b)));
 }
 
-/// Sections keep the order of their files, and come first.
+/// Sections come first, in file order.
 fn key(memory: &Memory) -> (bool, Option<&str>, Option<&Moment>) {
     match memory.kind {
         MemoryKind::Knowledge => (false, None, None),
@@ -31,8 +31,8 @@ fn key(memory: &Memory) -> (bool, Option<&str>, Option<&Moment>) {
     }
 }
 
-impl Runs {
-    /// Of memories that are sorted.
+impl NeighbourRuns {
+    /// Computes the runs of sorted memories.
     pub(super) fn new(items: &[Memory]) -> Self {
         let mut runs = Self::default();
         let mut before: Option<&Memory> = None;
@@ -47,7 +47,7 @@ impl Runs {
         runs
     }
 
-    /// The first of a memory's run, and the one behind its last.
+    /// The range of a memory's run: first, and end.
     pub(super) fn of(&self, doc: u32) -> (u32, u32) {
         let bounds = || {
             let run = *self.of.get(doc as usize)? as usize;
@@ -56,7 +56,7 @@ impl Runs {
         bounds().unwrap_or((doc, doc + 1))
     }
 
-    /// The memories up to `reach` before and behind one, itself included, as numbers from and to behind the last.
+    /// The range of a memory and up to `reach` neighbours on each side.
     pub(super) fn around(&self, doc: u32, reach: u32) -> (u32, u32) {
         let (first, end) = self.of(doc);
         (first.max(doc.saturating_sub(reach)), end.min(doc + reach + 1))

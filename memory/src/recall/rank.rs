@@ -1,77 +1,80 @@
-//! The order of memories for a question: three scores, each brought to one scale, added up.
+//! Ranks memories for a question by the sum of three normalised scores.
 //!
-//! Added and not fused by rank: how far the best is above the next is what the scores know, and ranks forget it. The
-//! weights were chosen on half of a published set of questions about long conversations, by leaving one conversation out
-//! at a time; see `benches/README.md`. They are coarse on purpose: a quarter, and one.
+//! Scores are added, not fused by rank, because ranks lose the distance between the best and the next. The weights were
+//! chosen on half of a published set of questions about long conversations, by leave-one-conversation-out; see
+//! `benches/README.md`. They are coarse on purpose.
 
 use crate::index::lexical::{Bm25, DocId};
 use crate::index::vectors::VectorIndex;
 
-use super::order::Runs;
-use super::words::{Asked, REACH, length_around, length_of, saturated, share};
+use super::order::NeighbourRuns;
+use super::words::{QueryTerm, REACH, length_around, length_of, saturated, share};
 
-/// What a memory's own words count, beside those of it and its neighbours together, which count one.
+/// Weight of a memory's own words; the words of it and its neighbours have weight 1.
 const OWN: f32 = 0.25;
-/// What the cosine counts.
+/// Weight of the cosine similarity.
 const NEAR: f32 = 1.0;
-/// So many of the best by words, and by vectors, are looked at closely, with their neighbours.
+/// Number of candidates by words, and by vectors, that are scored with their neighbours.
 const WIDE: usize = 1_000;
 
-/// What is searched.
+/// The data that is searched.
 pub(super) struct Ranker<'a> {
     pub(super) index: &'a Bm25,
-    pub(super) runs: &'a Runs,
-    /// Of a memory, and of one with those around it.
+    pub(super) runs: &'a NeighbourRuns,
+    /// Mean length of a memory, and of a memory with its neighbours.
     pub(super) mean_lengths: [f32; 2],
     pub(super) vectors: Option<&'a VectorIndex>,
 }
 
-/// How well a memory fits a question.
+/// The scores of a memory for a question.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ranked {
     pub(super) doc: DocId,
-    /// The sum: comparable within one question only.
+    /// The sum of scores, comparable within one question only.
     pub(super) score: f32,
-    /// Which share of what the question says the memory says too, its rarer words counting for more.
+    /// The share of the question's words that the memory contains, weighted by rarity.
     pub(super) coverage: f32,
 }
 
 impl Ranker<'_> {
-    /// Scores what is allowed and has anything of a question, in the order of the memories. `near` is the question's
-    /// vector.
+    /// Scores allowed memories that match, in order of their numbers. `near` is the question's vector.
     pub(super) fn rank(&self, terms: &[String], near: Option<&[f32]>, allowed: &dyn Fn(u32) -> bool) -> Vec<Ranked> {
-        let asked: Vec<Asked> = terms
+        let query: Vec<QueryTerm> = terms
             .iter()
-            .map(|term| Asked::new(self.index, self.runs, term))
+            .map(|term| QueryTerm::new(self.index, self.runs, term))
             .collect();
-        let own = self.own(&asked);
+        let own = self.own(&query);
         let best = own.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
         let near = near.zip(self.vectors);
         let chosen = self.chosen(&own, near, allowed);
-        let said = self.said(&asked, &chosen);
-        let best_around = said.iter().map(|said| said.around).fold(f32::MIN_POSITIVE, f32::max);
-        let ranked = chosen.iter().zip(said).filter(|(doc, _)| allowed(**doc));
+        let context_scores = self.context_scores(&query, &chosen);
+        let best_around = context_scores
+            .iter()
+            .map(|context_scores| context_scores.around)
+            .fold(f32::MIN_POSITIVE, f32::max);
+        let ranked = chosen.iter().zip(context_scores).filter(|(doc, _)| allowed(**doc));
         let mut ranked: Vec<Ranked> = ranked
-            .map(|(doc, said)| Ranked {
+            .map(|(doc, context_scores)| Ranked {
                 doc: DocId(*doc),
-                score: OWN * own.get(*doc as usize).copied().unwrap_or(0.0) / best + said.around / best_around,
-                coverage: said.coverage,
+                score: OWN * own.get(*doc as usize).copied().unwrap_or(0.0) / best
+                    + context_scores.around / best_around,
+                coverage: context_scores.coverage,
             })
             .collect();
         if let Some((query, vectors)) = near {
             let cosines = vectors.cosines(query, ranked.iter().map(|ranked| ranked.doc.0));
             for (ranked, cosine) in ranked.iter_mut().zip(cosines) {
-                // One below zero says no more than zero.
+                // A negative cosine is as unrelated as zero.
                 ranked.score += NEAR * cosine.max(0.0);
             }
         }
         ranked
     }
 
-    /// BM25 of every memory by its own words.
-    fn own(&self, asked: &[Asked]) -> Vec<f32> {
+    /// BM25 scores of every memory by its own words.
+    fn own(&self, query: &[QueryTerm]) -> Vec<f32> {
         let mut scores = vec![0.0; self.index.len()];
-        for term in asked {
+        for term in query {
             for (doc, count) in &term.postings {
                 if let Some(score) = scores.get_mut(*doc as usize) {
                     let length = length_of(self.index, *doc);
@@ -82,7 +85,7 @@ impl Ranker<'_> {
         scores
     }
 
-    /// The best by words and by vectors with their neighbours, in order of their numbers.
+    /// The best candidates by words and by vectors, with their neighbours, in order of their numbers.
     fn chosen(&self, own: &[f32], near: Option<(&[f32], &VectorIndex)>, allowed: &dyn Fn(u32) -> bool) -> Vec<u32> {
         let mut best: Vec<(u32, f32)> = (0u32..)
             .zip(own.iter().copied())
@@ -100,7 +103,7 @@ impl Ranker<'_> {
         self.widened(&best)
     }
 
-    /// Memories, which are in order of their numbers, with their neighbours: in the same order, each once.
+    /// Adds the neighbours of sorted memories: sorted, each once.
     fn widened(&self, docs: &[u32]) -> Vec<u32> {
         let mut all = Vec::new();
         let mut behind = 0;
@@ -112,30 +115,30 @@ impl Ranker<'_> {
         all
     }
 
-    /// What of a question some memories say.
-    fn said(&self, asked: &[Asked], chosen: &[u32]) -> Vec<Said> {
+    /// Scores memories in the context of their neighbours.
+    fn context_scores(&self, query: &[QueryTerm], chosen: &[u32]) -> Vec<ContextScore> {
         let read = self.widened(chosen);
-        let mut all = vec![Said::default(); read.len()];
+        let mut all = vec![ContextScore::default(); read.len()];
         let lengths: Vec<f32> = read
             .iter()
             .map(|doc| length_around(self.index, self.runs, *doc))
             .collect();
         let mut counts = vec![0.0f32; read.len()];
-        let total: f32 = asked.iter().map(|term| term.idf).sum();
-        for term in asked {
+        let total: f32 = query.iter().map(|term| term.idf).sum();
+        for term in query {
             for (at, count) in term.among(&read) {
                 all[at].coverage += term.idf / total.max(f32::MIN_POSITIVE);
                 let (first, end) = self.runs.around(read[at], REACH);
-                // Those of `chosen` have all their neighbours beside them in `read`; of others nothing is asked.
+                // Memories in `chosen` have all their neighbours in `read`; the counts of the others are not used.
                 let from = at.saturating_sub((read[at] - first) as usize);
                 let to = read.len().min(at + (end - read[at]) as usize);
                 for (other, sum) in read[from..to].iter().zip(&mut counts[from..to]) {
                     *sum += share(read[at], *other) * count;
                 }
             }
-            for ((said, count), length) in all.iter_mut().zip(&mut counts).zip(&lengths) {
+            for ((context_scores, count), length) in all.iter_mut().zip(&mut counts).zip(&lengths) {
                 if *count > 0.0 {
-                    said.around += term.idf_around * saturated(*count, *length, self.mean_lengths[1]);
+                    context_scores.around += term.idf_around * saturated(*count, *length, self.mean_lengths[1]);
                     *count = 0.0;
                 }
             }
@@ -147,10 +150,10 @@ impl Ranker<'_> {
     }
 }
 
-/// What of a question a memory says.
+/// The scores of a memory in its context.
 #[derive(Debug, Clone, Copy, Default)]
-struct Said {
-    /// BM25 of it together with what its neighbours say.
+struct ContextScore {
+    /// BM25 of the memory together with its neighbours.
     around: f32,
     /// See [`Ranked::coverage`].
     coverage: f32,

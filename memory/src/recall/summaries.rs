@@ -1,21 +1,20 @@
-//! One summary of a task, or of a session that had none, instead of one for each time that it was left.
+//! Folds the summaries of a task, or of a session without a task, into one.
 //!
-//! A conversation is summed up whenever it is left, and a task takes several. What files were touched is told of the whole
-//! conversation each time; what a model says of it, only of the turns since it said something the last time. So to show
-//! the newest alone would lose words, and to show all of them says the files again and again: the newest is recalled, with
-//! the words of a few before it behind its own, and with the files of all. In main each stays as it is.
+//! A conversation is summarized whenever it is left, and a task takes several. Each summary lists all files of the
+//! conversation, but its text covers only the turns since the previous text. So the newest summary is recalled, with
+//! the texts of a few before it and the files of all. Main keeps every summary.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 
 use crate::memories::{FILES_TOUCHED, Memory, MemoryKind};
 
-/// The words of so many are told, the newest first.
-const TOLD: usize = 4;
-/// So many files are named.
-const FILES: usize = 64;
+/// Number of texts in a folded summary, newest first.
+const MAX_TEXTS: usize = 4;
+/// Maximum number of files.
+const MAX_FILES: usize = 64;
 
-/// Leaves one summary of each task, or session without one. Keeps the order.
+/// Keeps one summary per task, or per session without a task. Keeps the order.
 pub(super) fn fold(items: &mut Vec<Memory>) {
     let mut groups: HashMap<(bool, String), Vec<usize>> = HashMap::new();
     for (at, item) in items.iter().enumerate() {
@@ -34,31 +33,31 @@ pub(super) fn fold(items: &mut Vec<Memory>) {
     items.retain(|_| !is_left_out.next().unwrap_or(false));
 }
 
-/// Whether a summary is of a task, and of which task or session; `None` of all else.
+/// The group of a summary: whether it has a task, and the task or session; `None` for other memories.
 fn key(item: &Memory) -> Option<(bool, String)> {
     let is_summary = item.kind == MemoryKind::Record && item.record_type.as_deref() == Some("session_summary");
     let of = item.task.as_ref().or(item.session.as_ref()).filter(|_| is_summary)?;
     Some((item.task.is_some(), of.clone()))
 }
 
-/// The words of a few texts, and the files of all.
+/// Joins the first texts, and the files of all.
 fn together<'a>(newest_first: impl Iterator<Item = &'a str>) -> String {
     let (mut words, mut files) = (Vec::new(), Vec::new());
     let mut named = BTreeSet::new();
     for text in newest_first {
-        let (said, touched) = parts(text);
-        if !said.is_empty() && !words.contains(&said) && words.len() < TOLD {
-            words.push(said);
+        let (summary, touched) = parts(text);
+        if !summary.is_empty() && !words.contains(&summary) && words.len() < MAX_TEXTS {
+            words.push(summary);
         }
         files.extend(touched.filter(|file| named.insert(*file)));
     }
-    files.truncate(FILES);
+    files.truncate(MAX_FILES);
     let listed = (!files.is_empty()).then(|| format!("{FILES_TOUCHED}: {}", files.join(", ")));
     let lines = words.into_iter().map(str::to_owned).chain(listed);
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// What a summary says in words, and the files that it names.
+/// Splits a summary into its text and its files.
 fn parts(text: &str) -> (&str, impl Iterator<Item = &str>) {
     let (before, last) = text.rsplit_once('\n').unwrap_or(("", text));
     let files = last
@@ -73,7 +72,7 @@ mod tests {
     use crate::recall::Memories;
     use crate::records::Record;
 
-    /// The ids and texts of what is left of these.
+    /// Ids and texts of the folded summaries.
     fn folded(records: &[(&str, &str, &str)]) -> Vec<(String, String)> {
         let record = |(id, origin, says): &(&str, &str, &str)| {
             let line = format!(r#"{{"id":"{id}","ts":"2026-01-0{id}","type":"session_summary",{says},{origin}}}"#);
@@ -91,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_of_a_task_is_told_with_the_words_and_files_of_those_before_it() {
+    fn newest_summary_of_a_task_includes_earlier_texts_and_files() {
         let left = folded(&[
             (
                 "1",
@@ -115,13 +114,13 @@ mod tests {
             ),
             ("5", r#""session":"t","task":"T-2""#, r#""files_touched":["x.rs"]"#),
         ]);
-        let told = "it is called\nand tested\nthe parser is done\nfiles touched: main.rs, parse.rs, lex.rs";
-        let expected = [("4", told), ("5", "files touched: x.rs")];
+        let folded_text = "it is called\nand tested\nthe parser is done\nfiles touched: main.rs, parse.rs, lex.rs";
+        let expected = [("4", folded_text), ("5", "files touched: x.rs")];
         assert_eq!(left, expected.map(|(id, text)| (id.to_owned(), text.to_owned())));
     }
 
     #[test]
-    fn without_a_task_those_of_a_session_fold_and_without_either_none() {
+    fn summaries_fold_by_session_without_a_task() {
         let left = folded(&[
             ("1", r#""session":"s""#, r#""learnings":["one"]"#),
             ("2", r#""session":"s""#, r#""learnings":["two"]"#),
@@ -141,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_a_few_are_told_and_none_twice() {
+    fn folded_summary_has_few_texts_without_repetition() {
         let says: Vec<String> = ["a", "b", "c", "d", "e", "d"]
             .map(|word| format!(r#""learnings":["{word}"]"#))
             .to_vec();

@@ -22,7 +22,7 @@ fn remembering(lines: &[&str]) -> (Fixture, Memories) {
     (repo, memories)
 }
 
-/// The ids of what is recalled, best first.
+/// Ids of the recalled memories, best first.
 fn ids(memories: &Memories, question: &str, options: &RecallOptions<'_>) -> Vec<String> {
     let recalled = memories.recall(question, options).into_iter();
     let memories = recalled.filter_map(|recalled| memories.get(recalled.doc));
@@ -30,7 +30,7 @@ fn ids(memories: &Memories, question: &str, options: &RecallOptions<'_>) -> Vec<
 }
 
 #[test]
-fn finds_both_layers_and_sees_a_change() {
+fn both_layers_are_loaded_and_changes_detected() {
     let repo = Fixture::with(&[
         (
             ".muninn/knowledge/errors.md",
@@ -53,7 +53,7 @@ fn finds_both_layers_and_sees_a_change() {
 }
 
 #[test]
-fn a_worktree_without_memory_is_no_trouble() {
+fn worktree_without_memory_is_valid() {
     let repo = Fixture::with(&[("a.txt", "x")]);
     let memories = Memories::load(&repo.home());
     assert!(memories.items().is_empty() && memories.notes().is_empty());
@@ -62,7 +62,7 @@ fn a_worktree_without_memory_is_no_trouble() {
 }
 
 #[test]
-fn what_stands_beside_an_answer_helps_to_find_it() {
+fn neighbours_raise_a_memory() {
     let (_repo, memories) = remembering(&[
         r#"{"id":"1","type":"learning","text":"why does the parser stall","session":"a"}"#,
         r#"{"id":"2","type":"learning","text":"a table grows without bound","session":"a"}"#,
@@ -74,7 +74,7 @@ fn what_stands_beside_an_answer_helps_to_find_it() {
 }
 
 #[test]
-fn what_is_alike_is_found_without_a_common_word() {
+fn vectors_find_memories_without_a_common_word() {
     let lines = [
         r#"{"id":"1","type":"learning","text":"retry the request with exponential backoff","session":"a"}"#,
         r#"{"id":"2","type":"learning","text":"histogram bins are drawn in colour","session":"b"}"#,
@@ -91,7 +91,7 @@ fn what_is_alike_is_found_without_a_common_word() {
 }
 
 #[test]
-fn conditions_hold_before_the_best_are_taken() {
+fn filters_apply_before_selection() {
     let cites = r#"[{"path":"src/a.rs","blob":"b1"},{"path":"../x","blob":"b2"}]"#;
     let (_repo, memories) = remembering(&[
         r#"{"id":"1","type":"learning","text":"cache cache cache","ts":"2026-01-01T00:00:00Z","session":"a"}"#,
@@ -148,7 +148,7 @@ fn conditions_hold_before_the_best_are_taken() {
 }
 
 #[test]
-fn doubt_and_staleness_cost_and_age_only_decides_a_tie() {
+fn doubt_and_staleness_lower_the_score_and_age_breaks_ties() {
     let source = r#""sources":[{"path":"src/a.rs","blob":"b1"}]"#;
     let (_repo, memories) = remembering(&[
         r#"{"id":"1","type":"learning","text":"cache keys are hashed","ts":"2026-01-01T00:00:00Z"}"#,
@@ -158,7 +158,7 @@ fn doubt_and_staleness_cost_and_age_only_decides_a_tie() {
             r#"{{"id":"4","type":"learning","text":"cache keys are hashed","ts":"2026-01-04T00:00:00Z",{source}}}"#
         ),
     ]);
-    let found_with = |blob_of: BlobOf<'_>| {
+    let found_with = |blob_of: BlobLookup<'_>| {
         let options = RecallOptions {
             blob_of: Some(blob_of),
             ..RecallOptions::default()
@@ -178,7 +178,7 @@ fn doubt_and_staleness_cost_and_age_only_decides_a_tie() {
 }
 
 #[test]
-fn the_best_are_kept_wherever_they_stand() {
+fn best_results_are_kept_at_any_position() {
     let line = |(id, confidence): (&str, &str)| {
         format!(r#"{{"id":"{id}","type":"learning","text":"cache keys are hashed","confidence":{confidence}}}"#)
     };
@@ -203,7 +203,7 @@ fn the_best_are_kept_wherever_they_stand() {
 }
 
 #[test]
-fn a_score_says_how_much_of_the_question_is_there() {
+fn score_is_the_covered_share_of_the_question() {
     let (_repo, memories) = remembering(&[
         r#"{"id":"1","type":"learning","text":"the ledger replays blocks","confidence":1.0}"#,
         r#"{"id":"2","type":"learning","text":"something else entirely","confidence":1.0}"#,
@@ -215,8 +215,8 @@ fn a_score_says_how_much_of_the_question_is_there() {
 }
 
 #[test]
-fn a_large_memory_is_ranked_as_a_small_one() {
-    // Most records share a word, so that far more match than are looked at closely.
+fn large_memory_is_ranked_like_a_small_one() {
+    // Most records share a word, so that more match than are scored with their neighbours.
     let mut lines: Vec<String> = (0..3000)
         .map(|n| {
             format!(
@@ -234,7 +234,7 @@ fn a_large_memory_is_ranked_as_a_small_one() {
 }
 
 #[test]
-fn what_is_kept_is_read_until_a_file_changes() {
+fn cached_memory_is_used_until_a_file_changes() {
     let line = |n: usize| format!(r#"{{"id":"{n:05}","type":"learning","text":"word{n} filler","session":"s"}}"#);
     let lines: Vec<String> = (0..WORTH_KEEPING).map(line).collect();
     let repo = Fixture::with(&[(MAIN, &lines.join("\n"))]);
@@ -262,7 +262,7 @@ fn what_is_kept_is_read_until_a_file_changes() {
     assert_eq!(load(Some(Arc::clone(&embedder))).items().len(), 1);
 }
 
-/// Gives each text two numbers of its bytes, and counts the texts.
+/// A fake embedder that derives two numbers from a text's bytes, and counts the texts.
 struct Counting {
     id: &'static str,
     embedded: AtomicUsize,
@@ -278,7 +278,7 @@ impl Counting {
         })
     }
 
-    /// How many texts there were since it was last asked.
+    /// Number of texts since the last call.
     fn embedded(&self) -> usize {
         self.embedded.swap(0, Ordering::Relaxed)
     }
@@ -310,7 +310,7 @@ impl Embedder for Counting {
 }
 
 #[test]
-fn only_what_is_new_is_embedded_after_a_change() {
+fn only_new_texts_are_embedded_after_a_change() {
     let line = |n: usize| format!("{{\"id\":\"{n:05}\",\"text\":\"word{n}\",\"session\":\"{}\"}}\n", n % 7);
     let written = |lines: std::ops::Range<usize>| lines.map(line).collect::<String>();
     let all = WORTH_KEEPING + 10;
@@ -358,7 +358,7 @@ fn only_what_is_new_is_embedded_after_a_change() {
 }
 
 #[test]
-fn what_is_excluded_takes_nobodys_place_among_the_like() {
+fn excluded_memories_do_not_displace_others() {
     let line = |kind: &str, n: usize| {
         let text = "retry the request with exponential backoff";
         format!(r#"{{"id":"{n:05}","type":"{kind}","text":"{text}"}}"#)
@@ -376,7 +376,7 @@ fn what_is_excluded_takes_nobodys_place_among_the_like() {
 }
 
 #[test]
-fn what_sessions_found_by_themselves_is_one_memory_and_a_surer_one() {
+fn automatic_records_merge_with_higher_confidence() {
     let pattern = |id: &str, session: &str, more: &str| {
         format!(
             r#"{{"id":"{id}","ts":"2026-01-0{id}","type":"pattern","pattern":"edited together","entities":["a.rs","b.rs"],"confidence":0.5,"session":"{session}"{more}}}"#
@@ -400,7 +400,7 @@ fn what_sessions_found_by_themselves_is_one_memory_and_a_surer_one() {
 }
 
 #[test]
-fn both_sides_of_an_open_conflict_know_of_each_other() {
+fn open_conflict_links_both_sides() {
     let learning = |id: &str, text: &str| format!("{{\"id\":\"{id}\",\"type\":\"learning\",\"text\":\"{text}\"}}\n");
     let main = [
         learning("1", "retries use jitter"),

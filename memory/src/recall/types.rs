@@ -1,18 +1,18 @@
-//! Of which type each memory is, as numbers beside each other.
+//! The type of each memory, as an array of numbers.
 //!
-//! Most of a large memory may be of a type that a question leaves out. To look at each memory for that would take longer
-//! than all else that a question needs.
+//! Most memories may be of a type that a question excludes. Reading each memory to find out would take longer than the
+//! rest of the question.
 
 use std::collections::HashMap;
 
 use super::options::RecallOptions;
 use crate::memories::Memory;
 
-/// The types of memories, in the order of these.
+/// The types of memories, by memory number.
 #[derive(Default)]
 pub(super) struct Types {
     names: Vec<Option<String>>,
-    /// Which of the names each memory has.
+    /// Index into `names` of each memory.
     of: Vec<u32>,
 }
 
@@ -31,7 +31,7 @@ impl Types {
         types
     }
 
-    /// Tells of which memories the type is allowed.
+    /// Returns a predicate: whether a memory's type is allowed.
     pub(super) fn allowed_by(&self, options: &RecallOptions<'_>) -> impl Fn(u32) -> bool {
         let names = self.names.iter();
         let allowed: Vec<bool> = names.map(|name| options.allow_type(name.as_deref())).collect();

@@ -1,31 +1,32 @@
-//! What memories and questions about them say, word by word.
+//! Term statistics of memories and questions.
 //!
-//! Statistics of two kinds: how telling it is that a memory has a word itself, and that it stands anywhere around it.
-//! Both are BM25 over the same postings. A word that nearly every session has somewhere, as the name of somebody who
-//! takes part in it, tells little the second way, though it may tell much the first.
+//! There are two statistics: how specific a term is to a memory, and how specific it is to a memory with its
+//! neighbours. Both are BM25 over the same postings. A term that occurs in nearly every session, such as a
+//! participant's name, is unspecific in the second way though it may be specific in the first.
 
 use std::cmp::Ordering;
 
 use crate::index::lexical::{Bm25, Bm25Builder, Tokenizer, counted, idf, is_stop_word, words};
 
-use super::order::Runs;
+use super::order::NeighbourRuns;
 use crate::memories::Memory;
 
-/// The neighbours on each side whose words count.
+/// Number of neighbours on each side whose words count.
 pub(super) const REACH: u32 = 3;
-/// The share with which a word counts that stands so many memories away: each step is worth 0.7 of the one before.
+/// Weight of a word by its distance in memories: each step multiplies it by 0.7.
 const SHARES: [f32; REACH as usize + 1] = [1.0, 0.7, 0.49, 0.343];
-/// Saturation and length of BM25 as they are usual for passages of a few sentences (Anserini's defaults). The values for
-/// whole documents discount repetition too little and length too much here.
+/// BM25 parameters for passages of a few sentences (Anserini's defaults). The values for whole documents discount
+/// repetition too little and length too much here.
 const K1: f32 = 0.9;
 const B: f32 = 0.4;
 
-/// The terms of a text that say something, each with how often. Code and prose share them; see [`crate::index::lexical`].
+/// The terms of a text without stop words, with their counts. Code and prose share terms; see
+/// [`crate::index::lexical`].
 pub(super) fn terms(tokenizer: &mut Tokenizer, text: &str) -> Vec<(String, u32)> {
     let mut kept = String::with_capacity(text.len());
     let mut end = 0;
     for word in words(text) {
-        // What stands between two words stays, so that a hyphen still joins them.
+        // Text between words is kept, so that a hyphen still joins them.
         kept.push_str(&text[end..word.start]);
         end = word.start + word.text.len();
         if !is_stop_word(&word.text.to_lowercase()) {
@@ -35,19 +36,19 @@ pub(super) fn terms(tokenizer: &mut Tokenizer, text: &str) -> Vec<(String, u32)>
     counted(tokenizer, &kept)
 }
 
-/// The index over titles and texts, in the order of the memories.
+/// The index over titles and texts, in memory order.
 pub(super) fn index(items: &[Memory]) -> Bm25 {
     let mut tokenizer = Tokenizer::new();
     let mut index = Bm25Builder::default();
     for item in items {
-        let said = terms(&mut tokenizer, &format!("{}\n{}", item.title, item.text));
-        index.add(said.iter().map(|(term, count)| (term.as_str(), *count)));
+        let item_terms = terms(&mut tokenizer, &format!("{}\n{}", item.title, item.text));
+        index.add(item_terms.iter().map(|(term, count)| (term.as_str(), *count)));
     }
     index.finish()
 }
 
-/// The mean length of a memory, and of one with those around it, in terms.
-pub(super) fn mean_lengths(index: &Bm25, runs: &Runs) -> [f32; 2] {
+/// Mean length of a memory, and of a memory with its neighbours, in terms.
+pub(super) fn mean_lengths(index: &Bm25, runs: &NeighbourRuns) -> [f32; 2] {
     let mut sums = [0.0f64; 2];
     for (doc, length) in (0u32..).zip(index.lengths()) {
         sums[0] += f64::from(*length);
@@ -60,36 +61,36 @@ pub(super) fn length_of(index: &Bm25, doc: u32) -> f32 {
     index.lengths().get(doc as usize).map_or(0.0, |length| *length as f32)
 }
 
-/// The length of a memory with those around it.
-pub(super) fn length_around(index: &Bm25, runs: &Runs, doc: u32) -> f32 {
+/// The length of a memory with its neighbours.
+pub(super) fn length_around(index: &Bm25, runs: &NeighbourRuns, doc: u32) -> f32 {
     let (first, end) = runs.around(doc, REACH);
     let lengths = (first..end).map(|other| share(doc, other) * length_of(index, other));
     lengths.sum()
 }
 
-/// How much of what another memory says counts for this one.
+/// The weight of another memory's words for this one.
 pub(super) fn share(doc: u32, other: u32) -> f32 {
     SHARES.get(doc.abs_diff(other) as usize).copied().unwrap_or(0.0)
 }
 
-/// A term's count in a text, saturated and with the text's length discounted, as BM25 has it.
+/// A term's count, saturated and discounted by length, as in BM25.
 pub(super) fn saturated(count: f32, length: f32, mean: f32) -> f32 {
     count * (K1 + 1.0) / (count + K1 * (1.0 - B + B * length / mean))
 }
 
-/// A word of a question, and where it stands.
-pub(super) struct Asked {
-    /// Which memories have it, and how often each.
+/// A term of a question with its postings.
+pub(super) struct QueryTerm {
+    /// Memories that contain it, with counts.
     pub(super) postings: Vec<(u32, u32)>,
-    /// How telling it is in a memory.
+    /// Inverse document frequency in memories.
     pub(super) idf: f32,
-    /// How telling it is around one.
+    /// Inverse document frequency in memories with neighbours.
     pub(super) idf_around: f32,
 }
 
-impl Asked {
-    /// Looks a term up.
-    pub(super) fn new(index: &Bm25, runs: &Runs, term: &str) -> Self {
+impl QueryTerm {
+    /// Looks up a term.
+    pub(super) fn new(index: &Bm25, runs: &NeighbourRuns, term: &str) -> Self {
         let postings: Vec<(u32, u32)> = index.inverted().postings(term).map(|(doc, n)| (doc.0, n)).collect();
         let mut around = 0;
         let mut behind = 0;
@@ -105,7 +106,7 @@ impl Asked {
         }
     }
 
-    /// Which of some memories, in order of their numbers, have it: the place of each there, and how often.
+    /// Finds sorted memories that contain the term: the position of each, and its count.
     pub(super) fn among(&self, docs: &[u32]) -> Vec<(usize, f32)> {
         let mut found = Vec::new();
         let (mut at, mut rest) = (0, self.postings.as_slice());
@@ -123,7 +124,7 @@ impl Asked {
     }
 }
 
-/// How many at the beginning of an ordered list are `below` what is looked for, which is near where the search begins.
+/// The length of a sorted list's prefix that is `below`, by galloping search from the start.
 fn gallop<T>(list: &[T], below: impl Fn(&T) -> bool) -> usize {
     let mut step = 1;
     while step < list.len() && below(&list[step]) {
@@ -143,18 +144,18 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// What is found by leaps is what is found one by one.
+        /// Galloping finds the same as a linear search.
         #[test]
-        fn what_has_a_word_is_found_among_some(
+        fn galloping_equals_linear_search(
             docs in btree_set(0u32..60, 0..40),
             having in btree_set(0u32..60, 0..40),
         ) {
             let docs: Vec<u32> = docs.into_iter().collect();
             let postings = having.iter().map(|doc| (*doc, doc + 1)).collect();
-            let asked = Asked { postings, idf: 0.0, idf_around: 0.0 };
+            let term = QueryTerm { postings, idf: 0.0, idf_around: 0.0 };
             let expected = docs.iter().enumerate().filter(|(_, doc)| having.contains(doc));
             let expected: Vec<(usize, f32)> = expected.map(|(at, doc)| (at, (doc + 1) as f32)).collect();
-            prop_assert_eq!(asked.among(&docs), expected);
+            prop_assert_eq!(term.among(&docs), expected);
         }
     }
 }

@@ -1,40 +1,39 @@
-//! Which claims are worth comparing with one.
+//! Blocking: selects the claims that are compared with a claim.
 //!
-//! All that name the same subject or rest on the same file, and those that recall finds for it as for a question. How
-//! alike two texts are does not tell whether they agree; so this is about finding partners, and leaves what they are to
-//! each other to the judge.
+//! Candidates share a subject or a source file, or are found by recall with the claim as the question. Similarity of
+//! two texts does not tell whether they agree; this module only finds candidates and leaves the relation to the judge.
 //!
-//! A pattern is about its entities, and compared with those that are about the same ones, all of them. What two patterns
-//! of other entities say can be said in the same words and does not touch.
+//! A pattern is compared with all patterns about the same entities. Patterns about other entities may have the same
+//! words and are independent.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::claim::Told;
+use super::claim::RecordClaim;
 use super::judge::{WIDE, to_judge};
-use super::{Judge, Judging};
+use super::{Judge, JudgeSetup};
 use crate::recall::{Memories, RecallOptions};
 
-/// So many of those that recall finds are judged.
+/// Number of recalled candidates that are judged.
 const JUDGED: usize = 20;
-/// A subject or a file that more claims have says nothing about two of them, nor do entities of which so much is said.
+/// Maximum size of a block. A subject, a file or entities with more claims say nothing about two of them.
 const MOST_OF_A_BLOCK: usize = 64;
-/// So many patterns about the same entities are compared, those in the same words counted each.
+/// Maximum number of patterns about the same entities that are compared, duplicates included.
 const MOST_PATTERNS: usize = 256;
 
 pub(super) struct Blocks<'a> {
-    claims: &'a [Told<'a>],
-    /// By id.
-    places: HashMap<&'a str, usize>,
+    claims: &'a [RecordClaim<'a>],
+    /// Position of each claim by id.
+    positions: HashMap<&'a str, usize>,
     memories: Memories,
     judge: &'a dyn Judge,
-    /// By subject, and by file.
+    /// Claims by subject, and by file.
     named: HashMap<String, Vec<usize>>,
-    /// Patterns by their entities and their words.
+    /// Patterns by entities and words.
     patterns: HashMap<&'a [&'a str], BTreeMap<&'a str, Vec<usize>>>,
 }
 
 impl<'a> Blocks<'a> {
-    pub(super) fn of(claims: &'a [Told<'a>], judging: &Judging<'a>) -> Self {
+    pub(super) fn of(claims: &'a [RecordClaim<'a>], judging: &JudgeSetup<'a>) -> Self {
         let mut named: HashMap<String, Vec<usize>> = HashMap::new();
         let mut patterns: HashMap<&[&str], BTreeMap<&str, Vec<usize>>> = HashMap::new();
         for (at, claim) in claims.iter().enumerate() {
@@ -55,7 +54,7 @@ impl<'a> Blocks<'a> {
         let by_words = claims.iter().filter(|claim| claim.entities().is_none());
         Self {
             claims,
-            places: claims.iter().map(Told::id).zip(0..).collect(),
+            positions: claims.iter().map(RecordClaim::id).zip(0..).collect(),
             memories: Memories::of_records(by_words.map(|claim| claim.record), judging.embedder.clone()),
             judge: judging.judge,
             named,
@@ -63,19 +62,19 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// The places of claims that are worth comparing with the one at a place.
-    pub(super) fn beside(&self, at: usize) -> BTreeSet<usize> {
+    /// The positions of claims that are compared with the claim at a position.
+    pub(super) fn candidates_for(&self, at: usize) -> BTreeSet<usize> {
         let claim = &self.claims[at];
         if let Some(entities) = claim.entities() {
-            // Those in the same words are the same already.
+            // Patterns with the same words are duplicates already.
             let alike = self.patterns.get(entities).into_iter().flatten();
             let others = alike.filter(|(text, _)| **text != claim.text);
             return others.flat_map(|(_, block)| block).copied().collect();
         }
         let blocks = names(claim).filter_map(|name| self.named.get(&name));
-        let mut beside: BTreeSet<usize> = blocks.flatten().copied().collect();
+        let mut candidates: BTreeSet<usize> = blocks.flatten().copied().collect();
         let options = RecallOptions {
-            // It finds itself, too.
+            // One more, because the claim finds itself.
             keep: JUDGED * WIDE + 1,
             ..RecallOptions::default()
         };
@@ -85,20 +84,20 @@ impl<'a> Blocks<'a> {
             .into_iter()
             .filter_map(|recalled| {
                 let memory = self.memories.get(recalled.doc)?;
-                self.places.get(memory.source.as_str()).copied()
+                self.positions.get(memory.source.as_str()).copied()
             });
         let found: Vec<usize> = found.filter(|other| *other != at).collect();
         let claim = claim.claim();
         let likeness_to = self.judge.likeness_to(&claim);
         let likeness = |other: &usize| likeness_to(&self.claims[*other].claim());
-        beside.extend(to_judge(found, JUDGED, likeness));
-        beside.remove(&at);
-        beside
+        candidates.extend(to_judge(found, JUDGED, likeness));
+        candidates.remove(&at);
+        candidates
     }
 }
 
-/// What a claim may share with others: its subject, and the files that it rests on.
-fn names<'c>(claim: &'c Told<'_>) -> impl Iterator<Item = String> + 'c {
+/// The keys that a claim may share with others: its subject and its source files.
+fn names<'c>(claim: &'c RecordClaim<'_>) -> impl Iterator<Item = String> + 'c {
     let subject = claim
         .subject
         .map(|subject| format!("subject {}", subject.trim().to_lowercase()));

@@ -1,27 +1,27 @@
-//! What records claim.
+//! Claims of records.
 
 use std::collections::BTreeSet;
 
 use super::judge::Claim;
 use crate::records::{Body, Record, kinds};
 
-/// Longer texts are cut where a conflict shows them, in bytes.
+/// Longer texts are truncated where a conflict shows them, in bytes.
 const LONGEST_SHOWN: usize = 1_000;
 
-/// What a record claims to be so, in words.
-pub(super) struct Told<'a> {
+pub(super) struct RecordClaim<'a> {
     pub(super) record: &'a Record,
     pub(super) text: &'a str,
     pub(super) subject: Option<&'a str>,
     pub(super) author: Option<&'a str>,
-    /// What it rests on; of a pattern, what it is about.
+    /// Source files; for a pattern its entities.
     files: Vec<&'a str>,
-    /// Whether it says that its files, or whatever is named there, belong together.
+    /// Whether the record is a pattern.
     is_pattern: bool,
 }
 
-impl<'a> Told<'a> {
-    /// `None` of a record that claims nothing: hits and summaries add up, and decisions are about others.
+impl<'a> RecordClaim<'a> {
+    /// The claim of a record; `None` for records without one: hits and summaries are added up, and decisions are about
+    /// other records.
     pub(super) fn of(record: &'a Record) -> Option<Self> {
         let claimed = match &record.body {
             Body::Learning(kinds::Learning {
@@ -60,12 +60,12 @@ impl<'a> Told<'a> {
         Some(claimed)
     }
 
-    /// What a pattern is about, sorted and each once; `None` of another claim.
+    /// The sorted, distinct entities of a pattern; `None` for another claim.
     pub(super) fn entities(&self) -> Option<&[&'a str]> {
         self.is_pattern.then_some(&self.files)
     }
 
-    /// As a person reads it beside what contradicts it: the beginning of a long one, for two of them are in one line.
+    /// The text for a conflict. Long texts are truncated, because one line holds two of them.
     pub(super) fn shown(&self) -> String {
         let text = match self.entities() {
             Some(entities) if !entities.is_empty() => format!("{} ({})", self.text, entities.join(", ")),
@@ -77,7 +77,7 @@ impl<'a> Told<'a> {
         }
     }
 
-    /// As it is judged.
+    /// The claim as the judge takes it.
     pub(super) fn claim(&self) -> Claim<'_> {
         Claim {
             text: self.text,
@@ -90,8 +90,8 @@ impl<'a> Told<'a> {
         &self.record.id
     }
 
-    /// Whether this was said before the other. Of what was said at one moment, the smaller id comes first.
-    pub(super) fn is_older(&self, other: &Told<'_>) -> bool {
+    /// Returns whether this claim is older. Of claims with equal times, the smaller id is older.
+    pub(super) fn is_older(&self, other: &RecordClaim<'_>) -> bool {
         (&self.record.ts, &self.record.id) < (&other.record.ts, &other.record.id)
     }
 }

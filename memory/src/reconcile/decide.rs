@@ -1,47 +1,47 @@
-//! What is decided on pairs of claims, and written down of it.
+//! Decides on pairs of claims, and derives the records of the decisions.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::Judging;
-use super::claim::Told;
+use super::JudgeSetup;
+use super::claim::RecordClaim;
 use super::judge::{Judgement, Relation};
-use super::model::{Asked, Reconciler, Settled};
+use super::model::{ModelReport, ModelVerdict, Reconciler};
 use super::parallel::by_all_processors;
 use super::plan::open_conflicts;
 use super::verdict::{self, Verdict};
 use crate::records::{Body, Record, kinds, ordered};
 
-/// By whom a decision is that no model had a part in.
+/// The author of decisions by rules alone.
 const RULES: &str = "rules";
 
-/// In bytes.
+/// Maximum length of a reason, in bytes.
 const LONGEST_REASON: usize = 500;
 
-/// Two claims, by their places.
-pub(super) type Places = (usize, usize);
+/// Two claims, by their positions.
+pub(super) type PairIndices = (usize, usize);
 
-/// Two claims.
+/// A pair of claims.
 #[derive(Clone, Copy)]
 struct Pair<'a> {
-    older: &'a Told<'a>,
-    newer: &'a Told<'a>,
+    older: &'a RecordClaim<'a>,
+    newer: &'a RecordClaim<'a>,
 }
 
-/// The pairs of open conflicts that rules were in doubt about: a model that is there now may know.
-pub(super) fn doubts_by_rules(all: &[Record], claims: &[Told<'_>]) -> Vec<Places> {
-    let places: HashMap<&str, usize> = claims.iter().map(Told::id).zip(0..).collect();
+/// The pairs of open conflicts that rules doubted. A model may decide them now.
+pub(super) fn doubts_by_rules(all: &[Record], claims: &[RecordClaim<'_>]) -> Vec<PairIndices> {
+    let positions: HashMap<&str, usize> = claims.iter().map(RecordClaim::id).zip(0..).collect();
     let by_rules =
         |conflict: &Record| matches!(&conflict.body, Body::Conflict(kinds::Conflict { by, .. }) if by == RULES);
     let open = open_conflicts(all).into_iter().filter(by_rules);
     let pair = |conflict: Record| {
         let (left, right) = conflict.sides()?;
-        let (left, right) = (*places.get(left)?, *places.get(right)?);
+        let (left, right) = (*positions.get(left)?, *positions.get(right)?);
         Some((left.min(right), left.max(right)))
     };
     open.filter_map(pair).collect()
 }
 
-/// The pairs that need not be looked at again, though what was said of them lies there once more: no model is asked twice.
+/// The pairs that are decided already, and are not compared or sent to a model again.
 pub(super) fn settled(all: &[Record]) -> HashSet<(String, String)> {
     let pair = |record: &Record| match &record.body {
         Body::Same(kinds::Same { kept, folded, .. }) => Some(ordered(kept, folded)),
@@ -52,36 +52,36 @@ pub(super) fn settled(all: &[Record]) -> HashSet<(String, String)> {
     all.iter().filter_map(pair).collect()
 }
 
-/// The records of what is decided on pairs: by rules, and by a model on those that rules leave open. `chained` are pairs
-/// that are to be looked at for contradictions because of what was decided; on what `is_settled` nothing is decided.
+/// Decides pairs by rules, and by a model where rules leave them open. `chained` returns further pairs to check for
+/// contradictions after decisions; pairs with `is_settled` are skipped.
 pub(super) fn decisions(
-    pairs: BTreeSet<Places>,
-    claims: &[Told<'_>],
-    judging: &Judging<'_>,
-    chained: &dyn Fn(&[Record]) -> Vec<Places>,
-    is_settled: &dyn Fn(&Places) -> bool,
-) -> (Vec<Record>, Option<Asked>) {
-    let judged = |(one, other): Places| {
+    pairs: BTreeSet<PairIndices>,
+    claims: &[RecordClaim<'_>],
+    judging: &JudgeSetup<'_>,
+    chained: &dyn Fn(&[Record]) -> Vec<PairIndices>,
+    is_settled: &dyn Fn(&PairIndices) -> bool,
+) -> (Vec<Record>, Option<ModelReport>) {
+    let judged = |(one, other): PairIndices| {
         let pair = Pair::of(&claims[one], &claims[other]);
         (pair, Verdict::of(pair.older.claim(), pair.newer.claim(), judging))
     };
     let looked_at = pairs.iter().copied().filter(|places| !is_settled(places));
-    // Of most pairs there is nothing to say, and there may be millions.
-    let of_pair = |places: &Places| Some(judged(*places)).filter(|(_, verdict)| verdict.matters());
+    // Most pairs are unrelated, and there may be millions: only the others are kept.
+    let of_pair = |places: &PairIndices| Some(judged(*places)).filter(|(_, verdict)| verdict.matters());
     let mut decided = by_all_processors(&looked_at.collect::<Vec<_>>(), of_pair);
     let by_rules = decided
         .iter()
         .filter_map(|(pair, verdict)| pair.by_rules(&verdict.judgement));
-    let is_unseen = |places: &Places| !pairs.contains(places) && !is_settled(places);
-    let others: BTreeSet<Places> = chained(&by_rules.collect::<Vec<_>>()).into_iter().collect();
+    let is_unseen = |places: &PairIndices| !pairs.contains(places) && !is_settled(places);
+    let others: BTreeSet<PairIndices> = chained(&by_rules.collect::<Vec<_>>()).into_iter().collect();
     let unseen = others.iter().copied().filter(is_unseen);
-    decided.extend(unseen.map(judged).filter(|(_, verdict)| verdict.parts()));
-    let (mut records, asked) = settled_by(decided, judging);
+    decided.extend(unseen.map(judged).filter(|(_, verdict)| verdict.separates()));
+    let (mut records, asked) = records_of_verdicts(decided, judging);
     if asked.is_some() {
-        // A model's word may join what rules would have held apart, had they seen it.
+        // A model's decision may join claims that rules would have separated.
         let joined = chained(&records).into_iter();
         let joined = joined.filter(|places| is_unseen(places) && !others.contains(places));
-        let parted = joined.map(judged).filter(|(_, verdict)| verdict.parts());
+        let parted = joined.map(judged).filter(|(_, verdict)| verdict.separates());
         let parted: Vec<Record> = parted
             .filter_map(|(pair, verdict)| pair.by_rules(&verdict.judgement))
             .collect();
@@ -90,21 +90,24 @@ pub(super) fn decisions(
     (records, asked)
 }
 
-/// What comes of verdicts, as rules have it, and a model where there is one and they leave it open.
-fn settled_by(decided: Vec<(Pair<'_>, Verdict<'_>)>, judging: &Judging<'_>) -> (Vec<Record>, Option<Asked>) {
+/// The records of verdicts: by rules, or by a model where rules leave a pair open.
+fn records_of_verdicts(
+    decided: Vec<(Pair<'_>, Verdict<'_>)>,
+    judging: &JudgeSetup<'_>,
+) -> (Vec<Record>, Option<ModelReport>) {
     let (pairs, verdicts): (Vec<_>, Vec<_>) = decided.into_iter().unzip();
     let (settled, asked) = verdict::settled(&verdicts, judging);
     let by_model = judging.reconciler.map(Reconciler::by).unwrap_or_default();
     let records = pairs.iter().zip(&verdicts).enumerate();
     let records = records.filter_map(|(at, (pair, verdict))| match settled.get(&at) {
-        Some(said) => pair.by_model(said, verdict, &by_model),
+        Some(decision) => pair.by_model(decision, verdict, &by_model),
         None => pair.by_rules(&verdict.judgement),
     });
     (records.collect(), asked)
 }
 
 impl<'a> Pair<'a> {
-    fn of(one: &'a Told<'a>, other: &'a Told<'a>) -> Self {
+    fn of(one: &'a RecordClaim<'a>, other: &'a RecordClaim<'a>) -> Self {
         let (older, newer) = if one.is_older(other) {
             (one, other)
         } else {
@@ -127,7 +130,7 @@ impl<'a> Pair<'a> {
         match relation {
             Relation::Unrelated | Relation::Refines | Relation::RefinedBy => None,
             Relation::Same => Some(self.same(RULES, reason)),
-            Relation::Contradicts if takes_its_place(older, newer) => {
+            Relation::Contradicts if supersedes(older, newer) => {
                 Some(self.derived(Body::Supersedes(kinds::Supersedes {
                     older: older.id().to_owned(),
                     newer: Some(newer.id().to_owned()),
@@ -138,9 +141,9 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// What a model makes of it. It never takes one for the other's successor: of what contradicts itself only by a
-    /// model's word, people decide what holds.
-    fn by_model(&self, said: &Settled, verdict: &Verdict<'_>, by: &str) -> Option<Record> {
+    /// The record of a model's verdict. A model never supersedes a claim: a contradiction found by a model alone is
+    /// left to people.
+    fn by_model(&self, decision: &ModelVerdict, verdict: &Verdict<'_>, by: &str) -> Option<Record> {
         let in_doubt = verdict.judgement.relation == Relation::Doubt;
         let distinct = || {
             let (left, right) = self.ids();
@@ -148,14 +151,14 @@ impl<'a> Pair<'a> {
                 left: left.to_owned(),
                 right: right.to_owned(),
                 by: by.to_owned(),
-                reason: shortened(&said.reason),
+                reason: shortened(&decision.reason),
             }))
         };
-        match said.relation {
-            Relation::Same => Some(self.same(by, &said.reason)),
-            Relation::Contradicts => Some(self.conflict(by, &said.reason)),
-            Relation::Doubt if in_doubt || said.is_vetoed => Some(self.conflict(by, &said.reason)),
-            // Rules hold them for unrelated already.
+        match decision.relation {
+            Relation::Same => Some(self.same(by, &decision.reason)),
+            Relation::Contradicts => Some(self.conflict(by, &decision.reason)),
+            Relation::Doubt if in_doubt || decision.is_vetoed => Some(self.conflict(by, &decision.reason)),
+            // Rules found the pair unrelated already.
             Relation::Doubt => None,
             Relation::Unrelated | Relation::Refines | Relation::RefinedBy => in_doubt.then(distinct),
         }
@@ -185,7 +188,7 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// A reason may quote words of any length, and its record has to stay a line that can be read.
+/// Truncates a reason: it may quote words of any length, and the record must remain a readable line.
 fn shortened(reason: &str) -> String {
     match reason.len() > LONGEST_REASON {
         true => format!("{} [...]", &reason[..reason.floor_char_boundary(LONGEST_REASON)]),
@@ -193,15 +196,15 @@ fn shortened(reason: &str) -> String {
     }
 }
 
-/// Whether the newer of two that contradict each other is what the same voice says now of the same subject, or says it of
-/// a file that is another by then: no person needs to be asked.
-fn takes_its_place(older: &Told<'_>, newer: &Told<'_>) -> bool {
+/// Returns whether the newer of two contradicting claims supersedes the older without a person: it is from the same
+/// author about the same subject, or about a file that has changed.
+fn supersedes(older: &RecordClaim<'_>, newer: &RecordClaim<'_>) -> bool {
     let is_later = older.record.ts < newer.record.ts;
     let same_subject = older
         .subject
         .is_some_and(|subject| newer.subject.is_some_and(|other| other.eq_ignore_ascii_case(subject)));
     let same_author = older.author.is_some() && older.author == newer.author;
-    let sources = |claim: &Told<'_>| claim.record.origin.sources.clone();
+    let sources = |claim: &RecordClaim<'_>| claim.record.origin.sources.clone();
     let changed = sources(older).iter().any(|was| {
         let now = sources(newer).into_iter().find(|now| now.path == was.path);
         now.is_some_and(|now| was.blob.is_some() && now.blob.is_some() && now.blob != was.blob)

@@ -1,17 +1,17 @@
-//! Reconciling what sessions learned with what the team agreed on.
+//! Reconciles the records of sessions with main memory.
 //!
-//! [`plan`] says what main, the open conflicts and the log are to be; it reads and writes nothing. [`reconcile`] does that
-//! to a memory's files.
+//! [`plan`] is a pure function that computes main, the open conflicts and the log. [`reconcile`] applies it to a
+//! memory's files.
 
 mod blocks;
 mod chains;
 mod claim;
 mod decide;
+mod files;
 pub mod judge;
 mod model;
 mod open;
 mod parallel;
-mod place;
 mod plan;
 mod prune;
 mod resolve;
@@ -23,52 +23,52 @@ mod verdict;
 
 use std::sync::Arc;
 
-use self::judge::{Claim, Judgement, Tools};
+use self::judge::{Claim, Judgement, Lexicon};
 use crate::embed::Embedder;
 use crate::index::Progress;
 
-pub use self::model::{Asked, Reconciler, ReconcilerLimits, known_pairs};
-pub use self::open::{FileToday, OpenConflict, open_conflicts, today};
-pub use self::plan::{After, Before, Segment, Summary, plan};
+pub use self::model::{ModelReport, Reconciler, ReconcilerLimits, control_pairs};
+pub use self::open::{FileChange, OpenConflict, file_change, open_conflicts};
+pub use self::plan::{Plan, PlanInput, Segment, Summary, plan};
 pub use self::prune::{Pruned, prune};
 pub use self::resolve::{Keep, ResolveError, resolve};
 pub use self::run::{
-    ARCHIVE, PRUNED, RECONCILED, ReconcileError, ReconcileOptions, Reconciled, SESSIONS_ARCHIVE, Steps, reconcile,
+    ARCHIVE, PRUNED, RECONCILED, ReconcileError, ReconcileOptions, Reconciled, SESSIONS_ARCHIVE, StepHook, reconcile,
 };
 pub use self::setup::SETUP;
 pub use self::verdict::relations;
 
-/// Says what two claims are to each other, and why.
+/// Decides the relation between two claims, with a reason.
 pub trait Judge: Sync {
-    /// The older one comes first. It must say the same of the same claims whenever it is asked.
+    /// Judges two claims, the older first. Must be deterministic.
     fn judge(&self, older: &Claim<'_>, newer: &Claim<'_>) -> Judgement;
 
-    /// How much two claims say of the same, from 0 to 1, whichever way round: which of many deserve to be judged.
+    /// Similarity of two claims from 0 to 1, symmetric. It selects which of many pairs are judged.
     fn likeness(&self, one: &Claim<'_>, other: &Claim<'_>) -> f32;
 
-    /// The same of one claim and any other, for one that is laid beside many.
+    /// The similarity of one claim to any other, for comparing one claim with many.
     fn likeness_to<'c>(&'c self, one: &'c Claim<'c>) -> Box<dyn Fn(&Claim<'_>) -> f32 + 'c> {
         Box::new(|other| self.likeness(one, other))
     }
 
-    /// Whether one denies something that the other says, or uses words that exclude the other's.
+    /// Returns whether one claim negates the other, or uses words that exclude the other's.
     fn opposes(&self, one: &Claim<'_>, other: &Claim<'_>) -> bool;
 }
 
-/// With what claims are compared.
+/// The tools with which claims are compared.
 #[derive(Clone)]
-pub struct Judging<'a> {
-    /// Who says what two are to each other.
+pub struct JudgeSetup<'a> {
+    /// The judge.
     pub judge: &'a dyn Judge,
-    /// Finds partners by meaning as well; `None` for words alone.
+    /// Finds similar claims by vectors too; `None` for words alone.
     pub embedder: Option<Arc<dyn Embedder>>,
-    /// Is told of how many new claims the partners are found.
+    /// Is notified for each new claim whose candidates are found.
     pub progress: &'a dyn Progress,
-    /// The model that settles what rules leave open; `None` where nobody is asked.
+    /// The model for pairs that rules leave open; `None` without one.
     pub reconciler: Option<&'a Reconciler<'a>>,
 }
 
-impl Judge for Tools {
+impl Judge for Lexicon {
     fn judge(&self, older: &Claim<'_>, newer: &Claim<'_>) -> Judgement {
         judge::judge(older, newer, self)
     }

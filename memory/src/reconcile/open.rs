@@ -1,59 +1,59 @@
-//! The conflicts that wait for a person.
+//! Open conflicts, which wait for a person.
 
 use std::collections::BTreeMap;
 
 use muninn_repo_tools::{RelPath, Worktree, read_text};
 
 use super::ReconcileError;
-use super::place::Place;
+use super::files::MemoryFiles;
 use super::plan::open_conflicts as open_among;
-use crate::records::{Home, MAIN, Record, Source, Standing};
+use crate::records::{Home, MAIN, Record, RecordStatus, Source};
 
-/// Larger files are taken for changed.
+/// Larger files count as changed.
 const MAX_FILE_BYTES: u64 = 4 << 20;
 
-/// Two records that cannot both be so, or may not be.
+/// Two records that contradict each other, or may.
 #[derive(Debug, Clone)]
 pub struct OpenConflict {
-    /// It says why.
+    /// The conflict's record, with the reason.
     pub conflict: Record,
-    /// The older record, or what is recalled for it.
+    /// The older record, or its representative.
     pub left: Record,
-    /// The newer one, likewise.
+    /// The newer record, or its representative.
     pub right: Record,
 }
 
-/// What has become of a file since a record was written that rests on it.
+/// The change of a cited file since its record was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum FileToday {
-    /// It is as it was.
+pub enum FileChange {
+    /// The content is the same.
     Unchanged,
-    /// It is another.
+    /// The content differs.
     Changed,
-    /// There is none, or none that is read.
+    /// The file does not exist or cannot be read.
     Gone,
-    /// Nobody knows how it was.
+    /// The record does not name the file's content.
     Unknown,
 }
 
-/// The conflicts that are open, by id.
+/// The open conflicts, sorted by id.
 ///
 /// # Errors
-/// [`ReconcileError::Io`] where main cannot be read.
+/// [`ReconcileError::Io`] if main cannot be read.
 pub fn open_conflicts(home: &Home) -> Result<Vec<OpenConflict>, ReconcileError> {
-    let mut main = Place::at(home).records(MAIN, &mut Vec::new())?;
+    let mut main = MemoryFiles::at(home).records(MAIN, &mut Vec::new())?;
     main.sort_by(|one, other| one.id.cmp(&other.id));
-    let standing = Standing::of(&main);
-    // A side may be superseded, or in the archive: then what says the same is shown, as it is recalled.
-    let told = main.iter().filter(|record| !standing.is_gone(&record.id));
+    let status = RecordStatus::of(&main);
+    // A side may be superseded or archived: then its duplicate that is recalled is shown.
+    let recalled = main.iter().filter(|record| !status.is_gone(&record.id));
     let mut by_kept: BTreeMap<&str, &Record> = BTreeMap::new();
-    for record in told {
-        by_kept.entry(standing.kept(&record.id)).or_insert(record);
+    for record in recalled {
+        by_kept.entry(status.kept(&record.id)).or_insert(record);
     }
     let side = |id: &str| {
-        let itself = main.iter().find(|record| record.id == id && !standing.is_gone(id));
-        itself.or_else(|| by_kept.get(standing.kept(id)).copied()).cloned()
+        let itself = main.iter().find(|record| record.id == id && !status.is_gone(id));
+        itself.or_else(|| by_kept.get(status.kept(id)).copied()).cloned()
     };
     let with_sides = |conflict: Record| {
         let (left, right) = conflict.sides()?;
@@ -66,16 +66,16 @@ pub fn open_conflicts(home: &Home) -> Result<Vec<OpenConflict>, ReconcileError> 
     Ok(open_among(&main).into_iter().filter_map(with_sides).collect())
 }
 
-/// What has become of a file that a record rests on.
-pub fn today(worktree: &Worktree, source: &Source) -> FileToday {
+/// Compares a cited file with its current content.
+pub fn file_change(worktree: &Worktree, source: &Source) -> FileChange {
     let read = || {
         let path = RelPath::new(&source.path).ok()?;
         read_text(worktree, &path, MAX_FILE_BYTES).ok()
     };
     match (read(), &source.blob) {
-        (None, _) => FileToday::Gone,
-        (Some(_), None) => FileToday::Unknown,
-        (Some(file), Some(blob)) if file.blob.to_string() == *blob => FileToday::Unchanged,
-        (Some(_), Some(_)) => FileToday::Changed,
+        (None, _) => FileChange::Gone,
+        (Some(_), None) => FileChange::Unknown,
+        (Some(file), Some(blob)) if file.blob.to_string() == *blob => FileChange::Unchanged,
+        (Some(_), Some(_)) => FileChange::Changed,
     }
 }

@@ -1,9 +1,9 @@
-//! What a reconciliation comes to: a function of what is there, and of nothing else.
+//! The plan of a reconciliation, as a pure function of its input.
 //!
-//! Main is a set of lines that are never written to again. Records of sessions join it, and so does each decision about
-//! them, as a record of its own whose id and time follow from what it is about. So it does not matter in which order
-//! sessions come in, or whether two people do it on two branches: the union of what they write is what one would have
-//! written, once the next run has compared what neither had seen.
+//! Main is a set of immutable lines. Records of sessions are added, and so is each decision about them, as a record
+//! whose id and time are derived from its subject. So the order of sessions, and the number of people on different
+//! branches, make no difference: the union of their results is what one person would have written, once the next run
+//! has compared the records that neither had seen.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,91 +13,91 @@ use serde::{Deserialize, Serialize};
 
 use super::blocks::Blocks;
 use super::chains;
-use super::claim::Told;
-use super::decide::{Places, decisions, doubts_by_rules, settled};
-use super::model::Asked;
+use super::claim::RecordClaim;
+use super::decide::{PairIndices, decisions, doubts_by_rules, settled};
+use super::model::ModelReport;
 use super::parallel::by_all_processors;
-use super::runs::Runs;
+use super::runs::RunLog;
 use super::unseen::Unseen;
 use crate::index::Progress;
-use crate::reconcile::Judging;
-use crate::records::{Record, Standing, ordered};
+use crate::reconcile::JudgeSetup;
+use crate::records::{Record, RecordStatus, ordered};
 
-/// A file of a session's records.
+/// A segment.
 #[derive(Debug, Clone)]
 pub struct Segment {
-    /// Its name.
+    /// The file name.
     pub name: String,
-    /// Its length.
+    /// Length in bytes.
     pub bytes: u64,
-    /// What it holds.
+    /// The records.
     pub records: Vec<Record>,
 }
 
-/// What there is to reconcile.
+/// The input of a reconciliation.
 #[derive(Debug, Clone, Default)]
-pub struct Before {
-    /// Of `main.jsonl`.
+pub struct PlanInput {
+    /// Records of `main.jsonl`.
     pub main: Vec<Record>,
-    /// Of `reconciled.jsonl`.
+    /// Records of `reconciled.jsonl`.
     pub log: Vec<Record>,
-    /// Of `conflicts.jsonl`.
+    /// Records of `conflicts.jsonl`.
     pub conflicts: Vec<Record>,
-    /// In the order of their names.
+    /// Segments, sorted by name.
     pub segments: Vec<Segment>,
-    /// The ids of what main once had and the archive has now.
+    /// Ids of pruned records in the archive.
     pub pruned: BTreeSet<String>,
 }
 
-/// What is to be there afterwards.
+/// The result of a reconciliation.
 #[derive(Debug, Clone, Default)]
-pub struct After {
-    /// Sorted by id, each id once.
+pub struct Plan {
+    /// New main memory, sorted by id, each id once.
     pub main: Vec<Record>,
-    /// Likewise.
+    /// New log, sorted by id.
     pub log: Vec<Record>,
-    /// Likewise: those of main that are open, for people to look at.
+    /// Open conflicts of main, sorted by id.
     pub conflicts: Vec<Record>,
-    /// What was done, in numbers.
+    /// Counts.
     pub summary: Summary,
-    /// What was asked of a model, where there was one to ask.
-    pub asked: Option<Asked>,
+    /// The model's part, if there is one.
+    pub asked: Option<ModelReport>,
 }
 
-/// What was done, in numbers.
+/// Counts of a reconciliation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
-    /// Records that came into main.
+    /// Records added to main.
     pub consolidated: usize,
-    /// Records that another one is recalled for.
+    /// Records found to be duplicates.
     pub duplicates: usize,
-    /// Records that a newer one took the place of.
+    /// Records superseded by newer ones.
     pub superseded: usize,
-    /// Conflicts that were not open before.
+    /// New open conflicts.
     pub conflicts: usize,
-    /// Conflicts that are open now.
+    /// All open conflicts.
     pub open: usize,
 }
 
-/// Works it out.
-pub fn plan(before: &Before, judging: &Judging<'_>) -> After {
-    let runs = Runs::of(&before.log);
-    let mut all = held(before);
+/// Computes the plan.
+pub fn plan(before: &PlanInput, judging: &JudgeSetup<'_>) -> Plan {
+    let runs = RunLog::of(&before.log);
+    let mut all = main_records(before);
     let known = all.len();
-    // That the log has a session's file does not tell that main has its records: a revert may have taken them, or the
-    // session went on elsewhere, to the same length.
+    // The log alone does not prove that main has a segment's records: a revert may have removed them, or the session
+    // may have continued elsewhere to the same length.
     let is_known = |record: &Record| all.contains_key(&record.id) || before.pruned.contains(&record.id);
-    let is_taken =
+    let needs_reconciling =
         |segment: &&Segment| !runs.has(&segment.name, segment.bytes) || !segment.records.iter().all(is_known);
-    let taken: Vec<&Segment> = before.segments.iter().filter(is_taken).collect();
+    let taken: Vec<&Segment> = before.segments.iter().filter(needs_reconciling).collect();
     let learned = taken.iter().flat_map(|segment| &segment.records);
     for record in learned.filter(|record| !before.pruned.contains(&record.id)) {
         put(&mut all, record.clone());
     }
     let all: Vec<Record> = all.into_values().collect();
     let consolidated = all.len() - known;
-    // All that lies there, taken in or not: a revert may have taken what was decided on it. And what is back from the
-    // archive, where it may have missed much.
+    // Records of all segments, reconciled or not, because a revert may have removed decisions on them; and pruned
+    // records, which may have missed later ones.
     let there = before.segments.iter().flat_map(|segment| &segment.records);
     let there = there.map(|record| record.id.as_str());
     let there: BTreeSet<&str> = there.chain(before.pruned.iter().map(String::as_str)).collect();
@@ -109,7 +109,7 @@ pub fn plan(before: &Before, judging: &Judging<'_>) -> After {
     let (decided, asked) = decide(&all, &is_new, judging);
     let main: Vec<Record> = by_id(all.into_iter().chain(decided)).into_values().collect();
     let conflicts = open_conflicts(&main);
-    After {
+    Plan {
         summary: counted(consolidated, before, &main, &conflicts),
         log,
         main,
@@ -118,8 +118,9 @@ pub fn plan(before: &Before, judging: &Judging<'_>) -> After {
     }
 }
 
-/// What main holds, or ought to: what only the list of open conflicts has was put there by somebody else's merge.
-pub(super) fn held(before: &Before) -> BTreeMap<String, Record> {
+/// The records that main should hold. Records that are only in the list of open conflicts came there by another
+/// person's merge.
+pub(super) fn main_records(before: &PlanInput) -> BTreeMap<String, Record> {
     by_id(before.main.iter().chain(&before.conflicts).cloned())
 }
 
@@ -129,8 +130,8 @@ fn by_id(records: impl IntoIterator<Item = Record>) -> BTreeMap<String, Record> 
     by_id
 }
 
-/// Of two decisions with the same id, as two models may come to, the smaller line counts. Of two other records that somebody
-/// gave the same id, the later one gets an id of its own: neither is lost.
+/// Adds a record. Of two derived records with one id, as from two models, the smaller line is kept. Of two other
+/// records with one id, the later gets a new id, so that neither is lost.
 fn put(by_id: &mut BTreeMap<String, Record>, record: Record) {
     match by_id.entry(record.id.clone()) {
         Entry::Vacant(entry) => _ = entry.insert(record),
@@ -148,58 +149,61 @@ fn put(by_id: &mut BTreeMap<String, Record>, record: Record) {
     }
 }
 
-/// Compares what was never compared: new records, and those that not all heads have seen.
-fn decide(all: &[Record], is_new: &dyn Fn(&Record) -> bool, judging: &Judging<'_>) -> (Vec<Record>, Option<Asked>) {
-    let standing = Standing::of(all);
-    let claims: Vec<Told<'_>> = all.iter().filter_map(Told::of).collect();
+/// Compares pairs that were never compared: new records, and records that not all heads have seen.
+fn decide(
+    all: &[Record],
+    is_new: &dyn Fn(&Record) -> bool,
+    judging: &JudgeSetup<'_>,
+) -> (Vec<Record>, Option<ModelReport>) {
+    let status = RecordStatus::of(all);
+    let claims: Vec<RecordClaim<'_>> = all.iter().filter_map(RecordClaim::of).collect();
     let new: Vec<usize> = (0..claims.len()).filter(|at| is_new(claims[*at].record)).collect();
     let blocks = Blocks::of(&claims, judging);
     let mut pairs = pairs(&blocks, &new, judging.progress);
-    // What is superseded is compared, so that it does not matter whether that was known when another came in; what people
-    // dropped is not.
-    let is_dropped = |at: usize| standing.is_dropped(claims[at].id());
+    // Superseded records are compared too, so that the result does not depend on the order in which they came; dropped
+    // records are not.
+    let is_dropped = |at: usize| status.is_dropped(claims[at].id());
     pairs.retain(|(one, other)| !is_dropped(*one) && !is_dropped(*other));
     if judging.reconciler.is_some() {
         pairs.extend(doubts_by_rules(all, &claims));
     }
     let chained = |decided: &[Record]| chains::pairs(all, decided, &claims, &new);
     let settled = settled(all);
-    let is_settled = |(one, other): &Places| settled.contains(&ordered(claims[*one].id(), claims[*other].id()));
+    let is_settled = |(one, other): &PairIndices| settled.contains(&ordered(claims[*one].id(), claims[*other].id()));
     decisions(pairs, &claims, judging, &chained, &is_settled)
 }
 
-/// The pairs that are worth comparing, each once, the smaller place first. To recall among many takes much longer than to
-/// judge what was recalled.
+/// The pairs to compare, each once, smaller position first. Recall takes much longer than judging.
 fn pairs(blocks: &Blocks<'_>, new: &[usize], progress: &dyn Progress) -> BTreeSet<(usize, usize)> {
     let done = AtomicUsize::new(0);
     let of_claim = |&at: &usize| {
-        let beside = blocks.beside(at);
+        let candidates = blocks.candidates_for(at);
         progress.advance(done.fetch_add(1, Ordering::Relaxed) + 1, new.len());
-        beside.into_iter().map(move |other| (at.min(other), at.max(other)))
+        candidates.into_iter().map(move |other| (at.min(other), at.max(other)))
     };
     by_all_processors(new, of_claim).into_iter().collect()
 }
 
-/// The conflicts in main that are still to be settled: between records that are recalled. Of several between what says the
-/// same as one side and what says the same as the other, the one of the smallest id counts.
+/// The open conflicts of main, between records that are recalled. Of several conflicts between the same two groups, the
+/// one with the smallest id counts.
 pub(super) fn open_conflicts(main: &[Record]) -> Vec<Record> {
-    let standing = Standing::of(main);
+    let status = RecordStatus::of(main);
     let there: BTreeSet<&str> = main.iter().map(|record| record.id.as_str()).collect();
-    // Another may be recalled for a side.
-    let told: BTreeSet<&str> = there
+    // A duplicate may be recalled instead of a side.
+    let recalled: BTreeSet<&str> = there
         .iter()
-        .filter(|id| !standing.is_gone(id))
-        .map(|id| standing.kept(id))
+        .filter(|id| !status.is_gone(id))
+        .map(|id| status.kept(id))
         .collect();
-    let is_told = |id: &str| told.contains(standing.kept(id));
+    let is_recalled = |id: &str| recalled.contains(status.kept(id));
     let mut open: BTreeMap<(String, String), &Record> = BTreeMap::new();
     for conflict in main {
         let Some((left, right)) = conflict.sides() else {
             continue;
         };
-        if is_told(left) && is_told(right) && !standing.is_settled(left, right) {
+        if is_recalled(left) && is_recalled(right) && !status.is_settled(left, right) {
             let known = open
-                .entry(ordered(standing.kept(left), standing.kept(right)))
+                .entry(ordered(status.kept(left), status.kept(right)))
                 .or_insert(conflict);
             if conflict.id < known.id {
                 *known = conflict;
@@ -210,14 +214,14 @@ pub(super) fn open_conflicts(main: &[Record]) -> Vec<Record> {
     open.into_values().cloned().collect()
 }
 
-/// How many another one is recalled for.
+/// Number of records with another representative.
 fn folded(main: &[Record]) -> usize {
-    let standing = Standing::of(main);
+    let status = RecordStatus::of(main);
     let ids = main.iter().map(|record| record.id.as_str());
-    ids.filter(|id| standing.kept(id) != *id).count()
+    ids.filter(|id| status.kept(id) != *id).count()
 }
 
-fn counted(consolidated: usize, before: &Before, main: &[Record], conflicts: &[Record]) -> Summary {
+fn counted(consolidated: usize, before: &PlanInput, main: &[Record], conflicts: &[Record]) -> Summary {
     let was = before.main.iter().chain(&before.conflicts);
     let was: BTreeSet<&str> = was.map(|record| record.id.as_str()).collect();
     let is_new = |record: &&Record| !was.contains(record.id.as_str());

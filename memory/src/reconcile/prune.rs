@@ -1,41 +1,41 @@
-//! Keeping main memory within bounds: what is worth least goes to the archive, and is never away.
+//! Pruning: moves the least valuable records of main to the archive.
 //!
-//! What a record is worth is its confidence as [`crate::recall`] has it, raised by each session that confirmed it and lowered
-//! by the time since the last one did, and half of that where a file that it rests on has changed. A record that only confirms
-//! another is worth what that one's confidence would lose without it. Decisions stay, for they say what became of others, and
-//! so does what an open conflict is about.
+//! The value of a record is its confidence, as [`crate::recall`] computes it: raised by each confirming session,
+//! lowered by the time since the last one, and halved if a cited file has changed. The value of a duplicate is the
+//! confidence that the group would lose without it. Decisions stay, because they determine the status of other records,
+//! and so do the sides of open conflicts.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::recall::confidence::{left_after, together};
-use crate::records::{Body, Moment, Record, Source, Standing, kinds};
+use crate::recall::confidence::{joint_confidence, left_after};
+use crate::records::{Body, Moment, Record, RecordStatus, Source, kinds};
 
-/// What a record that nothing recalls any more is worth, and one that adds nothing to others.
+/// The value of a record that is no longer recalled, or adds nothing to others.
 const GONE: f32 = 0.0;
-/// Of more that say the same, none makes those without it any surer.
+/// In larger groups no single duplicate affects the confidence.
 const MANY: usize = 32;
 
-/// Main, and what leaves it.
+/// The result of pruning.
 #[derive(Debug, Clone, Default)]
 pub struct Pruned {
-    /// Sorted by id.
+    /// Remaining main memory, sorted by id.
     pub main: Vec<Record>,
-    /// How long its lines are.
+    /// Length of its lines in bytes.
     pub bytes: u64,
-    /// Likewise.
+    /// Pruned records, sorted by id.
     pub archived: Vec<Record>,
 }
 
-/// Leaves of main what is worth most, so that its lines take at most `max_bytes`, as far as what has to stay allows.
-/// `is_changed` tells whether a file is another by now.
+/// Prunes main to at most `max_bytes`, as far as records may be pruned. `is_changed` tells whether a cited file has
+/// changed.
 pub fn prune(main: &[Record], open: &[Record], max_bytes: u64, is_changed: &dyn Fn(&Source) -> bool) -> Pruned {
     let length = |record: &Record| record.line().len() as u64 + 1;
     let mut bytes: u64 = main.iter().map(length).sum();
-    let worth = Worth::of(main, open);
+    let values = RecordValues::of(main, open);
     let mut order: Vec<(f32, &Record)> = main
         .iter()
-        .filter_map(|record| Some((worth.of_record(record, is_changed)?, record)))
+        .filter_map(|record| Some((values.of_record(record, is_changed)?, record)))
         .collect();
     order.sort_by(|(a, one), (b, other)| {
         a.total_cmp(b)
@@ -56,28 +56,28 @@ pub fn prune(main: &[Record], open: &[Record], max_bytes: u64, is_changed: &dyn 
     Pruned { main, bytes, archived }
 }
 
-struct Worth<'a> {
-    standing: Standing,
-    /// What is recalled of those that say the same, the one that is recalled first.
+struct RecordValues<'a> {
+    status: RecordStatus,
+    /// Groups of duplicates that are not dropped; the recalled record comes first.
     alike: BTreeMap<String, Vec<&'a Record>>,
     in_conflict: BTreeSet<&'a str>,
     newest: Option<i64>,
 }
 
-impl<'a> Worth<'a> {
+impl<'a> RecordValues<'a> {
     fn of(main: &'a [Record], open: &'a [Record]) -> Self {
-        let standing = Standing::of(main);
+        let status = RecordStatus::of(main);
         let mut alike: BTreeMap<String, Vec<&Record>> = BTreeMap::new();
-        for record in main.iter().filter(|record| !standing.is_gone(&record.id)) {
-            alike.entry(same_as(record, &standing)).or_default().push(record);
+        for record in main.iter().filter(|record| !status.is_gone(&record.id)) {
+            alike.entry(group_key(record, &status)).or_default().push(record);
         }
         for records in alike.values_mut() {
-            records.sort_by_key(|record| recalled_first(record));
+            records.sort_by_key(|record| recall_order(record));
         }
-        let recalled = |side: &str| Some(alike.get(standing.kept(side))?.first()?.id.as_str());
+        let recalled = |side: &str| Some(alike.get(status.kept(side))?.first()?.id.as_str());
         let sides = open.iter().filter_map(Record::sides);
         let sides: Vec<&str> = sides.flat_map(|(left, right)| [left, right]).collect();
-        // Another may be recalled for a side.
+        // A duplicate may be recalled instead of a side.
         let in_conflict = sides
             .iter()
             .copied()
@@ -86,33 +86,33 @@ impl<'a> Worth<'a> {
             in_conflict: in_conflict.collect(),
             newest: main.iter().filter_map(seconds).max(),
             alike,
-            standing,
+            status,
         }
     }
 
-    /// `None` of what stays whatever it takes.
+    /// The value of a record; `None` if it must stay.
     fn of_record(&self, record: &Record, is_changed: &dyn Fn(&Source) -> bool) -> Option<f32> {
-        let is_said = matches!(
+        let is_prunable = matches!(
             record.body,
             Body::ContextHit(_) | Body::Pattern(_) | Body::Learning(_) | Body::SessionSummary(_) | Body::Failure(_)
         );
-        if !is_said || self.in_conflict.contains(record.id.as_str()) {
+        if !is_prunable || self.in_conflict.contains(record.id.as_str()) {
             return None;
         }
-        let gone = self.standing.is_gone(&record.id);
-        let Some(alike) = self.alike.get(&same_as(record, &self.standing)).filter(|_| !gone) else {
+        let gone = self.status.is_gone(&record.id);
+        let Some(alike) = self.alike.get(&group_key(record, &self.status)).filter(|_| !gone) else {
             return Some(GONE);
         };
         let is_recalled = alike.first().is_some_and(|first| first.id == record.id);
         if !is_recalled && alike.len() > MANY {
             return Some(GONE);
         }
-        let all = together(alike.iter().map(|one| witness(one)));
+        let all = joint_confidence(alike.iter().map(|one| witness(one)));
         let confidence = if is_recalled {
             all
         } else {
             let others = alike.iter().filter(|one| one.id != record.id);
-            all - together(others.map(|one| witness(one)))
+            all - joint_confidence(others.map(|one| witness(one)))
         };
         let confirmed = alike.iter().filter_map(|one| seconds(one)).max();
         let age = self
@@ -125,24 +125,23 @@ impl<'a> Worth<'a> {
     }
 }
 
-/// Failures in the same words are the same without anybody's saying so.
-fn same_as(record: &Record, standing: &Standing) -> String {
+/// The group of a record. Failures with the same words are duplicates without a link.
+fn group_key(record: &Record, status: &RecordStatus) -> String {
     match &record.body {
         Body::Failure(kinds::Failure { attempt, outcome, .. }) => format!("failure\0{attempt}\0{outcome}"),
-        _ => standing.kept(&record.id).to_owned(),
+        _ => status.kept(&record.id).to_owned(),
     }
 }
 
-/// Smaller for the one of several that is recalled: the newest of what sessions found without anybody's doing, and of what
-/// was told the one that stands for the others.
-fn recalled_first(record: &Record) -> (Reverse<Option<&Moment>>, &str) {
+/// Sort key that puts the recalled record first: the newest of automatic records, and the representative of others.
+fn recall_order(record: &Record) -> (Reverse<Option<&Moment>>, &str) {
     match &record.body {
         Body::Pattern(_) | Body::Failure(_) => (Reverse(Some(&record.ts)), &record.id),
         _ => (Reverse(None), &record.id),
     }
 }
 
-/// Its session, and how sure it is.
+/// The session and confidence of a record.
 fn witness(record: &Record) -> (Option<&str>, Option<f32>) {
     let sure = match &record.body {
         Body::ContextHit(kinds::ContextHit { relevance: sure, .. })

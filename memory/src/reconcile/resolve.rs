@@ -1,27 +1,27 @@
-//! Settling a conflict: a person's decision, which main keeps.
+//! Resolves a conflict by a person's decision, which main keeps.
 
 use thiserror::Error;
 
-use super::place::Place;
-use super::plan::{held, open_conflicts};
+use super::files::MemoryFiles;
+use super::plan::{main_records, open_conflicts};
 use super::{ReconcileError, ReconcileOptions};
 use crate::Store;
 use crate::ids::{self, IdError};
 use crate::records::{Body, CONFLICTS, MAIN, Record, kinds};
 use crate::redact::redact;
 
-/// What is kept of two that contradict each other.
+/// The side of a conflict that is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
-    /// The older.
+    /// The older record.
     Left,
-    /// The newer.
+    /// The newer record.
     Right,
-    /// Both: they are no contradiction.
+    /// Both: there is no contradiction.
     Both,
 }
 
-/// Why nothing was settled.
+/// Why a conflict was not resolved.
 #[derive(Debug, Error)]
 pub enum ResolveError {
     /// No open conflict, or several, have this in their id.
@@ -30,12 +30,12 @@ pub enum ResolveError {
     /// A line of main would be too long with it.
     #[error("the note has {0} bytes, and at most {MAX_NOTE_BYTES} are kept")]
     LongNote(usize),
-    /// The files.
+    /// The files cannot be read or written.
     #[error(transparent)]
     Files(#[from] ReconcileError),
 }
 
-/// The longest note.
+/// Maximum length of a note, in bytes.
 const MAX_NOTE_BYTES: usize = 8 << 10;
 
 /// Settles the open conflict that any unambiguous part of its id names: records the decision in main, and removes the
@@ -51,10 +51,10 @@ pub fn resolve(store: &Store, id: &str, keep: Keep, note: Option<&str>) -> Resul
     if let Some(note) = note.filter(|note| note.len() > MAX_NOTE_BYTES) {
         return Err(ResolveError::LongNote(note.len()));
     }
-    let mut place = Place::of(store, here)?;
-    let _lock = place.lock()?;
-    let (before, found) = place.read_all(store)?;
-    let mut main: Vec<Record> = held(&before).into_values().collect();
+    let mut files = MemoryFiles::of(store, here)?;
+    let _lock = files.lock()?;
+    let (before, damaged) = files.read_all(store)?;
+    let mut main: Vec<Record> = main_records(&before).into_values().collect();
     let open = open_conflicts(&main);
     let conflict = ids::find(
         "conflict",
@@ -65,13 +65,13 @@ pub fn resolve(store: &Store, id: &str, keep: Keep, note: Option<&str>) -> Resul
     main.push(decision.clone());
     main.sort_by(|a, b| a.id.cmp(&b.id));
     let open = open_conflicts(&main);
-    let nobody_looks = &mut |_: &str| {};
-    for found in &found {
-        place.keep(found, nobody_looks)?;
+    let no_hook = &mut |_: &str| {};
+    for damaged in &damaged {
+        files.keep(damaged, no_hook)?;
     }
-    // The decision comes first: a conflict that main has settled is not shown, though the list still has it.
-    place.put_records(MAIN, &main, nobody_looks)?;
-    place.put_records(CONFLICTS, &open, nobody_looks)?;
+    // The decision is written first: a conflict that main has resolved is not shown, even if the list still holds it.
+    files.put_records(MAIN, &main, no_hook)?;
+    files.put_records(CONFLICTS, &open, no_hook)?;
     Ok(decision)
 }
 

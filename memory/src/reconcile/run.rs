@@ -1,119 +1,119 @@
-//! Reconciling a memory's files.
+//! Applies a reconciliation to a memory's files.
 //!
-//! Everything new is on the disk before anything old is gone. Main comes first, whose renaming is the moment at which the
-//! new state holds; the list of its open conflicts and the log follow, and then the sessions' files go. Whoever is killed in
-//! between is finished by the next run, which comes to the same: what main is to be depends on nothing but what is there.
-//! Pruning comes last, as a change of its own: a session's file that is still there would tell what main no longer does.
+//! New files are durable before old ones are removed. Main is written first, and its rename commits the new state; the
+//! list of open conflicts and the log follow, then segments are removed. A run that is killed in between is completed
+//! by the next run, because the plan depends only on the files. Pruning is a last, separate change: a segment that
+//! still exists would bring pruned records back.
 
 use std::path::PathBuf;
 use std::{fs, io};
 
 use thiserror::Error;
 
-use super::place::{Found, Place, at, records_in};
+use super::files::{DamagedFile, MemoryFiles, at, records_in};
 use super::setup::KEEPER;
-use super::{Asked, Before, FileToday, Judging, Pruned, Segment, Summary, plan, prune, today};
+use super::{FileChange, JudgeSetup, ModelReport, PlanInput, Pruned, Segment, Summary, file_change, plan, prune};
 use crate::Store;
 pub use crate::records::{ARCHIVE, PRUNED, RECONCILED};
 use crate::records::{CONFLICTS, MAIN, RecordFile, SESSIONS, SegmentError, Source};
 
-/// Where what sessions' files held goes, where it is to be kept. It is one file, which is there from the beginning: git takes
-/// a session's file that moves for renamed, and where two people moved it drops without a word what was added to it since.
+/// The archive of segments, if archiving is on. It is one file that exists from the beginning: git takes a moved
+/// segment for a rename, and if two people moved it, git silently drops lines that were added since.
 pub const SESSIONS_ARCHIVE: &str = ".muninn/memory/sessions/archive/sessions.jsonl";
 
-/// How a run is to go about it.
+/// Options of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ReconcileOptions {
-    /// Keep what the sessions' files held in an archive.
+    /// Keep the records of segments in an archive.
     pub archive: bool,
-    /// Only say what would be done.
+    /// Report without writing.
     pub dry_run: bool,
-    /// Go on though another branch than the default one is checked out.
+    /// Run although the default branch is not checked out.
     pub here: bool,
-    /// Move what is worth least to the archive, until main has at most so many bytes.
+    /// Prune main to at most this many bytes.
     pub max_main_bytes: Option<u64>,
 }
 
-/// What a run did, or would do.
+/// The report of a run, or of a dry run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reconciled {
-    /// In numbers.
+    /// Counts.
     pub summary: Summary,
-    /// What was asked of a model, where there was one to ask.
-    pub asked: Option<Asked>,
-    /// How many records went from main to the archive.
+    /// The model's part, if there is one.
+    pub asked: Option<ModelReport>,
+    /// Number of pruned records.
     pub pruned: usize,
-    /// The sessions' files that were taken in.
+    /// Names of the reconciled segments.
     pub segments: Vec<String>,
-    /// In words: what was found that is no record, and where it is kept; and what could not be done.
+    /// Messages: invalid lines and where they are kept, and steps that could not be done.
     pub notes: Vec<String>,
 }
 
-/// Why there was no run.
+/// Why a run failed.
 #[derive(Debug, Error)]
 pub enum ReconcileError {
-    /// Main belongs to the default branch.
+    /// The default branch is not checked out.
     #[error("{} is checked out, and main memory belongs to {default}", branch.as_deref().unwrap_or("no branch"))]
     NotDefault {
-        /// The branch.
+        /// The current branch.
         branch: Option<String>,
-        /// The one that it belongs to.
+        /// The default branch.
         default: String,
     },
-    /// A directory of its own is missing.
+    /// A directory is missing.
     #[error(transparent)]
     Directory(#[from] SegmentError),
-    /// Somebody else changed a file while a run was under way.
-    #[error("{path} was changed while this was under way, and stays as it is now")]
+    /// Another process changed a file during the run.
+    #[error("{path} was changed by another process during the run, and is left as it is")]
     Changed {
-        /// Which, below the root.
+        /// The path below the root.
         path: String,
     },
-    /// Another process is at it.
-    #[error("another reconciliation is under way here")]
+    /// Another process holds the lock.
+    #[error("another reconciliation is running here")]
     Busy,
-    /// The file system.
-    #[error("{}", path.display())]
+    /// A file system error.
+    #[error("cannot use {}", path.display())]
     Io {
-        /// Where.
+        /// The path.
         path: PathBuf,
-        /// What happened.
+        /// The cause.
         source: io::Error,
     },
 }
 
-/// A step after which a run may be killed: told to `step`, for tests.
-pub type Steps<'a> = &'a mut dyn FnMut(&'static str);
+/// A hook that tests use to interrupt a run after each step.
+pub type StepHook<'a> = &'a mut dyn FnMut(&'static str);
 
-/// Reconciles a memory's sessions with its main.
+/// Reconciles a memory's segments with its main.
 ///
 /// # Errors
-/// [`ReconcileError`]; what was not finished is by the next run.
+/// [`ReconcileError`]; the next run completes unfinished steps.
 pub fn reconcile(
     store: &Store,
     options: ReconcileOptions,
-    judging: &Judging<'_>,
-    step: Steps<'_>,
+    judging: &JudgeSetup<'_>,
+    step: StepHook<'_>,
 ) -> Result<Reconciled, ReconcileError> {
-    let mut place = Place::of(store, options)?;
-    // Whoever writes nothing is in nobody's way.
-    let _lock = (!options.dry_run).then(|| place.lock()).transpose()?;
-    let (before, found) = place.read_all(store)?;
+    let mut files = MemoryFiles::of(store, options)?;
+    // A dry run needs no lock.
+    let _lock = (!options.dry_run).then(|| files.lock()).transpose()?;
+    let (before, damaged) = files.read_all(store)?;
     let after = plan(&before, judging);
     let pruned = options.max_main_bytes.map(|most| {
-        // Without a worktree nobody knows.
+        // Without a worktree no file counts as changed.
         let is_changed = |source: &Source| {
             let worktree = store.home().worktree();
-            worktree.is_some_and(|worktree| today(worktree, source) != FileToday::Unchanged)
+            worktree.is_some_and(|worktree| file_change(worktree, source) != FileChange::Unchanged)
         };
         prune(&after.main, &after.conflicts, most, &is_changed)
     });
-    let mut notes: Vec<String> = found.iter().map(|found| found.note(store.home())).collect();
+    let mut notes: Vec<String> = damaged.iter().map(|damaged| damaged.note(store.home())).collect();
     notes.extend(
         options
             .max_main_bytes
             .zip(pruned.as_ref())
-            .and_then(|pruned| over(store.home().path(MAIN), pruned)),
+            .and_then(|pruned| size_note(store.home().path(MAIN), pruned)),
     );
     let mut reconciled = Reconciled {
         summary: after.summary,
@@ -125,41 +125,41 @@ pub fn reconcile(
     if options.dry_run {
         return Ok(reconciled);
     }
-    for found in &found {
-        place.keep(found, step)?;
+    for damaged in &damaged {
+        files.keep(damaged, step)?;
     }
-    place.put_records(MAIN, &after.main, step)?;
-    place.put_records(CONFLICTS, &after.conflicts, step)?;
-    place.put_records(RECONCILED, &after.log, step)?;
+    files.put_records(MAIN, &after.main, step)?;
+    files.put_records(CONFLICTS, &after.conflicts, step)?;
+    files.put_records(RECONCILED, &after.log, step)?;
     if !before.segments.is_empty() && store.home().worktree().is_some() {
-        place.put(&format!("{SESSIONS}/{KEEPER}"), b"", step)?;
+        files.put(&format!("{SESSIONS}/{KEEPER}"), b"", step)?;
     }
     if options.archive && !before.segments.is_empty() {
-        place.archive_sessions(&before.segments, step)?;
+        files.archive_sessions(&before.segments, step)?;
     }
     for segment in &before.segments {
-        reconciled.notes.extend(place.remove(segment, step)?);
+        reconciled.notes.extend(files.remove(segment, step)?);
     }
     match pruned.filter(|pruned| !pruned.archived.is_empty()) {
         Some(Pruned { main, archived, .. }) => {
-            place.archive(&archived, &main, step)?;
-            place.put_records(MAIN, &main, step)?;
+            files.archive(&archived, &main, step)?;
+            files.put_records(MAIN, &main, step)?;
         }
-        None if !before.pruned.is_empty() => place.archive(&[], &after.main, step)?,
+        None if !before.pruned.is_empty() => files.archive(&[], &after.main, step)?,
         None => {}
     }
     Ok(reconciled)
 }
 
-/// That main stays above what it may take.
-fn over(main: &str, (most, pruned): (u64, &Pruned)) -> Option<String> {
+/// A message if main stays above its maximum.
+fn size_note(main: &str, (most, pruned): (u64, &Pruned)) -> Option<String> {
     (pruned.bytes > most).then(|| {
         let bytes = pruned.bytes;
         format!("{main} stays at {bytes} bytes, above {most}: decisions and what is in conflict are not pruned")
     })
 }
 
-impl<'a> Place<'a> {
+impl<'a> MemoryFiles<'a> {
     pub(super) fn of(store: &'a Store, options: ReconcileOptions) -> Result<Self, ReconcileError> {
         if let Some(default) = store.foreign_branch().filter(|_| !options.here) {
             let branch = store.home().checkout().branch;
@@ -168,14 +168,14 @@ impl<'a> Place<'a> {
         Ok(Self::at(store.home()))
     }
 
-    pub(super) fn read_all(&mut self, store: &Store) -> Result<(Before, Vec<Found>), ReconcileError> {
-        let mut found = Vec::new();
-        let mut of = |path: &str| self.records(path, &mut found);
-        let mut before = Before {
+    pub(super) fn read_all(&mut self, store: &Store) -> Result<(PlanInput, Vec<DamagedFile>), ReconcileError> {
+        let mut damaged = Vec::new();
+        let mut of = |path: &str| self.records(path, &mut damaged);
+        let mut before = PlanInput {
             main: of(MAIN)?,
             log: of(RECONCILED)?,
             conflicts: of(CONFLICTS)?,
-            ..Before::default()
+            ..PlanInput::default()
         };
         for file in store.shared_segments() {
             let RecordFile::Home(path) = &file else { continue };
@@ -183,21 +183,21 @@ impl<'a> Place<'a> {
             before.segments.push(Segment {
                 name: path.file_name().to_owned(),
                 bytes: bytes.len() as u64,
-                records: records_in(path, bytes, &mut found)?,
+                records: records_in(path, bytes, &mut damaged)?,
             });
         }
         let pruned = self.pruned(&mut Vec::new())?;
         before.pruned = pruned.into_iter().map(|record| record.id).collect();
-        Ok((before, found))
+        Ok((before, damaged))
     }
 
-    /// Removes a session's file, all of whose records are in main. Where not every line was one, it is kept by now. Returns
-    /// what is to be said where it holds more by now, and stays.
-    fn remove(&self, segment: &Segment, step: Steps<'_>) -> Result<Option<String>, ReconcileError> {
+    /// Removes a segment whose records are all in main; a copy of invalid lines is kept already. Returns a message if
+    /// the segment changed meanwhile, and stays.
+    fn remove(&self, segment: &Segment, step: StepHook<'_>) -> Result<Option<String>, ReconcileError> {
         let sessions = self.home.path(SESSIONS);
         let name = format!("{sessions}/{}", segment.name);
         let path = self.home.own_directory(sessions)?.join(&segment.name);
-        if !self.is_as_known(&name)? {
+        if !self.is_unchanged(&name)? {
             let stays = || format!("{name} was changed meanwhile, and stays for the next run");
             return Ok(path.exists().then(stays));
         }

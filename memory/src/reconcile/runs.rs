@@ -1,27 +1,27 @@
-//! Which runs took in which sessions, and which runs knew of which.
+//! The log of runs: which run reconciled which segments, and which runs each run knew.
 //!
-//! Two people who reconcile on two branches each leave a run that the other did not know of. Once both are merged, what one
-//! took in has never been compared with what the other did; the next run sees that by the two having no successor.
+//! Two people who reconcile on two branches each add a run that the other did not know. Once both are merged, their
+//! records have never been compared with each other; the next run detects this by two runs without a successor (heads).
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::{Before, Segment};
+use super::{PlanInput, Segment};
 use crate::records::{Body, Record, Segments, kinds};
 
-/// So many records of no session are named in one line of the log, which must not be too long.
+/// Maximum number of records named in one line of the log.
 const OTHERS: usize = 1024;
 
-/// What `reconciled.jsonl` says.
+/// The content of `reconciled.jsonl`.
 #[derive(Default)]
-pub(super) struct Runs<'a> {
+pub(super) struct RunLog<'a> {
     after: BTreeMap<&'a str, Vec<&'a str>>,
-    /// Each record that came from no session, with a run that compared it.
+    /// Records from no session, each with a run that compared it.
     others: BTreeSet<(&'a str, &'a str)>,
-    /// Length in bytes and run of each segment.
+    /// Length in bytes, and run, of each segment.
     segments: BTreeMap<&'a str, (u64, &'a str)>,
 }
 
-impl<'a> Runs<'a> {
+impl<'a> RunLog<'a> {
     pub(super) fn of(log: &'a [Record]) -> Self {
         let mut runs = Self::default();
         for record in log {
@@ -32,7 +32,7 @@ impl<'a> Runs<'a> {
                 }
                 Body::Reconciled(kinds::Reconciled { segment, bytes, run }) => {
                     let known = runs.segments.entry(segment).or_insert((*bytes, run));
-                    // One that grew was taken in twice.
+                    // A segment that grew was reconciled twice.
                     *known = (*known).max((*bytes, run));
                 }
                 Body::Compared(kinds::Compared { others, run }) => {
@@ -45,12 +45,12 @@ impl<'a> Runs<'a> {
         runs
     }
 
-    /// Whether a segment was taken in as it is.
+    /// Returns whether a segment was reconciled at this length.
     pub(super) fn has(&self, segment: &str, bytes: u64) -> bool {
         self.segments.get(segment).is_some_and(|(known, _)| *known >= bytes)
     }
 
-    /// The sessions of which something was taken in.
+    /// Sessions with a reconciled segment.
     pub(super) fn sessions(&self) -> BTreeSet<&'a str> {
         let names = self.segments.keys();
         names
@@ -58,15 +58,14 @@ impl<'a> Runs<'a> {
             .collect()
     }
 
-    /// The runs that no other run knew of.
+    /// The heads: runs that no other run knew.
     pub(super) fn heads(&self) -> Vec<&'a str> {
         let known: HashSet<&str> = self.after.values().flatten().copied().collect();
         let heads = self.after.keys().filter(|run| !known.contains(*run));
         heads.copied().collect()
     }
 
-    /// Sessions whose records some run has not seen, where there is more than one head: those that all but one of the
-    /// heads do not share.
+    /// Sessions whose records some head has not seen; empty with one head.
     pub(super) fn unseen_sessions(&self) -> BTreeSet<&'a str> {
         let is_shared = self.is_shared();
         let sessions = self.segments.iter().filter(|(_, (_, run))| !is_shared(run));
@@ -75,20 +74,20 @@ impl<'a> Runs<'a> {
             .collect()
     }
 
-    /// The records of no session that all heads have seen.
+    /// Records from no session that all heads have seen.
     pub(super) fn seen_others(&self) -> BTreeSet<&'a str> {
         let is_shared = self.is_shared();
         let others = self.others.iter().filter(|(_, run)| is_shared(run));
         others.map(|(id, _)| *id).collect()
     }
 
-    /// Whether all heads know of a run; of one head, whatever it is.
+    /// Returns whether all heads know a run; always true with one head.
     fn is_shared(&self) -> impl Fn(&str) -> bool {
         let shared = self.shared();
         move |run| shared.as_ref().is_none_or(|shared| shared.contains(run))
     }
 
-    /// The runs that all heads know of; `None` where there are not several.
+    /// The runs that all heads know; `None` with one head.
     fn shared(&self) -> Option<BTreeSet<&'a str>> {
         let heads = self.heads().into_iter().map(|head| self.known_to(head));
         let heads: Vec<BTreeSet<&str>> = heads.collect();
@@ -97,7 +96,7 @@ impl<'a> Runs<'a> {
         Some(first.iter().copied().filter(is_shared).collect())
     }
 
-    /// A run and all that it knew of.
+    /// A run and all its predecessors.
     fn known_to(&self, run: &'a str) -> BTreeSet<&'a str> {
         let mut known = BTreeSet::new();
         let mut next = vec![run];
@@ -109,8 +108,9 @@ impl<'a> Runs<'a> {
         known
     }
 
-    /// The log with this run, where there was anything to do. `others` are known by the log from now on.
-    pub(super) fn logged(&self, before: &Before, taken: &[&Segment], others: &[String]) -> Vec<Record> {
+    /// The log with a new run, if there was anything to do. `others` are records from no session that the log covers
+    /// from now on.
+    pub(super) fn logged(&self, before: &PlanInput, taken: &[&Segment], others: &[String]) -> Vec<Record> {
         let heads = self.heads();
         let mut made = Vec::new();
         if !taken.is_empty() || heads.len() > 1 || !others.is_empty() {
@@ -120,8 +120,8 @@ impl<'a> Runs<'a> {
                 .collect();
             let about = names.iter().chain(others).map(String::as_str);
             let about: Vec<&str> = about.chain(heads.iter().copied()).collect();
-            let told = taken.iter().flat_map(|segment| &segment.records).chain(&before.log);
-            let latest = told.map(|record| &record.ts).max();
+            let recent = taken.iter().flat_map(|segment| &segment.records).chain(&before.log);
+            let latest = recent.map(|record| &record.ts).max();
             let latest = latest.or_else(|| before.main.iter().map(|record| &record.ts).max());
             let latest = latest.cloned().unwrap_or_default();
             let after = heads.iter().map(|head| (*head).to_owned()).collect();

@@ -1,24 +1,23 @@
-//! What git is told of the files of records, and which of them are there from the beginning.
+//! Files that `muninn init` creates, and their git attributes.
 //!
-//! Git takes a file that appears while another goes for that one renamed, and a folder that empties for one that moved;
-//! what others do to the old name it then does to the new one. So that it never takes a session for main, nor puts
-//! tomorrow's sessions where yesterday's went, the files of the team are there before any session is, and the folder of
-//! sessions never empties.
+//! Git detects a new file as the rename of a removed one, and an emptied folder as moved, and applies other people's
+//! changes to the new path. So the team's files exist before any session does, and the folder of sessions never becomes
+//! empty.
 
 use crate::records::{CONFLICTS, MAIN};
 
 use super::{PRUNED, RECONCILED, SESSIONS_ARCHIVE};
 
-/// In the folder of sessions, whether there are any or not.
+/// A placeholder that keeps the folder of sessions.
 pub(super) const KEEPER: &str = ".gitkeep";
 
-/// Files that are there from the beginning, by their path below the root, and their text.
+/// Files that exist from the beginning: path below the root, and content.
 pub const SETUP: [(&str, &str); 8] = [
     (
         ".muninn/.gitignore",
         "# Derived from the code; rebuilt when it is missing.\ncache/\n# Of a write that was cut short.\n*.tmp\n",
     ),
-    // Lines of records are never changed, so of two versions of a file each line is as good as in the other.
+    // Lines are never changed, so the union of two versions is a correct merge.
     (
         ".muninn/.gitattributes",
         "memory/*.jsonl merge=union\nmemory/archive/pruned.jsonl merge=union\n\
@@ -38,7 +37,7 @@ mod tests {
     use crate::records::SESSIONS;
 
     #[test]
-    fn the_keeper_is_in_the_folder_of_sessions() {
+    fn placeholder_is_in_the_sessions_folder() {
         assert!(SETUP.iter().any(|(path, _)| *path == format!("{SESSIONS}/{KEEPER}")));
     }
 }

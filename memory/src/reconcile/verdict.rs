@@ -1,28 +1,28 @@
-//! What rules say of two claims, and what a model says where they leave that open.
+//! Verdicts on pairs of claims, by rules, and by a model where rules leave a pair open.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use super::Judging;
+use super::JudgeSetup;
 use super::judge::{Claim, Judgement, Relation};
-use super::model::{Asked, Open, Settled};
+use super::model::{ModelReport, ModelVerdict, OpenPair};
 
-/// Two claims that have so much in common may well be the same, though rules see no reason why. A third of what they miss
-/// is above it, and an eighth of what has nothing to do with each other, of sentences that were made to be alike; of
-/// memories that were not, hardly any are.
+/// Minimum similarity of a pair that is worth a model's decision although rules found no relation. On generated
+/// sentences a third of the missed duplicates and an eighth of the unrelated pairs are above it; on real memories
+/// hardly any unrelated pair is.
 const LIKELY: f32 = 0.7;
 
-/// Two claims, the older first, and what rules say of them.
+/// Two claims, the older first, and the rules' judgement.
 pub(super) struct Verdict<'a> {
     older: Claim<'a>,
     newer: Claim<'a>,
     pub(super) judgement: Judgement,
-    /// How much the two have in common; 0 where nobody is there to be asked about what is left open.
+    /// Similarity of the claims; 0 without a model.
     likeness: f32,
 }
 
 impl<'a> Verdict<'a> {
-    pub(super) fn of(older: Claim<'a>, newer: Claim<'a>, judging: &Judging<'_>) -> Self {
+    pub(super) fn of(older: Claim<'a>, newer: Claim<'a>, judging: &JudgeSetup<'_>) -> Self {
         let judge = judging.judge;
         Self {
             judgement: judge.judge(&older, &newer),
@@ -32,19 +32,19 @@ impl<'a> Verdict<'a> {
         }
     }
 
-    /// Whether anything may come of it.
+    /// Returns whether the pair may lead to a record.
     pub(super) fn matters(&self) -> bool {
         let relation = self.judgement.relation;
         let is_nothing = matches!(relation, Relation::Unrelated | Relation::Refines | Relation::RefinedBy);
         !is_nothing || self.is_open()
     }
 
-    /// Whether the two must not be taken for one, or may not be.
-    pub(super) fn parts(&self) -> bool {
+    /// Returns whether the claims contradict each other, or may.
+    pub(super) fn separates(&self) -> bool {
         matches!(self.judgement.relation, Relation::Contradicts | Relation::Doubt)
     }
 
-    /// Whether rules cannot tell what the two are to each other.
+    /// Returns whether rules leave the pair open.
     fn is_open(&self) -> bool {
         match self.judgement.relation {
             Relation::Doubt => true,
@@ -53,16 +53,19 @@ impl<'a> Verdict<'a> {
         }
     }
 
-    /// Smaller where it is to be asked about sooner: what rules doubt first, and then what is most alike.
+    /// Sort key for the model, smallest first: doubts, then the most similar pairs.
     fn urgency(&self) -> (bool, Reverse<u32>) {
-        // Of floats from 0 to 1 the bits are in their order.
+        // The bits of floats from 0 to 1 are in numeric order.
         let likeness = Reverse(self.likeness.to_bits());
         (self.judgement.relation != Relation::Doubt, likeness)
     }
 }
 
-/// What a model says of the pairs that rules leave open, by their places, as far as its tokens go.
-pub(super) fn settled(verdicts: &[Verdict<'_>], judging: &Judging<'_>) -> (HashMap<usize, Settled>, Option<Asked>) {
+/// Asks a model about the open pairs, by position, as far as its token limit goes.
+pub(super) fn settled(
+    verdicts: &[Verdict<'_>],
+    judging: &JudgeSetup<'_>,
+) -> (HashMap<usize, ModelVerdict>, Option<ModelReport>) {
     let Some(reconciler) = judging.reconciler else {
         return Default::default();
     };
@@ -70,28 +73,30 @@ pub(super) fn settled(verdicts: &[Verdict<'_>], judging: &Judging<'_>) -> (HashM
     open.sort_by_key(|at| verdicts[*at].urgency());
     let pair = |at: &usize| {
         let Verdict { older, newer, .. } = &verdicts[*at];
-        Open {
+        OpenPair {
             older: *older,
             newer: *newer,
             opposes: judging.judge.opposes(older, newer),
         }
     };
-    let pairs: Vec<Open<'_>> = open.iter().map(pair).collect();
-    let (said, asked) = reconciler.settle(&pairs);
-    let by_place = open.into_iter().zip(said).filter_map(|(at, said)| Some((at, said?)));
+    let pairs: Vec<OpenPair<'_>> = open.iter().map(pair).collect();
+    let (decisions, asked) = reconciler.settle(&pairs);
+    let by_place = open
+        .into_iter()
+        .zip(decisions)
+        .filter_map(|(at, decision)| Some((at, decision?)));
     (by_place.collect(), Some(asked))
 }
 
-/// What pairs of claims are to each other, the older one first: as rules have it, and a model where there is one and rules
-/// leave it open.
-pub fn relations(pairs: &[(Claim<'_>, Claim<'_>)], judging: &Judging<'_>) -> (Vec<Relation>, Option<Asked>) {
+/// The relations of pairs of claims, the older first: by rules, and by a model where rules leave a pair open.
+pub fn relations(pairs: &[(Claim<'_>, Claim<'_>)], judging: &JudgeSetup<'_>) -> (Vec<Relation>, Option<ModelReport>) {
     let verdicts = pairs.iter().map(|(older, newer)| Verdict::of(*older, *newer, judging));
     let verdicts: Vec<Verdict<'_>> = verdicts.collect();
     let (settled, asked) = settled(&verdicts, judging);
     let by_rules = verdicts.iter().map(|verdict| verdict.judgement.relation);
     let relations = by_rules.enumerate().map(|(at, by_rules)| match settled.get(&at) {
-        // Not to be sure settles nothing.
-        Some(said) if said.relation != Relation::Doubt || said.is_vetoed => said.relation,
+        // A model's doubt decides nothing.
+        Some(decision) if decision.relation != Relation::Doubt || decision.is_vetoed => decision.relation,
         _ => by_rules,
     });
     (relations.collect(), asked)

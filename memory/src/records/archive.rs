@@ -1,16 +1,16 @@
-//! Where records are that main does not hold.
+//! The archive of records that left main memory.
 //!
-//! What left main so that it stays within bounds is in one file, as it was. Others there are copies of what was found
-//! damaged, which may hold records that main has yet to get.
+//! Pruned records are lines of one file, unchanged. The other files are copies of damaged files, which may hold records
+//! that main does not have yet.
 
 use super::{Home, RecordFile};
 
-/// Where files go of which not every line is a record, as they are, and what is pruned.
+/// The folder of pruned records and of copies of files with invalid lines.
 pub const ARCHIVE: &str = ".muninn/memory/archive";
-/// Where records go that leave main.
+/// The file of records that were pruned from main.
 pub const PRUNED: &str = ".muninn/memory/archive/pruned.jsonl";
 
-/// Whether a file holds what left main.
+/// Returns whether a file is the file of pruned records.
 pub(crate) fn is_pruned(file: &RecordFile, home: &Home) -> bool {
     matches!(file, RecordFile::Home(path) if path.as_str() == home.path(PRUNED))
 }

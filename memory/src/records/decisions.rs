@@ -1,4 +1,4 @@
-//! What people decided on conflicts.
+//! Decisions of people on conflicts.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::kinds::{self, Body};
 use super::moment::Moment;
 use super::record::Record;
 
-/// The decision that holds on each conflict: the latest, should two people have settled the same one.
+/// The decision on each conflict. If several people decided one conflict, the latest decision holds.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Decisions(BTreeMap<String, Decision>);
 
@@ -14,14 +14,14 @@ pub(crate) struct Decisions(BTreeMap<String, Decision>);
 pub(crate) struct Decision {
     ts: Moment,
     id: String,
-    /// The ids of what is kept.
+    /// Ids of the records that are kept.
     pub(crate) keep: Vec<String>,
-    /// The ids of what is not.
+    /// Ids of the records that are dropped.
     pub(crate) drop: Vec<String>,
 }
 
 impl Decisions {
-    /// Takes a record in; one that decides nothing changes nothing.
+    /// Adds a record. Only decisions have an effect.
     pub(crate) fn take(&mut self, record: &Record) {
         let Body::Decision(kinds::Decision {
             conflict, keep, drop, ..
@@ -38,7 +38,7 @@ impl Decisions {
         self.join(conflict.clone(), decision);
     }
 
-    /// Takes in what another file decided.
+    /// Adds the decisions of another file.
     pub(crate) fn extend(&mut self, other: Self) {
         other
             .0
@@ -53,7 +53,6 @@ impl Decisions {
         }
     }
 
-    /// Those that hold.
     pub(crate) fn holding(&self) -> impl Iterator<Item = &Decision> {
         self.0.values()
     }

@@ -1,4 +1,4 @@
-//! Files of records, wherever they are.
+//! Paths of files that hold records.
 
 use std::fmt;
 use std::fs::{File, Metadata};
@@ -13,41 +13,41 @@ use super::lines;
 use super::record::Record;
 use crate::stamp::Stamp;
 
-/// The file of what the team agreed on, below the root of a repository, as are the others here.
+/// The file of main memory, relative to the root of a repository, as are the other paths here.
 pub const MAIN: &str = ".muninn/memory/main.jsonl";
-/// The file that shows people which conflicts in main are open.
+/// The file that lists the open conflicts of main.
 pub const CONFLICTS: &str = ".muninn/memory/conflicts.jsonl";
-/// A file of records, and whose it is.
+/// A file of records.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum RecordFile {
-    /// In the home, so that nothing outside of it is read by its name.
+    /// A file in the home. The path cannot leave it.
     Home(RelPath),
-    /// In the user's state directory.
+    /// A file in the user's state directory.
     State(PathBuf),
 }
 
 impl RecordFile {
-    /// What the team agreed on, as a list of files.
+    /// Main memory, as a list of at most one file.
     #[must_use]
     pub fn of_team(home: &Home) -> Vec<Self> {
         Self::main(home).into_iter().collect()
     }
 
-    /// What the team agreed on.
+    /// The file of main memory.
     #[must_use]
     pub fn main(home: &Home) -> Option<Self> {
         Self::of(home, MAIN)
     }
 
-    /// The file of a home that has this path in a repository.
+    /// The file of a home that corresponds to a path in a repository.
     pub(crate) fn of(home: &Home, in_repository: &str) -> Option<Self> {
         RelPath::new(home.path(in_repository)).ok().map(Self::Home)
     }
 
     pub(crate) fn open(&self, home: &Home) -> io::Result<File> {
-        // To open a pipe is to wait for somebody to write.
+        // Opening a pipe would block until a writer comes.
         if !self.metadata(home)?.is_file() {
-            return Err(io::Error::other("it is not a file"));
+            return Err(io::Error::other("not a regular file"));
         }
         match self {
             Self::Home(path) => File::open(home.resolve(path)?),
@@ -62,7 +62,7 @@ impl RecordFile {
         }
     }
 
-    /// The file's metadata; `None` if there is no such file.
+    /// Path, size and modification time; `None` if there is no such file.
     pub(crate) fn stamp(&self, home: &Home) -> Option<Stamp> {
         let metadata = self.metadata(home).ok()?;
         Some(Stamp {
@@ -72,7 +72,7 @@ impl RecordFile {
         })
     }
 
-    /// The first record that it holds; `None` also where it cannot be read.
+    /// The first record of the file; `None` also if it cannot be read.
     pub(crate) fn first(&self, home: &Home) -> Option<Record> {
         lines::first(BufReader::new(self.open(home).ok()?)).ok()?
     }

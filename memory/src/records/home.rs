@@ -1,7 +1,8 @@
-//! Where records live: a repository, or a directory that knows nothing of git.
+//! The location of records: a repository, or a directory without git.
 //!
-//! The same files are in each, under the same names. Those of a repository are below `.muninn/memory/`, since the rest of it
-//! is the user's; a directory has them at its top. Only a repository has branches: in a directory all that is there counts.
+//! Each location holds the same files under the same names. In a repository they are below `.muninn/memory/`, because
+//! the rest belongs to the user; in a directory they are at the top. Only a repository has branches: in a directory
+//! every file counts.
 
 use std::fs;
 use std::io;
@@ -13,21 +14,20 @@ use super::record::Origin;
 use super::segment::SegmentError;
 use crate::private_file;
 
-/// Where records live.
+/// The location of records.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Home {
-    /// Below `.muninn/memory/` of a worktree, for git, once `muninn init` has made that. What is learned on a branch
-    /// belongs to it.
+    /// `.muninn/memory/` of a worktree, tracked by git; `muninn init` creates it. Records learned on a branch belong to
+    /// that branch.
     Repository(Worktree),
-    /// A directory in the user's state directory. It is made when it is first written to, and nobody else may look into
-    /// it.
+    /// A directory in the user's state directory. It is created at the first write, readable by its owner only.
     State(PathBuf),
-    /// Any other directory, which has to be there.
+    /// Any other directory; it must exist.
     Directory(PathBuf),
 }
 
 impl Home {
-    /// The directory below which its files are: of a repository the worktree's root.
+    /// The root of the location: the worktree's root, or the directory.
     #[must_use]
     pub fn root(&self) -> &Path {
         match self {
@@ -36,7 +36,7 @@ impl Home {
         }
     }
 
-    /// The worktree, where it is one.
+    /// The worktree, if the location is a repository.
     #[must_use]
     pub fn worktree(&self) -> Option<&Worktree> {
         match self {
@@ -45,7 +45,7 @@ impl Home {
         }
     }
 
-    /// The path below the root of what has this path in a repository, such as [`MAIN`](super::MAIN).
+    /// Maps a path in a repository, such as [`MAIN`](super::MAIN), to the path below this location's root.
     #[must_use]
     pub fn path<'p>(&self, in_repository: &'p str) -> &'p str {
         match self {
@@ -57,7 +57,7 @@ impl Home {
         }
     }
 
-    /// The absolute path of one of its files, or an error where a link leads out of it.
+    /// Returns the absolute path of a file. A link that leads out of the location is an error.
     pub(super) fn resolve(&self, path: &RelPath) -> io::Result<PathBuf> {
         match self {
             Self::Repository(worktree) => worktree.resolve(path).map_err(io::Error::other),
@@ -71,8 +71,8 @@ impl Home {
         }
     }
 
-    /// A directory below the root, made as far as it is missing. Nothing is made through a link, nor in a repository
-    /// without `.muninn`.
+    /// Returns a directory below the root, and creates missing parts. Links are not followed, and nothing is created in
+    /// a repository without `.muninn`.
     ///
     /// # Errors
     /// [`SegmentError`].
@@ -84,14 +84,14 @@ impl Home {
         if let Self::State(root) = self {
             private_file::dir(root).map_err(|source| failed(root, source))?;
         }
-        let mut is_invited = self.worktree().is_none();
+        let mut may_create = self.worktree().is_none();
         let mut dir = self.root().to_owned();
         for name in path.split('/').filter(|name| !name.is_empty()) {
             dir.push(name);
             match dir.symlink_metadata() {
                 Ok(meta) if meta.is_dir() => {}
                 Ok(_) => return Err(SegmentError::NotADirectory { path: dir }),
-                Err(error) if error.kind() == io::ErrorKind::NotFound && !is_invited => {
+                Err(error) if error.kind() == io::ErrorKind::NotFound && !may_create => {
                     return Err(SegmentError::NotInitialised { path: dir });
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -99,23 +99,23 @@ impl Home {
                 }
                 Err(source) => return Err(failed(&dir, source)),
             }
-            is_invited = true;
+            may_create = true;
         }
         Ok(dir)
     }
 
-    /// What is checked out; nothing without git.
+    /// The checkout; empty without git.
     pub(crate) fn checkout(&self) -> Checkout {
         self.worktree().map(Worktree::checkout).unwrap_or_default()
     }
 
-    /// Whether a repository has no branch checked out, as it has none while it is being rebased.
+    /// Returns whether HEAD is detached, as it is during a rebase.
     pub(crate) fn is_detached(&self) -> bool {
         self.worktree().is_some_and(|worktree| worktree.branch().is_none())
     }
 
-    /// Whether what was learned on a branch, or on these commits of none, belongs to what is checked out. Without git all
-    /// does.
+    /// Returns whether records learned on a branch, or with a detached HEAD on these commits, belong to the checkout.
+    /// Without git all do.
     pub(crate) fn holds(&self, branch: Option<&str>, commits: &[String]) -> bool {
         let Some(worktree) = self.worktree() else { return true };
         match branch {
@@ -124,7 +124,7 @@ impl Home {
         }
     }
 
-    /// Where a record comes from that is written now: a branch and a commit, where there is git.
+    /// The origin of a record that is written now: branch and commit, if there is git.
     pub(crate) fn origin(&self) -> Origin {
         Origin {
             branch: self.worktree().and_then(Worktree::branch),
@@ -148,14 +148,14 @@ mod tests {
     use crate::records::{MAIN, SESSIONS, Segments};
 
     #[test]
-    fn a_directory_has_the_files_of_a_repository_at_its_top() {
+    fn directory_holds_repository_files_at_its_top() {
         let home = Home::Directory(PathBuf::from("/d"));
         let paths = [MAIN, SESSIONS, ".muninn/cache"].map(|path| home.path(path));
         assert_eq!(paths, ["main.jsonl", "sessions", "cache"]);
     }
 
     #[test]
-    fn nothing_is_made_uninvited() {
+    fn nothing_is_created_without_init() {
         let dir = tempfile::tempdir().unwrap();
         let bare = Fixture::with(&[]);
         let missing = dir.path().join("missing");
@@ -174,7 +174,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn nothing_is_read_or_made_through_a_link_out() {
+    fn links_out_of_the_home_are_not_followed() {
         use std::os::unix::fs::symlink;
         let (dir, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         fs::write(outside.path().join("main.jsonl"), "{}").unwrap();

@@ -1,4 +1,4 @@
-//! What a record says, by its type: a Rust type for each, whose fields are its members in the order in which they are
+//! The types of records. Each has a Rust type whose fields are the record's members, in the order in which they are
 //! written.
 
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,8 @@ use serde_json::Number;
 use super::members::Members;
 use super::moment::Moment;
 
-/// Makes a type of each kind, and [`Body`] of all of them. What is empty is not written, and what is absent is empty.
+/// Defines a struct for each record type, and [`Body`] over all of them. Empty members are not written, and absent
+/// members are empty.
 macro_rules! kinds {
     ($($(#[$doc:meta])+ $name:literal => $kind:ident { $($(#[$about:meta])+ $field:ident: $type:ty,)+ })+) => {
         $(
@@ -19,22 +20,22 @@ macro_rules! kinds {
             }
         )+
 
-        /// What a record says, by its type. Numbers are kept as they are written.
+        /// The content of a record by its type. Numbers keep their written form.
         #[derive(Debug, Clone, PartialEq, Serialize)]
         #[serde(tag = "type")]
         pub enum Body {
             $($(#[$doc])+ #[serde(rename = $name)] $kind($kind),)+
-            /// A type that a later version knows, with all its members among the unknown.
+            /// A type of a later version. All its members are kept as unknown members.
             #[serde(untagged)]
             Other {
-                /// Its name; empty where the line has none.
+                /// The type's name; empty if the line has none.
                 #[serde(rename = "type", skip_serializing_if = "is_empty")]
                 kind: String,
             },
         }
 
         impl Body {
-            /// What its type is called.
+            /// The name of the record's type.
             #[must_use]
             pub fn kind(&self) -> &str {
                 match self {
@@ -43,7 +44,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// Takes what a record of this type says out of its members.
+            /// Takes the members of this record type.
             pub(super) fn take(kind: String, members: &mut Members<'_>) -> Result<Self, serde_json::Error> {
                 Ok(match kind.as_str() {
                     $($name => Self::$kind(members.take()?),)+
@@ -59,13 +60,13 @@ fn is_empty<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 kinds! {
-    /// For a question, these files mattered.
+    /// Files that were relevant to a question.
     "context_hit" => ContextHit {
-        /// Of the question, so that the same one is known again without its text.
+        /// Hash of the question, by which a repeated question is recognised without its text.
         query_hash: String,
-        /// The question itself, where the user wants it kept.
+        /// The question's text, if the user allows it to be kept.
         query: Option<String>,
-        /// The question's words that the repository itself contains.
+        /// Words of the question that occur in the repository.
         terms: Vec<String>,
         /// Paths, the most important first.
         files: Vec<String>,
@@ -73,113 +74,113 @@ kinds! {
         relevance: Option<Number>,
     }
 
-    /// These belong together.
+    /// Files or symbols that belong together.
     "pattern" => Pattern {
-        /// What the pattern is.
+        /// The pattern in words.
         pattern: String,
         /// Paths or symbols.
         entities: Vec<String>,
         /// From 0 to 1.
         confidence: Option<Number>,
-        /// Who says so.
+        /// The author.
         author: Option<String>,
     }
 
-    /// What a session came to.
+    /// A summary of a session.
     "session_summary" => SessionSummary {
         /// Paths.
         files_touched: Vec<String>,
-        /// In words, if the user allows words.
+        /// Text, if the user allows text to be kept.
         learnings: Vec<String>,
-        /// Whose words these are.
+        /// The author.
         author: Option<String>,
     }
 
-    /// Something that is so.
+    /// A statement about the project.
     "learning" => Learning {
-        /// In words.
+        /// The statement.
         text: String,
-        /// What it is about.
+        /// The subject.
         subject: Option<String>,
         /// From 0 to 1.
         confidence: Option<Number>,
-        /// Who says so.
+        /// The author.
         author: Option<String>,
     }
 
-    /// Something that did not work.
+    /// A failed attempt.
     "failure" => Failure {
-        /// What was tried.
+        /// The attempt.
         attempt: String,
-        /// How often.
+        /// Number of times.
         count: Option<u64>,
-        /// What came of it.
+        /// The outcome.
         outcome: String,
         /// From 0 to 1.
         confidence: Option<Number>,
-        /// Who says so.
+        /// The author.
         author: Option<String>,
     }
 
-    /// How a conflict was settled.
+    /// A person's decision on a conflict.
     "decision" => Decision {
-        /// The conflict.
+        /// The conflict's id.
         conflict: String,
-        /// The ids that are kept.
+        /// Ids of the records that are kept.
         keep: Vec<String>,
-        /// The ids that are not.
+        /// Ids of the records that are dropped.
         drop: Vec<String>,
-        /// Why.
+        /// The reason.
         note: Option<String>,
     }
 
-    /// An older record no longer holds.
+    /// A newer record replaces an older one.
     "supersedes" => Supersedes {
         /// The older record's id.
         older: String,
-        /// The id of the one that holds instead.
+        /// The newer record's id.
         newer: Option<String>,
-        /// From when on, RFC 3339.
+        /// The date from which the older record no longer holds, RFC 3339.
         since: Option<Moment>,
     }
 
-    /// Two records say the same, and one of them is recalled for both.
+    /// Two records are duplicates; recall returns one of them.
     "same" => Same {
-        /// The id of that one.
+        /// The id of the record that recall returns.
         kept: String,
-        /// The id of the other.
+        /// The id of the duplicate.
         folded: String,
-        /// Who found so: the rules, or a model by its name.
+        /// `rules`, or the model's name.
         by: String,
-        /// Why.
+        /// The reason.
         reason: String,
     }
 
-    /// Two records that were in doubt have nothing to settle: both are so.
+    /// Two records that rules could not tell apart are both true.
     "distinct" => Distinct {
         /// The older record's id.
         left: String,
         /// The newer record's id.
         right: String,
-        /// Who found so: a model by its name.
+        /// The model's name.
         by: String,
-        /// Why.
+        /// The reason.
         reason: String,
     }
 
-    /// Two records that cannot both be so, or may not be, for a person to settle.
+    /// Two records that contradict each other, or may. A person decides.
     "conflict" => Conflict {
         /// The older record's id.
         left: String,
-        /// What it says.
+        /// The older record's text.
         left_text: String,
         /// The newer record's id.
         right: String,
-        /// What it says.
+        /// The newer record's text.
         right_text: String,
-        /// Who found so: the rules, or a model by its name.
+        /// `rules`, or the model's name.
         by: String,
-        /// Why.
+        /// The reason.
         reason: String,
     }
 
@@ -187,29 +188,29 @@ kinds! {
     "reconciled" => Reconciled {
         /// The segment's name.
         segment: String,
-        /// Its length in bytes.
+        /// The segment's length in bytes.
         bytes: u64,
-        /// The id of the run that took it in.
+        /// The id of the run that reconciled it.
         run: String,
     }
 
-    /// A reconciliation.
+    /// A reconciliation run.
     "run" => Run {
-        /// The ids of the runs that it knew of and no other run did.
+        /// Ids of the runs that this run knew and that no other run had as a predecessor.
         after: Vec<String>,
     }
 
-    /// Records of main that came from no session that was taken in, and were compared with all there was.
+    /// Records of main that came from no reconciled session, and were compared with all records.
     "compared" => Compared {
-        /// The first sixteen hexadecimal digits of the BLAKE3 hash of each one's id.
+        /// First 16 hexadecimal digits of the BLAKE3 hash of each record's id.
         others: Vec<String>,
-        /// The id of the run that did it.
+        /// The id of the run.
         run: String,
     }
 
-    /// A record that nobody wants to see again.
+    /// A deleted record.
     "tombstone" => Tombstone {
-        /// Its id.
+        /// The deleted record's id.
         forget: String,
     }
 }

@@ -1,7 +1,7 @@
-//! Reading a file of records line by line, whatever is in it.
+//! Reads a file of records line by line, whatever it holds.
 //!
-//! These files arrive by `git pull` from anyone, and a merge that nobody resolved, or a copy that was torn, must not cost
-//! the lines around it. So a line that is no record is set aside and told of, and stays in the file.
+//! These files arrive by `git pull` from anyone. An unresolved merge or a torn copy must not cost the lines around it:
+//! an invalid line is skipped and reported, and stays in the file.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -10,31 +10,31 @@ use std::io::{self, BufRead, Read as _};
 
 use super::record::Record;
 
-/// A line that is no record, by its number from 1.
+/// A line that is not a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SetAside {
-    /// Which line.
+pub struct SkippedLine {
+    /// The line number, from 1.
     pub line: usize,
-    /// Why it was set aside.
-    pub reason: Reason,
+    /// The reason.
+    pub reason: SkipReason,
 }
 
-/// Why a line was set aside.
+/// Why a line was skipped.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reason {
-    /// `<<<<<<<`, `=======`, `>>>>>>>` or `|||||||`: a merge that nobody resolved. What stands between them is read.
+pub enum SkipReason {
+    /// `<<<<<<<`, `=======`, `>>>>>>>` or `|||||||`: an unresolved merge. The lines between the markers are read.
     ConflictMarker,
-    /// The last line has no end: it is being written, or its writer died.
+    /// The last line has no newline: it is being written, or its writer was killed.
     Torn,
-    /// It is not UTF-8, or no JSON object that says anything.
+    /// Not UTF-8, or not a JSON object with members.
     Invalid(String),
-    /// An earlier line has the same id and says something else.
+    /// An earlier line has the same id and other content.
     Duplicate(String),
-    /// It is longer than a record can be.
+    /// Longer than [`MAX_LINE_BYTES`].
     TooLong,
 }
 
-impl fmt::Display for Reason {
+impl fmt::Display for SkipReason {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ConflictMarker => formatter.write_str("a conflict marker of git"),
@@ -46,40 +46,40 @@ impl fmt::Display for Reason {
     }
 }
 
-/// Longer lines are no records.
+/// The longest line that is read as a record.
 pub const MAX_LINE_BYTES: usize = 64 << 10;
 
-/// So many lines of a file are looked at for its first record.
+/// Number of lines that are searched for the first record of a file.
 const FIRST_LINES: usize = 64;
 
-/// Reads a file's records in their order. `take` gets each with its line's number; `aside` gets the others.
+/// Reads a file's records in order. `take` gets each record with its line number; `aside` gets the skipped lines.
 ///
-/// A line that is there twice, as a merge of both sides leaves it, counts once.
+/// A line that occurs twice, as after a merge that kept both sides, is returned once.
 ///
 /// # Errors
-/// Those of reading.
+/// Any error of reading.
 pub fn read(
     mut file: impl BufRead,
     mut take: impl FnMut(usize, Record),
-    mut aside: impl FnMut(SetAside),
+    mut aside: impl FnMut(SkippedLine),
 ) -> io::Result<()> {
     let mut seen: HashMap<Digest, Digest> = HashMap::new();
     let mut bytes = Vec::new();
     for line in 1.. {
         let read = next_line(&mut file, &mut bytes)?;
-        let mut set_aside = |reason| aside(SetAside { line, reason });
+        let mut set_aside = |reason| aside(SkippedLine { line, reason });
         let text = match (&read, std::str::from_utf8(&bytes)) {
             (Read::End, _) => break,
             (Read::Cut, _) => {
-                set_aside(Reason::TooLong);
+                set_aside(SkipReason::TooLong);
                 continue;
             }
             (Read::Open, Err(_)) => {
-                set_aside(Reason::Torn);
+                set_aside(SkipReason::Torn);
                 continue;
             }
             (_, Err(error)) => {
-                set_aside(Reason::Invalid(error.to_string()));
+                set_aside(SkipReason::Invalid(error.to_string()));
                 continue;
             }
             (_, Ok(text)) => bare(text),
@@ -88,11 +88,11 @@ pub fn read(
             continue;
         }
         if is_conflict_marker(text) {
-            set_aside(Reason::ConflictMarker);
+            set_aside(SkipReason::ConflictMarker);
             continue;
         }
         match Record::parse(text) {
-            // One without an id is one of its own.
+            // Records without an id are never duplicates.
             Ok(record) if record.id.is_empty() => take(line, record),
             Ok(record) => match seen.entry(digest(&record.id)) {
                 Entry::Vacant(free) => {
@@ -100,21 +100,21 @@ pub fn read(
                     take(line, record);
                 }
                 Entry::Occupied(before) if *before.get() == digest(text) => {}
-                // Two models may come to two decisions on one pair.
+                // Two models may write two decisions on one pair.
                 Entry::Occupied(_) if record.is_derived() => take(line, record),
-                Entry::Occupied(_) => set_aside(Reason::Duplicate(record.id)),
+                Entry::Occupied(_) => set_aside(SkipReason::Duplicate(record.id)),
             },
-            Err(_) if matches!(read, Read::Open) => set_aside(Reason::Torn),
-            Err(error) => set_aside(Reason::Invalid(error.to_string())),
+            Err(_) if matches!(read, Read::Open) => set_aside(SkipReason::Torn),
+            Err(error) => set_aside(SkipReason::Invalid(error.to_string())),
         }
     }
     Ok(())
 }
 
-/// The first record of a file; `None` where none is in its first few lines.
+/// Returns the first record of a file; `None` if its first lines hold none.
 ///
 /// # Errors
-/// Those of reading.
+/// Any error of reading.
 pub fn first(mut file: impl BufRead) -> io::Result<Option<Record>> {
     let mut bytes = Vec::new();
     for _ in 0..FIRST_LINES {
@@ -129,7 +129,7 @@ pub fn first(mut file: impl BufRead) -> io::Result<Option<Record>> {
     Ok(None)
 }
 
-/// Enough of a hash that no two texts share it.
+/// The first 16 bytes of a BLAKE3 hash.
 pub(crate) type Digest = [u8; 16];
 
 pub(crate) fn digest(text: &str) -> Digest {
@@ -138,7 +138,7 @@ pub(crate) fn digest(text: &str) -> Digest {
     digest
 }
 
-/// Without what editors put around a line: blanks, a carriage return, the mark of a file's beginning.
+/// Strips what editors add to a line: blanks, a carriage return, a byte order mark.
 fn bare(text: &str) -> &str {
     text.trim_start_matches('\u{feff}').trim()
 }
@@ -151,19 +151,19 @@ fn is_conflict_marker(line: &str) -> bool {
     })
 }
 
-/// How a line was read.
+/// The result of reading a line.
 enum Read {
-    /// There is none.
+    /// No more lines.
     End,
-    /// To its end.
+    /// A line with its newline.
     Whole,
-    /// To the file's end, which comes before the line's.
+    /// A last line without a newline.
     Open,
-    /// Only its beginning: it is too long.
+    /// The beginning of a line that is too long.
     Cut,
 }
 
-/// Reads a line without its end, and skips the rest of one that is too long.
+/// Reads a line without its newline. The rest of a line that is too long is skipped.
 fn next_line(file: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Read> {
     line.clear();
     let most = MAX_LINE_BYTES as u64 + 1;

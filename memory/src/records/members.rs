@@ -1,8 +1,8 @@
-//! One line of a file of records, as the members that it was written with.
+//! One line of a file of records as a list of JSON members.
 //!
-//! A later version writes members that this one does not know, and numbers that no `f64` holds. Both have to survive a
-//! rewrite, so what is not understood stays the text that it is. `#[serde(flatten)]` cannot keep that text; so a line is
-//! read as a list of members, and types take from it what they know.
+//! A later version writes members that this version does not know, and numbers that an `f64` cannot hold. Both must
+//! survive a rewrite, so unknown members keep their text. `#[serde(flatten)]` cannot keep it; so a line is read as a
+//! list of members, and types take the members that they know.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,7 +13,7 @@ use serde::{Serialize, Serializer, forward_to_deserialize_any};
 use serde_json::Error;
 use serde_json::value::RawValue;
 
-/// The members of a JSON object in their order, each value as it was written.
+/// The members of a JSON object in order, with the raw text of each value.
 #[derive(Debug)]
 pub(super) struct Members<'a>(Vec<(Name<'a>, &'a RawValue)>);
 
@@ -21,11 +21,11 @@ pub(super) struct Members<'a>(Vec<(Name<'a>, &'a RawValue)>);
 struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl<'a> Members<'a> {
-    /// Takes out what a type knows, by the first member of each name. A member of the wrong type stays, and counts as
-    /// absent.
+    /// Deserializes a type from the first member of each of its names, and removes these members. A member of the wrong
+    /// type stays, and counts as absent.
     ///
     /// # Errors
-    /// Where the type cannot do without what is absent.
+    /// If a required member is absent.
     pub(super) fn take<T: Deserialize<'a>>(&mut self) -> Result<T, Error> {
         let mut refused = Vec::new();
         loop {
@@ -42,7 +42,7 @@ impl<'a> Members<'a> {
                     taken.iter().rev().for_each(|at| drop(self.0.remove(*at)));
                     return Ok(value);
                 }
-                // What was being read is of the wrong type, or what is absent was missed behind it.
+                // The last member that was read has the wrong type, or a required member after it is absent.
                 (Err(_), Some(last)) => refused.push(last),
                 (Err(error), None) => return Err(error),
             }
@@ -53,7 +53,7 @@ impl<'a> Members<'a> {
         self.0.is_empty()
     }
 
-    /// What nobody took.
+    /// The members that were not taken.
     pub(super) fn rest(self) -> Unknown {
         let owned = |(name, value): (Name<'_>, &RawValue)| (name.0.into_owned(), value.to_owned());
         Unknown(self.0.into_iter().map(owned).collect())
@@ -84,14 +84,14 @@ impl<'de> Deserialize<'de> for Members<'de> {
     }
 }
 
-/// Members, for a struct to read those that its fields name.
+/// A deserializer of a struct from members.
 struct Offer<'m, 'a> {
     members: &'m [(Name<'a>, &'a RawValue)],
-    /// The places of those that turned out to be of the wrong type.
+    /// Positions of members of the wrong type.
     refused: &'m [usize],
-    /// The places of those that were read, in the order in which they were.
+    /// Positions of the members that were read, in that order.
     taken: &'m mut Vec<usize>,
-    /// Whose members were not looked for yet.
+    /// Fields that are still to be read.
     fields: &'static [&'static str],
 }
 
@@ -124,7 +124,7 @@ impl<'a> MapAccess<'a> for Offer<'_, 'a> {
         while let Some((field, others)) = self.fields.split_first() {
             self.fields = others;
             let named = self.members.iter().position(|(Name(name), _)| name == field);
-            // To an `Option`, null would be a value.
+            // An `Option` would take null as a value.
             let is_wanted = |at: &usize| !self.refused.contains(at) && self.members[*at].1.get() != "null";
             if let Some(at) = named.filter(is_wanted) {
                 self.taken.push(at);
@@ -142,12 +142,12 @@ impl<'a> MapAccess<'a> for Offer<'_, 'a> {
     }
 }
 
-/// Members that are not known, or not of the type that they should be, in their order and as they were written.
+/// Members that are unknown or have the wrong type, in order, with their text.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Unknown(Vec<(String, Box<RawValue>)>);
 
 impl Unknown {
-    /// The value of the first member of a name.
+    /// The value of the first member with a name.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         let mut members = self.0.iter();
         members.find(|(key, _)| key == name).map(|(_, value)| value.get())

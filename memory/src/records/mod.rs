@@ -1,6 +1,6 @@
-//! Records: what was learned, one JSON object a line.
+//! Records of memory, one JSON object per line.
 //!
-//! A [`Record`] is typed and loses nothing when it is written again. Live ones wait in a [`Spool`] in the user's state
+//! A [`Record`] is typed, and rewriting it loses nothing. Live records wait in a [`Spool`] in the user's state
 //! directory, become write-once [`Segments`] that travel through git, and end in `.muninn/memory/main.jsonl`.
 
 mod archive;
@@ -11,13 +11,13 @@ pub mod kinds;
 pub mod lines;
 mod members;
 mod moment;
+mod reconciled;
 mod record;
 mod same;
 mod segment;
 mod source;
 mod spool;
-mod standing;
-mod taken;
+mod status;
 
 #[cfg(test)]
 mod tests;
@@ -28,13 +28,13 @@ pub use file::{CONFLICTS, MAIN, RecordFile};
 pub use home::Home;
 pub use kinds::Body;
 pub use moment::Moment;
+pub use reconciled::RECONCILED;
+pub(crate) use reconciled::ReconciledSegments;
 pub use record::{InvalidRecord, Origin, Record};
 pub(crate) use same::{Links, ordered};
-pub(crate) use segment::anew;
-pub use segment::{SESSIONS, SegmentError, Segments, Written};
+pub(crate) use segment::create_new_file;
+pub use segment::{SESSIONS, SegmentError, SegmentWrite, Segments};
 pub use source::Source;
-pub use spool::{Durability, Flushed, Recorded, Sessions, Spool, SpoolError, Waiting};
-pub use standing::Superseded;
-pub(crate) use standing::{Standing, Statements};
-pub use taken::RECONCILED;
-pub(crate) use taken::TakenIn;
+pub use spool::{Durability, Flushed, PendingRecords, Sessions, Spool, SpoolError, SpoolView};
+pub use status::Superseded;
+pub(crate) use status::{RecordReferences, RecordStatus};

@@ -1,4 +1,4 @@
-//! When something was written.
+//! The time at which a record was written.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -8,28 +8,27 @@ use jiff::Timestamp;
 use jiff::fmt::temporal::DateTimePrinter;
 use serde::{Deserialize, Serialize};
 
-/// A point in time as a record has it: RFC 3339, as it was written. Moments of UTC compare as they follow each other,
-/// with however many digits of a second they were written: `10:00:00.5Z` comes before `10:00:00.512Z`, and a day before
-/// all that happened on it.
+/// A time in RFC 3339, with its written text. Two UTC times compare chronologically, whatever their number of
+/// fractional digits: `10:00:00.5Z` is before `10:00:00.512Z`, and a date is before all times of that day.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Moment(String);
 
 impl Moment {
-    /// A time, to a thousandth of a second.
+    /// A time in milliseconds.
     #[must_use]
     pub fn at(time: Timestamp) -> Self {
         const PRINTER: DateTimePrinter = DateTimePrinter::new().precision(Some(3));
         Self(PRINTER.timestamp_to_string(&time))
     }
 
-    /// As time, where it is written as one.
+    /// The parsed time; `None` if the text is not a time.
     #[must_use]
     pub fn timestamp(&self) -> Option<Timestamp> {
         self.0.parse().ok()
     }
 
-    /// Without what would compare otherwise than time goes: a mark at the end, and zeros that add nothing.
+    /// The text without its zone suffix and trailing zeros, which would break the chronological order.
     fn key(&self) -> &str {
         let text = self.0.strip_suffix(['Z', 'z']).unwrap_or(&self.0);
         match text.contains('.') {
@@ -84,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moments_compare_as_time_goes() {
+    fn moments_compare_chronologically() {
         let in_order = [
             "",
             "2026-01",
@@ -104,12 +103,12 @@ mod tests {
     }
 
     #[test]
-    fn a_time_is_told_with_three_digits() {
-        for (time, told) in [
+    fn time_has_three_fractional_digits() {
+        for (time, expected) in [
             ("2026-01-02T10:00:00.5129Z", "2026-01-02T10:00:00.512Z"),
             ("2026-01-02T10:00:00Z", "2026-01-02T10:00:00.000Z"),
         ] {
-            assert_eq!(&*Moment::at(time.parse().unwrap()), told);
+            assert_eq!(&*Moment::at(time.parse().unwrap()), expected);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a record says.
+//! A record of memory.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -10,30 +10,31 @@ use super::moment::Moment;
 use super::source::Source;
 use crate::Clock;
 
-/// One thing that was learned, decided or taken back: a line of a file.
+/// A statement that was learned, decided or withdrawn: one line of a file.
 ///
-/// Written with its members in this order: `id`, `ts`, `type`, those of the type, `session`, `branch`, `commit`,
-/// `sources`, `task`, and then those that this version does not know, as they were written.
+/// Members are written in this order: `id`, `ts`, `type`, the members of the type, `session`, `branch`, `commit`,
+/// `sources`, `task`, then unknown members as they were read.
 #[derive(Debug, Clone, Serialize)]
 pub struct Record {
-    /// By which others refer to it: a ULID, unless somebody else wrote it; empty where the line has none.
+    /// The id by which other records refer to this one. A ULID, unless another program wrote the line; empty if the
+    /// line has none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub id: String,
-    /// When it was written, RFC 3339.
+    /// Time of writing, RFC 3339.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub ts: Moment,
-    /// What it says.
+    /// The content.
     #[serde(flatten)]
     pub body: Body,
-    /// Where it comes from.
+    /// Session, branch, commit, sources and task.
     #[serde(flatten)]
     pub origin: Origin,
-    /// Members that are not known, or not of the type that they should be.
+    /// Members that are unknown or have the wrong type.
     #[serde(flatten)]
     unknown: Unknown,
 }
 
-/// Where a record comes from.
+/// The origin of a record.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Origin {
@@ -46,7 +47,7 @@ pub struct Origin {
     /// The commit that was checked out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
-    /// The files that it rests on.
+    /// The files that the record is based on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<Source>,
     /// The task that was worked on.
@@ -54,7 +55,7 @@ pub struct Origin {
     pub task: Option<String>,
 }
 
-/// What a line says of a record of any type.
+/// Members that every record type has.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Head {
@@ -64,19 +65,19 @@ struct Head {
     kind: String,
 }
 
-/// Why a line is no record.
+/// Why a line is not a record.
 #[derive(Debug, Error)]
 pub enum InvalidRecord {
-    /// No JSON object: torn, or something else.
+    /// Not a JSON object; the line may be torn.
     #[error("not a JSON object: {0}")]
     Json(#[from] serde_json::Error),
-    /// It has no members.
+    /// An object without members.
     #[error("it says nothing")]
     Nothing,
 }
 
 impl Record {
-    /// A new one, written now.
+    /// Creates a record with a new id and the current time.
     #[must_use]
     pub fn new(body: Body, origin: Origin, clock: &Clock) -> Self {
         Self {
@@ -88,9 +89,9 @@ impl Record {
         }
     }
 
-    /// A record that follows from others: whoever comes to it, at whatever time, writes the same line. `about` are what it
-    /// follows from, in an order that does not matter, and `ts` when the last of these was written. Its id is a ULID of
-    /// that time, whose random part is a hash.
+    /// Creates a derived record: the same line for the same input, whoever computes it and whenever. `about` are the
+    /// ids that it is derived from, in any order, and `ts` is the time of the latest of them. The id is a ULID of that
+    /// time whose random part is a hash.
     #[must_use]
     pub fn derived(body: Body, about: &[&str], ts: &Moment) -> Self {
         let mut about = about.to_vec();
@@ -116,8 +117,7 @@ impl Record {
     /// Reads a line.
     ///
     /// # Errors
-    /// [`InvalidRecord`] where it is none. A member of the wrong type is no error: it is kept as it is, and counts as
-    /// absent.
+    /// [`InvalidRecord`]. A member of the wrong type is no error: its text is kept, and it counts as absent.
     pub fn parse(line: &str) -> Result<Self, InvalidRecord> {
         let mut members: Members<'_> = serde_json::from_str(line)?;
         if members.is_empty() {
@@ -133,20 +133,20 @@ impl Record {
         })
     }
 
-    /// The same with an id: one without gets one that follows from its line.
+    /// The record with an id. A record without one gets an id derived from its line.
     #[must_use]
     pub(crate) fn identified(self) -> Self {
         if self.id.is_empty() { self.renamed() } else { self }
     }
 
-    /// The same with an id that follows from its line: another one has its own.
+    /// The record with an id derived from its line, because another record has its id.
     #[must_use]
     pub(crate) fn renamed(mut self) -> Self {
         self.id = Self::derived(Body::Other { kind: String::new() }, &[&self.line()], &self.ts).id;
         self
     }
 
-    /// Whether its id follows from what it is about.
+    /// Returns whether the record is derived from others.
     pub(crate) fn is_derived(&self) -> bool {
         matches!(
             self.body,
@@ -160,13 +160,13 @@ impl Record {
         )
     }
 
-    /// The line, without the line's end.
+    /// The record as a line, without a newline.
     #[must_use]
     pub fn line(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// The ids of the older and the newer record of a conflict; `None` of any other record.
+    /// The ids of the older and the newer side of a conflict; `None` for other records.
     pub(crate) fn sides(&self) -> Option<(&str, &str)> {
         match &self.body {
             Body::Conflict(Conflict { left, right, .. }) => Some((left, right)),
@@ -174,7 +174,7 @@ impl Record {
         }
     }
 
-    /// What a member says that is not known: its text, or its texts; nothing where it holds neither.
+    /// The text, or the list of texts, of an unknown member; empty if it holds neither.
     pub(crate) fn unknown_texts(&self, name: &str) -> Vec<String> {
         let one = |value: &str| serde_json::from_str(value).ok().map(|text: String| vec![text]);
         let all = |value: &str| serde_json::from_str(value).ok();

@@ -1,4 +1,4 @@
-//! Records that say the same.
+//! Groups of duplicate records.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -7,33 +7,33 @@ use super::kinds::{self, Body};
 use super::lines::{Digest, digest};
 use super::record::Record;
 
-/// What records say of pairs of others: which are the same, and which must not be taken for the same.
+/// Relations between pairs of records: duplicates, and pairs that must not be merged.
 ///
-/// Whether two are alike is found out pair by pair, and being alike does not carry over: a may be like b, and b like c,
-/// while a contradicts c. So links are followed in the order of their ids, and one that would bring two together that are
-/// held apart is not followed. That depends on what is known alone, and not on who knew it first.
+/// Similarity is found pair by pair and is not transitive: a may be like b, and b like c, while a contradicts c. So
+/// links are followed in the order of their ids, and a link that would join two separated records is skipped. The
+/// result depends only on the set of links, not on the order in which they were found.
 ///
-/// Patterns in the same words about the same things are the same without anybody's saying so. Each session that edits two
-/// files together writes one: a line for each pair of these would soon be most of main.
+/// Patterns with the same words and entities are duplicates without a link. Each session that edits two files together
+/// writes one: a link for each pair of these would soon be most of main.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Links {
     same: BTreeSet<(String, String)>,
-    /// The smallest id of those with the same words and entities, and the others.
+    /// Ids of patterns by a digest of words and entities.
     patterns: HashMap<Digest, BTreeSet<String>>,
-    /// Pairs of which somebody found that both are so.
+    /// Pairs that were found to be both true.
     distinct: HashSet<(String, String)>,
-    /// Pairs that are, or were, in conflict.
+    /// Pairs with a conflict, open or not.
     disputed: HashSet<(String, String)>,
-    /// Pairs of which the newer took the older one's place.
+    /// Pairs of which the newer record superseded the older.
     replaced: HashSet<(String, String)>,
 }
 
-/// Which record stands for which: of all that say the same, the one of the smallest id.
+/// The representative of each record: the smallest id of its group.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Same(HashMap<String, String>);
+pub(crate) struct Representatives(HashMap<String, String>);
 
 impl Links {
-    /// Takes a record in; one that says nothing of a pair changes nothing.
+    /// Adds a record. Only records about pairs, and patterns, have an effect.
     pub(crate) fn take(&mut self, record: &Record) {
         match &record.body {
             Body::Same(kinds::Same { kept, folded, .. }) => _ = self.same.insert(ordered(kept, folded)),
@@ -54,7 +54,7 @@ impl Links {
         }
     }
 
-    /// Takes in what another file says.
+    /// Adds the links of another file.
     pub(crate) fn extend(&mut self, other: Self) {
         self.same.extend(other.same);
         self.distinct.extend(other.distinct);
@@ -65,25 +65,25 @@ impl Links {
         }
     }
 
-    /// Whether somebody found that both of two records are so, these two and not what says the same as either.
+    /// Returns whether exactly these two records were found to be both true.
     pub(crate) fn are_distinct(&self, one: &str, other: &str) -> bool {
         self.distinct.contains(&ordered(one, other))
     }
 
-    /// What links join, whatever is held apart.
-    pub(crate) fn chains(&self) -> Same {
-        self.joined(&Apart::new())
+    /// Groups by all links, ignoring separated pairs.
+    pub(crate) fn chains(&self) -> Representatives {
+        self.joined(&SeparatePairs::new())
     }
 
-    /// What stands for what. What people decided on holds apart what they decided between, whatever others found; and
-    /// what was found to be the same is in conflict no more.
-    pub(crate) fn followed(&self, decisions: &Decisions) -> Same {
+    /// Groups by the links that join no separated pair. A decision separates its records, whatever was found; a pair
+    /// that was found to be duplicates is no longer in conflict.
+    pub(crate) fn followed(&self, decisions: &Decisions) -> Representatives {
         self.joined(&self.apart(decisions))
     }
 
-    fn joined(&self, apart: &Apart) -> Same {
-        let mut apart = Neighbours::of(apart);
-        let mut same = Same::default();
+    fn joined(&self, apart: &SeparatePairs) -> Representatives {
+        let mut apart = SeparationIndex::of(apart);
+        let mut same = Representatives::default();
         let found = self.same.iter().map(|(one, other)| (one.as_str(), other.as_str()));
         let links: BTreeSet<(&str, &str)> = found.chain(self.alike()).collect();
         for (one, other) in links {
@@ -99,7 +99,7 @@ impl Links {
         same
     }
 
-    /// Patterns that are the same without anybody's saying so: the first of them, and each other one.
+    /// Pairs of patterns with the same words and entities: the first, and each other one.
     fn alike(&self) -> impl Iterator<Item = (&str, &str)> {
         self.patterns.values().flat_map(|ids| {
             let first = ids.first().map_or("", String::as_str);
@@ -107,9 +107,9 @@ impl Links {
         })
     }
 
-    fn apart(&self, decisions: &Decisions) -> Apart {
+    fn apart(&self, decisions: &Decisions) -> SeparatePairs {
         let disputed = self.disputed.iter().filter(|pair| !self.same.contains(*pair));
-        let mut apart: Apart = disputed.chain(&self.distinct).chain(&self.replaced).cloned().collect();
+        let mut apart: SeparatePairs = disputed.chain(&self.distinct).chain(&self.replaced).cloned().collect();
         for decision in decisions.holding() {
             let all: Vec<&String> = decision.keep.iter().chain(&decision.drop).collect();
             for (at, one) in all.iter().enumerate() {
@@ -120,21 +120,21 @@ impl Links {
     }
 }
 
-type Apart = HashSet<(String, String)>;
+type SeparatePairs = HashSet<(String, String)>;
 
-/// What each record, or what stands for others, is held apart from.
+/// The separated neighbours of each group.
 ///
-/// A group goes by any one of its ids, and of two that are joined the one with fewer neighbours changes its own: however
-/// many are held apart, each is moved but a few times.
-struct Neighbours {
-    /// By the ids that groups go by.
+/// A group is named by one of its ids. When two groups join, the one with fewer neighbours is renamed, so each
+/// neighbour moves at most O(log n) times.
+struct SeparationIndex {
+    /// Neighbours by group name.
     apart: HashMap<String, HashSet<String>>,
-    /// What a group goes by, where that is not the record that stands for it.
+    /// Group names that differ from the group's representative.
     names: HashMap<String, String>,
 }
 
-impl Neighbours {
-    fn of(pairs: &Apart) -> Self {
+impl SeparationIndex {
+    fn of(pairs: &SeparatePairs) -> Self {
         let mut apart: HashMap<String, HashSet<String>> = HashMap::new();
         for (one, other) in pairs {
             apart.entry(one.clone()).or_default().insert(other.clone());
@@ -153,7 +153,7 @@ impl Neighbours {
         apart.is_some_and(|apart| apart.contains(self.name(other)))
     }
 
-    /// From now on `kept` stands for `folded`.
+    /// Joins the group of `folded` into that of `kept`.
     fn join(&mut self, kept: &str, folded: &str) {
         let count = |name: &str| self.apart.get(name).map_or(0, HashSet::len);
         let (mut most, mut fewest) = (self.name(kept).to_owned(), self.name(folded).to_owned());
@@ -175,8 +175,8 @@ impl Neighbours {
     }
 }
 
-impl Same {
-    /// The record that stands for one, itself where no other does.
+impl Representatives {
+    /// The representative of a record: itself if it has no other.
     pub(crate) fn kept<'a>(&'a self, id: &'a str) -> &'a str {
         let mut id = id;
         while let Some(next) = self.0.get(id) {
@@ -185,7 +185,7 @@ impl Same {
         id
     }
 
-    /// The same, after which all on the way to it are one step from it: links in an unlucky order make long ways.
+    /// The same, with path compression: links in an unlucky order make long chains.
     fn shortened(&mut self, id: &str) -> String {
         let kept = self.kept(id).to_owned();
         let mut at = id.to_owned();
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_stands_for_all_in_whatever_order_it_is_told() {
+    fn smallest_id_represents_its_group_in_any_order() {
         for pairs in [
             [("same", "a", "c"), ("same", "b", "c")],
             [("same", "c", "b"), ("same", "a", "c")],
@@ -241,14 +241,14 @@ mod tests {
     }
 
     #[test]
-    fn each_is_one_step_from_what_stands_for_it() {
+    fn chains_are_compressed_to_one_step() {
         let same = links(&[("same", "a", "x"), ("same", "b", "d"), ("same", "d", "x")]).chains();
         assert_eq!(same.0.len(), 3);
         assert!(same.0.values().all(|kept| kept == "a"), "{same:?}");
     }
 
     #[test]
-    fn what_is_held_apart_is_not_brought_together_by_a_third() {
+    fn separated_records_are_not_joined_through_a_third() {
         let chain = [("same", "a", "b"), ("same", "b", "c")];
         for kind in ["conflict", "distinct"] {
             let apart = links(&[&chain[..], &[(kind, "c", "a")]].concat());
@@ -256,7 +256,7 @@ mod tests {
         }
         let decision = r#"{"type":"decision","conflict":"X","keep":["a"],"drop":["c"]}"#;
         assert_eq!(kept(&links(&chain), &[decision]), "aacd");
-        // Nor by a fourth.
+        // The same through a fourth record.
         let square = [
             ("same", "a", "b"),
             ("same", "c", "d"),
@@ -266,9 +266,9 @@ mod tests {
         assert_eq!(kept(&links(&square), &[]), "aaca");
     }
 
-    /// A record that is held apart from many keeps them, whichever of the two stands for both.
+    /// A record that is separated from many stays so, whichever of the two groups is renamed.
     #[test]
-    fn what_is_held_apart_stays_so_whoever_goes_by_whose_name() {
+    fn separation_survives_joins_in_any_order() {
         let joined = [
             ("same", "a", "b"),
             ("same", "c", "d"),
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_found_to_be_the_same_is_in_conflict_no_more_unless_people_decided() {
+    fn duplicates_end_a_conflict_unless_a_person_decided() {
         let found = links(&[("conflict", "a", "b"), ("same", "a", "b")]);
         assert_eq!(kept(&found, &[]), "aacd");
         let decision = r#"{"type":"decision","conflict":"X","keep":["a","b"]}"#;
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_are_the_same_by_their_words_and_the_set_of_their_entities() {
+    fn patterns_with_equal_words_and_entities_are_duplicates() {
         let pattern = |id: &str, text: &str, entities: &str| {
             let line = format!(r#"{{"id":"{id}","type":"pattern","pattern":"{text}","entities":[{entities}]}}"#);
             Record::parse(&line).unwrap()

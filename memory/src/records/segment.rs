@@ -1,6 +1,6 @@
-//! Segments: `.muninn/memory/sessions/session_<id>.<n>.jsonl`, what a session learned, as it travels through git.
+//! Segments: `.muninn/memory/sessions/session_<id>.<n>.jsonl`, the records of a session as git transports them.
 //!
-//! A segment is written as a whole, renamed into place, and never written to again.
+//! A segment is written as a whole, renamed into place, and never modified.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -11,7 +11,7 @@ use thiserror::Error;
 use super::home::Home;
 use crate::private_file::sync_dir;
 
-/// Where segments are, below the root of a repository.
+/// The folder of segments, relative to the root of a repository.
 pub const SESSIONS: &str = ".muninn/memory/sessions";
 
 /// A folder of segments.
@@ -20,63 +20,63 @@ pub struct Segments {
     dir: PathBuf,
 }
 
-/// What came of writing a segment.
+/// The result of writing a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Written {
-    /// It is there, now or since an earlier try.
-    There,
-    /// Another segment has its name.
-    Taken,
+pub enum SegmentWrite {
+    /// The segment exists with this content, from this call or an earlier one.
+    Present,
+    /// Another segment has this name.
+    NameTaken,
 }
 
 /// Why a segment could not be written.
 #[derive(Debug, Error)]
 pub enum SegmentError {
-    /// A link could lead anywhere, and a repository is not trusted.
-    #[error("{} is no directory of its own, so no records are written there", path.display())]
+    /// The path is a link or a file. Links are refused because a repository is not trusted.
+    #[error("cannot write records to {}: not a directory of its own", path.display())]
     NotADirectory {
-        /// What is not.
+        /// The path.
         path: PathBuf,
     },
-    /// The repository was not set up for it.
-    #[error("there is no {}: `muninn init` makes it", path.display())]
+    /// The repository has no `.muninn`.
+    #[error("{} does not exist: run `muninn init`", path.display())]
     NotInitialised {
-        /// What is missing.
+        /// The missing path.
         path: PathBuf,
     },
-    /// The file system.
-    #[error("writing records at {}", path.display())]
+    /// A file system error.
+    #[error("cannot write records to {}", path.display())]
     Io {
-        /// Where.
+        /// The path.
         path: PathBuf,
-        /// What happened.
+        /// The cause.
         source: io::Error,
     },
 }
 
 impl Segments {
-    /// The folder of a home, made where it is missing.
+    /// The segment folder of a home, created if it is missing.
     ///
     /// # Errors
-    /// [`SegmentError`]: in a repository without `.muninn` nothing is made.
+    /// [`SegmentError`]; in a repository without `.muninn` nothing is created.
     pub fn of(home: &Home) -> Result<Self, SegmentError> {
         let dir = home.own_directory(home.path(SESSIONS))?;
         Ok(Self { dir })
     }
 
-    /// A folder that is the user's own, outside of any home, and there.
+    /// An existing folder outside of any home, such as the one in the state directory.
     #[must_use]
     pub fn at(dir: PathBuf) -> Self {
         Self { dir }
     }
 
-    /// What a session's segment of a number is called.
+    /// The file name of a segment.
     #[must_use]
     pub fn name(session: &str, number: u64) -> String {
         format!("session_{session}.{number}.jsonl")
     }
 
-    /// The session and the number in a segment's name.
+    /// Parses a file name into session id and number.
     #[must_use]
     pub fn parse_name(name: &str) -> Option<(&str, u64)> {
         let (session, number) = name
@@ -86,16 +86,16 @@ impl Segments {
         Some((session, number.parse().ok()?))
     }
 
-    /// Writes a segment and sees it onto the disk. The session must be the caller's alone meanwhile.
+    /// Writes a segment and syncs it to disk. The caller must hold the session's lock.
     ///
     /// # Errors
-    /// [`SegmentError::Io`]; then there is no segment.
-    pub fn write(&self, session: &str, number: u64, text: &str) -> Result<Written, SegmentError> {
+    /// [`SegmentError::Io`]; then no segment exists.
+    pub fn write(&self, session: &str, number: u64, text: &str) -> Result<SegmentWrite, SegmentError> {
         let name = Self::name(session, number);
         let path = self.dir.join(&name);
         match fs::read(&path) {
-            Ok(there) if there == text.as_bytes() => return Ok(Written::There),
-            Ok(_) => return Ok(Written::Taken),
+            Ok(there) if there == text.as_bytes() => return Ok(SegmentWrite::Present),
+            Ok(_) => return Ok(SegmentWrite::NameTaken),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(source) => return Err(SegmentError::Io { path, source }),
         }
@@ -104,17 +104,17 @@ impl Segments {
             .and_then(|()| fs::rename(&temporary, &path))
             .and_then(|()| sync_dir(&self.dir));
         match written {
-            Ok(()) => Ok(Written::There),
+            Ok(()) => Ok(SegmentWrite::Present),
             Err(source) => {
-                let _of_no_use_any_more = fs::remove_file(&temporary);
+                fs::remove_file(&temporary).ok();
                 Err(SegmentError::Io { path, source })
             }
         }
     }
 }
 
-/// A file of this name that was not there: what is in its place, perhaps a link that leads anywhere, goes.
-pub(crate) fn anew(path: &Path) -> io::Result<File> {
+/// Creates a file. Whatever has its name, such as a link that leads elsewhere, is removed first.
+pub(crate) fn create_new_file(path: &Path) -> io::Result<File> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
@@ -123,7 +123,7 @@ pub(crate) fn anew(path: &Path) -> io::Result<File> {
 }
 
 fn write(path: &Path, text: &str) -> io::Result<()> {
-    let mut file = anew(path)?;
+    let mut file = create_new_file(path)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()
 }

@@ -1,24 +1,24 @@
-//! What a record rests on.
+//! The sources of a record.
 
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 use super::members::{Members, Unknown};
 
-/// A file that a record rests on.
+/// A file that a record is based on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Source {
-    /// Where it is.
+    /// The path.
     pub path: String,
-    /// Its content then, as git names it.
+    /// The blob id of its content at that time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blob: Option<String>,
-    /// What this version does not know.
+    /// Unknown members.
     #[serde(flatten)]
     unknown: Unknown,
 }
 
 impl Source {
-    /// A file, and its content as git names it.
+    /// Creates a source from a path and a blob id.
     #[must_use]
     pub fn new(path: String, blob: Option<String>) -> Self {
         Self {
@@ -29,7 +29,7 @@ impl Source {
     }
 }
 
-/// What is known of a source.
+/// The known members of a source.
 #[derive(Deserialize)]
 struct Known {
     path: String,

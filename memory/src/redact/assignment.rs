@@ -1,8 +1,8 @@
-//! A name that says secret, and a value that is one.
+//! Finds assignments of a random value to a secret's name.
 //!
-//! Every language and format writes that down in another way, so it is read in three steps: the whole name around the
-//! word that was found, what stands between it and the value, and the value. Names are frequent in code and the first two
-//! steps turn most of them down; what a value looks like decides last, and decides strictly.
+//! Every language and format writes assignments differently, so the text is read in three steps: the whole name around
+//! the matched part, the separator, and the value. Names are frequent in code and the first two steps reject most of
+//! them; the shape of the value decides last, and strictly.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -10,19 +10,19 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 
 use super::Secret;
-use super::name::{Claim, claim};
+use super::name::{NameClass, class};
 use super::text::{holds, line_before};
 use super::value::{is_made_by_policy, is_random, is_reference, is_uuid, is_wordy};
 
-/// Parts of the names that say secret, in lower case.
+/// Parts of secrets' names, in lower case.
 pub(super) const NAME_PARTS: &[&str] = &["pass", "pwd", "secret", "token", "key"];
 
-/// The longest name, on either side of the part that was found.
+/// Maximum length of a name on each side of the matched part.
 const LONGEST_NAME: usize = 64;
-/// Of a value this much is looked at.
+/// Maximum length of a value.
 const LONGEST_VALUE: usize = 1024;
 
-/// What can stand between a name and its value. `value` is for pairs in which the name is itself a value.
+/// Separators of a name and its value. `value` is for pairs in which the name is itself a value.
 static BETWEEN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let pattern = r#"(?x-u) \A (?:
         (?P<pair> \\?["']? [,]? [\ \t]{0,8} (?:\r?\n[\ \t]{0,24})? \\?["']? [vV]alue \\?["']? [\ \t]? [:=] [\ \t]? )
@@ -40,14 +40,14 @@ static BETWEEN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(pattern).ok()
 });
 
-/// What came of reading a name and its value.
-pub(super) struct Read {
-    /// How far the value goes, where it has no quotes: names in it are not read again.
+/// The result of reading a name and its value.
+pub(super) struct Assignment {
+    /// The end of an unquoted value; names in it are not read again.
     pub(super) end: usize,
     pub(super) secret: Option<Secret>,
 }
 
-/// The name around what was found at `at`.
+/// The name around a match at `at`.
 pub(super) fn name_around(text: &str, at: usize) -> Range<usize> {
     let bytes = text.as_bytes();
     let belongs = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
@@ -64,9 +64,9 @@ pub(super) fn name_around(text: &str, at: usize) -> Range<usize> {
     start..end
 }
 
-/// Reads what the name at `name` is given; `None` where it is given nothing, or is no secret's.
-pub(super) fn assigned(text: &str, name: Range<usize>) -> Option<Read> {
-    // Most names in code are followed by something else.
+/// Reads the value assigned to a name; `None` if there is none, or the name is not a secret's.
+pub(super) fn assigned(text: &str, name: Range<usize>) -> Option<Assignment> {
+    // A quick check: most names in code are followed by something else.
     let next = *text.as_bytes().get(name.end)?;
     if !matches!(
         next,
@@ -94,17 +94,17 @@ pub(super) fn assigned(text: &str, name: Range<usize>) -> Option<Read> {
     if !may_assign(text, &name) {
         return None;
     }
-    let claim = claim(spoken(text, &name))?;
+    let class = class(full_name(text, &name))?;
     if is_part_of_address(line_before(text, name.start)) {
         return None;
     }
     let between = BETWEEN.as_ref()?.captures(&text[name.end..])?;
     let value = value(text, &name, &between)?;
     let secret = &text[value.inside.clone()];
-    let in_connection = is_in_connection(text, &name, secret, claim);
-    let is_secret = (in_connection || is_credential(secret, &value, claim)) && !is_reference(secret);
-    let kind = if in_connection { "connection-string" } else { claim.kind };
-    Some(Read {
+    let in_connection = is_in_connection(text, &name, secret, class);
+    let is_secret = (in_connection || is_credential(secret, &value, class)) && !is_reference(secret);
+    let kind = if in_connection { "connection-string" } else { class.kind };
+    Some(Assignment {
         end: if value.is_quoted { name.end } else { value.inside.end },
         secret: is_secret.then_some(Secret {
             kind,
@@ -113,7 +113,7 @@ pub(super) fn assigned(text: &str, name: Range<usize>) -> Option<Read> {
     })
 }
 
-/// Whether what follows a name and a blank is more than the next word of a sentence.
+/// Returns whether the text after a name and a blank may be a separator and not the next word of a sentence.
 fn may_assign(text: &str, name: &Range<usize>) -> bool {
     let rest = &text.as_bytes()[name.end..];
     if rest[0] != b' ' {
@@ -124,7 +124,7 @@ fn may_assign(text: &str, name: &Range<usize>) -> bool {
     near.iter().any(is_separator) || near.starts_with(b" {") || near.starts_with(b"  ") || is_listed(text, name)
 }
 
-/// `--token value`, `ENV TOKEN value`: nothing but a blank stands between.
+/// `--token value`, `ENV TOKEN value`: the separator is a blank.
 fn is_listed(text: &str, name: &Range<usize>) -> bool {
     let before = line_before(text, name.start);
     text[name.clone()].starts_with("--")
@@ -133,8 +133,8 @@ fn is_listed(text: &str, name: &Range<usize>) -> bool {
             .any(|word| before.ends_with(word))
 }
 
-/// `https://x-access-token:...`, `arn:aws:secretsmanager:...:secret:...`: the name is none, and what follows is read by
-/// other rules.
+/// Returns whether the name is part of a URL or ARN: `https://x-access-token:...`,
+/// `arn:aws:secretsmanager:...:secret:...`. Other rules read these.
 fn is_part_of_address(before: &str) -> bool {
     let word = before
         .rsplit(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`'))
@@ -143,8 +143,8 @@ fn is_part_of_address(before: &str) -> bool {
     (word.contains("://") || word.contains("arn:")) && !word.contains(['?', '&', '#', ';'])
 }
 
-/// The name as it is spoken: `aws secret key` too, where only its last word is an identifier.
-fn spoken<'a>(text: &'a str, name: &Range<usize>) -> &'a str {
+/// The name with the words before it: `aws secret key`, where only the last word is an identifier.
+fn full_name<'a>(text: &'a str, name: &Range<usize>) -> &'a str {
     let own = &text[name.clone()];
     if !own.eq_ignore_ascii_case("key") {
         return own;
@@ -179,7 +179,7 @@ fn value(text: &str, name: &Range<usize>, between: &Captures<'_>) -> Option<Valu
     (value.is_quoted || !needs_quotes).then_some(value)
 }
 
-/// The value that starts at `start`, in quotes or without.
+/// The value at `start`, quoted or not.
 fn read_value(text: &str, start: usize) -> Option<Value> {
     let bytes = text.as_bytes();
     let limit = bytes.len().min(start + LONGEST_VALUE);
@@ -207,7 +207,7 @@ fn read_value(text: &str, start: usize) -> Option<Value> {
     while end < limit && is_bare(bytes[end]) && !(bytes[end] == b'&' && starts_parameter(&bytes[end + 1..limit])) {
         end += 1;
     }
-    // A call, an index, or a name with a type: an expression and not a value.
+    // A call, an index or a typed name is an expression, not a value.
     let is_expression = matches!(bytes.get(end), Some(b'(' | b'[' | b'{'))
         || (bytes.get(end) == Some(&b'<') && bytes.get(end + 1) != Some(&b'/'))
         || is_member(&bytes[at..end]);
@@ -224,7 +224,7 @@ fn is_bare(byte: u8) -> bool {
     byte.is_ascii_graphic() && !b"\"'`\\,;()[]{}<>|".contains(&byte)
 }
 
-/// `name=`, as it follows the `&` of a query.
+/// Returns whether a query parameter `name=` starts here.
 fn starts_parameter(rest: &[u8]) -> bool {
     let name = rest
         .iter()
@@ -233,7 +233,7 @@ fn starts_parameter(rest: &[u8]) -> bool {
     name > 0 && rest.get(name) == Some(&b'=')
 }
 
-/// `self.token2`, as against a token with dots in it, whose parts are long.
+/// Returns whether this is a member access such as `self.token2`. A token with dots has longer parts.
 fn is_member(value: &[u8]) -> bool {
     value.contains(&b'.')
         && value.len() < 24
@@ -243,19 +243,19 @@ fn is_member(value: &[u8]) -> bool {
         })
 }
 
-fn is_credential(secret: &str, value: &Value, claim: Claim) -> bool {
+fn is_credential(secret: &str, value: &Value, class: NameClass) -> bool {
     if is_uuid(secret) {
-        return claim.takes_uuid || claim.kind == "heroku-key";
+        return class.takes_uuid || class.kind == "heroku-key";
     }
-    if secret.len() < claim.least {
+    if secret.len() < class.least {
         return false;
     }
-    (claim.is_password && value.is_quoted && is_made_by_policy(secret)) || is_random(secret)
+    (class.is_password && value.is_quoted && is_made_by_policy(secret)) || is_random(secret)
 }
 
-/// Whether this is the password of a connection string, where any word is one: it has a server or a user before it, and
-/// no comma, as the arguments of a call have.
-fn is_in_connection(text: &str, name: &Range<usize>, secret: &str, claim: Claim) -> bool {
+/// Returns whether this is the password of a connection string, where any word may be one: a server or a user stands
+/// before it, and no comma, as in the arguments of a call.
+fn is_in_connection(text: &str, name: &Range<usize>, secret: &str, class: NameClass) -> bool {
     const PARTS: &[&str] = &[
         "server=",
         "host=",
@@ -267,7 +267,7 @@ fn is_in_connection(text: &str, name: &Range<usize>, secret: &str, claim: Claim)
         "initial catalog=",
         "jdbc:",
     ];
-    if !claim.is_password || secret.len() < 4 || !text[name.end..].starts_with('=') {
+    if !class.is_password || secret.len() < 4 || !text[name.end..].starts_with('=') {
         return false;
     }
     let before = line_before(text, name.start);

@@ -1,9 +1,9 @@
-//! Cutting secrets out of a text before it goes into a prompt, a record, a receipt or a log.
+//! Redacts secrets in a text before it goes into a prompt, a record, a receipt or a log.
 //!
-//! Two things are cut: shapes that are unmistakable, and values that were drawn at random under a name that says
-//! secret. A guess from entropy alone would eat git hashes, UUIDs and test vectors, and a reader who finds those missing
-//! turns redaction off. There is one depth, for source code and for records alike. The number of lines is kept, so that
-//! line numbers taken after redaction are those of the file.
+//! Two kinds of secrets are redacted: unmistakable shapes, and random values under a secret's name. Redaction by
+//! entropy alone would remove git hashes, UUIDs and test vectors, and users who miss those turn redaction off. Source
+//! code and records are treated alike. The number of lines is kept, so that line numbers after redaction are those of
+//! the file.
 
 mod assignment;
 mod name;
@@ -25,21 +25,21 @@ use assignment::{NAME_PARTS, assigned, name_around};
 use prose::secret_after;
 use shapes::Rule;
 
-/// Cutting can bring together what stood apart; so often it is looked again at most.
+/// Redaction can join text into a new match; maximum number of passes.
 const ROUNDS: usize = 4;
 
 /// A secret in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Secret {
-    /// What it is: a vendor's token, a private key, a password.
+    /// The kind: a vendor's token, a private key, a password.
     pub kind: &'static str,
-    /// Where it is, in bytes.
+    /// The range in bytes.
     pub range: Range<usize>,
 }
 
-/// The text with every secret replaced by `[redacted:KIND]`.
+/// Replaces every secret with `[redacted:KIND]`.
 ///
-/// Most texts hold none and come back as they are, after one search for literals.
+/// Most texts have none, and are returned unchanged after one search for literals.
 #[must_use]
 pub fn redact(text: &str) -> Cow<'_, str> {
     let mut text = Cow::Borrowed(text);
@@ -67,7 +67,7 @@ fn cut(text: &str, secrets: &[Secret]) -> String {
     left
 }
 
-/// All secrets of a text in order, none overlapping another.
+/// All secrets of a text, sorted, without overlaps.
 #[must_use]
 pub fn secrets(text: &str) -> Vec<Secret> {
     let Some(scanner) = SCANNER.as_ref() else {
@@ -76,7 +76,7 @@ pub fn secrets(text: &str) -> Vec<Secret> {
     merged(scanner.scan(text))
 }
 
-/// Overlapping ones become one that covers both, with the kind of the narrower rule.
+/// Merges overlapping secrets into one, with the kind of the narrower rule.
 fn merged(mut found: Vec<(usize, Secret)>) -> Vec<Secret> {
     found.sort_by_key(|(rank, secret)| (secret.range.start, *rank));
     let mut merged: Vec<(usize, Secret)> = Vec::with_capacity(found.len());
@@ -94,30 +94,30 @@ fn merged(mut found: Vec<(usize, Secret)>) -> Vec<Secret> {
     merged.into_iter().map(|(_, secret)| secret).collect()
 }
 
-/// Who is to be asked where a literal stands.
+/// The check that a literal triggers.
 #[derive(Clone, Copy)]
-enum Asked {
+enum Candidate {
     Rule(usize),
     Name,
 }
 
-/// One search for many literals at once.
-struct Search {
+/// A search for many literals at once.
+struct LiteralSearch {
     literals: AhoCorasick,
-    /// For each literal.
-    asked: Vec<Vec<Asked>>,
+    /// The checks of each literal.
+    candidates: Vec<Vec<Candidate>>,
 }
 
-impl Search {
-    fn new<'a>(wanted: impl Iterator<Item = (&'a str, Asked)>, any_case: bool) -> Option<Search> {
+impl LiteralSearch {
+    fn new<'a>(wanted: impl Iterator<Item = (&'a str, Candidate)>, any_case: bool) -> Option<LiteralSearch> {
         let mut literals: Vec<&str> = Vec::new();
-        let mut asked: Vec<Vec<Asked>> = Vec::new();
-        for (literal, whom) in wanted {
+        let mut candidates: Vec<Vec<Candidate>> = Vec::new();
+        for (literal, candidate) in wanted {
             match literals.iter().position(|known| *known == literal) {
-                Some(at) => asked[at].push(whom),
+                Some(at) => candidates[at].push(candidate),
                 None => {
                     literals.push(literal);
-                    asked.push(vec![whom]);
+                    candidates.push(vec![candidate]);
                 }
             }
         }
@@ -126,49 +126,54 @@ impl Search {
             .kind(Some(AhoCorasickKind::DFA))
             .build(&literals)
             .ok()?;
-        Some(Search { literals, asked })
+        Some(LiteralSearch { literals, candidates })
     }
 }
 
 struct Scanner {
-    /// Short literals in capitals are rare, and frequent in any case: so these are two.
-    searches: [Search; 2],
+    /// Two searches, with and without case: short literals in capitals are rare, but frequent in any case.
+    searches: [LiteralSearch; 2],
     rules: Vec<Rule>,
 }
 
-/// The patterns are constants, and a test makes it.
+/// `None` only if a constant pattern is invalid, which a test excludes.
 static SCANNER: LazyLock<Option<Scanner>> = LazyLock::new(Scanner::new);
 
 impl Scanner {
     fn new() -> Option<Scanner> {
         let rules = Rule::all();
         let shaped = |any_case: bool| {
-            let asked = rules
+            let candidates = rules
                 .iter()
                 .enumerate()
                 .filter(move |(_, rule)| rule.any_case() == any_case);
-            asked.flat_map(|(at, rule)| rule.literals().iter().map(move |literal| (*literal, Asked::Rule(at))))
+            candidates.flat_map(|(at, rule)| {
+                rule.literals()
+                    .iter()
+                    .map(move |literal| (*literal, Candidate::Rule(at)))
+            })
         };
-        let named = NAME_PARTS.iter().map(|part| (*part, Asked::Name));
+        let named = NAME_PARTS.iter().map(|part| (*part, Candidate::Name));
         let searches = [
-            Search::new(shaped(false), false)?,
-            Search::new(named.chain(shaped(true)), true)?,
+            LiteralSearch::new(shaped(false), false)?,
+            LiteralSearch::new(named.chain(shaped(true)), true)?,
         ];
         Some(Scanner { searches, rules })
     }
 
-    /// What was found, with the rank of the rule that found it.
+    /// The secrets found, each with the rank of its rule.
     fn scan(&self, text: &str) -> Vec<(usize, Secret)> {
         let mut found = Vec::new();
-        // A rule has nothing more to say about what it has looked at: that bounds what a hostile text costs.
-        let mut looked = vec![0; self.rules.len()];
+        // End of the text that each rule has examined: no rule examines text twice, which bounds the cost of a hostile
+        // text.
+        let mut examined = vec![0; self.rules.len()];
         let mut name_end = 0;
         for search in &self.searches {
             for literal in search.literals.find_overlapping_iter(text) {
-                for whom in &search.asked[literal.pattern().as_usize()] {
-                    found.extend(match *whom {
-                        Asked::Rule(rank) => self.look(rank, text, literal.range(), &mut looked[rank]),
-                        Asked::Name => self.read_name(text, literal.start(), &mut name_end),
+                for candidate in &search.candidates[literal.pattern().as_usize()] {
+                    found.extend(match *candidate {
+                        Candidate::Rule(rank) => self.look(rank, text, literal.range(), &mut examined[rank]),
+                        Candidate::Name => self.read_name(text, literal.start(), &mut name_end),
                     });
                 }
             }
@@ -176,15 +181,15 @@ impl Scanner {
         found
     }
 
-    fn look(&self, rank: usize, text: &str, at: Range<usize>, looked: &mut usize) -> Option<(usize, Secret)> {
-        if at.start < *looked {
+    fn look(&self, rank: usize, text: &str, at: Range<usize>, examined: &mut usize) -> Option<(usize, Secret)> {
+        if at.start < *examined {
             return None;
         }
         let rule = &self.rules[rank];
-        let there = rule.look(text, at)?;
-        *looked = there.end;
+        let found = rule.look(text, at)?;
+        *examined = found.end;
         let kind = rule.kind();
-        there.secret.map(|range| (rank, Secret { kind, range }))
+        found.secret.map(|range| (rank, Secret { kind, range }))
     }
 
     fn read_name(&self, text: &str, at: usize, name_end: &mut usize) -> Option<(usize, Secret)> {

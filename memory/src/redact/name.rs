@@ -1,17 +1,17 @@
-//! What a name says about the value that it is given.
+//! Classifies names of values.
 
-/// What is to be expected of a value, by its name.
+/// The class of a secret's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Claim {
+pub(super) struct NameClass {
     pub(super) kind: &'static str,
-    /// Fewer characters than this hold no secret, or none that a look at them could tell.
+    /// Minimum length of a secret.
     pub(super) least: usize,
-    /// Whether a UUID under this name is a credential and not an identity.
+    /// Whether a UUID with this name is a credential, not an identifier.
     pub(super) takes_uuid: bool,
     pub(super) is_password: bool,
 }
 
-/// Words behind the one that counts, which change nothing: `API_KEY_PROD`, `secret_key_base`.
+/// Trailing words without a meaning of their own: `API_KEY_PROD`, `secret_key_base`.
 const NEUTRAL: &[&str] = &[
     "value",
     "val",
@@ -40,7 +40,7 @@ const NEUTRAL: &[&str] = &[
     "v",
 ];
 
-/// Words that make a name one of something public or derived.
+/// Words of public or derived values.
 const PUBLIC: &[&str] = &[
     "sha",
     "md",
@@ -62,7 +62,7 @@ const PUBLIC: &[&str] = &[
     "csrfmiddlewaretoken",
 ];
 
-/// A token of these is one of a text, a page or a request.
+/// Words before `token` that make it a token of a text, a page or a request.
 const NO_TOKENS: &[&str] = &[
     "next",
     "page",
@@ -88,7 +88,7 @@ const NO_TOKENS: &[&str] = &[
     "end",
 ];
 
-/// A key of these is a secret.
+/// Words before `key` that make it a secret.
 const SECRET_KEYS: &[&str] = &[
     "api",
     "secret",
@@ -132,7 +132,7 @@ const SECRET_KEYS: &[&str] = &[
     "user",
 ];
 
-/// In `NAMES_LIKE_THIS_KEY` any key may be one, but these are not.
+/// Words that exclude a secret in `NAMES_LIKE_THIS_KEY`.
 const NO_KEYS: &[&str] = &[
     "primary",
     "foreign",
@@ -162,10 +162,10 @@ const NO_KEYS: &[&str] = &[
     "query",
 ];
 
-/// What a name claims; `None` if it is no secret's.
+/// Classifies a name; `None` if it is not a secret's.
 ///
-/// The last word counts: `token_type`, `password_file` and `secretName` are names of something else.
-pub(super) fn claim(name: &str) -> Option<Claim> {
+/// The last word decides: `token_type`, `password_file` and `secretName` are names of something else.
+pub(super) fn class(name: &str) -> Option<NameClass> {
     let words = words(name);
     let mut counted: &[String] = &words;
     while let [rest @ .., last] = counted
@@ -180,7 +180,7 @@ pub(super) fn claim(name: &str) -> Option<Claim> {
     }
     let previous = before.last().map_or("", String::as_str);
     let has = |wanted: &str| words.iter().any(|word| word == wanted);
-    let claim = |kind, least, is_password| Claim {
+    let class = |kind, least, is_password| NameClass {
         kind,
         least,
         takes_uuid: is_password
@@ -191,7 +191,7 @@ pub(super) fn claim(name: &str) -> Option<Claim> {
     };
     let ends = |endings: &[&str]| endings.iter().any(|ending| last.ends_with(ending));
     if ends(&["password", "passwd", "passphrase", "passcode"]) || matches!(last.as_str(), "pass" | "pwd" | "psw") {
-        return Some(claim("password", 8, true));
+        return Some(class("password", 8, true));
     }
     if ends(&["token"]) {
         let kind = if has("aws") && has("session") {
@@ -199,10 +199,10 @@ pub(super) fn claim(name: &str) -> Option<Claim> {
         } else {
             "secret"
         };
-        return (!NO_TOKENS.contains(&previous) && !PUBLIC.contains(&last.as_str())).then(|| claim(kind, 16, false));
+        return (!NO_TOKENS.contains(&previous) && !PUBLIC.contains(&last.as_str())).then(|| class(kind, 16, false));
     }
     if last == "secrets" || ends(&["secret"]) {
-        return Some(claim("secret", 12, false));
+        return Some(class("secret", 12, false));
     }
     let is_compound = ends(&[
         "apikey",
@@ -222,14 +222,15 @@ pub(super) fn claim(name: &str) -> Option<Claim> {
         () => "secret",
     };
     if is_compound || SECRET_KEYS.contains(&previous) {
-        return Some(claim(kind, 16, false));
+        return Some(class(kind, 16, false));
     }
     let is_loud = !name.bytes().any(|byte| byte.is_ascii_lowercase());
     let may_be = is_loud && !before.is_empty() && !before.iter().any(|word| NO_KEYS.contains(&word.as_str()));
-    may_be.then(|| claim(kind, 24, false))
+    may_be.then(|| class(kind, 24, false))
 }
 
-/// A name's words in lower case, without digits: `dbAPIKey2`, `DB_API_KEY` and `db-api-key` are `db`, `api`, `key`.
+/// The words of a name in lower case, without digits: `dbAPIKey2`, `DB_API_KEY` and `db-api-key` are `db`, `api`,
+/// `key`.
 fn words(name: &str) -> Vec<String> {
     let bytes = name.as_bytes();
     let mut words = vec![String::new()];
@@ -257,7 +258,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_word_of_a_name_counts() {
+    fn last_word_of_a_name_decides() {
         for name in [
             "apiKey",
             "API_KEY",
@@ -267,7 +268,7 @@ mod tests {
             "authToken",
             "clientsecret",
         ] {
-            assert!(claim(name).is_some(), "{name}");
+            assert!(class(name).is_some(), "{name}");
         }
         for name in [
             "token_type",
@@ -279,7 +280,7 @@ mod tests {
             "api_key_id",
             "CACHE_KEY",
         ] {
-            assert_eq!(claim(name), None, "{name}");
+            assert_eq!(class(name), None, "{name}");
         }
     }
 }

@@ -1,8 +1,8 @@
-//! A password that a sentence tells: "the deploy password is ...", "wifi password: ...".
+//! Finds passwords in prose: "the deploy password is ...", "wifi password: ...".
 //!
-//! People's passwords are shorter than what [`assignment`](super::assignment) takes for drawn at random. So more is asked
-//! of what stands around them, and only names are read of which each value is a secret. A value counts if it is quoted,
-//! or mixes letters with digits or symbols. Plain words, types, algorithms and code do not: "the token is valid".
+//! People's passwords are shorter than the random values that [`assignment`](super::assignment) finds. So the context
+//! must be stricter, and only names whose every value is a secret are read. A value counts if it is quoted, or mixes
+//! letters with digits or symbols. Plain words, types, algorithms and code do not: "the token is valid".
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -13,11 +13,11 @@ use super::Secret;
 use super::text::line_before;
 use super::value::is_reference;
 
-/// Shorter values are words or numbers.
+/// Minimum length of a value; shorter ones are words or numbers.
 const LEAST: usize = 5;
 
-/// What a sentence has between the name and the value. What is told of a token by `:` or `=` is code, and not read here.
-static SAYS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+/// The text between a name and its value. A token with `:` or `=` is code, and not read here.
+static SEPARATOR: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let pattern = r#"(?x) \A (?:
         (?P<is>
             (?: \ (?:of|for|to|in|on|at|from) (?:\ [A-Za-z0-9_.'/@-]+){1,6}? )?
@@ -28,7 +28,7 @@ static SAYS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(pattern).ok()
 });
 
-/// Values that mix letters and digits and are no secrets: types, encodings, algorithms, versions, numbers with a unit.
+/// Values that mix letters and digits and are not secrets: types, encodings, algorithms, versions, numbers with a unit.
 static TECHNICAL: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let pattern = r"(?xi) \A (?:
         [uif]\d{1,3} | u?int\d+(?:_t)? | float\d+ | utf-?\d+\w* | ucs-?\d | base-?\d+\w* | ascii\d* | latin-?\d | iso-?\d+.*
@@ -40,7 +40,7 @@ static TECHNICAL: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(pattern).ok()
 });
 
-/// Words before a name by which it is code.
+/// Words before a name that mark it as code.
 const KEYWORDS: &[&str] = &[
     "let",
     "mut",
@@ -74,29 +74,29 @@ const KEYWORDS: &[&str] = &[
     "export",
 ];
 
-/// The secret that a sentence tells right after the name at `name`.
+/// The secret that follows the name at `name` in a sentence.
 pub(super) fn secret_after(text: &str, name: &Range<usize>) -> Option<Secret> {
     let kind = kind(&text[name.clone()])?;
     let rest = &text[name.end..];
     let line = &rest[..rest.find('\n').unwrap_or(rest.len())];
-    let said = SAYS.as_ref()?.captures(line)?;
+    let captures = SEPARATOR.as_ref()?.captures(line)?;
     let is_password = kind == "password";
-    let in_sentence = said.name("is").is_some();
-    let is_told = in_sentence || (is_password && is_noun(line_before(text, name.start)));
-    if !is_told {
+    let in_sentence = captures.name("is").is_some();
+    let is_assigned = in_sentence || (is_password && is_noun(line_before(text, name.start)));
+    if !is_assigned {
         return None;
     }
-    let quoted = said.name("double").or(said.name("single"));
-    let value = quoted.or(said.name("code")).or(said.name("bare"))?;
-    let is_bare = said.name("bare").is_some();
+    let quoted = captures.name("double").or(captures.name("single"));
+    let value = quoted.or(captures.name("code")).or(captures.name("bare"))?;
+    let is_bare = captures.name("bare").is_some();
     let secret = match is_bare {
         true => value.as_str().trim_end_matches(['.', ':']),
         false => value.as_str(),
     };
-    // A call, an index, a generic type.
+    // A call, an index or a generic type.
     if is_bare
         && matches!(
-            said.name("after").map(|after| after.as_str()),
+            captures.name("after").map(|after| after.as_str()),
             Some("(" | "[" | "{" | "<")
         )
     {
@@ -112,7 +112,7 @@ pub(super) fn secret_after(text: &str, name: &Range<usize>) -> Option<Secret> {
     })
 }
 
-/// What is told under this name; `None` where that may be no secret.
+/// The kind of secret of a name; `None` if its value may not be one.
 fn kind(name: &str) -> Option<&'static str> {
     let name = name.to_ascii_lowercase();
     match name.rsplit(['_', '-', '.']).next()? {
@@ -122,7 +122,7 @@ fn kind(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Whether what stands before a name makes it a noun of a sentence or a note, and not a field or a variable.
+/// Returns whether the text before a name makes it a noun of a sentence or a note, not a field or a variable.
 fn is_noun(before: &str) -> bool {
     let before = before.trim_start_matches(['#', '-', '*', '/', '>', ' ', '\t']);
     let Some(words) = before.strip_suffix(' ') else {
@@ -133,15 +133,15 @@ fn is_noun(before: &str) -> bool {
     is_plain && word.bytes().skip(1).all(|byte| byte.is_ascii_lowercase()) && !KEYWORDS.contains(&&*word.to_lowercase())
 }
 
-/// Whether letters stand with digits, or with symbols that no name has.
+/// Returns whether letters are mixed with digits, or with symbols that no name has.
 fn is_mixed(value: &str) -> bool {
-    // Those at the end may be the sentence's.
+    // Trailing marks may belong to the sentence.
     let value = value.trim_end_matches(['!', '?']);
     let has = |is: fn(&u8) -> bool| value.bytes().any(|byte| is(&byte));
     has(u8::is_ascii_alphabetic) && (has(u8::is_ascii_digit) || has(|byte| b"!@#$%^&*+=?~".contains(byte)))
 }
 
-/// Whether a value is a type, an algorithm, a name in code or an address.
+/// Returns whether a value is a type, an algorithm, a name in code or an address.
 fn is_code(value: &str) -> bool {
     let is_technical = TECHNICAL.as_ref().is_some_and(|technical| technical.is_match(value));
     let lower = value.to_ascii_lowercase();
@@ -152,7 +152,7 @@ fn is_code(value: &str) -> bool {
     let is_path = value.contains("&quot")
         || value.contains(['/', '\\', '(', '<'])
         || value.starts_with(['.', '-', '@', '$', '%', '&', '*', '=', '+', '#']);
-    // `PBKDF2HmacSha256`, `user_1`, `a.b2`: words that are joined.
+    // Joined words: `PBKDF2HmacSha256`, `user_1`, `a.b2`.
     let capitals = value.bytes().filter(u8::is_ascii_uppercase).count();
     let is_identifier = value
         .bytes()

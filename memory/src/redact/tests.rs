@@ -1,4 +1,4 @@
-//! The table of cases, and properties that hold for any text.
+//! The table of cases, and properties of any text.
 
 mod expand;
 
@@ -12,25 +12,27 @@ use super::{redact, secrets};
 
 const POSITIVE: &str = include_str!("cases/positive.txt");
 const NEGATIVE: &str = include_str!("cases/negative.txt");
-/// Each case is tried with so many different random characters.
+/// Number of random samples of each case.
 const DRAWS: u64 = 16;
 
-/// Of a kind of cases, how many there are and which went wrong.
+/// The number of cases of a kind, and the failures.
 #[derive(Default)]
 struct Row {
     cases: usize,
     wrong: Vec<String>,
 }
 
-/// Counts a case as wrong if any of its draws is.
-fn tried(cases: &[Case<'_>], is_right: impl Fn(&expand::Drawn) -> bool) -> BTreeMap<String, Row> {
+/// Counts a case as wrong if any of its samples is.
+fn tried(cases: &[Case<'_>], is_right: impl Fn(&expand::Sample) -> bool) -> BTreeMap<String, Row> {
     let mut rows: BTreeMap<String, Row> = BTreeMap::new();
     for case in cases {
         let row = rows.entry(case.kind.to_owned()).or_default();
         row.cases += 1;
-        let wrong = (0..DRAWS).map(|draw| case.drawn(draw)).find(|drawn| !is_right(drawn));
+        let wrong = (0..DRAWS)
+            .map(|draw| case.sample(draw))
+            .find(|sample| !is_right(sample));
         row.wrong
-            .extend(wrong.map(|drawn| format!("{}\n      -> {}", drawn.text, redact(&drawn.text))));
+            .extend(wrong.map(|sample| format!("{}\n      -> {}", sample.text, redact(&sample.text))));
     }
     rows
 }
@@ -49,34 +51,34 @@ fn print(title: &str, rows: &BTreeMap<String, Row>) -> (usize, usize) {
 }
 
 #[test]
-fn every_secret_is_found_and_the_rest_of_its_line_kept() {
+fn secrets_are_redacted_and_their_line_kept() {
     let positive = cases(POSITIVE);
-    let rows = tried(&positive, |drawn| redact(&drawn.text) == drawn.expected);
+    let rows = tried(&positive, |sample| redact(&sample.text) == sample.expected);
     let (count, missed) = print("secrets", &rows);
     assert!(count >= 150, "{count}");
     assert_eq!(missed, 0);
 }
 
 #[test]
-fn at_most_one_in_a_hundred_is_taken_for_a_secret() {
+fn at_most_one_percent_of_harmless_text_is_redacted() {
     let negative = cases(NEGATIVE);
-    let rows = tried(&negative, |drawn| matches!(redact(&drawn.text), Cow::Borrowed(_)));
+    let rows = tried(&negative, |sample| matches!(redact(&sample.text), Cow::Borrowed(_)));
     let (count, taken) = print("no secrets", &rows);
     assert!(count >= 300, "{count}");
     assert!(taken * 100 <= count, "{taken} of {count}");
 }
 
 #[test]
-fn all_secrets_of_a_text_are_found_where_they_are() {
-    let drawn: Vec<_> = cases(POSITIVE).iter().map(|case| case.drawn(DRAWS)).collect();
-    let text: String = drawn.iter().map(|drawn| format!("{}\n\n", drawn.text)).collect();
-    let expected: String = drawn.iter().map(|drawn| format!("{}\n\n", drawn.expected)).collect();
+fn all_secrets_of_a_text_are_found_in_order() {
+    let sample: Vec<_> = cases(POSITIVE).iter().map(|case| case.sample(DRAWS)).collect();
+    let text: String = sample.iter().map(|sample| format!("{}\n\n", sample.text)).collect();
+    let expected: String = sample.iter().map(|sample| format!("{}\n\n", sample.expected)).collect();
     assert_eq!(redact(&text), expected);
     assert!(secrets(&text).is_sorted_by_key(|secret| secret.range.start));
     assert!(secrets(&expected).is_empty());
 }
 
-/// Texts that come near to what rules look for: parts of secrets, of names and of what joins them.
+/// Texts of parts of secrets, names and separators.
 fn hostile() -> impl Strategy<Value = String> {
     let parts = prop_oneof![
         any::<String>(),
@@ -114,7 +116,7 @@ fn hostile() -> impl Strategy<Value = String> {
         ])
         .prop_map(str::to_owned),
         proptest::sample::select(cases(POSITIVE))
-            .prop_flat_map(|case| (0..u64::MAX).prop_map(move |draw| case.drawn(draw).text)),
+            .prop_flat_map(|case| (0..u64::MAX).prop_map(move |draw| case.sample(draw).text)),
     ];
     proptest::collection::vec(parts, 0..12).prop_map(|parts| parts.concat())
 }
@@ -123,7 +125,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn lines_are_kept_and_nothing_is_left_to_cut(text in hostile()) {
+    fn redaction_keeps_lines_and_is_idempotent(text in hostile()) {
         let once = redact(&text);
         prop_assert_eq!(once.matches('\n').count(), text.matches('\n').count());
         let again = redact(&once);
@@ -131,7 +133,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_cut_lies_in_the_text_and_in_order(text in hostile()) {
+    fn secret_ranges_are_valid_and_sorted(text in hostile()) {
         let mut end = 0;
         for secret in secrets(&text) {
             prop_assert!(secret.range.start >= end && secret.range.start < secret.range.end);

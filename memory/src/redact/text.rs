@@ -1,16 +1,16 @@
-//! Where tokens begin and end in a text that may itself be quoted, escaped or coloured.
+//! Token boundaries in a text that may be quoted, escaped or coloured.
 
-/// How far before a secret its line is looked at.
+/// Bytes of a line before a secret that are examined.
 const CONTEXT: usize = 200;
 
 fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// Whether no word reaches into `at` from before it.
+/// Returns whether a token may start at `at`.
 ///
-/// Texts come as JSON, as URLs and from terminals: the `n` of `\n`, the `3D` of `%3D`, the `0041` of `\u0041` and the `m`
-/// that ends a colour are no part of the word that follows.
+/// Texts come as JSON, as URLs and from terminals: the `n` of `\n`, the `3D` of `%3D`, the `0041` of `\u0041` and the
+/// `m` that ends a colour do not belong to the token after them.
 pub(super) fn starts_fresh(text: &str, at: usize) -> bool {
     let before = &text.as_bytes()[..at];
     match before {
@@ -47,7 +47,7 @@ pub(super) fn run_before(text: &str, at: usize, most: usize) -> usize {
     while start > least && (is_word(bytes[start - 1]) || matches!(bytes[start - 1], b'.' | b'~' | b'-')) {
         start -= 1;
     }
-    // An escaped character looks like the first of the run.
+    // An escaped character looks like the start of the run.
     while start < at && start > least && !starts_fresh(text, start) {
         start += 1;
     }
@@ -55,13 +55,13 @@ pub(super) fn run_before(text: &str, at: usize, most: usize) -> usize {
     start + usize::from(escape)
 }
 
-/// Where a token goes on to, that was matched up to `at`.
+/// The end of a token that was matched up to `at`.
 pub(super) fn token_end(text: &str, at: usize) -> usize {
     let rest = &text.as_bytes()[at..];
     at + rest.iter().take_while(|byte| is_word(**byte) || **byte == b'-').count()
 }
 
-/// What stands before `at` on its line, as far as it matters.
+/// The text before `at` on its line, up to a limit.
 pub(super) fn line_before(text: &str, at: usize) -> &str {
     let mut from = at.saturating_sub(CONTEXT);
     while !text.is_char_boundary(from) {
@@ -71,14 +71,14 @@ pub(super) fn line_before(text: &str, at: usize) -> &str {
     before.rfind('\n').map_or(before, |newline| &before[newline + 1..])
 }
 
-/// How many different bytes there are.
+/// Number of distinct bytes.
 pub(super) fn distinct(text: &str) -> usize {
     let mut seen = [false; 256];
     text.bytes().for_each(|byte| seen[usize::from(byte)] = true);
     seen.iter().filter(|seen| **seen).count()
 }
 
-/// Whether `needle` stands in `text`, whatever the case; `needle` is lower.
+/// Returns whether `text` contains `needle`, which is lower case, ignoring case.
 pub(super) fn holds(text: &str, needle: &str) -> bool {
     text.as_bytes()
         .windows(needle.len())

@@ -1,8 +1,8 @@
-//! What a value looks like: drawn at random, or written by a person as a name, a filler or a reference.
+//! Classifies values: random, or written by a person as a name, a filler or a reference.
 
 use super::text::{distinct, holds};
 
-/// Words by which people say that a value is none.
+/// Words of placeholder values.
 const FILLERS: &[&str] = &[
     "example",
     "your",
@@ -29,8 +29,8 @@ const FILLERS: &[&str] = &[
     "undefined",
 ];
 
-/// How much more often a letter (a row) is followed by another (a column) in words than by chance: 1.5 times the binary
-/// logarithm of the ratio, plus six, cut to a digit. Counted over the 13,000 words that at least three files use, of nine
+/// Log-likelihood of a letter (row) followed by another (column) in words: 1.5 times the binary logarithm of the ratio
+/// to chance, plus six, rounded to a digit. Counted over the 13,000 words that at least three files use, of nine
 /// projects in six languages.
 const FOLLOWS: [&[u8; 26]; 26] = [
     b"16760350604868060879542140",
@@ -62,10 +62,10 @@ const FOLLOWS: [&[u8; 26]; 26] = [
 ];
 /// The digit of a pair that is as frequent as by chance.
 const CHANCE: i32 = 6;
-/// What a change between letters and digits, or a run of one or two letters, counts against words.
+/// Penalty of a change between letters and digits, or of a run of one or two letters.
 const BREAK: i32 = 2;
 
-/// Whether a value names where the secret is instead of being it: a variable, a template, a call, an address, a filler.
+/// Returns whether a value is a reference to a secret: a variable, a template, a call, an address, or a placeholder.
 pub(super) fn is_reference(value: &str) -> bool {
     let first = value.as_bytes().first();
     let has = |part: &str| value.contains(part);
@@ -81,14 +81,15 @@ pub(super) fn is_reference(value: &str) -> bool {
         || value.bytes().all(|byte| byte == value.as_bytes()[0])
 }
 
-/// `{name}` anywhere, as templates have it.
+/// Returns whether a value contains `{name}`, as in templates.
 fn is_braced(value: &str) -> bool {
     value.split_once('{').is_some_and(|(_, rest)| rest.contains('}'))
 }
 
-/// Whether a value is drawn at random, as far as its characters tell.
+/// Returns whether a value looks random.
 ///
-/// People write words. What is random is none even where all its letters are hexadecimal, because digits part them.
+/// People write words. A random value is not made of words, even if all its letters are hexadecimal, because digits
+/// separate them.
 pub(super) fn is_random(value: &str) -> bool {
     let letters = value.chars().filter(|c| c.is_alphabetic()).count();
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
@@ -105,7 +106,7 @@ pub(super) fn is_random(value: &str) -> bool {
     if digits > 0 {
         return true;
     }
-    // Letters alone: abbreviations are short.
+    // Letters only: abbreviations are short.
     let longest = value
         .split(|c: char| !c.is_ascii_alphabetic())
         .map(str::len)
@@ -118,7 +119,7 @@ pub(super) fn is_random(value: &str) -> bool {
     longest >= 16 || (letters >= 12 && is_camel)
 }
 
-/// Whether a value has what rules for passwords ask for: both cases, a digit, and a character that no name has.
+/// Returns whether a value satisfies a typical password policy: both cases, a digit, and a symbol that no name has.
 pub(super) fn is_made_by_policy(value: &str) -> bool {
     let has = |is: fn(&u8) -> bool| value.bytes().any(|byte| is(&byte));
     has(u8::is_ascii_uppercase)
@@ -127,7 +128,7 @@ pub(super) fn is_made_by_policy(value: &str) -> bool {
         && has(|byte| b"!@#$%^&*+=?~".contains(byte))
 }
 
-/// Whether this is the text form of a UUID.
+/// Returns whether this is the text form of a UUID.
 pub(super) fn is_uuid(value: &str) -> bool {
     value.len() == 36
         && value.bytes().enumerate().all(|(at, byte)| match at {
@@ -136,7 +137,7 @@ pub(super) fn is_uuid(value: &str) -> bool {
         })
 }
 
-/// `abc123`, `0123456789abcdef`, `aaaa`: each character the next one, or the same again.
+/// Returns whether most characters follow or repeat the one before: `abc123`, `0123456789abcdef`, `aaaa`.
 fn is_sequence(value: &str) -> bool {
     let steps = value
         .as_bytes()
@@ -146,7 +147,7 @@ fn is_sequence(value: &str) -> bool {
     steps * 2 > value.len()
 }
 
-/// The words that a value would be made of: runs of letters, cut before each capital that starts a word.
+/// Splits a value into words: runs of letters, cut before each capital that starts a word.
 fn runs_of_letters(value: &str) -> impl Iterator<Item = &str> {
     let mut rest = value;
     std::iter::from_fn(move || {
@@ -168,10 +169,9 @@ fn runs_of_letters(value: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether a value is more likely made of words than of characters drawn at random.
+/// Returns whether a value is more likely made of words than random.
 ///
-/// Both are held against each other pair by pair, as far as letters stand together. Other alphabets than the Latin one
-/// are taken for words.
+/// The likelihoods are compared per pair of letters. Alphabets other than Latin count as words.
 pub(super) fn is_wordy(value: &str) -> bool {
     let words: i32 = runs_of_letters(value)
         .map(|run| match run.len() {
@@ -180,7 +180,7 @@ pub(super) fn is_wordy(value: &str) -> bool {
             _ => run
                 .as_bytes()
                 .windows(2)
-                .map(|pair| usual(pair[0], pair[1]) - CHANCE)
+                .map(|pair| pair_score(pair[0], pair[1]) - CHANCE)
                 .sum(),
         })
         .sum();
@@ -191,7 +191,7 @@ pub(super) fn is_wordy(value: &str) -> bool {
     words >= BREAK * i32::try_from(numbers).unwrap_or(i32::MAX / BREAK)
 }
 
-fn usual(first: u8, second: u8) -> i32 {
+fn pair_score(first: u8, second: u8) -> i32 {
     let place = |letter: u8| usize::from(letter.to_ascii_lowercase().wrapping_sub(b'a'));
     let digit = FOLLOWS.get(place(first)).and_then(|row| row.get(place(second)));
     digit.map_or(0, |digit| i32::from(digit - b'0'))

@@ -1,7 +1,7 @@
-//! One memory: what is written where, and which files are read.
+//! One memory: where records are written, and which files are read.
 //!
-//! What is learned on a branch reaches git on that branch, so that a branch that is thrown away takes it along. Until
-//! then, and for ever where nothing is to reach git, it is kept in the user's state directory.
+//! Records learned on a branch reach git on that branch, so they disappear with a branch that is thrown away. Until
+//! then, and permanently if nothing may reach git, they are kept in the user's state directory.
 
 mod scope;
 
@@ -13,49 +13,49 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use muninn_repo_tools::{Checkout, RelPath, Until};
 
-use self::scope::{Places, Scope};
+use self::scope::{Scope, ScopeInputs};
 use crate::Clock;
 use crate::ids::{self, IdError};
 use crate::knowledge;
-use crate::memories::Loaded;
+use crate::memories::LoadedMemories;
 use crate::records::{
-    Durability, Flushed, Home, Record, RecordFile, SESSIONS, SegmentError, Segments, Sessions, Spool, SpoolError,
-    Waiting,
+    Durability, Flushed, Home, PendingRecords, Record, RecordFile, SESSIONS, SegmentError, Segments, Sessions, Spool,
+    SpoolError,
 };
 
 /// Where segments are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Destination {
-    /// To the home: in a repository, for git.
+    /// To the home; in a repository, to be tracked by git.
     Home,
-    /// To the user's state directory, for nobody else.
+    /// To the user's state directory only.
     State,
 }
 
-/// Which segments recall reads on the default branch, beside what the team agreed on.
+/// The segments that recall reads on the default branch, in addition to main.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum OnDefault {
-    /// Those of this worktree's own sessions.
+pub enum DefaultBranchSegments {
+    /// Segments of this worktree's own sessions.
     #[default]
     Own,
-    /// None.
+    /// No segments.
     Main,
-    /// All that are there.
+    /// All segments.
     All,
 }
 
-/// How a memory is kept and read.
+/// Settings of a memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StoreSettings {
-    /// When a live record is on the disk for good.
+    /// When live records are durable.
     pub durability: Durability,
-    /// The short name of the default branch; `None` where git is to tell.
+    /// The short name of the default branch; `None` to ask git.
     pub default_branch: Option<String>,
-    /// What is read there.
-    pub on_default: OnDefault,
+    /// The segments that are read on it.
+    pub default_branch_segments: DefaultBranchSegments,
 }
 
-/// One memory. Clones share what they found out about its files.
+/// One memory. Clones share cached facts about its files.
 #[derive(Debug, Clone)]
 pub struct Store {
     home: Home,
@@ -64,13 +64,13 @@ pub struct Store {
     settings: StoreSettings,
     clock: Clock,
     scope: Arc<Mutex<Scope>>,
-    /// What was checked out when all that waits was last looked at.
+    /// The checkout at the last flush of all sessions.
     swept: Arc<Mutex<Option<Checkout>>>,
 }
 
 impl Store {
-    /// The memory that lives there. What of it stays outside, the live records above all, is below `state_dir`. Nothing
-    /// is made or read yet.
+    /// Opens a memory. Files outside its home, such as live records, are below `state_dir`. Nothing is created or read
+    /// yet.
     #[must_use]
     pub fn at(home: Home, state_dir: &Path, settings: StoreSettings, clock: Clock) -> Self {
         let name = blake3::hash(home.root().as_os_str().as_encoded_bytes()).to_hex();
@@ -86,13 +86,13 @@ impl Store {
         }
     }
 
-    /// Where it lives.
+    /// The memory's location.
     #[must_use]
     pub fn home(&self) -> &Home {
         &self.home
     }
 
-    /// What tells its time.
+    /// The memory's clock.
     #[must_use]
     pub fn clock(&self) -> &Clock {
         &self.clock
@@ -104,29 +104,29 @@ impl Store {
         &self.spool
     }
 
-    /// The folder of segments that stay in the state directory.
+    /// The folder of segments in the state directory.
     #[must_use]
     pub fn local_segments(&self) -> PathBuf {
         self.dir.join("sessions")
     }
 
-    /// The files of records that belong to what is checked out, main first: what recall reads. What main has taken in is
-    /// not read again; where a segment grew since, the archive stands behind main, so that what was pruned stays there.
+    /// The files that recall reads for the checkout, main first. Reconciled segments are skipped. If one of them grew
+    /// since, the archive of pruned records follows main, so that they stay pruned.
     #[must_use]
     pub fn files(&self) -> Vec<RecordFile> {
-        self.files_on(self.settings.on_default, false)
+        self.files_on(self.settings.default_branch_segments, false)
     }
 
-    /// The segments of the home that belong to what is checked out, whosever they are: what is to be reconciled.
+    /// The segments of the home that belong to the checkout, of all sessions: the input of a reconciliation.
     #[must_use]
     pub fn shared_segments(&self) -> Vec<RecordFile> {
-        let mut files = self.files_on(OnDefault::All, true);
+        let mut files = self.files_on(DefaultBranchSegments::All, true);
         let in_sessions = |path: &RelPath| path.as_str().starts_with(self.home.path(SESSIONS));
         files.retain(|file| matches!(file, RecordFile::Home(path) if in_sessions(path)));
         files
     }
 
-    /// The default branch, where another one is checked out; `None` without git.
+    /// The default branch, if another branch is checked out; `None` without git.
     #[must_use]
     pub fn foreign_branch(&self) -> Option<String> {
         let checkout = self.home.worktree()?.checkout();
@@ -134,20 +134,20 @@ impl Store {
         named.filter(|name| checkout.branch.as_ref() != Some(name))
     }
 
-    fn files_on(&self, on_default: OnDefault, with_taken: bool) -> Vec<RecordFile> {
+    fn files_on(&self, default_branch_segments: DefaultBranchSegments, with_reconciled: bool) -> Vec<RecordFile> {
         let mut scope = self.scope.lock().unwrap_or_else(PoisonError::into_inner);
-        scope.files(&Places {
+        scope.files(&ScopeInputs {
             home: &self.home,
             spool: &self.spool,
             local_segments: &self.local_segments(),
             default_branch: self.settings.default_branch.as_deref(),
-            on_default,
-            with_taken,
+            default_branch_segments,
+            with_reconciled,
         })
     }
 
-    /// Keeps what a session learned, which `learn` makes for the session's id. `mark` names what it was learned from: where
-    /// that has been learned from already, `learn` is not called. Returns whether something was kept.
+    /// Keeps the records that `learn` returns for a session id. `mark` names their input: if the session has that mark,
+    /// `learn` is not called. Returns whether records were kept.
     ///
     /// # Errors
     /// [`SpoolError`]; then nothing is kept.
@@ -164,20 +164,20 @@ impl Store {
         })
     }
 
-    /// Makes segments of what was learned on the branch that is checked out, and of what was learned on others and has
-    /// been merged into it. The rest waits.
+    /// Writes segments of the records of the current branch, and of branches that are merged into it. Other records
+    /// wait.
     ///
     /// # Errors
-    /// [`SpoolError`]; what could not be written waits too.
+    /// [`SpoolError`]; records that cannot be written wait.
     pub fn flush(&self, destination: Destination) -> Result<Flushed, SpoolError> {
         self.flush_some(destination, Sessions::All, None)
     }
 
-    /// The same for sessions that ended, and until `until` is over. The files of others are opened only when another
-    /// commit is checked out than the last time, since a merge may have brought their branch.
+    /// The same for ended sessions, until `until` is over. Files of other sessions are opened only if the checkout
+    /// changed since the last time, because a merge may have brought their branch.
     ///
     /// # Errors
-    /// Those of [`Self::flush`].
+    /// See [`Self::flush`].
     pub fn flush_ended(
         &self,
         destination: Destination,
@@ -215,10 +215,10 @@ impl Store {
                 Segments::at(dir)
             }
         };
-        // A rebase, too, has its HEAD detached: nothing is written until it is over.
+        // HEAD is detached during a rebase: nothing is written until it is over.
         let is_detached = self.home.is_detached();
         let known = RefCell::new(HashMap::new());
-        let is_part = |waiting: &Waiting| {
+        let belongs_here = |waiting: &PendingRecords| {
             let learned = (waiting.branch.clone(), waiting.commits.clone());
             *known
                 .borrow_mut()
@@ -227,7 +227,7 @@ impl Store {
         };
         self.spool
             .flush_some(sessions, &segments, until, |waiting| match destination {
-                Destination::Home => !is_detached && is_part(waiting),
+                Destination::Home => !is_detached && belongs_here(waiting),
                 Destination::State => true,
             })
     }
@@ -235,11 +235,14 @@ impl Store {
     /// Returns the id of the record that a part of an id names. Forgotten records have no id here.
     ///
     /// # Errors
-    /// [`IdError`] where there is none, or more than one.
+    /// [`IdError`] if no id matches, or several.
     pub fn record_id(&self, part: &str) -> Result<String, IdError> {
         let files = self.files();
-        let loaded: Vec<_> = files.iter().map(|file| Loaded::of_file(file, &self.home)).collect();
-        let is_forgotten = |id: &str| loaded.iter().any(|part| part.statements.forgets(id));
+        let loaded: Vec<_> = files
+            .iter()
+            .map(|file| LoadedMemories::of_file(file, &self.home))
+            .collect();
+        let is_forgotten = |id: &str| loaded.iter().any(|part| part.references.forgets(id));
         let ids = loaded
             .iter()
             .flat_map(|part| &part.items)
@@ -248,29 +251,29 @@ impl Store {
         ids::find("record", part, remembered).map(str::to_owned)
     }
 
-    /// What is wrong with the files that recall reads, in words: lines that are no records, knowledge that is left out.
+    /// Problems of the files that recall reads, as messages: invalid lines, and knowledge that is skipped.
     #[must_use]
     pub fn problems(&self) -> Vec<String> {
         let files = self.files();
-        let records = files.iter().map(|file| Loaded::of_file(file, &self.home));
+        let records = files.iter().map(|file| LoadedMemories::of_file(file, &self.home));
         let knowledge = self.home.worktree().map(knowledge::load);
         let parts = knowledge.into_iter().chain(records);
         parts.flat_map(|part| part.notes).collect()
     }
 
-    /// Removes nothing and says what is there: files in which lines were set aside.
+    /// The files of the spool that hold invalid lines.
     ///
     /// # Errors
-    /// Those of reading the folders.
+    /// Any error of reading the folders.
     pub fn set_aside(&self) -> Result<Vec<PathBuf>, SpoolError> {
         self.spool.set_aside()
     }
 }
 
-/// The files of a folder that are segments, in the order of their names; none where there is no folder.
+/// The segment files of a folder, sorted by name; empty if it does not exist.
 ///
 /// # Errors
-/// Those of reading the folder.
+/// Any error of reading the folder.
 pub fn segments_in(dir: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = match std::fs::read_dir(dir) {
         Ok(entries) => entries,

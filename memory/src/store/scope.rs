@@ -1,13 +1,12 @@
-//! Which files of records belong to what is checked out.
+//! Selects the files of records that belong to the checkout.
 //!
-//! On the default branch that is main, and what this worktree's own sessions learned and nobody has reconciled yet, so
-//! that a developer alone is not without memory. On another branch it is main and the segments there. Beside these stand
-//! records that wait in the spool. What was learned on a branch that is not merged into this one belongs to neither,
-//! wherever it lies: a segment that git does not track stays in the worktree when another branch is checked out. Nor does
-//! a segment that main has taken in already, as one does that a late merge brings back: what was pruned, forgotten or
-//! folded since must not come back with it.
+//! On the default branch these are main and the unreconciled segments of this worktree's own sessions, so that a single
+//! developer has memory before any reconciliation. On another branch these are main and the segments there. Records
+//! that wait in the spool are added. Records of a branch that is not merged are skipped wherever they are: an untracked
+//! segment stays in the worktree when another branch is checked out. Reconciled segments are skipped, also if a late
+//! merge restores them: records that were pruned, deleted or merged since must not come back.
 //!
-//! It is asked before each question, so what can be known from a file's metadata is not read again.
+//! The selection runs before each question, so everything that file metadata can tell is cached.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
@@ -18,135 +17,138 @@ use std::time::SystemTime;
 
 use muninn_repo_tools::{Checkout, RelPath};
 
-use super::{OnDefault, segments_in};
-use crate::records::{Home, PRUNED, RECONCILED, RecordFile, Recorded, SESSIONS, Segments, Spool, TakenIn, lines};
+use super::{DefaultBranchSegments, segments_in};
+use crate::records::{
+    Home, PRUNED, RECONCILED, ReconciledSegments, RecordFile, SESSIONS, Segments, Spool, SpoolView, lines,
+};
 
-/// What was found out, for the next time.
+/// Cached facts about files and branches.
 #[derive(Debug, Default)]
 pub(super) struct Scope {
     checkout: Checkout,
-    recorded: Recorded,
-    /// Whether branches, or commits of a detached HEAD, are part of what is checked out.
+    recorded: SpoolView,
+    /// Whether branches, or commits of a detached HEAD, belong to the checkout.
     merged: HashMap<String, bool>,
-    beginnings: HashMap<RecordFile, Beginning>,
-    tracked: Tracked,
-    taken: Taken,
+    origins: HashMap<RecordFile, FileOrigin>,
+    tracked: TrackedSegments,
+    taken: ReconciledLog,
 }
 
-/// Where the records of a file were learned. All of them were learned on one branch.
+/// The branch and commit of a file's records. All records of a file were learned on one branch.
 #[derive(Debug, Clone)]
-struct Beginning {
-    stamp: Option<Stamp>,
+struct FileOrigin {
+    stamp: Option<SizeAndTime>,
     branch: Option<String>,
     commit: Option<String>,
 }
 
-/// A size in bytes, and when it was modified.
-type Stamp = (u64, SystemTime);
+/// Size in bytes and modification time.
+type SizeAndTime = (u64, SystemTime);
 
 /// The segments that git tracks.
 #[derive(Debug, Default)]
-struct Tracked {
-    index: Option<Stamp>,
+struct TrackedSegments {
+    index: Option<SizeAndTime>,
     files: BTreeSet<RelPath>,
 }
 
-/// The segments that main has taken in.
+/// The reconciled segments, as the log lists them.
 #[derive(Debug, Default)]
-struct Taken {
-    log: Option<Stamp>,
-    segments: TakenIn,
+struct ReconciledLog {
+    log: Option<SizeAndTime>,
+    segments: ReconciledSegments,
 }
 
-/// The places that are looked at.
-pub(super) struct Places<'a> {
+/// Input of a selection.
+pub(super) struct ScopeInputs<'a> {
     pub(super) home: &'a Home,
     pub(super) spool: &'a Spool,
     pub(super) local_segments: &'a Path,
-    /// The name of the default branch, where a person has said it.
+    /// The configured name of the default branch.
     pub(super) default_branch: Option<&'a str>,
-    pub(super) on_default: OnDefault,
-    /// Whether segments that main has taken in are wanted as well.
-    pub(super) with_taken: bool,
+    pub(super) default_branch_segments: DefaultBranchSegments,
+    /// Whether reconciled segments are included.
+    pub(super) with_reconciled: bool,
 }
 
 impl Scope {
-    /// The files: main, and then what is not in main.
-    pub(super) fn files(&mut self, places: &Places<'_>) -> Vec<RecordFile> {
-        let mut files = RecordFile::of_team(places.home);
-        self.look(places);
-        let named = places.default_branch.or(self.checkout.default_branch.as_deref());
-        let on_default = named.is_some() && named == self.checkout.branch.as_deref();
-        if on_default && places.on_default == OnDefault::Main {
+    /// The files: main first, then files with records that are not in main.
+    pub(super) fn files(&mut self, inputs: &ScopeInputs<'_>) -> Vec<RecordFile> {
+        let mut files = RecordFile::of_team(inputs.home);
+        self.refresh(inputs);
+        let named = inputs.default_branch.or(self.checkout.default_branch.as_deref());
+        let default_branch_segments = named.is_some() && named == self.checkout.branch.as_deref();
+        if default_branch_segments && inputs.default_branch_segments == DefaultBranchSegments::Main {
             return files;
         }
-        let own_only = on_default && places.on_default == OnDefault::Own;
-        let (mut beginnings, mut has_grown) = (HashMap::new(), false);
+        let own_only = default_branch_segments && inputs.default_branch_segments == DefaultBranchSegments::Own;
+        let (mut origins, mut any_grown) = (HashMap::new(), false);
         let team = files.len();
-        for (file, is_shared) in self.candidates(places) {
+        for (file, is_shared) in self.candidates(inputs) {
             let is_foreign = own_only && is_shared && !session(&file).is_some_and(|id| self.recorded.has(id));
             if is_foreign {
                 continue;
             }
-            match self.beside_taken(&file, places) {
-                Some(Ordering::Greater) => has_grown = true,
+            match self.compare_to_log(&file, inputs) {
+                Some(Ordering::Greater) => any_grown = true,
                 Some(_) => continue,
                 None => {}
             }
-            if self.is_tracked(&file) || places.home.worktree().is_none() {
+            if self.is_tracked(&file) || inputs.home.worktree().is_none() {
                 files.push(file);
                 continue;
             }
-            let beginning = self.beginning(&file, places.home);
-            if self.is_part(&beginning, places.home) {
+            let origin = self.origin(&file, inputs.home);
+            if self.belongs_here(&origin, inputs.home) {
                 files.push(file.clone());
             }
-            beginnings.insert(file, beginning);
+            origins.insert(file, origin);
         }
-        self.beginnings = beginnings;
-        if has_grown {
-            files.splice(team..team, RecordFile::of(places.home, PRUNED));
+        self.origins = origins;
+        if any_grown {
+            files.splice(team..team, RecordFile::of(inputs.home, PRUNED));
         }
         files
     }
 
-    fn look(&mut self, places: &Places<'_>) {
-        let checkout = places.home.checkout();
+    fn refresh(&mut self, inputs: &ScopeInputs<'_>) {
+        let checkout = inputs.home.checkout();
         if checkout != self.checkout {
             self.merged.clear();
         }
         self.checkout = checkout;
-        self.recorded.refresh(places.spool);
-        if let Some(worktree) = places.home.worktree() {
+        self.recorded.refresh(inputs.spool);
+        if let Some(worktree) = inputs.home.worktree() {
             let index = stamp(&worktree.git_dir().join("index"));
             if (index.is_none() || index != self.tracked.index)
                 && let Ok(directory) = RelPath::new(SESSIONS)
             {
                 let files = worktree.tracked_in(&directory);
-                self.tracked = Tracked { index, files };
+                self.tracked = TrackedSegments { index, files };
             }
         }
-        self.taken.look(places.home);
+        self.taken.refresh(inputs.home);
     }
 
-    /// How long a segment is beside what main has of it; `None` where main has nothing, or that is not asked.
-    fn beside_taken(&self, file: &RecordFile, places: &Places<'_>) -> Option<Ordering> {
+    /// Compares a segment's length with its reconciled length; `None` if it was never reconciled, or reconciled
+    /// segments are included.
+    fn compare_to_log(&self, file: &RecordFile, inputs: &ScopeInputs<'_>) -> Option<Ordering> {
         let RecordFile::Home(path) = file else { return None };
-        let bytes = || Some(file.metadata(places.home).ok()?.len());
+        let bytes = || Some(file.metadata(inputs.home).ok()?.len());
         let beside = self.taken.segments.compare(path.file_name(), bytes);
-        beside.filter(|_| !places.with_taken)
+        beside.filter(|_| !inputs.with_reconciled)
     }
 
-    /// Everything but main, and whether others can have put it there.
-    fn candidates(&self, places: &Places<'_>) -> Vec<(RecordFile, bool)> {
+    /// All files but main, each with whether other people can have written it.
+    fn candidates(&self, inputs: &ScopeInputs<'_>) -> Vec<(RecordFile, bool)> {
         let shared = |path: PathBuf| {
-            let relative = path.strip_prefix(places.home.root()).ok()?;
+            let relative = path.strip_prefix(inputs.home.root()).ok()?;
             Some((RecordFile::Home(RelPath::from_relative(relative)?), true))
         };
         let own = |path: &Path| (RecordFile::State(path.to_owned()), false);
-        let sessions = places.home.root().join(places.home.path(SESSIONS));
+        let sessions = inputs.home.root().join(inputs.home.path(SESSIONS));
         let at_home = segments_in(&sessions).unwrap_or_default();
-        let outside = segments_in(places.local_segments).unwrap_or_default();
+        let outside = segments_in(inputs.local_segments).unwrap_or_default();
         let mut candidates: Vec<_> = at_home.into_iter().filter_map(shared).collect();
         candidates.extend(outside.iter().map(|path| own(path)));
         candidates.extend(self.recorded.files().map(own));
@@ -157,39 +159,39 @@ impl Scope {
         matches!(file, RecordFile::Home(path) if self.tracked.files.contains(path))
     }
 
-    fn beginning(&mut self, file: &RecordFile, home: &Home) -> Beginning {
+    fn origin(&mut self, file: &RecordFile, home: &Home) -> FileOrigin {
         let stamp = file.metadata(home).ok().and_then(|metadata| stamp_of(&metadata));
-        if let Some(known) = self.beginnings.remove(file)
+        if let Some(known) = self.origins.remove(file)
             && stamp.is_some()
             && known.stamp == stamp
         {
             return known;
         }
         let origin = file.first(home).map(|record| record.origin).unwrap_or_default();
-        Beginning {
+        FileOrigin {
             stamp,
             branch: origin.branch,
             commit: origin.commit,
         }
     }
 
-    /// Whether what was learned there is part of what is checked out.
-    fn is_part(&mut self, beginning: &Beginning, home: &Home) -> bool {
-        let Some(name) = beginning.branch.as_ref().or(beginning.commit.as_ref()) else {
+    /// Returns whether records of this origin belong to the checkout.
+    fn belongs_here(&mut self, origin: &FileOrigin, home: &Home) -> bool {
+        let Some(name) = origin.branch.as_ref().or(origin.commit.as_ref()) else {
             return false;
         };
         if let Some(known) = self.merged.get(name) {
             return *known;
         }
-        let is_part = home.holds(beginning.branch.as_deref(), beginning.commit.as_slice());
-        self.merged.insert(name.clone(), is_part);
-        is_part
+        let belongs_here = home.holds(origin.branch.as_deref(), origin.commit.as_slice());
+        self.merged.insert(name.clone(), belongs_here);
+        belongs_here
     }
 }
 
-impl Taken {
-    /// Reads the log again, where it is another by now. What cannot be read says nothing: duplicates are better than gaps.
-    fn look(&mut self, home: &Home) {
+impl ReconciledLog {
+    /// Reads the log if it changed. Unreadable lines are ignored: duplicates are better than gaps.
+    fn refresh(&mut self, home: &Home) {
         let Some(file) = RecordFile::of(home, RECONCILED) else {
             return;
         };
@@ -197,26 +199,26 @@ impl Taken {
         if log.is_some() && log == self.log {
             return;
         }
-        let mut segments = TakenIn::default();
+        let mut segments = ReconciledSegments::default();
         if log.is_some()
             && let Ok(opened) = file.open(home)
         {
-            let _what_was_read_counts = lines::read(BufReader::new(opened), |_, record| segments.take(&record), |_| {});
+            lines::read(BufReader::new(opened), |_, record| segments.take(&record), |_| {}).ok();
         }
         *self = Self { log, segments };
     }
 }
 
-/// The session in a segment's name.
+/// The session id in a segment's name.
 fn session(file: &RecordFile) -> Option<&str> {
     let RecordFile::Home(path) = file else { return None };
     Segments::parse_name(path.file_name()).map(|(session, _)| session)
 }
 
-fn stamp(path: &Path) -> Option<Stamp> {
+fn stamp(path: &Path) -> Option<SizeAndTime> {
     stamp_of(&fs::metadata(path).ok()?)
 }
 
-fn stamp_of(metadata: &fs::Metadata) -> Option<Stamp> {
+fn stamp_of(metadata: &fs::Metadata) -> Option<SizeAndTime> {
     Some((metadata.len(), metadata.modified().ok()?))
 }

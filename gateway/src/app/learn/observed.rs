@@ -7,7 +7,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use http::HeaderMap;
 use muninn_memory::knowledge::metis::current_task;
-use muninn_memory::learn::{Place, Turn, summary};
+use muninn_memory::learn::{LearnContext, Turn, summary};
 use muninn_memory::records::SpoolError;
 use muninn_memory::store::Store;
 
@@ -165,8 +165,8 @@ impl Observed {
 }
 
 /// Where something is learned now, in a session of this id.
-pub(super) fn place<'a>(workspace: &Workspace, store: &'a Store, session: &str) -> Place<'a> {
-    Place {
+pub(super) fn place<'a>(workspace: &Workspace, store: &'a Store, session: &str) -> LearnContext<'a> {
+    LearnContext {
         home: store.home(),
         clock: store.clock(),
         session: session.to_owned(),

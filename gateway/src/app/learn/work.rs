@@ -4,9 +4,9 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use jiff::civil::Date;
-use muninn_memory::learn::Place;
+use muninn_memory::learn::LearnContext;
 use muninn_memory::learn::budget::{BudgetError, DailyBudget};
-use muninn_memory::learn::summarize::{NoNotes, Notes, Question, Told};
+use muninn_memory::learn::summarize::{AnsweredTurn, Notes, NotesError, SummaryPrompt};
 use muninn_memory::model::{Model, ModelError, Reply};
 use muninn_memory::records::{Record, SpoolError};
 use muninn_memory::store::Store as Memory;
@@ -35,7 +35,7 @@ enum SumUpError {
     #[error("{model} gave an answer that is of no use: {reason}{}", cut_short(*.truncated))]
     Answer {
         model: String,
-        reason: NoNotes,
+        reason: NotesError,
         truncated: bool,
     },
 }
@@ -93,7 +93,7 @@ impl Work {
             return Ok(());
         };
         let told = ended.whole.since(&memory.spool().marks(&ended.name)?);
-        let Some(question) = Question::about(&told, ended.summarizing.most_prompt_tokens()) else {
+        let Some(question) = SummaryPrompt::about(&told, ended.summarizing.most_prompt_tokens()) else {
             return Ok(());
         };
         let today = ended.workspace.clock().today();
@@ -116,7 +116,7 @@ impl Work {
     /// Asks, unless the day has cost enough.
     fn ask(
         &mut self,
-        question: &Question,
+        question: &SummaryPrompt,
         model: &dyn Model,
         config: &SummarizerConfig,
         today: Date,
@@ -153,7 +153,7 @@ impl Work {
     }
 }
 
-fn used(question: &Question, reply: &Reply) -> (u64, u64) {
+fn used(question: &SummaryPrompt, reply: &Reply) -> (u64, u64) {
     let counted = || u64::from(tokens::count(&reply.text));
     (
         reply.usage.input.unwrap_or_else(|| question.tokens().into()),
@@ -164,7 +164,7 @@ fn used(question: &Question, reply: &Reply) -> (u64, u64) {
 impl Ended {
     /// Keeps what was learned, and returns how many records that is. What has been paid for is not paid for again,
     /// whatever came of it.
-    fn keep(&self, memory: &Memory, learn: impl FnOnce(&Place<'_>) -> Vec<Record>) -> Result<usize, SpoolError> {
+    fn keep(&self, memory: &Memory, learn: impl FnOnce(&LearnContext<'_>) -> Vec<Record>) -> Result<usize, SpoolError> {
         let Some(mark) = self.whole.marks.last().map(|mark| summed_up(mark)) else {
             return Ok(0);
         };
@@ -209,14 +209,14 @@ impl Ended {
 impl Whole {
     /// The turns that a model has not been told of yet, by the marks of its conversation. The one at which it was told
     /// the last time comes again, where others follow: only now is it known how that ended.
-    fn since(&self, marks: &[String]) -> Vec<Told<'_>> {
+    fn since(&self, marks: &[String]) -> Vec<AnsweredTurn<'_>> {
         let is_known = |mark: &String| marks.contains(&summed_up(mark));
         let first = match self.marks.iter().rposition(is_known) {
             Some(at) if at + 1 == self.marks.len() => return Vec::new(),
             known => known.unwrap_or(0),
         };
         let turns = self.turns.iter().zip(&self.answers).skip(first);
-        turns.map(|(turn, answer)| Told { turn, answer }).collect()
+        turns.map(|(turn, answer)| AnsweredTurn { turn, answer }).collect()
     }
 }
 

@@ -8,10 +8,10 @@ use muninn_context_engine::Progress;
 use muninn_memory::Home;
 use muninn_memory::embed::StaticVectors;
 use muninn_memory::model::block_on;
-use muninn_memory::reconcile::judge::Tools;
+use muninn_memory::reconcile::judge::Lexicon;
 use muninn_memory::reconcile::{
-    Asked, Judging, Keep, OpenConflict, ReconcileError, ReconcileOptions, Reconciled, Reconciler, ReconcilerLimits,
-    ResolveError, open_conflicts, reconcile, resolve,
+    JudgeSetup, Keep, ModelReport, OpenConflict, ReconcileError, ReconcileOptions, Reconciled, Reconciler,
+    ReconcilerLimits, ResolveError, open_conflicts, reconcile, resolve,
 };
 use muninn_repo_tools::{Supervisor, Worktree};
 use thiserror::Error;
@@ -89,8 +89,8 @@ impl Workspace {
         let reconciler = model
             .as_ref()
             .map(|(model, limits)| Reconciler::new(model, *limits, asking));
-        let judging = Judging {
-            judge: &Tools::new(),
+        let judging = JudgeSetup {
+            judge: &Lexicon::new(),
             embedder: StaticVectors::shipped().ok().map(|vectors| Arc::new(vectors) as _),
             progress: comparing,
             reconciler: reconciler.as_ref(),

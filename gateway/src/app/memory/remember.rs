@@ -1,7 +1,7 @@
 //! Facts that people tell, and take back.
 
 use muninn_memory::knowledge::metis::current_task;
-use muninn_memory::learn::Place;
+use muninn_memory::learn::LearnContext;
 use muninn_memory::records::{Body, kinds};
 use muninn_memory::redact;
 use muninn_repo_tools::{RelPath, Worktree};
@@ -131,7 +131,7 @@ impl WritableMemory<'_> {
     fn keep(&self, body: Body, files: &[RelPath], task: Option<String>) -> Result<String, MemoryError> {
         let mut id = String::new();
         self.store.keep(BY_HAND, None, |session| {
-            let place = Place {
+            let place = LearnContext {
                 home: self.store.home(),
                 clock: self.store.clock(),
                 session: session.to_owned(),

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use muninn_context_engine::Progress;
-use muninn_memory::reconcile::{Asked, Reconciled};
+use muninn_memory::reconcile::{ModelReport, Reconciled};
 use serde_json::json;
 
 use crate::app::ReconcileRequest;
@@ -99,7 +99,7 @@ impl Reconcile {
         }
     }
 
-    fn asked(&self, asked: &Asked) -> String {
+    fn asked(&self, asked: &ModelReport) -> String {
         let model = &asked.model;
         if self.dry_run {
             return format!("{model} would be asked about {}", plural(asked.open, "open pair"));

@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal as _;
 
-use muninn_memory::reconcile::{FileToday, OpenConflict, today};
+use muninn_memory::reconcile::{FileChange, OpenConflict, file_change};
 use muninn_memory::records::{Body, Record, kinds};
 use muninn_repo_tools::Worktree;
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
-//! Which lines define something, and what.
+//! Recognises lines that define a name.
 
-/// Words that may stand before the word that says what is defined.
+/// Modifiers before the keyword of a definition.
 #[rustfmt::skip]
 const MODIFIERS: &[&str] = &[
     "abstract", "async", "const", "data", "declare", "default", "export", "extern", "final", "inline", "internal",
@@ -8,7 +8,7 @@ const MODIFIERS: &[&str] = &[
     "sealed", "static", "suspend", "synchronized", "template", "unsafe", "virtual",
 ];
 
-/// Words that say what is defined; a name follows.
+/// Keywords of definitions, followed by a name.
 #[rustfmt::skip]
 const KEYWORDS: &[&str] = &[
     "class", "def", "defmacro", "defmodule", "defp", "enum", "extension", "fn", "fun", "func", "function", "impl",
@@ -16,7 +16,7 @@ const KEYWORDS: &[&str] = &[
     "rpc", "service", "struct", "sub", "trait", "type", "typedef", "union",
 ];
 
-/// Words that begin a statement and never a definition, however much the line looks like one.
+/// Words that begin a statement and never a definition.
 #[rustfmt::skip]
 const STATEMENTS: &[&str] = &[
     "assert", "await", "case", "catch", "do", "elif", "else", "except", "finally", "for", "foreach", "from", "if",
@@ -24,7 +24,7 @@ const STATEMENTS: &[&str] = &[
     "using", "var", "when", "while", "with", "yield",
 ];
 
-/// The name that a line defines; `None` if it defines nothing. `impl Trait for Type` defines `Type`.
+/// The name that a line defines, if any. `impl Trait for Type` defines `Type`.
 pub(super) fn defined_name(line: &str) -> Option<&str> {
     let trimmed = line.trim_start();
     let indent = line.len() - trimmed.len();
@@ -113,7 +113,7 @@ fn skip_generics(text: &str) -> &str {
     text
 }
 
-/// `int main(int argc` and `name(args) {`: definitions without a word that says so.
+/// `int main(int argc` and `name(args) {`: definitions without a keyword.
 fn signature(trimmed: &str, indent: usize) -> Option<&str> {
     let first = identifier(trimmed)?;
     let head = trimmed.trim_end();
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn knows_definitions_of_many_languages() {
+    fn definitions_of_many_languages_are_recognised() {
         for (line, name) in [
             ("pub(crate) async fn replay(&self) {", "replay"),
             ("    const fn new() -> Self {", "new"),
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn knows_statements() {
+    fn statements_are_not_definitions() {
         for line in [
             "if (x) {",
             "for (i = 0; i < n; i++) {",

@@ -1,4 +1,4 @@
-//! The definitions of a file that was parsed, and what lies between them.
+//! Splits a parsed file at its definitions.
 
 use std::ops::Range;
 
@@ -7,43 +7,43 @@ use muninn_repo_tools::syntax::{Definition, DefinitionKind, Parsed};
 use super::runs::{join, windows};
 use super::{Chunk, MAX_LINES, number};
 
-/// How deep definitions are looked for in definitions that are too long.
+/// Maximum depth at which long definitions are split.
 const MAX_DEPTH: usize = 6;
-/// So many names of what a short definition holds are kept with it.
+/// Maximum number of member names of a short definition.
 const MAX_NAMES: usize = 24;
 
 /// The chunks of a file of code.
 pub(super) fn outline(lines: &[&str], parsed: &Parsed) -> Vec<Chunk> {
-    let mut carver = Carver {
+    let mut builder = ChunkBuilder {
         lines,
         definitions: &parsed.definitions,
         chunks: Vec::new(),
     };
-    carver.carve(0..lines.len(), 0..parsed.definitions.len(), &Inside::default());
-    join(carver.chunks)
+    builder.build(0..lines.len(), 0..parsed.definitions.len(), &Enclosing::default());
+    join(builder.chunks)
 }
 
-struct Carver<'a> {
+struct ChunkBuilder<'a> {
     lines: &'a [&'a str],
-    /// What encloses comes before what it encloses, so what is in a definition stands in a row behind it.
+    /// Outer definitions come before inner ones, so the members of a definition follow it.
     definitions: &'a [Definition],
     chunks: Vec<Chunk>,
 }
 
-/// Where in the file a definition stands.
+/// The definitions around a position.
 #[derive(Clone, Default)]
-struct Inside<'a> {
+struct Enclosing<'a> {
     /// The line of the definition around it.
     parent: Option<u32>,
-    /// What is not defined in a function is still a part of that function.
+    /// The enclosing function: code between its inner definitions belongs to it.
     function: Option<&'a str>,
     depth: usize,
     test: bool,
 }
 
-impl<'a> Carver<'a> {
-    /// The lines of `range`, in which `within` are defined.
-    fn carve(&mut self, range: Range<usize>, within: Range<usize>, inside: &Inside<'a>) {
+impl<'a> ChunkBuilder<'a> {
+    /// Splits the lines of `range`, which contain the definitions `within`.
+    fn build(&mut self, range: Range<usize>, within: Range<usize>, inside: &Enclosing<'a>) {
         let (mut between, mut at) = (range.start, within.start);
         while at < within.end {
             let definition = &self.definitions[at];
@@ -59,7 +59,7 @@ impl<'a> Carver<'a> {
                 self.define(first..last, at, end, inside);
                 between = last;
             } else if let Some(chunk) = self.chunks.last_mut() {
-                // It begins where another one ends: `const a = 1, b = 2`.
+                // It begins on the line where another one ends: `const a = 1, b = 2`.
                 add_name(&mut chunk.names, &definition.name);
             }
             at = end;
@@ -67,7 +67,7 @@ impl<'a> Carver<'a> {
         self.between(between..range.end, inside);
     }
 
-    fn between(&mut self, range: Range<usize>, inside: &Inside<'_>) {
+    fn between(&mut self, range: Range<usize>, inside: &Enclosing<'_>) {
         for chunk in windows(self.lines, range) {
             let (title, names) = match (inside.function, inside.parent) {
                 (Some(name), Some(line)) => (line, vec![name.to_owned()]),
@@ -87,9 +87,9 @@ impl<'a> Carver<'a> {
         }
     }
 
-    /// One definition: whole if it is short enough, else its head and what is defined in it, else windows under its
+    /// Splits one definition: whole if it is short, else its head and its inner definitions, else windows under its
     /// name.
-    fn define(&mut self, range: Range<usize>, at: usize, end: usize, inside: &Inside<'a>) {
+    fn define(&mut self, range: Range<usize>, at: usize, end: usize, inside: &Enclosing<'a>) {
         let definition = &self.definitions[at];
         let title = index(definition.name_line).clamp(range.start, range.end - 1);
         let test = inside.test || is_test(&self.lines[range.start..=title], &definition.name);
@@ -122,17 +122,17 @@ impl<'a> Carver<'a> {
             });
         }
         if nested.is_some() {
-            let within = Inside {
+            let within = Enclosing {
                 parent: Some(number(title)),
                 function: callable.then_some(&*definition.name),
                 depth: inside.depth + 1,
                 test,
             };
-            self.carve(body..range.end, inner, &within);
+            self.build(body..range.end, inner, &within);
         }
     }
 
-    /// Behind the last definition that is in the one at `at`.
+    /// The end of the definitions inside the one at `at`.
     fn end_of(&self, at: usize) -> usize {
         let inner = self.definitions[at + 1..].iter();
         at + 1
@@ -142,7 +142,7 @@ impl<'a> Carver<'a> {
     }
 }
 
-/// Whether such a definition makes a chunk; the fields of a type and the constants of a function are part of it.
+/// Returns whether a definition is a chunk; fields of a type and constants of a function belong to their parent.
 fn stands_alone(kind: DefinitionKind, in_function: bool) -> bool {
     match kind {
         DefinitionKind::Field | DefinitionKind::Variant => false,
@@ -157,7 +157,7 @@ fn add_name(names: &mut Vec<String>, name: &str) {
     }
 }
 
-/// Whether a definition is a test, from what stands above it and from its name.
+/// Returns whether a definition is a test, by its attributes and its name.
 fn is_test(head: &[&str], name: &str) -> bool {
     const MARKS: &[&str] = &[
         "#[cfg(test)]",
@@ -174,13 +174,13 @@ fn is_test(head: &[&str], name: &str) -> bool {
     name.starts_with("test_") || matches!(name, "tests" | "test") || head.iter().any(marked)
 }
 
-/// Whether a line opens a block of tests where these are calls.
+/// Returns whether a line opens a test block in languages where these are calls.
 fn opens_test(line: &str) -> bool {
     let call = line.trim_start().split(['(', '.']).next().unwrap_or_default();
     matches!(call, "describe" | "it") && line.trim_start().len() > call.len()
 }
 
-/// The position of the line with a number.
+/// The index of a line number.
 fn index(number: u32) -> usize {
     (number as usize).saturating_sub(1)
 }
@@ -192,7 +192,7 @@ mod tests {
     use muninn_repo_tools::RelPath;
 
     #[test]
-    fn a_definition_comes_whole_with_its_comment() {
+    fn definition_includes_its_comment() {
         let body = "    step();\n".repeat(10);
         let text =
             format!("use a;\nuse b;\n\n/// Says.\n#[inline]\npub fn one() {{\n{body}}}\n\nfn two() {{\n{body}}}\n");
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_class_comes_whole_and_a_long_one_by_methods() {
+    fn short_class_is_one_chunk_and_long_one_is_split() {
         let method = |name: &str, lines: usize| {
             format!(
                 "    @wrapped\n    def {name}(self):\n{}\n",
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_function_falls_into_windows_under_its_name() {
+    fn long_function_is_split_into_windows() {
         let text = format!(
             "def long():\n    def inner():\n        pass\n{}",
             "    step()\n".repeat(150)
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_are_known_wherever_they_stand() {
+    fn tests_are_recognised() {
         let marks = |path: &str, text: &str| -> Vec<(String, bool)> {
             let chunks = cut(&RelPath::new(path).unwrap(), text).chunks;
             chunks
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_code_is_cut_as_far_as_it_is_understood() {
+    fn broken_code_is_chunked_as_far_as_parsed() {
         let filler = "@@ ?? garbage ((\n".repeat(100);
         let spans = spans(
             "a.go",

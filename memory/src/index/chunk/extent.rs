@@ -1,17 +1,16 @@
-//! How far a definition reaches, by indentation.
+//! Finds the extent of a definition by indentation.
 
-/// A line as the rules see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum LineShape {
     Blank,
-    /// Says nothing about nesting: a preprocessor directive, a label.
+    /// Without nesting information: a preprocessor directive, a label.
     Neutral,
     /// Begins with a bracket or word that closes, or opens a body, at this indentation.
     Bracket(usize),
     Text(usize),
 }
 
-/// Columns of white space before a line's text; a tab goes to the next multiple of four.
+/// Indentation in columns; a tab extends to the next multiple of four.
 pub(super) fn indent(line: &str) -> usize {
     let mut column = 0;
     for c in line.chars() {
@@ -24,7 +23,7 @@ pub(super) fn indent(line: &str) -> usize {
     column
 }
 
-pub(super) fn shape(line: &str) -> Shape {
+pub(super) fn shape(line: &str) -> LineShape {
     let text = line.trim();
     let column = indent(line);
     let word = text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or("");
@@ -32,41 +31,41 @@ pub(super) fn shape(line: &str) -> Shape {
         .iter()
         .any(|start| text.starts_with(start));
     match text.chars().next() {
-        None => Shape::Blank,
-        Some('#') if column == 0 && directive => Shape::Neutral,
+        None => LineShape::Blank,
+        Some('#') if column == 0 && directive => LineShape::Neutral,
         Some(_)
             if text.ends_with(':') && text.len() == word.len() + 1 && !["else", "try", "finally"].contains(&word) =>
         {
-            Shape::Neutral
+            LineShape::Neutral
         }
-        Some('}' | ')' | ']' | '{' | '>') => Shape::Bracket(column),
-        Some(_) if matches!(word, "end" | "where" | "done" | "fi" | "esac") => Shape::Bracket(column),
-        Some(_) => Shape::Text(column),
+        Some('}' | ')' | ']' | '{' | '>') => LineShape::Bracket(column),
+        Some(_) if matches!(word, "end" | "where" | "done" | "fi" | "esac") => LineShape::Bracket(column),
+        Some(_) => LineShape::Text(column),
     }
 }
 
-/// The last line of the definition whose first line is `start`; lines from `end` on are not looked at.
+/// The last line of the definition that begins at `start`, before `end`.
 pub(super) fn last_line(lines: &[&str], start: usize, end: usize) -> usize {
     let own = indent(lines[start]);
     let mut last = start;
     for (at, line) in lines.iter().enumerate().take(end).skip(start + 1) {
         match shape(line) {
-            Shape::Blank | Shape::Neutral => {}
-            Shape::Bracket(column) | Shape::Text(column) if column > own => last = at,
-            Shape::Bracket(column) if column == own => last = at,
+            LineShape::Blank | LineShape::Neutral => {}
+            LineShape::Bracket(column) | LineShape::Text(column) if column > own => last = at,
+            LineShape::Bracket(column) if column == own => last = at,
             _ => break,
         }
     }
     last
 }
 
-/// The first line of the comments and attributes that stand right above a definition, not before `floor`.
+/// The first line of the comments and attributes right above a definition, not before `floor`.
 pub(super) fn with_preamble(lines: &[&str], start: usize, floor: usize) -> usize {
     const MARKS: &[&str] = &["//", "/*", "*", "#", "@", "--", ";;", "%", "\"\"\"", "template"];
     let own = indent(lines[start]);
     let belongs = |line: &&str| {
         let text = line.trim_start();
-        // The inner lines of a block comment may stand a column further in.
+        // Inner lines of a block comment may be indented by one more column.
         MARKS.iter().any(|mark| text.starts_with(mark)) && (own..=own + 1).contains(&indent(line))
     };
     let above = lines[floor..start]
@@ -87,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_where_the_indentation_comes_back() {
+    fn definition_ends_at_its_indentation() {
         assert_eq!(extent("fn a() {\n    x\n}\n\nfn b() {}\n"), 2);
         assert_eq!(extent("def a(\n    x,\n):\n    y\n\nz = 1\n"), 3);
         assert_eq!(
@@ -103,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_along_what_stands_right_above() {
+    fn definition_includes_comments_above() {
         let lines = ["use x;", "", "/// Doc.", "#[test]", "fn a() {}"];
         assert_eq!(with_preamble(&lines, 4, 0), 2);
         assert_eq!(with_preamble(&lines, 4, 3), 3);

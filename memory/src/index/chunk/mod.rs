@@ -1,8 +1,7 @@
-//! Cutting a file into the spans that are ranked and packed.
+//! Splits a file into chunks, which are ranked and packed.
 //!
-//! A span should be what a reader would quote: a whole function with its comment, a section under its heading. Where a
-//! language has a grammar, the definitions of the parsed file say which lines those are ([`definitions`]); elsewhere
-//! indentation does ([`outline`]).
+//! A chunk is what a reader would quote: a whole function with its comment, a section under its heading. With a
+//! grammar, the parsed definitions determine the lines ([`definitions`]); otherwise indentation does ([`outline`]).
 
 mod definition;
 mod definitions;
@@ -18,39 +17,40 @@ use muninn_repo_tools::syntax::{Language, ParseLimits, Parsed, parse};
 
 use crate::index::language::{Form, language};
 
-/// No chunk has more lines, unless it is one line.
+/// Maximum number of lines of a chunk.
 pub(crate) const MAX_LINES: usize = 60;
-/// A longer line is data; a file of such lines was written by a program.
+/// Length of a line of data; a file of such lines is generated.
 const DATA_LINE_BYTES: usize = 2_000;
 
-/// Parsing takes a small part of this. What comes of it is kept for good, so a busy machine must not make it less.
+/// Timeout of parsing, far above the usual time. The result is cached permanently, so a busy machine must not truncate
+/// it.
 const MAX_PARSE_TIME: Duration = Duration::from_secs(5);
 
-/// A span of whole lines.
+/// A chunk of whole lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Chunk {
     /// First and last line, counted from 1, both included.
     pub(crate) first: u32,
     pub(crate) last: u32,
-    /// The line that says what the span is.
+    /// The line that names the chunk.
     pub(crate) title: u32,
-    /// The line that says what it is part of.
+    /// The line that names its parent.
     pub(crate) parent: Option<u32>,
-    /// What is defined here.
+    /// Defined names.
     pub(crate) names: Vec<String>,
-    /// It is a test, or part of a module of tests, in a file that need not be one.
+    /// Whether it is a test, or part of a test module, in any file.
     pub(crate) test: bool,
 }
 
-/// A text in chunks, and what its syntax says.
+/// The chunks of a text, and its parsed syntax.
 pub(crate) struct Cut {
-    /// In the order of their lines. Blank files have none.
+    /// Chunks in line order; none for a blank file.
     pub(crate) chunks: Vec<Chunk>,
-    /// `None` without a grammar, and where a limit ended the parsing.
+    /// `None` without a grammar, or if parsing hit a limit.
     pub(crate) parsed: Option<(Language, Parsed)>,
 }
 
-/// Cuts a text by its definitions, its headings, or into runs of lines.
+/// Splits a text by definitions, by headings, or into runs of lines.
 pub(crate) fn cut(path: &RelPath, text: &str) -> Cut {
     let lines: Vec<&str> = text.lines().collect();
     let (_, form) = language(path);
@@ -71,7 +71,7 @@ pub(crate) fn cut(path: &RelPath, text: &str) -> Cut {
     Cut { chunks, parsed }
 }
 
-/// Whether lines are so long that a program wrote them.
+/// Returns whether the lines are so long that the file must be generated.
 pub(crate) fn is_data(text: &str) -> bool {
     let lines = text.lines().count().max(1);
     text.len() / lines > 300 || text.lines().any(|line| line.len() > 10 * DATA_LINE_BYTES)
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn markdown_goes_by_headings() {
+    fn markdown_is_split_at_headings() {
         let long = "word\n".repeat(100);
         let text = format!("# One\ntext\n\n## Two\n{long}");
         let chunks = cut(&RelPath::new("a.md").unwrap(), &text).chunks;
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_text_goes_by_runs_of_lines() {
+    fn plain_text_is_split_into_runs() {
         let text = "key: value\n".repeat(130);
         let spans = spans("a.yaml", &text);
         assert!(spans.len() >= 3 && spans.iter().all(|(first, last, ..)| last - first < MAX_LINES as u32));
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn any_text_is_cut_into_whole_lines_in_order() {
+    fn any_text_is_split_into_whole_lines() {
         let odd = [
             "",
             "\n\n\n",
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn data_is_told_from_text() {
+    fn long_lines_are_data() {
         assert!(is_data(&"x".repeat(5000)));
         assert!(!is_data(include_str!("mod.rs")));
         assert!(!is_data(""));

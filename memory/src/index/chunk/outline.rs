@@ -1,7 +1,7 @@
-//! The definitions of a file of code in a language without a grammar, or that was not parsed, and what lies between them.
+//! Splits a file of code without a grammar, or that was not parsed, at its definitions.
 //!
-//! The rules know no language. They go by indentation and by the words that definitions begin with, and cost a pass over
-//! the lines; where they fail, runs of lines are left.
+//! The rules are independent of the language: they use indentation and the keywords of definitions, and cost one pass
+//! over the lines. Where they fail, the file is split into runs of lines.
 
 use std::ops::Range;
 
@@ -10,26 +10,26 @@ use super::extent::{last_line, with_preamble};
 use super::runs::{join, windows};
 use super::{Chunk, MAX_LINES, number};
 
-/// How deep definitions are looked for in definitions that are too long.
+/// Maximum depth at which long definitions are split.
 const MAX_DEPTH: usize = 6;
 
 /// The chunks of a file of code.
 pub(super) fn outline(lines: &[&str]) -> Vec<Chunk> {
     let mut chunks = Vec::new();
-    carve(lines, 0..lines.len(), Inside::default(), &mut chunks);
+    build(lines, 0..lines.len(), Enclosing::default(), &mut chunks);
     join(chunks)
 }
 
-/// Where in the file a definition stands.
+/// The definitions around a position.
 #[derive(Clone, Copy, Default)]
-struct Inside {
+struct Enclosing {
     /// The line of the definition around it.
     parent: Option<u32>,
     depth: usize,
     test: bool,
 }
 
-impl Inside {
+impl Enclosing {
     fn mark(self, chunk: Chunk) -> Chunk {
         Chunk {
             parent: self.parent,
@@ -39,7 +39,7 @@ impl Inside {
     }
 }
 
-fn carve(lines: &[&str], range: Range<usize>, inside: Inside, chunks: &mut Vec<Chunk>) {
+fn build(lines: &[&str], range: Range<usize>, inside: Enclosing, chunks: &mut Vec<Chunk>) {
     let push = |range: Range<usize>, chunks: &mut Vec<Chunk>| {
         chunks.extend(windows(lines, range).map(|chunk| inside.mark(chunk)));
     };
@@ -60,10 +60,10 @@ fn carve(lines: &[&str], range: Range<usize>, inside: Inside, chunks: &mut Vec<C
     push(between..range.end, chunks);
 }
 
-/// One definition: whole if it is short enough, else its head and what is defined in it, else windows under its name.
-fn define(lines: &[&str], range: Range<usize>, title: usize, name: &str, inside: Inside, chunks: &mut Vec<Chunk>) {
+/// Splits one definition: whole if it is short, else its head and its inner definitions, else windows under its name.
+fn define(lines: &[&str], range: Range<usize>, title: usize, name: &str, inside: Enclosing, chunks: &mut Vec<Chunk>) {
     let test = inside.test || is_test(&lines[range.start..=title], name);
-    let inside = Inside { test, ..inside };
+    let inside = Enclosing { test, ..inside };
     let named = |chunk: Chunk| Chunk {
         title: number(title),
         names: vec![name.to_owned()],
@@ -75,18 +75,18 @@ fn define(lines: &[&str], range: Range<usize>, title: usize, name: &str, inside:
         Some(first) if range.len() > MAX_LINES && inside.depth < MAX_DEPTH => {
             let body = with_preamble(lines, first, inner.start);
             chunks.extend(windows(lines, range.start..body).map(named));
-            let within = Inside {
+            let within = Enclosing {
                 parent: Some(number(title)),
                 depth: inside.depth + 1,
                 test,
             };
-            carve(lines, body..range.end, within, chunks);
+            build(lines, body..range.end, within, chunks);
         }
         _ => chunks.extend(windows(lines, range).map(named)),
     }
 }
 
-/// Whether a definition is a test, from what stands above it and from its name.
+/// Returns whether a definition is a test, by its attributes and its name.
 fn is_test(head: &[&str], name: &str) -> bool {
     let marked = |line: &&str| {
         let line = line.trim();
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_definition_comes_whole_with_its_comment() {
+    fn definition_includes_its_comment() {
         let body = "    step();\n".repeat(10);
         let text =
             format!("use a;\nuse b;\n\n/// Says.\n#[inline]\npub fn one() {{\n{body}}}\n\nfn two() {{\n{body}}}\n");
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_class_falls_into_its_methods() {
+    fn long_class_is_split_into_methods() {
         let method = |name: &str| format!("    def {name}(self):\n{}\n", "        step()\n".repeat(20));
         let text = format!(
             "class Big:\n    \"\"\"Doc.\"\"\"\n\n{}{}{}",
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_function_falls_into_windows_under_its_name() {
+    fn long_function_is_split_into_windows() {
         let text = format!("def long():\n{}", "    step()\n".repeat(150));
         let spans = spans("a.lua", &text);
         assert!(spans.len() >= 3);
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_are_known_wherever_they_stand() {
+    fn tests_are_recognised() {
         let step = "        step();\n".repeat(20);
         let text = format!(
             "fn a() {{\n{step}}}\n\n#[cfg(test)]\nmod tests {{\n    fn helper() {{\n{step}    }}\n\n    #[test]\n    fn b() {{\n{step}{step}    }}\n}}\n"

@@ -1,15 +1,15 @@
-//! Runs of lines, and the joining of small neighbours.
+//! Splits lines into runs, and joins small chunks.
 
 use std::ops::Range;
 
 use super::{Chunk, MAX_LINES, number};
 
-/// Neighbours with fewer lines are joined, up to `JOINED_LINES`: a constant alone says little.
+/// Chunks with fewer lines are joined, up to `JOINED_LINES`: a single constant says little.
 const SMALL_LINES: u32 = 8;
 const JOINED_LINES: u32 = 30;
 
-/// Runs of at most `MAX_LINES` lines, ended at a blank line where there is one in the second half. Each is titled by
-/// its first line with words.
+/// Splits lines into runs of at most `MAX_LINES`, ended at a blank line in the second half if there is one. The title
+/// is the first line with words.
 pub(super) fn windows(lines: &[&str], range: Range<usize>) -> impl Iterator<Item = Chunk> {
     let mut start = range.start;
     std::iter::from_fn(move || {
@@ -30,7 +30,7 @@ pub(super) fn windows(lines: &[&str], range: Range<usize>) -> impl Iterator<Item
     })
 }
 
-/// A chunk without the blank lines around it; `None` if nothing but brackets is left.
+/// A chunk without surrounding blank lines; `None` if only brackets are left.
 fn trimmed(lines: &[&str], range: Range<usize>) -> Option<Chunk> {
     let says = |at: &usize| lines[*at].contains(|c: char| c.is_alphanumeric());
     let title = range.clone().find(says)?;
@@ -47,7 +47,7 @@ fn trimmed(lines: &[&str], range: Range<usize>) -> Option<Chunk> {
     })
 }
 
-/// Joins small neighbours. The joined chunk keeps the title of the first that defines something, and all names.
+/// Joins small adjacent chunks. The joined chunk has all names, and the title of the first chunk that defines one.
 pub(super) fn join(chunks: Vec<Chunk>) -> Vec<Chunk> {
     let mut joined: Vec<Chunk> = Vec::with_capacity(chunks.len());
     let mut group = false;
@@ -74,12 +74,12 @@ pub(super) fn join(chunks: Vec<Chunk>) -> Vec<Chunk> {
     joined
 }
 
-/// Whether a chunk is put to the one before it, which is a `group` if others were already.
+/// Returns whether a chunk is joined to the one before it, which is a `group` if it is already joined.
 fn joins(before: &Chunk, group: bool, chunk: &Chunk) -> bool {
     let small = |chunk: &Chunk| chunk.last - chunk.first < SMALL_LINES;
     let either_small = small(chunk) && before.last - before.first < JOINED_LINES - SMALL_LINES;
     let near = chunk.first - before.last <= 3;
-    // A small definition follows a group of small ones; it is not glued to a large one.
+    // A small definition is joined to a group of small ones, never to a large one.
     let follows = small(before) || group && before.names.len() > 1;
     either_small
         && near

@@ -1,4 +1,4 @@
-//! Indexing that is interrupted, and caches and files that are not as they should be.
+//! Interrupted indexing, damaged caches, and unusual files.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
@@ -8,7 +8,7 @@ use super::*;
 use crate::fixture::Fixture;
 use crate::index::Field;
 
-/// Files in the larger fixtures: a few blocks for each of the threads.
+/// Number of files in the larger fixtures: a few blocks per thread.
 const MANY: usize = 1_200;
 
 fn many() -> Fixture {
@@ -24,14 +24,14 @@ fn indexer(cache: &tempfile::TempDir) -> Indexer {
     Indexer::new(Some(cache.path().to_owned()), 1 << 20, Clock::system())
 }
 
-/// An indexer for which it is noon, and a time long enough before.
+/// An indexer with a fixed clock, and a time long before it.
 fn indexer_at_noon(cache: &tempfile::TempDir) -> (Indexer, SystemTime) {
     let noon: jiff::Timestamp = "2026-01-02T12:00:00Z".parse().unwrap();
     let indexer = Indexer::new(Some(cache.path().to_owned()), 1 << 20, Clock::fixed(noon));
     (indexer, SystemTime::from(noon) - Duration::from_secs(3600))
 }
 
-/// How often a word is found, and in how many files.
+/// Number of chunks with a word, and number of files.
 fn said(snapshot: &Snapshot, term: &str) -> (usize, usize) {
     (snapshot.lookup(Field::Bodies, term).len(), snapshot.len())
 }
@@ -45,7 +45,7 @@ fn set_time(repo: &Fixture, path: &str, time: SystemTime) {
     file.set_modified(time).unwrap();
 }
 
-/// Ends the thread that does a certain file.
+/// Panics in the thread that indexes a given file.
 struct EndAt(usize);
 
 impl Progress for EndAt {
@@ -55,7 +55,7 @@ impl Progress for EndAt {
 }
 
 #[test]
-fn what_an_interrupted_indexing_had_done_is_not_done_again() {
+fn interrupted_indexing_resumes() {
     let (repo, cache) = (many(), tempfile::tempdir().unwrap());
     let interrupted = catch_unwind(AssertUnwindSafe(|| {
         indexer(&cache).refresh(&repo.worktree(), None, &EndAt(MANY - 10))
@@ -68,7 +68,7 @@ fn what_an_interrupted_indexing_had_done_is_not_done_again() {
     assert_eq!(indexer(&cache).refresh(&repo.worktree(), None, &()).reused, MANY);
 }
 
-/// When the first file was done.
+/// Time at which the first file was indexed.
 #[derive(Default)]
 struct First(OnceLock<Instant>);
 
@@ -79,7 +79,7 @@ impl Progress for First {
 }
 
 #[test]
-fn a_walk_is_measured_without_what_had_to_be_read() {
+fn walk_time_excludes_reading() {
     let (repo, first) = (many(), First::default());
     let started = Instant::now();
     let refreshed = Indexer::new(None, 1 << 20, Clock::system()).refresh(&repo.worktree(), None, &first);
@@ -88,7 +88,7 @@ fn a_walk_is_measured_without_what_had_to_be_read() {
 }
 
 #[test]
-fn damage_found_while_indexing_is_mended_and_said() {
+fn damage_found_while_indexing_is_repaired_and_reported() {
     let (repo, cache) = (many(), tempfile::tempdir().unwrap());
     indexer(&cache).refresh(&repo.worktree(), None, &());
     image::remove(&WORKTREE, cache.path(), repo.worktree().root());
@@ -106,7 +106,7 @@ fn damage_found_while_indexing_is_mended_and_said() {
 }
 
 #[test]
-fn a_cache_that_takes_nothing_is_given_up_and_said_once() {
+fn unwritable_cache_is_dropped_and_reported_once() {
     let (repo, cache) = (
         Fixture::with(&[("a.rs", "fn apple() {}\n")]),
         tempfile::tempdir().unwrap(),
@@ -127,7 +127,7 @@ fn a_cache_that_takes_nothing_is_given_up_and_said_once() {
 }
 
 #[test]
-fn a_binary_that_was_a_text_in_between_is_binary() {
+fn file_that_was_text_in_between_is_binary_again() {
     let (repo, cache) = (Fixture::with(&[]), tempfile::tempdir().unwrap());
     let worktree = repo.worktree();
     let (mut indexer, time) = indexer_at_noon(&cache);
@@ -146,7 +146,7 @@ fn a_binary_that_was_a_text_in_between_is_binary() {
 }
 
 #[test]
-fn a_file_that_is_named_is_read_whatever_its_time_says() {
+fn named_file_is_read_despite_equal_time() {
     let (repo, cache) = (
         Fixture::with(&[("a.rs", "fn apple() {}\n")]),
         tempfile::tempdir().unwrap(),
@@ -167,7 +167,7 @@ fn a_file_that_is_named_is_read_whatever_its_time_says() {
 }
 
 #[test]
-fn the_image_of_a_worktree_that_is_gone_goes() {
+fn image_of_a_removed_worktree_is_deleted() {
     let (one, other) = (Fixture::with(&[("a.rs", "x")]), Fixture::with(&[("b.rs", "y")]));
     let cache = tempfile::tempdir().unwrap();
     let images = || {

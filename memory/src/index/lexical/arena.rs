@@ -1,8 +1,8 @@
-//! Many short strings in one.
+//! An arena of short strings.
 
 use serde::{Deserialize, Serialize};
 
-/// Strings, one behind the other: no allocation for each, so that a million of them are loaded like one.
+/// Strings in one buffer without an allocation each, so that a million of them load like one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Arena {
     text: String,
@@ -10,7 +10,7 @@ pub struct Arena {
 }
 
 impl Arena {
-    /// Puts a string at the end and returns its number.
+    /// Appends a string and returns its number.
     pub fn push(&mut self, text: &str) -> usize {
         self.text.push_str(text);
         self.ends.push(u32::try_from(self.text.len()).unwrap_or(u32::MAX));
@@ -24,7 +24,7 @@ impl Arena {
         self.text.get(start..end)
     }
 
-    /// The number of a string in an arena whose strings are in order.
+    /// Finds a string in a sorted arena.
     pub fn find(&self, text: &str) -> Option<usize> {
         let (mut low, mut high) = (0, self.len());
         while low < high {
@@ -43,24 +43,24 @@ impl Arena {
         &self.text
     }
 
-    /// How many there are.
+    /// Number of strings.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// Gives back memory that adding reserved.
+    /// Releases reserved memory.
     pub fn shrink(&mut self) {
         self.text.shrink_to_fit();
         self.ends.shrink_to_fit();
     }
 }
 
-/// Bytes as one value, and not as a list of numbers: a format then copies them at once.
+/// Serializes bytes as one value instead of a list of numbers, so that a format copies them at once.
 pub(crate) mod bytes {
     use std::fmt;
 
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strings_come_back_by_number_and_by_text() {
+    fn strings_are_found_by_number_and_by_text() {
         let mut arena = Arena::default();
         for text in ["", "a", "ab", "größe", "z"] {
             arena.push(text);

@@ -4,19 +4,19 @@ use serde::{Deserialize, Serialize};
 
 use super::inverted::{DocId, Inverted, InvertedBuilder, Keep};
 
-/// How fast repetition of a term saturates, and how much long documents are discounted. The values of Robertson and
-/// Zaragoza, "The Probabilistic Relevance Framework" (2009).
+/// Saturation of repeated terms, and discount of long documents. Values of Robertson and Zaragoza, "The Probabilistic
+/// Relevance Framework" (2009).
 const K1: f32 = 1.2;
 const B: f32 = 0.75;
 
-/// An index over documents that are bags of terms, with their lengths. [`Bm25Builder`] makes it.
+/// An index over documents as bags of terms, with their lengths. Built by [`Bm25Builder`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bm25 {
     inverted: Inverted,
     lengths: Vec<u32>,
 }
 
-/// Makes a [`Bm25`].
+/// Builds a [`Bm25`].
 #[derive(Default)]
 pub struct Bm25Builder {
     inverted: InvertedBuilder,
@@ -34,7 +34,7 @@ impl Bm25Builder {
         doc
     }
 
-    /// What was added, for searching.
+    /// Finishes the index.
     pub fn finish(self) -> Bm25 {
         Bm25 {
             inverted: self.inverted.finish(),
@@ -44,27 +44,27 @@ impl Bm25Builder {
 }
 
 impl Bm25 {
-    /// How many documents there are.
+    /// Number of documents.
     pub fn len(&self) -> usize {
         self.inverted.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.inverted.is_empty()
     }
 
-    /// Which documents hold which terms.
+    /// The inverted index.
     pub fn inverted(&self) -> &Inverted {
         &self.inverted
     }
 
-    /// How many terms each document has, repetitions included.
+    /// Number of terms of each document, repetitions included.
     pub fn lengths(&self) -> &[u32] {
         &self.lengths
     }
 
-    /// One index of several; see [`Inverted::merged`].
+    /// Merges indexes; see [`Inverted::merged`].
     pub fn merged(parts: &[(&Bm25, Keep<'_>)]) -> Bm25 {
         let inverted: Vec<_> = parts.iter().map(|(part, keep)| (&part.inverted, *keep)).collect();
         let lengths = parts.iter().flat_map(|(part, keep)| {
@@ -78,13 +78,14 @@ impl Bm25 {
     }
 }
 
-/// What a term's count in a document is worth, without the term's idf: between 0 and `K1 + 1`. `length` is the
-/// document's, and `average` the mean over all, in terms.
+/// The BM25 weight of a term's count, without its idf: between 0 and `K1 + 1`. `length` is the document's length, and
+/// `average` the mean, in terms.
 pub fn saturation(count: f32, length: f32, average: f32) -> f32 {
     count * (K1 + 1.0) / (count + K1 * (1.0 - B + B * length / average.max(1.0)))
 }
 
-/// How telling a term is that `df` of `n` documents hold: `ln(1 + (n - df + 1/2) / (df + 1/2))`, never negative.
+/// Inverse document frequency of a term in `df` of `n` documents: `ln(1 + (n - df + 1/2) / (df + 1/2))`, never
+/// negative.
 #[expect(clippy::cast_precision_loss, reason = "document counts are far below 2^24")]
 pub fn idf(df: u32, n: usize) -> f32 {
     let (df, n) = (df as f32, n as f32);
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_left_out_of_a_merge_leaves_no_trace() {
+    fn merge_equals_an_index_without_the_removed() {
         let (all, more) = (index(&["a b", "b c c", "a c"]), index(&["d"]));
         let merged = Bm25::merged(&[(&all, Some(&[true, false, true])), (&more, None)]);
         assert_eq!(merged, index(&["a b", "a c", "d"]));

@@ -1,9 +1,9 @@
-//! An inverted index that is made once and then only read, merged and stored.
+//! An immutable inverted index.
 //!
-//! All of it is a handful of flat arrays, so that an index over a million lines is loaded from disk in the time that it
-//! takes to read it, and merging copies runs of bytes. Documents are numbered densely in the order in which they were
-//! added. A term's postings are the gaps between those numbers and the counts, as variable-length integers: two or three
-//! bytes a posting. Changes go into a further index beside it; see [`crate::index`].
+//! It is a few flat arrays, so that an index over a million lines loads as fast as its bytes are read, and merging
+//! copies runs of bytes. Documents are numbered in insertion order. A term's postings are gaps between document
+//! numbers, and counts, as variable-length integers: two or three bytes each. Changes go into a further index; see
+//! [`crate::index`].
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -16,21 +16,21 @@ use super::arena::Arena;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DocId(pub u32);
 
-/// Which documents hold which terms, and how often.
+/// Postings of all terms.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Inverted {
-    /// In order, for binary search.
+    /// Sorted terms.
     terms: Arena,
-    /// Where each term's postings end.
+    /// End of each term's postings.
     ends: Vec<u32>,
-    /// In how many documents each term occurs.
+    /// Document frequency of each term.
     frequencies: Vec<u32>,
     #[serde(with = "super::arena::bytes")]
     postings: Vec<u8>,
     documents: u32,
 }
 
-/// Makes an [`Inverted`].
+/// Builds an [`Inverted`].
 #[derive(Default)]
 pub struct InvertedBuilder {
     terms: HashMap<Box<str>, usize>,
@@ -42,7 +42,7 @@ pub struct InvertedBuilder {
 struct List {
     bytes: Vec<u8>,
     documents: u32,
-    /// The last document's number, and one more; the next gap counts from here.
+    /// The last document's number plus one, from which the next gap counts.
     next: u32,
 }
 
@@ -65,7 +65,7 @@ impl InvertedBuilder {
         DocId(doc)
     }
 
-    /// What was added, for reading.
+    /// Finishes the index.
     pub fn finish(self) -> Inverted {
         let mut terms: Vec<(Box<str>, usize)> = self.terms.into_iter().collect();
         terms.sort_unstable();
@@ -93,12 +93,12 @@ impl List {
 }
 
 impl Inverted {
-    /// How many documents there are.
+    /// Number of documents.
     pub fn len(&self) -> usize {
         self.documents as usize
     }
 
-    /// Whether there is none.
+    /// Returns whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.documents == 0
     }
@@ -108,14 +108,14 @@ impl Inverted {
         self.terms.find(term).map_or(0, |at| self.frequencies[at])
     }
 
-    /// The documents that hold a term, with its count in each, in the order of their numbers.
+    /// The documents that contain a term, with counts, sorted by number.
     pub fn postings(&self, term: &str) -> impl Iterator<Item = (DocId, u32)> {
         let found = self.terms.find(term).map(|at| self.bytes_of(at));
         decode(found.unwrap_or_default())
     }
 
-    /// One index of several, each with the documents that stay: those of the first come first, and so on; within each
-    /// they keep their order.
+    /// Merges indexes, each with the documents that remain. Documents keep the order of the parts, and their order
+    /// within a part.
     pub fn merged(parts: &[(&Inverted, Keep<'_>)]) -> Inverted {
         let renumberings: Vec<Renumbering> = Renumbering::of(parts);
         let mut made = Inverted {
@@ -163,14 +163,14 @@ impl Inverted {
     }
 }
 
-/// Which documents of an index stay in a merge; `None` for all.
+/// Flags of the documents that remain in a merge; `None` for all.
 pub type Keep<'a> = Option<&'a [bool]>;
 
-/// What the documents of one part are called in the whole.
+/// New document numbers of one part.
 struct Renumbering {
     first: u32,
     count: u32,
-    /// The new number of each, counted from `first`; `None` if all stay.
+    /// New number of each document, relative to `first`; `None` if all remain.
     numbers: Option<Vec<Option<u32>>>,
 }
 
@@ -198,8 +198,7 @@ impl Renumbering {
         made
     }
 
-    /// Puts a term's postings behind those of the parts before. Gaps do not change where all documents stay, but for the
-    /// first, so that the rest is copied as it is.
+    /// Appends a term's postings. If all documents remain, only the first gap changes and the rest is copied.
     fn append(&self, list: &mut List, bytes: &[u8], documents: u32) {
         match &self.numbers {
             None => {
@@ -231,7 +230,7 @@ fn decode(mut bytes: &[u8]) -> impl Iterator<Item = (DocId, u32)> {
     })
 }
 
-/// Seven bits a byte, the lowest first; the high bit says that more follow.
+/// Writes seven bits per byte, lowest first; the high bit marks a continuation.
 fn write(bytes: &mut Vec<u8>, mut value: u32) {
     while value >= 0x80 {
         bytes.push(value as u8 | 0x80);
@@ -268,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_survive_the_trip() {
+    fn integers_round_trip() {
         let mut bytes = Vec::new();
         let values = [0, 1, 127, 128, 300, 1 << 20, u32::MAX];
         values.iter().for_each(|value| write(&mut bytes, *value));
@@ -294,7 +293,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// A merge is what an index over all documents that stay would be.
+        /// A merge equals an index over all remaining documents.
         #[test]
         fn merging_equals_building(parts in proptest::collection::vec(documents(), 0..4), seed in any::<u64>()) {
             let keeps: Vec<Option<Vec<bool>>> = parts

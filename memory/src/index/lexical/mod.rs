@@ -1,7 +1,7 @@
-//! Words and their statistics.
+//! Lexical search.
 //!
-//! Code and prose share one vocabulary of terms, so that "how is the ledger replayed" meets `LedgerReplay`: every word
-//! is split into its parts and each part stemmed, and a compound identifier is a term of its own besides.
+//! Code and prose share one vocabulary, so that "how is the ledger replayed" matches `LedgerReplay`: every word is
+//! split into parts, each part is stemmed, and a compound identifier is also a term of its own.
 
 mod arena;
 mod bm25;

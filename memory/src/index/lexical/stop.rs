@@ -1,6 +1,6 @@
-//! Words that a question is made of and that say nothing about what it asks.
+//! Stop words of questions.
 
-/// English function words, the words of asking, and the verbs of giving orders. Sorted, for binary search.
+/// English function words, question words and verbs of requests. Sorted, for binary search.
 #[rustfmt::skip]
 const STOP: &[&str] = &[
     "a", "able", "about", "above", "actually", "after", "again", "ahead", "all", "already", "also", "always", "am",
@@ -24,7 +24,7 @@ const STOP: &[&str] = &[
     "would", "wouldn", "yes", "yesterday", "yet", "you", "your", "yours",
 ];
 
-/// Whether a lowercase word says nothing about what a question asks.
+/// Returns whether a lowercase word is a stop word.
 pub fn is_stop_word(word: &str) -> bool {
     STOP.binary_search(&word).is_ok()
 }

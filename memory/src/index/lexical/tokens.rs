@@ -1,33 +1,32 @@
-//! From text to terms.
+//! The tokenizer.
 //!
-//! `LedgerReplay` gives `ledgerreplay`, `ledger` and `replay`; `ledger_replay` and `ledger-replay` give the same, so
-//! styles of naming meet. A word of one part gives its stem alone, which keeps prose and code in one vocabulary without
-//! counting plain words twice.
+//! `LedgerReplay` gives `ledgerreplay`, `ledger` and `replay`, and so do `ledger_replay` and `ledger-replay`. A word of
+//! one part gives only its stem, so prose and code share a vocabulary and plain words are not counted twice.
 
 use std::collections::HashMap;
 
 use rust_stemmers::{Algorithm, Stemmer};
 
-/// Longer runs are keys, hashes and encoded data: nobody asks for them by a part of theirs.
+/// Longer words are keys, hashes and encoded data, which are not indexed.
 const MAX_WORD_CHARS: usize = 64;
 
-/// Stems that are remembered. Code repeats itself, and a stem costs more than a look-up; the bound keeps a hostile file
-/// of distinct words from filling memory.
+/// Maximum number of cached stems. Code repeats itself, and stemming costs more than a lookup; the limit bounds memory
+/// on a hostile file.
 const MAX_REMEMBERED: usize = 1 << 15;
 
-/// Turns text into terms. Holds a memory of stems, so keep one while many texts are read.
+/// Splits text into terms. It caches stems: reuse it for many texts.
 pub struct Tokenizer {
     stemmer: Stemmer,
     stems: HashMap<Box<str>, Box<str>>,
     lower: String,
 }
 
-/// A word of a text as it was written: letters, digits and underscores.
+/// A word of a text: letters, digits and underscores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Word<'a> {
     /// The word.
     pub text: &'a str,
-    /// Where it begins in the text, in bytes.
+    /// Byte offset in the text.
     pub start: usize,
 }
 
@@ -38,7 +37,7 @@ impl Default for Tokenizer {
 }
 
 impl Tokenizer {
-    /// A tokenizer for English prose and any programming language.
+    /// Creates a tokenizer for English prose and any programming language.
     pub fn new() -> Self {
         Self {
             stemmer: Stemmer::create(Algorithm::English),
@@ -47,7 +46,7 @@ impl Tokenizer {
         }
     }
 
-    /// Calls `emit` with every term of a text, in the order of the text. Terms that repeat are emitted again.
+    /// Calls `emit` with every term of a text, in order, repetitions included.
     pub fn each_term(&mut self, text: &str, mut emit: impl FnMut(&str)) {
         let mut chain = Chain::default();
         for word in words(text) {
@@ -61,7 +60,7 @@ impl Tokenizer {
         }
     }
 
-    /// The terms of a single word: its parts, and after them the whole if there are several.
+    /// Emits the terms of a word: its parts, then the whole if it has several.
     pub fn word(&mut self, word: &str, emit: &mut impl FnMut(&str)) {
         if word.len() > MAX_WORD_CHARS {
             return;
@@ -103,7 +102,7 @@ impl Tokenizer {
     }
 }
 
-/// The distinct terms of a text with how often each occurs, in the order of their first occurrence.
+/// The distinct terms of a text with counts, in order of first occurrence.
 pub fn counted(tokenizer: &mut Tokenizer, text: &str) -> Vec<(String, u32)> {
     let mut seen: HashMap<String, (usize, u32)> = HashMap::new();
     tokenizer.each_term(text, |term| match seen.get_mut(term) {
@@ -133,7 +132,7 @@ pub fn words(text: &str) -> impl Iterator<Item = Word<'_>> {
     })
 }
 
-/// Words that hang together by single hyphens, such as `dry-run`.
+/// Words joined by single hyphens, such as `dry-run`.
 #[derive(Default)]
 struct Chain {
     joined: String,
@@ -142,7 +141,7 @@ struct Chain {
 }
 
 impl Chain {
-    /// Takes the next word and returns the chain before it if the word does not continue it.
+    /// Adds the next word. Returns the finished chain if the word does not continue it.
     fn extend(&mut self, text: &str, word: Word<'_>) -> Option<String> {
         let continues = self.words > 0 && word.start == self.end + 1 && text.as_bytes()[self.end] == b'-';
         let done = if continues { None } else { self.finish() };
@@ -197,7 +196,7 @@ fn splits(before: char, c: char, after: Option<char>) -> bool {
     camel || acronym_ends || digits_end
 }
 
-/// Scripts that are written without spaces between words.
+/// Returns whether a script has no spaces between words.
 fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{0e00}'..='\u{0e7f}')
 }
@@ -263,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn encoded_data_is_passed_over() {
+    fn encoded_data_is_skipped() {
         assert!(terms(&"a1B2c3".repeat(20)).is_empty());
         assert_eq!(terms("12345678901"), [] as [&str; 0]);
     }

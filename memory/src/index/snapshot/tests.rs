@@ -1,4 +1,4 @@
-//! However an index came about, it says the same as one that was made of the files as they are now.
+//! An updated index equals a new index of the current files.
 
 use std::collections::BTreeMap;
 
@@ -24,21 +24,21 @@ fn segment(files: Vec<(FileFacts, Digest)>) -> Segment {
     Snapshot::of_files(&mut Tokenizer::new(), files).whole()
 }
 
-/// Everything that a snapshot says, without the numbers by which it says it.
+/// The content of a snapshot, independent of its numbering.
 #[derive(Debug, PartialEq)]
-struct Said {
+struct SnapshotContent {
     files: BTreeMap<String, (FileFacts, u32, Vec<Span>)>,
-    found: Vec<(String, Vec<Place>)>,
+    found: Vec<(String, Vec<LineCount>)>,
     means: [f32; 3],
     sizes: (usize, usize),
 }
 
 /// A path, a line and a count with a length.
-type Place = (String, u32, u32);
+type LineCount = (String, u32, u32);
 
 const TERMS: &[&str] = &["alpha", "beta", "gamma", "delta", "a", "b", "rs"];
 
-fn said(snapshot: &Snapshot) -> Said {
+fn said(snapshot: &Snapshot) -> SnapshotContent {
     let path = |number: usize| snapshot.file(number).facts.path.to_string();
     let files = snapshot.files().map(|(number, file)| {
         assert_eq!(snapshot.find(&file.facts.path).unwrap().0, number);
@@ -72,7 +72,7 @@ fn said(snapshot: &Snapshot) -> Said {
             found.push((format!("{field:?} {term}"), places));
         }
     }
-    Said {
+    SnapshotContent {
         files: files.collect(),
         found,
         means: [
@@ -84,7 +84,7 @@ fn said(snapshot: &Snapshot) -> Said {
     }
 }
 
-/// What happens to the files named, by their numbers, in one step.
+/// Changes of files, by number, in one step.
 #[derive(Debug, Clone)]
 enum Step {
     Write(Vec<(usize, usize)>),
@@ -117,7 +117,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_changed_index_says_what_a_fresh_one_would(steps in proptest::collection::vec(step(), 1..20)) {
+    fn updated_index_equals_a_new_one(steps in proptest::collection::vec(step(), 1..20)) {
         let mut files: BTreeMap<&str, (&str, i64)> = BTreeMap::new();
         let mut snapshot = Snapshot::default();
         for step in steps {
@@ -156,7 +156,7 @@ proptest! {
 }
 
 #[test]
-fn a_directory_is_all_that_was_in_it() {
+fn removed_directory_removes_its_files() {
     let paths = ["a", "a-b", "a/c", "a/d/e", "ab"].map(|path| file(path, "x", 1));
     let snapshot = Snapshot::of_files(&mut Tokenizer::new(), paths.into());
     let at = |path: &str| {

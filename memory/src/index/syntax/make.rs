@@ -1,4 +1,4 @@
-//! From a parsed file to what is kept of it.
+//! Builds the stored syntax of a parsed file.
 
 use std::collections::HashMap;
 
@@ -9,15 +9,15 @@ use super::manifest::Manifest;
 use super::{CallEntry, ImportEntry, NameId, SymbolEntry, Syntax};
 use crate::index::lexical::Arena;
 
-/// A definition with more distinct calls is a table.
+/// Maximum number of distinct calls of a definition; more are a table.
 const MAX_CALLS: usize = 400;
-/// So many types of a file are kept.
+/// Maximum number of types of a file.
 const MAX_TYPES: usize = 400;
-/// A package is named before this line.
+/// Number of lines that are searched for a package declaration.
 const PACKAGE_LINES: usize = 400;
 
 impl Syntax {
-    /// What is kept of a text that was parsed, or that is a manifest; `cut` if it is not the whole file.
+    /// The syntax of a parsed text or a manifest. `cut` tells that the text is not the whole file.
     pub(crate) fn of(path: &RelPath, text: &str, parsed: Option<&(Language, Parsed)>, cut: bool) -> Self {
         match parsed {
             Some((language, parsed)) => Self {
@@ -30,8 +30,8 @@ impl Syntax {
 }
 
 fn of_code(language: Language, text: &str, parsed: &Parsed) -> Syntax {
-    let mut names = Names::default();
-    // An `impl` is no symbol of its own: what is in it belongs to the type of that name.
+    let mut names = NameTable::default();
+    // An `impl` is not a symbol: its members belong to the type of that name.
     let is_symbol = |of: &&Definition| of.kind != DefinitionKind::Impl;
     let mut count = 0;
     let position: Vec<u32> = parsed
@@ -116,7 +116,7 @@ fn of_code(language: Language, text: &str, parsed: &Parsed) -> Syntax {
 
 fn of_manifest(manifest: Manifest, text: &str) -> Syntax {
     let found = manifest.read(text);
-    let mut names = Names::default();
+    let mut names = NameTable::default();
     let package = found.package.as_deref().map_or(0, |name| names.id(name));
     let mut taken = Vec::new();
     let imports = found
@@ -171,12 +171,12 @@ fn package(language: Language, text: &str) -> Option<&str> {
 }
 
 #[derive(Default)]
-struct Names<'a> {
+struct NameTable<'a> {
     ids: HashMap<&'a str, NameId>,
     names: Arena,
 }
 
-impl<'a> Names<'a> {
+impl<'a> NameTable<'a> {
     fn id(&mut self, name: &'a str) -> NameId {
         if name.is_empty() {
             return 0;
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn keeps_symbols_imports_and_calls_once() {
+    fn symbols_imports_and_calls_are_stored_once() {
         let text = "use crate::wire::{self as w, Größe};\n\nstruct Bucket;\n\nimpl Bucket {\n    fn füllen(&self) {\n        \
                     w::send();\n        w::send();\n        self.check();\n    }\n}\n\nmod tests {\n    use super::*;\n}\n";
         let syntax = of("src/a.rs", text);
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_package_is_what_a_file_says_it_is() {
+    fn package_is_the_declared_one() {
         let package = |path: &str, text: &str| {
             let syntax = of(path, text);
             syntax.name(syntax.package).to_owned()
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn comes_back_as_it_was_stored() {
+    fn stored_syntax_is_returned() {
         let syntax = of("a.py", "import os\ndef f(x):\n    return os.walk(x)\n");
         let bytes = postcard::to_allocvec(&syntax).unwrap();
         assert_eq!(postcard::from_bytes::<Syntax>(&bytes).unwrap(), syntax);

@@ -1,9 +1,9 @@
-//! The few settings files that say what an import means.
+//! Manifests that determine the meaning of imports.
 
 use muninn_repo_tools::RelPath;
 use serde_json::Value;
 
-/// A settings file that names a package or maps imports to folders.
+/// A manifest that names a package or maps imports to folders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::index) enum Manifest {
     /// `Cargo.toml`
@@ -12,21 +12,20 @@ pub(in crate::index) enum Manifest {
     Go,
     /// `package.json`
     Npm,
-    /// `tsconfig.json` and its kin.
+    /// `tsconfig.json` and similar files.
     Script,
 }
 
-/// What a manifest says.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Found {
-    /// The name of its package as imports spell it; for scripts the folder that plain imports start at.
+pub(super) struct ManifestData {
+    /// The package name as imports spell it; for scripts the base folder of plain imports.
     pub(super) package: Option<String>,
-    /// Patterns of imports with what they stand for, relative to the manifest.
+    /// Import patterns with their targets, relative to the manifest.
     pub(super) paths: Vec<(String, Vec<String>)>,
 }
 
 impl Manifest {
-    /// Which one a file is, by its name.
+    /// The manifest type of a file, by its name.
     pub(in crate::index) fn of(path: &RelPath) -> Option<Self> {
         match path.file_name() {
             "Cargo.toml" => Some(Self::Cargo),
@@ -38,7 +37,7 @@ impl Manifest {
         }
     }
 
-    pub(super) fn read(self, text: &str) -> Found {
+    pub(super) fn read(self, text: &str) -> ManifestData {
         let package = match self {
             Self::Cargo => cargo(text),
             Self::Go => text
@@ -48,14 +47,14 @@ impl Manifest {
             Self::Npm => json(text).and_then(|json| Some(json.get("name")?.as_str()?.to_owned())),
             Self::Script => return script(text).unwrap_or_default(),
         };
-        Found {
+        ManifestData {
             package,
             paths: Vec::new(),
         }
     }
 }
 
-/// The name of a library crate: its own if it has one, else its package's.
+/// The name of a library crate: its own, or its package's.
 fn cargo(text: &str) -> Option<String> {
     let (mut section, mut package, mut library) = ("", None, None);
     for line in text.lines().map(str::trim) {
@@ -75,7 +74,7 @@ fn cargo(text: &str) -> Option<String> {
     library.or(package).map(|name| name.replace('-', "_"))
 }
 
-fn script(text: &str) -> Option<Found> {
+fn script(text: &str) -> Option<ManifestData> {
     let json = json(text)?;
     let options = json.get("compilerOptions")?;
     let base = options.get("baseUrl").and_then(Value::as_str);
@@ -88,7 +87,7 @@ fn script(text: &str) -> Option<Found> {
         list.iter().filter_map(Value::as_str).map(under).collect()
     };
     let paths = options.get("paths").and_then(Value::as_object);
-    Some(Found {
+    Some(ManifestData {
         package: base.map(str::to_owned),
         paths: paths
             .into_iter()
@@ -98,7 +97,7 @@ fn script(text: &str) -> Option<Found> {
     })
 }
 
-/// JSON in which people left comments and trailing commas.
+/// Parses JSON with comments and trailing commas.
 fn json(text: &str) -> Option<Value> {
     if let Ok(json) = serde_json::from_str(text) {
         return Some(json);
@@ -145,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_what_imports_need() {
+    fn manifests_give_packages_and_paths() {
         let package = |manifest: Manifest, text: &str| manifest.read(text).package;
         let cargo = "[package]\nname = \"a-b\"\n\n[[bin]]\nname = \"other\"\n";
         assert_eq!(package(Manifest::Cargo, cargo).as_deref(), Some("a_b"));

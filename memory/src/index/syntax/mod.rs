@@ -1,7 +1,7 @@
-//! What is kept of a file's syntax: enough to make the graph of a worktree without parsing anything again.
+//! The stored syntax of a file, from which the graph of a worktree is built without parsing again.
 //!
-//! It depends on nothing but the file's content and its name, and is kept with its digest, by blob. Names are kept once,
-//! in one string; everything else is numbers. So it can stay in memory for every file.
+//! It depends only on the file's content and name, and is cached with its digest by blob. Names are stored once in one
+//! string; everything else is numbers, so the syntax of every file fits in memory.
 
 mod make;
 mod manifest;
@@ -14,24 +14,23 @@ use crate::index::lexical::Arena;
 
 pub(super) use manifest::Manifest;
 
-/// A name of a file, by its position among them; 0 is no name.
+/// The position of a name in its file; 0 is no name.
 pub(super) type NameId = u32;
 
 /// What a file defines, imports and calls.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Syntax {
-    /// What it was parsed as.
     pub(super) language: Option<Language>,
-    /// The package or namespace that it says it belongs to, or that a manifest names.
+    /// The declared package or namespace, or the one that a manifest names.
     pub(super) package: NameId,
-    /// In the order of the text.
+    /// Symbols in text order.
     pub(super) symbols: Box<[SymbolEntry]>,
     pub(super) imports: Box<[ImportEntry]>,
-    /// The names that imports take, and what they are called here; each import has a run of them.
+    /// Imported names and their aliases; each import has a run of them.
     pub(super) taken: Box<[(NameId, NameId)]>,
-    /// By caller.
+    /// Calls sorted by caller.
     pub(super) calls: Box<[CallEntry]>,
-    /// Types that are named, each once.
+    /// Distinct referenced types.
     pub(super) types: Box<[NameId]>,
     /// All names.
     names: Arena,
@@ -50,28 +49,28 @@ pub(super) struct SymbolEntry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ImportEntry {
     pub(super) path: NameId,
-    /// How many names it takes.
+    /// Number of imported names.
     pub(super) taken: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct CallEntry {
-    /// The position of the symbol around it, plus one; 0 outside of all.
+    /// The position of the enclosing symbol plus one; 0 outside of all.
     pub(super) caller: u32,
     pub(super) name: NameId,
     pub(super) qualifier: NameId,
 }
 
-/// A definition as a file's syntax knows it.
+/// A defined symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Symbol<'a> {
-    /// Its name.
+    /// The name.
     pub name: &'a str,
-    /// What it is.
+    /// The kind.
     pub kind: DefinitionKind,
     /// The line of its name.
     pub line: u32,
-    /// What it belongs to.
+    /// The containing type or module.
     pub container: Option<&'a str>,
 }
 
@@ -86,7 +85,7 @@ impl Syntax {
         })
     }
 
-    /// Whether anything in it calls something of this name.
+    /// Returns whether the file calls a name.
     pub(super) fn calls(&self, name: &str) -> bool {
         let named = |call: &CallEntry| self.name(call.name) == name;
         memmem::find(self.names.text().as_bytes(), name.as_bytes()).is_some() && self.calls.iter().any(named)
@@ -98,12 +97,12 @@ impl Syntax {
         at.and_then(|at| self.names.get(at)).unwrap_or_default()
     }
 
-    /// One more than the highest [`NameId`].
+    /// Upper bound of [`NameId`].
     pub(super) fn names(&self) -> usize {
         self.names.len() + 1
     }
 
-    /// Each import's path with the names that it takes: as they are called there, and here.
+    /// Each import's path with its names and aliases.
     pub(super) fn each_import(&self) -> impl Iterator<Item = (&str, &[(NameId, NameId)])> {
         let mut from = 0;
         self.imports.iter().map(move |import| {

@@ -93,11 +93,11 @@ impl<'a> Filling<'a> {
         let mut wanted: Vec<(Key, usize)> = Vec::new();
         for (number, file) in self.snapshot.files() {
             let key = (file.facts.blob, Digest::form(&file.facts.path));
-            if file.place != Place::Generated && seen.insert(key) {
+            if file.role != FileRole::Generated && seen.insert(key) {
                 wanted.push((key, number));
             }
         }
-        wanted.sort_by_key(|(_, number)| self.snapshot.file(*number).place != Place::Source);
+        wanted.sort_by_key(|(_, number)| self.snapshot.file(*number).role != FileRole::Source);
         let mut chunks = 0;
         wanted.retain(|(_, number)| {
             chunks += self.snapshot.spans_of(*number).len();

@@ -1,4 +1,4 @@
-//! Reading notify's events. Runs on its thread, which must not be kept.
+//! Reads notify's events. Runs on notify's thread, and must not block.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::shared::{Shared, State};
 /// Files that decide what is ignored.
 const IGNORE_FILES: [&str; 2] = [".gitignore", ".ignore"];
 
-/// Takes what notify hands over.
+/// The event handler.
 pub(super) struct Events(pub(super) Arc<Shared>);
 
 impl notify::EventHandler for Events {
@@ -23,7 +23,7 @@ impl notify::EventHandler for Events {
             Err(error) => shared.fail(WatchError::Broken {
                 source: Box::new(error),
             }),
-            Ok(event) if event.need_rescan() => shared.update(State::everything_anew),
+            Ok(event) if event.need_rescan() => shared.update(State::reset),
             Ok(event) => {
                 if let Some(kind) = Kind::of(event.kind) {
                     event.paths.iter().for_each(|path| note(shared, path, kind));
@@ -33,20 +33,20 @@ impl notify::EventHandler for Events {
     }
 }
 
-/// What an event may mean for a directory.
+/// The meaning of an event for a directory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// The content of a file changed, or a file came.
+    /// A file was created or its content changed.
     Content,
-    /// Something came, went, or changed its rights.
+    /// An entry was added, removed, or changed its permissions.
     Structure,
 }
 
 impl Kind {
-    /// `None` if nothing changed. Our own reading, and everybody else's, is most of what arrives here.
+    /// `None` if nothing changed. Most events are reads, our own and others'.
     fn of(kind: EventKind) -> Option<Self> {
         match kind {
-            // Whoever wrote through a memory map is noticed when the file is closed.
+            // Writes through a memory map are noticed when the file is closed.
             EventKind::Access(AccessKind::Close(AccessMode::Write))
             | EventKind::Modify(ModifyKind::Data(_))
             | EventKind::Create(CreateKind::File) => Some(Self::Content),
@@ -59,7 +59,7 @@ impl Kind {
 fn note(shared: &Shared, path: &Path, kind: Kind) {
     if let Ok(in_git) = path.strip_prefix(&shared.common_dir) {
         if in_git == Path::new("info") && kind == Kind::Structure || in_git == Path::new("info/exclude") {
-            shared.update(State::everything_anew);
+            shared.update(State::reset);
         }
         return;
     }
@@ -72,7 +72,7 @@ fn note(shared: &Shared, path: &Path, kind: Kind) {
     if relative.ends_with(".git") {
         return repository_appeared(shared, relative);
     }
-    // Names that are no text are nobody's.
+    // Names that are not UTF-8 are ignored.
     if let Some(relative) = RelPath::from_relative(relative) {
         inside(shared, path, relative, kind);
     }
@@ -94,18 +94,18 @@ fn root_changed(shared: &Shared, kind: Kind) {
         let root = shared.root.clone();
         shared.fail(WatchError::Gone { root });
     } else if kind == Kind::Structure {
-        shared.update(State::everything_anew);
+        shared.update(State::reset);
     }
 }
 
-/// A directory with a `.git`, be it a directory or a linked worktree's file, is not ours any more.
+/// A directory with a `.git` directory, or a linked worktree's `.git` file, is another repository.
 fn repository_appeared(shared: &Shared, git: &Path) {
     let Some(directory) = git.parent().and_then(RelPath::from_relative) else {
         return;
     };
     shared.update(|state| {
         if state.directories.contains(&directory) {
-            state.everything_anew();
+            state.reset();
         }
     });
 }
@@ -119,7 +119,7 @@ fn inside(shared: &Shared, path: &Path, relative: RelPath, kind: Kind) {
     }
     if IGNORE_FILES.contains(&relative.file_name()) {
         drop(state);
-        return shared.update(State::everything_anew);
+        return shared.update(State::reset);
     }
     if kind == Kind::Structure {
         state.forget(&relative);

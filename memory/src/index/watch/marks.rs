@@ -1,4 +1,4 @@
-//! A directory of our own whose changes mark a moment in the stream of events.
+//! The mark directory: its events mark a moment in the stream of events.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,82 +9,81 @@ use tempfile::TempDir;
 
 use crate::private_file;
 
-/// What a directory of marks is called, before something that makes it the only one of its name.
+/// Prefix of mark directories, before a unique suffix.
 const PREFIX: &str = "watch-";
-/// One that nobody left a mark in for so long was left behind by a process that was killed. Who still used it makes
-/// another.
+/// Age at which a mark directory is abandoned: its process was killed. A process that still uses it creates another.
 const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Holds one empty file, whose name is the number of the newest mark.
+/// A directory with one empty file, whose name is the number of the newest mark.
 pub(super) struct Marks {
-    /// Where its directory is made, if it can be; `None` for the system's temporary directory.
+    /// Parent of the directory, if usable; `None` for the system's temporary directory.
     home: Option<PathBuf>,
-    place: Mutex<Place>,
+    current: Mutex<MarkDirectory>,
 }
 
-struct Place {
-    /// `None` once it was removed.
+struct MarkDirectory {
+    /// `None` after its removal.
     directory: Option<TempDir>,
     newest: u64,
 }
 
 impl Marks {
-    /// Also returns the directory that has to be watched.
+    /// Creates the directory, and returns its path for watching.
     pub(super) fn new(home: Option<&Path>) -> io::Result<(Self, PathBuf)> {
         let own = home.filter(|home| private_file::own_dir(home).is_ok());
-        let (place, directory) = make(home, 0)?;
-        // The time of the file system, by which the others were dated.
+        let (current, directory) = make(home, 0)?;
+        // The file system's clock, which dated the other directories.
         let now = directory.metadata().and_then(|metadata| metadata.modified());
         if let (Some(home), Ok(now)) = (own, now) {
             sweep(home, now);
         }
         let marks = Self {
             home: home.map(Path::to_owned),
-            place: Mutex::new(place),
+            current: Mutex::new(current),
         };
         Ok((marks, directory))
     }
 
-    /// Leaves a mark, and returns its number. Numbers only grow, and a larger one was left later: whoever sees the event
-    /// of another's larger mark needs not wait for the own one.
+    /// Sets a mark, and returns its number. Numbers increase: the event of a later mark implies that earlier ones
+    /// arrived.
     pub(super) fn set(&self) -> io::Result<u64> {
-        let mut place = self.lock();
-        let directory = place.directory.as_ref().ok_or(io::ErrorKind::NotFound)?.path();
-        let next = place.newest + 1;
-        std::fs::rename(name(directory, place.newest), name(directory, next))?;
-        place.newest = next;
+        let mut current = self.lock();
+        let directory = current.directory.as_ref().ok_or(io::ErrorKind::NotFound)?.path();
+        let next = current.newest + 1;
+        std::fs::rename(name(directory, current.newest), name(directory, next))?;
+        current.newest = next;
         Ok(next)
     }
 
-    /// Another directory, after somebody removed this one.
+    /// Creates another directory after this one was removed.
     pub(super) fn renew(&self) -> io::Result<PathBuf> {
-        let mut place = self.lock();
-        let (next, directory) = make(self.home.as_deref(), place.newest)?;
-        *place = next;
+        let mut current = self.lock();
+        let (next, directory) = make(self.home.as_deref(), current.newest)?;
+        *current = next;
         Ok(directory)
     }
 
-    /// Leaves nothing behind.
+    /// Removes the directory.
     pub(super) fn remove(&self) {
         self.lock().directory = None;
     }
 
-    fn lock(&self) -> MutexGuard<'_, Place> {
-        self.place.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, MarkDirectory> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A home that cannot be written (it is read-only, or its disk is full) is no reason not to watch: a mark may be anywhere.
-fn make(home: Option<&Path>, newest: u64) -> io::Result<(Place, PathBuf)> {
-    let at_home = home.and_then(|home| begun(builder(PREFIX).tempdir_in(home), newest).ok());
+/// Creates a mark directory. If the home cannot be written (read-only or full), the temporary directory is used.
+fn make(home: Option<&Path>, newest: u64) -> io::Result<(MarkDirectory, PathBuf)> {
+    let at_home = home.and_then(|home| with_first_mark(builder(PREFIX).tempdir_in(home), newest).ok());
     let directory = match at_home {
         Some(directory) => directory,
-        None => begun(builder("muninn-watch-").tempdir(), newest)?,
+        None => with_first_mark(builder("muninn-watch-").tempdir(), newest)?,
     };
-    // Events carry the path without symlinks, and a system's temporary directory may be behind one.
+    // Events have paths without symlinks, and a temporary directory may be behind one.
     let real = directory.path().canonicalize()?;
     let directory = Some(directory);
-    Ok((Place { directory, newest }, real))
+    Ok((MarkDirectory { directory, newest }, real))
 }
 
 fn builder(prefix: &str) -> tempfile::Builder<'_, '_> {
@@ -95,14 +94,14 @@ fn builder(prefix: &str) -> tempfile::Builder<'_, '_> {
     builder
 }
 
-/// The directory with its first mark in it.
-fn begun(directory: io::Result<TempDir>, newest: u64) -> io::Result<TempDir> {
+/// Creates the first mark in a directory.
+fn with_first_mark(directory: io::Result<TempDir>, newest: u64) -> io::Result<TempDir> {
     let directory = directory?;
     private_file::make(&name(directory.path(), newest))?;
     Ok(directory)
 }
 
-/// Removes what killed processes left.
+/// Removes mark directories of killed processes.
 fn sweep(home: &Path, now: SystemTime) {
     let entries = std::fs::read_dir(home).into_iter().flatten().flatten();
     for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX)) {
@@ -123,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_left_behind_is_swept_and_what_is_in_use_is_not() {
+    fn abandoned_mark_directories_are_removed() {
         let home = tempfile::tempdir().unwrap();
         let (marks, directory) = Marks::new(Some(home.path())).unwrap();
         std::fs::create_dir(home.path().join("other")).unwrap();
@@ -142,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_home_that_cannot_be_written_is_done_without() {
+    fn unwritable_home_falls_back_to_the_temporary_directory() {
         let folder = tempfile::tempdir().unwrap();
         let home = folder.path().join("a file");
         std::fs::File::create(&home).unwrap();

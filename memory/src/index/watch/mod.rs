@@ -1,24 +1,24 @@
-//! What may have changed in a worktree since somebody last asked, told by the operating system.
+//! Watches a worktree for changes, through the operating system.
 //!
-//! Everything here is a hint. A hint may name a file that holds what it held before, or one that is ignored; what is
-//! never missing is a file that did change. Where that cannot be promised, the answer is [`Changes::Everything`], and
-//! whoever asked walks: while the watches are being set up, after the system's queue ran over, when an ignore file
-//! changed (which moves the border of what is watched), and for good where a worktree cannot be watched.
+//! Every change is a hint: a file may have its old content or be ignored, but a changed file is never missed. If that
+//! cannot be guaranteed, the result is [`Changes::Everything`] and the caller walks the worktree: while watches are set
+//! up, after the system's queue overflowed, when an ignore file changed, which changes the watched set, and permanently
+//! if a worktree cannot be watched.
 //!
-//! Each directory that the walk goes into has a watch of its own, so that `target/` and `node_modules/` cost nothing.
-//! On systems that can only watch a whole tree, what happens in other directories is dropped as it arrives.
+//! Each walked directory has its own watch, so `target/` and `node_modules/` cost nothing. On systems that can only
+//! watch a whole tree, events in other directories are dropped.
 //!
-//! Two threads serve a watcher, and both sleep until something happens: notify's, which reads the events and writes
-//! down paths ([`events`]), and the [`caretaker`], which sets watches. A directory that appears is named twice: when its
-//! event arrives and again once it is watched, and whoever looks below it after that has seen all that was made in it
-//! before.
+//! Two threads serve a watcher, and sleep until an event: notify's thread, which reads events and records paths
+//! ([`events`]), and the [`setter`] thread, which sets watches. A new directory is reported twice: when its event
+//! arrives, and once it is watched. A walk below it after the second report sees everything that was created before.
 //!
-//! Not told: writes through a memory map before the file is closed, writes to a hard link elsewhere, a nested repository
-//! that ceases to be one, and what another machine does to a shared file system (which is refused where it is known).
+//! Not reported: writes through a memory map before the file is closed, writes through a hard link elsewhere, a nested
+//! repository that ceases to be one, and changes by other machines on a shared file system (which is refused if
+//! recognised).
 
-mod caretaker;
 mod events;
 mod marks;
+mod setter;
 mod shared;
 #[cfg(target_os = "linux")]
 mod shares;
@@ -32,92 +32,89 @@ use std::time::{Duration, Instant};
 
 use muninn_repo_tools::{RelPath, Supervisor, Task, Worktree};
 
-use caretaker::Caretaker;
 use marks::Marks;
+use setter::WatchSetter;
 use shared::Shared;
 
-/// More changed paths than this are no hint any more: a walk is as fast as looking at each.
+/// With more changed paths a walk is as fast.
 const MAX_PATHS: usize = 1_000;
-/// Each watched directory keeps about a kilobyte of the kernel's memory. More than this are not watched.
+/// Maximum number of watched directories. Each takes about 1 kB of kernel memory.
 const MAX_DIRECTORIES: usize = 100_000;
 
 /// Watches a worktree until it is dropped.
 pub struct Watcher {
     shared: Arc<Shared>,
     marks: Marks,
-    caretaker: Option<Task>,
+    setter: Option<Task>,
 }
 
-/// What may have changed.
+/// The possible changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Changes {
-    /// Nothing.
+    /// No change.
     None,
-    /// These files, and everything below these directories. One that does not exist was removed, and all that was
-    /// below it as well.
+    /// These files, and everything below these directories. A missing path was removed, with everything below it.
     Paths(BTreeSet<RelPath>),
-    /// Anything: the worktree has to be walked.
+    /// Any file: the worktree must be walked.
     Everything,
 }
 
 /// Why a worktree is not watched.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
-    /// The system has no way to watch files, or no more of what it takes.
+    /// The system cannot watch files, or has no resources left.
     #[error("the system does not watch files for us")]
     Unavailable {
-        /// What it said.
+        /// The cause.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// The directory of our own, whose changes say that those before them have arrived, cannot be made.
+    /// The mark directory cannot be created.
     #[error("cannot make a temporary directory to be watched")]
     Marks {
-        /// What the file system said.
+        /// The cause.
         source: std::io::Error,
     },
     /// No thread could be started.
     #[error("cannot start the thread that sets watches")]
     Thread {
-        /// What the system said.
+        /// The cause.
         source: std::io::Error,
     },
-    /// Other machines may write there, and nobody would tell us.
-    #[error("{} is on a file system whose changes are not all told", root.display())]
+    /// Other machines may write to this file system without an event.
+    #[error("{} is on a file system that does not report all changes", root.display())]
     Share {
         /// The root of the worktree.
         root: PathBuf,
     },
-    /// The worktree has more directories than we want to watch.
+    /// The worktree has too many directories.
     #[error("more than {max} directories to watch")]
     TooMany {
-        /// How many would be fine.
+        /// The maximum.
         max: usize,
     },
-    /// The user's watches are used up. On Linux: `fs.inotify.max_user_watches`.
+    /// The user's limit of watches is reached. On Linux: `fs.inotify.max_user_watches`.
     #[error("the system refuses to watch any more directories")]
     Refused,
-    /// Watching broke down.
-    #[error("the system stopped telling about changes")]
+    /// The system stopped reporting.
+    #[error("the system stopped reporting changes")]
     Broken {
-        /// What it said.
+        /// The cause.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The worktree was removed or renamed.
     #[error("{} is gone", root.display())]
     Gone {
-        /// Where it was.
+        /// The former path.
         root: PathBuf,
     },
 }
 
 impl Watcher {
-    /// Begins to watch. `home` is where a small directory of our own is made; without one it is made among the system's
-    /// temporary files. Returns at once: the watches are set in the background, and until they stand everything may
-    /// have changed.
+    /// Starts watching. `home` is the parent of the mark directory; without it the system's temporary directory is
+    /// used. Returns at once: watches are set in the background, and until then everything may have changed.
     ///
     /// # Errors
-    /// [`WatchError`] where the system watches nothing, or nothing there. What goes wrong later is said by
-    /// [`Watcher::failure`].
+    /// [`WatchError`] if the system cannot watch this worktree. Later failures are returned by [`Watcher::failure`].
     pub fn start(worktree: &Worktree, home: Option<&Path>, supervisor: &Supervisor) -> Result<Self, WatchError> {
         Self::start_bounded(worktree, home, supervisor, MAX_DIRECTORIES)
     }
@@ -132,61 +129,61 @@ impl Watcher {
         shares::refuse(worktree.root())?;
         let (marks, directory) = Marks::new(home).map_err(|source| WatchError::Marks { source })?;
         let shared = Arc::new(Shared::new(worktree, directory));
-        let caretaker = Caretaker::new(worktree, &shared, max_directories)?;
-        let caretaker = supervisor
-            .run("watch", move || caretaker.run())
+        let setter = WatchSetter::new(worktree, &shared, max_directories)?;
+        let setter = supervisor
+            .run("watch", move || setter.run())
             .map_err(|source| WatchError::Thread { source })?;
         Ok(Self {
             shared,
             marks,
-            caretaker: Some(caretaker),
+            setter: Some(setter),
         })
     }
 
-    /// Takes what was seen since the last call. Costs a lock, so that every request can ask. What was taken is not said
-    /// again: whoever takes it must have made use of it before another is answered out of the same snapshot.
+    /// Takes the changes since the last call; costs a lock. Changes are returned once: the caller must apply them
+    /// before another question uses the same snapshot.
     ///
-    /// A change is seen once its event has been read; [`Watcher::settle`] waits for that.
+    /// A change is visible once its event has been read; [`Watcher::settle`] waits for that.
     pub fn changes(&self) -> Changes {
         self.shared.take()
     }
 
-    /// Waits, without end, until [`Watcher::changes`] has something to say. False when watching is over.
+    /// Blocks until there are changes. Returns false when watching has stopped.
     pub fn wait(&self) -> bool {
         self.shared.wait_for_changes()
     }
 
-    /// Says again that everything may have changed: for who took that and had no time to look.
+    /// Restores [`Changes::Everything`], for a caller that took it and could not walk.
     pub fn put_back(&self) {
         self.shared.put_back();
     }
 
-    /// Waits until somebody has taken what there is to take; false if nobody did in time.
+    /// Waits until all changes have been taken; false after the deadline.
     pub fn wait_taken(&self, deadline: Instant) -> bool {
         self.shared.wait_taken(deadline)
     }
 
-    /// Ends watching, and whoever waits for changes, and removes the directory of our own.
+    /// Stops watching, wakes waiting callers, and removes the mark directory.
     pub fn stop(&self) {
         self.shared.stop();
         self.marks.remove();
     }
 
-    /// Makes sure that the next [`Watcher::changes`] knows of all that happened before this call.
+    /// Ensures that the next [`Watcher::changes`] includes everything that happened before this call.
     ///
-    /// Renames a file in a watched directory of our own and waits for that to be told: the system tells things in their
-    /// order, so all before it has been told as well. Usually well under a millisecond. Returns false if it did not come
-    /// in time, or if the watches do not stand: then everything may have changed, and `changes` says so. (On Windows the
-    /// order between two directories is very likely, not promised.)
+    /// Renames a file in the watched mark directory and waits for its event: events arrive in order, so all earlier
+    /// ones have arrived as well. Usually well under a millisecond. Returns false after the deadline, or if watches are
+    /// incomplete: then `changes` returns everything. (On Windows the order between two directories is very likely, not
+    /// guaranteed.)
     pub fn settle(&self, patience: Duration) -> bool {
         let deadline = Instant::now() + patience;
-        let Some(upheavals) = self.shared.standing() else {
+        let Some(resets) = self.shared.resets_if_complete() else {
             return false;
         };
         match self.marks.set() {
-            Ok(mark) => self.shared.wait_for(mark, upheavals, deadline),
+            Ok(mark) => self.shared.wait_for(mark, resets, deadline),
             Err(_) => {
-                // Temporary directories are tidied up by others after some idle days.
+                // System services delete temporary directories after some idle days.
                 match self.marks.renew() {
                     Ok(directory) => self.shared.renew(directory),
                     Err(source) => self.shared.fail(WatchError::Marks { source }),
@@ -196,12 +193,12 @@ impl Watcher {
         }
     }
 
-    /// Waits until the watches stand; false if they do not in time, or never will.
-    pub fn wait_standing(&self, patience: Duration) -> bool {
-        self.shared.wait_standing(Instant::now() + patience)
+    /// Waits until all watches are set; false after the deadline, or if watching failed.
+    pub fn wait_ready(&self, patience: Duration) -> bool {
+        self.shared.wait_ready(Instant::now() + patience)
     }
 
-    /// Why everything may always have changed, if watching was given up.
+    /// Why watching stopped, if it did.
     pub fn failure(&self) -> Option<&WatchError> {
         self.shared.failure()
     }
@@ -210,8 +207,8 @@ impl Watcher {
 impl Drop for Watcher {
     fn drop(&mut self) {
         self.shared.stop();
-        if let Some(caretaker) = self.caretaker.take() {
-            caretaker.wait();
+        if let Some(setter) = self.setter.take() {
+            setter.wait();
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the two threads of a watcher and those who ask it have in common.
+//! The state shared by a watcher's threads and its callers.
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
@@ -10,43 +10,42 @@ use muninn_repo_tools::{RelPath, Worktree};
 
 use super::{Changes, MAX_PATHS, WatchError};
 
-/// Never locked while the file system is asked for anything.
+/// Never locked during file system calls.
 pub(super) struct Shared {
-    /// The top of the worktree.
+    /// Root of the worktree.
     pub(super) root: PathBuf,
-    /// Where `info/exclude` is, or will be.
+    /// Directory of `info/exclude`.
     pub(super) common_dir: PathBuf,
     state: Mutex<State>,
-    /// Whenever a mark arrived, work came or was done, or it is over.
-    turned: Condvar,
+    /// Signalled when a mark arrives, work is added or finished, or watching stops.
+    changed: Condvar,
     failure: OnceLock<WatchError>,
 }
 
-/// What is known.
 pub(super) struct State {
     seen: Changes,
-    /// The directories that are watched, without the root. Only what happens right in one of them counts.
+    /// Watched directories without the root. Only events directly in one of them count.
     pub(super) directories: BTreeSet<RelPath>,
-    /// Where marks are left.
+    /// The mark directory.
     pub(super) marks: PathBuf,
     newest_mark: u64,
-    /// What the caretaker has to do.
+    /// Work for the setter.
     work: Work,
-    /// Whether it is at it.
+    /// Whether the setter is working.
     busy: bool,
-    /// Whether all watches were ever set and none has to be set anew.
-    stands: bool,
-    /// How often that ceased.
-    upheavals: u64,
+    /// Whether all watches are set.
+    is_complete: bool,
+    /// How often they were reset.
+    resets: u64,
     stopped: bool,
 }
 
-/// What there is to do for the caretaker.
+/// Work for the thread that sets watches.
 #[derive(Default)]
 pub(super) struct Work {
-    /// All directories have to be listed and watched, whatever was known before.
+    /// List and watch all directories.
     pub(super) all: bool,
-    /// These have to be, and those below them.
+    /// List and watch these directories and those below them.
     pub(super) below: BTreeSet<RelPath>,
 }
 
@@ -68,43 +67,43 @@ impl Shared {
                 ..Work::default()
             },
             busy: false,
-            stands: false,
-            upheavals: 0,
+            is_complete: false,
+            resets: 0,
             stopped: false,
         };
         Self {
             root: worktree.root().to_owned(),
             common_dir: worktree.common_dir().to_owned(),
             state: Mutex::new(state),
-            turned: Condvar::new(),
+            changed: Condvar::new(),
             failure: OnceLock::new(),
         }
     }
 
-    /// A poisoned lock is taken all the same: no writer leaves the state half written.
+    /// Locks the state, poisoned or not: no writer leaves it inconsistent.
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the state, and wakes whoever waits for that.
+    /// Changes the state, and wakes waiting threads.
     pub(super) fn update<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         let result = change(&mut self.lock());
-        self.turned.notify_all();
+        self.changed.notify_all();
         result
     }
 
-    /// Gives up: everything may have changed from now on.
+    /// Stops watching with an error: from now on everything may have changed.
     pub(super) fn fail(&self, error: WatchError) {
-        // Only the first reason is kept; the others follow from it.
-        let _kept = self.failure.set(error);
+        // The first error is kept; later ones follow from it.
+        self.failure.set(error).ok();
         self.stop();
     }
 
-    /// Ends the caretaker.
+    /// Ends the thread that sets watches.
     pub(super) fn stop(&self) {
         self.update(|state| {
             state.stopped = true;
-            state.stands = false;
+            state.is_complete = false;
             state.seen = Changes::Everything;
             state.directories.clear();
         });
@@ -114,28 +113,28 @@ impl Shared {
         self.failure.get()
     }
 
-    /// If all watches stand: for [`Shared::wait_for`], how often they had ceased to.
-    pub(super) fn standing(&self) -> Option<u64> {
+    /// The number of resets, for [`Shared::wait_for`]; `None` if watches are incomplete.
+    pub(super) fn resets_if_complete(&self) -> Option<u64> {
         let state = self.lock();
-        state.stands.then_some(state.upheavals)
+        state.is_complete.then_some(state.resets)
     }
 
     pub(super) fn is_stopped(&self) -> bool {
         self.lock().stopped
     }
 
-    /// Watches another directory for marks, and everything else anew.
+    /// Changes the mark directory, and sets all watches anew.
     pub(super) fn renew(&self, marks: PathBuf) {
         self.update(|state| {
             state.marks = marks;
-            state.everything_anew();
+            state.reset();
         });
     }
 
     pub(super) fn take(&self) -> Changes {
         let mut state = self.lock();
-        if state.stands {
-            self.turned.notify_all();
+        if state.is_complete {
+            self.changed.notify_all();
             std::mem::replace(&mut state.seen, Changes::None)
         } else {
             Changes::Everything
@@ -152,30 +151,31 @@ impl Shared {
             == Changes::None
     }
 
-    /// Waits until there is something to take; false when it is over.
+    /// Blocks until there are changes; false when watching stops.
     pub(super) fn wait_for_changes(&self) -> bool {
         let mut state = self.lock();
-        while !(state.stopped || state.stands && state.seen != Changes::None) {
-            state = self.turned.wait(state).unwrap_or_else(PoisonError::into_inner);
+        while !(state.stopped || state.is_complete && state.seen != Changes::None) {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         !state.stopped
     }
 
-    /// Waits until a mark has arrived and nothing that came before it is left to do. In vain if there is an upheaval
-    /// meanwhile: a queue that runs over loses marks too.
-    pub(super) fn wait_for(&self, mark: u64, upheavals: u64, deadline: Instant) -> bool {
-        let settled = |state: &State| state.newest_mark >= mark && state.work.is_empty() && !state.busy;
-        let calm = |state: &State| state.stands && state.upheavals == upheavals;
-        let mut state = self.wait(deadline, |state| settled(state) || !calm(state));
-        let in_time = calm(&state) && settled(&state);
+    /// Waits until a mark has arrived and no earlier work is left. Fails after a reset, because an overflowing queue
+    /// loses marks too.
+    pub(super) fn wait_for(&self, mark: u64, resets: u64, deadline: Instant) -> bool {
+        let has_arrived = |state: &State| state.newest_mark >= mark && state.work.is_empty() && !state.busy;
+        let was_not_reset = |state: &State| state.is_complete && state.resets == resets;
+        let mut state = self.wait(deadline, |state| has_arrived(state) || !was_not_reset(state));
+        let in_time = was_not_reset(&state) && has_arrived(&state);
         if !in_time {
             state.seen = Changes::Everything;
         }
         in_time
     }
 
-    pub(super) fn wait_standing(&self, deadline: Instant) -> bool {
-        self.wait(deadline, |state| state.stands || state.stopped).stands
+    pub(super) fn wait_ready(&self, deadline: Instant) -> bool {
+        self.wait(deadline, |state| state.is_complete || state.stopped)
+            .is_complete
     }
 
     fn wait(&self, deadline: Instant, done: impl Fn(&State) -> bool) -> MutexGuard<'_, State> {
@@ -185,17 +185,17 @@ impl Shared {
             if left.is_zero() {
                 break;
             }
-            let waited = self.turned.wait_timeout(state, left);
+            let waited = self.changed.wait_timeout(state, left);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         state
     }
 
-    /// Waits for work, and takes all that there is; `None` when it is over.
+    /// Blocks for work, and takes all of it; `None` when watching stops.
     pub(super) fn next_work(&self) -> Option<Work> {
         let mut state = self.lock();
         while state.work.is_empty() && !state.stopped {
-            state = self.turned.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         if state.stopped {
             return None;
@@ -206,12 +206,12 @@ impl Shared {
 }
 
 impl State {
-    /// A mark has arrived.
+    /// Records the arrival of a mark.
     pub(super) fn reach(&mut self, mark: u64) {
         self.newest_mark = self.newest_mark.max(mark);
     }
 
-    /// Something at a path, or below it, may have changed.
+    /// Records a change at a path or below it.
     pub(super) fn see(&mut self, path: RelPath) {
         if let Changes::None = self.seen {
             self.seen = Changes::Paths(BTreeSet::new());
@@ -224,35 +224,36 @@ impl State {
         }
     }
 
-    /// A directory is there that may be a new one.
+    /// Records a possibly new directory.
     pub(super) fn look_below(&mut self, path: RelPath) {
         self.work.below.insert(path);
         if self.work.below.len() > MAX_PATHS {
-            self.everything_anew();
+            self.reset();
         }
     }
 
-    /// Nothing that is known about directories can be relied upon.
-    pub(super) fn everything_anew(&mut self) {
+    /// Discards all knowledge about directories.
+    pub(super) fn reset(&mut self) {
         self.seen = Changes::Everything;
-        self.stands = false;
-        self.upheavals += 1;
+        self.is_complete = false;
+        self.resets += 1;
         self.work = Work {
             all: true,
             ..Work::default()
         };
     }
 
-    /// The caretaker has finished. After `all`, everything may have changed, because nobody listened before.
+    /// Records that the setter has finished. After `all`, everything may have changed, because events were missed
+    /// before.
     pub(super) fn finish(&mut self, all: bool) {
         self.busy = false;
         if all && !self.stopped {
             self.seen = Changes::Everything;
-            self.stands = !self.work.all;
+            self.is_complete = !self.work.all;
         }
     }
 
-    /// A directory is no longer there, nor what was below it.
+    /// Removes a directory and everything below it.
     pub(super) fn forget(&mut self, path: &RelPath) {
         if !self.directories.remove(path) {
             return;

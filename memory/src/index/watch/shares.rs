@@ -1,10 +1,10 @@
-//! File systems on which inotify says only what this machine does.
+//! File systems for which inotify reports only changes by this machine.
 
 use std::path::Path;
 
 use super::WatchError;
 
-/// The magic numbers (statfs(2)) of those that other machines, or the host of a container, may write to.
+/// The magic numbers (statfs(2)) of file systems that other machines, or the host of a container, may write to.
 const SHARES: [u64; 12] = [
     0x6969,      // NFS
     0x517b,      // SMB
@@ -20,10 +20,10 @@ const SHARES: [u64; 12] = [
     0x0bd0_0bd0, // Lustre
 ];
 
-/// An error if the worktree is on one of them. A file system that does not say what it is, is none.
+/// Returns an error if the worktree is on one of them. An unknown file system is accepted.
 pub(super) fn refuse(root: &Path) -> Result<(), WatchError> {
     match rustix::fs::statfs(root) {
-        // The kernel's numbers have 32 bits, and the type that carries them differs between machines.
+        // The kernel's numbers have 32 bits; their type differs between machines.
         Ok(found)
             if SHARES
                 .iter()

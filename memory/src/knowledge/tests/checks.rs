@@ -1,8 +1,8 @@
-//! What a look over the files finds.
+//! Checking knowledge files.
 
 use super::*;
 
-/// What is found, as a person reads it.
+/// The problems as messages.
 fn found(files: &[(&str, &str)]) -> Vec<String> {
     let findings = check(&Fixture::with(files).worktree()).into_iter();
     let said = findings.map(|finding| {
@@ -29,7 +29,7 @@ fn good_files_have_no_findings() {
 }
 
 #[test]
-fn each_kind_is_found_on_its_line() {
+fn each_problem_is_found_on_its_line() {
     let token = format!("# Keys\n\nghp_{}\n", "a1B2c3".repeat(6));
     let large = "x".repeat(10 << 20);
     let files = [

@@ -1,4 +1,4 @@
-//! What an import copies, what it refuses, and where it never writes.
+//! Importing knowledge: copied and refused files.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ fn names(paths: &[RelPath]) -> Vec<&str> {
     paths.iter().map(RelPath::as_str).collect()
 }
 
-fn refused(imported: &Imported) -> Vec<String> {
+fn refused(imported: &ImportReport) -> Vec<String> {
     let refused = imported.refused.iter();
     refused
         .map(|refused| format!("{}: {}", refused.path, refused.reason))
@@ -22,7 +22,7 @@ fn refused(imported: &Imported) -> Vec<String> {
 }
 
 #[test]
-fn copies_what_is_missing_and_says_where_it_is_from() {
+fn missing_files_are_copied_with_their_source() {
     let there = Fixture::with(&[
         (".muninn/knowledge/plain.md", "# Plain\n"),
         (
@@ -54,7 +54,7 @@ fn copies_what_is_missing_and_says_where_it_is_from() {
 }
 
 #[test]
-fn what_differs_stays() {
+fn existing_files_are_not_overwritten() {
     let there = Fixture::with(&[("notes/a.md", "# Theirs\n")]);
     let here = set_up(&[(".muninn/knowledge/a.md", "# Mine\n")]);
     let done = import(&here.worktree(), &there.path("notes")).unwrap();
@@ -66,7 +66,7 @@ fn what_differs_stays() {
 }
 
 #[test]
-fn secrets_and_what_is_no_text_are_refused() {
+fn secrets_and_binary_files_are_refused() {
     let token = format!("# A\nghp_{}\n", "a1B2c3".repeat(6));
     let there = Fixture::with(&[("k/secret.md", &token), ("k/ok.md", "# Ok\n")]);
     there.write("k/latin.md", b"# \xe9\n");
@@ -89,7 +89,7 @@ fn secrets_and_what_is_no_text_are_refused() {
 
 #[cfg(unix)]
 #[test]
-fn symlinks_lead_nowhere_on_either_side() {
+fn symlinks_are_refused_on_both_sides() {
     use std::os::unix::fs::symlink;
     let outside = tempfile::tempdir().unwrap();
     std::fs::write(outside.path().join("x.md"), "# Outside\n").unwrap();
@@ -113,7 +113,7 @@ fn symlinks_lead_nowhere_on_either_side() {
 }
 
 #[test]
-fn says_what_cannot_be_imported_from() {
+fn invalid_sources_are_errors() {
     let (here, bare) = (set_up(&[]), Fixture::with(&[("README.md", "# A\n")]));
     let error = |here: &Fixture, from: &Path| import(&here.worktree(), from).unwrap_err();
     assert!(matches!(error(&here, &bare.path("")), ImportError::NoKnowledge { .. }));

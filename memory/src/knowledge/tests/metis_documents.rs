@@ -1,4 +1,4 @@
-//! Metis documents as knowledge, and the task that somebody is at.
+//! Metis documents as knowledge, and the current task.
 
 use super::metis::current_task;
 use super::*;
@@ -49,7 +49,7 @@ fn decisions_visions_and_plans_are_recalled_with_their_codes() {
     );
     assert_eq!(
         loaded.notes,
-        [".metis/half.md: no Metis document, for front matter is never closed by a line of ---; found as any file is"]
+        [".metis/half.md: not a Metis document: front matter is never closed by a line of ---; indexed as a file"]
     );
     assert_eq!(
         list(&repo.worktree()).len(),
@@ -59,7 +59,7 @@ fn decisions_visions_and_plans_are_recalled_with_their_codes() {
 }
 
 #[test]
-fn a_change_of_a_document_counts() {
+fn changed_document_is_reloaded() {
     let repo = Fixture::with(&[(".metis/adrs/001.md", ADR)]);
     let home = repo.home();
     let memories = crate::Memories::load(&home);
@@ -88,7 +88,7 @@ fn a_metis_directory_that_is_a_symlink_is_not_read() {
 }
 
 #[test]
-fn the_current_task_is_the_active_one_or_the_branchs() {
+fn current_task_is_active_or_in_the_branch_name() {
     let repo = Fixture::with(&[(".metis/tasks/1.md", &task("PROJ-T-0001", "todo"))]);
     let worktree = repo.worktree();
     assert_eq!(current_task(&worktree), None);

@@ -33,7 +33,7 @@ fn reads_front_matter_and_keeps_the_files_lines() {
 }
 
 #[test]
-fn the_file_that_keeps_the_folder_is_no_knowledge_until_somebody_writes_to_it() {
+fn unchanged_placeholder_is_not_knowledge() {
     let path = ".muninn/knowledge/README.md";
     let titles = |text: &str| {
         let repo = Fixture::with(&[(path, text)]);
@@ -60,13 +60,13 @@ fn broken_front_matter_is_plain_markdown() {
         assert!(items.iter().any(|item| item.text.contains('#')));
         let repo = Fixture::with(&[(".muninn/knowledge/a.md", text)]);
         let notes = load(&repo.worktree()).notes;
-        assert!(notes[0].contains("a.md: front matter not understood"), "{notes:?}");
+        assert!(notes[0].contains("a.md: invalid front matter"), "{notes:?}");
     }
     assert!(parse("").is_empty());
 }
 
 #[test]
-fn a_conflict_is_told_and_its_text_is_read() {
+fn conflict_markers_are_reported_and_text_loaded() {
     let text =
         "---\ntype: convention\n<<<<<<< HEAD\nconfidence: high\n=======\nconfidence: low\n>>>>>>> other\n---\n# Kept\n";
     let repo = Fixture::with(&[(".muninn/knowledge/a.md", text)]);
@@ -75,7 +75,7 @@ fn a_conflict_is_told_and_its_text_is_read() {
         loaded
             .notes
             .iter()
-            .any(|note| note.contains("a.md:3: conflict markers")),
+            .any(|note| note.contains("a.md:3: git conflict markers")),
         "{:?}",
         loaded.notes
     );
@@ -84,7 +84,7 @@ fn a_conflict_is_told_and_its_text_is_read() {
 }
 
 #[test]
-fn sections_are_about_the_files_of_their_globs() {
+fn globs_select_the_files_of_sections() {
     let repo = Fixture::with(&[
         (
             ".muninn/knowledge/a.md",
@@ -111,7 +111,7 @@ fn sections_are_about_the_files_of_their_globs() {
 
 #[cfg(unix)]
 #[test]
-fn follows_no_symlink_and_reports_what_is_left_out() {
+fn symlinks_are_not_followed_and_skipped_files_reported() {
     let outside = tempfile::tempdir().unwrap();
     std::fs::write(outside.path().join("x.md"), "# Outside\n").unwrap();
     let big = "x".repeat(10 << 20);
@@ -126,9 +126,9 @@ fn follows_no_symlink_and_reports_what_is_left_out() {
     assert_eq!(
         loaded.notes,
         [
-            ".muninn/knowledge/big.md: left out, for it has 10485760 bytes, and 1048576 are the most that is read",
-            ".muninn/knowledge/loop: left out, for it is a symlink, which is not followed",
-            ".muninn/knowledge/out: left out, for it is a symlink, which is not followed",
+            ".muninn/knowledge/big.md: skipped: it has 10485760 bytes, and 1048576 are the most that is read",
+            ".muninn/knowledge/loop: skipped: it is a symlink, which is not followed",
+            ".muninn/knowledge/out: skipped: it is a symlink, which is not followed",
         ]
     );
 }

@@ -1,9 +1,9 @@
-//! Learning from a conversation by asking a model, where its user has one for it.
+//! Learning from a conversation with a model, if the user configured one.
 //!
-//! The rest of [`learn`](super) writes down what was done; a model can also say why, and what is worth knowing the next
-//! time. What it is told was written by others, and what it says is a guess. So a conversation reaches it as data, in a
-//! frame that the data cannot close, without secrets and within a number of tokens; and its answer is read to the letter,
-//! redacted, kept with little confidence, and signed with the model's name.
+//! The rest of [`learn`](super) records actions; a model can also give reasons and lessons. The conversation was
+//! written by others, and the model's answer is a guess. So the conversation is sent as data in a frame that the data
+//! cannot close, without secrets and within a token limit; the answer is parsed strictly, redacted, stored with low
+//! confidence, and signed with the model's name.
 
 mod notes;
 mod prompt;
@@ -14,38 +14,38 @@ use super::Turn;
 use crate::model::{Ask, Choice, Message, Model, ModelError, Reply};
 use crate::tokens;
 
-pub use notes::{NoNotes, Notes};
+pub use notes::{Notes, NotesError};
 
-/// A turn as a model is told of it.
+/// A turn with the agent's answer.
 #[derive(Debug, Clone, Copy)]
-pub struct Told<'a> {
-    /// What was asked and done.
+pub struct AnsweredTurn<'a> {
+    /// The question and the actions.
     pub turn: &'a Turn,
-    /// What the agent said in the end; empty where that is not known.
+    /// The agent's final answer; empty if unknown.
     pub answer: &'a str,
 }
 
-/// A question to a model: what did these turns come to?
+/// A request to a model to summarize turns.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Question {
+pub struct SummaryPrompt {
     text: String,
     tokens: u32,
 }
 
-impl Question {
-    /// The question about these turns, oldest first, that is no longer than `most` tokens; the oldest are left out where
-    /// there are too many. `None` where nothing was done in any of them, and where not even the newest can be told.
+impl SummaryPrompt {
+    /// A prompt about these turns, oldest first, of at most `most` tokens. The oldest turns are dropped if there are
+    /// too many. `None` if no turn has actions, or if not even the newest fits.
     #[must_use]
-    pub fn about(turns: &[Told<'_>], most: u32) -> Option<Question> {
-        if turns.iter().all(|told| told.turn.is_empty()) {
+    pub fn about(turns: &[AnsweredTurn<'_>], most: u32) -> Option<SummaryPrompt> {
+        if turns.iter().all(|answered| answered.turn.is_empty()) {
             return None;
         }
         let text = prompt::write(turns, most.saturating_sub(prompt::overhead()))?;
         let tokens = prompt::overhead().saturating_add(tokens::count(&text));
-        Some(Question { text, tokens })
+        Some(SummaryPrompt { text, tokens })
     }
 
-    /// How long it is, instructions and all.
+    /// Length of the request, instructions included.
     #[must_use]
     pub fn tokens(&self) -> u32 {
         self.tokens
@@ -54,7 +54,7 @@ impl Question {
     /// Asks a model, once.
     ///
     /// # Errors
-    /// Those of the model.
+    /// The model's error.
     pub fn ask(&self, model: &dyn Model, max_answer_tokens: u32, until: &Until) -> Result<Reply, ModelError> {
         let ask = Ask {
             system: prompt::INSTRUCTIONS,

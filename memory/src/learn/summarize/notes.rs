@@ -1,4 +1,4 @@
-//! What a model said of a conversation, and the records that it is worth.
+//! A model's notes on a conversation, and their records.
 
 use std::collections::BTreeSet;
 
@@ -7,25 +7,25 @@ use serde::Deserialize;
 use serde_json::Number;
 use thiserror::Error;
 
-use super::{Told, prompt};
-use crate::learn::{Place, names, touched};
+use super::{AnsweredTurn, prompt};
+use crate::learn::{LearnContext, names, touched};
 use crate::model::answer::{plain, without_fence};
 use crate::records::{Body, Record, kinds};
 
-/// What a model guesses from one session is no surer than this, whatever it says; and this sure if it does not say.
+/// Maximum confidence of a model's learning, and its confidence if the model gives none.
 const MOST_CONFIDENCE: f64 = 0.5;
-const UNSAID: f64 = 0.3;
-/// More learnings are a list of everything that was done.
+const DEFAULT_CONFIDENCE: f64 = 0.3;
+/// Maximum number of learnings; more would be a list of everything that was done.
 const MOST_LEARNINGS: usize = 5;
-/// Longer ones are no notes, in bytes.
+/// Maximum lengths, in bytes. Longer texts are dropped.
 const LONGEST_SUMMARY: usize = 1_000;
 const LONGEST_LEARNING: usize = 400;
 const LONGEST_SUBJECT: usize = 100;
 
-/// What a model said of a conversation, without what is not worth keeping.
+/// A model's notes on a conversation, without unusable parts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Notes {
-    /// What it came to; empty where that was not said in a few words.
+    /// The summary; empty if the model gave none, or a long one.
     pub summary: String,
     learnings: Vec<Learning>,
 }
@@ -37,10 +37,10 @@ struct Learning {
     confidence: f64,
 }
 
-/// Why an answer is not what was asked for. Nothing of the answer is in it, which may be anything.
+/// Why an answer is not usable. The error holds no text of the answer.
 #[derive(Debug, Error)]
-pub enum NoNotes {
-    /// It is no JSON, or JSON of another shape.
+pub enum NotesError {
+    /// Not JSON, or JSON of another shape.
     #[error("it is not the JSON that was asked for (line {line}, column {column})")]
     Shape {
         /// The line, from 1.
@@ -50,27 +50,27 @@ pub enum NoNotes {
     },
 }
 
-/// The answer as it is to be written. What else is in it is passed over.
+/// The expected answer. Other members are ignored.
 #[derive(Deserialize)]
-struct Written {
+struct AnswerJson {
     summary: String,
-    learnings: Vec<WrittenLearning>,
+    learnings: Vec<LearningJson>,
 }
 
 #[derive(Deserialize)]
-struct WrittenLearning {
+struct LearningJson {
     text: String,
     subject: Option<String>,
     confidence: Option<f64>,
 }
 
 impl Notes {
-    /// Reads an answer, with or without a code fence around it.
+    /// Parses an answer, with or without a code fence around it.
     ///
     /// # Errors
-    /// [`NoNotes`] where it is anything but the JSON that was asked for: one that wanders is not to be trusted with parts.
-    pub fn read(answer: &str) -> Result<Notes, NoNotes> {
-        let written: Written = serde_json::from_str(without_fence(answer)).map_err(|error| NoNotes::Shape {
+    /// [`NotesError`] if the answer is anything but the requested JSON: no part of an invalid answer is used.
+    pub fn read(answer: &str) -> Result<Notes, NotesError> {
+        let written: AnswerJson = serde_json::from_str(without_fence(answer)).map_err(|error| NotesError::Shape {
             line: error.line(),
             column: error.column(),
         })?;
@@ -78,38 +78,41 @@ impl Notes {
         let mut learnings: Vec<Learning> = Vec::new();
         for learning in written.learnings {
             let text = plain(&learning.text);
-            let says_something = !words(&text).is_subset(&instructions);
+            let has_new_words = !words(&text).is_subset(&instructions);
             let is_new = learnings.iter().all(|known| known.text != text);
-            if text.len() <= LONGEST_LEARNING && says_something && is_new {
+            if text.len() <= LONGEST_LEARNING && has_new_words && is_new {
                 let subject = learning.subject.map(|subject| plain(&subject));
                 learnings.push(Learning {
                     text,
                     subject: subject.filter(|subject| !subject.is_empty() && subject.len() <= LONGEST_SUBJECT),
-                    confidence: learning.confidence.unwrap_or(UNSAID).clamp(0.0, MOST_CONFIDENCE),
+                    confidence: learning
+                        .confidence
+                        .unwrap_or(DEFAULT_CONFIDENCE)
+                        .clamp(0.0, MOST_CONFIDENCE),
                 });
             }
         }
         learnings.truncate(MOST_LEARNINGS);
         let summary = plain(&written.summary);
-        let is_one = summary.len() <= LONGEST_SUMMARY && !words(&summary).is_subset(&instructions);
+        let is_usable = summary.len() <= LONGEST_SUMMARY && !words(&summary).is_subset(&instructions);
         Ok(Notes {
-            summary: if is_one { summary } else { String::new() },
+            summary: if is_usable { summary } else { String::new() },
             learnings,
         })
     }
 
-    /// The records of what was learned from these turns. `model` is the name of who said it.
+    /// The records of these notes. `model` is the author's name.
     #[must_use]
-    pub fn records(&self, turns: &[Told<'_>], place: &Place<'_>, model: &str) -> Vec<Record> {
+    pub fn records(&self, turns: &[AnsweredTurn<'_>], context: &LearnContext<'_>, model: &str) -> Vec<Record> {
         let author = Some(format!("model:{model}"));
-        let edited = touched(turns.iter().map(|told| told.turn));
+        let edited = touched(turns.iter().map(|answered| answered.turn));
         let summary = (!self.summary.is_empty()).then(|| {
             let body = Body::SessionSummary(kinds::SessionSummary {
                 files_touched: names(&edited),
                 learnings: vec![self.summary.clone()],
                 author: author.clone(),
             });
-            place.record(body, &edited)
+            context.record(body, &edited)
         });
         let learnings = self.learnings.iter().map(|learning| {
             let body = Body::Learning(kinds::Learning {
@@ -118,25 +121,25 @@ impl Notes {
                 confidence: Number::from_f64(learning.confidence),
                 author: author.clone(),
             });
-            place.record(body, &learning.named(turns))
+            context.record(body, &learning.named(turns))
         });
         summary.into_iter().chain(learnings).collect()
     }
 }
 
 impl Learning {
-    /// The files of the conversation that it names: it is stale once these have changed, and not when others do.
-    fn named(&self, turns: &[Told<'_>]) -> Vec<RelPath> {
-        let said = [Some(&self.text), self.subject.as_ref()];
+    /// The conversation's files that the learning names. It becomes stale when one of these changes.
+    fn named(&self, turns: &[AnsweredTurn<'_>]) -> Vec<RelPath> {
+        let texts = [Some(&self.text), self.subject.as_ref()];
         let no_part = |c: char| !(c.is_alphanumeric() || "/._-+@".contains(c));
-        let words: BTreeSet<&str> = said
+        let words: BTreeSet<&str> = texts
             .into_iter()
             .flatten()
             .flat_map(|text| text.split(no_part))
             .map(|word| word.trim_end_matches('.'))
             .collect();
-        let files = turns.iter().flat_map(|told| {
-            let turn = told.turn;
+        let files = turns.iter().flat_map(|answered| {
+            let turn = answered.turn;
             turn.edited.iter().chain(&turn.cited).chain(&turn.read)
         });
         let named: BTreeSet<&RelPath> = files.filter(|path| words.contains(path.as_str())).collect();
@@ -144,7 +147,7 @@ impl Learning {
     }
 }
 
-/// The words of a text, in small letters.
+/// The words of a text in lower case.
 fn words(text: &str) -> BTreeSet<String> {
     let words = text
         .split(|c: char| !c.is_alphanumeric())

@@ -1,14 +1,14 @@
-//! What a model is told of a conversation.
+//! The summarizer's prompt.
 
 use muninn_repo_tools::RelPath;
 use serde::Serialize;
 
-use super::Told;
+use super::AnsweredTurn;
 use crate::learn::{MAX_FILES, names};
 use crate::redact::redact;
 use crate::tokens;
 
-/// What it is to do with it.
+/// The system prompt.
 pub(super) const INSTRUCTIONS: &str = "\
 You keep notes on the work in a software repository, for the people and agents who work there later. Between \
 <conversation> and </conversation> is what happened in one conversation between a person and a coding agent: one JSON \
@@ -28,16 +28,16 @@ Use your own words. Name no people, and repeat no passwords, keys or private dat
 
 const OPEN: &str = "<conversation>\n";
 const CLOSE: &str = "</conversation>";
-/// What a wire format and a chat template put around two messages, roughly.
+/// Estimated tokens of a wire format and a chat template around two messages.
 const FRAME: u32 = 24;
-/// Of a question and of an answer, in bytes, as much as there is room for.
+/// Maximum lengths of a question and of an answer, in bytes. The largest that fits is used.
 const LENGTHS: [usize; 3] = [1_600, 400, 80];
-/// Secrets are looked for in so much of a text, in bytes; it is far more than is told of any.
+/// Bytes of a text that are redacted; far more than is sent of any text.
 const LOOKED_AT: usize = 64 << 10;
-/// So much of what failed is told of a turn.
+/// Maximum number of failures per turn.
 const MOST_FAILURES: usize = 6;
 
-/// A turn as it is written.
+/// A turn as a JSON line.
 #[derive(Serialize)]
 struct Line {
     question: String,
@@ -53,19 +53,19 @@ struct Line {
     failed: Vec<String>,
 }
 
-/// Tokens of everything but the turns.
+/// Tokens of the request without the turns.
 pub(super) fn overhead() -> u32 {
     FRAME + tokens::count(INSTRUCTIONS)
 }
 
-/// The turns in their frame, in `room` tokens: the newest, and before it as many as fit, none with a gap behind it.
-/// `None` where there is not one.
-pub(super) fn write(turns: &[Told<'_>], room: u32) -> Option<String> {
+/// The turns in their frame, within `room` tokens: the newest, and as many before it as fit, without a gap. `None` if
+/// not even one fits.
+pub(super) fn write(turns: &[AnsweredTurn<'_>], room: u32) -> Option<String> {
     let mut left = room.checked_sub(tokens::count(OPEN) + tokens::count(CLOSE))?;
     let mut lines = Vec::new();
-    for told in turns.iter().rev() {
+    for answered in turns.iter().rev() {
         let fits = LENGTHS.iter().find_map(|length| {
-            let line = line(told, *length);
+            let line = line(answered, *length);
             let left = left.checked_sub(tokens::count(&line))?;
             Some((line, left))
         });
@@ -77,14 +77,14 @@ pub(super) fn write(turns: &[Told<'_>], room: u32) -> Option<String> {
     (!lines.is_empty()).then(|| format!("{OPEN}{}{CLOSE}", lines.concat()))
 }
 
-/// A turn in one line, its texts no longer than this.
-fn line(told: &Told<'_>, longest: usize) -> String {
-    let turn = told.turn;
+/// A turn as a line; its texts have at most `longest` bytes.
+fn line(answered: &AnsweredTurn<'_>, longest: usize) -> String {
+    let turn = answered.turn;
     let first = |paths: &[RelPath]| names(&paths[..paths.len().min(MAX_FILES)]);
     let failures = turn.failures.iter().take(MOST_FAILURES);
     let line = Line {
         question: beginning(&turn.question, longest),
-        answer: beginning(told.answer, longest),
+        answer: beginning(answered.answer, longest),
         edited: first(&turn.edited),
         cited: first(&turn.cited),
         read: first(&turn.read),
@@ -92,12 +92,12 @@ fn line(told: &Told<'_>, longest: usize) -> String {
             .map(|failure| redact(&format!("{}: {}", failure.attempt, failure.outcome)).into_owned())
             .collect(),
     };
-    // As JSON has it both ways, nothing in a text can be taken for the end of the frame.
+    // JSON allows both spellings, so no text can close the frame.
     let line = serde_json::to_string(&line).unwrap_or_default();
     format!("{}\n", line.replace("</", "<\\/"))
 }
 
-/// A text's beginning without secrets. It is cut after they are: half of one would not be known any more.
+/// The beginning of a text, redacted. It is truncated after redaction, because half a secret would not be recognised.
 fn beginning(text: &str, longest: usize) -> String {
     let text = &text[..text.floor_char_boundary(LOOKED_AT)];
     let text = redact(text);

@@ -1,12 +1,12 @@
-//! Which word of one text answers which of another.
+//! Aligns the words of two texts.
 
-use super::reading::{Kind, Reading, Token};
-use super::tables::{Kinship, Tables, opposite_prefix};
+use super::reading::{Kind, ParsedText, Token};
+use super::tables::{Tables, WordRelation, opposite_prefix};
 
-/// How two words that answer each other stand to each other.
+/// The relation of two aligned words.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Link {
-    /// The same word, or one that means the same.
+    /// The same word, or a synonym.
     Same,
     /// The first text's word is narrower.
     Narrower,
@@ -16,34 +16,34 @@ pub(super) enum Link {
     Exclusive,
 }
 
-/// A word of each text, as places in their readings.
+/// A pair of aligned words, as positions in their texts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Pair {
-    /// In the first.
+    /// Position in the first text.
     pub(super) a: usize,
-    /// In the second.
+    /// Position in the second text.
     pub(super) b: usize,
-    /// How they stand to each other.
+    /// The relation of the words.
     pub(super) link: Link,
 }
 
-/// Whether two words answer each other.
+/// One pass of the alignment.
 type Pass = fn(&Token, &Token, &Tables) -> Option<Link>;
 
-/// Two readings side by side.
+/// Two aligned texts.
 pub(super) struct Alignment<'r> {
-    pub(super) a: &'r Reading,
-    pub(super) b: &'r Reading,
-    /// Each word in at most one pair; in the order of the first text.
+    pub(super) a: &'r ParsedText,
+    pub(super) b: &'r ParsedText,
+    /// Aligned words, each in at most one pair, in the order of the first text.
     pub(super) pairs: Vec<Pair>,
-    /// The words of each text that nothing answers.
+    /// Unaligned words of each text.
     pub(super) alone: [Vec<usize>; 2],
 }
 
 impl<'r> Alignment<'r> {
-    /// Pairs words up: the same first, then those of one meaning, then narrower ones, then opposites. Of several
-    /// candidates the one at the most similar place wins, so that swapping the texts changes nothing.
-    pub(super) fn new(a: &'r Reading, b: &'r Reading, tables: &Tables) -> Self {
+    /// Aligns words in passes: equal words, synonyms, then narrower words and opposites. Of several candidates the one
+    /// at the most similar position wins, so that the alignment is symmetric.
+    pub(super) fn new(a: &'r ParsedText, b: &'r ParsedText, tables: &Tables) -> Self {
         let mut pairs: Vec<Pair> = Vec::with_capacity(a.tokens.len());
         let mut free = [vec![true; a.tokens.len()], vec![true; b.tokens.len()]];
         let passes: [Pass; 3] = [same, synonymous, related];
@@ -75,24 +75,24 @@ impl<'r> Alignment<'r> {
         Self { a, b, pairs, alone }
     }
 
-    /// The share of what a text says that the other says too, from 0 to 1, by weight: of the first, and of the second.
+    /// The weighted share of each text's words that are aligned and not exclusive, from 0 to 1.
     pub(super) fn covered(&self) -> [f32; 2] {
         self.shares(|link| link != Link::Exclusive)
     }
 
-    /// The same, where a word is answered by its opposite too.
+    /// The same, opposites included.
     pub(super) fn answered(&self) -> [f32; 2] {
         self.shares(|_| true)
     }
 
-    /// Whether one negates more than the other, or two of their words exclude each other.
+    /// Returns whether the texts differ in negations, or have words that exclude each other.
     pub(super) fn opposes(&self) -> bool {
         let exclude = |pair: &Pair| pair.link == Link::Exclusive;
         self.a.negations != self.b.negations || self.pairs.iter().any(exclude)
     }
 
     fn shares(&self, counts: fn(Link) -> bool) -> [f32; 2] {
-        let total = |reading: &Reading| {
+        let total = |reading: &ParsedText| {
             let weights = reading.tokens.iter().map(weight);
             weights.sum::<f32>().max(f32::MIN_POSITIVE)
         };
@@ -102,8 +102,8 @@ impl<'r> Alignment<'r> {
         [of_a / total(self.a), of_b / total(self.b)]
     }
 
-    /// The words of one side that nothing answers and that say something.
-    pub(super) fn telling(&self, side: usize) -> impl Iterator<Item = (usize, &'r Token)> + '_ {
+    /// Unaligned words of one side that are not weak.
+    pub(super) fn significant(&self, side: usize) -> impl Iterator<Item = (usize, &'r Token)> + '_ {
         let reading = [self.a, self.b][side];
         self.alone[side]
             .iter()
@@ -112,7 +112,7 @@ impl<'r> Alignment<'r> {
     }
 }
 
-/// How much a word says.
+/// The weight of a word.
 pub(super) fn weight(token: &Token) -> f32 {
     match token.kind {
         Kind::Content | Kind::Number => 1.0,
@@ -126,37 +126,36 @@ fn same(a: &Token, b: &Token, _: &Tables) -> Option<Link> {
 }
 
 fn synonymous(a: &Token, b: &Token, tables: &Tables) -> Option<Link> {
-    (kin(a, b, tables) == Kinship::Synonym).then_some(Link::Same)
+    (relation_of_tokens(a, b, tables) == WordRelation::Synonym).then_some(Link::Same)
 }
 
 fn related(a: &Token, b: &Token, tables: &Tables) -> Option<Link> {
-    match kin(a, b, tables) {
-        Kinship::Narrower => Some(Link::Narrower),
-        Kinship::Broader => Some(Link::Broader),
-        Kinship::Exclusive => Some(Link::Exclusive),
-        Kinship::None if a.kind == Kind::Number && b.kind == Kind::Number => Some(Link::Exclusive),
-        Kinship::None | Kinship::Synonym => None,
+    match relation_of_tokens(a, b, tables) {
+        WordRelation::Narrower => Some(Link::Narrower),
+        WordRelation::Broader => Some(Link::Broader),
+        WordRelation::Exclusive => Some(Link::Exclusive),
+        WordRelation::None if a.kind == Kind::Number && b.kind == Kind::Number => Some(Link::Exclusive),
+        WordRelation::None | WordRelation::Synonym => None,
     }
 }
 
-fn kin(a: &Token, b: &Token, tables: &Tables) -> Kinship {
-    match tables.kinship(a.entry, b.entry) {
-        Kinship::None if a.kind != Kind::Name && b.kind != Kind::Name && opposite_prefix(&a.normal, &b.normal) => {
-            Kinship::Exclusive
+fn relation_of_tokens(a: &Token, b: &Token, tables: &Tables) -> WordRelation {
+    match tables.relation_of(a.entry, b.entry) {
+        WordRelation::None if a.kind != Kind::Name && b.kind != Kind::Name && opposite_prefix(&a.normal, &b.normal) => {
+            WordRelation::Exclusive
         }
-        kinship => kinship,
+        relation_of => relation_of,
     }
 }
 
-/// A name in code is also meant where it is written as prose.
+/// A name in code matches the same word in prose.
 fn same_name(a: &Token, b: &Token) -> bool {
     (a.kind == Kind::Name) != (b.kind == Kind::Name) && a.surface.eq_ignore_ascii_case(&b.surface)
 }
 
-/// How far apart two places are, each as a share of its text, in thousandths; over half if only one of them stands in
-/// the predicate.
-fn distance(a: &Reading, at_a: usize, b: &Reading, at_b: usize) -> usize {
-    let share = |reading: &Reading, at: usize| at * 1000 / reading.tokens.len().max(1);
+/// The distance of two relative positions in thousandths, plus 500 if only one of them is in the predicate.
+fn distance(a: &ParsedText, at_a: usize, b: &ParsedText, at_b: usize) -> usize {
+    let share = |reading: &ParsedText, at: usize| at * 1000 / reading.tokens.len().max(1);
     let across = a.in_predicate(at_a) != b.in_predicate(at_b);
     share(a, at_a).abs_diff(share(b, at_b)) + usize::from(across) * 500
 }

@@ -1,17 +1,16 @@
-//! Which of many that a search finds are worth judging.
+//! Selects which search results are judged.
 
-/// How many of those that a search gives should be offered for each that is judged.
+/// Number of search results to offer for each that is judged.
 pub const WIDE: usize = 5;
 
-/// What each place further behind in a search takes of a likeness in words, which is from 0 to 1.
+/// Penalty on similarity for each rank further down the search.
 const BEHIND: f32 = 0.004;
 
-/// Of candidates in the order of a search, those to judge: the first half is what the search put first, and the other
-/// half those of the rest that are most like in words and not too far behind. A search counts how rare a word is, and so
-/// puts a sentence with the same rare word before the same sentence in other words; either alone misses more than both
-/// together (see `benches/README.md`).
+/// Selects `keep` of the candidates in search order: the first half by rank, the other half by similarity with a
+/// penalty for rank. A search weights rare words, and so ranks a sentence with the same rare word above a paraphrase;
+/// either alone misses more than both together (see `benches/README.md`).
 ///
-/// Give [`WIDE`] times as many as are to be kept.
+/// Pass [`WIDE`] times as many candidates as `keep`.
 pub fn to_judge<T>(found: Vec<T>, keep: usize, likeness: impl Fn(&T) -> f32) -> Vec<T> {
     let mut kept = found;
     let rest = kept.split_off(kept.len().min(keep.div_ceil(2)));
@@ -32,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn half_is_by_the_search_and_half_by_likeness() {
+    fn half_is_selected_by_rank_and_half_by_similarity() {
         let like = |one: &u8| f32::from(*one);
         for (keep, expected) in [
             (4, vec![1, 2, 9, 5]),

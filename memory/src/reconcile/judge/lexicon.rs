@@ -1,30 +1,30 @@
-//! Lists of English, and of what developers write in it. General ones only: nothing here names a project.
+//! Word lists of English and of developers' prose. General words only, no project names.
 
-/// Words that turn a statement into its opposite. A contraction of `not` is one too.
+/// Negations. Contractions of `not` count too.
 pub(super) const NEGATORS: &str = "not no never nobody none nothing neither nor without cannot nowhere lack avoid";
 
-/// Words of which a statement is made and that say nothing by themselves; they are passed over.
+/// Function words, which are ignored.
 pub(super) const FUNCTION: &str = "a an the this that these those there which who whom whose it its itself he she they \
     them their his her we our you your i my us one is are was were be been being am do does did has have had having \
     and or as so if then than when while where of to s also just now already currently please simply really quite \
     very get gets got getting will would shall both same such own each every all some any";
 
-/// Prepositions that say little more than that a phrase begins.
+/// Prepositions, which mark the start of a phrase.
 pub(super) const PREPOSITIONS: &str = "in on at of for to from by with via through into onto as under over near inside within outside using across towards off out";
 
-/// Words that may stand on one side alone without making the two say different things.
+/// Weak words, which may be on one side only without a difference in meaning.
 pub(super) const WEAK: &str = "about roughly approximately around up out away must should need can could may might \
     shall keep have someone somebody something body together other another someone group small large big little \
  several still use used uses using";
 
-/// Auxiliaries: where the first stands, the predicate begins.
+/// Auxiliaries. The predicate begins at the first.
 pub(super) const AUXILIARIES: &str = "is are was were be has have had does do did can could must should will would \
     may might isn't aren't wasn't weren't doesn't don't didn't can't cannot won't shouldn't mustn't hasn't haven't";
 
-/// Words that tie a statement to a condition. What one side says so alone may hold there alone.
+/// Words of conditions. A condition on one side may hold there only.
 pub(super) const CONDITIONS: &str = "if unless except only until when while but although instead";
 
-/// Verbs by which the predicate of a statement without an auxiliary is found.
+/// Verbs that mark the predicate of a statement without an auxiliary.
 pub(super) const VERBS: &str = "accept acknowledge add allocate allow apply ask avoid begin belong break build cache \
     call cause check close come commit communicate compare compile connect contain crash create cut default delete depend \
     deploy deprecate drop emit end enforce exist exit expect expire expose fail fetch fit fix follow format forward \
@@ -35,7 +35,7 @@ pub(super) const VERBS: &str = "accept acknowledge add allocate allow apply ask 
     share skip sort split start stay stop store stream strip support swallow take talk terminate throw time touch \
     treat trigger truncate update use validate verify wait want warm wear work wrap write";
 
-/// Irregular forms, each before the word that it is a form of; who does a thing is no form of doing it.
+/// Irregular forms, each followed by its base form. Agent nouns are listed as their own base.
 pub(super) const IRREGULAR: &str = "rode ride ridden ride sang sing sung sing drank drink drunk drink ate eat eaten eat \
     wrote write written write drove drive driven drive ran run threw throw thrown throw took take taken take gave give \
     given give broke break broken break chose choose chosen choose spoke speak spoken speak wore wear worn wear \
@@ -52,7 +52,7 @@ pub(super) const IRREGULAR: &str = "rode ride ridden ride sang sing sung sing dr
     linker reader reader writer writer loader loader builder builder handler handler worker worker server server \
     formatter formatter listener listener generator generator printer printer sender sender";
 
-/// Several words that say what one does: the words, then `=`, then the one.
+/// Phrases and their one-word synonyms.
 pub(super) const PHRASES: &[(&str, &str)] = &[
     ("turned off", "disabled"),
     ("turn off", "disable"),
@@ -91,7 +91,7 @@ pub(super) const PHRASES: &[(&str, &str)] = &[
     ("talks to", "talk"),
 ];
 
-/// Words of a line mean the same wherever it matters here.
+/// Each line is a set of synonyms.
 pub(super) const SYNONYMS: &str = "\
     use utilize employ|locate live reside|talk communicate|folder directory|repo repository|function fn|argument arg \
     parameter param|configuration config setting|delete erase|begin start|end finish stop|big large huge enormous|small little tiny|\
@@ -124,7 +124,7 @@ pub(super) const SYNONYMS: &str = "\
     correct right|empty blank|simple easy|difficult hard|necessary required mandatory|unnecessary optional|\
     identical same|separate distinct|log logging|trace tracing|cost price|customer client|vendor supplier|own possess";
 
-/// The first word of a line is narrower than each after it.
+/// The first word of a line is narrower than each other word.
 pub(super) const NARROWER: &str = "\
     man person somebody someone human|woman person somebody someone human|boy child kid person|girl child kid person|\
     child person|teenager person|dog animal|cat animal|horse animal|puppy dog animal|kitten cat animal|cow animal|\
@@ -137,7 +137,7 @@ pub(super) const NARROWER: &str = "\
     rider person|player person|biker person|surfer person|skater person|climber person|couple people|adult person|\
     friend person|two several some|three several some|four several some|five several some";
 
-/// Words of a line exclude each other where they answer the same question.
+/// The words of a line exclude each other.
 pub(super) const EXCLUSIVE: &str = "\
     enable disable|on off|sync async|synchronous asynchronous|before after|always never sometimes|require optional|\
     must optional|require allow|allow deny forbid refuse|accept reject refuse|public private internal|include exclude|\
@@ -160,23 +160,23 @@ pub(super) const EXCLUSIVE: &str = "\
     everybody|forward backward|ahead behind|primary replica|any only|all only|debug info warn error trace|once every|\
     follow ignore|approve reject|owned shared|centralised distributed";
 
-/// Nouns whose value a sentence gives: `the default port is`.
+/// Attributes that have a value: `the default port is`.
 pub(super) const ATTRIBUTES: &str = "default version port limit size timeout name type format language level mode \
     maximum minimum max min number count length width depth interval period rate ratio path location branch url host \
     address owner maintainer license encoding charset protocol indentation budget quota \
     threshold seed schedule delay ttl retention";
 
-/// Verbs that hold of one thing at a time where a preposition follows: `is written in`, `comes from`, `is owned by`.
+/// Verbs with a single value after a preposition: `is written in`, `comes from`, `is owned by`.
 pub(super) const FUNCTIONAL: &str = "own maintain write store build base locate live default set name come expire start \
     end begin listen exit host deploy release wrap schedule format hash sort compile serve encode generate happen run";
 
-/// Verbs that have one object at a time.
+/// Verbs with a single object.
 pub(super) const GIVING: &str = "return equal mean default call";
 
-/// Verbs of which a thing has one subject at a time.
+/// Verbs with a single subject.
 pub(super) const OWNING: &str = "own maintain";
 
-/// Words that, said by one side alone, may turn round what both say.
+/// Words that may change the meaning if only one side has them.
 pub(super) const SHIFTING: &str = "off out far away down few less rarely seldom hardly barely almost nearly fake former \
     formerly previously false wrong stop cease miss refuse prevent skip ignore fail leave remove break old obsolete \
     legacy deprecated planned proposed supposed intended plan try partly partially sometimes mostly";

@@ -1,18 +1,18 @@
-//! Whether two texts may become one, and what speaks against it.
+//! Decides whether two texts may be merged.
 
 use super::align::{Alignment, Link, Pair, weight};
 use super::reading::{Kind, Token};
-use super::tables::{Kinship, List, Tables};
+use super::tables::{Tables, WordList, WordRelation};
 use super::{Judgement, Relation, order};
 
-/// So many words at least are shared where one text is a part of the other, and this share of each.
+/// Minimum weight of shared words if one text is part of the other, and minimum share of each text.
 const LEAST_SHARED: f32 = 2.0;
 const LEAST_SHARE: f32 = 0.4;
 
-/// They say the same, or one says all that the other does.
+/// Duplicates, or one text includes the other.
 pub(super) fn merged(both: &Alignment<'_>, tables: &Tables) -> Option<Judgement> {
     let link = |link: Link| both.pairs.iter().any(|pair| pair.link == link);
-    let extra = [0, 1].map(|side| both.telling(side).next().is_some());
+    let extra = [0, 1].map(|side| both.significant(side).next().is_some());
     if link(Link::Exclusive) || extra == [true, true] || both.pairs.is_empty() {
         return None;
     }
@@ -43,8 +43,8 @@ pub(super) fn merged(both: &Alignment<'_>, tables: &Tables) -> Option<Judgement>
     })
 }
 
-/// Whether two texts have enough in common for becoming one. What says a single thing ("it works") is part of half of all
-/// texts, and what is a small part of a long text is hardly what that is about.
+/// Returns whether the texts share enough to be merged. A short statement ("it works") is part of half of all texts,
+/// and a small part of a long text is hardly its topic.
 pub(super) fn substantial(both: &Alignment<'_>, all_answered: bool) -> bool {
     let shared = |side: usize, pair: &Pair| match side {
         0 => weight(&both.a.tokens[pair.a]),
@@ -56,7 +56,7 @@ pub(super) fn substantial(both: &Alignment<'_>, all_answered: bool) -> bool {
     least.iter().all(|shared| *shared >= enough) && shares.iter().all(|share| *share >= LEAST_SHARE)
 }
 
-/// Why two texts with the same words must not become one.
+/// Returns why two texts with the same words must not be merged.
 fn guard(both: &Alignment<'_>, tables: &Tables) -> Option<&'static str> {
     if both.a.negations != both.b.negations {
         return Some("one of them negates");
@@ -81,7 +81,7 @@ fn guard(both: &Alignment<'_>, tables: &Tables) -> Option<&'static str> {
         let reading = [both.a, both.b][side];
         for at in &both.alone[side] {
             let token = &reading.tokens[*at];
-            let shifting = token.entry.lists.has(List::Shifting) || token.entry.lists.has(List::Conditions);
+            let shifting = token.entry.lists.has(WordList::Shifting) || token.entry.lists.has(WordList::Conditions);
             if shifting {
                 return Some("a word of one of them may change what both say");
             }
@@ -93,7 +93,7 @@ fn guard(both: &Alignment<'_>, tables: &Tables) -> Option<&'static str> {
     let clash = |pair: &Pair| {
         let lead = |token: &Token| token.lead.clone();
         match (lead(&both.a.tokens[pair.a]), lead(&both.b.tokens[pair.b])) {
-            (Some(a), Some(b)) => tables.kinship(tables.entry(&a), tables.entry(&b)) == Kinship::Exclusive,
+            (Some(a), Some(b)) => tables.relation_of(tables.entry(&a), tables.entry(&b)) == WordRelation::Exclusive,
             (Some(one), None) | (None, Some(one)) => matches!(&*one, "off" | "out" | "without"),
             (None, None) => false,
         }
@@ -102,7 +102,7 @@ fn guard(both: &Alignment<'_>, tables: &Tables) -> Option<&'static str> {
 }
 
 fn and_more(both: &Alignment<'_>, side: usize) -> String {
-    let words: Vec<&str> = both.telling(side).map(|(_, token)| &*token.surface).collect();
+    let words: Vec<&str> = both.significant(side).map(|(_, token)| &*token.surface).collect();
     if words.is_empty() {
         String::new()
     } else {

@@ -1,11 +1,11 @@
-//! What two memories are to each other, by rules alone.
+//! The relation of two claims, by rules alone.
 //!
-//! Likeness of meaning cannot tell a duplicate from a contradiction: "on" and "off" are as near to each other as words
-//! get. So the words of two texts are laid side by side (`align.rs`), and rules ask what is left over: a negation, words
-//! or numbers that exclude each other (`lexicon.rs`), another value in the same place, more words on one side. Whether
-//! two texts may become one is asked last, and answered with no as soon as anything speaks against it.
+//! Vector similarity cannot tell a duplicate from a contradiction: "on" and "off" are very similar. So the words of two
+//! texts are aligned (`align.rs`), and rules examine the differences: a negation, words or numbers that exclude each
+//! other (`lexicon.rs`), another value in the same place, more words on one side. Merging is the last rule, and any
+//! objection prevents it.
 //!
-//! The rules know English and the shape of names in code. Texts in other languages are the same only where they have the
+//! The rules know English and the shape of names in code. Texts in other languages are duplicates only if they have the
 //! same words.
 
 mod align;
@@ -25,43 +25,43 @@ use std::borrow::Cow;
 
 use self::align::Alignment;
 pub use self::candidates::{WIDE, to_judge};
-use self::reading::Reading;
+use self::reading::ParsedText;
 use self::tables::Tables;
 
-/// What somebody holds to be so.
+/// A claim.
 #[derive(Debug, Clone, Copy)]
 pub struct Claim<'a> {
-    /// In words.
+    /// The text.
     pub text: &'a str,
-    /// What it is about, if that is said apart.
+    /// The subject, if given.
     pub subject: Option<&'a str>,
-    /// The paths of the files that it rests on.
+    /// Paths of the cited files.
     pub files: &'a [&'a str],
 }
 
-/// What two claims are to each other.
+/// The relation of two claims.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Relation {
-    /// They say the same.
+    /// Duplicates.
     Same,
     /// The first says all that the second says, and more.
     Refines,
     /// The second says all that the first says, and more.
     RefinedBy,
-    /// They cannot both be so. Which of them is newer is not asked here.
+    /// They contradict each other, whichever is newer.
     Contradicts,
-    /// They may be the same or contradict each other; somebody should look.
+    /// Duplicates or contradictory; a person should decide.
     Doubt,
-    /// They have nothing to do with each other, as far as rules can see.
+    /// No relation that the rules find.
     Unrelated,
 }
 
-/// A relation, and why.
+/// A relation with its reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judgement {
-    /// What the first is to the second.
+    /// The relation of the first claim to the second.
     pub relation: Relation,
-    /// For a person who reviews it.
+    /// The reason, for a reviewer.
     pub reason: String,
 }
 
@@ -74,53 +74,53 @@ impl Judgement {
     }
 }
 
-/// What judging needs and what takes a moment to make: keep it while many pairs are judged.
-pub struct Tools {
+/// The word lists of the rules. Building them takes about a millisecond: reuse them for many pairs.
+pub struct Lexicon {
     tables: Tables,
 }
 
-impl Default for Tools {
+impl Default for Lexicon {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Tools {
-    /// The lists of words, about a millisecond's work.
+impl Lexicon {
+    /// Builds the word lists.
     #[must_use]
     pub fn new() -> Self {
         Self { tables: Tables::new() }
     }
 
-    /// Reads a claim, once for all pairs that it is judged in.
+    /// Parses a claim, once for all its pairs.
     #[must_use]
-    pub fn read<'a>(&self, claim: &Claim<'a>) -> ReadClaim<'a> {
-        ReadClaim {
+    pub fn read<'a>(&self, claim: &Claim<'a>) -> ParsedClaim<'a> {
+        ParsedClaim {
             claim: *claim,
-            reading: Reading::new(claim.text, &self.tables),
+            reading: ParsedText::new(claim.text, &self.tables),
         }
     }
 }
 
-/// A claim that has been read.
-pub struct ReadClaim<'a> {
+/// A parsed claim.
+pub struct ParsedClaim<'a> {
     claim: Claim<'a>,
-    reading: Reading,
+    reading: ParsedText,
 }
 
-/// Judges two claims. Takes some ten microseconds for two sentences; a claim that is judged often should be
-/// [read](Tools::read) once, and [`compare`]d.
+/// Judges two claims, in some ten microseconds for two sentences. A claim that is judged often should be
+/// [parsed](Lexicon::read) once and passed to [`compare`].
 ///
-/// The same claims always get the same judgement, and exchanged ones the same relation, with [`Relation::Refines`] and
-/// [`Relation::RefinedBy`] exchanged.
+/// Deterministic. Exchanging the claims exchanges [`Relation::Refines`] and [`Relation::RefinedBy`] and changes no
+/// other relation.
 #[must_use]
-pub fn judge(a: &Claim<'_>, b: &Claim<'_>, tools: &Tools) -> Judgement {
+pub fn judge(a: &Claim<'_>, b: &Claim<'_>, tools: &Lexicon) -> Judgement {
     compare(&tools.read(a), &tools.read(b), tools)
 }
 
-/// Judges two claims that have been read; see [`judge`].
+/// Judges two parsed claims; see [`judge`].
 #[must_use]
-pub fn compare(a: &ReadClaim<'_>, b: &ReadClaim<'_>, tools: &Tools) -> Judgement {
+pub fn compare(a: &ParsedClaim<'_>, b: &ParsedClaim<'_>, tools: &Lexicon) -> Judgement {
     let judged = if words(a.claim.text).eq(words(b.claim.text)) {
         Judgement::new(Relation::Same, "the same words")
     } else if a.reading.is_cut || b.reading.is_cut {
@@ -130,40 +130,43 @@ pub fn compare(a: &ReadClaim<'_>, b: &ReadClaim<'_>, tools: &Tools) -> Judgement
     };
     match judged.relation {
         Relation::Unrelated | Relation::Doubt => judged,
-        relation => match apart(a, b, relation, &tools.tables) {
+        relation => match separation_reason(a, b, relation, &tools.tables) {
             Some(why) => Judgement::new(Relation::Doubt, format!("{}; but {why}", judged.reason)),
             None => judged,
         },
     }
 }
 
-/// How much two claims say of the same, opposites included, from 0 to 1: the share of both texts' words that answer each
-/// other, by weight. Exchanging the claims changes nothing.
+/// Similarity of two claims from 0 to 1, opposites included: the weighted share of words that are aligned. Symmetric.
 ///
-/// Not a judgement, but an order in which candidates deserve one: unlike a search, it sees past inflection, synonyms and
-/// negation.
+/// It orders candidates for judging. Unlike a search, it handles inflection, synonyms and negation.
 #[must_use]
-pub fn likeness(a: &ReadClaim<'_>, b: &ReadClaim<'_>, tools: &Tools) -> f32 {
+pub fn likeness(a: &ParsedClaim<'_>, b: &ParsedClaim<'_>, tools: &Lexicon) -> f32 {
     let [of_a, of_b] = Alignment::new(&a.reading, &b.reading, &tools.tables).answered();
     (of_a + of_b) / 2.0
 }
 
-/// Whether one claim has more negations than the other, or a word or a number that excludes one of the other's: enough to
-/// doubt that they are the same, and too little to say that they are not.
+/// Returns whether the claims differ in negations, or have words or numbers that exclude each other: enough to doubt a
+/// duplicate, not enough to prove a contradiction.
 #[must_use]
-pub fn opposes(a: &ReadClaim<'_>, b: &ReadClaim<'_>, tools: &Tools) -> bool {
-    // What was not read may oppose.
+pub fn opposes(a: &ParsedClaim<'_>, b: &ParsedClaim<'_>, tools: &Lexicon) -> bool {
+    // The unread part may oppose.
     let is_cut = a.reading.is_cut || b.reading.is_cut;
     is_cut || Alignment::new(&a.reading, &b.reading, &tools.tables).opposes()
 }
 
-/// The words of a text, without the blanks between them and the stop at its end.
+/// The words of a text, without whitespace and the final full stop.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.trim().trim_end_matches('.').split_whitespace()
 }
 
-/// What speaks for two claims being about different things, beside what they say.
-fn apart(a: &ReadClaim<'_>, b: &ReadClaim<'_>, relation: Relation, tables: &Tables) -> Option<&'static str> {
+/// Returns why two claims may be about different things.
+fn separation_reason(
+    a: &ParsedClaim<'_>,
+    b: &ParsedClaim<'_>,
+    relation: Relation,
+    tables: &Tables,
+) -> Option<&'static str> {
     if let (Some(one), Some(other)) = (a.claim.subject, b.claim.subject) {
         let shared = subject_words(one, tables)
             .iter()
@@ -174,7 +177,7 @@ fn apart(a: &ReadClaim<'_>, b: &ReadClaim<'_>, relation: Relation, tables: &Tabl
     }
     let (files, others) = (a.claim.files, b.claim.files);
     let rest_apart = !files.is_empty() && !others.is_empty() && !files.iter().any(|file| others.contains(file));
-    let points = points_at_its_file(a.claim.text) || points_at_its_file(b.claim.text);
+    let points = refers_to_its_file(a.claim.text) || refers_to_its_file(b.claim.text);
     (rest_apart && (points || relation == Relation::Contradicts)).then_some("they rest on different files")
 }
 
@@ -184,8 +187,8 @@ fn subject_words<'t>(subject: &'t str, tables: &Tables) -> Vec<Cow<'t, str>> {
     crate::index::lexical::words(subject).map(normal).collect()
 }
 
-/// `This module` says something only of the file that it is about.
-fn points_at_its_file(text: &str) -> bool {
+/// Returns whether a text refers to its file, as `this module` does.
+fn refers_to_its_file(text: &str) -> bool {
     let lower = text.to_lowercase();
     let words: Vec<&str> = lower
         .split(|c: char| !c.is_alphanumeric())

@@ -1,15 +1,15 @@
-//! Whether two texts that name the same things say the same of them.
+//! Compares the word order of two texts.
 
 use super::align::{Alignment, Link, Pair};
-use super::reading::{Kind, Reading, Token};
+use super::reading::{Kind, ParsedText, Token};
 
-/// So many phrases at most may stand elsewhere.
+/// Maximum number of moved phrases.
 const PHRASES: usize = 2;
-/// Longer texts, in pairs, are not searched for phrases that moved: it takes time with the fourth power.
+/// Maximum number of pairs for the search of moved phrases, whose cost grows with the fourth power.
 const MOST_MOVED: usize = 24;
 
-/// Whether the words that answer each other stand in an order that says the same: the same order, that of the passive
-/// where only one is passive, or that of one phrase which stands elsewhere.
+/// Returns whether the aligned words are in an equivalent order: the same order, passive against active, or with one
+/// phrase moved.
 pub(super) fn agrees(alignment: &Alignment<'_>) -> bool {
     let (a, b) = (alignment.a, alignment.b);
     let counts = |pair: &&Pair| pair.link != Link::Exclusive && a.tokens[pair.a].kind != Kind::Weak;
@@ -21,8 +21,8 @@ pub(super) fn agrees(alignment: &Alignment<'_>) -> bool {
     !inverted || phrases_moved(&pairs, a, b) || agentless(&pairs, a, b)
 }
 
-/// `We store flags` and `flags are stored`: whoever does it is not named, so that nothing can be exchanged.
-fn agentless(pairs: &[Pair], a: &Reading, b: &Reading) -> bool {
+/// `We store flags` and `flags are stored`: without an agent, nothing can be exchanged.
+fn agentless(pairs: &[Pair], a: &ParsedText, b: &ParsedText) -> bool {
     let verb = |pair: &Pair| pair.a == a.predicate || pair.b == b.predicate;
     let subjects = [(a, b), (b, a)]
         .iter()
@@ -35,10 +35,10 @@ fn in_order<'p>(pairs: impl Iterator<Item = &'p Pair>) -> bool {
     places.is_sorted()
 }
 
-/// Whether the orders agree once a phrase or two are set aside that may stand anywhere: each begins with a preposition or
-/// a clause, or is an adverb. Words that are a noun here and a verb there do not count as moved: `the race is led` is no
-/// `lead that is raced for`.
-fn phrases_moved(pairs: &[Pair], a: &Reading, b: &Reading) -> bool {
+/// Returns whether the orders agree without one or two movable phrases: each begins with a preposition or a clause, or
+/// is an adverb. A word that is a noun in one text and a verb in the other does not count as moved: `the race is led`
+/// is not `lead that is raced for`.
+fn phrases_moved(pairs: &[Pair], a: &ParsedText, b: &ParsedText) -> bool {
     let inverted = |pair: &Pair| {
         pairs
             .iter()
@@ -51,7 +51,7 @@ fn phrases_moved(pairs: &[Pair], a: &Reading, b: &Reading) -> bool {
     moved_alike && pairs.len() <= MOST_MOVED && settles(pairs, a, b, PHRASES)
 }
 
-fn settles(pairs: &[Pair], a: &Reading, b: &Reading, phrases: usize) -> bool {
+fn settles(pairs: &[Pair], a: &ParsedText, b: &ParsedText, phrases: usize) -> bool {
     if in_order(pairs.iter()) {
         return true;
     }
@@ -64,7 +64,7 @@ fn settles(pairs: &[Pair], a: &Reading, b: &Reading, phrases: usize) -> bool {
         })
 }
 
-/// Whether nothing else stands inside a run in the second text, and the run is in order.
+/// Returns whether a run is contiguous and in order in the second text.
 fn stays_together(run: &[Pair], pairs: &[Pair]) -> bool {
     let (Some(first), Some(last)) = (run.first(), run.last()) else {
         return false;
@@ -73,9 +73,9 @@ fn stays_together(run: &[Pair], pairs: &[Pair]) -> bool {
     in_order(run.iter()) && inside == run.len()
 }
 
-/// Whether a run of words may stand anywhere, being a clause, an adverb or a phrase with the same preposition on both
-/// sides; or may change places with its neighbours, being `the lens of a camera` here and `a camera lens` there.
-fn may_move(run: &[Pair], pairs: &[Pair], a: &Reading, b: &Reading) -> bool {
+/// Returns whether a run may move: it is a clause, an adverb, or a phrase with the same preposition on both sides; or
+/// it may swap with its neighbours, as in `the lens of a camera` and `a camera lens`.
+fn may_move(run: &[Pair], pairs: &[Pair], a: &ParsedText, b: &ParsedText) -> bool {
     let Some(first) = run.first() else {
         return false;
     };
@@ -95,7 +95,7 @@ fn may_move(run: &[Pair], pairs: &[Pair], a: &Reading, b: &Reading) -> bool {
     }
 }
 
-/// Whether two words are of the same kind, as far as their endings tell.
+/// Returns whether two words are of the same kind, judged by their endings.
 fn alike(a: &Token, b: &Token) -> bool {
     let doing = |token: &Token| token.kind == Kind::Content && token.surface.ends_with("ing");
     doing(a) == doing(b)

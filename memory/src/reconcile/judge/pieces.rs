@@ -1,18 +1,18 @@
-//! A text cut into words, before anybody asks what they mean.
+//! Splits a text into words.
 
 use super::tables::{Phrase, Tables};
 
-/// A word between blanks, without the punctuation around it.
+/// A word without the punctuation around it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Piece {
     pub(super) text: String,
-    /// It is code, or looks like it.
+    /// Whether it is code, or looks like it.
     pub(super) name: bool,
-    /// What follows it ends a clause.
+    /// Whether punctuation after it ends a clause.
     pub(super) ends: bool,
 }
 
-/// The words of a text, of which phrases of several count as the one that says the same.
+/// The words of a text. Known phrases are replaced by their one-word synonym.
 pub(super) fn in_pieces(text: &str, tables: &Tables) -> Vec<Piece> {
     merged(pieces(text), tables)
 }
@@ -69,7 +69,7 @@ fn piece(raw: &str, quoted: bool, found: &mut Vec<Piece>) {
     }
 }
 
-/// Whether a word that is not quoted is nevertheless no English: `MAX_BATCH`, `src/main.rs`, `Store::open`, `--force`.
+/// Returns whether an unquoted word is a name in code: `MAX_BATCH`, `src/main.rs`, `Store::open`, `--force`.
 fn is_name(word: &str) -> bool {
     let inside = word.get(1..word.len().saturating_sub(1)).unwrap_or("");
     let camel = inside.chars().any(char::is_uppercase) && word.chars().any(char::is_lowercase);
@@ -79,7 +79,7 @@ fn is_name(word: &str) -> bool {
     camel || joined || dotted || path || word.starts_with("--")
 }
 
-/// Replaces phrases of several words by the one that says the same.
+/// Replaces phrases by their one-word synonym.
 fn merged(pieces: Vec<Piece>, tables: &Tables) -> Vec<Piece> {
     let mut found: Vec<Piece> = Vec::with_capacity(pieces.len());
     let mut rest = pieces.as_slice();

@@ -1,69 +1,67 @@
-//! A sentence as the rules see it: what it names, in order, and what turns it round.
+//! A parsed sentence: its words in order, its predicate and its negations.
 
 use super::pieces::{Piece, in_pieces};
-use super::tables::{Entry, List, Tables};
+use super::tables::{Entry, Tables, WordList};
 
-/// So much of a text is read: two are laid side by side in the product of their lengths, and no insight takes as many words.
+/// Maximum number of words that are parsed. Alignment costs the product of both lengths, and no useful claim is longer.
 const MOST_PIECES: usize = 400;
 
-/// What a word is to the rules.
+/// The kind of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Says something.
+    /// A content word.
     Content,
     /// A number, a version, a quantity.
     Number,
     /// A name in code: an identifier, a path, a command, a setting.
     Name,
-    /// Says little, and may be missing from one side.
+    /// A weak word, which may be missing on one side.
     Weak,
 }
 
-/// A word that says something.
+/// A word with meaning.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Token {
-    /// As it is written, in lowercase unless it is a name in code.
+    /// The written form, lower case unless it is a name in code.
     pub(super) surface: Box<str>,
-    /// What its inflections have in common.
+    /// The stem.
     pub(super) normal: Box<str>,
-    /// What it is.
     pub(super) kind: Kind,
-    /// What the lists say of it; nothing of a name in code.
+    /// The word lists that it is on; none for a name in code.
     pub(super) entry: Entry,
-    /// The preposition that stands before it, or before the words that it belongs to, in its normal form.
+    /// The stem of the preposition before it, or before its phrase.
     pub(super) lead: Option<Box<str>>,
-    /// A comma, or another word that begins a clause, stands before it.
+    /// Whether a comma, or a word that begins a clause, stands before it.
     pub(super) begins: bool,
-    /// A negation stands before it, with no other word that says something between.
+    /// Whether a negation stands before it, with no content word between.
     pub(super) negated: bool,
 }
 
-/// A text, read.
 #[derive(Debug, Clone)]
-pub(super) struct Reading {
-    /// What it says, in order.
+pub(super) struct ParsedText {
+    /// Words in order.
     pub(super) tokens: Vec<Token>,
-    /// How many words turn it round.
+    /// Number of negations.
     pub(super) negations: usize,
-    /// The first word of its predicate, as a place in `tokens`; their number where none was found.
+    /// Position of the predicate's first word; the number of words if there is none.
     pub(super) predicate: usize,
-    /// Where whoever does it begins, if that stands behind `by`.
+    /// Position of the agent after `by`, if any.
     pub(super) agent: Option<usize>,
-    /// It is said under a condition, or with a restriction.
+    /// Whether it has a condition or a restriction.
     pub(super) conditional: bool,
-    /// Something is going on, rather than being so as a rule: `is running`.
+    /// Whether it is in a progressive tense: `is running`.
     pub(super) progressive: bool,
-    /// A participle follows a form of `be`.
+    /// Whether it is passive: a participle follows a form of `be`.
     pub(super) passive: bool,
-    /// There is more of the text than this.
+    /// Whether the text was truncated.
     pub(super) is_cut: bool,
 }
 
-impl Reading {
-    /// Reads a text, or the beginning of one that is too long. Takes time in proportion to its length.
+impl ParsedText {
+    /// Parses a text, or the beginning of a long one, in linear time.
     pub(super) fn new(text: &str, tables: &Tables) -> Self {
         let pieces = in_pieces(text, tables);
-        let mut reader = Reader::new(tables);
+        let mut reader = TextParser::new(tables);
         for (at, piece) in pieces.iter().enumerate().take(MOST_PIECES) {
             reader.take(piece, pieces.get(at + 1));
         }
@@ -72,18 +70,18 @@ impl Reading {
         read
     }
 
-    /// Whether a token stands in the predicate.
+    /// Returns whether a token is in the predicate.
     pub(super) fn in_predicate(&self, at: usize) -> bool {
         at >= self.predicate
     }
 }
 
-struct Reader<'a> {
+struct TextParser<'a> {
     tables: &'a Tables,
-    read: Reading,
+    read: ParsedText,
     lead: Option<Box<str>>,
     begins: bool,
-    /// An article or its like stands before the next word.
+    /// Whether a determiner stands before the next word.
     determined: bool,
     negated: bool,
     after_be: bool,
@@ -92,11 +90,11 @@ struct Reader<'a> {
     auxiliary: Option<usize>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> TextParser<'a> {
     fn new(tables: &'a Tables) -> Self {
         Self {
             tables,
-            read: Reading {
+            read: ParsedText {
                 tokens: Vec::new(),
                 negations: 0,
                 predicate: 0,
@@ -131,10 +129,10 @@ impl<'a> Reader<'a> {
         let tables = self.tables;
         let here = self.read.tokens.len();
         let lists = tables.written(word);
-        if lists.has(List::Auxiliaries) {
+        if lists.has(WordList::Auxiliaries) {
             self.auxiliary.get_or_insert(here);
         }
-        if lists.has(List::Negators) {
+        if lists.has(WordList::Negators) {
             self.read.negations += 1;
             self.negated = true;
             if word == "without" {
@@ -148,22 +146,22 @@ impl<'a> Reader<'a> {
         ) {
             self.after_be = true;
         }
-        // `on` and `off` with nothing to stand before say whether something is at work.
+        // `on` and `off` without an object are a state, not a preposition.
         let alone =
-            piece.ends || next.is_none_or(|next| !next.name && tables.written(&next.text).has(List::Prepositions));
+            piece.ends || next.is_none_or(|next| !next.name && tables.written(&next.text).has(WordList::Prepositions));
         if word == "off" || word == "on" && alone && self.after_be {
             return self.push(word, Kind::Content);
         }
-        if lists.has(List::Prepositions) {
+        if lists.has(WordList::Prepositions) {
             self.lead = Some(tables.normal(word));
             self.by = word == "by" && self.read.passive;
             return;
         }
-        if lists.has(List::Conditions) {
+        if lists.has(WordList::Conditions) {
             self.read.conditional = true;
             self.begins = true;
         }
-        if lists.has(List::Function) {
+        if lists.has(WordList::Function) {
             self.begins |= matches!(word, "and" | "or" | "who" | "which" | "that" | "where");
             self.determined = is_determiner(word);
             return;
@@ -171,7 +169,7 @@ impl<'a> Reader<'a> {
         let number = word.starts_with(|c: char| c.is_ascii_digit()) || spelled(word).is_some();
         let kind = match () {
             () if number => Kind::Number,
-            () if lists.has(List::Weak) => Kind::Weak,
+            () if lists.has(WordList::Weak) => Kind::Weak,
             () => Kind::Content,
         };
         self.push(word, kind);
@@ -193,7 +191,7 @@ impl<'a> Reader<'a> {
             self.read.agent = Some(here);
         }
         let after_be = self.after_be;
-        // What stands between `is` and `driven` in `is carefully driven`.
+        // An adverb between `is` and the participle, as in `is carefully driven`.
         self.after_be &= word.ends_with("ly");
         self.read.progressive |= after_be && word.ends_with("ing");
         self.read.passive |= after_be && kind == Kind::Content && is_participle(word);
@@ -212,10 +210,10 @@ impl<'a> Reader<'a> {
         });
     }
 
-    /// Whether a word is the verb of a statement without an auxiliary: a command's first word, `worker reads`, or `tests
-    /// need`. The plural in `tests need` looks like the first of these, so that a second verb right behind it wins.
+    /// Returns whether a word is the verb of a statement without an auxiliary: the first word of a command, `worker
+    /// reads`, or `tests need`. The plural in `tests need` looks like a verb, so a second verb right after it wins.
     fn is_verb_here(&self, word: &str, entry: Entry) -> bool {
-        if !entry.lists.has(List::Verbs) || self.lead.is_some() || self.determined {
+        if !entry.lists.has(WordList::Verbs) || self.lead.is_some() || self.determined {
             return false;
         }
         let before = self.read.tokens.iter().rev().find(|token| token.kind != Kind::Weak);
@@ -237,7 +235,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn finish(mut self) -> Reading {
+    fn finish(mut self) -> ParsedText {
         let end = self.read.tokens.len();
         self.read.predicate = match (self.verb, self.auxiliary) {
             (Some(verb), Some(auxiliary)) => verb.min(auxiliary),
@@ -247,7 +245,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Whether a noun follows, perhaps behind adjectives.
+/// Returns whether a word is a determiner: a noun follows, perhaps after adjectives.
 fn is_determiner(word: &str) -> bool {
     matches!(
         word,
@@ -255,12 +253,12 @@ fn is_determiner(word: &str) -> bool {
     )
 }
 
-/// Whether a word behind `is` may be what was done, regular or not: `stored`, `written`, `built`, `sung`, `made`.
+/// Returns whether a word after `is` may be a participle: `stored`, `written`, `built`, `sung`, `made`.
 fn is_participle(word: &str) -> bool {
     !word.ends_with("ing") && word.ends_with(['d', 'n', 't', 'g', 'k', 'e', 'm'])
 }
 
-/// Small numbers in words.
+/// Parses small numbers in words.
 fn spelled(word: &str) -> Option<&'static str> {
     const WORDS: [&str; 13] = [
         "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",

@@ -1,29 +1,29 @@
-//! The rules, in the order in which they are asked, and those of what excludes each other.
+//! The rules in their order, and the rules of contradiction.
 
 use super::align::{Alignment, Link, Pair, weight};
 use super::merging::{merged, substantial};
-use super::reading::{Kind, Reading};
+use super::reading::{Kind, ParsedText};
 use super::tables::Tables;
-use super::value::revalued;
+use super::value::value_changed;
 use super::{Judgement, Relation, order};
 
-/// The share of a negated text that the other has to say for being what is denied.
+/// Minimum share of a negated text that the other text covers.
 const DENIED: f32 = 0.8;
-/// The share of each text, its opposites aside, that has to be the same for opposites to be about the same thing.
+/// Minimum share of each text, without opposites, that must match for a contradiction.
 const SAME_SUBJECT: f32 = 0.66;
 
-/// Judges two readings.
-pub(super) fn decide(a: &Reading, b: &Reading, tables: &Tables) -> Judgement {
+/// Judges two parsed texts.
+pub(super) fn decide(a: &ParsedText, b: &ParsedText, tables: &Tables) -> Judgement {
     let alignment = Alignment::new(a, b, tables);
-    denied(&alignment)
-        .or_else(|| opposed(&alignment))
-        .or_else(|| revalued(&alignment))
+    negated_by(&alignment)
+        .or_else(|| opposes_in_place(&alignment))
+        .or_else(|| value_changed(&alignment))
         .or_else(|| merged(&alignment, tables))
         .unwrap_or_else(|| Judgement::new(Relation::Unrelated, "too little in common"))
 }
 
-/// One denies what the other says.
-fn denied(both: &Alignment<'_>) -> Option<Judgement> {
+/// One text negates the other.
+fn negated_by(both: &Alignment<'_>) -> Option<Judgement> {
     let (a, b) = (both.a.negations, both.b.negations);
     if a == b {
         return None;
@@ -44,7 +44,7 @@ fn denied(both: &Alignment<'_>) -> Option<Judgement> {
         return twice.then(|| doubt("one negates, and uses an opposite", &opposites, both));
     }
     let subject = |side: usize| {
-        both.telling(side)
+        both.significant(side)
             .any(|(at, _)| ![both.a, both.b][side].in_predicate(at))
     };
     if covered[negated] >= DENIED && !(subject(0) && subject(1)) {
@@ -56,12 +56,12 @@ fn denied(both: &Alignment<'_>) -> Option<Judgement> {
         let reason = format!("the {} denies what the {} says", sides[0], sides[1]);
         return Some(Judgement::new(Relation::Contradicts, reason));
     }
-    let narrower = both.telling(1 - negated).next().is_none() && substantial(both, false);
+    let narrower = both.significant(1 - negated).next().is_none() && substantial(both, false);
     narrower.then(|| Judgement::new(Relation::Doubt, "one denies a special case of what the other says"))
 }
 
-/// They use words or numbers that exclude each other, in the same place, of the same thing.
-fn opposed(both: &Alignment<'_>) -> Option<Judgement> {
+/// The texts have exclusive words or numbers in the same place.
+fn opposes_in_place(both: &Alignment<'_>) -> Option<Judgement> {
     let opposites: Vec<&Pair> = exclusive(both).collect();
     if opposites.is_empty() {
         return None;
@@ -77,7 +77,7 @@ fn opposed(both: &Alignment<'_>) -> Option<Judgement> {
     if !opposites.iter().all(in_predicate) {
         return unrelated("alike, of different things");
     }
-    let substituted = both.telling(0).next().is_some() && both.telling(1).next().is_some();
+    let substituted = both.significant(0).next().is_some() && both.significant(1).next().is_some();
     if substituted || !same_besides(both) || !order::agrees(both) {
         return unrelated("opposite words, of different things");
     }
@@ -96,9 +96,9 @@ pub(super) fn exclusive<'s>(both: &'s Alignment<'_>) -> impl Iterator<Item = &'s
     both.pairs.iter().filter(|pair| pair.link == Link::Exclusive)
 }
 
-/// Whether both say the same but for what excludes each other.
+/// Returns whether the texts agree except for exclusive words.
 fn same_besides(both: &Alignment<'_>) -> bool {
-    let weigh = |reading: &Reading, at: usize| weight(&reading.tokens[at]);
+    let weigh = |reading: &ParsedText, at: usize| weight(&reading.tokens[at]);
     let rest = |side: usize| {
         let reading = [both.a, both.b][side];
         let place = |pair: &Pair| if side == 0 { pair.a } else { pair.b };

@@ -1,4 +1,4 @@
-//! The lists of [`super::lexicon`], looked up by what a word is written as, and by its normal form.
+//! Lookup tables of the word lists in [`super::lexicon`], by written form and by stem.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,9 +6,9 @@ use rust_stemmers::{Algorithm, Stemmer};
 
 use super::lexicon;
 
-/// A list that a word is on, as a bit.
+/// A word list, as a bit.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum List {
+pub(super) enum WordList {
     Negators,
     Function,
     Prepositions,
@@ -23,59 +23,56 @@ pub(super) enum List {
     Owning,
 }
 
-/// The lists that a word is on.
+/// A set of word lists.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Lists(u16);
+pub(super) struct WordLists(u16);
 
-impl Lists {
-    pub(super) fn has(self, list: List) -> bool {
+impl WordLists {
+    pub(super) fn has(self, list: WordList) -> bool {
         self.0 & (1 << list as u16) != 0
     }
 
-    fn put(&mut self, list: List) {
+    fn put(&mut self, list: WordList) {
         self.0 |= 1 << list as u16;
     }
 }
 
-/// What the lists say of a normal form.
+/// The entry of a stem.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// Lists of words.
-    pub(super) lists: Lists,
-    /// Its number where relations between words are looked up; none if no relation names it.
+    pub(super) lists: WordLists,
+    /// Its number in the relation tables, if any.
     number: Option<u16>,
 }
 
-/// How two words stand to each other.
+/// The relation of two words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kinship {
-    /// They mean the same.
+pub(super) enum WordRelation {
     Synonym,
-    /// What the first names is a kind of what the second names.
+    /// The first word is narrower than the second.
     Narrower,
-    /// The other way round.
+    /// The first word is broader than the second.
     Broader,
-    /// Where one holds the other does not.
+    /// The words exclude each other.
     Exclusive,
-    /// Nothing is known.
+    /// No known relation.
     None,
 }
 
-/// Several words, and the one that says the same.
+/// A phrase and its one-word synonym.
 pub(super) struct Phrase {
     pub(super) words: Vec<&'static str>,
     pub(super) meaning: &'static str,
 }
 
-/// All lists, made once.
 pub(super) struct Tables {
     stemmer: Stemmer,
-    /// By their first words.
+    /// Phrases by their first word.
     phrases: HashMap<&'static str, Vec<Phrase>>,
     irregular: HashMap<&'static str, &'static str>,
-    written: HashMap<&'static str, Lists>,
+    written: HashMap<&'static str, WordLists>,
     normal: HashMap<Box<str>, Entry>,
-    /// By number: the lines of synonyms that it is on.
+    /// Synonym lines of each word, by number.
     synonyms: Vec<Vec<u16>>,
     narrower: HashSet<(u16, u16)>,
     exclusive: HashSet<(u16, u16)>,
@@ -102,25 +99,25 @@ impl Tables {
                 .push(Phrase { words, meaning });
         }
         for (list, words) in [
-            (List::Negators, lexicon::NEGATORS),
-            (List::Function, lexicon::FUNCTION),
-            (List::Prepositions, lexicon::PREPOSITIONS),
-            (List::Weak, lexicon::WEAK),
-            (List::Auxiliaries, lexicon::AUXILIARIES),
-            (List::Conditions, lexicon::CONDITIONS),
+            (WordList::Negators, lexicon::NEGATORS),
+            (WordList::Function, lexicon::FUNCTION),
+            (WordList::Prepositions, lexicon::PREPOSITIONS),
+            (WordList::Weak, lexicon::WEAK),
+            (WordList::Auxiliaries, lexicon::AUXILIARIES),
+            (WordList::Conditions, lexicon::CONDITIONS),
         ] {
             for word in words.split_whitespace() {
                 made.written.entry(word).or_default().put(list);
             }
         }
         for (list, words) in [
-            (List::Conditions, lexicon::CONDITIONS),
-            (List::Shifting, lexicon::SHIFTING),
-            (List::Verbs, lexicon::VERBS),
-            (List::Attributes, lexicon::ATTRIBUTES),
-            (List::Functional, lexicon::FUNCTIONAL),
-            (List::Giving, lexicon::GIVING),
-            (List::Owning, lexicon::OWNING),
+            (WordList::Conditions, lexicon::CONDITIONS),
+            (WordList::Shifting, lexicon::SHIFTING),
+            (WordList::Verbs, lexicon::VERBS),
+            (WordList::Attributes, lexicon::ATTRIBUTES),
+            (WordList::Functional, lexicon::FUNCTIONAL),
+            (WordList::Giving, lexicon::GIVING),
+            (WordList::Owning, lexicon::OWNING),
         ] {
             for word in words.split_whitespace() {
                 let normal = made.normal(word);
@@ -145,7 +142,7 @@ impl Tables {
         for words in self.numbered(lexicon::EXCLUSIVE) {
             let both = words.iter().flat_map(|a| words.iter().map(move |b| (*a, *b)));
             for (a, b) in both.filter(|(a, b)| a != b) {
-                // What excludes a word excludes what means the same.
+                // A word that excludes another excludes its synonyms.
                 let meant: Vec<(u16, u16)> = pairs_of(&self.alike(a), &self.alike(b));
                 self.exclusive.extend(meant);
             }
@@ -170,7 +167,7 @@ impl Tables {
         number
     }
 
-    /// A word and those that mean the same.
+    /// A word and its synonyms.
     fn alike(&self, word: u16) -> Vec<u16> {
         let of = |word: usize| self.synonyms.get(word).map_or(&[] as &[u16], Vec::as_slice);
         let lines = of(usize::from(word));
@@ -184,7 +181,7 @@ impl Tables {
         self.phrases.get(word).map_or(&[], Vec::as_slice)
     }
 
-    /// The form under which the inflections of a lowercase word meet.
+    /// The stem of a lowercase word.
     pub(super) fn normal(&self, word: &str) -> Box<str> {
         let word = word.strip_suffix("'s").unwrap_or(word).trim_end_matches('\'');
         let base = self.irregular.get(word).copied().unwrap_or(word);
@@ -205,41 +202,41 @@ impl Tables {
         self.stemmer.stem(word).as_ref().into()
     }
 
-    /// The lists that a lowercase word is on as it is written.
-    pub(super) fn written(&self, word: &str) -> Lists {
+    /// The word lists of a written lowercase word.
+    pub(super) fn written(&self, word: &str) -> WordLists {
         let mut lists = self.written.get(word).copied().unwrap_or_default();
         if word.ends_with("n't") {
-            lists.put(List::Negators);
+            lists.put(WordList::Negators);
         }
         lists
     }
 
-    /// What the lists say of a normal form.
+    /// The entry of a stem.
     pub(super) fn entry(&self, normal: &str) -> Entry {
         self.normal.get(normal).copied().unwrap_or_default()
     }
 
-    /// Whether a word is a form of another that no rule makes.
+    /// Returns whether a word is an irregular form.
     pub(super) fn is_irregular(&self, word: &str) -> bool {
         self.irregular.get(word).is_some_and(|base| *base != word)
     }
 
-    /// How two words stand to each other.
-    pub(super) fn kinship(&self, a: Entry, b: Entry) -> Kinship {
+    /// The relation of two words.
+    pub(super) fn relation_of(&self, a: Entry, b: Entry) -> WordRelation {
         let (Some(a), Some(b)) = (a.number, b.number) else {
-            return Kinship::None;
+            return WordRelation::None;
         };
         let lines = |word: u16| &self.synonyms[usize::from(word)];
         if self.exclusive.contains(&(a, b)) {
-            Kinship::Exclusive
+            WordRelation::Exclusive
         } else if lines(a).iter().any(|line| lines(b).contains(line)) {
-            Kinship::Synonym
+            WordRelation::Synonym
         } else if self.narrower.contains(&(a, b)) {
-            Kinship::Narrower
+            WordRelation::Narrower
         } else if self.narrower.contains(&(b, a)) {
-            Kinship::Broader
+            WordRelation::Broader
         } else {
-            Kinship::None
+            WordRelation::None
         }
     }
 }
@@ -249,7 +246,7 @@ fn pairs_of(a: &[u16], b: &[u16]) -> Vec<(u16, u16)> {
     both.filter(|(a, b)| a != b).collect()
 }
 
-/// Whether one word is the other with a prefix that turns it round, such as `unprotected`.
+/// Returns whether one word is the other with a negating prefix, such as `unprotected`.
 pub(super) fn opposite_prefix(a: &str, b: &str) -> bool {
     let (longer, shorter) = if a.len() > b.len() { (a, b) } else { (b, a) };
     let turned = |(prefix, rest): (&str, &str)| {
@@ -266,7 +263,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_prefix_turns_a_word_round() {
+    fn negating_prefix_makes_an_opposite() {
         for (a, b, turned) in [
             ("unprotected", "protected", true),
             ("protected", "unprotected", true),

@@ -1,4 +1,4 @@
-//! Each rule on sentences of its own, and what holds of any two texts.
+//! Each rule on example sentences, and properties of any two texts.
 
 use proptest::prelude::*;
 
@@ -14,7 +14,7 @@ fn claim(text: &str) -> Claim<'_> {
 }
 
 fn relation(a: &str, b: &str) -> Relation {
-    thread_local!(static TOOLS: Tools = Tools::new());
+    thread_local!(static TOOLS: Lexicon = Lexicon::new());
     TOOLS.with(|tools| judge(&claim(a), &claim(b), tools).relation)
 }
 
@@ -85,7 +85,7 @@ fn a_denial_contradicts() {
 }
 
 #[test]
-fn what_denies_something_else_is_unrelated() {
+fn negation_of_something_else_is_unrelated() {
     all(
         Relation::Unrelated,
         &[
@@ -98,7 +98,7 @@ fn what_denies_something_else_is_unrelated() {
 }
 
 #[test]
-fn a_denied_special_case_is_left_to_a_person() {
+fn negated_special_case_is_a_doubt() {
     all(
         Relation::Doubt,
         &[(
@@ -123,7 +123,7 @@ fn opposites_in_the_predicate_contradict() {
 }
 
 #[test]
-fn opposites_of_different_things_do_not() {
+fn opposites_of_different_things_do_not_contradict() {
     all(
         Relation::Unrelated,
         &[
@@ -135,7 +135,7 @@ fn opposites_of_different_things_do_not() {
 }
 
 #[test]
-fn several_opposites_are_left_to_a_person() {
+fn several_opposites_are_a_doubt() {
     all(
         Relation::Doubt,
         &[(
@@ -179,7 +179,7 @@ fn two_values_of_one_thing_contradict() {
 }
 
 #[test]
-fn two_values_of_different_things_do_not() {
+fn two_values_of_different_things_do_not_contradict() {
     all(
         Relation::Unrelated,
         &[
@@ -196,7 +196,7 @@ fn two_values_of_different_things_do_not() {
 }
 
 #[test]
-fn who_does_it_to_whom_is_kept_apart() {
+fn subject_and_object_are_distinguished() {
     for (a, b) in [
         ("The writer blocks the reader.", "The reader blocks the writer."),
         ("The writer blocks the reader.", "The writer is blocked by the reader."),
@@ -208,7 +208,7 @@ fn who_does_it_to_whom_is_kept_apart() {
 }
 
 #[test]
-fn what_may_turn_a_text_round_is_not_merged() {
+fn texts_with_shifting_words_are_not_merged() {
     for (a, b) in [
         ("The agent starts.", "The agent fails to start."),
         ("The agent starts.", "The agent starts only if the lock is free."),
@@ -227,8 +227,8 @@ fn what_may_turn_a_text_round_is_not_merged() {
 }
 
 #[test]
-fn subject_and_files_tell_like_texts_apart() {
-    let tools = Tools::new();
+fn subject_and_files_distinguish_similar_texts() {
+    let tools = Lexicon::new();
     let with = |text, subject, files| Claim { text, subject, files };
     let table: [(Claim<'_>, Claim<'_>, Relation); 5] = [
         (
@@ -264,8 +264,8 @@ fn subject_and_files_tell_like_texts_apart() {
 }
 
 #[test]
-fn likeness_sees_past_voice_and_negation() {
-    let tools = Tools::new();
+fn likeness_ignores_voice_and_negation() {
+    let tools = Lexicon::new();
     let of = |a, b| Judge::likeness(&tools, &claim(a), &claim(b));
     let near = of("The worker writes the report.", "No report is written by the worker.");
     assert!(near > 0.99, "{near}");
@@ -277,7 +277,7 @@ fn likeness_sees_past_voice_and_negation() {
 
 #[test]
 fn a_reason_names_what_differs() {
-    let tools = Tools::new();
+    let tools = Lexicon::new();
     let reason = |a, b| judge(&claim(a), &claim(b), &tools).reason;
     assert_eq!(
         reason("The quota is 9.", "The quota is 12."),
@@ -291,7 +291,7 @@ fn a_reason_names_what_differs() {
 }
 
 #[test]
-fn texts_without_words_say_nothing_of_each_other() {
+fn texts_without_words_are_unrelated() {
     assert_eq!(relation("", ""), Relation::Same);
     for (a, b) in [
         ("", "The quota is 9."),

@@ -1,17 +1,17 @@
-//! One thing, two values: `the default port is 8000` and `is 9000`.
+//! Two values of one attribute: `the default port is 8000` and `is 9000`.
 
 use super::align::Alignment;
-use super::reading::{Reading, Token};
+use super::reading::{ParsedText, Token};
 use super::rules::exclusive;
-use super::tables::List;
+use super::tables::WordList;
 use super::{Judgement, Relation};
 
-/// So many words at most are exchanged for each other where one value is exchanged for another.
+/// Maximum number of words of a value.
 const VALUE_WORDS: usize = 3;
 
-/// They give one thing two values.
-pub(super) fn revalued(both: &Alignment<'_>) -> Option<Judgement> {
-    let sides = [0, 1].map(|side| both.telling(side).collect::<Vec<(usize, &Token)>>());
+/// The texts give one attribute two values.
+pub(super) fn value_changed(both: &Alignment<'_>) -> Option<Judgement> {
+    let sides = [0, 1].map(|side| both.significant(side).collect::<Vec<(usize, &Token)>>());
     if both.a.negations != both.b.negations
         || exclusive(both).next().is_some()
         || both.a.progressive
@@ -43,12 +43,12 @@ pub(super) fn revalued(both: &Alignment<'_>) -> Option<Judgement> {
     })
 }
 
-/// Whether a word belongs to the same phrase as the one before it.
+/// Returns whether a word continues the phrase of the word before it.
 fn continues(before: (usize, &Token), next: (usize, &Token)) -> bool {
     next.0 == before.0 + 1 && !next.1.begins && next.1.lead.as_deref().is_none_or(|lead| lead == "of")
 }
 
-/// Whether two runs of words stand between the same words.
+/// Returns whether two runs of words stand between the same words.
 fn same_slot(both: &Alignment<'_>, sides: &[Vec<(usize, &Token)>; 2]) -> bool {
     let ends = |run: &[(usize, &Token)]| (run.first().map_or(0, |one| one.0), run.last().map_or(0, |one| one.0));
     let ((first_a, last_a), (first_b, last_b)) = (ends(&sides[0]), ends(&sides[1]));
@@ -57,7 +57,7 @@ fn same_slot(both: &Alignment<'_>, sides: &[Vec<(usize, &Token)>; 2]) -> bool {
     left(first_a, 0) == left(first_b, 1) && right(last_a, 0) == right(last_b, 1)
 }
 
-/// The first pair on a way through one side, as its number.
+/// The first aligned pair in a direction on one side, as its number.
 fn neighbour(both: &Alignment<'_>, side: usize, mut way: impl Iterator<Item = usize>) -> Option<usize> {
     way.find_map(|at| {
         both.pairs
@@ -66,21 +66,21 @@ fn neighbour(both: &Alignment<'_>, side: usize, mut way: impl Iterator<Item = us
     })
 }
 
-/// Whether the words before a value say that there is only one: `is written in`, `the default port is`.
+/// Returns whether the words before a value imply a single value: `is written in`, `the default port is`.
 fn gives_a_value(both: &Alignment<'_>, a: usize, b: usize) -> bool {
-    let gives = |reading: &Reading, at: usize| {
+    let gives = |reading: &ParsedText, at: usize| {
         let before = at.checked_sub(1).filter(|before| *before >= reading.predicate);
         let before = before.map(|before| reading.tokens[before].entry.lists);
         let led = reading.tokens[at].lead.is_some();
-        let verb = before.is_some_and(|verb| verb.has(List::Functional) && led || verb.has(List::Giving));
+        let verb = before.is_some_and(|verb| verb.has(WordList::Functional) && led || verb.has(WordList::Giving));
         let value = at == reading.predicate && !reading.tokens[at].surface.ends_with("ed");
         verb || value && named_by_attribute(reading) || purpose(reading, at)
     };
     gives(both.a, a) && gives(both.b, b)
 }
 
-/// Whether the subject is the name of a value: `the default port of the gateway`.
-fn named_by_attribute(reading: &Reading) -> bool {
+/// Returns whether the subject names an attribute: `the default port of the gateway`.
+fn named_by_attribute(reading: &ParsedText) -> bool {
     let subject = &reading.tokens[..reading.predicate];
     let end = subject
         .iter()
@@ -88,11 +88,11 @@ fn named_by_attribute(reading: &Reading) -> bool {
         .unwrap_or(subject.len());
     subject[..end]
         .last()
-        .is_some_and(|head| head.entry.lists.has(List::Attributes))
+        .is_some_and(|head| head.entry.lists.has(WordList::Attributes))
 }
 
-/// `We use X for Y`: a tool with what it is for.
-fn purpose(reading: &Reading, at: usize) -> bool {
+/// `We use X for Y`: a tool with its purpose.
+fn purpose(reading: &ParsedText, at: usize) -> bool {
     let uses = at
         .checked_sub(1)
         .is_some_and(|at| reading.tokens[at].normal.as_ref() == "use");
@@ -105,10 +105,10 @@ fn owned(both: &Alignment<'_>) -> bool {
     both.a
         .tokens
         .get(both.a.predicate)
-        .is_some_and(|token| token.entry.lists.has(List::Owning))
+        .is_some_and(|token| token.entry.lists.has(WordList::Owning))
         && both
             .b
             .tokens
             .get(both.b.predicate)
-            .is_some_and(|token| token.entry.lists.has(List::Owning))
+            .is_some_and(|token| token.entry.lists.has(WordList::Owning))
 }

@@ -1,19 +1,19 @@
-//! An answer of a model about a batch of pairs, read to the letter.
+//! Parses a model's answer about a batch of pairs, strictly.
 
 use serde::Deserialize;
 use thiserror::Error;
 
-use super::Settled;
+use super::ModelVerdict;
 use crate::model::answer::{plain, without_fence};
 use crate::reconcile::judge::Relation;
 
-/// Longer reasons are cut, in bytes.
+/// Maximum length of a reason, in bytes.
 const LONGEST_REASON: usize = 200;
 
-/// Why an answer is not what was asked for. Nothing of the answer is in it, which may be anything.
+/// Why an answer is not usable. The error holds no text of the answer.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub(super) enum Refusal {
-    /// It is no JSON, or JSON of another shape.
+    /// Not JSON, or JSON of another shape.
     #[error("it is not the JSON that was asked for (line {line}, column {column})")]
     Shape {
         /// From 1.
@@ -21,37 +21,37 @@ pub(super) enum Refusal {
         /// From 1.
         column: usize,
     },
-    /// Nobody asked for that.
+    /// A decision on an unknown pair.
     #[error("it decides on a pair that is not among those that were asked about")]
     Invented,
-    /// Once is enough.
+    /// A second decision on a pair.
     #[error("it decides on pair {0} more than once")]
     Twice(usize),
-    /// Each pair needs one.
+    /// No decision on a pair.
     #[error("it says nothing of pair {0}")]
     Missing(usize),
-    /// A reviewer has to be able to follow it.
+    /// A decision without a reason, which a reviewer needs.
     #[error("it gives no reason for pair {0}")]
     Reason(usize),
-    /// Whoever gets a plain case wrong is not to be trusted with the others.
+    /// A wrong decision on a control pair.
     #[error("it is wrong about a pair of which the answer is known")]
     Control,
-    /// More tokens would mend that.
+    /// The answer reached its token limit.
     #[error("it was cut short, which more max_answer_tokens would mend")]
     CutShort,
-    /// The backend did not take the request.
+    /// The backend refused the request.
     #[error("{0}")]
     Request(String),
-    /// What came back is no answer.
+    /// The backend's response is no answer.
     #[error("{0}")]
     Unusable(String),
 }
 
 impl Refusal {
-    /// For whoever waits; what a backend said has its model's name in it.
-    pub(super) fn told(&self, model: &str) -> String {
+    /// The message for a user. A backend's own message names the model already.
+    pub(super) fn message(&self, model: &str) -> String {
         match self {
-            Self::Unusable(said) => said.clone(),
+            Self::Unusable(message) => message.clone(),
             refusal => format!("{model} gave no usable answer: {refusal}"),
         }
     }
@@ -59,21 +59,21 @@ impl Refusal {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
-    decisions: Vec<Decision>,
+struct AnswerJson {
+    decisions: Vec<DecisionJson>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Decision {
+struct DecisionJson {
     pair: usize,
-    relation: Word,
+    relation: RelationWord,
     reason: String,
 }
 
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Word {
+enum RelationWord {
     Same,
     Refines,
     Contradicts,
@@ -81,35 +81,35 @@ enum Word {
     Unsure,
 }
 
-impl From<Word> for Relation {
-    fn from(word: Word) -> Self {
+impl From<RelationWord> for Relation {
+    fn from(word: RelationWord) -> Self {
         match word {
-            Word::Same => Self::Same,
-            // Which of the two says more makes no difference: both stay.
-            Word::Refines => Self::Refines,
-            Word::Contradicts => Self::Contradicts,
-            Word::Unrelated => Self::Unrelated,
-            Word::Unsure => Self::Doubt,
+            RelationWord::Same => Self::Same,
+            // The direction does not matter: both claims stay.
+            RelationWord::Refines => Self::Refines,
+            RelationWord::Contradicts => Self::Contradicts,
+            RelationWord::Unrelated => Self::Unrelated,
+            RelationWord::Unsure => Self::Doubt,
         }
     }
 }
 
-/// Reads an answer about `pairs` pairs, with or without a code fence around it: one decision on each, in their order.
-pub(super) fn read(answer: &str, pairs: usize) -> Result<Vec<Settled>, Refusal> {
-    let written: Written = serde_json::from_str(without_fence(answer)).map_err(|error| Refusal::Shape {
+/// Parses an answer about `pairs` pairs, with or without a code fence around it: one decision per pair, in order.
+pub(super) fn read(answer: &str, pairs: usize) -> Result<Vec<ModelVerdict>, Refusal> {
+    let written: AnswerJson = serde_json::from_str(without_fence(answer)).map_err(|error| Refusal::Shape {
         line: error.line(),
         column: error.column(),
     })?;
-    let mut said: Vec<Option<Settled>> = (0..pairs).map(|_| None).collect();
+    let mut verdicts: Vec<Option<ModelVerdict>> = (0..pairs).map(|_| None).collect();
     for decision in written.decisions {
         let number = decision.pair;
-        let place = number.checked_sub(1).and_then(|at| said.get_mut(at));
+        let place = number.checked_sub(1).and_then(|at| verdicts.get_mut(at));
         let place = place.ok_or(Refusal::Invented)?;
         let reason = reason(&decision.reason);
         if reason.is_empty() {
             return Err(Refusal::Reason(number));
         }
-        let settled = Settled {
+        let settled = ModelVerdict {
             relation: decision.relation.into(),
             reason,
             is_vetoed: false,
@@ -118,8 +118,8 @@ pub(super) fn read(answer: &str, pairs: usize) -> Result<Vec<Settled>, Refusal> 
             return Err(Refusal::Twice(number));
         }
     }
-    let each = said.into_iter().zip(1..);
-    each.map(|(said, number)| said.ok_or(Refusal::Missing(number)))
+    let each = verdicts.into_iter().zip(1..);
+    each.map(|(verdict, number)| verdict.ok_or(Refusal::Missing(number)))
         .collect()
 }
 

@@ -1,9 +1,9 @@
-//! Pairs of which the answer is known. Whoever gets one of them wrong says what comes to mind: `same` to everything, or
-//! whatever a text told it to say.
+//! Control pairs with known answers. A model that gets one wrong answers at random, answers `same` to everything, or
+//! follows an instruction in a text.
 
 use crate::reconcile::judge::Relation;
 
-/// Two notes, and what must not be said of them.
+/// A control pair.
 pub(super) struct Control {
     pub(super) older: &'static str,
     pub(super) newer: &'static str,
@@ -18,7 +18,7 @@ enum Expected {
 
 use Expected::{Contradiction, Duplicate};
 
-/// One of each kind goes with a batch.
+/// Each batch contains one pair of each kind.
 const CONTRADICTIONS: [Control; 4] = [
     control(
         "Sessions are kept in Redis.",
@@ -69,23 +69,23 @@ const fn control(older: &'static str, newer: &'static str, expected: Expected) -
 }
 
 impl Control {
-    /// One of each kind, chosen by a number.
+    /// One pair of each kind, selected by a number.
     pub(super) fn chosen(number: u64) -> [&'static Control; 2] {
         let of = |controls: &'static [Control; 4], number: u64| &controls[usize::try_from(number % 4).unwrap_or(0)];
         [of(&CONTRADICTIONS, number), of(&DUPLICATES, number / 4)]
     }
 
-    /// All there are.
+    /// All control pairs.
     pub(super) fn all() -> impl Iterator<Item = &'static Control> {
         CONTRADICTIONS.iter().chain(&DUPLICATES)
     }
 
-    /// Whether the two contradict each other; else they say the same.
+    /// Returns whether the pair is a contradiction; otherwise it is a duplicate.
     pub(super) fn is_contradiction(&self) -> bool {
         matches!(self.expected, Contradiction)
     }
 
-    /// Whether somebody who says this has understood. Not to be sure is no mistake.
+    /// Returns whether a decision is acceptable. `unsure` is always accepted.
     pub(super) fn allows(&self, relation: Relation) -> bool {
         match self.expected {
             Contradiction => matches!(relation, Relation::Contradicts | Relation::Doubt),

@@ -1,10 +1,10 @@
-//! Pairs that rules leave open, settled by a model, where its user has one for that.
+//! Decides pairs that rules leave open with a model, if the user configured one.
 //!
-//! Rules cannot tell whether two notes say the same in quite other words. A model often can, and is often wrong; what it
-//! reads was written by others, and what it says is kept for years. So pairs reach it as data, in a frame that the data
-//! cannot close, without secrets and within a number of tokens; with each batch go pairs of which the answer is known
-//! (`controls.rs`); and its answer is read to the letter (`answer.rs`). Whatever is not settled that way is as it would be
-//! without a model.
+//! Rules cannot tell whether two notes with different words are duplicates. A model often can, and is often wrong; its
+//! input was written by others, and its answer is kept for years. So pairs are sent as data in a frame that the data
+//! cannot close, without secrets and within a token limit; each batch contains control pairs with known answers
+//! (`controls.rs`); and the answer is parsed strictly (`answer.rs`). Pairs without a usable answer stay as rules left
+//! them.
 
 mod answer;
 mod controls;
@@ -24,21 +24,21 @@ use crate::model::{Ask, Choice, Message, Model, ModelError, Reply};
 use crate::redact::redact;
 use crate::tokens;
 
-/// After so many batches in a row that came to nothing, the next would too.
+/// Number of consecutive failed batches after which a run stops asking.
 const MOST_FAILURES: usize = 2;
 
-/// What asking may cost in a run.
+/// Limits of a run's model calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReconcilerLimits {
-    /// Tokens of the model, prompts and answers.
+    /// Maximum tokens of prompts and answers.
     pub tokens: u64,
-    /// The longest answer, in the model's tokens.
+    /// Maximum tokens of an answer.
     pub max_answer_tokens: u32,
-    /// How long one answer may take.
+    /// Timeout of one answer.
     pub patience: Duration,
 }
 
-/// A model that is asked about the pairs which rules leave open.
+/// A model that decides the pairs which rules leave open.
 pub struct Reconciler<'a> {
     model: &'a dyn Model,
     limits: ReconcilerLimits,
@@ -46,42 +46,42 @@ pub struct Reconciler<'a> {
 }
 
 /// A pair that rules leave open, the older claim first.
-pub(super) struct Open<'a> {
+pub(super) struct OpenPair<'a> {
     pub(super) older: Claim<'a>,
     pub(super) newer: Claim<'a>,
-    /// Whether one negates what the other says, or uses words that exclude the other's: then they are never made one.
+    /// Whether one claim negates the other or uses words that exclude the other's. Such a pair is never merged.
     pub(super) opposes: bool,
 }
 
-/// What a model said of a pair.
+/// A model's decision on a pair.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Settled {
+pub(super) struct ModelVerdict {
     pub(super) relation: Relation,
-    /// In the model's words.
+    /// The model's reason.
     pub(super) reason: String,
-    /// Whether the model takes them for the same, and the look of their words forbids it.
+    /// Whether the model's `same` was refused because the words oppose each other.
     pub(super) is_vetoed: bool,
 }
 
-/// What asking came to.
+/// A report of the model's part in a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Asked {
+pub struct ModelReport {
     /// Backend and model.
     pub model: String,
     /// Pairs that rules left open.
     pub open: usize,
-    /// Those that the model gave an answer to which could be used.
+    /// Pairs with a usable answer.
     pub answered: usize,
     /// Tokens of the prompts.
     pub input: u64,
     /// Tokens of the answers.
     pub output: u64,
-    /// Why the rest was not settled.
+    /// Why the other pairs have no answer.
     pub problem: Option<String>,
 }
 
 /// `5 of 7 open pairs answered, 3200 + 400 tokens`.
-impl std::fmt::Display for Asked {
+impl std::fmt::Display for ModelReport {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let pairs = if self.open == 1 { "pair" } else { "pairs" };
         write!(
@@ -92,22 +92,22 @@ impl std::fmt::Display for Asked {
     }
 }
 
-/// Why a batch came to nothing.
-enum Failed {
-    /// The next one would too.
+/// Why a batch failed.
+enum BatchError {
+    /// Further batches would fail too.
     ForGood(String),
-    /// The answer was refused, twice.
+    /// The answer was refused twice.
     Refused(String),
 }
 
-/// The pairs of which the answer is known, for whoever plays a model: the older text, the newer, and whether they
-/// contradict each other or say the same.
-pub fn known_pairs() -> impl Iterator<Item = (&'static str, &'static str, bool)> {
+/// The control pairs, for fake models: older text, newer text, and whether they contradict each other or are
+/// duplicates.
+pub fn control_pairs() -> impl Iterator<Item = (&'static str, &'static str, bool)> {
     Control::all().map(|control| (control.older, control.newer, control.is_contradiction()))
 }
 
 impl<'a> Reconciler<'a> {
-    /// Asks nothing yet. `progress` is told of the pairs that the model has seen.
+    /// Creates a reconciler; no call is made. `progress` counts the pairs that the model has seen.
     #[must_use]
     pub fn new(model: &'a dyn Model, limits: ReconcilerLimits, progress: &'a dyn Progress) -> Self {
         Self {
@@ -117,73 +117,73 @@ impl<'a> Reconciler<'a> {
         }
     }
 
-    /// By whom its decisions are.
+    /// The author of its decisions.
     pub(super) fn by(&self) -> String {
         format!("model:{}", self.model.id())
     }
 
-    /// Asks about these pairs, the first of them first; an answer for each, where there is one that can be used.
-    pub(super) fn settle(&self, open: &[Open<'_>]) -> (Vec<Option<Settled>>, Asked) {
-        let mut settled: Vec<Option<Settled>> = (0..open.len()).map(|_| None).collect();
-        let mut asked = Asked {
+    /// Asks about these pairs in order, and returns the usable decisions.
+    pub(super) fn settle(&self, open: &[OpenPair<'_>]) -> (Vec<Option<ModelVerdict>>, ModelReport) {
+        let mut settled: Vec<Option<ModelVerdict>> = (0..open.len()).map(|_| None).collect();
+        let mut report = ModelReport {
             model: self.model.id().to_owned(),
             open: open.len(),
-            ..Asked::default()
+            ..ModelReport::default()
         };
         let (mut at, mut failures) = (0, 0);
         while at < open.len() {
             self.progress.advance(at, open.len());
             let batch = Batch::of(open, at);
             at = batch.end();
-            match self.ask(&batch, &mut asked) {
-                Ok(said) => {
+            match self.ask(&batch, &mut report) {
+                Ok(verdicts) => {
                     failures = 0;
-                    asked.answered += said.len();
-                    for (pair, said) in said {
-                        settled[pair] = Some(careful(said, open[pair].opposes));
+                    report.answered += verdicts.len();
+                    for (pair, verdict) in verdicts {
+                        settled[pair] = Some(with_veto(verdict, open[pair].opposes));
                     }
                 }
-                Err(Failed::Refused(problem)) => {
+                Err(BatchError::Refused(problem)) => {
                     failures += 1;
-                    asked.problem = Some(problem);
+                    report.problem = Some(problem);
                     if failures == MOST_FAILURES {
                         break;
                     }
                 }
-                Err(Failed::ForGood(problem)) => {
-                    asked.problem = Some(problem);
+                Err(BatchError::ForGood(problem)) => {
+                    report.problem = Some(problem);
                     break;
                 }
             }
         }
-        (settled, asked)
+        (settled, report)
     }
 
-    /// The answer to a batch, asked for a second time where the first is of no use.
-    fn ask(&self, batch: &Batch, asked: &mut Asked) -> Result<Vec<(usize, Settled)>, Failed> {
+    /// The decisions on a batch. An unusable answer is report for once more.
+    fn ask(&self, batch: &Batch, report: &mut ModelReport) -> Result<Vec<(usize, ModelVerdict)>, BatchError> {
         if batch.is_empty() {
             return Ok(Vec::new());
         }
-        let refusal = match self.ask_once(batch, None, asked)? {
-            Ok(said) => return Ok(said),
+        let refusal = match self.ask_once(batch, None, report)? {
+            Ok(verdicts) => return Ok(verdicts),
             Err(refusal) => refusal,
         };
-        self.ask_once(batch, Some(&refusal), asked)?
-            .map_err(|refusal| Failed::Refused(refusal.told(self.model.id())))
+        self.ask_once(batch, Some(&refusal), report)?
+            .map_err(|refusal| BatchError::Refused(refusal.message(self.model.id())))
     }
 
     fn ask_once(
         &self,
         batch: &Batch,
         refused: Option<&Refusal>,
-        asked: &mut Asked,
-    ) -> Result<Result<Vec<(usize, Settled)>, Refusal>, Failed> {
+        report: &mut ModelReport,
+    ) -> Result<Result<Vec<(usize, ModelVerdict)>, Refusal>, BatchError> {
         let question = batch.question(refused);
         let prompt = u64::from(prompt::overhead() + tokens::count(&question));
         let most = prompt + u64::from(self.limits.max_answer_tokens);
-        if asked.input + asked.output + most > self.limits.tokens {
+        if report.input + report.output + most > self.limits.tokens {
             let spent = format!("a run may cost {} tokens, and no more was asked", self.limits.tokens);
-            return Err(Failed::ForGood(spent));
+            return Err(BatchError::ForGood(spent));
         }
         let shape = prompt::shape();
         let ask = Ask {
@@ -191,14 +191,14 @@ impl<'a> Reconciler<'a> {
             messages: &[Message::User(question)],
             tools: &[],
             choice: Choice::Auto,
-            // A server that knows no shapes refuses the request; what is wanted is in the words as well.
+            // A server without structured output refuses the request; the prompt describes the format as well.
             shape: (!matches!(refused, Some(Refusal::Request(_)))).then_some(&shape),
             max_tokens: self.limits.max_answer_tokens,
         };
         match self.model.ask(&ask, &Until::within(self.limits.patience)) {
             Ok(reply) => {
-                asked.input += reply.usage.input.unwrap_or(prompt);
-                asked.output += reply.usage.output.unwrap_or_else(|| tokens::count(&reply.text).into());
+                report.input += reply.usage.input.unwrap_or(prompt);
+                report.output += reply.usage.output.unwrap_or_else(|| tokens::count(&reply.text).into());
                 Ok(read(batch, &reply))
             }
             Err(ModelError::Refused {
@@ -207,31 +207,31 @@ impl<'a> Reconciler<'a> {
                 ..
             }) if refused.is_none() => Ok(Err(Refusal::Request(redact(&message).into_owned()))),
             Err(error @ ModelError::Unusable { .. }) => {
-                asked.input += prompt;
-                asked.output += u64::from(self.limits.max_answer_tokens);
+                report.input += prompt;
+                report.output += u64::from(self.limits.max_answer_tokens);
                 Ok(Err(Refusal::Unusable(redact(&error.to_string()).into_owned())))
             }
-            Err(error) => Err(Failed::ForGood(redact(&error.to_string()).into_owned())),
+            Err(error) => Err(BatchError::ForGood(redact(&error.to_string()).into_owned())),
         }
     }
 }
 
-fn read(batch: &Batch, reply: &Reply) -> Result<Vec<(usize, Settled)>, Refusal> {
+fn read(batch: &Batch, reply: &Reply) -> Result<Vec<(usize, ModelVerdict)>, Refusal> {
     if reply.truncated {
         return Err(Refusal::CutShort);
     }
     batch.read(answer::read(&reply.text, batch.len())?)
 }
 
-/// What contradicts itself by the look of its words is not made one on a model's word alone.
-fn careful(said: Settled, opposes: bool) -> Settled {
-    match said.relation {
-        Relation::Same if opposes => Settled {
+/// Refuses to merge claims whose words oppose each other.
+fn with_veto(verdict: ModelVerdict, opposes: bool) -> ModelVerdict {
+    match verdict.relation {
+        Relation::Same if opposes => ModelVerdict {
             relation: Relation::Doubt,
             is_vetoed: true,
-            reason: format!("{}; but one negates or opposes words of the other", said.reason),
+            reason: format!("{}; but one negates or opposes words of the other", verdict.reason),
         },
-        _ => said,
+        _ => verdict,
     }
 }
 

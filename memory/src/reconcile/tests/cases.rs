@@ -1,18 +1,18 @@
-//! What a reconciliation comes to, one case at a time.
+//! Cases of reconciling.
 
 use super::*;
 use crate::Clock;
 
 #[test]
-fn a_decision_settles_a_conflict_until_something_new_contradicts() {
+fn decision_holds_until_a_new_contradiction() {
     let sessions = vec![segment(
         0,
         0,
         vec![learning(1, 0, (0, false)), learning(2, 0, (0, true))],
     )];
-    let after = reconciled(&Before {
+    let after = reconciled(&PlanInput {
         segments: sessions,
-        ..Before::default()
+        ..PlanInput::default()
     });
     let conflict = after.conflicts[0].id.clone();
     for keep in [vec!["001"], vec!["002"], vec!["001", "002"]] {
@@ -32,10 +32,10 @@ fn a_decision_settles_a_conflict_until_something_new_contradicts() {
             .main
             .push(Record::new(body, Origin::default(), &Clock::system()));
         assert!(reconciled(&settled).conflicts.is_empty(), "{keep:?}");
-        // The same once more, from somebody else, is nothing new,
+        // A duplicate from another session is not new,
         settled.segments = vec![segment(1, 0, vec![learning(3, 1, (0, keep[0] == "002"))])];
         assert!(reconciled(&settled).conflicts.is_empty(), "{keep:?}");
-        // and the contrary is, where one of them was dropped.
+        // but the contrary is, if one of them was dropped.
         settled.segments = vec![segment(1, 0, vec![learning(3, 1, (0, keep[0] == "001"))])];
         let open = reconciled(&settled).conflicts.len();
         assert_eq!(open, if keep.len() == 2 { 0 } else { 1 }, "{keep:?}");
@@ -43,11 +43,11 @@ fn a_decision_settles_a_conflict_until_something_new_contradicts() {
 }
 
 #[test]
-fn a_session_that_grew_brings_what_is_new() {
+fn grown_segment_adds_its_new_records() {
     let first = vec![learning(1, 0, (0, false))];
-    let after = reconciled(&Before {
+    let after = reconciled(&PlanInput {
         segments: vec![segment(0, 0, first.clone())],
-        ..Before::default()
+        ..PlanInput::default()
     });
     let grown = [first, vec![learning(2, 0, (1, false))]].concat();
     let after = reconciled(&next(&after, vec![segment(0, 0, grown)]));
@@ -56,7 +56,7 @@ fn a_session_that_grew_brings_what_is_new() {
 }
 
 #[test]
-fn who_comes_back_to_what_they_said_first_is_heard_and_so_is_who_agreed_with_it() {
+fn returning_to_an_earlier_statement_supersedes_again() {
     let says = |id: usize, yes: &str, author: &str| {
         let text = format!("{yes} alpha here");
         let line = format!(
@@ -77,14 +77,14 @@ fn who_comes_back_to_what_they_said_first_is_heard_and_so_is_who_agreed_with_it(
         ),
     ];
     for (segments, told, open) in table {
-        let mut before = Before::default();
+        let mut before = PlanInput::default();
         for segment in &segments {
             before.segments = vec![segment.clone()];
             before = next(&reconciled(&before), Vec::new());
         }
-        let together = reconciled(&Before {
+        let together = reconciled(&PlanInput {
             segments,
-            ..Before::default()
+            ..PlanInput::default()
         });
         assert_eq!(lines(&before.main), lines(&together.main), "one by one, or all at once");
         assert_eq!((before.conflicts.len(), together.conflicts.len()), (open, open));
@@ -95,7 +95,7 @@ fn who_comes_back_to_what_they_said_first_is_heard_and_so_is_who_agreed_with_it(
 }
 
 #[test]
-fn what_a_person_drops_takes_nothing_along_that_contradicts_it() {
+fn dropping_a_record_keeps_its_contradiction() {
     let says = |id: usize, how: &str| {
         let text = format!("{how} alpha here");
         let line = format!(
@@ -103,11 +103,11 @@ fn what_a_person_drops_takes_nothing_along_that_contradicts_it() {
         );
         vec![segment(id, 0, vec![Record::parse(&line).unwrap()])]
     };
-    let both = reconciled(&Before {
+    let both = reconciled(&PlanInput {
         segments: says(2, "any"),
-        ..Before::default()
+        ..PlanInput::default()
     });
-    // On one branch somebody forgets what one side says, on another the other side is said.
+    // One branch deletes one side; another branch adds the other side.
     let mut one = reconciled(&next(&both, says(1, "is")));
     let forget = "001".to_owned();
     one.main.push(Record::new(
@@ -116,10 +116,10 @@ fn what_a_person_drops_takes_nothing_along_that_contradicts_it() {
         &Clock::system(),
     ));
     let other = reconciled(&next(&both, says(3, "not")));
-    let after = reconciled(&Before {
+    let after = reconciled(&PlanInput {
         main: union(&one.main, &other.main),
         log: union(&one.log, &other.log),
-        ..Before::default()
+        ..PlanInput::default()
     });
     let memories = crate::Memories::of_records(&after.main, None);
     let recalled: Vec<&str> = memories.items().iter().map(|item| item.source.as_str()).collect();
@@ -127,15 +127,15 @@ fn what_a_person_drops_takes_nothing_along_that_contradicts_it() {
 }
 
 #[test]
-fn what_a_revert_took_from_main_is_taken_in_again_whatever_the_log_says() {
+fn records_reverted_from_main_are_reconciled_again() {
     let sessions = vec![segment(
         0,
         0,
         vec![learning(1, 0, (0, false)), learning(2, 0, (0, true))],
     )];
-    let after = reconciled(&Before {
+    let after = reconciled(&PlanInput {
         segments: sessions.clone(),
-        ..Before::default()
+        ..PlanInput::default()
     });
     let mut reverted = next(&after, sessions.clone());
     reverted.main.clear();
@@ -143,11 +143,11 @@ fn what_a_revert_took_from_main_is_taken_in_again_whatever_the_log_says() {
     let again = reconciled(&reverted);
     assert_eq!(lines(&again.main), lines(&after.main));
     assert_eq!(lines(&again.conflicts), lines(&after.conflicts));
-    // Where main kept them, what was asked about them is asked again.
+    // If main kept them, their conflict is open again.
     let mut half = next(&after, sessions.clone());
     half.conflicts.clear();
     assert_eq!(lines(&reconciled(&half).conflicts), lines(&after.conflicts));
-    // What is in the archive stays there.
+    // Archived records stay archived.
     let mut pruned = next(&after, sessions);
     pruned.main.clear();
     pruned.conflicts.clear();
@@ -156,29 +156,29 @@ fn what_a_revert_took_from_main_is_taken_in_again_whatever_the_log_says() {
 }
 
 #[test]
-fn of_two_records_with_one_id_neither_is_lost() {
+fn two_records_with_one_id_are_both_kept() {
     let (one, other) = (learning(1, 0, (0, false)), learning(1, 1, (1, false)));
     let sessions = vec![segment(0, 0, vec![one.clone()]), segment(1, 0, vec![other.clone()])];
-    let after = reconciled(&Before {
+    let after = reconciled(&PlanInput {
         segments: sessions.clone(),
-        ..Before::default()
+        ..PlanInput::default()
     });
     let kept = lines(&after.main);
     assert_eq!(kept.len(), 2);
     assert!(kept.contains(&one.line()) && kept.iter().any(|line| line.contains("is bravo indexing")));
     assert_eq!(lines(&reconciled(&next(&after, sessions)).main), kept);
-    // What main has is never rewritten.
-    let main = Before {
+    // Records in main are never rewritten.
+    let main = PlanInput {
         main: vec![other.clone()],
         segments: vec![segment(0, 0, vec![one])],
-        ..Before::default()
+        ..PlanInput::default()
     };
     let after = reconciled(&main);
     assert!(lines(&after.main).contains(&other.line()) && after.main.len() == 2);
 }
 
 #[test]
-fn a_conflict_between_long_texts_is_a_line_that_can_be_read() {
+fn conflict_of_long_texts_is_a_valid_line() {
     let long = |id: usize, negated| {
         let mut record = learning(id, id, (0, negated));
         if let Body::Learning(kinds::Learning { text, .. }) = &mut record.body {
@@ -186,62 +186,62 @@ fn a_conflict_between_long_texts_is_a_line_that_can_be_read() {
         }
         record
     };
-    let after = reconciled(&Before {
+    let after = reconciled(&PlanInput {
         segments: vec![segment(1, 0, vec![long(1, false)]), segment(2, 0, vec![long(2, true)])],
-        ..Before::default()
+        ..PlanInput::default()
     });
     let read = after.conflicts.iter().map(|conflict| conflict.line().len());
     assert!(read.eq([after.conflicts[0].line().len()]) && after.conflicts[0].line().len() < 4_000);
 }
 
 #[test]
-fn what_is_back_from_the_archive_is_compared_with_what_came_meanwhile() {
+fn restored_records_are_compared_with_newer_ones() {
     let main = vec![learning(1, 0, (0, false)), learning(2, 1, (0, true))];
-    let by_hand = reconciled(&Before {
+    let by_hand = reconciled(&PlanInput {
         main: main.clone(),
-        ..Before::default()
+        ..PlanInput::default()
     });
     assert_eq!(by_hand.conflicts.len(), 1, "what somebody wrote into main is compared");
-    let before = |pruned: &[&str]| Before {
+    let before = |pruned: &[&str]| PlanInput {
         main: main.clone(),
         log: by_hand.log.clone(),
         pruned: pruned.iter().map(|id| (*id).to_owned()).collect(),
-        ..Before::default()
+        ..PlanInput::default()
     };
     assert!(reconciled(&before(&[])).conflicts.is_empty(), "once");
     assert_eq!(reconciled(&before(&["001"])).conflicts.len(), 1);
 }
 
 #[test]
-fn a_session_that_went_on_elsewhere_to_the_same_length_is_taken_in() {
+fn segment_of_equal_length_and_other_content_is_reconciled() {
     let first = segment(0, 0, vec![learning(1, 0, (0, false))]);
     let other = segment(0, 0, vec![learning(2, 0, (1, true))]);
     let bytes = first.bytes.max(other.bytes);
     let sized = |segment: Segment| Segment { bytes, ..segment };
-    let after = reconciled(&Before {
+    let after = reconciled(&PlanInput {
         segments: vec![sized(first)],
-        ..Before::default()
+        ..PlanInput::default()
     });
     let after = reconciled(&next(&after, vec![sized(other)]));
     assert_eq!(after.main.len(), 2);
 }
 
 #[test]
-fn what_is_recalled_for_a_side_of_a_conflict_is_not_pruned() {
+fn representative_of_a_conflict_side_is_not_pruned() {
     let claims = vec![
         learning(1, 0, (0, true)),
         learning(2, 0, (0, true)),
         learning(3, 0, (0, false)),
     ];
-    let after = reconciled(&Before {
+    let after = reconciled(&PlanInput {
         segments: vec![segment(0, 0, claims)],
-        ..Before::default()
+        ..PlanInput::default()
     });
     let mut open = after.conflicts;
     let Body::Conflict(kinds::Conflict { left, .. }) = &mut open[0].body else {
         panic!("{open:?}")
     };
-    // It is about the second, for which the first is recalled.
+    // The conflict names the second record, whose representative is the first.
     *left = "002".to_owned();
     let pruned = prune(&after.main, &open, 0, &|_| false);
     assert!(pruned.archived.is_empty(), "{:?}", pruned.archived);

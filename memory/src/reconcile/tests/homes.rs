@@ -1,4 +1,4 @@
-//! The same story wherever records live: learned, written, recalled, forgotten, reconciled and settled.
+//! The full cycle in each kind of home: learn, flush, recall, delete, reconcile and resolve.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::by_letters;
 use crate::fixture::Fixture;
 use crate::ids::IdError;
-use crate::learn::Place;
+use crate::learn::LearnContext;
 use crate::reconcile::{ARCHIVE, Keep, ReconcileOptions, Reconciled, open_conflicts, reconcile, resolve};
 use crate::records::{Body, MAIN, Record, SESSIONS, kinds};
 use crate::store::{Destination, StoreSettings, segments_in};
@@ -15,39 +15,39 @@ use crate::{Clock, Home, Memories, RecallOptions, Store};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-struct Stage {
+struct MemoryFixture {
     home: Home,
     clock: Clock,
     state: tempfile::TempDir,
-    /// Where the home is, to be removed with it.
-    _places: (Option<Fixture>, tempfile::TempDir),
+    /// The directory of the home, removed on drop.
+    _directories: (Option<Fixture>, tempfile::TempDir),
 }
 
-impl Stage {
-    fn of(home: impl FnOnce(&Path, &Path) -> (Home, Option<Fixture>)) -> Stage {
-        let (state, place) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let (home, repository) = home(state.path(), place.path());
-        Stage {
+impl MemoryFixture {
+    fn of(home: impl FnOnce(&Path, &Path) -> (Home, Option<Fixture>)) -> MemoryFixture {
+        let (state, context) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (home, repository) = home(state.path(), context.path());
+        MemoryFixture {
             home,
             clock: Clock::fixed("2026-01-02T10:00:00Z".parse().unwrap()),
             state,
-            _places: (repository, place),
+            _directories: (repository, context),
         }
     }
 
-    /// One of each kind.
-    fn all() -> [Stage; 3] {
-        let repository = Stage::of(|_, _| {
+    /// One fixture per kind of home.
+    fn all() -> [MemoryFixture; 3] {
+        let repository = MemoryFixture::of(|_, _| {
             let repository = Fixture::with(&[("a.txt", "x"), (MAIN, "")]);
             repository.commit();
             (repository.home(), Some(repository))
         });
-        let state = Stage::of(|state, _| (Home::State(state.join("personal")), None));
-        [repository, state, Stage::directory()]
+        let state = MemoryFixture::of(|state, _| (Home::State(state.join("personal")), None));
+        [repository, state, MemoryFixture::directory()]
     }
 
-    fn directory() -> Stage {
-        Stage::of(|_, place| (Home::Directory(place.to_owned()), None))
+    fn directory() -> MemoryFixture {
+        MemoryFixture::of(|_, context| (Home::Directory(context.to_owned()), None))
     }
 
     fn store(&self) -> Store {
@@ -66,21 +66,21 @@ impl Stage {
     fn keep(&self, session: &str, body: Body) -> Record {
         let mut kept = Vec::new();
         let learn = |session: &str| {
-            let place = Place {
+            let context = LearnContext {
                 home: &self.home,
                 clock: &self.clock,
                 session: session.to_owned(),
                 task: None,
                 with_text: true,
             };
-            kept.push(place.record(body, &[]));
+            kept.push(context.record(body, &[]));
             kept.clone()
         };
         assert!(self.store().keep(session, None, learn).unwrap());
         kept.remove(0)
     }
 
-    /// The texts that are recalled.
+    /// The recalled texts.
     fn recalled(&self) -> Vec<String> {
         let memories = Memories::load_from(&self.home, &self.store().files(), None, None);
         let recalled = memories.recall("What about indexing?", &RecallOptions::default());
@@ -100,7 +100,7 @@ impl Stage {
         reconcile(&self.store(), options, &by_letters(), &mut |_| {}).unwrap()
     }
 
-    /// What has this path in a repository.
+    /// The file that corresponds to a path in a repository.
     fn path(&self, in_repository: &str) -> PathBuf {
         self.home.root().join(self.home.path(in_repository))
     }
@@ -112,8 +112,8 @@ impl Stage {
 }
 
 #[test]
-fn what_is_learned_is_recalled_reconciled_and_settled_wherever_it_lives() {
-    for stage in Stage::all() {
+fn full_cycle_works_in_every_home() {
+    for stage in MemoryFixture::all() {
         let store = stage.store();
         let alpha = stage.learn("one", "is alpha indexing");
         assert_eq!(&*alpha.ts, "2026-01-02T10:00:00.000Z");
@@ -168,14 +168,14 @@ fn what_is_learned_is_recalled_reconciled_and_settled_wherever_it_lives() {
 }
 
 #[test]
-fn what_is_no_record_is_told_of_by_its_place_and_kept_wherever_it_lives() {
-    for stage in Stage::all() {
+fn invalid_lines_are_reported_and_kept_in_every_home() {
+    for stage in MemoryFixture::all() {
         stage.learn("one", "is alpha indexing");
         stage.store().flush(Destination::Home).unwrap();
         fs::write(stage.path(MAIN), "no record\n").unwrap();
-        let place = format!("{}:1: no record", stage.home.path(MAIN));
+        let context = format!("{}:1: no record", stage.home.path(MAIN));
         let problems = stage.store().problems();
-        assert!(problems.len() == 1 && problems[0].starts_with(&place), "{problems:?}");
+        assert!(problems.len() == 1 && problems[0].starts_with(&context), "{problems:?}");
         let note = stage.reconcile(false).notes.remove(0);
         let kept = format!("the file is kept as {}/main-", stage.home.path(ARCHIVE));
         assert!(note.contains(&kept), "{note}");
@@ -186,13 +186,13 @@ fn what_is_no_record_is_told_of_by_its_place_and_kept_wherever_it_lives() {
 }
 
 #[test]
-fn what_does_not_fit_stays_in_the_home() {
+fn pruned_records_stay_in_the_home() {
     let prune = ReconcileOptions {
         max_main_bytes: Some(1),
         archive: true,
         ..ReconcileOptions::default()
     };
-    for stage in Stage::all() {
+    for stage in MemoryFixture::all() {
         stage.learn("one", "is alpha indexing");
         stage.store().flush(Destination::Home).unwrap();
         let done = reconcile(&stage.store(), prune, &by_letters(), &mut |_| {}).unwrap();
@@ -209,8 +209,8 @@ fn what_does_not_fit_stays_in_the_home() {
 }
 
 #[test]
-fn memory_that_stays_with_its_user_is_recalled_beside_any_home() {
-    for stage in Stage::all() {
+fn local_segments_are_recalled_in_every_home() {
+    for stage in MemoryFixture::all() {
         stage.learn("one", "is alpha indexing");
         assert_eq!(stage.store().flush(Destination::State).unwrap().records, 1);
         assert!(segments_in(&stage.path(SESSIONS)).unwrap().is_empty());
@@ -219,8 +219,8 @@ fn memory_that_stays_with_its_user_is_recalled_beside_any_home() {
 }
 
 #[test]
-fn without_git_all_that_is_there_counts() {
-    let stage = Stage::directory();
+fn without_git_all_segments_count() {
+    let stage = MemoryFixture::directory();
     fs::create_dir(stage.path(SESSIONS)).unwrap();
     let line = r#"{"id":"1","ts":"t","type":"learning","text":"is alpha indexing","branch":"feature"}"#;
     fs::write(stage.path(SESSIONS).join("session_X.0.jsonl"), line.to_owned() + "\n").unwrap();
@@ -236,13 +236,13 @@ fn without_git_all_that_is_there_counts() {
 
 #[cfg(unix)]
 #[test]
-fn no_home_is_left_through_a_link() {
-    for stage in Stage::all() {
+fn links_out_of_every_home_are_refused() {
+    for stage in MemoryFixture::all() {
         let outside = tempfile::tempdir().unwrap();
         let line = r#"{"id":"1","type":"learning","text":"is alpha indexing"}"#;
         fs::write(outside.path().join("main.jsonl"), line).unwrap();
         fs::create_dir_all(stage.path(MAIN).parent().unwrap()).unwrap();
-        let _may_not_be_there = fs::remove_file(stage.path(MAIN));
+        fs::remove_file(stage.path(MAIN)).ok();
         std::os::unix::fs::symlink(outside.path().join("main.jsonl"), stage.path(MAIN)).unwrap();
         assert_eq!(stage.recalled(), [] as [&str; 0]);
         assert!(open_conflicts(&stage.home).is_err());

@@ -1,12 +1,12 @@
-//! What strangers may have put into the files.
+//! Hostile content of files.
 
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::learning;
-use super::on_disk::Desk;
-use crate::reconcile::judge::{Claim, Judgement, Relation, Tools, judge, opposes};
-use crate::reconcile::{Before, Judge, Judging, Keep, ReconcileOptions, Segment, open_conflicts, plan, resolve};
+use super::on_disk::TestWorktree;
+use crate::reconcile::judge::{Claim, Judgement, Lexicon, Relation, judge, opposes};
+use crate::reconcile::{Judge, JudgeSetup, Keep, PlanInput, ReconcileOptions, Segment, open_conflicts, plan, resolve};
 use crate::records::lines::MAX_LINE_BYTES;
 use crate::records::{CONFLICTS, MAIN, Record, SESSIONS};
 
@@ -19,8 +19,8 @@ fn claim(text: &str) -> Claim<'_> {
 }
 
 #[test]
-fn texts_of_many_words_are_not_laid_side_by_side() {
-    let tools = Tools::new();
+fn long_texts_are_not_aligned() {
+    let tools = Lexicon::new();
     let long = |last: &str| "x ".repeat(30_000) + last;
     let (one, other) = (long("y"), long("z"));
     let relation = |one: &str, other: &str| judge(&claim(one), &claim(other), &tools).relation;
@@ -31,7 +31,7 @@ fn texts_of_many_words_are_not_laid_side_by_side() {
 }
 
 #[test]
-fn a_reason_that_quotes_long_words_leaves_a_line_that_can_be_read() {
+fn long_reason_is_truncated() {
     let text = |digit: &str| format!("The default port is {}.", digit.repeat(33_000));
     let records = [(1, text("1")), (2, text("2"))].map(|(id, text)| {
         let line = serde_json::json!({"id": format!("{id}"), "ts": "2026-01-01T00:00:00Z", "type": "learning", "text": text, "session": "S"});
@@ -42,15 +42,15 @@ fn a_reason_that_quotes_long_words_leaves_a_line_that_can_be_read() {
         bytes: 1,
         records: records.into(),
     };
-    let judging = Judging {
-        judge: &Tools::new(),
+    let judging = JudgeSetup {
+        judge: &Lexicon::new(),
         embedder: None,
         progress: &(),
         reconciler: None,
     };
-    let before = Before {
+    let before = PlanInput {
         segments: vec![segment],
-        ..Before::default()
+        ..PlanInput::default()
     };
     let after = plan(&before, &judging);
     let lengths: Vec<usize> = after.conflicts.iter().map(|conflict| conflict.line().len()).collect();
@@ -61,8 +61,8 @@ fn a_reason_that_quotes_long_words_leaves_a_line_that_can_be_read() {
 }
 
 #[test]
-fn what_only_the_list_of_open_conflicts_has_outlives_a_decision() {
-    let desk = Desk::new();
+fn records_only_in_conflicts_file_are_kept() {
+    let desk = TestWorktree::new();
     desk.run(ReconcileOptions::default()).unwrap();
     let id = open_conflicts(&desk.repo.home()).unwrap()[0].conflict.id.clone();
     let theirs = learning(9, 3, (3, false)).line();
@@ -73,10 +73,10 @@ fn what_only_the_list_of_open_conflicts_has_outlives_a_decision() {
 }
 
 #[test]
-fn of_two_decisions_on_one_pair_the_smaller_line_stays_wherever_it_stands() {
+fn smaller_of_two_decisions_is_kept() {
     let conflict = |by: &str| format!(r#"{{"id":"009","type":"conflict","left":"1","right":"2","by":"{by}"}}"#);
     for (first, second) in [("model:a", "rules"), ("rules", "model:a")] {
-        let desk = Desk::new();
+        let desk = TestWorktree::new();
         desk.run(ReconcileOptions::default()).unwrap();
         let main = desk.read(MAIN);
         let twice = format!("{main}{}\n{}\n", conflict(first), conflict(second));
@@ -92,8 +92,8 @@ fn of_two_decisions_on_one_pair_the_smaller_line_stays_wherever_it_stands() {
 }
 
 #[test]
-fn a_name_without_room_for_more_is_shortened_where_it_is_kept() {
-    let desk = Desk::new();
+fn long_file_name_is_truncated_in_the_archive() {
+    let desk = TestWorktree::new();
     let name = format!("session_{}.1.jsonl", "s".repeat(235));
     let mut text = learning(9, 3, (3, false)).line();
     writeln!(text, "\nno record").unwrap();
@@ -104,7 +104,7 @@ fn a_name_without_room_for_more_is_shortened_where_it_is_kept() {
     assert!(desk.read(MAIN).contains("delta"));
 }
 
-/// Finds nothing, and counts how often it was asked.
+/// A judge that finds no relation and counts its calls.
 #[derive(Default)]
 struct Counting(AtomicUsize);
 
@@ -126,23 +126,23 @@ impl Judge for Counting {
     }
 }
 
-/// How often the judge is asked about so many texts, of which lines of main say that all are the same.
+/// Number of judged pairs for a number of texts that main links as duplicates.
 fn asked_about_one_chain(texts: usize) -> usize {
     let same = |at: usize| format!(r#"{{"id":"s{at}","type":"same","kept":"0","folded":"{at}"}}"#);
     let claim = |at: usize| {
-        // No word of one is in another.
+        // The texts have no common word.
         let word = blake3::hash(&at.to_le_bytes())
             .to_hex()
             .replace(|c: char| c.is_ascii_digit(), "q");
         format!(r#"{{"id":"{at}","ts":"2026-01-01T00:00:00Z","type":"learning","text":"{word}"}}"#)
     };
     let lines = (0..texts).map(claim).chain((1..texts).map(same));
-    let before = Before {
+    let before = PlanInput {
         main: lines.map(|line| Record::parse(&line).unwrap()).collect(),
-        ..Before::default()
+        ..PlanInput::default()
     };
     let judge = Counting::default();
-    let judging = Judging {
+    let judging = JudgeSetup {
         judge: &judge,
         embedder: None,
         progress: &(),
@@ -153,8 +153,8 @@ fn asked_about_one_chain(texts: usize) -> usize {
 }
 
 #[test]
-fn a_chain_without_end_is_not_compared_all_with_all() {
-    // Each with each, but for the first with the others, of which main says it already.
+fn huge_group_is_not_compared_pairwise() {
+    // Each pair, except those with the first text, which main links already.
     assert_eq!(asked_about_one_chain(100), 99 * 98 / 2);
     let asked = asked_about_one_chain(2_000);
     assert!(asked < 100_000, "{asked}");

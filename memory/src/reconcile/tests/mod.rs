@@ -1,4 +1,4 @@
-//! Whatever the order, and however many people: the same is left, and nothing is lost.
+//! Reconciling is independent of order and of the number of people, and loses nothing.
 
 mod cases;
 mod histories;
@@ -14,12 +14,12 @@ use proptest::prelude::*;
 
 use super::judge::Relation;
 use super::*;
-use crate::records::{Body, Origin, Record, Standing, kinds, ordered};
+use crate::records::{Body, Origin, Record, RecordStatus, kinds, ordered};
 
-/// Knows letters: the same one says the same, one with `not` before it the contrary, and one with `any` agrees with both.
-struct Letters;
+/// A judge of letters: the same letter is a duplicate, `not` before it a contradiction, and `any` agrees with both.
+struct LetterJudge;
 
-impl Judge for Letters {
+impl Judge for LetterJudge {
     fn judge(&self, older: &Claim<'_>, newer: &Claim<'_>) -> Judgement {
         let (older, newer) = (older.text, newer.text);
         let letter = |text: &str| text.split(' ').nth(1).map(str::to_owned);
@@ -48,9 +48,9 @@ impl Judge for Letters {
     }
 }
 
-fn by_letters() -> Judging<'static> {
-    Judging {
-        judge: &Letters,
+fn by_letters() -> JudgeSetup<'static> {
+    JudgeSetup {
+        judge: &LetterJudge,
         embedder: None,
         progress: &(),
         reconciler: None,
@@ -76,11 +76,11 @@ fn segment(session: usize, number: usize, records: Vec<Record>) -> Segment {
     }
 }
 
-/// Finds anything between two words, the same each time: what real rules find does not carry over from pair to pair.
+/// A judge with a random but fixed relation for each pair, because real judgements are not transitive.
 #[derive(Debug, Clone)]
-struct Anything(Vec<Relation>);
+struct RandomJudge(Vec<Relation>);
 
-impl Anything {
+impl RandomJudge {
     fn number(claim: &Claim<'_>) -> usize {
         let words = ["alpha", "bravo", "charlie", "delta"];
         let letter = words.iter().position(|word| claim.text.contains(word)).unwrap();
@@ -96,7 +96,7 @@ impl Anything {
     }
 }
 
-impl Judge for Anything {
+impl Judge for RandomJudge {
     fn judge(&self, older: &Claim<'_>, newer: &Claim<'_>) -> Judgement {
         Judgement {
             relation: self.between(older, newer),
@@ -113,28 +113,28 @@ impl Judge for Anything {
     }
 }
 
-fn anything() -> impl Strategy<Value = Anything> {
+fn random_judge() -> impl Strategy<Value = RandomJudge> {
     let relations = prop::sample::select(vec![
         Relation::Same,
         Relation::Contradicts,
         Relation::Doubt,
         Relation::Unrelated,
     ]);
-    prop::collection::vec(relations, 64).prop_map(Anything)
+    prop::collection::vec(relations, 64).prop_map(RandomJudge)
 }
 
-fn reconciled(before: &Before) -> After {
+fn reconciled(before: &PlanInput) -> Plan {
     plan(before, &by_letters())
 }
 
-/// What is left once the sessions' files are gone.
-fn next(after: &After, segments: Vec<Segment>) -> Before {
-    Before {
+/// The next input, after the segments are removed.
+fn next(after: &Plan, segments: Vec<Segment>) -> PlanInput {
+    PlanInput {
         main: after.main.clone(),
         log: after.log.clone(),
         conflicts: after.conflicts.clone(),
         segments,
-        ..Before::default()
+        ..PlanInput::default()
     }
 }
 
@@ -142,7 +142,7 @@ fn lines(records: &[Record]) -> Vec<String> {
     records.iter().map(Record::line).collect()
 }
 
-/// What git makes of two files whose lines are kept from both sides.
+/// The union of two files, as git's union merge produces it.
 fn union(one: &[Record], other: &[Record]) -> Vec<Record> {
     let all: BTreeMap<String, Record> = one
         .iter()
@@ -152,7 +152,7 @@ fn union(one: &[Record], other: &[Record]) -> Vec<Record> {
     all.into_values().collect()
 }
 
-/// What both sides left of the conflicts that there were, and what each found.
+/// Random segments.
 fn segments() -> impl Strategy<Value = Vec<Segment>> {
     let claim = (0..4usize, any::<bool>());
     prop::collection::vec(prop::collection::vec(claim, 1..4), 1..5).prop_map(|sessions| {
@@ -170,15 +170,15 @@ fn segments() -> impl Strategy<Value = Vec<Segment>> {
 
 proptest! {
     #[test]
-    fn order_does_not_matter_twice_is_once_and_nothing_is_lost(segments in segments()) {
-        let before = Before { segments: segments.clone(), ..Before::default() };
+    fn reconciling_is_order_independent_idempotent_and_lossless(segments in segments()) {
+        let before = PlanInput { segments: segments.clone(), ..PlanInput::default() };
         let after = reconciled(&before);
         let mut turned = before;
         turned.segments.reverse();
         let other = reconciled(&turned);
         prop_assert_eq!(lines(&after.main), lines(&other.main));
         prop_assert_eq!(lines(&after.conflicts), lines(&other.conflicts));
-        // Again, with the sessions gone, and with them still there, as after a crash.
+        // Again, with the segments removed, and with them still there, as after a crash.
         for left in [Vec::new(), segments.clone()] {
             let again = reconciled(&next(&after, left));
             prop_assert_eq!(lines(&after.main), lines(&again.main));
@@ -192,67 +192,67 @@ proptest! {
     }
 
     #[test]
-    fn two_people_come_to_what_one_would_have(segments in segments(), cut in any::<prop::sample::Index>()) {
-        let one = reconciled(&Before { segments: segments.clone(), ..Before::default() });
+    fn two_people_reach_the_result_of_one(segments in segments(), cut in any::<prop::sample::Index>()) {
+        let one = reconciled(&PlanInput { segments: segments.clone(), ..PlanInput::default() });
         let (left, right) = segments.split_at(cut.index(segments.len() + 1));
-        let side = |segments: &[Segment]| reconciled(&Before { segments: segments.to_vec(), ..Before::default() });
+        let side = |segments: &[Segment]| reconciled(&PlanInput { segments: segments.to_vec(), ..PlanInput::default() });
         let (left, right) = (side(left), side(right));
-        let merged = Before {
+        let merged = PlanInput {
             main: union(&left.main, &right.main),
             log: union(&left.log, &right.log),
             conflicts: union(&left.conflicts, &right.conflicts),
-            ..Before::default()
+            ..PlanInput::default()
         };
         let both = reconciled(&merged);
         prop_assert_eq!(lines(&one.main), lines(&both.main));
         prop_assert_eq!(lines(&one.conflicts), lines(&both.conflicts));
-        // A session that comes in late brings nothing back.
+        // A late segment restores nothing.
         let late = reconciled(&next(&both, segments));
         prop_assert_eq!(lines(&late.main), lines(&both.main));
     }
 
     #[test]
-    fn what_does_not_carry_over_from_pair_to_pair_does_no_harm(
+    fn intransitive_judgements_do_no_harm(
         segments in segments(),
         cut in any::<prop::sample::Index>(),
-        judge in anything(),
+        judge in random_judge(),
     ) {
-        let judging = Judging { judge: &judge, ..by_letters() };
-        let of = |before: &Before| plan(before, &judging);
-        let one = of(&Before { segments: segments.clone(), ..Before::default() });
+        let judging = JudgeSetup { judge: &judge, ..by_letters() };
+        let of = |before: &PlanInput| plan(before, &judging);
+        let one = of(&PlanInput { segments: segments.clone(), ..PlanInput::default() });
         let again = of(&next(&one, segments.clone()));
         prop_assert_eq!(lines(&one.main), lines(&again.main));
         prop_assert_eq!(lines(&one.conflicts), lines(&again.conflicts));
         let (left, right) = segments.split_at(cut.index(segments.len() + 1));
-        let side = |segments: &[Segment]| of(&Before { segments: segments.to_vec(), ..Before::default() });
+        let side = |segments: &[Segment]| of(&PlanInput { segments: segments.to_vec(), ..PlanInput::default() });
         let (left, right) = (side(left), side(right));
-        let both = of(&Before {
+        let both = of(&PlanInput {
             main: union(&left.main, &right.main),
             log: union(&left.log, &right.log),
             conflicts: union(&left.conflicts, &right.conflicts),
             segments: Vec::new(),
-            ..Before::default()
+            ..PlanInput::default()
         });
         prop_assert_eq!(lines(&one.main), lines(&both.main));
         prop_assert_eq!(lines(&one.conflicts), lines(&both.conflicts));
-        // Whatever contradicts itself is not recalled as one, and is in an open conflict.
-        let standing = Standing::of(&one.main);
-        let claims: Vec<claim::Told<'_>> = one.main.iter().filter_map(claim::Told::of).collect();
-        let pair = |one: &str, other: &str| ordered(standing.kept(one), standing.kept(other));
+        // Contradictions are not merged, and are in open conflicts.
+        let status = RecordStatus::of(&one.main);
+        let claims: Vec<claim::RecordClaim<'_>> = one.main.iter().filter_map(claim::RecordClaim::of).collect();
+        let pair = |one: &str, other: &str| ordered(status.kept(one), status.kept(other));
         let open: BTreeSet<_> = one.conflicts.iter().filter_map(Record::sides).map(|(left, right)| pair(left, right)).collect();
         for (at, one) in claims.iter().enumerate() {
             for other in &claims[at + 1..] {
                 if judge.between(&one.claim(), &other.claim()) == Relation::Contradicts {
                     prop_assert!(open.contains(&pair(one.id(), other.id())));
-                    prop_assert_ne!(standing.kept(one.id()), standing.kept(other.id()));
+                    prop_assert_ne!(status.kept(one.id()), status.kept(other.id()));
                 }
             }
         }
     }
 
     #[test]
-    fn no_contradiction_is_merged(segments in segments()) {
-        let after = reconciled(&Before { segments, ..Before::default() });
+    fn contradictions_are_not_merged(segments in segments()) {
+        let after = reconciled(&PlanInput { segments, ..PlanInput::default() });
         let text = |id: &str| {
             let record = after.main.iter().find(|record| record.id == id);
             match &record.unwrap().body {

@@ -1,8 +1,8 @@
-//! Patterns fold and contradict each other where they are about the same things.
+//! Patterns with the same entities fold, or contradict each other.
 
 use super::{by_letters, learning, lines, next, reconciled, segment, union};
 use crate::recall::Memories;
-use crate::reconcile::{After, Before, plan};
+use crate::reconcile::{Plan, PlanInput, plan};
 use crate::records::{Body, Record, kinds};
 
 fn pattern(id: usize, session: usize, text: &str, entities: &str) -> Record {
@@ -15,23 +15,23 @@ fn pattern(id: usize, session: usize, text: &str, entities: &str) -> Record {
     Record::parse(&line).unwrap()
 }
 
-/// Each record in a session of its own.
-fn of(records: &[Record]) -> After {
+/// Each record in its own session.
+fn of(records: &[Record]) -> Plan {
     let sessions = records.iter().enumerate();
     let segments = sessions.map(|(number, record)| segment(number, 0, vec![record.clone()]));
-    reconciled(&Before {
+    reconciled(&PlanInput {
         segments: segments.collect(),
-        ..Before::default()
+        ..PlanInput::default()
     })
 }
 
-/// The decisions in main, by their kind.
-fn decisions(after: &After) -> Vec<&str> {
+/// Derived records in main, by type.
+fn decisions(after: &Plan) -> Vec<&str> {
     let kinds = after.main.iter().map(|record| record.body.kind());
     kinds.filter(|kind| !["pattern", "learning"].contains(kind)).collect()
 }
 
-/// What is recalled, with its confidence in percent.
+/// Recalled patterns, with confidence in percent.
 fn recalled(main: &[Record]) -> Vec<(String, i32)> {
     let memories = Memories::of_records(main, None);
     let percent = |confidence: Option<f32>| confidence.map_or(0, |confidence| (confidence * 100.0).round() as i32);
@@ -42,7 +42,7 @@ fn recalled(main: &[Record]) -> Vec<(String, i32)> {
 }
 
 #[test]
-fn patterns_of_the_same_entities_fold_whatever_their_order() {
+fn patterns_with_the_same_entities_fold_in_any_order() {
     for (text, decided) in [("is alpha here", vec![]), ("is alpha there", vec!["same"])] {
         let after = of(&[
             pattern(1, 0, "is alpha here", "a.rs b.rs"),
@@ -51,13 +51,13 @@ fn patterns_of_the_same_entities_fold_whatever_their_order() {
         assert_eq!(decisions(&after), decided, "{text}");
         assert_eq!(after.summary.duplicates, 1, "{text}");
         assert!(after.conflicts.is_empty());
-        // Two independent witnesses of one half each.
+        // Two independent sessions with 0.5 each.
         assert_eq!(recalled(&after.main), [("002".to_owned(), 75)], "{text}");
     }
 }
 
 #[test]
-fn patterns_of_other_entities_have_nothing_to_do_with_each_other() {
+fn patterns_with_different_entities_are_independent() {
     for text in ["is alpha here", "not alpha here"] {
         let after = of(&[
             pattern(1, 0, "is alpha here", "a.rs b.rs"),
@@ -73,7 +73,7 @@ fn patterns_of_other_entities_have_nothing_to_do_with_each_other() {
 }
 
 #[test]
-fn patterns_that_contradict_each_other_wait_for_a_person() {
+fn contradicting_patterns_become_a_conflict() {
     let after = of(&[
         pattern(1, 0, "is alpha here", "a.rs b.rs"),
         pattern(2, 1, "is alpha here", "b.rs a.rs"),
@@ -94,7 +94,7 @@ fn patterns_that_contradict_each_other_wait_for_a_person() {
         ("is alpha here (a.rs, b.rs)", "not alpha here (a.rs, b.rs)")
     );
     assert!(["001", "002"].contains(&left.as_str()));
-    // Both sides are recalled marked, though the newer of two in the same words stands for both.
+    // Both sides are recalled and marked, though the newest duplicate represents its group.
     let with_conflict: Vec<Record> = after.main.iter().chain(&after.conflicts).cloned().collect();
     let memories = Memories::of_records(&with_conflict, None);
     let sides: Vec<_> = memories
@@ -106,7 +106,7 @@ fn patterns_that_contradict_each_other_wait_for_a_person() {
 }
 
 #[test]
-fn what_is_forgotten_of_a_pattern_is_forgotten_of_all_in_the_same_words() {
+fn deleting_a_pattern_deletes_its_duplicates() {
     let mut after = of(&[
         pattern(1, 0, "is alpha here", "a.rs b.rs"),
         pattern(2, 1, "is alpha here", "a.rs b.rs"),
@@ -114,14 +114,14 @@ fn what_is_forgotten_of_a_pattern_is_forgotten_of_all_in_the_same_words() {
     let forget = r#"{"id":"900","type":"tombstone","forget":"001"}"#;
     after.main.push(Record::parse(forget).unwrap());
     assert_eq!(recalled(&after.main), []);
-    // Nor does anything new contradict it.
+    // A new record does not contradict it either.
     let contrary = pattern(4, 3, "not alpha here", "a.rs b.rs");
     let later = reconciled(&next(&after, vec![segment(3, 0, vec![contrary])]));
     assert!(later.conflicts.is_empty());
 }
 
 #[test]
-fn two_people_come_to_the_same_patterns() {
+fn two_people_reach_the_same_patterns() {
     let records = [
         pattern(1, 0, "is alpha here", "a.rs b.rs"),
         pattern(2, 1, "is alpha there", "b.rs a.rs"),
@@ -137,19 +137,19 @@ fn two_people_come_to_the_same_patterns() {
     for cut in 0..=segments.len() {
         let (left, right) = segments.split_at(cut);
         let side = |segments: &[_]| {
-            let before = Before {
+            let before = PlanInput {
                 segments: segments.to_vec(),
-                ..Before::default()
+                ..PlanInput::default()
             };
             plan(&before, &by_letters())
         };
         let (left, right) = (side(left), side(right));
-        let both = reconciled(&Before {
+        let both = reconciled(&PlanInput {
             main: union(&left.main, &right.main),
             log: union(&left.log, &right.log),
             conflicts: union(&left.conflicts, &right.conflicts),
             segments: Vec::new(),
-            ..Before::default()
+            ..PlanInput::default()
         });
         assert_eq!(lines(&both.main), lines(&one.main), "{cut}");
         assert_eq!(lines(&both.conflicts), lines(&one.conflicts), "{cut}");

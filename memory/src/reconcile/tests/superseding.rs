@@ -1,10 +1,10 @@
-//! What the same voice says later of the same thing takes the place of what it said before.
+//! A later statement of the same author about the same subject supersedes the earlier one.
 
 use super::{lines, next, reconciled, segment, union};
-use crate::reconcile::{After, Before};
+use crate::reconcile::{Plan, PlanInput};
 use crate::records::{Body, Record, kinds};
 
-/// A learning of a subject, said at a second by somebody.
+/// A learning about a subject by an author, at a second.
 fn said(second: usize, text: &str, author: &str) -> Record {
     let line = format!(
         r#"{{"id":"{second:03}","ts":"2026-01-01T00:00:{second:02}Z","type":"learning","text":"{text} alpha","subject":"ports","author":"{author}","session":"S{second}"}}"#
@@ -12,25 +12,25 @@ fn said(second: usize, text: &str, author: &str) -> Record {
     Record::parse(&line).unwrap()
 }
 
-fn of(records: &[Record]) -> After {
+fn of(records: &[Record]) -> Plan {
     let segments = records
         .iter()
         .enumerate()
         .map(|(number, record)| segment(number, 0, vec![record.clone()]));
-    reconciled(&Before {
+    reconciled(&PlanInput {
         segments: segments.collect(),
-        ..Before::default()
+        ..PlanInput::default()
     })
 }
 
-fn superseding(after: &After) -> Vec<&Record> {
+fn superseding(after: &Plan) -> Vec<&Record> {
     let main = after.main.iter();
     main.filter(|record| matches!(record.body, Body::Supersedes(_)))
         .collect()
 }
 
 #[test]
-fn it_is_told_which_record_holds_since_when() {
+fn supersedes_names_successor_and_date() {
     let records = [said(1, "is", "ada"), said(2, "not", "ada")];
     let after = of(&records);
     assert_eq!((after.summary.superseded, after.conflicts.len()), (1, 0));
@@ -40,10 +40,10 @@ fn it_is_told_which_record_holds_since_when() {
         since: Some("2026-01-01T00:00:02Z".into()),
     });
     assert_eq!(superseding(&after)[0].body, body);
-    // Two who find it each for themselves write one line.
+    // Two people write the same line.
     let other = of(&[records[1].clone(), records[0].clone()]);
     assert_eq!(lines(&union(&after.main, &other.main)), lines(&after.main));
-    // A line by an earlier version does not say what took its place, and counts all the same.
+    // A line of an earlier version names no successor, and is still valid.
     let mut before = next(&after, Vec::new());
     let old = superseding(&after)[0].line().replace(r#","newer":"002""#, "");
     before.main.retain(|record| !matches!(record.body, Body::Supersedes(_)));
@@ -55,7 +55,7 @@ fn it_is_told_which_record_holds_since_when() {
 }
 
 #[test]
-fn another_voice_is_a_conflict() {
+fn other_author_is_a_conflict() {
     let after = of(&[said(1, "is", "ada"), said(2, "not", "ben")]);
     assert_eq!((after.summary.superseded, after.conflicts.len()), (0, 1));
 }

@@ -1,4 +1,4 @@
-//! Appending to the spool's files.
+//! Appends to the spool's files.
 
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use super::Durability;
 use crate::private_file;
 
-/// Appends in one write; what a killed or failed writer left of a line is parted from it.
+/// Appends in one write. A partial line that a killed writer left is terminated first.
 pub(super) fn append(path: &Path, bytes: &[u8], durability: Durability) -> io::Result<()> {
     let mut file = private_file::options()
         .read(true)
@@ -25,8 +25,8 @@ pub(super) fn append(path: &Path, bytes: &[u8], durability: Durability) -> io::R
         Durability::Append => file.sync_data(),
         Durability::Segment => Ok(()),
     });
-    // On a full disk, a part of a record is worth nothing.
+    // On a full disk, a partial record is removed.
     written.inspect_err(|_| {
-        let _as_good_as_it_gets = file.set_len(length);
+        file.set_len(length).ok();
     })
 }

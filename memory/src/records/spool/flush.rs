@@ -1,24 +1,24 @@
-//! Making segments of what waits.
+//! Turns waiting records into segments.
 
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
 use super::index::Session;
-use super::waiting::{self, Kind, WaitingFile, aside_dir};
-use super::{Flushed, Locked, SpoolError, Waiting, at};
+use super::waiting::{self, Kind, PendingFile, aside_dir};
+use super::{Flushed, Locked, PendingRecords, SpoolError, at};
 use crate::private_file;
 use crate::records::lines;
 use crate::records::record::Record;
-use crate::records::segment::{Segments, Written};
+use crate::records::segment::{SegmentWrite, Segments};
 
 impl Locked<'_> {
-    /// Makes segments of the files of one client.
+    /// Writes the files of one client as segments.
     pub(super) fn flush(
         &self,
-        files: &[WaitingFile],
+        files: &[PendingFile],
         segments: &Segments,
-        is_due: &impl Fn(&Waiting) -> bool,
+        is_due: &impl Fn(&PendingRecords) -> bool,
         flushed: &mut Flushed,
     ) -> Result<(), SpoolError> {
         let Some(client) = files.first().map(|file| &file.client) else {
@@ -34,19 +34,20 @@ impl Locked<'_> {
                 flushed.waiting.push(waiting);
                 continue;
             }
-            // Where a disk lost the session, a new one is as good: no two share a ULID.
+            // If a disk failure lost the session, a new id replaces it: ULIDs are unique.
             index.add_session(client, &session)?;
             self.flush_file(file, waiting, segments, &mut session, flushed)?;
         }
-        // Many file systems never shrink a folder, and each question reads this one.
-        let _others_may_wait_in_it = fs::remove_dir(waiting::dir(self.dir));
+        // Many file systems never shrink a folder, and every question reads this one. Removing it fails while files
+        // wait in it.
+        fs::remove_dir(waiting::dir(self.dir)).ok();
         Ok(())
     }
 
     fn flush_file(
         &self,
-        file: &WaitingFile,
-        waiting: Waiting,
+        file: &PendingFile,
+        waiting: PendingRecords,
         segments: &Segments,
         session: &mut Session,
         flushed: &mut Flushed,
@@ -54,7 +55,7 @@ impl Locked<'_> {
         let flushing = file.flushing(self.dir).path;
         if file.kind == Kind::Live {
             if flushing.exists() {
-                // It was not due, and must not be written over.
+                // The file was not due, and must not be overwritten.
                 flushed.waiting.push(waiting);
                 return Ok(());
             }
@@ -66,7 +67,7 @@ impl Locked<'_> {
                 .iter()
                 .flat_map(|record| [record.line(), "\n".to_owned()])
                 .collect();
-            while let Written::Taken = segments.write(&session.id, session.next, &text)? {
+            while let SegmentWrite::NameTaken = segments.write(&session.id, session.next, &text)? {
                 session.next += 1;
             }
             flushed.segments.push(Segments::name(&session.id, session.next));
@@ -85,10 +86,10 @@ impl Locked<'_> {
     }
 }
 
-/// What a file of the spool holds.
+/// The content of a spool file.
 struct Read {
     records: Vec<Record>,
-    /// Lines that are no records.
+    /// Number of lines that are not records.
     aside: usize,
 }
 
@@ -104,8 +105,8 @@ fn read(path: &Path) -> Result<Read, SpoolError> {
     Ok(Read { records, aside })
 }
 
-/// What waits in a file; nothing in an empty one, and in one that another process has flushed meanwhile.
-pub(super) fn look_at(session: &str, file: &WaitingFile) -> Result<Option<Waiting>, SpoolError> {
+/// Summarizes a file; `None` for an empty file, and for one that another process has flushed meanwhile.
+pub(super) fn look_at(session: &str, file: &PendingFile) -> Result<Option<PendingRecords>, SpoolError> {
     let Read { records, aside } = match read(&file.path) {
         Err(SpoolError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => return Ok(None),
         read => read?,
@@ -119,7 +120,7 @@ pub(super) fn look_at(session: &str, file: &WaitingFile) -> Result<Option<Waitin
         .collect();
     commits.sort();
     commits.dedup();
-    Ok(Some(Waiting {
+    Ok(Some(PendingRecords {
         session: session.to_owned(),
         branch: records.iter().find_map(|record| record.origin.branch.clone()),
         commits,

@@ -1,7 +1,7 @@
-//! What is remembered of every session that was recorded here: its id, the number of its next segment, and its marks.
+//! The index of recorded sessions: the id of each, the number of its next segment, and its marks.
 //!
-//! One SQLite file, looked up by key, so that the cost of a lookup does not depend on how many sessions there were.
-//! Writers hold the spool's lock. Readers need none.
+//! One SQLite file with keyed lookups, so the cost of a lookup does not depend on the number of sessions. Writers hold
+//! the spool's lock; readers need none.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,13 +14,13 @@ use crate::cache::is_damage;
 use crate::{Clock, private_file};
 
 const FILE: &str = "sessions.db";
-/// Writers wait for the spool's lock, so this only bounds the wait for SQLite's own short ones.
+/// Bounds only SQLite's own short locks, because writers hold the spool's lock.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// `PRAGMA synchronous = FULL`.
 const SYNC_FULL: i64 = 2;
 
-/// A client has more than one session only where two versions of the program wrote at once; the oldest id is its id.
+/// A client has several sessions only if two versions of the program wrote at once. The oldest id is its id.
 const SCHEMA: &str = "
     CREATE TABLE IF NOT EXISTS session (id TEXT PRIMARY KEY, client TEXT NOT NULL, next INTEGER NOT NULL) WITHOUT ROWID;
     CREATE INDEX IF NOT EXISTS session_of_client ON session (client, id);
@@ -37,7 +37,7 @@ const SCHEMA: &str = "
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Session {
     pub(super) id: String,
-    /// The number of its next segment.
+    /// Number of the next segment.
     pub(super) next: u64,
 }
 
@@ -55,11 +55,11 @@ impl Session {
 pub(super) struct Index {
     path: PathBuf,
     connection: Connection,
-    /// Which file was opened.
+    /// Identity of the opened file.
     file: Option<FileId>,
 }
 
-/// The device and inode of a file. Not known on every system.
+/// Device and inode of a file. Unknown on some systems.
 type FileId = (u64, u64);
 
 impl Index {
@@ -103,7 +103,7 @@ impl Index {
         })
     }
 
-    /// Opens an index for reading; `None` where there is none that can be read.
+    /// Opens an index read-only; `None` if there is no readable index.
     pub(super) fn read_only(dir: &Path) -> Option<Self> {
         let path = dir.join(FILE);
         let file = file_id(&path);
@@ -113,19 +113,18 @@ impl Index {
         Some(Self { path, connection, file })
     }
 
-    /// Whether its file is the one that has its name now: somebody may have deleted or replaced it.
+    /// Returns whether the path still refers to the opened file, which may have been deleted or replaced.
     pub(super) fn is_current(&self) -> bool {
         self.path.exists() && self.file == file_id(&self.path)
     }
 
-    /// A number that changes when another connection has written.
+    /// A number that changes after each write by another connection.
     pub(super) fn version(&self) -> Option<i64> {
         self.connection
             .pragma_query_value(None, "data_version", |row| row.get(0))
             .ok()
     }
 
-    /// The session of a client.
     pub(super) fn session(&self, client: &str) -> Result<Option<Session>, SpoolError> {
         let query = "SELECT id, next FROM session WHERE client = ?1 ORDER BY id LIMIT 1";
         let read = || {
@@ -142,7 +141,7 @@ impl Index {
         read().map_err(database(&self.path))
     }
 
-    /// Adds a session of a client; one that is there already stays as it is.
+    /// Adds a session of a client, unless it exists.
     pub(super) fn add_session(&self, client: &str, session: &Session) -> Result<(), SpoolError> {
         self.execute(
             "INSERT OR IGNORE INTO session (id, client, next) VALUES (?1, ?2, ?3)",
@@ -150,14 +149,14 @@ impl Index {
         )
     }
 
-    /// Sets the number of a session's next segment, and returns when that is on the disk: a number that was given twice
-    /// would let a segment pass for one that has been reconciled.
+    /// Sets the number of a session's next segment durably. If a number were used twice, a new segment could pass for a
+    /// reconciled one.
     pub(super) fn set_next(&self, session: &Session) -> Result<(), SpoolError> {
         let set = "UPDATE session SET next = ?2 WHERE id = ?1";
         self.synced(|| self.execute(set, params![session.id, sql_number(session.next)]))
     }
 
-    /// Runs `work`; what it commits is on the disk when this returns.
+    /// Runs `work` with full sync: its commits are on disk when this returns.
     pub(super) fn synced(&self, work: impl FnOnce() -> Result<(), SpoolError>) -> Result<(), SpoolError> {
         let switch = |mode: i64| {
             let switched = self.connection.pragma_update(None, "synchronous", mode);
@@ -173,7 +172,7 @@ impl Index {
         done
     }
 
-    /// Whether a session of this id was recorded.
+    /// Returns whether a session with this id was recorded.
     pub(super) fn has(&self, id: &str) -> Result<bool, SpoolError> {
         let read = || {
             self.connection
@@ -194,7 +193,7 @@ impl Index {
         read().map_err(database(&self.path))
     }
 
-    /// Whether a client has a mark.
+    /// Returns whether a client has a mark.
     pub(super) fn has_mark(&self, client: &str, mark: &str) -> Result<bool, SpoolError> {
         let read = || {
             self.connection
@@ -204,7 +203,7 @@ impl Index {
         read().map_err(database(&self.path))
     }
 
-    /// Adds a mark, unless it is there.
+    /// Adds a mark, unless it exists.
     pub(super) fn add_mark(&self, client: &str, mark: &str) -> Result<(), SpoolError> {
         self.execute(
             "INSERT OR IGNORE INTO mark (client, mark) VALUES (?1, ?2)",
@@ -226,13 +225,13 @@ impl Index {
 }
 
 impl SpoolError {
-    /// Whether the index is no intact database.
+    /// Returns whether the index is a damaged database.
     pub(super) fn is_damage(&self) -> bool {
         matches!(self, Self::Index { source, .. } if is_damage(source))
     }
 }
 
-/// Renames a damaged index, and with it what SQLite has beside it.
+/// Renames a damaged index together with SQLite's files beside it.
 pub(super) fn set_aside(path: &Path, clock: &Clock) -> io::Result<()> {
     let aside = format!("{}.damaged-{}", path.display(), clock.id());
     for suffix in ["-wal", "-shm", ""] {
@@ -249,7 +248,7 @@ pub(super) fn path(dir: &Path) -> PathBuf {
     dir.join(FILE)
 }
 
-/// SQLite's numbers are signed.
+/// SQLite's integers are signed.
 fn sql_number(number: u64) -> i64 {
     number.try_into().unwrap_or(i64::MAX)
 }
@@ -263,7 +262,7 @@ fn file_id(path: &Path) -> Option<FileId> {
     }
     #[cfg(not(unix))]
     {
-        let _no_such_number = path;
+        let _ = path;
         None
     }
 }

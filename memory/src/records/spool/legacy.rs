@@ -1,15 +1,15 @@
-//! The folders that earlier versions had for each session, and their move into the index.
+//! Session folders of earlier versions, and their migration into the index.
 //!
 //! ```text
 //! <spool>/<client>/
 //!   lock                      taken by those versions for each append and each flush
 //!   session.json              the session's id, and the number of its next segment
-//!   marks                     what was learned from, a line each
+//!   marks                     the session's marks, one per line
 //!   live-<branch>.jsonl, flushing-<branch>.jsonl, aside-<n>-<branch>.jsonl
 //! ```
 //!
-//! A folder is taken apart in an order in which a kill loses nothing: first its session and marks are in the index and on
-//! the disk, then the files move, then the rest is removed. What is done twice comes to the same.
+//! The order of steps makes a kill harmless: the session and its marks are durable in the index first, then the files
+//! move, then the rest is removed. Repeating a step has no effect.
 
 use std::fs::{self, File};
 use std::io;
@@ -19,11 +19,11 @@ use muninn_repo_tools::Until;
 use serde::Deserialize;
 
 use super::index::Session;
-use super::waiting::{Kind, WaitingFile, aside_dir, dir, entries};
+use super::waiting::{Kind, PendingFile, aside_dir, dir, entries};
 use super::{Locked, Spool, SpoolError, at};
 use crate::{Clock, private_file};
 
-/// So many folders are moved in one transaction, and between two looks at the time.
+/// Number of folders that are moved in one transaction, between two checks of the deadline.
 const BATCH: usize = 64;
 
 /// `session.json`.
@@ -33,7 +33,7 @@ struct Named {
     next: u64,
 }
 
-/// A folder, while no earlier version writes to it.
+/// A locked session folder of an earlier version.
 struct Folder {
     path: PathBuf,
     client: String,
@@ -44,18 +44,18 @@ struct Folder {
 }
 
 impl Spool {
-    /// Moves the sessions' folders of earlier versions into the index, until `until` is over. Returns whether none is
-    /// left. A folder that cannot be moved stays, and the others are moved.
+    /// Moves session folders of earlier versions into the index until the deadline. Returns whether none is left. A
+    /// folder that cannot be moved stays, and the others are moved.
     ///
     /// # Errors
-    /// The first thing that failed.
+    /// The first failure.
     pub fn compact(&self, until: &Until) -> Result<bool, SpoolError> {
         let folders = match fs::read_dir(&self.dir) {
             Ok(folders) => folders,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
             Err(source) => return Err(at(&self.dir)(source)),
         };
-        // As they are found: a folder of 100,000 takes a while to be listed.
+        // Lazily: listing a folder with 100,000 entries takes a while.
         let mut paths = folders
             .filter_map(|entry| Some(entry.ok()?.path()))
             .filter(|path| is_folder(path));
@@ -68,24 +68,24 @@ impl Spool {
             if until.is_over() {
                 return Ok(false);
             }
-            let moved = self.locked()?.take_over(&batch)?;
+            let moved = self.locked()?.migrate_folders(&batch)?;
             failed = failed.or(moved);
         }
     }
 }
 
 impl Locked<'_> {
-    /// Moves the folder that an earlier version made for this client, if there is one.
-    pub(super) fn take_over_client(&self, client: &str) -> Result<(), SpoolError> {
+    /// Moves the folder of a client, if an earlier version made one.
+    pub(super) fn migrate_client(&self, client: &str) -> Result<(), SpoolError> {
         let path = self.dir.join(client);
         match path.is_dir() {
-            true => self.take_over(&[path])?.map_or(Ok(()), Err),
+            true => self.migrate_folders(&[path])?.map_or(Ok(()), Err),
             false => Ok(()),
         }
     }
 
-    /// Moves these folders, and returns why the first of them that could not be moved was not.
-    fn take_over(&self, folders: &[PathBuf]) -> Result<Option<SpoolError>, SpoolError> {
+    /// Moves these folders, and returns the first failure.
+    fn migrate_folders(&self, folders: &[PathBuf]) -> Result<Option<SpoolError>, SpoolError> {
         let (mut read, mut failed) = (Vec::new(), None);
         for path in folders {
             match Folder::read(path) {
@@ -108,14 +108,14 @@ impl Locked<'_> {
             })
         })?;
         for folder in read {
-            failed = folder.dissolve(self.dir, self.clock).err().or(failed);
+            failed = folder.migrate(self.dir, self.clock).err().or(failed);
         }
         Ok(failed)
     }
 }
 
 impl Folder {
-    /// Reads a folder; `None` where somebody else has moved it meanwhile.
+    /// Reads a folder; `None` if another process has moved it meanwhile.
     fn read(path: &Path) -> Result<Option<Folder>, SpoolError> {
         let lock = match private_file::lock(&path.join("lock")) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -142,7 +142,7 @@ impl Folder {
         }))
     }
 
-    /// The session, where something was recorded of it: an id that nothing has is of no use.
+    /// The session; `None` if it has no records, because its id is then unused.
     fn session(&self) -> Option<Session> {
         let Named { id, next } = self.named.as_ref()?;
         (*next > 0 || !self.files.is_empty()).then(|| Session {
@@ -151,7 +151,7 @@ impl Folder {
         })
     }
 
-    fn dissolve(self, spool: &Path, clock: &Clock) -> Result<(), SpoolError> {
+    fn migrate(self, spool: &Path, clock: &Clock) -> Result<(), SpoolError> {
         for file in &self.files {
             let target = self.target(spool, file, clock).map_err(at(file))?;
             fs::rename(file, &target).map_err(at(file))?;
@@ -166,7 +166,7 @@ impl Folder {
         fs::remove_dir(&self.path).map_err(at(&self.path))
     }
 
-    /// Where a file belongs now; a name that nothing has.
+    /// The new path of a file. No file has this name.
     fn target(&self, spool: &Path, file: &Path, clock: &Clock) -> io::Result<PathBuf> {
         let Some((kind, branch)) = kind_of(file) else {
             return Err(io::ErrorKind::InvalidInput.into());
@@ -176,18 +176,17 @@ impl Folder {
             return Ok(aside_dir(spool).join(format!("{}-{}-{branch}", self.client, clock.id())));
         };
         private_file::dir(&dir(spool))?;
-        let target = WaitingFile::new(spool, kind, &self.client, &branch).path;
+        let target = PendingFile::new(spool, kind, &self.client, &branch).path;
         if !target.exists() {
             return Ok(target);
         }
         let (hash, _) = branch.split_once('.').unwrap_or((&branch, ""));
         let branch = format!("{hash}.{}.jsonl", clock.id());
-        Ok(WaitingFile::new(spool, kind, &self.client, &branch).path)
+        Ok(PendingFile::new(spool, kind, &self.client, &branch).path)
     }
 }
 
-/// What a file of a folder is, and the part of its name that says on which branch its records were learned. The inner
-/// `None` is one with lines that are no records.
+/// The kind of a file, and the part of its name that encodes the branch. The inner `None` is a file with invalid lines.
 fn kind_of(path: &Path) -> Option<(Option<Kind>, String)> {
     let (kind, branch) = path.file_name()?.to_str()?.split_once('-')?;
     match kind {
@@ -198,7 +197,7 @@ fn kind_of(path: &Path) -> Option<(Option<Kind>, String)> {
     }
 }
 
-/// Whether an entry of the spool is a session's folder.
+/// Returns whether an entry of the spool is a session folder.
 fn is_folder(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
     name.len() == 16 && name.iter().all(u8::is_ascii_hexdigit) && path.is_dir()

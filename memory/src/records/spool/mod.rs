@@ -1,26 +1,26 @@
-//! Live records, on their way into the repository.
+//! The spool of live records.
 //!
-//! They wait in the user's state directory, because a tracked file that is written to would block `git checkout` and
-//! `git rebase`, and one that is held open loses what is written to it after a `git stash`:
+//! Records wait in the user's state directory, because a tracked file that is written to would block `git checkout` and
+//! `git rebase`, and an open descriptor loses what is written after a `git stash`:
 //!
 //! ```text
 //! <spool>/
 //!   lock                                      taken for each append and each flush; several processes write at once
 //!   sessions.db                               each session's id, the number of its next segment, and its marks
-//!   waiting/live-<client>-<branch>.jsonl      what was learned on a branch; opened for each append, which is one write
+//!   waiting/live-<client>-<branch>.jsonl      records of a branch; opened for each append, which is one write
 //!   waiting/flushing-<client>-<branch>.jsonl  the same, while it becomes a segment
-//!   aside/<client>-<ulid>-<branch>.jsonl      what a segment was made of, where some of its lines are no records
+//!   aside/<client>-<ulid>-<branch>.jsonl      copies of flushed files that held invalid lines
 //! ```
 //!
-//! A client's session and a branch are named by a hash of their names, since these may hold anything. A session has no
-//! file before something is learned from it, and none after its records are in a segment: what remains of it is a row of
-//! the index. Earlier versions had a folder for every session; [`Spool::compact`] turns those into the above.
+//! File names use a hash of the client's session name and of the branch, because these may hold any character. A
+//! session has no file before its first record, and none after its records are in a segment: only its row in the index
+//! remains. Earlier versions had a folder for every session; [`Spool::compact`] migrates them.
 
 mod file;
 mod flush;
 mod index;
 mod legacy;
-mod recorded;
+mod view;
 mod waiting;
 
 use std::fs::File;
@@ -31,20 +31,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use muninn_repo_tools::Until;
 use thiserror::Error;
 
-pub use self::recorded::Recorded;
+pub use self::view::SpoolView;
 
 use self::file::append;
 use self::flush::look_at;
 use self::index::{Index, Session};
-use self::waiting::{Kind, WaitingFile, branch_name};
+use self::waiting::{Kind, PendingFile, branch_name};
 use super::record::Record;
 use super::segment::{SegmentError, Segments};
 use crate::{Clock, private_file};
 
-/// When what was appended is on the disk for good. A killed process loses nothing either way; a power cut may.
+/// When appended records are durable. A killed process loses nothing in either mode; a power failure may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
-    /// Once a segment was made of it.
+    /// After they are written as a segment.
     #[default]
     Segment,
     /// When [`Spool::learn`] returns.
@@ -60,79 +60,79 @@ pub struct Spool {
     index: Arc<Mutex<Option<Index>>>,
 }
 
-/// The spool, for as long as no other process or thread writes to it.
+/// The spool while this process and thread hold its lock.
 struct Locked<'a> {
     dir: &'a Path,
     durability: Durability,
     clock: &'a Clock,
     index: MutexGuard<'a, Option<Index>>,
-    /// Unlocked when it is closed.
+    /// Unlocked on close.
     _lock: File,
 }
 
-/// Which sessions a flush is about.
+/// The sessions that a flush covers.
 #[derive(Debug, Clone, Copy)]
 pub enum Sessions<'a> {
-    /// All that wait.
+    /// All sessions with waiting records.
     All,
-    /// Those that their clients give these names.
+    /// Sessions with these client names.
     Of(&'a [&'a str]),
 }
 
 /// Why records could not be kept or flushed.
 #[derive(Debug, Error)]
 pub enum SpoolError {
-    /// A file of the spool.
-    #[error("the spool of live records at {}", path.display())]
+    /// A spool file cannot be read or written.
+    #[error("cannot use the spool of live records at {}", path.display())]
     Io {
-        /// Which.
+        /// The path.
         path: PathBuf,
-        /// What happened.
+        /// The cause.
         source: io::Error,
     },
-    /// The index of sessions.
-    #[error("the index of sessions at {}", path.display())]
+    /// The index of sessions cannot be used.
+    #[error("cannot use the index of sessions at {}", path.display())]
     Index {
-        /// Its file.
+        /// The path.
         path: PathBuf,
-        /// What SQLite said.
+        /// SQLite's error.
         source: rusqlite::Error,
     },
-    /// A segment could not be written; its records stay in the spool.
+    /// A segment cannot be written; its records stay in the spool.
     #[error(transparent)]
     Segment(#[from] SegmentError),
 }
 
 /// Records of one session and branch that wait for their segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Waiting {
+pub struct PendingRecords {
     /// The session's id.
     pub session: String,
-    /// The branch that they were learned on; `None` on a detached HEAD.
+    /// The branch of these records; `None` with a detached HEAD.
     pub branch: Option<String>,
-    /// The commits that were checked out, each once.
+    /// The distinct commits that were checked out.
     pub commits: Vec<String>,
-    /// How many they are.
+    /// Number of records.
     pub records: usize,
-    /// The file that they wait in.
+    /// The file.
     pub file: PathBuf,
 }
 
-/// What a flush came to.
+/// The result of a flush.
 #[derive(Debug, Default)]
 pub struct Flushed {
-    /// Names of the segments that were made.
+    /// Names of the new segments.
     pub segments: Vec<String>,
-    /// Records in them.
+    /// Number of records in them.
     pub records: usize,
-    /// What still waits, of what was looked at.
-    pub waiting: Vec<Waiting>,
-    /// Whether the time was over before all was looked at.
+    /// Files that were examined and still wait.
+    pub waiting: Vec<PendingRecords>,
+    /// Whether the deadline passed before all files were examined.
     pub is_cut: bool,
 }
 
 impl Spool {
-    /// The spool in this directory, which is made when it is first needed.
+    /// A spool in this directory, which is created when needed.
     #[must_use]
     pub fn at(dir: PathBuf, durability: Durability, clock: Clock) -> Self {
         Self {
@@ -182,16 +182,16 @@ impl Spool {
             .collect();
         locked.index()?.add_session(&client, &session)?;
         private_file::dir(&waiting::dir(&self.dir)).map_err(at(&self.dir))?;
-        let file = WaitingFile::new(&self.dir, Kind::Live, &client, &branch_name(branch.as_deref()));
+        let file = PendingFile::new(&self.dir, Kind::Live, &client, &branch_name(branch.as_deref()));
         append(&file.path, text.as_bytes(), self.durability).map_err(at(&file.path))?;
-        // Behind the records: whoever is killed in between has them twice, and not never.
+        // After the records: a kill in between writes them twice instead of never.
         if let Some(mark) = mark {
             locked.index()?.add_mark(&client, mark)?;
         }
         Ok(true)
     }
 
-    /// Takes a mark without a record, for what was learned from and gave nothing. Returns whether it was new.
+    /// Adds a mark without records, for an input that gave none. Returns whether the mark is new.
     ///
     /// # Errors
     /// [`SpoolError`].
@@ -205,7 +205,7 @@ impl Spool {
         Ok(!is_known)
     }
 
-    /// What a session was learned from, in the order in which it was.
+    /// The marks of a session, oldest first.
     ///
     /// # Errors
     /// [`SpoolError`].
@@ -217,11 +217,11 @@ impl Spool {
         }
     }
 
-    /// What waits, in the order of the sessions' ids.
+    /// Waiting records, sorted by session id.
     ///
     /// # Errors
     /// [`SpoolError`].
-    pub fn waiting(&self) -> Result<Vec<Waiting>, SpoolError> {
+    pub fn waiting(&self) -> Result<Vec<PendingRecords>, SpoolError> {
         let files = waiting::files(&self.dir)?;
         let mut waiting = Vec::new();
         if !files.is_empty() {
@@ -235,7 +235,7 @@ impl Spool {
         Ok(waiting)
     }
 
-    /// Whether anything waits.
+    /// Returns whether any records wait.
     ///
     /// # Errors
     /// [`SpoolError::Io`].
@@ -254,7 +254,7 @@ impl Spool {
         sessions: Sessions<'_>,
         segments: &Segments,
         until: Option<&Until>,
-        is_due: impl Fn(&Waiting) -> bool,
+        is_due: impl Fn(&PendingRecords) -> bool,
     ) -> Result<Flushed, SpoolError> {
         let mut files = waiting::files(&self.dir)?;
         if let Sessions::Of(names) = sessions {
@@ -272,7 +272,7 @@ impl Spool {
         Ok(flushed)
     }
 
-    /// The files that could not be made into segments as they were, because some of their lines are no records.
+    /// Flushed files that held invalid lines.
     ///
     /// # Errors
     /// [`SpoolError::Io`].
@@ -280,13 +280,13 @@ impl Spool {
         waiting::entries(&waiting::aside_dir(&self.dir))
     }
 
-    /// Takes the lock, and opens the index.
+    /// Takes the lock and opens the index.
     fn locked(&self) -> Result<Locked<'_>, SpoolError> {
         let mut index = self.index.lock().unwrap_or_else(PoisonError::into_inner);
         let path = self.dir.join("lock");
         let lock = private_file::dir(&self.dir).and_then(|()| private_file::lock(&path));
         let lock = lock.map_err(at(&path))?;
-        // Somebody may have deleted the spool meanwhile: what is written to a file without a name is lost.
+        // The spool may have been deleted meanwhile: writes to an unlinked file would be lost.
         if !index.as_ref().is_some_and(Index::is_current) {
             *index = None;
             *index = Some(Index::open(&self.dir, self.durability, &self.clock)?);
@@ -300,13 +300,13 @@ impl Spool {
         })
     }
 
-    /// The same, unless nothing is known of this client. Nothing is created then.
+    /// The same, unless the client is unknown. Then nothing is created.
     fn existing(&self, client: &str) -> Result<Option<Locked<'_>>, SpoolError> {
         if !index::path(&self.dir).exists() && !self.dir.join(client).exists() {
             return Ok(None);
         }
         let locked = self.locked()?;
-        locked.take_over_client(client)?;
+        locked.migrate_client(client)?;
         Ok(Some(locked))
     }
 }
@@ -317,8 +317,8 @@ impl Locked<'_> {
         self.index.as_ref().ok_or_else(missing)
     }
 
-    /// The session of a client, a new one where there is none, and whether it has the mark. An index that turns out to
-    /// be damaged is set aside: its sessions get new ids, and what they were learned from may be learned once more.
+    /// The session of a client, new if it has none, and whether it has the mark. A damaged index is set aside: its
+    /// sessions get new ids, and their input may be learned once more.
     fn look_up(&mut self, client: &str, mark: Option<&str>) -> Result<(Session, bool), SpoolError> {
         match self.try_look_up(client, mark) {
             Err(error) if error.is_damage() => {
@@ -333,7 +333,7 @@ impl Locked<'_> {
     }
 
     fn try_look_up(&self, client: &str, mark: Option<&str>) -> Result<(Session, bool), SpoolError> {
-        self.take_over_client(client)?;
+        self.migrate_client(client)?;
         let index = self.index()?;
         let is_known = mark.map_or(Ok(false), |mark| index.has_mark(client, mark))?;
         Ok((

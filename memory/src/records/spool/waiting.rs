@@ -1,4 +1,4 @@
-//! The files in which records wait for their segment.
+//! Files of records that wait for their segment.
 
 use std::fs;
 use std::io;
@@ -11,21 +11,21 @@ const ASIDE: &str = "aside";
 
 /// A file of records: `<kind>-<client>-<branch>.jsonl`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct WaitingFile {
-    /// The hash of the client's name of the session.
+pub(super) struct PendingFile {
+    /// Hash of the client's name for the session.
     pub(super) client: String,
     pub(super) kind: Kind,
-    /// The rest of its name.
+    /// The rest of the file name.
     pub(super) branch: String,
     pub(super) path: PathBuf,
 }
 
-/// What is being done with a file. What was begun comes first: its records are older.
+/// The state of a file. `Flushing` sorts first, because its records are older.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
-    /// It becomes a segment.
+    /// Becomes a segment.
     Flushing,
-    /// It is appended to.
+    /// Is appended to.
     Live,
 }
 
@@ -38,7 +38,7 @@ impl Kind {
     }
 }
 
-impl WaitingFile {
+impl PendingFile {
     pub(super) fn new(spool: &Path, kind: Kind, client: &str, branch: &str) -> Self {
         Self {
             path: dir(spool).join(format!("{}-{client}-{branch}", kind.name())),
@@ -63,39 +63,39 @@ impl WaitingFile {
         })
     }
 
-    /// The file of the same branch that becomes a segment.
+    /// The file of the same branch in state [`Kind::Flushing`].
     pub(super) fn flushing(&self, spool: &Path) -> Self {
         Self::new(spool, Kind::Flushing, &self.client, &self.branch)
     }
 }
 
-/// The part of a file's name that says which branch its records were learned on.
+/// The part of a file name that encodes the branch.
 pub(super) fn branch_name(branch: Option<&str>) -> String {
     let hash = branch.map_or_else(|| "detached".to_owned(), short_hash);
     format!("{hash}.jsonl")
 }
 
-/// The files of all sessions, by client and age.
-pub(super) fn files(spool: &Path) -> Result<Vec<WaitingFile>, SpoolError> {
+/// The files of all sessions, sorted by client and age.
+pub(super) fn files(spool: &Path) -> Result<Vec<PendingFile>, SpoolError> {
     let mut files: Vec<_> = entries(&dir(spool))?
         .into_iter()
-        .filter_map(WaitingFile::parse)
+        .filter_map(PendingFile::parse)
         .collect();
     files.sort();
     Ok(files)
 }
 
-/// The folder of files that wait.
+/// The folder of waiting files.
 pub(super) fn dir(spool: &Path) -> PathBuf {
     spool.join(WAITING)
 }
 
-/// The folder of files with lines that are no records.
+/// The folder of files with invalid lines.
 pub(super) fn aside_dir(spool: &Path) -> PathBuf {
     spool.join(ASIDE)
 }
 
-/// What is in a folder, in the order of the names; nothing where there is no folder.
+/// The entries of a folder, sorted by name; empty if it does not exist.
 pub(super) fn entries(dir: &Path) -> Result<Vec<PathBuf>, SpoolError> {
     let read = || -> io::Result<Vec<PathBuf>> { fs::read_dir(dir)?.map(|entry| Ok(entry?.path())).collect() };
     match read() {

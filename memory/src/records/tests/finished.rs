@@ -1,4 +1,4 @@
-//! What is left of a session once nothing of it waits.
+//! Sessions without waiting records, and legacy folders.
 
 use std::fs;
 use std::path::Path;
@@ -6,12 +6,11 @@ use std::time::Duration;
 
 use muninn_repo_tools::Until;
 
-use super::{Place, record};
-use crate::records::{Recorded, Sessions};
+use super::{SpoolFixture, record};
+use crate::records::{Sessions, SpoolView};
 
-/// Folders of the spool, at any depth, that belong to one session each.
-fn session_folders(place: &Place) -> Vec<String> {
-    let Ok(entries) = fs::read_dir(place.dir.path().join("spool")) else {
+fn session_folders(fixture: &SpoolFixture) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(fixture.dir.path().join("spool")) else {
         return Vec::new();
     };
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -20,7 +19,7 @@ fn session_folders(place: &Place) -> Vec<String> {
         .collect()
 }
 
-/// Everything below a directory.
+/// All files below a directory.
 fn files_below(dir: &Path) -> Vec<String> {
     let Ok(entries) = fs::read_dir(dir) else {
         return Vec::new();
@@ -41,17 +40,17 @@ fn a_session_that_learned_nothing_leaves_nothing() {
 }
 
 #[test]
-fn a_finished_session_leaves_no_folder_and_goes_on_where_it_was() {
-    let place = Place::new();
-    place
+fn finished_session_leaves_no_folder_and_can_resume() {
+    let fixture = SpoolFixture::new();
+    fixture
         .spool()
         .append("client", Some("main"), Some("turn 1"), &[record("one")])
         .unwrap();
-    let id = place.spool().session("client").unwrap().unwrap();
-    place.spool().flush(&place.segments(), |_| true).unwrap();
-    assert_eq!(session_folders(&place), [""; 0]);
-    // Another process, later: the session is resumed.
-    let spool = place.spool();
+    let id = fixture.spool().session("client").unwrap().unwrap();
+    fixture.spool().flush(&fixture.segments(), |_| true).unwrap();
+    assert_eq!(session_folders(&fixture), [""; 0]);
+    // Another process resumes the session later.
+    let spool = fixture.spool();
     assert_eq!(spool.session("client").unwrap().as_ref(), Some(&id));
     assert!(
         !spool
@@ -63,18 +62,18 @@ fn a_finished_session_leaves_no_folder_and_goes_on_where_it_was() {
             .append("client", Some("main"), Some("turn 2"), &[record("two")])
             .unwrap()
     );
-    let flushed = spool.flush(&place.segments(), |_| true).unwrap();
+    let flushed = spool.flush(&fixture.segments(), |_| true).unwrap();
     assert_eq!(flushed.segments, [format!("session_{id}.1.jsonl")]);
-    let mut recorded = Recorded::default();
+    let mut recorded = SpoolView::default();
     recorded.refresh(&spool);
     assert!(recorded.has(&id));
     assert_eq!(recorded.files().count(), 0);
 }
 
 #[test]
-fn a_flush_of_one_session_opens_no_file_of_another() {
-    let place = Place::new();
-    let spool = place.spool();
+fn flush_of_one_session_opens_no_other_file() {
+    let fixture = SpoolFixture::new();
+    let spool = fixture.spool();
     for client in ["a", "b"] {
         spool.append(client, Some("main"), None, &[record(client)]).unwrap();
     }
@@ -85,18 +84,18 @@ fn a_flush_of_one_session_opens_no_file_of_another() {
         .into_iter()
         .find(|one| one.session == b)
         .unwrap();
-    // Whoever opens this fails.
+    // Opening this fails.
     fs::remove_file(&of_b.file).unwrap();
     fs::create_dir(&of_b.file).unwrap();
-    let flush = |sessions| spool.flush_some(sessions, &place.segments(), None, |_| true);
+    let flush = |sessions| spool.flush_some(sessions, &fixture.segments(), None, |_| true);
     assert_eq!(flush(Sessions::Of(&["a"])).unwrap().records, 1);
     flush(Sessions::All).unwrap_err();
 }
 
 #[test]
-fn a_flush_without_time_leaves_everything_where_it_waits() {
-    let place = Place::new();
-    let spool = place.spool();
+fn flush_past_its_deadline_changes_nothing() {
+    let fixture = SpoolFixture::new();
+    let spool = fixture.spool();
     for client in 0..50 {
         spool
             .append(&client.to_string(), Some("main"), Some("turn"), &[record("x")])
@@ -104,16 +103,19 @@ fn a_flush_without_time_leaves_everything_where_it_waits() {
     }
     let over = Until::within(Duration::ZERO);
     let cut = spool
-        .flush_some(Sessions::All, &place.segments(), Some(&over), |_| true)
+        .flush_some(Sessions::All, &fixture.segments(), Some(&over), |_| true)
         .unwrap();
-    assert_eq!((cut.records, cut.is_cut, place.written().len()), (0, true, 0));
-    assert_eq!(place.spool().flush(&place.segments(), |_| true).unwrap().records, 50);
+    assert_eq!((cut.records, cut.is_cut, fixture.written().len()), (0, true, 0));
+    assert_eq!(
+        fixture.spool().flush(&fixture.segments(), |_| true).unwrap().records,
+        50
+    );
 }
 
-/// Writes the folder that earlier versions had for a session.
-pub(super) fn old_folder(place: &Place, client: &str, id: &str, next: u64, files: &[(&str, &str)]) {
+/// Writes a session folder of earlier versions.
+pub(super) fn old_folder(fixture: &SpoolFixture, client: &str, id: &str, next: u64, files: &[(&str, &str)]) {
     let hash = blake3::hash(client.as_bytes()).to_hex();
-    let folder = place.dir.path().join("spool").join(&hash[..16]);
+    let folder = fixture.dir.path().join("spool").join(&hash[..16]);
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("lock"), "").unwrap();
     let named = serde_json::json!({"id": id, "next": next});
@@ -123,25 +125,28 @@ pub(super) fn old_folder(place: &Place, client: &str, id: &str, next: u64, files
     }
 }
 
-fn compact(place: &Place) -> bool {
-    place.spool().compact(&Until::within(Duration::from_secs(60))).unwrap()
+fn compact(fixture: &SpoolFixture) -> bool {
+    fixture
+        .spool()
+        .compact(&Until::within(Duration::from_secs(60)))
+        .unwrap()
 }
 
 #[test]
-fn folders_of_earlier_versions_are_moved_and_nothing_of_them_is_lost() {
-    let place = Place::new();
+fn legacy_folders_are_migrated_without_loss() {
+    let fixture = SpoolFixture::new();
     let waits = record("waits");
     let live = format!("{}\n", waits.line());
-    old_folder(&place, "idle", "01IDLE", 0, &[]);
-    old_folder(&place, "finished", "01FINISHED", 3, &[("marks", "turn 1\nturn 2\n")]);
+    old_folder(&fixture, "idle", "01IDLE", 0, &[]);
+    old_folder(&fixture, "finished", "01FINISHED", 3, &[("marks", "turn 1\nturn 2\n")]);
     let files = [
         ("marks", "turn 1\n"),
         ("live-0123456789abcdef.jsonl", live.as_str()),
         ("aside-2-0123456789abcdef.jsonl", "no record\n"),
     ];
-    old_folder(&place, "open", "01OPEN", 2, &files);
-    // Whoever goes on before all is moved finds what it was.
-    let spool = place.spool();
+    old_folder(&fixture, "open", "01OPEN", 2, &files);
+    // A session that resumes before the migration finds its data.
+    let spool = fixture.spool();
     assert_eq!(spool.marks("finished").unwrap(), ["turn 1", "turn 2"]);
     assert!(
         !spool
@@ -149,9 +154,9 @@ fn folders_of_earlier_versions_are_moved_and_nothing_of_them_is_lost() {
             .unwrap()
     );
     assert!(!spool.compact(&Until::within(Duration::ZERO)).unwrap());
-    assert!(compact(&place) && compact(&place));
-    assert_eq!(session_folders(&place), [""; 0]);
-    let mut recorded = Recorded::default();
+    assert!(compact(&fixture) && compact(&fixture));
+    assert_eq!(session_folders(&fixture), [""; 0]);
+    let mut recorded = SpoolView::default();
     recorded.refresh(&spool);
     let known = ["01IDLE", "01FINISHED", "01OPEN"].map(|id| recorded.has(id));
     assert_eq!(known, [false, true, true], "of what learned nothing, nothing is kept");
@@ -161,7 +166,7 @@ fn folders_of_earlier_versions_are_moved_and_nothing_of_them_is_lost() {
             .append("finished", Some("main"), Some("turn 3"), &[record("x")])
             .unwrap()
     );
-    let flushed = spool.flush(&place.segments(), |_| true).unwrap();
+    let flushed = spool.flush(&fixture.segments(), |_| true).unwrap();
     assert_eq!(
         flushed
             .segments
@@ -170,84 +175,84 @@ fn folders_of_earlier_versions_are_moved_and_nothing_of_them_is_lost() {
             .collect::<std::collections::BTreeSet<_>>(),
         ["session_01FINISHED.3.jsonl", "session_01OPEN.2.jsonl"].into()
     );
-    let written = place.written();
+    let written = fixture.written();
     assert!(written.iter().any(|(_, text)| text == &live));
 }
 
 #[test]
-fn a_move_that_was_cut_short_goes_on_where_it_was() {
-    let place = Place::new();
+fn interrupted_migration_resumes() {
+    let fixture = SpoolFixture::new();
     let one = record("one");
     let live = format!("{}\n", one.line());
     let files = [("marks", "turn 1\n"), ("live-0123456789abcdef.jsonl", live.as_str())];
-    old_folder(&place, "client", "01CLIENT", 1, &files);
-    assert!(compact(&place));
-    // Killed after the files had moved, and after the index was written but before.
-    old_folder(&place, "client", "01CLIENT", 1, &[("marks", "turn 1\n")]);
-    assert!(compact(&place));
+    old_folder(&fixture, "client", "01CLIENT", 1, &files);
+    assert!(compact(&fixture));
+    // Killed after the files moved, and after the index was written but before they moved.
+    old_folder(&fixture, "client", "01CLIENT", 1, &[("marks", "turn 1\n")]);
+    assert!(compact(&fixture));
     let two = record("two");
     let live = format!("{}\n", two.line());
     old_folder(
-        &place,
+        &fixture,
         "client",
         "01CLIENT",
         1,
         &[("live-0123456789abcdef.jsonl", live.as_str())],
     );
-    assert!(compact(&place));
-    let spool = place.spool();
+    assert!(compact(&fixture));
+    let spool = fixture.spool();
     assert_eq!(spool.session("client").unwrap().as_deref(), Some("01CLIENT"));
     assert_eq!(spool.marks("client").unwrap(), ["turn 1"]);
-    assert_eq!(spool.flush(&place.segments(), |_| true).unwrap().records, 2);
-    let texts: String = place.written().into_iter().map(|(_, text)| text).collect();
+    assert_eq!(spool.flush(&fixture.segments(), |_| true).unwrap().records, 2);
+    let texts: String = fixture.written().into_iter().map(|(_, text)| text).collect();
     assert!(texts.contains(&one.id) && texts.contains(&two.id));
-    assert_eq!(session_folders(&place), [""; 0]);
+    assert_eq!(session_folders(&fixture), [""; 0]);
 }
 
 #[test]
-fn a_damaged_index_is_set_aside_and_learning_goes_on() {
-    let place = Place::new();
-    place
+fn damaged_index_is_set_aside() {
+    let fixture = SpoolFixture::new();
+    fixture
         .spool()
         .append("client", Some("main"), Some("turn 1"), &[record("one")])
         .unwrap();
     fs::write(
-        place.dir.path().join("spool/sessions.db"),
+        fixture.dir.path().join("spool/sessions.db"),
         "no database, however long it may be".repeat(500),
     )
     .unwrap();
     for suffix in ["-wal", "-shm"] {
-        let _may_be_gone = fs::remove_file(place.dir.path().join(format!("spool/sessions.db{suffix}")));
+        fs::remove_file(fixture.dir.path().join(format!("spool/sessions.db{suffix}"))).ok();
     }
-    let spool = place.spool();
+    let spool = fixture.spool();
     assert!(
         spool
             .append("client", Some("main"), Some("turn 2"), &[record("two")])
             .unwrap()
     );
-    assert_eq!(spool.flush(&place.segments(), |_| true).unwrap().records, 2);
+    assert_eq!(spool.flush(&fixture.segments(), |_| true).unwrap().records, 2);
     let is_aside = |name: &String| name.contains("sessions.db.damaged-");
-    assert!(files_below(&place.dir.path().join("spool")).iter().any(is_aside));
+    assert!(files_below(&fixture.dir.path().join("spool")).iter().any(is_aside));
 }
 
 #[test]
-fn a_spool_that_is_deleted_while_it_is_open_begins_anew() {
-    let place = Place::new();
-    let spool = place.spool();
-    let mut recorded = Recorded::default();
+fn deleted_spool_is_recreated() {
+    let fixture = SpoolFixture::new();
+    let spool = fixture.spool();
+    let mut recorded = SpoolView::default();
     spool
         .append("client", Some("main"), Some("turn"), &[record("one")])
         .unwrap();
     let before = spool.session("client").unwrap().unwrap();
     recorded.refresh(&spool);
     assert!(recorded.has(&before));
-    fs::remove_dir_all(place.dir.path().join("spool")).unwrap();
+    fs::remove_dir_all(fixture.dir.path().join("spool")).unwrap();
     assert!(
         spool
             .append("client", Some("main"), Some("turn"), &[record("two")])
             .unwrap()
     );
-    let after = place.spool().session("client").unwrap().unwrap();
+    let after = fixture.spool().session("client").unwrap().unwrap();
     recorded.refresh(&spool);
     assert!(recorded.has(&after) && !recorded.has(&before));
 }

@@ -1,11 +1,10 @@
-//! Lines of every kind and every oddity, each with what it is when it is written again. The files were made before
-//! records were read and written by serde's derived code: a line that comes out otherwise would change what teams have in
-//! git.
+//! Lines of every type, valid and invalid, with their rewritten form. The files predate the derived serde code: a line
+//! that is rewritten otherwise would change files that teams have in git.
 
 use crate::records::Record;
 
 #[test]
-fn a_line_that_is_written_again_is_byte_for_byte_what_it_always_was() {
+fn golden_lines_are_rewritten_byte_for_byte() {
     let (read, written) = (include_str!("golden/read.jsonl"), include_str!("golden/written.jsonl"));
     assert_eq!(read.lines().count(), written.lines().count());
     for (number, (line, expected)) in (1..).zip(read.lines().zip(written.lines())) {

@@ -1,4 +1,4 @@
-//! Processes that are killed while they append, and while they flush.
+//! Processes that are killed while they append and flush.
 
 use std::collections::HashSet;
 use std::fs;
@@ -9,18 +9,18 @@ use std::time::Duration;
 use muninn_repo_tools::Until;
 
 use super::finished::old_folder;
-use super::{Place, all, record};
+use super::{SpoolFixture, all, record};
 use crate::Clock;
 use crate::records::{Durability, Home, Segments, Spool};
 
-/// Set for the processes that append: the directory to do it in.
+/// Environment variable of writer processes: the directory.
 const WRITER: &str = "MUNINN_TEST_WRITER";
 const WRITERS: usize = 4;
 const KILLS: usize = 200;
-/// So many folders of earlier versions are there for each round of writers.
+/// Number of legacy folders per round of writers.
 const OLD_FOLDERS: usize = 20;
 
-/// Appends until it is killed, and says which records were taken. No test by itself.
+/// Appends until it is killed, and prints acknowledged records. Not a test of its own.
 #[test]
 fn writer() {
     let Some(dir) = std::env::var_os(WRITER) else { return };
@@ -34,7 +34,7 @@ fn writer() {
     let until = Until::within(Duration::from_secs(3600));
     for number in 0.. {
         let records = [record("one"), record("the other")];
-        // Two sessions, so that writers meet in one and not in the other.
+        // One shared session, and one per process.
         let client = ["shared".to_owned(), std::process::id().to_string()][number % 2].clone();
         let mark = format!("{}-{number}", std::process::id());
         spool.append(&client, Some("main"), Some(&mark), &records).unwrap();
@@ -56,7 +56,7 @@ struct Writer {
 }
 
 impl Writer {
-    fn start(place: &Place) -> Writer {
+    fn start(fixture: &SpoolFixture) -> Writer {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args([
                 "--exact",
@@ -64,7 +64,7 @@ impl Writer {
                 "--nocapture",
                 "--test-threads=1",
             ])
-            .env(WRITER, place.dir.path())
+            .env(WRITER, fixture.dir.path())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
@@ -72,14 +72,14 @@ impl Writer {
         Writer { child, said }
     }
 
-    /// The next records that it says were taken, `None` once it is gone. What is cut off was not said.
+    /// The next acknowledged record; `None` once the process is gone. A partial line does not count.
     fn acknowledged(&mut self) -> Option<String> {
         loop {
             let mut line = String::new();
             if self.said.read_line(&mut line).unwrap() == 0 || !line.ends_with('\n') {
                 return None;
             }
-            // The harness writes before the first on the same line.
+            // The test harness writes on the same line before the first record.
             if let Some((_, id)) = line.trim_end().rsplit_once('+') {
                 return Some(id.to_owned());
             }
@@ -89,14 +89,14 @@ impl Writer {
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        let _gone_already = self.child.kill();
-        let _reaped = self.child.wait();
+        self.child.kill().ok();
+        self.child.wait().ok();
     }
 }
 
 #[test]
-fn what_was_acknowledged_survives_kills_at_any_point() {
-    let place = Place::new();
+fn acknowledged_records_survive_kills() {
+    let fixture = SpoolFixture::new();
     let mut acknowledged = HashSet::new();
     let mut old = 0..;
     let mut marked = HashSet::new();
@@ -109,21 +109,21 @@ fn what_was_acknowledged_survives_kills_at_any_point() {
     };
     let mut killed = 0;
     while killed < KILLS {
-        // Folders of earlier versions, which the writers move: what is in them counts as acknowledged too.
+        // Legacy folders, which the writers migrate; their records count as acknowledged.
         for number in old.by_ref().take(OLD_FOLDERS) {
             let (waits, client) = (record("old"), format!("old {number}"));
             let live = format!("{}\n", waits.line());
             let files = [("live-0123456789abcdef.jsonl", live.as_str()), ("marks", "old turn\n")];
-            old_folder(&place, &client, &format!("01OLD{number}"), 1, &files);
+            old_folder(&fixture, &client, &format!("01OLD{number}"), 1, &files);
             acknowledged.insert(waits.id);
             marked.insert(client);
         }
-        let mut writers: Vec<Writer> = (0..WRITERS).map(|_| Writer::start(&place)).collect();
+        let mut writers: Vec<Writer> = (0..WRITERS).map(|_| Writer::start(&fixture)).collect();
         for writer in &mut writers {
             for _ in 0..=next(12) {
                 acknowledged.insert(writer.acknowledged().unwrap());
             }
-            // Somewhere between two of its writes, or in one.
+            // A random delay, so that the kill hits between two writes or in one.
             for _ in 0..next(20_000) {
                 std::hint::spin_loop();
             }
@@ -135,25 +135,29 @@ fn what_was_acknowledged_survives_kills_at_any_point() {
         }
     }
     assert!(
-        place
+        fixture
             .spool()
             .compact(&Until::within(Duration::from_secs(3600)))
             .unwrap()
     );
-    place.spool().flush(&place.segments(), |_| true).unwrap();
+    fixture.spool().flush(&fixture.segments(), |_| true).unwrap();
     let unmarked: Vec<_> = marked
         .iter()
-        .filter(|client| place.spool().marks(client).unwrap() != ["old turn"])
+        .filter(|client| fixture.spool().marks(client).unwrap() != ["old turn"])
         .collect();
     assert!(unmarked.is_empty(), "{unmarked:?}");
     let mut found = HashSet::new();
     let mut torn = 0;
-    for (name, text) in place.written().into_iter().filter(|(name, _)| !name.ends_with(".tmp")) {
+    for (name, text) in fixture
+        .written()
+        .into_iter()
+        .filter(|(name, _)| !name.ends_with(".tmp"))
+    {
         let (records, aside) = all(text.as_bytes());
         assert!(aside.is_empty(), "{name}: {aside:?}");
         found.extend(records.into_iter().map(|record| record.id));
     }
-    for aside in place.spool().set_aside().unwrap() {
+    for aside in fixture.spool().set_aside().unwrap() {
         torn += all(&fs::read(aside).unwrap()).1.len();
     }
     let lost: Vec<_> = acknowledged.difference(&found).collect();
@@ -163,5 +167,5 @@ fn what_was_acknowledged_survives_kills_at_any_point() {
         found.len()
     );
     assert!(lost.is_empty(), "{} lost: {lost:?}", lost.len());
-    assert!(place.spool().waiting().unwrap().is_empty());
+    assert!(fixture.spool().waiting().unwrap().is_empty());
 }

@@ -1,4 +1,4 @@
-//! Records as they are written, read and sent on their way.
+//! Reading and writing records, and the spool.
 
 mod finished;
 mod golden;
@@ -9,7 +9,7 @@ use std::fs;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::lines::{Reason, SetAside, read};
+use super::lines::{SkipReason, SkippedLine, read};
 use super::*;
 use crate::Clock;
 
@@ -46,14 +46,14 @@ fn record(text: &str) -> Record {
     Record::new(body, origin, &Clock::system())
 }
 
-fn all(text: &[u8]) -> (Vec<Record>, Vec<SetAside>) {
+fn all(text: &[u8]) -> (Vec<Record>, Vec<SkippedLine>) {
     let (mut records, mut aside) = (Vec::new(), Vec::new());
     read(text, |_, record| records.push(record), |line| aside.push(line)).unwrap();
     (records, aside)
 }
 
 #[test]
-fn every_type_is_written_as_it_was_read() {
+fn every_type_round_trips() {
     for line in [
         r#"{"id":"1","ts":"2026-01-07T10:00:00Z","type":"context_hit","query_hash":"abc","query":"why?","terms":["ledger"],"files":["a.rs"],"relevance":0.95,"session":"s","branch":"b","commit":"c","sources":[{"path":"a.rs","blob":"d"}],"task":"T-1"}"#,
         r#"{"id":"2","ts":"t","type":"pattern","pattern":"auth","entities":["a","b"],"confidence":0.8}"#,
@@ -75,7 +75,7 @@ fn every_type_is_written_as_it_was_read() {
 }
 
 #[test]
-fn members_come_in_their_order_and_what_is_odd_survives() {
+fn members_are_ordered_and_invalid_ones_survive() {
     let odd = r#" {"task":7,"relevance":"high","x":1.50,"type":"context_hit","files":["b"],"ts":"t","id":"1"} "#;
     let line = Record::parse(odd).unwrap().line();
     let expected = r#"{"id":"1","ts":"t","type":"context_hit","files":["b"],"task":7,"relevance":"high","x":1.50}"#;
@@ -92,7 +92,7 @@ fn members_come_in_their_order_and_what_is_odd_survives() {
 }
 
 #[test]
-fn what_is_no_record_is_set_aside_with_a_reason() {
+fn invalid_lines_are_skipped_with_a_reason() {
     let text = concat!(
         "\u{feff}{\"id\":\"1\",\"type\":\"learning\",\"text\":\"a\"}\r\n",
         "<<<<<<< HEAD\n",
@@ -112,20 +112,20 @@ fn what_is_no_record_is_set_aside_with_a_reason() {
     assert_eq!(ids, ["1", "2", "3", ""], "one without an id is one of its own");
     let lines: Vec<_> = aside.iter().map(|aside| aside.line).collect();
     assert_eq!(lines, [2, 4, 6, 9, 10, 12]);
-    assert_eq!(aside[0].reason, Reason::ConflictMarker);
-    assert_eq!(aside[3].reason, Reason::Duplicate("2".to_owned()));
-    assert_eq!(aside[5].reason, Reason::Torn);
+    assert_eq!(aside[0].reason, SkipReason::ConflictMarker);
+    assert_eq!(aside[3].reason, SkipReason::Duplicate("2".to_owned()));
+    assert_eq!(aside[5].reason, SkipReason::Torn);
     let long = format!(
         "{{\"id\":\"1\",\"type\":\"x\",\"t\":\"{}\"}}\n{{\"id\":\"2\",\"type\":\"x\"}}\n",
         "y".repeat(lines::MAX_LINE_BYTES)
     );
     let (records, aside) = all(long.as_bytes());
-    assert_eq!((records.len(), &aside[0].reason), (1, &Reason::TooLong));
+    assert_eq!((records.len(), &aside[0].reason), (1, &SkipReason::TooLong));
     let (records, aside) = all(b"\xff\xfe\n{\"id\":\"1\",\"type\":\"x\"}\n\xff");
     assert_eq!((records.len(), aside.len()), (1, 2));
 }
 
-/// JSON that a later version may write.
+/// Any JSON value.
 fn value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         any::<Option<bool>>().prop_map(|value| json!(value)),
@@ -142,7 +142,7 @@ fn value() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn nothing_is_lost_in_a_rewrite(
+    fn rewriting_keeps_every_member(
         members in prop::collection::btree_map("[a-z_]{1,8}|id|ts|task|sources|text|files|relevance|count", value(), 0..8),
         kind in "context_hit|pattern|session_summary|learning|failure|decision|supersedes|tombstone|new",
     ) {
@@ -150,7 +150,7 @@ proptest! {
         object["id"] = json!("1");
         object["type"] = json!(kind);
         let written: Value = serde_json::from_str(&Record::parse(&object.to_string()).unwrap().line()).unwrap();
-        // What says nothing may go.
+        // Empty members may be dropped.
         let says_something = |value: &Value| *value != json!("") && *value != json!([]) && !value.is_null();
         for (name, value) in object.as_object().unwrap().iter().filter(|(_, value)| says_something(value)) {
             prop_assert_eq!(&written[name], value, "{}", name);
@@ -158,16 +158,16 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_read_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+    fn any_bytes_are_read_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         all(&bytes);
     }
 }
 
-struct Place {
+struct SpoolFixture {
     dir: tempfile::TempDir,
 }
 
-impl Place {
+impl SpoolFixture {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("home")).unwrap();
@@ -182,7 +182,7 @@ impl Place {
         Segments::of(&Home::Directory(self.dir.path().join("home"))).unwrap()
     }
 
-    /// Names and texts of the segments.
+    /// Names and contents of the segments.
     fn written(&self) -> Vec<(String, String)> {
         let Ok(entries) = fs::read_dir(self.dir.path().join("home/sessions")) else {
             return Vec::new();
@@ -200,42 +200,42 @@ impl Place {
 }
 
 #[test]
-fn a_spool_becomes_segments_that_are_never_written_again() {
-    let place = Place::new();
-    let spool = place.spool();
+fn flushed_segments_are_never_rewritten() {
+    let fixture = SpoolFixture::new();
+    let spool = fixture.spool();
     let (one, two, three) = (record("one"), record("two"), record("three"));
     spool
         .append("client", Some("main"), None, &[one.clone(), two.clone()])
         .unwrap();
-    assert!(place.written().is_empty());
+    assert!(fixture.written().is_empty());
     assert_eq!(spool.waiting().unwrap()[0].records, 2);
     let id = spool.session("client").unwrap().unwrap();
-    let flushed = spool.flush(&place.segments(), |_| true).unwrap();
+    let flushed = spool.flush(&fixture.segments(), |_| true).unwrap();
     assert_eq!(
         (flushed.segments, flushed.records),
         (vec![format!("session_{id}.0.jsonl")], 2)
     );
-    let first = place.written();
+    let first = fixture.written();
     assert_eq!(first[0].1, format!("{}\n{}\n", one.line(), two.line()));
     spool
         .append("client", Some("main"), None, std::slice::from_ref(&three))
         .unwrap();
-    spool.flush(&place.segments(), |_| true).unwrap();
-    let both = place.written();
+    spool.flush(&fixture.segments(), |_| true).unwrap();
+    let both = fixture.written();
     assert_eq!(both[0], first[0]);
     assert_eq!(
         both[1],
         (format!("session_{id}.1.jsonl"), format!("{}\n", three.line()))
     );
     assert!(spool.waiting().unwrap().is_empty());
-    assert!(spool.flush(&place.segments(), |_| true).unwrap().segments.is_empty());
+    assert!(spool.flush(&fixture.segments(), |_| true).unwrap().segments.is_empty());
     assert_eq!(Segments::parse_name(&both[1].0), Some((id.as_str(), 1)));
 }
 
 #[test]
-fn only_what_is_due_is_flushed() {
-    let place = Place::new();
-    let spool = place.spool();
+fn only_due_records_are_flushed() {
+    let fixture = SpoolFixture::new();
+    let spool = fixture.spool();
     spool.append("client", Some("main"), None, &[record("here")]).unwrap();
     let mut elsewhere = record("there");
     elsewhere.origin.branch = Some("feature/x: y".to_owned());
@@ -244,7 +244,7 @@ fn only_what_is_due_is_flushed() {
         .append("client", Some("feature/x: y"), None, &[elsewhere])
         .unwrap();
     let flushed = spool
-        .flush(&place.segments(), |waiting| waiting.branch.as_deref() == Some("main"))
+        .flush(&fixture.segments(), |waiting| waiting.branch.as_deref() == Some("main"))
         .unwrap();
     assert_eq!((flushed.records, flushed.waiting.len()), (1, 1));
     let waiting = &flushed.waiting[0];
@@ -252,31 +252,31 @@ fn only_what_is_due_is_flushed() {
         (waiting.branch.as_deref(), waiting.commits.as_slice()),
         (Some("feature/x: y"), &["abc".to_owned()][..])
     );
-    assert_eq!(spool.flush(&place.segments(), |_| true).unwrap().records, 1);
-    assert_eq!(place.written().len(), 2);
+    assert_eq!(spool.flush(&fixture.segments(), |_| true).unwrap().records, 1);
+    assert_eq!(fixture.written().len(), 2);
 }
 
 #[test]
-fn a_torn_line_costs_no_other_and_is_kept() {
-    let place = Place::new();
-    let spool = place.spool();
+fn torn_line_is_kept_aside() {
+    let fixture = SpoolFixture::new();
+    let spool = fixture.spool();
     spool.append("client", Some("main"), None, &[record("whole")]).unwrap();
     let file = spool.waiting().unwrap()[0].file.clone();
     let mut text = fs::read_to_string(&file).unwrap();
     text.push_str("{\"id\":\"9\",\"type\":\"lear");
     fs::write(&file, &text).unwrap();
     spool.append("client", Some("main"), None, &[record("after")]).unwrap();
-    assert_eq!(spool.flush(&place.segments(), |_| true).unwrap().records, 2);
+    assert_eq!(spool.flush(&fixture.segments(), |_| true).unwrap().records, 2);
     let aside = spool.set_aside().unwrap();
     assert!(fs::read_to_string(&aside[0]).unwrap().contains("\"lear\n"), "{aside:?}");
     assert_eq!((aside.len(), spool.waiting().unwrap().len()), (1, 0));
-    assert!(!place.written()[0].1.contains("lear\n"));
+    assert!(!fixture.written()[0].1.contains("lear\n"));
 }
 
 #[test]
-fn a_flush_that_was_cut_short_goes_on_where_it_was() {
-    let place = Place::new();
-    let spool = place.spool();
+fn interrupted_flush_resumes() {
+    let fixture = SpoolFixture::new();
+    let spool = fixture.spool();
     spool.append("client", Some("main"), None, &[record("one")]).unwrap();
     let live = spool.waiting().unwrap()[0].file.clone();
     let text = fs::read_to_string(&live).unwrap();
@@ -284,11 +284,11 @@ fn a_flush_that_was_cut_short_goes_on_where_it_was() {
     // Killed before the segment was written,
     fs::rename(&live, &flushing).unwrap();
     spool.append("client", Some("main"), None, &[record("two")]).unwrap();
-    spool.flush(&place.segments(), |_| true).unwrap();
-    let written = place.written();
+    spool.flush(&fixture.segments(), |_| true).unwrap();
+    let written = fixture.written();
     assert_eq!((written.len(), &written[0].1), (2, &text));
-    // and after it, before the spool knew.
-    let index = rusqlite::Connection::open(place.dir.path().join("spool/sessions.db")).unwrap();
+    // and after it, before the spool was updated.
+    let index = rusqlite::Connection::open(fixture.dir.path().join("spool/sessions.db")).unwrap();
     let leave = |text: &str| {
         fs::create_dir_all(flushing.parent().unwrap()).unwrap();
         fs::write(&flushing, text).unwrap();
@@ -297,21 +297,21 @@ fn a_flush_that_was_cut_short_goes_on_where_it_was() {
     leave(&text);
     forget_numbers();
     assert_eq!(
-        spool.flush(&place.segments(), |_| true).unwrap().segments,
+        spool.flush(&fixture.segments(), |_| true).unwrap().segments,
         [written[0].0.clone()]
     );
-    assert_eq!(place.written(), written, "the same segment is not written twice");
-    // A name that is taken is not used again.
+    assert_eq!(fixture.written(), written, "the same segment is not written twice");
+    // A used name is not used again.
     leave(&format!("{}\n", record("three").line()));
     forget_numbers();
-    spool.flush(&place.segments(), |_| true).unwrap();
-    assert_eq!((place.written().len(), &place.written()[..2]), (3, &written[..]));
+    spool.flush(&fixture.segments(), |_| true).unwrap();
+    assert_eq!((fixture.written().len(), &fixture.written()[..2]), (3, &written[..]));
 }
 
 #[test]
-fn a_mark_is_taken_once_with_or_without_records() {
-    let place = Place::new();
-    let spool = place.spool();
+fn mark_is_added_once() {
+    let fixture = SpoolFixture::new();
+    let spool = fixture.spool();
     assert_eq!(spool.marks("a").unwrap(), [""; 0]);
     assert!(spool.mark("a", "nothing in it").unwrap());
     assert!(!spool.mark("a", "nothing in it").unwrap());
@@ -323,24 +323,24 @@ fn a_mark_is_taken_once_with_or_without_records() {
 }
 
 #[test]
-fn nothing_is_learned_twice_from_the_same() {
-    let place = Place::new();
-    let spool = place.spool();
+fn marked_input_is_learned_once() {
+    let fixture = SpoolFixture::new();
+    let spool = fixture.spool();
     let keep = |client, mark| spool.append(client, Some("main"), Some(mark), &[record("x")]).unwrap();
     assert_eq!(
         [keep("a", "1"), keep("a", "1"), keep("a", "2"), keep("b", "1")],
         [true, false, true, true]
     );
-    spool.flush(&place.segments(), |_| true).unwrap();
+    spool.flush(&fixture.segments(), |_| true).unwrap();
     assert!(!keep("a", "2"), "nor after a flush");
     assert_eq!(spool.waiting().unwrap(), []);
 }
 
 #[test]
-fn a_glance_at_the_spool_sees_what_waits_as_it_comes_and_goes() {
-    let place = Place::new();
-    let spool = place.spool();
-    let mut recorded = Recorded::default();
+fn view_shows_waiting_files() {
+    let fixture = SpoolFixture::new();
+    let spool = fixture.spool();
+    let mut recorded = SpoolView::default();
     let mut look = || {
         recorded.refresh(&spool);
         recorded.files().count()
@@ -351,25 +351,25 @@ fn a_glance_at_the_spool_sees_what_waits_as_it_comes_and_goes() {
     spool.append("a", Some("side"), None, &[record("x")]).unwrap();
     spool.append("b", None, None, &[record("x")]).unwrap();
     assert_eq!(look(), 3);
-    spool.flush(&place.segments(), |_| true).unwrap();
+    spool.flush(&fixture.segments(), |_| true).unwrap();
     assert_eq!(look(), 0);
 }
 
 #[test]
-fn two_places_name_their_sessions_differently() {
-    let (one, other) = (Place::new(), Place::new());
-    let session = |place: &Place, client: &str| {
-        place
+fn session_ids_differ_between_spools() {
+    let (one, other) = (SpoolFixture::new(), SpoolFixture::new());
+    let session = |fixture: &SpoolFixture, client: &str| {
+        fixture
             .spool()
             .append(client, Some("main"), None, &[record("x")])
             .unwrap();
-        place.spool().session(client).unwrap().unwrap()
+        fixture.spool().session(client).unwrap().unwrap()
     };
     let id = session(&one, "the same client id");
     assert_ne!(id, session(&other, "the same client id"));
     assert_ne!(id, session(&one, "another"));
     assert_eq!(id, session(&one, "the same client id"));
-    let mut recorded = Recorded::default();
+    let mut recorded = SpoolView::default();
     recorded.refresh(&one.spool());
     assert!(recorded.has(&id) && !recorded.has("another"));
 }

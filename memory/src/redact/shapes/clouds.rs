@@ -91,7 +91,7 @@ pub(super) const SHAPES: &[Shape] = &[
     mixed("age-key", &["AGE-SECRET-KEY-1"], r"[A-Z0-9]{58}\b"),
 ];
 
-/// Keys that a vendor's own documentation uses end in a word that says so.
+/// Returns whether this is a documentation key, which ends in a word that says so.
 fn is_documentation(secret: &str) -> bool {
     secret.ends_with("EXAMPLE") || distinct(secret) < 6
 }

@@ -1,4 +1,4 @@
-//! Tokens of code hosts, package registries, and what builds and checks code.
+//! Tokens of code hosts, package registries, and build and analysis services.
 
 use super::{Shape, mixed};
 

@@ -1,4 +1,4 @@
-//! Secrets that a format gives away and not a vendor's prefix: keys in blocks, headers, URLs, files of passwords.
+//! Secrets recognised by a format and not by a vendor's prefix: key blocks, headers, URLs, password files.
 
 use super::{Shape, mixed, shape};
 use crate::redact::text::holds;
@@ -22,7 +22,7 @@ pub(super) const SHAPES: &[Shape] = &[
         &["eyJ"],
         r"[\w-]{10,1024}\.eyJ[\w-]{10,8192}\.(?:[\w-]{10,2048}(?:\.[\w-]{10,512})?)?",
     )
-    // A run of such characters is looked at once, and not at each place in it.
+    // A run of such characters is examined once, not at each position.
     .after(|line| !line.ends_with('-')),
     mixed("bearer-token", &["bearer "], r" {0,3}(?P<secret>[\w.~+/-]{20,4096}=*)")
         .in_any_case()
@@ -73,7 +73,7 @@ pub(super) const SHAPES: &[Shape] = &[
     .refusing(is_reference),
 ];
 
-/// Fewer than forty characters of a key, and the rest blanks and dots.
+/// Returns whether a block has fewer than forty key characters; the rest is blanks and dots.
 fn is_torn_prose(block: &str) -> bool {
     let body = block.split_once("KEY").map_or(block, |(_, body)| body);
     body.split("-----END")
@@ -93,14 +93,14 @@ fn is_masked(password: &str) -> bool {
     password.bytes().all(|byte| matches!(byte, b'*' | b'x' | b'X' | b'.'))
 }
 
-/// Whether this is anything but the base64 of `user:password`.
+/// Returns whether this is not the base64 of `user:password`.
 fn is_no_pair(encoded: &str) -> bool {
     let decoded = base64(encoded);
     let pair = decoded.iter().position(|byte| *byte == b':');
     !(pair.is_some_and(|colon| colon + 1 < decoded.len()) && decoded.iter().all(|byte| matches!(byte, b' '..=b'~')))
 }
 
-/// What the whole groups of a base64 text stand for.
+/// Decodes the complete groups of a base64 text.
 fn base64(encoded: &str) -> Vec<u8> {
     let mut bits = 0_u32;
     let mut held = 0;

@@ -1,9 +1,8 @@
-//! The shapes of secrets that can be told by looking at them, as data.
+//! The shapes of secrets, as data.
 //!
-//! A shape starts at a literal. All literals of all shapes are looked for in one scan, and a pattern is only tried, once
-//! and from one place, where its literal stands: a text without secrets costs that scan, however many shapes there are.
-//! No pattern looks further than a few hundred bytes, or beyond a character that ends its secret, so a hostile text
-//! costs little more.
+//! A shape starts with a literal. All literals are found in one scan, and a pattern is tried once, at its literal: a
+//! text without secrets costs one scan, however many shapes there are. No pattern reaches further than a few hundred
+//! bytes, or beyond a character that ends its secret, so a hostile text costs little more.
 
 mod clouds;
 mod forges;
@@ -17,20 +16,21 @@ use regex::{Regex, RegexBuilder};
 
 use super::text::{distinct, line_before, run_before, starts_fresh, token_end};
 
-/// How a shape is written down.
+/// The definition of a shape.
 struct Shape {
     kind: &'static str,
     literals: &'static [&'static str],
-    /// What follows the literal. A group named `secret` is what is cut; without one it is all, literal included.
+    /// The pattern after the literal. A group named `secret` is redacted; without one the whole match, literal
+    /// included.
     tail: &'static str,
-    /// The most bytes before the literal that are the secret's too. With any, `tail` describes the whole.
+    /// Maximum number of bytes of the secret before the literal. If not 0, `tail` describes the whole secret.
     before: usize,
     any_case: bool,
-    /// Whether the literal may stand in the middle of a word.
+    /// Whether the literal may be inside a word.
     anywhere: bool,
-    /// A last look at the secret, for what a regular expression cannot say.
+    /// A final check of the secret, for conditions that a regular expression cannot express.
     refused: fn(&str) -> bool,
-    /// The same for what stands before it on its line.
+    /// The same for the text before it on its line.
     context: fn(&str) -> bool,
 }
 
@@ -47,12 +47,13 @@ const fn shape(kind: &'static str, literals: &'static [&'static str], tail: &'st
     }
 }
 
-/// A shape whose secret mixes letters with digits, or both cases, which tells keys from identifiers and from `xxxx`.
+/// A shape whose secret mixes letters with digits, or both cases, which distinguishes keys from identifiers and from
+/// `xxxx`.
 const fn mixed(kind: &'static str, literals: &'static [&'static str], tail: &'static str) -> Shape {
     shape(kind, literals, tail).refusing(is_uniform)
 }
 
-/// A shape whose literal stands inside of the secret, at most `before` bytes behind its start.
+/// A shape whose literal is inside the secret, at most `before` bytes after its start.
 const fn inner(kind: &'static str, literals: &'static [&'static str], before: usize, whole: &'static str) -> Shape {
     let mut inner = mixed(kind, literals, whole);
     inner.before = before;
@@ -82,28 +83,28 @@ impl Shape {
     }
 }
 
-/// A shape, ready to be tried.
+/// A compiled shape.
 pub(super) struct Rule {
     shape: &'static Shape,
     pattern: Regex,
     has_group: bool,
 }
 
-/// What a rule says of one place.
-pub(super) struct Match {
-    /// How far the pattern reaches; the rule has nothing more to say before here.
+/// The result of a rule at one position.
+pub(super) struct RuleMatch {
+    /// The end of the match; the rule is not tried again before it.
     pub(super) end: usize,
-    /// What is to be cut, unless a closer look said otherwise.
+    /// The range to redact, unless the final check refused it.
     pub(super) secret: Option<Range<usize>>,
 }
 
 impl Rule {
-    /// All rules. Order matters: the narrower one first.
+    /// All rules, narrower ones first.
     pub(super) fn all() -> Vec<Rule> {
         SHAPES.iter().copied().flatten().filter_map(Rule::new).collect()
     }
 
-    /// `None` for a pattern that does not compile, which a test rules out.
+    /// `None` for an invalid pattern, which a test excludes.
     fn new(shape: &'static Shape) -> Option<Rule> {
         let pattern = RegexBuilder::new(&format!(r"\A(?:{})", shape.tail))
             .unicode(false)
@@ -130,8 +131,8 @@ impl Rule {
         self.shape.literals
     }
 
-    /// What stands around the literal at `at`; `None` where the pattern does not fit.
-    pub(super) fn look(&self, text: &str, at: Range<usize>) -> Option<Match> {
+    /// Matches the text around the literal at `at`; `None` if the pattern does not match.
+    pub(super) fn look(&self, text: &str, at: Range<usize>) -> Option<RuleMatch> {
         let shape = self.shape;
         let is_inner = shape.before > 0;
         let start = if is_inner {
@@ -158,14 +159,14 @@ impl Rule {
             };
             (end, start..stop)
         };
-        // Without the literal, which says nothing about what follows it.
+        // Without the literal, which would distort the check.
         let drawn = if self.has_group || is_inner {
             secret.clone()
         } else {
             at.end..secret.end
         };
         let is_secret = !(shape.refused)(&text[drawn]);
-        Some(Match {
+        Some(RuleMatch {
             end: secret.end.max(from + end),
             secret: is_secret.then_some(secret),
         })
@@ -180,7 +181,7 @@ static SHAPES: [&[Shape]; 5] = [
     formats::SHAPES,
 ];
 
-/// Words and fillers, as against something that was drawn at random.
+/// Returns whether a secret is a word or a placeholder and not random.
 fn is_uniform(secret: &str) -> bool {
     let count = |is: fn(&u8) -> bool| secret.bytes().filter(is).count();
     let (upper, lower) = (count(u8::is_ascii_uppercase), count(u8::is_ascii_lowercase));
@@ -202,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn every_shape_has_literals_that_are_long_enough_to_be_looked_for() {
+    fn every_shape_has_literals_of_two_bytes_or_more() {
         for shape in SHAPES.iter().copied().flatten() {
             assert!(!shape.literals.is_empty(), "{}", shape.kind);
             assert!(shape.literals.iter().all(|literal| literal.len() > 1), "{}", shape.kind);

@@ -1,4 +1,4 @@
-//! Keys of model vendors and of what is built around models.
+//! Keys of model vendors and of services around models.
 
 use super::{Shape, mixed, shape};
 

@@ -26,7 +26,8 @@ pub(super) const SHAPES: &[Shape] = &[
         &["discord.com/api/webhooks/", "discordapp.com/api/webhooks/"],
         r"(?P<secret>\d{15,20}/[\w-]{50,100})",
     ),
-    // An id of 17 to 19 digits in base64, a time, and a seal. The id's first two digits make the first two letters.
+    // An id of 17 to 19 digits in base64, a time, and a signature. The first two digits of the id determine the first
+    // two letters.
     mixed(
         "discord-token",
         &["MT", "MD", "Mj", "Mz", "ND", "NT", "Nj", "Nz", "OD", "OT"],

@@ -1,4 +1,4 @@
-//! Cases as they are written, and as they are tried: with random characters, always the same ones.
+//! Expands written cases with deterministic random characters.
 
 /// A line of a file of cases.
 #[derive(Debug, Clone, Copy)]
@@ -9,9 +9,9 @@ pub(super) struct Case<'a> {
     place: u64,
 }
 
-pub(super) struct Drawn {
+pub(super) struct Sample {
     pub(super) text: String,
-    /// What is to be left of it.
+    /// The expected result.
     pub(super) expected: String,
 }
 
@@ -27,7 +27,7 @@ pub(super) fn cases(file: &str) -> Vec<Case<'_>> {
 }
 
 impl Case<'_> {
-    pub(super) fn drawn(&self, draw: u64) -> Drawn {
+    pub(super) fn sample(&self, draw: u64) -> Sample {
         let mut random = Random((self.place << 32 | draw).wrapping_mul(0xd6e8_feb8_6659_fd93));
         let filled = filled(&self.written.replace('⏎', "\n"), &mut random);
         let mut expected = String::new();
@@ -40,24 +40,24 @@ impl Case<'_> {
             rest = after;
         }
         expected.push_str(rest);
-        Drawn {
+        Sample {
             text: filled.replace(['«', '»'], ""),
             expected,
         }
     }
 }
 
-/// The text with each `{class:count}` drawn.
+/// The text with each `{class:count}` replaced by random characters.
 fn filled(written: &str, random: &mut Random) -> String {
     let mut text = String::new();
     let mut rest = written;
     while let Some((before, after)) = rest.split_once('{') {
         text.push_str(before);
-        let drawn = after.split_once('}').and_then(|(inside, after)| {
+        let sample = after.split_once('}').and_then(|(inside, after)| {
             let (class, count) = inside.split_once(':')?;
             Some((alphabet(class)?, count.parse::<usize>().ok()?, after))
         });
-        let Some((alphabet, count, after)) = drawn else {
+        let Some((alphabet, count, after)) = sample else {
             text.push('{');
             rest = after;
             continue;

@@ -1,4 +1,4 @@
-//! Where hints end: bounds, overflow, and worktrees that are not watched.
+//! Limits, overflow, and worktrees that cannot be watched.
 
 use std::fs;
 use std::time::Instant;
@@ -7,19 +7,19 @@ use super::super::WatchError;
 use super::*;
 
 #[test]
-fn many_changes_are_everything() {
+fn too_many_changes_require_a_walk() {
     let mut repo = Watched::with(&[("a/b.rs", "x")]);
     (0..=super::super::MAX_PATHS).for_each(|n| repo.fixture.write(&format!("a/{n}.rs"), b"x"));
-    assert_eq!(repo.told(), "everything");
+    assert_eq!(repo.reported(), "everything");
     repo.fixture.write("a/b.rs", b"y");
-    assert_eq!(repo.told(), "a/b.rs", "and the next ones are told again");
+    assert_eq!(repo.reported(), "a/b.rs", "and the next ones are told again");
 }
 
 #[test]
-fn too_many_directories_are_not_watched_and_said() {
+fn too_many_directories_are_an_error() {
     let fixture = Fixture::with(&[("a/b/c.rs", "x"), ("d/e.rs", "x")]);
     let watcher = Watcher::start_bounded(&fixture.worktree(), None, &Supervisor::default(), 2).unwrap();
-    assert!(!watcher.wait_standing(LONG));
+    assert!(!watcher.wait_ready(LONG));
     assert!(matches!(watcher.failure(), Some(WatchError::TooMany { max: 2 })));
     for _ in 0..2 {
         assert!(!watcher.settle(LONG));
@@ -28,10 +28,10 @@ fn too_many_directories_are_not_watched_and_said() {
 }
 
 #[test]
-fn one_directory_too_many_ends_it() {
+fn exceeding_the_directory_limit_stops_watching() {
     let fixture = Fixture::with(&[("a/b/c.rs", "x"), ("d/e.rs", "x")]);
     let watcher = Watcher::start_bounded(&fixture.worktree(), None, &Supervisor::default(), 3).unwrap();
-    assert!(watcher.wait_standing(LONG) && watcher.failure().is_none());
+    assert!(watcher.wait_ready(LONG) && watcher.failure().is_none());
     fs::remove_dir_all(fixture.path("d")).unwrap();
     fixture.write("f/x.rs", b"x");
     assert!(watcher.settle(LONG), "one went, another came");
@@ -42,49 +42,49 @@ fn one_directory_too_many_ends_it() {
 }
 
 #[test]
-fn what_was_not_told_in_time_is_everything() {
+fn missed_deadline_requires_a_walk() {
     let mut repo = Watched::with(&[("a.rs", "x")]);
-    // A mark that nobody left.
-    let upheavals = repo.watcher.shared.standing().unwrap();
-    assert!(!repo.watcher.shared.wait_for(u64::MAX, upheavals, Instant::now()));
-    assert_eq!(repo.told(), "everything");
-    // One that arrived, and an upheaval since it was left.
-    assert!(repo.watcher.shared.wait_for(0, upheavals, Instant::now()));
-    assert!(!repo.watcher.shared.wait_for(0, upheavals + 1, Instant::now()));
-    assert_eq!(repo.told(), "everything");
-    assert_eq!(repo.told(), "");
+    // A mark that was never set.
+    let resets = repo.watcher.shared.resets_if_complete().unwrap();
+    assert!(!repo.watcher.shared.wait_for(u64::MAX, resets, Instant::now()));
+    assert_eq!(repo.reported(), "everything");
+    // A mark that arrived, with a reset since it was set.
+    assert!(repo.watcher.shared.wait_for(0, resets, Instant::now()));
+    assert!(!repo.watcher.shared.wait_for(0, resets + 1, Instant::now()));
+    assert_eq!(repo.reported(), "everything");
+    assert_eq!(repo.reported(), "");
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_queue_that_ran_over_is_everything_and_watches_are_set_anew() {
+fn queue_overflow_requires_a_walk_and_new_watches() {
     let mut repo = Watched::with(&[("a.rs", "x"), ("b.rs", "x"), ("old/c.rs", "x")]);
     let queue = fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").unwrap();
     let queue: usize = queue.trim().parse().unwrap();
     {
-        // Whoever reads the events has to wait for this.
-        let _state = repo.watcher.shared.lock();
+        // The event thread blocks on this lock.
+        let _guard = repo.watcher.shared.lock();
         repo.fixture.write("a.rs", b"y");
         for _ in 0..=queue {
-            // Two files by turns: equal events in a row are one.
+            // Two files alternately, because equal consecutive events are merged.
             fs::File::open(repo.fixture.path("a.rs")).unwrap();
             fs::File::open(repo.fixture.path("b.rs")).unwrap();
         }
         fs::rename(repo.fixture.path("old"), repo.fixture.path("new")).unwrap();
         repo.fixture.write("old/fresh/c.rs", b"x");
     }
-    repo.stand_again();
+    repo.wait_for_reset();
     assert_eq!(repo.directories(), "new old old/fresh");
     repo.fixture.write("new/c.rs", b"y");
     repo.fixture.write("old/fresh/c.rs", b"y");
-    assert_eq!(repo.told(), "new/c.rs old/fresh/c.rs");
+    assert_eq!(repo.reported(), "new/c.rs old/fresh/c.rs");
 }
 
 #[test]
-fn a_removed_worktree_is_given_up() {
+fn removed_worktree_stops_watching() {
     let repo = Watched::with(&[("a.rs", "x")]);
     fs::remove_dir_all(repo.fixture.path("")).unwrap();
-    // A part of it may be noticed before the whole.
+    // A part may be reported before the whole.
     while repo.watcher.failure().is_none() {
         repo.watcher.settle(LONG);
     }
@@ -93,19 +93,19 @@ fn a_removed_worktree_is_given_up() {
 }
 
 #[test]
-fn marks_that_were_tidied_away_are_made_anew() {
+fn removed_mark_directory_is_recreated() {
     let mut repo = Watched::with(&[("a.rs", "x")]);
     let marks = repo.watcher.shared.lock().marks.clone();
     fs::remove_dir_all(&marks).unwrap();
     repo.fixture.write("a.rs", b"y");
-    repo.stand_again();
+    repo.wait_for_reset();
     assert_ne!(repo.watcher.shared.lock().marks, marks);
     repo.fixture.write("a.rs", b"z");
-    assert_eq!(repo.told(), "a.rs");
+    assert_eq!(repo.reported(), "a.rs");
 }
 
 #[test]
-fn leaves_nothing_behind_and_nothing_in_the_worktree() {
+fn watcher_leaves_no_files() {
     let mut repo = Watched::with(&[("a.rs", "x")]);
     repo.follow();
     assert_eq!(fs::read_dir(repo.fixture.path("")).unwrap().count(), 2, "a.rs and .git");
@@ -116,7 +116,7 @@ fn leaves_nothing_behind_and_nothing_in_the_worktree() {
 }
 
 #[test]
-fn can_be_dropped_before_the_watches_stand() {
+fn watcher_can_be_dropped_during_setup() {
     let fixture = Fixture::with(&[]);
     (0..200).for_each(|n| fixture.write(&format!("{n}/a.rs"), b"x"));
     for _ in 0..5 {

@@ -1,4 +1,4 @@
-//! What editors do to files.
+//! Ways in which editors write files.
 
 use std::fs;
 use std::io::Write;
@@ -6,32 +6,32 @@ use std::io::Write;
 use super::*;
 
 #[test]
-fn tells_of_every_way_to_write_a_file() {
+fn every_way_to_write_a_file_is_reported() {
     let mut repo = Watched::with(&[("src/a.rs", "one"), ("src/b.rs", "one"), ("c.md", "one")]);
-    assert_eq!(repo.told(), "", "nothing happened");
+    assert_eq!(repo.reported(), "", "nothing happened");
 
     repo.fixture.write("src/a.rs", b"two");
-    assert_eq!(repo.told(), "src/a.rs");
+    assert_eq!(repo.reported(), "src/a.rs");
     repo.fixture.write("src/new.rs", b"new");
-    assert_eq!(repo.told(), "src/new.rs");
+    assert_eq!(repo.reported(), "src/new.rs");
 
     let mut open = fs::OpenOptions::new()
         .append(true)
         .open(repo.fixture.path("c.md"))
         .unwrap();
     open.write_all(b" and more").unwrap();
-    assert_eq!(repo.told(), "c.md", "it need not be closed");
+    assert_eq!(repo.reported(), "c.md", "it need not be closed");
     drop(open);
     repo.follow();
 
     repo.fixture.write("src/.b.swp", b"saved");
     fs::rename(repo.fixture.path("src/.b.swp"), repo.fixture.path("src/b.rs")).unwrap();
-    assert_eq!(repo.told(), "src/.b.swp src/b.rs");
+    assert_eq!(repo.reported(), "src/.b.swp src/b.rs");
     fs::remove_file(repo.fixture.path("src/b.rs")).unwrap();
-    assert_eq!(repo.told(), "src/b.rs");
+    assert_eq!(repo.reported(), "src/b.rs");
     fs::hard_link(repo.fixture.path("c.md"), repo.fixture.path("d.md")).unwrap();
-    assert_eq!(repo.told(), "d.md");
-    assert_eq!(repo.told(), "", "what was told is not told again");
+    assert_eq!(repo.reported(), "d.md");
+    assert_eq!(repo.reported(), "", "what was told is not told again");
 }
 
 #[test]
@@ -40,27 +40,27 @@ fn reading_is_no_change() {
     fs::read(repo.fixture.path("src/a.rs")).unwrap();
     fs::read_dir(repo.fixture.path("src")).unwrap().count();
     repo.fixture.git(&["status"]);
-    assert_eq!(repo.told(), "");
+    assert_eq!(repo.reported(), "");
 }
 
 #[test]
-fn tells_of_a_file_once_however_often_it_is_written() {
+fn repeated_writes_are_reported_once() {
     let mut repo = Watched::with(&[("a.rs", "0")]);
     (0..50).for_each(|n| repo.fixture.write("a.rs", format!("{n}").as_bytes()));
-    assert_eq!(repo.told(), "a.rs");
+    assert_eq!(repo.reported(), "a.rs");
 }
 
 #[cfg(unix)]
 #[test]
-fn rights_and_times_are_hints_too() {
+fn permission_and_time_changes_are_reported() {
     use std::os::unix::fs::PermissionsExt;
     let mut repo = Watched::with(&[("a.sh", "one"), ("deep/er/b.rs", "one")]);
     fs::set_permissions(repo.fixture.path("a.sh"), fs::Permissions::from_mode(0o755)).unwrap();
-    assert_eq!(repo.told(), "a.sh");
+    assert_eq!(repo.reported(), "a.sh");
     fs::set_permissions(repo.fixture.path("deep"), fs::Permissions::from_mode(0o750)).unwrap();
-    assert_eq!(repo.told(), "deep", "what is below may have become readable");
+    assert_eq!(repo.reported(), "deep", "what is below may have become readable");
     repo.fixture.write("deep/er/b.rs", b"two");
-    assert_eq!(repo.told(), "deep/er/b.rs", "it is still watched");
+    assert_eq!(repo.reported(), "deep/er/b.rs", "it is still watched");
 }
 
 #[cfg(unix)]
@@ -71,43 +71,43 @@ fn symlinks_are_not_followed() {
     std::os::unix::fs::symlink("a.rs", repo.fixture.path("link.rs")).unwrap();
     std::os::unix::fs::symlink(outside.path(), repo.fixture.path("out")).unwrap();
     std::os::unix::fs::symlink(".", repo.fixture.path("dir/loop")).unwrap();
-    assert_eq!(repo.told(), "dir/loop link.rs out");
+    assert_eq!(repo.reported(), "dir/loop link.rs out");
     fs::write(outside.path().join("x.rs"), "x").unwrap();
-    assert_eq!(repo.told(), "");
+    assert_eq!(repo.reported(), "");
     assert_eq!(repo.directories(), "dir");
-    // The worktree's own directory becomes a link to another.
+    // A directory of the worktree becomes a link to another.
     fs::rename(repo.fixture.path("dir"), outside.path().join("dir")).unwrap();
     std::os::unix::fs::symlink(outside.path().join("dir"), repo.fixture.path("dir")).unwrap();
-    assert_eq!(repo.told(), "dir");
+    assert_eq!(repo.reported(), "dir");
     fs::write(outside.path().join("dir/b.rs"), "two").unwrap();
-    assert_eq!(repo.told(), "");
+    assert_eq!(repo.reported(), "");
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn odd_names_are_told_or_skipped() {
+fn unusual_names_are_reported_or_skipped() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
     let mut repo = Watched::with(&[("a.rs", "one")]);
     repo.fixture.write("line\nbreak/ü \"x\".rs", b"one");
-    assert_eq!(repo.told(), "line\nbreak");
+    assert_eq!(repo.reported(), "line\nbreak");
     repo.fixture.write("line\nbreak/ü \"x\".rs", b"two");
-    assert_eq!(repo.told(), "line\nbreak/ü \"x\".rs");
+    assert_eq!(repo.reported(), "line\nbreak/ü \"x\".rs");
     let no_text = repo.fixture.path("").join(OsStr::from_bytes(b"no\xfftext"));
     fs::create_dir(&no_text).unwrap();
     fs::write(no_text.join("a.rs"), "x").unwrap();
     fs::write(repo.fixture.path("").join(OsStr::from_bytes(b"\xff.rs")), "x").unwrap();
-    assert_eq!(repo.told(), "");
+    assert_eq!(repo.reported(), "");
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_name_that_changes_its_case_only_is_two_names() {
+fn case_change_is_a_rename() {
     let mut repo = Watched::with(&[("src/Readme.md", "one")]);
     fs::rename(repo.fixture.path("src/Readme.md"), repo.fixture.path("src/README.md")).unwrap();
-    assert_eq!(repo.told(), "src/README.md src/Readme.md");
+    assert_eq!(repo.reported(), "src/README.md src/Readme.md");
     fs::rename(repo.fixture.path("src"), repo.fixture.path("SRC")).unwrap();
-    assert_eq!(repo.told(), "SRC src");
+    assert_eq!(repo.reported(), "SRC src");
     repo.fixture.write("SRC/README.md", b"two");
-    assert_eq!(repo.told(), "SRC/README.md");
+    assert_eq!(repo.reported(), "SRC/README.md");
 }

@@ -1,8 +1,8 @@
-//! What git does to a worktree. That everything it changed is told is checked by [`Watched::follow`].
+//! Git operations on a worktree. [`Watched::follow`] checks that every change is reported.
 
 use super::*;
 
-/// `main` and `side` differ by an edited, a removed, an added and a moved file, in directories of their own.
+/// `main` and `side` differ by an edited, a removed, an added and a moved file, each in its own directory.
 fn forked() -> Fixture {
     let fixture = Fixture::with(&[
         ("README.md", "read me"),
@@ -36,9 +36,9 @@ fn checkouts() {
         assert!(changes.covers(&path("src/edited.rs")) && !changes.covers(&path("README.md")));
     }
     repo.fixture.write("src/added/deep/c.rs", b"two");
-    assert_eq!(repo.told(), "src/added/deep/c.rs");
+    assert_eq!(repo.reported(), "src/added/deep/c.rs");
     repo.fixture.git(&["checkout", "-q", "--", "."]);
-    assert_eq!(repo.told(), "src/added/deep/c.rs");
+    assert_eq!(repo.reported(), "src/added/deep/c.rs");
     repo.fixture.git(&["reset", "-q", "--hard", "main"]);
     assert!(repo.follow().covers(&path("src/edited.rs")));
 }
@@ -49,7 +49,7 @@ fn rebases() {
     repo.fixture.write("main.rs", b"one");
     repo.fixture.write("lib/later/x.rs", b"one");
     repo.fixture.commit();
-    assert_eq!(repo.told(), "lib main.rs");
+    assert_eq!(repo.reported(), "lib main.rs");
     repo.fixture.git(&["checkout", "-q", "side"]);
     repo.follow();
     repo.fixture.git(&["rebase", "-q", "main"]);
@@ -71,40 +71,40 @@ fn stashes() {
     repo.follow();
     assert_eq!(repo.known[&path("new/dir/x.rs")], "new");
     repo.fixture.write("new/dir/x.rs", b"newer");
-    assert_eq!(repo.told(), "new/dir/x.rs");
+    assert_eq!(repo.reported(), "new/dir/x.rs");
 }
 
 #[test]
-fn linked_worktrees_are_told_apart() {
+fn linked_worktrees_have_separate_watches() {
     let fixture = forked();
     fixture.git(&["worktree", "add", "-q", "linked", "side"]);
     let linked = Worktree::discover(&fixture.path("linked")).unwrap();
     let mut repo = Watched::of(fixture, linked);
     repo.fixture.write("src/edited.rs", b"in the main worktree");
-    assert_eq!(repo.told(), "");
+    assert_eq!(repo.reported(), "");
     repo.fixture.write("linked/src/edited.rs", b"in the linked one");
-    assert_eq!(repo.told(), "src/edited.rs");
+    assert_eq!(repo.reported(), "src/edited.rs");
     repo.fixture
         .git(&["-C", "linked", "checkout", "-q", "--detach", "--force", "main"]);
     assert!(repo.follow().covers(&path("src/removed/a.rs")));
 }
 
 #[test]
-fn a_worktree_below_the_watched_one_is_not_part_of_it() {
+fn nested_worktree_is_not_watched() {
     let mut repo = watched();
     repo.fixture.git(&["worktree", "add", "-q", "below/linked", "side"]);
     repo.follow();
-    assert!(repo.watcher.wait_standing(LONG));
+    assert!(repo.watcher.wait_ready(LONG));
     repo.follow();
     assert!(!repo.directories().contains("linked"), "{}", repo.directories());
     repo.fixture.write("below/linked/src/edited.rs", b"in the linked one");
-    assert_eq!(repo.told(), "");
+    assert_eq!(repo.reported(), "");
     repo.fixture.git(&["worktree", "remove", "--force", "below/linked"]);
     repo.follow();
 }
 
 #[test]
-fn an_ignore_file_that_comes_with_a_branch_counts() {
+fn ignore_file_of_a_checkout_is_applied() {
     let fixture = forked();
     fixture.git(&["checkout", "-q", "side"]);
     fixture.write(".gitignore", b"local/\n");
@@ -115,6 +115,6 @@ fn an_ignore_file_that_comes_with_a_branch_counts() {
     let mut repo = Watched::of(fixture, worktree);
     assert!(!repo.directories().contains("local"));
     repo.fixture.git(&["checkout", "-q", "main"]);
-    repo.stand_again();
+    repo.wait_for_reset();
     assert!(repo.directories().contains("local"));
 }

@@ -1,4 +1,4 @@
-//! Whoever listens to the watcher alone always ends up knowing what a walk would find.
+//! A client of the watcher always reaches the state that a walk finds.
 
 use std::fs;
 use std::path::Path;
@@ -7,17 +7,17 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Something that happens to a worktree. Names are few, so that they meet.
+/// A change of a worktree. There are few names, so that steps interact.
 #[derive(Debug, Clone)]
 enum Step {
     Write(String, u8),
     Remove(String),
     Directory(String),
     Rename(String, String),
-    /// Over the other end by way of a temporary file.
+    /// Saves through a temporary file and a rename.
     Save(String, u8),
     Ignore(String),
-    /// Somebody asks.
+    /// Reads the changes.
     Look,
 }
 
@@ -37,13 +37,13 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Steps that make no sense (a file in a file) do nothing, or half of what they are.
+/// Performs a step. Impossible ones, such as a file in a file, fail in whole or in part.
 fn take(root: &Path, step: &Step) {
     let at = |name: &str| root.join(name);
     let parents = |name: &str| {
-        let _in_the_way = fs::create_dir_all(at(name).parent().unwrap());
+        fs::create_dir_all(at(name).parent().unwrap()).ok();
     };
-    let _senseless = match step {
+    let result = match step {
         Step::Write(name, n) => {
             parents(name);
             fs::write(at(name), [b'0' + n % 10])
@@ -62,13 +62,14 @@ fn take(root: &Path, step: &Step) {
         Step::Ignore(name) => fs::write(at(".gitignore"), format!("/{name}\n")),
         Step::Look => Ok(()),
     };
+    drop(result);
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_happens_is_followed(steps in prop::collection::vec(step(), 1..40)) {
+    fn random_changes_are_followed(steps in prop::collection::vec(step(), 1..40)) {
         let mut repo = Watched::with(&[("a/b", "x"), ("b/a/c", "x"), ("c", "x")]);
         let root = repo.fixture.path("");
         for step in &steps {
@@ -82,13 +83,13 @@ proptest! {
 }
 
 #[test]
-fn whatever_happens_while_others_ask_is_followed() {
+fn random_changes_with_concurrent_readers_are_followed() {
     let mut repo = Watched::with(&[("a/b", "x"), ("b/a/c", "x"), ("c", "x")]);
     let root = repo.fixture.path("");
     let names = ["a", "b", "c", "a/b", "b/a", "c/c", "a/b/c", "b/c/a"];
     std::thread::scope(|scope| {
         let writer = scope.spawn(|| {
-            // A fixed walk over steps and names: the interleaving with the reader is what differs from run to run.
+            // A fixed sequence of steps; only the interleaving with the reader varies.
             for n in 0..600_usize {
                 let (one, two) = (names[n * 7 % 8].to_owned(), names[(n * 5 + n / 8) % 8].to_owned());
                 let step = match n % 6 {
@@ -102,7 +103,7 @@ fn whatever_happens_while_others_ask_is_followed() {
             }
         });
         while !writer.is_finished() {
-            let _whatever_is_true_now = repo.watcher.settle(LONG);
+            repo.watcher.settle(LONG);
             let changes = repo.watcher.changes();
             repo.learn(&changes);
         }

@@ -1,4 +1,5 @@
-//! Watching real directories with real git. Nothing waits for a length of time: `settle` says when all was told.
+//! Watching real directories with real git. No test waits for a fixed time: `settle` returns when all events have
+//! arrived.
 
 mod bounds;
 mod directories;
@@ -14,7 +15,7 @@ use muninn_repo_tools::{RelPath, Supervisor, WalkLimits, Worktree, read_text, wa
 use super::{Changes, Watcher};
 use crate::fixture::Fixture;
 
-/// Longer than any machine takes; reached by broken code only.
+/// A timeout that only broken code reaches.
 const LONG: Duration = Duration::from_secs(60);
 
 fn path(text: &str) -> RelPath {
@@ -42,7 +43,7 @@ struct Watched {
     worktree: Worktree,
     watcher: Watcher,
     known: BTreeMap<RelPath, String>,
-    /// What was told so far, but for everything.
+    /// Reported paths so far, without `Everything`.
     before: BTreeSet<RelPath>,
 }
 
@@ -62,12 +63,12 @@ impl Watched {
             known: BTreeMap::new(),
             before: BTreeSet::new(),
         };
-        assert!(watched.watcher.wait_standing(LONG));
+        assert!(watched.watcher.wait_ready(LONG));
         assert_eq!(watched.follow(), Changes::Everything);
         watched
     }
 
-    /// Takes the changes and learns what they say, as an index would, which must be all that is true now.
+    /// Applies the changes as an index would, and checks that the result equals the worktree.
     fn follow(&mut self) -> Changes {
         let settled = self.watcher.settle(LONG);
         let changes = self.watcher.changes();
@@ -89,9 +90,9 @@ impl Watched {
         }
     }
 
-    /// The changed paths in one line, without those below another. What was told before and is as it was is left out: a
-    /// process that another test starts holds the files that are open here, and so closes them once more, later.
-    fn told(&mut self) -> String {
+    /// The changed paths in one line, without descendants of others. Unchanged paths that were reported before are left
+    /// out: a child process of another test inherits open files, and closes them again later.
+    fn reported(&mut self) -> String {
         let old = self.known.clone();
         match self.follow() {
             Changes::None => String::new(),
@@ -103,26 +104,26 @@ impl Watched {
                 };
                 paths.retain(|path| !self.before.contains(path) || !is_same(path));
                 self.before.extend(paths.iter().cloned());
-                // Whether what is in a new directory is told as well depends on when its watch stood.
+                // Files of a new directory may be reported too, depending on when its watch was set.
                 let below = |path: &RelPath| paths.iter().any(|other| other != path && path.is_under(other));
                 words(&paths.iter().filter(|path| !below(path)).cloned().collect())
             }
         }
     }
 
-    /// The directories that are watched in one line, without the root.
+    /// The watched directories in one line, without the root.
     fn directories(&self) -> String {
-        assert!(self.watcher.wait_standing(LONG) && self.watcher.settle(LONG));
+        assert!(self.watcher.wait_ready(LONG) && self.watcher.settle(LONG));
         words(&self.watcher.shared.lock().directories)
     }
 
-    /// Everything is told at least once, and then the watches stand again. How often it is told depends on how many
-    /// events there were and how fast the caretaker was.
-    fn stand_again(&mut self) {
-        assert_eq!(self.told(), "everything");
+    /// Waits for `Everything` to be reported at least once and for complete watches. The number of reports depends on
+    /// the number of events and the speed of the setter.
+    fn wait_for_reset(&mut self) {
+        assert_eq!(self.reported(), "everything");
         for _ in 0..10 {
-            assert!(self.watcher.wait_standing(LONG));
-            if self.told().is_empty() {
+            assert!(self.watcher.wait_ready(LONG));
+            if self.reported().is_empty() {
                 return;
             }
         }
@@ -143,7 +144,7 @@ fn texts(
     worktree: &Worktree,
     files: Vec<muninn_repo_tools::FileEntry>,
 ) -> impl Iterator<Item = (RelPath, String)> + '_ {
-    // A file may be gone since it was listed, where others write at the same time.
+    // A file may be removed after it was listed, by a concurrent writer.
     files.into_iter().filter_map(|file| {
         let text = read_text(worktree, &file.path, 1 << 20).ok()?.text;
         Some((file.path, text))
@@ -151,7 +152,7 @@ fn texts(
 }
 
 #[test]
-fn a_path_covers_what_is_below_it() {
+fn path_covers_its_descendants() {
     let changes = Changes::Paths(BTreeSet::from([path("a/b"), path("c.rs")]));
     for file in ["a/b", "a/b/c", "a/b/c/d.rs", "c.rs"] {
         assert!(changes.covers(&path(file)), "{file}");

@@ -1,17 +1,17 @@
-//! What a model may cost, and which pair an answer is about.
+//! Limits of a model's cost, and the assignment of answers to pairs.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::super::*;
-use super::{LIMITS, Scripted, open, pairs, says};
+use super::{LIMITS, ScriptedModel, open, pairs, says};
 
 #[test]
-fn it_costs_no_more_than_it_may_and_a_model_that_is_of_no_use_is_left_alone() {
+fn token_limit_and_repeated_failures_stop_asking() {
     let texts: Vec<(String, String)> = (0..100)
         .map(|at| (format!("Job {at} is slow."), format!("Slow is job {at}.")))
         .collect();
-    let model = Scripted::new(|_, question: &str| Ok(says(question, "same")));
+    let model = ScriptedModel::new(|_, question: &str| Ok(says(question, "same")));
     let limits = ReconcilerLimits {
         tokens: 4_000,
         ..LIMITS
@@ -26,7 +26,7 @@ fn it_costs_no_more_than_it_may_and_a_model_that_is_of_no_use_is_left_alone() {
         "the first come first"
     );
     assert!(asked.problem.unwrap().contains("4000 tokens"));
-    let model = Scripted::new(|_, _: &str| Ok("no".to_owned()));
+    let model = ScriptedModel::new(|_, _: &str| Ok("no".to_owned()));
     let (_, asked) = Reconciler::new(&model, LIMITS, &()).settle(&open(&texts));
     assert_eq!((asked.answered, model.questions().len()), (0, 4));
     let none = Reconciler::new(&model, LIMITS, &()).settle(&[]);
@@ -37,9 +37,9 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
     #[test]
     fn each_answer_is_of_its_own_pair(lengths in prop::collection::vec(1usize..700, 0..60)) {
-        // What is longer than two thousand bytes is not told.
+        // Pairs above 2,000 bytes are skipped.
         let texts: Vec<(String, String)> = lengths.iter().enumerate().map(|(at, length)| (format!("{at} {}", "word ".repeat(*length)), "x".to_owned())).collect();
-        let model = Scripted::new(|_, question: &str| {
+        let model = ScriptedModel::new(|_, question: &str| {
             let mut answer: Value = serde_json::from_str(&says(question, "same")).unwrap();
             for (decision, pair) in answer["decisions"].as_array_mut().unwrap().iter_mut().zip(pairs(question)) {
                 if pair["newer"]["text"] == "x" {

@@ -1,19 +1,19 @@
-//! What a model joins, and rules would not.
+//! Claims that a model joins and rules would not.
 
 use std::collections::BTreeSet;
 
 use super::super::Reconciler;
-use super::{LIMITS, Scripted, learning, says};
-use crate::reconcile::claim::Told;
+use super::{LIMITS, ScriptedModel, learning, says};
+use crate::reconcile::claim::RecordClaim;
 use crate::reconcile::decide::decisions;
 use crate::reconcile::judge::{Claim, Judgement, Relation};
-use crate::reconcile::{Judge, Judging, chains};
+use crate::reconcile::{Judge, JudgeSetup, chains};
 use crate::records::{Body, Record, kinds};
 
-/// Knows that "is" and "not" contradict each other, and nothing else.
-struct Little;
+/// A judge that only knows that "is" and "not" contradict each other.
+struct FirstWordJudge;
 
-impl Judge for Little {
+impl Judge for FirstWordJudge {
     fn judge(&self, older: &Claim<'_>, newer: &Claim<'_>) -> Judgement {
         let says = |word: &str| older.text.starts_with(word) || newer.text.starts_with(word);
         let relation = match says("is") && says("not") {
@@ -34,20 +34,20 @@ impl Judge for Little {
 }
 
 #[test]
-fn what_a_model_joins_through_a_third_is_asked_for_contradictions() {
+fn claims_joined_by_a_model_are_checked_for_contradictions() {
     let texts = ["is alpha", "about alpha", "not alpha"];
     let records = texts.iter().zip(1..).map(|(text, id)| learning(&id.to_string(), text));
     let records: Vec<Record> = records.collect();
-    let claims: Vec<Told<'_>> = records.iter().filter_map(Told::of).collect();
-    let model = Scripted::new(|_, question: &str| Ok(says(question, "same")));
+    let claims: Vec<RecordClaim<'_>> = records.iter().filter_map(RecordClaim::of).collect();
+    let model = ScriptedModel::new(|_, question: &str| Ok(says(question, "same")));
     let reconciler = Reconciler::new(&model, LIMITS, &());
-    let judging = Judging {
-        judge: &Little,
+    let judging = JudgeSetup {
+        judge: &FirstWordJudge,
         embedder: None,
         progress: &(),
         reconciler: Some(&reconciler),
     };
-    // The two that contradict each other were not found for each other.
+    // The contradicting claims were not candidates for each other.
     let found = BTreeSet::from([(0, 1), (1, 2)]);
     let chained = |decided: &[Record]| chains::pairs(&records, decided, &claims, &[0, 1, 2]);
     let (decided, _) = decisions(found, &claims, &judging, &chained, &|_| false);

@@ -1,4 +1,4 @@
-//! What must hold whatever was done.
+//! The invariants.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,17 +7,17 @@ use crate::recall::Memories;
 use crate::reconcile::{ReconcileOptions, open_conflicts, reconcile};
 
 use super::super::by_letters;
-use super::desk::Desk;
-use super::model::{Expected, Model, Tree};
+use super::model::{Expected, Model, WorktreeState};
+use super::worktree::TestWorktree;
 
-/// What somebody who looks sees: what is recalled, and which conflicts are open.
-pub(super) type Seen = (BTreeSet<String>, Vec<String>);
+/// What a user sees: recalled records and open conflicts.
+pub(super) type VisibleState = (BTreeSet<String>, Vec<String>);
 
-pub(super) fn memories(desk: &Desk) -> Memories {
+pub(super) fn memories(desk: &TestWorktree) -> Memories {
     Memories::load_from(&desk.home(), &desk.store().files(), None, None)
 }
 
-pub(super) fn seen(desk: &Desk) -> Seen {
+pub(super) fn seen(desk: &TestWorktree) -> VisibleState {
     let recalled = memories(desk)
         .items()
         .iter()
@@ -31,9 +31,9 @@ pub(super) fn seen(desk: &Desk) -> Seen {
     (recalled, open.collect())
 }
 
-/// After whatever step: nothing is lost, and nothing that is gone is recalled.
-pub(super) fn tree(desk: &Desk, model: &Model, expected: &Expected) {
-    let tree = Tree::of(desk);
+/// After each step: nothing is lost, and no deleted record is recalled.
+pub(super) fn tree(desk: &TestWorktree, model: &Model, expected: &Expected) {
+    let tree = WorktreeState::of(desk);
     let held = model.held(&tree);
     if let Some(lost) = expected.must.difference(&held).next() {
         let lost = &model.all[*lost];
@@ -60,9 +60,9 @@ pub(super) fn tree(desk: &Desk, model: &Model, expected: &Expected) {
     }
 }
 
-/// After a run: all is in main, no contradiction is hidden, and another run changes nothing.
-pub(super) fn reconciled(desk: &Desk, model: &Model, expected: &Expected) {
-    let tree = Tree::of(desk);
+/// After a run: all records are in main, no contradiction is hidden, and another run changes nothing.
+pub(super) fn reconciled(desk: &TestWorktree, model: &Model, expected: &Expected) {
+    let tree = WorktreeState::of(desk);
     for number in &expected.must {
         let said = &model.all[*number];
         assert!(
@@ -97,9 +97,8 @@ pub(super) fn here() -> ReconcileOptions {
     }
 }
 
-/// Each contradiction between what stands is in an open conflict or was settled, and none is inside of what is said to
-/// be the same.
-fn contradictions(desk: &Desk, tree: &Tree) {
+/// Each contradiction of valid records is in an open conflict or resolved, and none is inside a group of duplicates.
+fn contradictions(desk: &TestWorktree, tree: &WorktreeState) {
     let open = open_conflicts(&desk.home()).unwrap();
     let memories = memories(desk);
     let item = |id: &str| {

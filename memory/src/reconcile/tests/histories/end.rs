@@ -1,25 +1,25 @@
-//! How a history ends: all branches come together, in two orders, and it makes no difference.
+//! The end of a history: all branches are merged in two orders, with the same result.
 
 use std::collections::BTreeMap;
 
-use crate::reconcile::{Before, Segment, plan, reconcile};
+use crate::reconcile::{PlanInput, Segment, plan, reconcile};
 use crate::records::{Body, CONFLICTS, MAIN, Record, kinds};
 
 use super::super::{by_letters, lines};
 use super::check;
-use super::desk::Desk;
-use super::play::Play;
+use super::runner::HistoryRunner;
+use super::worktree::TestWorktree;
 
-/// Steps after which git is free to keep a line or not, according to the order of merges.
+/// Steps after which git may keep or drop a line, depending on the order of merges.
 const TAKES_LINES: [&str; 3] = ["revert", "prune", "crash"];
-/// Steps of people who saw a part of it: what they decided on another would not have come about.
+/// Steps of people who decided on partial information.
 const DECIDES: [&str; 2] = ["resolve", "forget"];
 
-impl Play {
-    /// Says whether the end could be compared with what one person would have come to.
+impl HistoryRunner {
+    /// Returns whether the result could be compared with that of one person.
     pub(super) fn end(&mut self) -> bool {
         let [mut one, mut other] = [("end0", false), ("end1", true)].map(|(name, turned)| {
-            let desk = self.office.another(name);
+            let desk = self.team.another(name);
             self.gather(&desk, turned);
             desk
         });
@@ -40,11 +40,11 @@ impl Play {
         if is_alike {
             let alike = [&one, &other].map(|desk| {
                 let (mut files, mut records) = (desk.memory(), records(desk));
-                // A run that puts nothing there leaves them as the merges do, whose lines are in their order.
+                // A run that adds nothing leaves these files in merge order.
                 for archive in ["archive/pruned.jsonl", "sessions/archive/sessions.jsonl"] {
                     files.remove(archive);
                 }
-                // It has lengths, and those of files with a forge's markers go by the names in these.
+                // The log holds lengths, which include branch names in merge markers.
                 files.remove("reconciled.jsonl");
                 let log = records.remove("reconciled.jsonl").unwrap_or_default();
                 (files, records, segments(&log))
@@ -59,8 +59,8 @@ impl Play {
         comparable
     }
 
-    /// Merges all branches of all people into the default one.
-    fn gather(&mut self, desk: &Desk, turned: bool) {
+    /// Merges all branches of all people into the default branch.
+    fn gather(&mut self, desk: &TestWorktree, turned: bool) {
         let branches = desk
             .run(&["for-each-ref", "--format=%(refname)", "refs/remotes"])
             .unwrap();
@@ -78,8 +78,8 @@ impl Play {
         }
     }
 
-    /// With all sessions on one branch, reconciled once.
-    fn compare(&self, desk: &Desk) {
+    /// Compares with one reconciliation of all segments on one branch.
+    fn compare(&self, desk: &TestWorktree) {
         let segments = self.model.segments.iter().map(|(name, numbers)| {
             let records = numbers
                 .iter()
@@ -90,9 +90,9 @@ impl Play {
                 records: records.collect(),
             }
         });
-        let before = Before {
+        let before = PlanInput {
             segments: segments.collect(),
-            ..Before::default()
+            ..PlanInput::default()
         };
         let alone = plan(&before, &by_letters());
         let of = |path: &str| -> Vec<String> { desk.read(path).lines().map(str::to_owned).collect() };
@@ -101,7 +101,7 @@ impl Play {
     }
 }
 
-/// The names of the segments that a log has, each as often as it has it.
+/// The segment names in a log, with repetitions.
 fn segments(log: &[String]) -> Vec<String> {
     let records = log.iter().map(|line| Record::parse(line).unwrap());
     let mut names: Vec<String> = records
@@ -114,8 +114,8 @@ fn segments(log: &[String]) -> Vec<String> {
     names
 }
 
-/// The lines of each file, whatever their order.
-fn records(desk: &Desk) -> BTreeMap<String, Vec<String>> {
+/// The sorted lines of each file.
+fn records(desk: &TestWorktree) -> BTreeMap<String, Vec<String>> {
     let sorted = |text: &String| {
         let marks = ["<<<<<<<", "=======", ">>>>>>>"];
         let is_mark = |line: &str| marks.iter().any(|mark| line.starts_with(mark));

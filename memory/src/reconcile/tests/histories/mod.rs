@@ -1,43 +1,43 @@
-//! Random histories over real repositories: whatever people do, in whatever order, nothing that was acknowledged is lost,
-//! nothing comes back, and no contradiction is hidden.
+//! Random histories over real repositories: acknowledged records are never lost, deleted ones never return, and no
+//! contradiction is hidden.
 //!
-//! `MUNINN_HISTORIES=2000 cargo test -p muninn-memory --lib histories -- --nocapture` plays so many.
+//! `MUNINN_HISTORIES=2000 cargo test -p muninn-memory --lib histories -- --nocapture` runs 2000 histories.
 
+mod actions;
 mod check;
-mod desk;
 mod end;
-mod found;
 mod model;
-mod play;
-mod steps;
+mod regressions;
+mod runner;
+mod worktree;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner};
 
-use self::play::Play;
-use self::steps::{NAMES, Step};
+use self::actions::{NAMES, Step};
+use self::runner::HistoryRunner;
 
-/// How many are played, where somebody wants another number than the usual one.
+/// Environment variable with the number of histories.
 const HISTORIES: &str = "MUNINN_HISTORIES";
 const USUAL: u32 = 60;
-/// Played beside each other, each from a seed of its own.
+/// Number of parallel lanes, each with its own seed.
 const LANES: u8 = 2;
 
-/// What was played.
+/// Statistics.
 #[derive(Default)]
 struct Tally {
     histories: usize,
     steps: BTreeMap<&'static str, usize>,
     records: usize,
     conflicts: usize,
-    /// Histories of which the end was compared with what one person would have come to.
+    /// Number of histories whose end was compared with one person's result.
     compared: usize,
 }
 
 fn play(history: &[Step], tally: &RefCell<Tally>) {
-    let mut play = Play::new();
+    let mut play = HistoryRunner::new();
     history.iter().for_each(|step| play.take(step));
     let compared = play.end();
     let mut tally = tally.borrow_mut();
@@ -50,7 +50,7 @@ fn play(history: &[Step], tally: &RefCell<Tally>) {
     }
 }
 
-/// Plays histories; the first that breaks something is told of as it is once it is as short as can be.
+/// Runs histories, and panics with the shrunk first failure.
 fn lane(number: u8, histories: u32) -> Tally {
     let tally = RefCell::new(Tally::default());
     let config = Config {
@@ -61,7 +61,7 @@ fn lane(number: u8, histories: u32) -> Tally {
     };
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[number; 32]);
     let mut runner = TestRunner::new_with_rng(config, rng);
-    let ended = runner.run(&steps::histories(), |history| {
+    let ended = runner.run(&actions::histories(), |history| {
         play(&history, &tally);
         Ok(())
     });
@@ -73,7 +73,7 @@ fn lane(number: u8, histories: u32) -> Tally {
 }
 
 #[test]
-fn whatever_people_do_nothing_is_lost() {
+fn random_histories_lose_nothing() {
     let histories = std::env::var(HISTORIES).map_or(USUAL, |count| count.parse().unwrap());
     let played: Vec<Tally> = std::thread::scope(|scope| {
         let share =
@@ -110,6 +110,6 @@ fn whatever_people_do_nothing_is_lost() {
     );
     assert_eq!(all.histories, histories as usize);
     for name in NAMES {
-        assert!(all.steps.contains_key(name), "nobody did this: {name}");
+        assert!(all.steps.contains_key(name), "no history contains {name}");
     }
 }

@@ -1,34 +1,34 @@
-//! What ought to be where: kept beside the repositories, and told by nothing that is tested.
+//! The model: the expected records of each commit, independent of the code under test.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::Value;
 
-use super::desk::Desk;
+use super::worktree::TestWorktree;
 
-/// What pruning leaves.
+/// The archive of pruned records.
 const PRUNED: &str = "archive/pruned.jsonl";
 
-/// Records by their number, in the order in which they were acknowledged.
+/// Record numbers, in order of acknowledgement.
 pub(super) type Numbers = BTreeSet<usize>;
 
-/// A record that somebody was told is kept.
+/// An acknowledged record.
 pub(super) struct Acknowledged {
     pub(super) line: String,
     pub(super) segment: String,
 }
 
-/// What a commit has to hold.
+/// The records that a commit must hold.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Expected {
     pub(super) must: Numbers,
-    /// What a revert before it took away: it may be there and need not, for git keeps the lines of both sides where two
+    /// Records that an earlier revert removed. They are optional, because git keeps the lines of both sides where two
     /// changes touch.
     pub(super) back: Numbers,
 }
 
 impl Expected {
-    /// Of a merge: it has what either has.
+    /// The expectation of a merge.
     pub(super) fn merged(&self, other: &Self) -> Self {
         let back: Numbers = self.back.union(&other.back).copied().collect();
         let must = self.must.union(&other.must).copied();
@@ -39,15 +39,15 @@ impl Expected {
     }
 }
 
-/// All that was acknowledged, and what each commit has to hold of it.
+/// All acknowledged records, and the expectation of each commit.
 #[derive(Default)]
 pub(super) struct Model {
     pub(super) all: Vec<Acknowledged>,
     numbers: HashMap<String, usize>,
     pub(super) commits: HashMap<String, Expected>,
-    /// Those that a run has pruned.
+    /// Pruned records.
     pub(super) pruned: BTreeSet<String>,
-    /// What each segment was last seen to hold, by its name.
+    /// The last known records of each segment, by name.
     pub(super) segments: BTreeMap<String, Vec<usize>>,
 }
 
@@ -68,13 +68,13 @@ impl Model {
         self.commits[commit].clone()
     }
 
-    /// The records that a tree holds.
-    pub(super) fn held(&self, tree: &Tree) -> Numbers {
+    /// The acknowledged records in a tree.
+    pub(super) fn held(&self, tree: &WorktreeState) -> Numbers {
         tree.lines.iter().filter_map(|line| self.number(line)).collect()
     }
 
-    /// What a commit added to its tree and took from it, over all files.
-    pub(super) fn changed_by(&self, desk: &Desk, commit: &str) -> (Numbers, Numbers) {
+    /// The records that a commit added and removed, over all files.
+    pub(super) fn changed_by(&self, desk: &TestWorktree, commit: &str) -> (Numbers, Numbers) {
         let diff = desk.run(&[
             "show",
             "--format=",
@@ -102,28 +102,28 @@ impl Model {
     }
 }
 
-/// What a worktree's files say.
-pub(super) struct Tree {
-    /// Of all files in which a record may be.
+/// The parsed files of a worktree.
+pub(super) struct WorktreeState {
+    /// Lines of all files that may hold records.
     pub(super) lines: BTreeSet<String>,
-    /// Of main and the archive, where reconciled records are.
+    /// Lines of main and the archive.
     pub(super) reconciled: BTreeSet<String>,
-    /// Of the archive of main alone.
+    /// Lines of the archive.
     pub(super) pruned: BTreeSet<String>,
-    /// By id.
+    /// Records of main by id.
     pub(super) main: BTreeMap<String, Value>,
     sessions: Vec<Value>,
     same: Vec<(String, String)>,
     apart: Vec<(String, String)>,
     groups: Vec<BTreeSet<String>>,
-    /// Forgotten or dropped, and with it what says the same.
+    /// Deleted or dropped records; their duplicates are dropped too.
     dropped: BTreeSet<String>,
     superseded: BTreeSet<String>,
     both: Vec<(String, String)>,
 }
 
-impl Tree {
-    pub(super) fn of(desk: &Desk) -> Self {
+impl WorktreeState {
+    pub(super) fn of(desk: &TestWorktree) -> Self {
         let files = desk.memory();
         let lines = |is_wanted: &dyn Fn(&str) -> bool| -> BTreeSet<String> {
             let wanted = files.iter().filter(|(name, _)| is_wanted(name));
@@ -195,7 +195,7 @@ impl Tree {
         self.apart.extend(conflicts);
     }
 
-    /// An id and all that says the same.
+    /// The group of an id.
     pub(super) fn alike(&self, id: &str) -> BTreeSet<String> {
         group(&self.groups, id)
     }
@@ -205,7 +205,7 @@ impl Tree {
         self.groups = self.joined();
     }
 
-    /// Pair by pair in their order, but for what would bring together what is apart.
+    /// Joins pairs in order, except those that would join separated records.
     fn joined(&self) -> Vec<BTreeSet<String>> {
         let mut groups: Vec<BTreeSet<String>> = Vec::new();
         for (one, other) in &self.same {
@@ -223,13 +223,13 @@ impl Tree {
         groups
     }
 
-    /// Whether it was superseded, or it or what says the same was forgotten or dropped.
+    /// Returns whether a record is superseded, or its group deleted or dropped.
     pub(super) fn is_gone(&self, id: &str) -> bool {
         let alike = group(&self.groups, id);
         self.superseded.contains(id) || alike.iter().any(|id| self.dropped.contains(id))
     }
 
-    /// Whether a person kept both.
+    /// Returns whether a person kept both records.
     pub(super) fn keeps_both(&self, one: &str, other: &str) -> bool {
         let (one, other) = (group(&self.groups, one), group(&self.groups, other));
         let is =
@@ -237,7 +237,7 @@ impl Tree {
         self.both.iter().any(|(a, b)| is(a, b))
     }
 
-    /// The learnings of main by id, with their letter and how they say it.
+    /// Learnings of main: id, letter, and form.
     pub(super) fn claims(&self) -> Vec<(&str, String, String)> {
         let learnings = self.main.iter().filter(|(_, value)| value["type"] == "learning");
         let claims = learnings.map(|(id, value)| {

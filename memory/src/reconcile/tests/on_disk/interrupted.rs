@@ -1,19 +1,19 @@
-//! Runs that are killed, and runs in the middle of which somebody else changes the files.
+//! Killed runs, and runs during which files are changed.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
 use super::super::{by_letters, learning};
-use super::{Desk, store};
+use super::{TestWorktree, store};
 use crate::reconcile::{RECONCILED, ReconcileError, ReconcileOptions, reconcile};
 use crate::records::{CONFLICTS, MAIN, SESSIONS};
 
-/// Set for the processes that are killed: the worktree, and the step after which that happens.
+/// Environment variable of killed processes: the worktree, and the step at which to exit.
 const VICTIM: &str = "MUNINN_TEST_RECONCILE";
 const STEP: &str = "MUNINN_TEST_STEP";
 
-/// Reconciles, and kills itself on the way. No test by itself.
+/// Reconciles and kills itself. Not a test of its own.
 #[test]
 fn victim() {
     let (Some(place), Ok(step)) = (std::env::var_os(VICTIM), std::env::var(STEP)) else {
@@ -38,8 +38,8 @@ fn victim() {
 
 #[test]
 #[cfg(unix)]
-fn whoever_is_killed_leaves_the_old_or_the_new_and_the_next_run_finishes_it() {
-    let whole = Desk::new();
+fn killed_run_is_completed_by_the_next() {
+    let whole = TestWorktree::new();
     let old = whole.seen();
     whole
         .run(ReconcileOptions {
@@ -57,7 +57,7 @@ fn whoever_is_killed_leaves_the_old_or_the_new_and_the_next_run_finishes_it() {
     let (mut step, mut seen_old) = (0, false);
     loop {
         step += 1;
-        let desk = Desk::new();
+        let desk = TestWorktree::new();
         let place = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink(desk.repo.path(""), place.path().join("repo")).unwrap();
         std::os::unix::fs::symlink(desk.state.path(), place.path().join("state")).unwrap();
@@ -90,7 +90,7 @@ fn whoever_is_killed_leaves_the_old_or_the_new_and_the_next_run_finishes_it() {
 }
 
 #[test]
-fn what_others_write_while_a_run_is_under_way_is_not_written_over() {
+fn concurrent_changes_are_not_overwritten() {
     let learned = learning(9, 3, (3, false)).line();
     let logged = r#"{"id":"009","type":"reconciled","segment":"session_S9.0.jsonl","bytes":9,"run":"008"}"#;
     let session = format!("{SESSIONS}/session_S1.0.jsonl");
@@ -100,15 +100,16 @@ fn what_others_write_while_a_run_is_under_way_is_not_written_over() {
         (RECONCILED, logged),
         (&session, &learned),
     ];
-    let everything = |desk: &Desk| -> String {
+    let everything = |desk: &TestWorktree| -> String {
         let files = desk.files();
         files.iter().map(|(_, bytes)| String::from_utf8_lossy(bytes)).collect()
     };
-    let (before, mut refused) = (everything(&Desk::new()), BTreeSet::new());
+    let (before, mut refused) = (everything(&TestWorktree::new()), BTreeSet::new());
     for (path, line) in cases {
-        // Somebody adds a line after the first step, after the second, and so on until the run has no more.
+        // Another process adds a line after the first step, after the second, and so on until the run has no more
+        // steps.
         for after in 1.. {
-            let (desk, mut steps) = (Desk::new(), 0);
+            let (desk, mut steps) = (TestWorktree::new(), 0);
             let run = reconcile(&desk.store(), ReconcileOptions::default(), &by_letters(), &mut |_| {
                 steps += 1;
                 if steps == after {
@@ -148,8 +149,8 @@ fn what_others_write_while_a_run_is_under_way_is_not_written_over() {
 }
 
 #[test]
-fn a_session_that_somebody_removes_meanwhile_is_not_told_of_as_staying() {
-    let (desk, mut is_first) = (Desk::new(), true);
+fn segment_removed_meanwhile_is_not_reported() {
+    let (desk, mut is_first) = (TestWorktree::new(), true);
     let session = desk.repo.path(&format!("{SESSIONS}/session_S1.0.jsonl"));
     let done = reconcile(&desk.store(), ReconcileOptions::default(), &by_letters(), &mut |_| {
         if std::mem::take(&mut is_first) {

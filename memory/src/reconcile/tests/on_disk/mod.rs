@@ -1,4 +1,4 @@
-//! The files of a worktree.
+//! Reconciling files of a worktree.
 
 mod interrupted;
 mod pruning;
@@ -17,14 +17,15 @@ use crate::records::{CONFLICTS, Home, MAIN, Record, SESSIONS};
 use crate::store::StoreSettings;
 use crate::{Clock, Store};
 
-pub(super) struct Desk {
+pub(super) struct TestWorktree {
     pub(super) repo: Fixture,
     state: tempfile::TempDir,
 }
 
-impl Desk {
-    /// Two sessions that agree in one thing and not in another, one with a line that is no record, and a torn main.
-    pub(super) fn new() -> Desk {
+impl TestWorktree {
+    /// Two segments with one duplicate and one contradiction, one of them with an invalid line, and a main with merge
+    /// markers.
+    pub(super) fn new() -> TestWorktree {
         let repo = Fixture::with(&[("a.txt", "x")]);
         let lines = |records: &[Record]| -> String { records.iter().map(|record| record.line() + "\n").collect() };
         let main = lines(&[learning(1, 9, (0, false))]);
@@ -40,7 +41,7 @@ impl Desk {
             format!("{two}no record\n").as_bytes(),
         );
         repo.commit();
-        Desk {
+        TestWorktree {
             repo,
             state: tempfile::tempdir().unwrap(),
         }
@@ -58,11 +59,11 @@ impl Desk {
         std::fs::read_to_string(self.repo.path(name)).unwrap_or_default()
     }
 
-    /// What somebody who looks sees: what is recalled, and what is in conflict.
+    /// What a user sees: ids of recalled records and of open conflicts.
     fn seen(&self) -> (BTreeSet<String>, Vec<String>) {
-        // As on another branch, where all sessions are read.
+        // All segments are read, as on another branch.
         let settings = StoreSettings {
-            on_default: crate::store::OnDefault::All,
+            default_branch_segments: crate::store::DefaultBranchSegments::All,
             ..StoreSettings::default()
         };
         let store = Store::at(self.repo.home(), self.state.path(), settings, Clock::system());
@@ -72,7 +73,7 @@ impl Desk {
         (recalled, conflicts.into_iter().map(|open| open.conflict.id).collect())
     }
 
-    /// All that git would take, by name.
+    /// All files that git would track, by name.
     fn files(&self) -> Vec<(String, Vec<u8>)> {
         let mut files = Vec::new();
         gather(&self.repo.path(".muninn/memory"), &mut files);
@@ -103,8 +104,8 @@ fn store(root: &Path, state: &Path) -> Store {
 }
 
 #[test]
-fn sessions_become_main_and_leave() {
-    let desk = Desk::new();
+fn segments_are_reconciled_and_removed() {
+    let desk = TestWorktree::new();
     let dry = desk
         .run(ReconcileOptions {
             dry_run: true,
@@ -154,8 +155,8 @@ fn sessions_become_main_and_leave() {
 }
 
 #[test]
-fn sessions_are_archived_where_that_is_wanted() {
-    let desk = Desk::new();
+fn archive_option_keeps_segments() {
+    let desk = TestWorktree::new();
     let archive = ReconcileOptions {
         archive: true,
         ..ReconcileOptions::default()
@@ -167,7 +168,7 @@ fn sessions_are_archived_where_that_is_wanted() {
     desk.run(archive).unwrap();
     assert_eq!(lines(SESSIONS_ARCHIVE), sessions, "all, in the order of their ids");
     assert_eq!(desk.read(&format!("{SESSIONS}/{one}")), "");
-    // A later one comes to them, and one that a merge brings back is there once.
+    // A later segment is added, and a line that a merge restores is archived once.
     let later = learning(9, 3, (3, false)).line();
     let again = [sessions[0].clone(), later.clone()].join("\n") + "\n";
     desk.repo
@@ -178,8 +179,8 @@ fn sessions_are_archived_where_that_is_wanted() {
 }
 
 #[test]
-fn main_is_for_the_default_branch_and_for_one_run_at_a_time() {
-    let desk = Desk::new();
+fn run_needs_the_default_branch_and_the_lock() {
+    let desk = TestWorktree::new();
     desk.repo.git(&["checkout", "-q", "-b", "side"]);
     let refused = desk.run(ReconcileOptions::default()).unwrap_err();
     assert_eq!(
@@ -204,8 +205,8 @@ fn main_is_for_the_default_branch_and_for_one_run_at_a_time() {
 }
 
 #[test]
-fn a_decision_is_in_main_and_the_latest_holds() {
-    let desk = Desk::new();
+fn latest_decision_holds() {
+    let desk = TestWorktree::new();
     desk.run(ReconcileOptions::default()).unwrap();
     let open = open_conflicts(&desk.repo.home()).unwrap();
     let id = &open[0].conflict.id;
@@ -225,7 +226,7 @@ fn a_decision_is_in_main_and_the_latest_holds() {
 "#;
     desk.repo.write(MAIN, format!("{main}{again}").as_bytes());
     assert!(!recalls("006"), "nor is what says the same recalled");
-    // Somebody else settled it on another branch, later.
+    // Another person resolved it on another branch, later.
     let theirs = format!(
         r#"{{"id":"Z","ts":"2999-01-01T00:00:00Z","type":"decision","conflict":"{id}","keep":["004"],"drop":["003"]}}"#
     );
@@ -235,8 +236,8 @@ fn a_decision_is_in_main_and_the_latest_holds() {
 }
 
 #[test]
-fn a_side_that_is_superseded_or_in_the_archive_is_shown_by_what_says_the_same() {
-    let desk = Desk::new();
+fn conflict_side_is_shown_by_its_recalled_duplicate() {
+    let desk = TestWorktree::new();
     let main = r#"{"id":"1","type":"learning","text":"not alpha"}
 {"id":"3","type":"learning","text":"is alpha"}
 {"id":"4","type":"learning","text":"is alpha"}
@@ -261,17 +262,17 @@ fn a_side_that_is_superseded_or_in_the_archive_is_shown_by_what_says_the_same() 
 
 #[cfg(unix)]
 #[test]
-fn nothing_is_written_through_a_link() {
-    let desk = Desk::new();
+fn links_are_not_written_through() {
+    let desk = TestWorktree::new();
     let outside = tempfile::tempdir().unwrap();
     std::fs::rename(desk.repo.path(".muninn/memory"), outside.path().join("memory")).unwrap();
     std::os::unix::fs::symlink(outside.path().join("memory"), desk.repo.path(".muninn/memory")).unwrap();
     desk.run(ReconcileOptions::default()).unwrap_err();
     let main = std::fs::read_to_string(outside.path().join("memory/main.jsonl")).unwrap();
     assert!(main.contains("<<<<"), "untouched");
-    // Nor through one that git brought along, under the name of what is written first.
+    // The same for a link from git with the name of the first written file.
     for name in ["main.jsonl", "conflicts.jsonl", "reconciled.jsonl"] {
-        let desk = Desk::new();
+        let desk = TestWorktree::new();
         let precious = outside.path().join(name);
         std::fs::write(&precious, "precious").unwrap();
         std::os::unix::fs::symlink(&precious, desk.repo.path(&format!(".muninn/memory/.{name}.tmp"))).unwrap();
@@ -280,35 +281,35 @@ fn nothing_is_written_through_a_link() {
         let written = desk.repo.path(&format!(".muninn/memory/{name}"));
         assert!(written.symlink_metadata().unwrap().is_file());
     }
-    // Nor is anything made where its lock ought to be.
-    let desk = Desk::new();
+    // The same for a link in place of the lock.
+    let desk = TestWorktree::new();
     let made = outside.path().join("made");
     std::fs::create_dir_all(desk.repo.path(".muninn/cache")).unwrap();
     std::os::unix::fs::symlink(&made, desk.repo.path(".muninn/cache/reconcile.lock")).unwrap();
     desk.run(ReconcileOptions::default()).unwrap_err();
     assert!(!made.exists());
-    // Main that leads out is no main: it is not taken for an empty one.
-    let desk = Desk::new();
+    // A main that is a link is an error, not an empty main.
+    let desk = TestWorktree::new();
     std::fs::remove_file(desk.repo.path(MAIN)).unwrap();
     std::os::unix::fs::symlink(outside.path().join("memory/main.jsonl"), desk.repo.path(MAIN)).unwrap();
     desk.run(ReconcileOptions::default()).unwrap_err();
 }
 
 #[test]
-fn what_cannot_be_kept_is_refused() {
-    let desk = Desk::new();
+fn notes_that_are_too_long_are_refused() {
+    let desk = TestWorktree::new();
     desk.run(ReconcileOptions::default()).unwrap();
     let id = &open_conflicts(&desk.repo.home()).unwrap()[0].conflict.id;
     let long = resolve(&desk.store(), id, Keep::Left, Some(&"n".repeat(9_000))).unwrap_err();
     assert_eq!(long.to_string(), "the note has 9000 bytes, and at most 8192 are kept");
     assert_eq!(open_conflicts(&desk.repo.home()).unwrap().len(), 1);
-    // Its id is whatever somebody wrote.
+    // An id can be any string.
     for path in [MAIN, CONFLICTS] {
         let renamed = desk.read(path).replace(id.as_str(), "low-1");
         desk.repo.write(path, renamed.as_bytes());
     }
     resolve(&desk.store(), "low-1", Keep::Left, None).unwrap();
-    // With an id this would be longer than a line can be, and no record any more.
+    // With an id this line would exceed the maximum length.
     let text = "z".repeat(65_480);
     let line = format!("{{\"type\":\"learning\",\"text\":\"{text}\"}}\n");
     desk.repo
@@ -324,8 +325,8 @@ fn what_cannot_be_kept_is_refused() {
 }
 
 #[test]
-fn a_main_that_cannot_be_read_is_told_of_and_not_taken_for_empty() {
-    let desk = Desk::new();
+fn unreadable_main_is_an_error() {
+    let desk = TestWorktree::new();
     std::fs::remove_file(desk.repo.path(MAIN)).unwrap();
     std::fs::create_dir(desk.repo.path(MAIN)).unwrap();
     let told = open_conflicts(&desk.repo.home()).unwrap_err();

@@ -1,13 +1,13 @@
-//! Keeping main within bounds.
+//! Pruning main memory.
 
 use super::super::learning;
-use super::Desk;
+use super::TestWorktree;
 use crate::reconcile::{PRUNED, ReconcileOptions, open_conflicts, prune};
 use crate::records::{MAIN, Record, SESSIONS};
 
 #[test]
-fn what_is_worth_least_goes_to_the_archive_and_does_not_come_back() {
-    let desk = Desk::new();
+fn least_valuable_records_are_archived_for_good() {
+    let desk = TestWorktree::new();
     desk.run(ReconcileOptions::default()).unwrap();
     let main = desk.read(MAIN);
     let most = main.len() as u64 - 20;
@@ -33,11 +33,11 @@ fn what_is_worth_least_goes_to_the_archive_and_does_not_come_back() {
         main.lines().all(|line| left.contains(line) || archived.contains(line)),
         "nothing is away"
     );
-    // The session that it came from, merged late.
+    // The segment that the records came from, merged late.
     desk.repo.git(&["checkout", "-q", "HEAD", "--", SESSIONS]);
     desk.run(ReconcileOptions::default()).unwrap();
     assert_eq!(desk.read(MAIN), left);
-    // However small it is to be, what people have to settle stays.
+    // Records in open conflicts stay, however small the limit.
     let all = ReconcileOptions {
         max_main_bytes: Some(0),
         ..ReconcileOptions::default()
@@ -46,15 +46,15 @@ fn what_is_worth_least_goes_to_the_archive_and_does_not_come_back() {
     assert_eq!(open_conflicts(&desk.repo.home()).unwrap().len(), 1);
     let stays = format!("{MAIN} stays at {} bytes, above 0", desk.read(MAIN).len());
     assert!(done.notes[0].starts_with(&stays), "{stays}: {:?}", done.notes);
-    // What somebody puts back into main has left the archive.
+    // A record that a person restores to main is removed from the archive.
     desk.repo.write(MAIN, main.as_bytes());
     desk.run(ReconcileOptions::default()).unwrap();
     assert_eq!((desk.read(MAIN), desk.read(PRUNED)), (main, String::new()));
 }
 
 #[test]
-fn what_was_pruned_is_not_recalled_from_a_session_that_comes_late_nor_from_one_that_grew() {
-    let desk = Desk::new();
+fn pruned_records_stay_pruned_after_late_or_grown_segments() {
+    let desk = TestWorktree::new();
     let recalls = |id: &str| desk.seen().0.contains(id);
     assert!(recalls("005"));
     desk.run(ReconcileOptions {
@@ -74,7 +74,7 @@ fn what_was_pruned_is_not_recalled_from_a_session_that_comes_late_nor_from_one_t
     assert!(recalls("008") && !recalls("005"));
 }
 
-/// Which of these records leave main first, second and so on.
+/// The order in which these records are pruned.
 fn leaving(records: &[Record]) -> Vec<String> {
     let mut order: Vec<String> = Vec::new();
     let length: u64 = records.iter().map(|record| record.line().len() as u64 + 1).sum();
@@ -88,7 +88,7 @@ fn leaving(records: &[Record]) -> Vec<String> {
 }
 
 #[test]
-fn a_confirmation_is_worth_what_it_adds() {
+fn duplicate_is_worth_the_confidence_it_adds() {
     let record = |line: &str| Record::parse(line).unwrap();
     let learned = |id: &str, session: &str, ts: &str, sure: f32, file: &str| {
         record(&format!(
@@ -101,7 +101,7 @@ fn a_confirmation_is_worth_what_it_adds() {
         ))
     };
     let now = "2026-06-01T00:00:00Z";
-    // Worth 0.75, 0.25 of it by the second, and 0 of it by the third, whose session said so already.
+    // The group's value is 0.75: the second record adds 0.25, and the third, from the same session, 0.
     let records = [
         learned("a", "1", now, 0.5, "x.rs"),
         learned("b", "2", now, 0.5, "x.rs"),
@@ -109,16 +109,16 @@ fn a_confirmation_is_worth_what_it_adds() {
         same("a", "b"),
         same("a", "c"),
         learned("d", "3", now, 0.4, "x.rs"),
-        // What has changed since counts half.
+        // A changed file halves the value.
         learned("e", "3", now, 0.4, "changed.rs"),
-        // And less what nobody confirmed for two years: 0.9 * 0.625.
+        // Two years without confirmation: 0.9 * 0.625.
         learned("f", "3", "2024-06-01T00:00:00Z", 0.9, "x.rs"),
     ];
     assert_eq!(leaving(&records), ["c", "e", "b", "d", "f", "a"]);
 }
 
 #[test]
-fn of_what_sessions_found_in_the_same_words_the_newest_stays_longest() {
+fn newest_automatic_duplicate_stays_longest() {
     let failure = |id: &str, day: u8| {
         let line = format!(
             r#"{{"id":"{id}","ts":"2026-06-{day:02}T00:00:00Z","type":"failure","attempt":"cargo test","outcome":"no linker","session":"{id}"}}"#

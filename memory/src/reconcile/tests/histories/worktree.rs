@@ -8,29 +8,29 @@ use muninn_tests::git_command;
 use tempfile::TempDir;
 
 use crate::reconcile::SETUP;
-use crate::store::{OnDefault, StoreSettings};
+use crate::store::{DefaultBranchSegments, StoreSettings};
 use crate::{Clock, Home, Store};
 
-use super::steps::PEOPLE;
+use super::actions::PEOPLE;
 
-/// Where records are.
+/// The folder of records.
 const MEMORY: &str = ".muninn/memory";
 
 /// A worktree and a state directory.
-pub(super) struct Desk {
+pub(super) struct TestWorktree {
     pub(super) worktree: Worktree,
     state: PathBuf,
 }
 
-/// A forge, the people's clones of it, and one of its own in which it merges.
-pub(super) struct Office {
+/// A forge, the people's clones, and the forge's own clone for merging.
+pub(super) struct Team {
     dir: TempDir,
-    pub(super) people: Vec<Desk>,
-    pub(super) forge: Desk,
+    pub(super) people: Vec<TestWorktree>,
+    pub(super) forge: TestWorktree,
 }
 
-impl Office {
-    /// With one commit, which is what `muninn init` leaves.
+impl Team {
+    /// Creates the repositories with one commit, the result of `muninn init`.
     pub(super) fn new() -> Self {
         let dir = tempfile::Builder::new()
             .tempdir_in(
@@ -43,7 +43,7 @@ impl Office {
         let run = |args: &[&str]| git(dir.path(), args).unwrap();
         run(&["init", "-q", "--bare", "-b", "main", "forge.git"]);
         run(&["clone", "-q", "forge.git", "forge"]);
-        let forge = Desk::at(dir.path(), "forge");
+        let forge = TestWorktree::at(dir.path(), "forge");
         for (path, text) in SETUP {
             forge.write(path, text);
         }
@@ -51,7 +51,7 @@ impl Office {
         forge.commit("init");
         forge.run(&["push", "-q", "origin", "main"]).unwrap();
         forge.run(&["remote", "set-head", "origin", "main"]).unwrap();
-        // Above what the repository itself says.
+        // Overrides the repository's attributes.
         forge.write(".git/info/attributes", "*.jsonl !merge\n");
         let people = (0..PEOPLE).map(|who| {
             let name = format!("person{who}");
@@ -61,7 +61,7 @@ impl Office {
                 let there = at(&name).display().to_string();
                 git(&at("person0"), &["worktree", "add", "-q", "-b", "linked", &there]).unwrap();
             }
-            let desk = Desk::at(dir.path(), &name);
+            let desk = TestWorktree::at(dir.path(), &name);
             if who == 1 {
                 desk.run(&["checkout", "-q", "-b", "one"]).unwrap();
             }
@@ -84,7 +84,7 @@ impl Office {
     }
 }
 
-impl Desk {
+impl TestWorktree {
     fn at(dir: &Path, name: &str) -> Self {
         let dir = dir.canonicalize().unwrap();
         Self {
@@ -93,23 +93,23 @@ impl Desk {
         }
     }
 
-    /// What git says; `None` where it says no.
+    /// Git's output; `None` if it fails.
     pub(super) fn run(&self, args: &[&str]) -> Option<String> {
         git(self.worktree.root(), args)
     }
 
-    /// What is checked out.
+    /// The current commit.
     pub(super) fn head(&self) -> String {
         self.worktree.head_commit().unwrap()
     }
 
     pub(super) fn commit(&self, message: &str) {
         self.run(&["add", "-A"]).unwrap();
-        let _unless_there_is_nothing = self.run(&["commit", "-q", "-m", message]);
+        self.run(&["commit", "-q", "-m", message]);
     }
 
-    /// After a merge, a cherry-pick, a revert or a rebase: whoever did it takes what lies there, whatever it is. Says
-    /// whether it came to anything.
+    /// Completes a merge, a cherry-pick, a revert or a rebase by taking all files as they are. Returns whether it
+    /// changed anything.
     pub(super) fn finish(&self, went_well: bool) -> bool {
         let under_way = |name: &str| self.worktree.git_dir().join(name).exists();
         if ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD"]
@@ -131,7 +131,7 @@ impl Desk {
                 && is_empty()
                 && self.run(&["ls-files", "-u"]) == Some(String::new())
             {
-                let _next_one_may_conflict = self.run(&["rebase", "--skip"]);
+                self.run(&["rebase", "--skip"]);
             }
         }
         went_well || rebasing
@@ -142,9 +142,9 @@ impl Desk {
     }
 
     pub(super) fn store(&self) -> Store {
-        // As on another branch, where all sessions are read.
+        // All segments are read, as on another branch.
         let settings = StoreSettings {
-            on_default: OnDefault::All,
+            default_branch_segments: DefaultBranchSegments::All,
             ..StoreSettings::default()
         };
         Store::at(self.home(), &self.state, settings, Clock::system())
@@ -160,7 +160,7 @@ impl Desk {
         std::fs::write(path, text).unwrap();
     }
 
-    /// All that git would take of the memory, by its path below that.
+    /// All files of the memory that git would track, by path below it.
     pub(super) fn memory(&self) -> BTreeMap<String, String> {
         let root = self.worktree.root().join(MEMORY);
         let mut files = BTreeMap::new();
@@ -168,7 +168,7 @@ impl Desk {
         files
     }
 
-    /// Puts all of the memory back as it was.
+    /// Restores all files of the memory.
     pub(super) fn restore(&self, memory: &BTreeMap<String, String>) {
         for path in self.memory().keys().filter(|path| !memory.contains_key(*path)) {
             std::fs::remove_file(self.worktree.root().join(MEMORY).join(path)).unwrap();

@@ -1,4 +1,4 @@
-//! The thread that sets watches. notify's own must not do that: it is the one that serves the requests for them.
+//! The thread that sets watches. notify's own thread cannot do it, because it serves the requests for watches.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -11,21 +11,21 @@ use super::WatchError;
 use super::events::Events;
 use super::shared::{Shared, Work};
 
-/// Whether each directory has a watch of its own. The other systems watch a tree as easily as a directory, and are slow
-/// to begin with one more.
+/// Whether each directory has its own watch. Other systems watch a tree as cheaply as a directory, and are slow to add
+/// one.
 const ONE_BY_ONE: bool = cfg!(any(target_os = "linux", target_os = "android"));
 
-pub(super) struct Caretaker {
+pub(super) struct WatchSetter {
     worktree: Worktree,
     shared: Arc<Shared>,
     system: RecommendedWatcher,
     max_directories: usize,
 }
 
-/// Why no more watches are set: for a reason, or because it is over.
-type Halted = Option<WatchError>;
+/// Why setup stops: an error, or the end of watching.
+type SetupStop = Option<WatchError>;
 
-impl Caretaker {
+impl WatchSetter {
     pub(super) fn new(worktree: &Worktree, shared: &Arc<Shared>, max_directories: usize) -> Result<Self, WatchError> {
         let config = Config::default().with_follow_symlinks(false);
         let system = RecommendedWatcher::new(Events(Arc::clone(shared)), config).map_err(unavailable)?;
@@ -37,7 +37,7 @@ impl Caretaker {
         })
     }
 
-    /// Works until the watcher is dropped or gives up. The watches end with it: others need them too.
+    /// Runs until the watcher is dropped or fails. The watches are removed with it, because the user's limit is shared.
     pub(super) fn run(mut self) {
         while let Some(work) = self.shared.next_work() {
             let done = if work.all {
@@ -53,18 +53,18 @@ impl Caretaker {
         }
     }
 
-    /// Watches the worktree as it is now. What was watched before cannot be relied upon, for instance because a
-    /// directory was replaced by another of its name while nobody listened.
-    fn watch_all(&mut self) -> Result<(), Halted> {
+    /// Watches the whole worktree anew. Earlier watches are unreliable, for instance if a directory was replaced by
+    /// another with its name meanwhile.
+    fn watch_all(&mut self) -> Result<(), SetupStop> {
         let (old, marks) = {
             let mut state = self.shared.lock();
             (std::mem::take(&mut state.directories), state.marks.clone())
         };
-        // Before anything is watched: a directory that was renamed is still watched under its old name, and to let go of
-        // that later would let go of both.
+        // Before new watches: a renamed directory is still watched under its old name, and removing that later would
+        // remove both.
         if ONE_BY_ONE {
             for directory in &old {
-                let _was_gone = self.system.unwatch(&self.absolute(directory));
+                self.system.unwatch(&self.absolute(directory)).ok();
             }
         }
         self.watch_one(&marks)?;
@@ -86,8 +86,8 @@ impl Caretaker {
         self.watch_tree(None)
     }
 
-    /// Watches what appeared, and says that it did: nobody heard what was made in it until now.
-    fn watch_below(&mut self, work: &Work) -> Result<(), Halted> {
+    /// Watches new directories and reports them, because events in them were missed until now.
+    fn watch_below(&mut self, work: &Work) -> Result<(), SetupStop> {
         for top in &work.below {
             self.watch_tree(Some(top))?;
             self.shared.lock().see(top.clone());
@@ -95,10 +95,10 @@ impl Caretaker {
         Ok(())
     }
 
-    /// Watches `top`, or all, and what is below it. A directory that was made after its parent was listed and before it
-    /// was watched is found by listing once more, until there is nothing new. What happens in a directory after that
-    /// listing is told, because by then it is among those that count.
-    fn watch_tree(&mut self, top: Option<&RelPath>) -> Result<(), Halted> {
+    /// Watches `top`, or the root, and everything below. A directory created between listing and watching is found by
+    /// listing again, until nothing is new. Events after that listing are reported, because the directory is then among
+    /// the watched ones.
+    fn watch_tree(&mut self, top: Option<&RelPath>) -> Result<(), SetupStop> {
         let mut done = HashSet::new();
         loop {
             let found = walked_directories(&self.worktree, top, self.max_directories);
@@ -109,7 +109,7 @@ impl Caretaker {
                 return Err(Some(WatchError::TooMany { max }));
             }
             if new.is_empty() {
-                self.let_go(done, &found.paths);
+                self.unwatch_missing(done, &found.paths);
                 return Ok(());
             }
             for directory in &new {
@@ -125,29 +125,29 @@ impl Caretaker {
         }
     }
 
-    /// Lets go of what was removed, renamed, or became another repository while it was being watched. If it is back by
-    /// now, its coming was told, and it will be watched again.
-    fn let_go(&mut self, mut done: HashSet<RelPath>, there: &[RelPath]) {
+    /// Removes watches of directories that were removed, renamed, or became repositories meanwhile. If one returned,
+    /// its event is reported and it is watched again.
+    fn unwatch_missing(&mut self, mut done: HashSet<RelPath>, there: &[RelPath]) {
         there.iter().for_each(|path| {
             done.remove(path);
         });
         for directory in done {
             if ONE_BY_ONE {
-                let _was_gone = self.system.unwatch(&self.absolute(&directory));
+                self.system.unwatch(&self.absolute(&directory)).ok();
             }
             self.shared.lock().directories.remove(&directory);
         }
     }
 
-    /// `info/exclude` decides what is ignored. Where there is no `info`, its coming is waited for.
-    fn watch_excludes(&mut self) -> Result<(), Halted> {
+    /// Watches `info/exclude`, which decides what is ignored. If there is no `info`, its parent is watched.
+    fn watch_excludes(&mut self) -> Result<(), SetupStop> {
         let common = self.worktree.common_dir().to_owned();
         let info = common.join("info");
         self.watch_one(if info.is_dir() { &info } else { &common })
     }
 
-    /// A directory that cannot be watched because it is gone or closed to us has nothing to tell either.
-    fn watch_one(&mut self, directory: &Path) -> Result<(), Halted> {
+    /// Watches one directory. A missing or inaccessible one has no events and is ignored.
+    fn watch_one(&mut self, directory: &Path) -> Result<(), SetupStop> {
         match self.system.watch(directory, RecursiveMode::NonRecursive) {
             Err(error) if matches!(error.kind, ErrorKind::MaxFilesWatch) => Err(Some(WatchError::Refused)),
             _ => Ok(()),

@@ -1,4 +1,4 @@
-//! The files of a memory, read whatever is in them, and put in place as wholes.
+//! The files of a memory, read tolerantly and replaced as a whole.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, File};
@@ -12,47 +12,47 @@ use crate::private_file::sync_dir;
 use crate::records::lines::{self, MAX_LINE_BYTES, Reason};
 use crate::records::{Home, Record, RecordFile, anew};
 
-/// Where the lock of a run is: git ignores it.
+/// The folder of the run's lock, which git ignores.
 const CACHE: &str = ".muninn/cache";
 
-/// What is kept of a file's name, in bytes, so that there is room for more.
+/// Maximum length of a file name's stem in the archive, in bytes.
 const LONGEST_STEM: usize = 100;
 
-/// A memory, on disk.
-pub(super) struct Place<'a> {
+/// A memory on disk.
+pub(super) struct MemoryFiles<'a> {
     pub(super) home: &'a Home,
-    /// What each file held that was read or written, by its path below the root.
+    /// Hash of each file that was read or written, by its path below the root.
     known: HashMap<String, Digest>,
 }
 
-/// Of a file's bytes; `None` of one that is not there.
+/// Hash of a file's bytes; `None` for a missing file.
 type Digest = Option<blake3::Hash>;
 
 fn digest(bytes: Option<&[u8]>) -> Digest {
     bytes.map(blake3::hash)
 }
 
-/// The right to change the files, until it is dropped.
+/// The lock of a run, released on drop.
 pub(super) struct Lock(File);
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Not by closing it: a process that is being started has the file open too, for a moment.
-        let _closed_in_the_end = self.0.unlock();
+        // Explicitly, because a child process that is starting holds the file open for a moment.
+        self.0.unlock().ok();
     }
 }
 
-/// A file of which not every line is a record.
-pub(super) struct Found {
-    /// Below the root.
+/// A file with invalid lines.
+pub(super) struct DamagedFile {
+    /// Path below the root.
     pub(super) name: RelPath,
     pub(super) bytes: Vec<u8>,
     lines: usize,
 }
 
-impl Found {
-    /// By its content, so that the same is kept once.
-    pub(super) fn kept_as(&self) -> String {
+impl DamagedFile {
+    /// The name of the copy in the archive. It includes a hash, so that the same content is kept once.
+    pub(super) fn archive_name(&self) -> String {
         let stem = self.name.file_name().trim_end_matches(".jsonl");
         let stem = &stem[..stem.floor_char_boundary(LONGEST_STEM)];
         format!("{stem}-{}.jsonl", &blake3::hash(&self.bytes).to_hex()[..12])
@@ -63,12 +63,12 @@ impl Found {
             1 => "a line is".to_owned(),
             lines => format!("{lines} lines are"),
         };
-        let (archive, kept) = (home.path(ARCHIVE), self.kept_as());
+        let (archive, kept) = (home.path(ARCHIVE), self.archive_name());
         format!("{}: {lines} no record; the file is kept as {archive}/{kept}", self.name)
     }
 }
 
-impl<'a> Place<'a> {
+impl<'a> MemoryFiles<'a> {
     pub(super) fn at(home: &'a Home) -> Self {
         let known = HashMap::new();
         Self { home, known }
@@ -89,11 +89,11 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// A file's bytes; none where there is no such file.
+    /// A file's bytes; empty if it does not exist.
     pub(super) fn bytes(&mut self, path: &RelPath) -> Result<Vec<u8>, ReconcileError> {
         let bytes = match self.home.root().join(path.to_path_buf()).symlink_metadata() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            // One that leads out of the home is refused when it is opened.
+            // A path that leads out of the home is refused on opening.
             there => Some(there.and_then(|_| self.read(path)).map_err(at(&path.to_path_buf()))?),
         };
         self.known.insert(path.as_str().to_owned(), digest(bytes.as_deref()));
@@ -107,17 +107,21 @@ impl<'a> Place<'a> {
         Ok(bytes)
     }
 
-    /// The records of a file, by its path in a repository; none where there is no such file.
-    pub(super) fn records(&mut self, path: &str, found: &mut Vec<Found>) -> Result<Vec<Record>, ReconcileError> {
+    /// The records of a file, by its path in a repository; empty if it does not exist.
+    pub(super) fn records(
+        &mut self,
+        path: &str,
+        damaged: &mut Vec<DamagedFile>,
+    ) -> Result<Vec<Record>, ReconcileError> {
         let Ok(path) = RelPath::new(self.home.path(path)) else {
             return Ok(Vec::new());
         };
         let bytes = self.bytes(&path)?;
-        records_in(&path, bytes, found)
+        records_in(&path, bytes, damaged)
     }
 
-    /// Whether a file is as this run read or left it; of one that it never read nobody knows.
-    pub(super) fn is_as_known(&self, path: &str) -> Result<bool, ReconcileError> {
+    /// Returns whether a file is as this run read or wrote it; true for a file that it never read.
+    pub(super) fn is_unchanged(&self, path: &str) -> Result<bool, ReconcileError> {
         let Some(known) = self.known.get(path) else {
             return Ok(true);
         };
@@ -129,53 +133,52 @@ impl<'a> Place<'a> {
         Ok(digest(there.as_deref()) == *known)
     }
 
-    /// Keeps a file of which not every line is a record.
-    pub(super) fn keep(&mut self, found: &Found, step: Steps<'_>) -> Result<(), ReconcileError> {
-        self.put(&format!("{ARCHIVE}/{}", found.kept_as()), &found.bytes, step)
+    /// Copies a file with invalid lines to the archive.
+    pub(super) fn keep(&mut self, damaged: &DamagedFile, step: StepHook<'_>) -> Result<(), ReconcileError> {
+        self.put(&format!("{ARCHIVE}/{}", damaged.archive_name()), &damaged.bytes, step)
     }
 
-    /// Keeps what leaves `main`, which is as it is to be. One file holds all that did, but for what is back in main.
+    /// Adds records that leave main to the archive, and removes from it the records that are in `main` again.
     pub(super) fn archive(
         &mut self,
         leaving: &[Record],
         main: &[Record],
-        step: Steps<'_>,
+        step: StepHook<'_>,
     ) -> Result<(), ReconcileError> {
-        let mut found = Vec::new();
+        let mut damaged = Vec::new();
         let mut all: BTreeMap<String, Record> = BTreeMap::new();
-        for record in self.pruned(&mut found)?.into_iter().chain(leaving.iter().cloned()) {
+        for record in self.pruned(&mut damaged)?.into_iter().chain(leaving.iter().cloned()) {
             all.entry(record.id.clone()).or_insert(record);
         }
         main.iter().for_each(|record| drop(all.remove(&record.id)));
-        for found in &found {
-            self.keep(found, step)?;
+        for damaged in &damaged {
+            self.keep(damaged, step)?;
         }
         self.put_records(PRUNED, &all.into_values().collect::<Vec<_>>(), step)
     }
 
-    /// Keeps what sessions' files held, beside what is kept of others; of an id with two lines both.
-    pub(super) fn archive_sessions(&mut self, segments: &[Segment], step: Steps<'_>) -> Result<(), ReconcileError> {
-        let mut found = Vec::new();
-        let there = self.records(SESSIONS_ARCHIVE, &mut found)?;
-        for found in &found {
-            self.keep(found, step)?;
+    /// Adds the records of segments to the archive of sessions. Two lines with one id are both kept.
+    pub(super) fn archive_sessions(&mut self, segments: &[Segment], step: StepHook<'_>) -> Result<(), ReconcileError> {
+        let mut damaged = Vec::new();
+        let there = self.records(SESSIONS_ARCHIVE, &mut damaged)?;
+        for damaged in &damaged {
+            self.keep(damaged, step)?;
         }
         let records = there.iter().chain(segments.iter().flat_map(|segment| &segment.records));
         let lines: BTreeSet<(&str, String)> = records.map(|record| (record.id.as_str(), record.line())).collect();
         self.put_lines(SESSIONS_ARCHIVE, lines.into_iter().map(|(_, line)| line), step)
     }
 
-    /// What left main.
-    pub(super) fn pruned(&mut self, found: &mut Vec<Found>) -> Result<Vec<Record>, ReconcileError> {
-        self.records(PRUNED, found)
+    pub(super) fn pruned(&mut self, damaged: &mut Vec<DamagedFile>) -> Result<Vec<Record>, ReconcileError> {
+        self.records(PRUNED, damaged)
     }
 
-    /// Puts a file of records in place, by its path in a repository.
+    /// Replaces a file of records, by its path in a repository.
     pub(super) fn put_records(
         &mut self,
         path: &str,
         records: &[Record],
-        step: Steps<'_>,
+        step: StepHook<'_>,
     ) -> Result<(), ReconcileError> {
         self.put_lines(path, records.iter().map(Record::line), step)
     }
@@ -184,15 +187,15 @@ impl<'a> Place<'a> {
         &mut self,
         path: &str,
         lines: impl Iterator<Item = String>,
-        step: Steps<'_>,
+        step: StepHook<'_>,
     ) -> Result<(), ReconcileError> {
         let text: String = lines.flat_map(|line| [line, "\n".to_owned()]).collect();
         self.put(path, text.as_bytes(), step)
     }
 
-    /// Puts a file in place as a whole, by its path in a repository; one that is so already stays untouched, and so does one
-    /// that somebody else changed since it was read.
-    pub(super) fn put(&mut self, path: &str, bytes: &[u8], step: Steps<'_>) -> Result<(), ReconcileError> {
+    /// Replaces a file as a whole, by its path in a repository. A file with this content is not touched; a file that
+    /// another process changed since it was read is an error.
+    pub(super) fn put(&mut self, path: &str, bytes: &[u8], step: StepHook<'_>) -> Result<(), ReconcileError> {
         let below = self.home.path(path).to_owned();
         let (folder, name) = below.rsplit_once('/').unwrap_or(("", &below));
         let directory = self.home.own_directory(folder)?;
@@ -205,14 +208,14 @@ impl<'a> Place<'a> {
         let temporary = directory.join(format!(".{name}.tmp"));
         let put = write(&temporary, bytes).map_err(at(&path)).and_then(|()| {
             step("written");
-            // To come to this may have taken minutes, in which git may have merged what others did.
-            if !self.is_as_known(&below)? {
+            // Planning may have taken minutes, in which git may have merged other changes.
+            if !self.is_unchanged(&below)? {
                 return Err(ReconcileError::Changed { path: below.clone() });
             }
             fs::rename(&temporary, &path).map_err(at(&path))
         });
         if put.is_err() {
-            let _of_no_use_any_more = fs::remove_file(&temporary);
+            fs::remove_file(&temporary).ok();
         }
         put?;
         self.known.insert(below, digest(Some(bytes)));
@@ -221,33 +224,33 @@ impl<'a> Place<'a> {
     }
 }
 
-/// A file's records, whatever else is in it. Those without an id get one that follows from what they say.
+/// The records of a file. Records without an id get one derived from their line.
 pub(super) fn records_in(
     path: &RelPath,
     bytes: Vec<u8>,
-    found: &mut Vec<Found>,
+    damaged: &mut Vec<DamagedFile>,
 ) -> Result<Vec<Record>, ReconcileError> {
     let (mut records, mut lines): (Vec<Record>, _) = (Vec::new(), 0);
     let read = lines::read(
         bytes.as_slice(),
         |_, record| records.push(record.identified()),
-        // What stands between the markers of a merge is read, and they say nothing themselves.
-        |line| lines += usize::from(line.reason != Reason::ConflictMarker),
+        // Lines between merge markers are read; the markers themselves hold no data.
+        |line| lines += usize::from(line.reason != SkipReason::ConflictMarker),
     );
-    // With an id it may be longer than a line can be, and would be none the next time.
+    // With its id a line may exceed the maximum, and would be invalid the next time.
     let all = records.len();
     records.retain(|record| record.line().len() <= MAX_LINE_BYTES);
     lines += all - records.len();
     read.map_err(|source| at(&path.to_path_buf())(source))?;
     if lines > 0 {
         let name = path.clone();
-        found.push(Found { name, bytes, lines });
+        damaged.push(DamagedFile { name, bytes, lines });
     }
     Ok(records)
 }
 
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = anew(path)?;
+    let mut file = create_new_file(path)?;
     file.write_all(bytes)?;
     file.sync_all()
 }

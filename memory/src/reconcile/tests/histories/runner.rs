@@ -1,4 +1,4 @@
-//! Plays a history.
+//! Runs a history.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -7,35 +7,35 @@ use crate::reconcile::{Keep, ReconcileError, ReconcileOptions, open_conflicts, r
 use crate::records::{MAIN, SESSIONS};
 
 use super::super::by_letters;
+use super::actions::{Action, BRANCHES, PEOPLE, RunOptions, Statement, Step};
 use super::check;
-use super::desk::{Desk, Office};
-use super::model::{Expected, Model, Numbers, Tree};
-use super::steps::{BRANCHES, Deed, How, PEOPLE, Said, Step};
+use super::model::{Expected, Model, Numbers, WorktreeState};
+use super::worktree::{Team, TestWorktree};
 
 const LETTERS: [&str; 4] = ["alpha", "bravo", "charlie", "delta"];
 
-/// A history under way.
-pub(super) struct Play {
-    pub(super) office: Office,
+/// The state of a running history.
+pub(super) struct HistoryRunner {
+    pub(super) team: Team,
     pub(super) model: Model,
-    /// How often what was done; a step that makes no sense where it comes is not.
+    /// Number of times each action was done; impossible steps are skipped.
     pub(super) done: BTreeMap<&'static str, usize>,
-    /// Conflicts that were ever open.
+    /// All conflicts that were ever open.
     pub(super) conflicts: std::collections::BTreeSet<String>,
-    /// The current session of each person, by its number, and its last segment's.
+    /// Number of the current session, and of its last segment, per person.
     sessions: [(usize, usize); PEOPLE],
 }
 
-/// What a killed run unwinds with.
-struct Killed;
+/// The panic payload of an injected crash.
+struct InjectedCrash;
 
-impl Play {
+impl HistoryRunner {
     pub(super) fn new() -> Self {
-        let office = Office::new();
+        let team = Team::new();
         let mut model = Model::default();
-        model.commits.insert(office.forge.head(), Expected::default());
+        model.commits.insert(team.forge.head(), Expected::default());
         Self {
-            office,
+            team,
             model,
             done: BTreeMap::new(),
             conflicts: Default::default(),
@@ -44,18 +44,18 @@ impl Play {
     }
 
     pub(super) fn take(&mut self, step: &Step) {
-        let pruned = Tree::of(&self.office.people[step.who]).pruned;
-        let Some(expected) = self.deed(step.who, &step.deed) else {
+        let pruned = WorktreeState::of(&self.team.people[step.who]).pruned;
+        let Some(expected) = self.action(step.who, &step.action) else {
             return;
         };
-        if matches!(step.deed, Deed::Reconcile { .. } | Deed::Crash { .. }) {
-            let now = Tree::of(&self.office.people[step.who]).pruned;
+        if matches!(step.action, Action::Reconcile { .. } | Action::Crash { .. }) {
+            let now = WorktreeState::of(&self.team.people[step.who]).pruned;
             self.model.pruned.extend(now.difference(&pruned).cloned());
         }
-        *self.done.entry(step.deed.name()).or_default() += 1;
-        let desk = match step.deed {
-            Deed::ForgeMerge => &self.office.forge,
-            _ => &self.office.people[step.who],
+        *self.done.entry(step.action.name()).or_default() += 1;
+        let desk = match step.action {
+            Action::ForgeMerge => &self.team.forge,
+            _ => &self.team.people[step.who],
         };
         check::tree(desk, &self.model, &expected);
         self.conflicts.extend(
@@ -67,32 +67,32 @@ impl Play {
         self.model.commits.insert(desk.head(), expected);
     }
 
-    /// Returns what is to be there afterwards; `None` where it could not be done.
-    fn deed(&mut self, who: usize, deed: &Deed) -> Option<Expected> {
-        let desk = &self.office.people[who];
+    /// Performs an action. Returns the expectation; `None` if it was impossible.
+    fn action(&mut self, who: usize, action: &Action) -> Option<Expected> {
+        let desk = &self.team.people[who];
         let now = self.model.at(&desk.head());
-        match deed {
-            Deed::Append { said, grows } => Some(self.append(who, now, said, *grows)),
-            Deed::Note { kind } => Some(self.note(who, now, *kind)),
-            Deed::Forget { which } => {
+        match action {
+            Action::Append { said, grows } => Some(self.append(who, now, said, *grows)),
+            Action::Note { kind } => Some(self.note(who, now, *kind)),
+            Action::Forget { which } => {
                 let (recalled, _) = check::seen(desk);
                 let id = recalled.iter().nth(which % recalled.len().max(1))?.clone();
                 Some(self.say(who, now, false, &[format!(r#""type":"tombstone","forget":"{id}""#)]))
             }
-            Deed::Checkout { branch } => {
+            Action::Checkout { branch } => {
                 let name = BRANCHES[*branch];
                 let there = desk.run(&["checkout", "-q", name]);
                 there.or_else(|| desk.run(&["checkout", "-q", "-b", name]))?;
                 Some(self.model.at(&desk.head()))
             }
-            Deed::Merge { which } => self.merge(desk, &now, &foreign(desk, *which)?),
-            Deed::Rebase { theirs } => {
+            Action::Merge { which } => self.merge(desk, &now, &foreign(desk, *which)?),
+            Action::Rebase { theirs } => {
                 let onto = if *theirs { "origin/main" } else { "main" };
                 let other = self.model.at(commit(desk, onto)?.as_str());
                 let went_well = desk.run(&["rebase", "-q", onto]).is_some();
                 desk.finish(went_well).then(|| now.merged(&other))
             }
-            Deed::CherryPick { branch, which } => {
+            Action::CherryPick { branch, which } => {
                 let picked = nth(desk, &foreign(desk, *branch)?, *which)?;
                 let (added, taken) = self.model.changed_by(desk, &picked);
                 let went_well = desk.run(&["cherry-pick", &picked]).is_some();
@@ -102,10 +102,10 @@ impl Play {
                 };
                 desk.finish(went_well).then(|| now.merged(&change))
             }
-            Deed::Revert { which } => self.revert(desk, now, *which),
-            Deed::Reconcile { how } => self.reconcile(desk, now, *how),
-            Deed::Crash { how, after, commit } => Some(self.crash(desk, now, *how, *after, *commit)),
-            Deed::Resolve { which, keep } => {
+            Action::Revert { which } => self.revert(desk, now, *which),
+            Action::Reconcile { how } => self.reconcile(desk, now, *how),
+            Action::Crash { how, after, commit } => Some(self.crash(desk, now, *how, *after, *commit)),
+            Action::Resolve { which, keep } => {
                 let open = open_conflicts(&desk.home()).unwrap();
                 let conflict = &open.get(which % open.len().max(1))?.conflict.id;
                 let keep = [Keep::Left, Keep::Right, Keep::Both][*keep];
@@ -115,20 +115,20 @@ impl Play {
                 desk.commit("resolve");
                 Some(now)
             }
-            Deed::Pull => {
+            Action::Pull => {
                 desk.run(&["fetch", "-q", "origin"])?;
                 let own = format!("origin/{}", desk.worktree.branch()?);
                 let merged = self.merge(desk, &now, &own);
                 let pushed = desk.run(&["push", "-q", "origin", "HEAD"]);
                 merged.or(pushed.map(|_| now))
             }
-            Deed::Update => {
+            Action::Update => {
                 desk.run(&["fetch", "-q", "origin"])?;
                 self.merge(desk, &now, "origin/main")
             }
-            Deed::ForgeMerge => {
+            Action::ForgeMerge => {
                 desk.run(&["push", "-q", "origin", "HEAD"])?;
-                let (forge, branch) = (&self.office.forge, desk.worktree.branch()?);
+                let (forge, branch) = (&self.team.forge, desk.worktree.branch()?);
                 forge.run(&["fetch", "-q", "origin"])?;
                 forge.run(&["reset", "-q", "--hard", "origin/main"])?;
                 let merged = self.merge(forge, &self.model.at(&forge.head()), &format!("origin/{branch}"))?;
@@ -138,7 +138,7 @@ impl Play {
         }
     }
 
-    fn merge(&self, desk: &Desk, now: &Expected, from: &str) -> Option<Expected> {
+    fn merge(&self, desk: &TestWorktree, now: &Expected, from: &str) -> Option<Expected> {
         let there = commit(desk, from)?;
         if desk.run(&["merge-base", "--is-ancestor", &there, "HEAD"]).is_some() {
             return None;
@@ -148,16 +148,16 @@ impl Play {
         desk.finish(went_well).then(|| now.merged(&other))
     }
 
-    /// Only what the commit brought may go, and from then on nobody relies on that.
-    fn revert(&self, desk: &Desk, mut now: Expected, which: usize) -> Option<Expected> {
+    /// A revert may remove only the commit's records, which are optional from then on.
+    fn revert(&self, desk: &TestWorktree, mut now: Expected, which: usize) -> Option<Expected> {
         let commit = nth(desk, "HEAD", which)?;
         let (added, _) = self.model.changed_by(desk, &commit);
-        let before = self.model.held(&Tree::of(desk));
+        let before = self.model.held(&WorktreeState::of(desk));
         let went_well = desk.run(&["revert", "--no-edit", &commit]).is_some();
         if !desk.finish(went_well) {
             return None;
         }
-        let after = self.model.held(&Tree::of(desk));
+        let after = self.model.held(&WorktreeState::of(desk));
         let gone: Numbers = before.difference(&after).copied().collect();
         now.must
             .retain(|number| !gone.contains(number) || !added.contains(number));
@@ -165,7 +165,7 @@ impl Play {
         Some(now)
     }
 
-    fn append(&mut self, who: usize, now: Expected, said: &[Said], grows: bool) -> Expected {
+    fn append(&mut self, who: usize, now: Expected, said: &[Statement], grows: bool) -> Expected {
         let bodies: Vec<String> = said
             .iter()
             .map(|said| {
@@ -189,7 +189,7 @@ impl Play {
         self.say(who, now, false, &[body[kind].to_owned()])
     }
 
-    /// A session writes, and it is committed.
+    /// A session writes and commits records.
     fn say(&mut self, who: usize, mut now: Expected, grows: bool, bodies: &[String]) -> Expected {
         let (session, segment) = &mut self.sessions[who];
         if !grows {
@@ -199,7 +199,7 @@ impl Play {
             (*session, *segment) = (*session + PEOPLE, 0);
         }
         let (name, session) = (format!("session_S{session}.{segment}.jsonl"), *session);
-        let desk = &self.office.people[who];
+        let desk = &self.team.people[who];
         let path = format!("{SESSIONS}/{name}");
         let there = desk.read(&path);
         let known = self.model.segments.entry(name.clone()).or_default().clone();
@@ -216,7 +216,7 @@ impl Play {
         }
         for body in bodies {
             let number = self.model.all.len();
-            // Who wrote first has not the smaller id, for clocks differ.
+            // Ids are not in order of writing, because clocks differ.
             let id = format!("01K{:05}", number * 7919 % 100_003);
             let ts = format!("2026-01-{:02}T{:02}:00:00Z", 1 + number / 24 % 28, number % 24);
             let odd = if number.is_multiple_of(3) {
@@ -231,13 +231,13 @@ impl Play {
             now.must.insert(number);
             self.model.segments.get_mut(&name).unwrap().push(number);
         }
-        let desk = &self.office.people[who];
+        let desk = &self.team.people[who];
         desk.write(&path, &text);
         desk.commit("say");
         now
     }
 
-    fn reconcile(&self, desk: &Desk, now: Expected, how: How) -> Option<Expected> {
+    fn reconcile(&self, desk: &TestWorktree, now: Expected, how: RunOptions) -> Option<Expected> {
         let options = options(desk, how);
         let run = |options| reconcile(&desk.store(), options, &by_letters(), &mut |_| {});
         if desk.worktree.branch().is_some_and(|branch| branch != "main") {
@@ -256,7 +256,7 @@ impl Play {
         Some(now)
     }
 
-    fn crash(&self, desk: &Desk, now: Expected, how: How, after: usize, commit: bool) -> Expected {
+    fn crash(&self, desk: &TestWorktree, now: Expected, how: RunOptions, after: usize, commit: bool) -> Expected {
         let options = ReconcileOptions {
             dry_run: false,
             ..options(desk, how)
@@ -267,17 +267,17 @@ impl Play {
                 reconcile(&desk.store(), options, &by_letters(), &mut |_| {
                     steps += 1;
                     if steps == last {
-                        resume_unwind(Box::new(Killed));
+                        resume_unwind(Box::new(InjectedCrash));
                     }
                 })
             }));
             match killed {
                 Ok(done) => drop(done.unwrap()),
-                Err(panic) => assert!(panic.is::<Killed>()),
+                Err(panic) => assert!(panic.is::<InjectedCrash>()),
             }
         };
         let (before, old) = (desk.memory(), check::seen(desk));
-        // Pruning is a change of its own, after the other.
+        // Pruning is a separate, later change.
         let unpruned = ReconcileOptions {
             max_main_bytes: None,
             ..options
@@ -308,7 +308,7 @@ impl Play {
     }
 }
 
-fn options(desk: &Desk, how: How) -> ReconcileOptions {
+fn options(desk: &TestWorktree, how: RunOptions) -> ReconcileOptions {
     let bytes = desk.read(MAIN).len() as u64;
     ReconcileOptions {
         archive: how.archive,
@@ -318,13 +318,13 @@ fn options(desk: &Desk, how: How) -> ReconcileOptions {
     }
 }
 
-fn commit(desk: &Desk, name: &str) -> Option<String> {
+fn commit(desk: &TestWorktree, name: &str) -> Option<String> {
     let id = desk.run(&["rev-parse", "-q", "--verify", &format!("{name}^{{commit}}")])?;
     Some(id.trim().to_owned())
 }
 
-/// A branch that is not part of what is checked out.
-fn foreign(desk: &Desk, which: usize) -> Option<String> {
+/// An unmerged branch.
+fn foreign(desk: &TestWorktree, which: usize) -> Option<String> {
     let branches = desk.run(&["for-each-ref", "--format=%(refname)", "--no-merged", "HEAD"])?;
     let branches: Vec<&str> = branches.lines().filter(|name| !name.ends_with("/HEAD")).collect();
     branches
@@ -332,8 +332,8 @@ fn foreign(desk: &Desk, which: usize) -> Option<String> {
         .map(|name| (*name).to_owned())
 }
 
-/// A commit of a branch that is no merge and has a parent.
-fn nth(desk: &Desk, branch: &str, which: usize) -> Option<String> {
+/// A commit of a branch that is not a merge and has a parent.
+fn nth(desk: &TestWorktree, branch: &str, which: usize) -> Option<String> {
     let commits = desk.run(&["log", "--format=%H", "--no-merges", "-n", "9", branch, "--"])?;
     let commits: Vec<&str> = commits.lines().collect();
     let commits = commits.split_last().map(|(_, commits)| commits)?;

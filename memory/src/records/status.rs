@@ -1,4 +1,4 @@
-//! What has become of records, by what others say of them.
+//! The status of records. A record's status is derived from every record that references it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,24 +8,24 @@ use super::decisions::Decisions;
 use super::kinds::{self, Body};
 use super::moment::Moment;
 use super::record::Record;
-use super::same::{Links, Same, ordered};
+use super::same::{Links, Representatives, ordered};
 
-/// What records say of others, gathered from one file after the other, in whatever order.
+/// References between records, collected from files in any order.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Statements {
+pub(crate) struct RecordReferences {
     links: Links,
     decisions: Decisions,
-    /// Ids of what is forgotten.
+    /// Ids of deleted records.
     forgotten: Vec<String>,
     superseded: HashMap<String, Superseded>,
 }
 
-/// Until when a record held, and what took its place.
+/// The end of a record's validity, and its successor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Superseded {
-    /// When it ceased to hold, RFC 3339; empty where nobody said.
+    /// End of validity, RFC 3339; empty if not given.
     pub until: Moment,
-    /// The id of the record that holds since; `None` where nobody said.
+    /// The successor's id; `None` if not given.
     pub by: Option<String>,
 }
 
@@ -35,21 +35,21 @@ impl Superseded {
     }
 }
 
-/// Which records are recalled, and which for others. What is asked for may be in any file.
+/// The status of records: which are recalled, and which represent others. It covers all files.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Standing {
-    same: Same,
-    /// Forgotten, or dropped by a person: what stands for it and all that says the same.
+pub(crate) struct RecordStatus {
+    same: Representatives,
+    /// Representatives of groups that were deleted, or dropped by a person.
     dropped: HashSet<String>,
-    /// These alone: that somebody thinks better of it says nothing of others who found the same.
+    /// Superseded records. Duplicates of a superseded record are not superseded.
     superseded: HashMap<String, Superseded>,
-    /// Pairs of which people kept both: what stands for either.
+    /// Pairs of which a person kept both, by their representatives.
     both: HashSet<(String, String)>,
     links: Links,
 }
 
-impl Statements {
-    /// Takes a record in; one that says nothing of others changes nothing.
+impl RecordReferences {
+    /// Adds a record. Only records that reference others have an effect.
     pub(crate) fn take(&mut self, record: &Record) {
         self.links.take(record);
         self.decisions.take(record);
@@ -66,17 +66,17 @@ impl Statements {
         }
     }
 
-    /// These are to be recalled no more.
+    /// Deletes records.
     pub(crate) fn forget(&mut self, ids: impl IntoIterator<Item = String>) {
         self.forgotten.extend(ids);
     }
 
-    /// Whether it is said of this record itself that it is forgotten.
+    /// Returns whether this record, and not only a duplicate, was deleted.
     pub(crate) fn forgets(&self, id: &str) -> bool {
         self.forgotten.iter().any(|forgotten| forgotten == id)
     }
 
-    /// Of several the earliest counts: it did not hold any more when the next came.
+    /// Adds an end of validity. The earliest of several counts.
     fn supersede(&mut self, older: String, superseded: Superseded) {
         let known = self.superseded.entry(older).or_insert_with(|| superseded.clone());
         if superseded.order() < known.order() {
@@ -84,7 +84,7 @@ impl Statements {
         }
     }
 
-    /// Takes in what another file says.
+    /// Adds the references of another file.
     pub(crate) fn extend(&mut self, other: Self) {
         self.links.extend(other.links);
         self.decisions.extend(other.decisions);
@@ -94,8 +94,8 @@ impl Statements {
         }
     }
 
-    /// What it comes to, now that all is known.
-    pub(crate) fn standing(self) -> Standing {
+    /// Computes the status from all references.
+    pub(crate) fn status(self) -> RecordStatus {
         let same = self.links.followed(&self.decisions);
         let kept = |id: &String| same.kept(id).to_owned();
         let dropped = self.decisions.holding().flat_map(|decision| &decision.drop);
@@ -107,7 +107,7 @@ impl Statements {
                 both.extend(others.map(|other| ordered(same.kept(one), same.kept(other))));
             }
         }
-        Standing {
+        RecordStatus {
             dropped,
             both,
             same,
@@ -117,35 +117,35 @@ impl Statements {
     }
 }
 
-impl Standing {
-    /// Of all that these records say of each other.
+impl RecordStatus {
+    /// The status of these records.
     pub(crate) fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Self {
-        let mut statements = Statements::default();
-        records.into_iter().for_each(|record| statements.take(record));
-        statements.standing()
+        let mut references = RecordReferences::default();
+        records.into_iter().for_each(|record| references.take(record));
+        references.status()
     }
 
-    /// The record that is recalled for this one: the smallest id of all that say the same.
+    /// The representative of a record: the smallest id of its duplicates.
     pub(crate) fn kept<'a>(&'a self, id: &'a str) -> &'a str {
         self.same.kept(id)
     }
 
-    /// Whether a person wants neither it nor what says the same to be recalled.
+    /// Returns whether the record, or a duplicate of it, was deleted or dropped.
     pub(crate) fn is_dropped(&self, id: &str) -> bool {
         self.dropped.contains(self.kept(id))
     }
 
-    /// Until when it held, where another took its place.
+    /// The end of validity of a superseded record.
     pub(crate) fn superseded(&self, id: &str) -> Option<&Superseded> {
         self.superseded.get(id)
     }
 
-    /// Whether it is recalled no more; what says the same may be.
+    /// Returns whether the record is dropped or superseded. Its duplicates may still be recalled.
     pub(crate) fn is_gone(&self, id: &str) -> bool {
         self.is_dropped(id) || self.superseded.contains_key(id)
     }
 
-    /// Whether it is settled what two records are to each other: that they say the same, or are both so.
+    /// Returns whether two records are known to be duplicates or both true.
     pub(crate) fn is_settled(&self, one: &str, other: &str) -> bool {
         let (kept, other_kept) = (self.kept(one), self.kept(other));
         kept == other_kept || self.links.are_distinct(one, other) || self.both.contains(&ordered(kept, other_kept))

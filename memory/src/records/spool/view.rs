@@ -1,4 +1,4 @@
-//! A view of the spool that takes no lock, for recall, which looks at it before each question.
+//! A lock-free view of the spool. Recall refreshes it before each question.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -6,19 +6,19 @@ use std::path::{Path, PathBuf};
 use super::index::Index;
 use super::{Spool, waiting};
 
-/// The sessions that are recorded in a spool, and the files in which their records wait. What a refresh costs depends on
-/// how much waits, and not on how many sessions there were.
+/// The recorded sessions of a spool, and the files in which records wait. The cost of a refresh depends on the number
+/// of waiting files, not on the number of sessions.
 #[derive(Debug, Default)]
-pub struct Recorded {
+pub struct SpoolView {
     files: Vec<PathBuf>,
     index: Option<Index>,
     version: Option<i64>,
-    /// The answers of the index so far. A session that was recorded stays so.
+    /// Cached answers of the index. A recorded session stays recorded.
     known: HashMap<String, bool>,
 }
 
-impl Recorded {
-    /// Looks again. What cannot be read is as if it were not there.
+impl SpoolView {
+    /// Refreshes the view. Unreadable files count as absent.
     pub fn refresh(&mut self, spool: &Spool) {
         let files = waiting::files(&spool.dir).unwrap_or_default();
         self.files = files.into_iter().map(|file| file.path).collect();
@@ -33,7 +33,7 @@ impl Recorded {
         self.version = version;
     }
 
-    /// Whether a session was recorded here.
+    /// Returns whether a session was recorded here.
     pub fn has(&mut self, id: &str) -> bool {
         if let Some(known) = self.known.get(id) {
             return *known;
@@ -45,7 +45,7 @@ impl Recorded {
         found.unwrap_or(false)
     }
 
-    /// The files in which records wait, in no order that means anything.
+    /// The files in which records wait, in no particular order.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         self.files.iter().map(PathBuf::as_path)
     }

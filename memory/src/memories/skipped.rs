@@ -1,0 +1,33 @@
+//! Notes about skipped lines: the first few, and their number.
+
+use crate::records::RecordFile;
+use crate::records::lines::SkippedLine;
+
+/// Number of lines that get a note of their own.
+const MAX_LISTED: usize = 3;
+
+/// Notes about the skipped lines of one file.
+#[derive(Default)]
+pub(super) struct SkippedLines {
+    first: Vec<String>,
+    count: usize,
+}
+
+impl SkippedLines {
+    /// Adds a line. `before` lines of the file were not read.
+    pub(super) fn add(&mut self, file: &RecordFile, before: usize, aside: &SkippedLine) {
+        self.count += 1;
+        if self.count <= MAX_LISTED {
+            let line = before + aside.line;
+            self.first.push(format!("{file}:{line}: {}, set aside", aside.reason));
+        }
+    }
+
+    /// One note for each of the first lines, and one with their number if there are more.
+    pub(super) fn notes(mut self, file: &RecordFile) -> Vec<String> {
+        if self.count > MAX_LISTED {
+            self.first.push(format!("{file}: {} in all are set aside", self.count));
+        }
+        self.first
+    }
+}
