@@ -34,7 +34,7 @@ pub(super) struct Blocking {
 }
 
 /// Looks for the sentences of all pairs that are no neutral ones, in both directions.
-pub(super) fn recall(pairs: &[Labelled], embedder: Arc<dyn Embedder>, tools: &Tools) -> Result<Blocking> {
+pub(super) fn recall(pairs: &[Labelled], embedder: Arc<dyn Embedder>, tools: &Lexicon) -> Result<Blocking> {
     let mut places: HashMap<&str, usize> = HashMap::new();
     let mut texts: Vec<&str> = Vec::new();
     for text in pairs.iter().flat_map(|pair| [&pair.a, &pair.b]) {
@@ -65,7 +65,7 @@ pub(super) fn recall(pairs: &[Labelled], embedder: Arc<dyn Embedder>, tools: &To
 }
 
 /// Judges each record against its neighbours, each pair once.
-pub(super) fn judged(texts: &[String], embedder: Arc<dyn Embedder>, tools: &Tools) -> Result<Queued> {
+pub(super) fn judged(texts: &[String], embedder: Arc<dyn Embedder>, tools: &Lexicon) -> Result<Queued> {
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let near = Neighbours::of(&texts, embedder, tools)?;
     let couples: BTreeSet<(usize, usize)> = (0..texts.len())
@@ -108,7 +108,7 @@ struct Neighbours<'t> {
 }
 
 impl<'t> Neighbours<'t> {
-    fn of(texts: &'t [&'t str], embedder: Arc<dyn Embedder>, tools: &'t Tools) -> Result<Self> {
+    fn of(texts: &'t [&'t str], embedder: Arc<dyn Embedder>, tools: &'t Lexicon) -> Result<Self> {
         let directory = directory()?;
         let line = |(number, text): (usize, &&str)| Line {
             ts: "2026-01-01T00:00:00Z".to_owned(),

@@ -18,7 +18,7 @@ use std::time::Instant;
 use anyhow::Result;
 use clap::Parser;
 use muninn_memory::embed::StaticVectors;
-use muninn_memory::reconcile::judge::{Claim, Relation, Tools, judge};
+use muninn_memory::reconcile::judge::{Claim, Lexicon, Relation, judge};
 
 use self::labelled::{Label, Labelled};
 use self::model::Script;

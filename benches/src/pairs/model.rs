@@ -42,7 +42,11 @@ pub enum Script {
 }
 
 /// The pairs with what rules and a model hold them for.
-pub(super) fn asked(options: &Options, pairs: &[Labelled], tools: &Tools) -> Result<(Vec<(Label, Relation)>, Asked)> {
+pub(super) fn asked(
+    options: &Options,
+    pairs: &[Labelled],
+    tools: &Lexicon,
+) -> Result<(Vec<(Label, Relation)>, ModelReport)> {
     let server = ModelServer::start(Vec::new(), false);
     server.play(policy(options.script, pairs));
     let (url, name) = match &options.backend {

@@ -25,7 +25,7 @@ pub struct Report {
     pub merged_per_1000: f64,
     /// The requests to a model; absent without one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub model: Option<Asked>,
+    pub model: Option<ModelReport>,
     /// The figures of rules alone, if a model was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub without_model: Option<Figures>,

@@ -74,7 +74,7 @@ fn defaults() -> Value {
             record: Some(if memory.with_text { "text" } else { "terms" }.to_owned()),
             sync: word(&memory.store.durability),
             default_branch: memory.store.default_branch.clone(),
-            on_default_branch: word(&memory.store.on_default),
+            on_default_branch: word(&memory.store.default_branch_segments),
             idle_ms: millis(memory.idle),
             max_main_bytes: Some(memory.max_main_bytes),
             embedder: Some(raw::Embedder {

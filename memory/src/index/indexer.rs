@@ -224,7 +224,7 @@ impl Indexer {
 
     /// A cache that cannot be written is given up, so that not every refresh tries in vain; unless it was only another
     /// process that was at it for too long.
-    fn not_written(&mut self, error: &CacheError, notes: &mut Vec<String>) {
+    fn handle_write_error(&mut self, error: &CacheError, notes: &mut Vec<String>) {
         notes.push(format!("the cache is not written: {}", with_causes(error)));
         if !error.is_busy() {
             self.cache = None;

@@ -7,10 +7,10 @@ use std::path::Path;
 
 use muninn_repo_tools::RelPath;
 
-use super::{ARCHIVE, PRUNED, ReconcileError, SESSIONS_ARCHIVE, Segment, Steps};
+use super::{ARCHIVE, PRUNED, ReconcileError, SESSIONS_ARCHIVE, Segment, StepHook};
 use crate::private_file::sync_dir;
-use crate::records::lines::{self, MAX_LINE_BYTES, Reason};
-use crate::records::{Home, Record, RecordFile, anew};
+use crate::records::lines::{self, MAX_LINE_BYTES, SkipReason};
+use crate::records::{Home, Record, RecordFile, create_new_file};
 
 /// The folder of the run's lock, which git ignores.
 const CACHE: &str = ".muninn/cache";

@@ -112,7 +112,7 @@ impl Workspace {
         Ok(resolve(self.store()?, conflict, keep, note)?.id)
     }
 
-    fn account(&self, config: &Config, asked: &Asked, started: Instant) -> Result<(), StoreError> {
+    fn account(&self, config: &Config, asked: &ModelReport, started: Instant) -> Result<(), StoreError> {
         let receipts = SqliteStore::open(&self.state_dir, &config.limits)?;
         receipts.note_receipt(Receipt {
             model: asked.model.clone(),

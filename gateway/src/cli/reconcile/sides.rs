@@ -38,7 +38,7 @@ fn side_json(worktree: &Worktree, record: &Record) -> Value {
         "branch": record.origin.branch,
         "author": claim.author,
         "confidence": claim.confidence,
-        "files": sources.map(|source| json!({"path": source.path, "today": today(worktree, source)})).collect::<Vec<_>>(),
+        "files": sources.map(|source| json!({"path": source.path, "today": file_change(worktree, source)})).collect::<Vec<_>>(),
     })
 }
 
@@ -109,11 +109,11 @@ fn side(worktree: &Worktree, name: &str, record: &Record) -> String {
     field("session", origin.session.clone());
     field("branch", origin.branch.clone());
     for source in &origin.sources {
-        let now = match today(worktree, source) {
-            FileToday::Unchanged => "unchanged",
-            FileToday::Changed => "changed since",
-            FileToday::Gone => "deleted",
-            FileToday::Unknown => "exists",
+        let now = match file_change(worktree, source) {
+            FileChange::Unchanged => "unchanged",
+            FileChange::Changed => "changed since",
+            FileChange::Gone => "deleted",
+            FileChange::Unknown => "exists",
         };
         field("file", Some(format!("{} ({now})", source.path)));
     }

@@ -16,7 +16,7 @@ use super::lane::Vectors;
 use super::store::{BlockKey, Rows, VectorStore};
 use super::{small, text};
 use crate::cache::{Cache, CacheError};
-use crate::index::{Digest, Place, Snapshot};
+use crate::index::{Digest, FileRole, Snapshot};
 use crate::redact;
 
 /// No more chunks have vectors: half a gigabyte on disk, and 64 MB in memory.

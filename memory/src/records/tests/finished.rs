@@ -33,10 +33,10 @@ fn files_below(dir: &Path) -> Vec<String> {
 
 #[test]
 fn a_session_that_learned_nothing_leaves_nothing() {
-    let place = Place::new();
-    assert_eq!(place.spool().session("client").unwrap(), None);
-    assert_eq!(place.spool().marks("client").unwrap(), [""; 0]);
-    assert_eq!(files_below(&place.dir.path().join("spool")), [""; 0]);
+    let fixture = SpoolFixture::new();
+    assert_eq!(fixture.spool().session("client").unwrap(), None);
+    assert_eq!(fixture.spool().marks("client").unwrap(), [""; 0]);
+    assert_eq!(files_below(&fixture.dir.path().join("spool")), [""; 0]);
 }
 
 #[test]

@@ -26,7 +26,11 @@ impl Spool {
     }
 
     /// Makes segments of what `is_due` picks of all sessions.
-    pub(crate) fn flush(&self, segments: &Segments, is_due: impl Fn(&Waiting) -> bool) -> Result<Flushed, SpoolError> {
+    pub(crate) fn flush(
+        &self,
+        segments: &Segments,
+        is_due: impl Fn(&PendingRecords) -> bool,
+    ) -> Result<Flushed, SpoolError> {
         self.flush_some(Sessions::All, segments, None, is_due)
     }
 }

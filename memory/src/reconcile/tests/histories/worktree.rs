@@ -72,9 +72,9 @@ impl Team {
     }
 
     /// Another clone, which has the branches of all as remotes.
-    pub(super) fn another(&self, name: &str) -> Desk {
+    pub(super) fn another(&self, name: &str) -> TestWorktree {
         git(self.dir.path(), &["clone", "-q", "forge.git", name]).unwrap();
-        let desk = Desk::at(self.dir.path(), name);
+        let desk = TestWorktree::at(self.dir.path(), name);
         for (who, person) in self.people.iter().enumerate() {
             let from = person.worktree.root().display().to_string();
             let to = format!("+refs/heads/*:refs/remotes/person{who}/*");
