@@ -57,7 +57,7 @@ impl Cuts {
     }
 
     /// In words, for a line below the results: `matches, time`.
-    pub fn words(&self) -> String {
+    pub fn describe(&self) -> String {
         let words = self.0.iter().map(|cut| match cut {
             Cut::Matches => "matches",
             Cut::MatchesPerFile => "matches in a file",

@@ -10,7 +10,7 @@ pub struct FrontMatter<'t> {
     /// The keys in order, each as often as it is written.
     pub entries: Vec<Entry<'t>>,
     /// Lines that are no part of any key, counted from 1.
-    pub strange: Vec<u32>,
+    pub unparsed_lines: Vec<u32>,
     /// The line that closes it, counted from 1.
     pub last_line: u32,
     /// The text below.
@@ -31,15 +31,15 @@ pub struct Entry<'t> {
 /// It is opened and never closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("front matter is never closed by a line of ---")]
-pub struct NeverClosed;
+pub struct UnclosedFrontMatter;
 
 impl<'t> FrontMatter<'t> {
     /// The front matter of a text; `None` where it has none. Blank lines before it are passed over, and so is a byte
     /// order mark.
     ///
     /// # Errors
-    /// [`NeverClosed`].
-    pub fn of(text: &'t str) -> Result<Option<Self>, NeverClosed> {
+    /// [`UnclosedFrontMatter`].
+    pub fn of(text: &'t str) -> Result<Option<Self>, UnclosedFrontMatter> {
         let begun = text.trim_start_matches('\u{feff}').trim_start();
         let above = text[..text.len() - begun.len()].matches('\n').count();
         let mut lines = (1u32..)
@@ -59,7 +59,7 @@ impl<'t> FrontMatter<'t> {
             }
             front.take(number, line);
         }
-        Err(NeverClosed)
+        Err(UnclosedFrontMatter)
     }
 
     fn take(&mut self, number: u32, line: &'t str) {
@@ -75,7 +75,7 @@ impl<'t> FrontMatter<'t> {
                 value: value.trim(),
                 below: Vec::new(),
             }),
-            _ => self.strange.push(number),
+            _ => self.unparsed_lines.push(number),
         }
     }
 
@@ -225,7 +225,10 @@ mod tests {
             None,
         ];
         assert_eq!(values.each_ref().map(Option::as_deref), expected);
-        assert_eq!((front.body, front.last_line, front.strange.len()), ("rest", 12, 0));
+        assert_eq!(
+            (front.body, front.last_line, front.unparsed_lines.len()),
+            ("rest", 12, 0)
+        );
         assert_eq!(front.entry("g").unwrap().line, 8);
     }
 
@@ -261,10 +264,10 @@ mod tests {
     fn tells_what_it_cannot_read() {
         assert_eq!(FrontMatter::of("no head\n---\n"), Ok(None));
         assert_eq!(FrontMatter::of(""), Ok(None));
-        assert_eq!(FrontMatter::of("---\na: 1\nno end"), Err(NeverClosed));
+        assert_eq!(FrontMatter::of("---\na: 1\nno end"), Err(UnclosedFrontMatter));
         let front = of("---\n- nobody's\na: 1\ntype convention\nwords and more: x\n---\n");
         assert_eq!(
-            (front.strange.as_slice(), front.entries.len()),
+            (front.unparsed_lines.as_slice(), front.entries.len()),
             ([2, 4, 5].as_slice(), 1)
         );
     }

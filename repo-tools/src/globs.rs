@@ -9,12 +9,12 @@ use crate::path::RelPath;
 /// the one at the top. What one with a `!` before it means is left out, wherever that stands: git would not leave out a
 /// directory inside of another that is meant, and whoever writes `!tests/` wants just that.
 #[derive(Debug, Clone)]
-pub struct Globs {
+pub struct GlobSet {
     meant: Gitignore,
     left_out: Gitignore,
 }
 
-impl Globs {
+impl GlobSet {
     /// Compiles them.
     ///
     /// # Errors
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     fn matches(globs: &[&str], path: &str) -> bool {
-        let globs = Globs::new(globs.iter().copied()).unwrap();
+        let globs = GlobSet::new(globs.iter().copied()).unwrap();
         globs.matches(&RelPath::new(path).unwrap())
     }
 
@@ -73,6 +73,6 @@ mod tests {
         ] {
             assert_eq!(matches(globs, path), expected, "{globs:?} {path}");
         }
-        assert!(matches!(Globs::new(["src/{a"]), Err(FilterError::Glob { glob, .. }) if glob == "src/{a"));
+        assert!(matches!(GlobSet::new(["src/{a"]), Err(FilterError::Glob { glob, .. }) if glob == "src/{a"));
     }
 }

@@ -49,7 +49,7 @@ pub use checkout::Checkout;
 pub use cut::{Cut, Cuts};
 pub use files::{FileFilter, FilterError};
 pub use find::{FindQuery, FindResult, find};
-pub use globs::Globs;
+pub use globs::GlobSet;
 pub use grep::{
     Detail, FileCount, GrepError, GrepLimits, GrepPattern, GrepQuery, GrepResult, Match, grep, grep_many, grep_paths,
 };
@@ -60,6 +60,6 @@ pub use read::{FileText, ReadError, read_text, stat};
 pub use secret::is_secret;
 pub use supervisor::{Supervisor, Task, TaskReport, TaskState};
 pub use tree::{Tree, TreeLimits, TreeLine, tree, tree_of};
-pub use until::{Abandoned, Until};
+pub use until::{CancelFlag, Until};
 pub use walk::{Directories, FileEntry, SkipCounts, Walk, WalkLimits, walk, walk_at, walk_until, walked_directories};
 pub use worktree::{DiscoverError, Worktree};

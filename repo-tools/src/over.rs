@@ -8,17 +8,17 @@ use crate::code::{
 use crate::fixture::Fixture;
 use crate::history::{DiffQuery, LogQuery, StatusQuery, diff, log, status};
 use crate::metis::{MetisLimits, documents};
-use crate::syntax::{ParseLimits, Unparsed};
+use crate::syntax::{ParseError, ParseLimits};
 use crate::{
-    Abandoned, Cut, Cuts, FindQuery, GrepLimits, GrepPattern, GrepQuery, RelPath, TreeLimits, Until, WalkLimits, find,
+    CancelFlag, Cut, Cuts, FindQuery, GrepLimits, GrepPattern, GrepQuery, RelPath, TreeLimits, Until, WalkLimits, find,
     grep, grep_many, list, tree, walk_until,
 };
 
 fn late_ones() -> [Until; 2] {
-    let abandoned = Abandoned::default();
-    abandoned.say();
+    let cancelled = CancelFlag::default();
+    cancelled.cancel();
     let hour = Until::within(Duration::from_secs(3_600));
-    [Until::within(Duration::ZERO), hour.or(abandoned)]
+    [Until::within(Duration::ZERO), hour.or(cancelled)]
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn nothing_works_on_when_its_time_is_over() {
         assert!(matches!(
             outlined,
             Err(crate::code::OutlineError::Unparsed {
-                source: Unparsed::Slow,
+                source: ParseError::Slow,
                 ..
             })
         ));

@@ -10,21 +10,21 @@ use std::time::{Duration, Instant};
 #[derive(Debug, Clone)]
 pub struct Until {
     at: Instant,
-    abandoned: Option<Abandoned>,
+    cancelled: Option<CancelFlag>,
 }
 
 /// Says that nobody waits any more, to all who were given an [`Until`] with it. Clones share one word.
 #[derive(Debug, Clone, Default)]
-pub struct Abandoned(Arc<AtomicBool>);
+pub struct CancelFlag(Arc<AtomicBool>);
 
-impl Abandoned {
+impl CancelFlag {
     /// Says so, for good.
-    pub fn say(&self) {
+    pub fn cancel(&self) {
         self.0.store(true, Ordering::Release);
     }
 
     /// Whether it was said.
-    pub fn is_said(&self) -> bool {
+    pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }
 }
@@ -32,7 +32,7 @@ impl Abandoned {
 impl Until {
     /// At a time.
     pub fn at(at: Instant) -> Self {
-        Self { at, abandoned: None }
+        Self { at, cancelled: None }
     }
 
     /// So long from now.
@@ -40,10 +40,10 @@ impl Until {
         Self::at(Instant::now() + time)
     }
 
-    /// At the same time, or when `abandoned` says so.
-    pub fn or(self, abandoned: Abandoned) -> Self {
+    /// At the same time, or when `cancelled` says so.
+    pub fn or(self, cancelled: CancelFlag) -> Self {
         Self {
-            abandoned: Some(abandoned),
+            cancelled: Some(cancelled),
             ..self
         }
     }
@@ -52,23 +52,23 @@ impl Until {
     pub fn no_later_than(&self, at: Instant) -> Self {
         Self {
             at: self.at.min(at),
-            abandoned: self.abandoned.clone(),
+            cancelled: self.cancelled.clone(),
         }
     }
 
     /// Whether to stop now.
     pub fn is_over(&self) -> bool {
-        self.is_abandoned() || Instant::now() >= self.at
+        self.is_cancelled() || Instant::now() >= self.at
     }
 
     /// Whether nobody waits any more.
-    pub fn is_abandoned(&self) -> bool {
-        self.abandoned.as_ref().is_some_and(Abandoned::is_said)
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.as_ref().is_some_and(CancelFlag::is_cancelled)
     }
 
     /// The time that is left; none where nobody waits any more.
     pub fn left(&self) -> Duration {
-        if self.is_abandoned() {
+        if self.is_cancelled() {
             return Duration::ZERO;
         }
         self.at.saturating_duration_since(Instant::now())
@@ -92,12 +92,12 @@ mod tests {
 
     #[test]
     fn over_when_the_time_is_or_when_nobody_waits() {
-        let (abandoned, hour) = (Abandoned::default(), Duration::from_secs(3_600));
-        let until = Until::within(hour).or(abandoned.clone());
+        let (cancelled, hour) = (CancelFlag::default(), Duration::from_secs(3_600));
+        let until = Until::within(hour).or(cancelled.clone());
         let sooner = until.no_later_than(Instant::now());
         assert!(!until.is_over() && until.left() > hour / 2);
-        assert!(sooner.is_over() && !sooner.is_abandoned());
-        abandoned.say();
-        assert!(until.is_over() && until.left().is_zero() && sooner.is_abandoned());
+        assert!(sooner.is_over() && !sooner.is_cancelled());
+        cancelled.cancel();
+        assert!(until.is_over() && until.left().is_zero() && sooner.is_cancelled());
     }
 }

@@ -89,7 +89,7 @@ impl SkipCounts {
 
     /// What somebody might miss, in words: `too large: 2, not readable: 1`; empty where that is nothing. Secrets, binary
     /// files and what is no file are left out everywhere, and so not named.
-    pub fn words(&self) -> String {
+    pub fn describe(&self) -> String {
         let named = [
             (self.too_large, "too large"),
             (self.unreadable, "not readable"),
@@ -411,9 +411,9 @@ mod tests {
             not_regular: 3,
             ..SkipCounts::default()
         };
-        assert_eq!(counts.words(), "");
+        assert_eq!(counts.describe(), "");
         (counts.too_large, counts.unreadable) = (4, 5);
-        assert_eq!(counts.words(), "too large: 4, not readable: 5");
+        assert_eq!(counts.describe(), "too large: 4, not readable: 5");
     }
 
     #[cfg(target_os = "linux")]

@@ -58,7 +58,7 @@ pub enum Ended {
 
 impl Ended {
     /// In words, for people.
-    pub fn words(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
             Self::Final => "final answer",
             Self::Words => "answer in words",
@@ -190,7 +190,7 @@ impl Trace {
         text.push_str(&format!(
             "{indent}explored by {}{scope}: {}; {}, {} ({} repeated), {} + {} tokens, {:.0} ms\n",
             self.model,
-            self.ended.words(),
+            self.ended.label(),
             counted(totals.turns, "turn"),
             counted(totals.calls, "call"),
             totals.repeated,

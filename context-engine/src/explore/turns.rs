@@ -221,7 +221,7 @@ impl Turns<'_> {
 
 /// Whether nothing more can be asked.
 fn over(budget: &Budget, talk: &Talk) -> Option<Ended> {
-    if budget.until().is_abandoned() {
+    if budget.until().is_cancelled() {
         Some(Ended::Abandoned)
     } else if budget.until().is_over() {
         Some(Ended::Deadline)
@@ -251,7 +251,7 @@ fn is_about_tools(status: u16) -> bool {
 
 fn failed(error: &ModelError, budget: &Budget, trace: &mut Trace) -> Answer {
     let ended = match error {
-        ModelError::Over { .. } if budget.until().is_abandoned() => Ended::Abandoned,
+        ModelError::Over { .. } if budget.until().is_cancelled() => Ended::Abandoned,
         ModelError::Over { .. } => Ended::Deadline,
         _ => Ended::Model,
     };

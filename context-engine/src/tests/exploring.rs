@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use muninn_memory::model::{Choice, Reply, Usage};
-use muninn_repo_tools::{Abandoned, Until};
+use muninn_repo_tools::{CancelFlag, Until};
 
 use super::script::{QUESTION, Script, calls, deep, explore, words};
 use super::{Repo, ask, limits};
@@ -289,8 +289,8 @@ fn every_bound_ends_it_with_what_it_has() {
         ended(DeepLimits { until: over, ..deep() }, reads.clone()).0,
         Ended::Deadline
     );
-    let abandoned = Abandoned::default();
-    abandoned.say();
+    let abandoned = CancelFlag::default();
+    abandoned.cancel();
     let until = Until::within(Duration::from_secs(600)).or(abandoned);
     assert_eq!(ended(DeepLimits { until, ..deep() }, reads).0, Ended::Abandoned);
 }

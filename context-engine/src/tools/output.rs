@@ -67,7 +67,10 @@ impl Output {
             text.push_str(&format!("[{more} more lines were left out]\n"));
         }
         if !cuts.is_empty() {
-            text.push_str(&format!("[cut by: {}; ask for less to see all of it]\n", cuts.words()));
+            text.push_str(&format!(
+                "[cut by: {}; ask for less to see all of it]\n",
+                cuts.describe()
+            ));
         }
         text.truncate(text.trim_end_matches('\n').len());
         Self {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use muninn_context_engine::explore::{Found, Trace};
 use muninn_context_engine::{Already, Engine, Exploration, Item, ItemKind, Limits, block_tokens, render};
-use muninn_repo_tools::Abandoned;
+use muninn_repo_tools::CancelFlag;
 
 use super::Workspace;
 use super::deep::{Explorer, Late, Progress, Taken, drive};
@@ -122,11 +122,11 @@ impl Decision {
 const CLOSE: f32 = 0.8;
 
 /// Says that nobody waits any more once this is dropped.
-struct Waiting(Abandoned);
+struct Waiting(CancelFlag);
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        self.0.say();
+        self.0.cancel();
     }
 }
 
@@ -137,7 +137,7 @@ pub(super) async fn decide(workspace: &Arc<Workspace>, store: &dyn Store, asking
     let started = Instant::now();
     let words_until = started + workspace.settings().context.deadline;
     let until = started + asking.patience(workspace.settings().context.deadline) + GRACE;
-    let waiting = Waiting(Abandoned::default());
+    let waiting = Waiting(CancelFlag::default());
     let work = drive({
         let (workspace, abandoned) = (Arc::clone(workspace), waiting.0.clone());
         async move {
@@ -181,7 +181,7 @@ async fn explore(
     engine: &Engine,
     asking: &Asking,
     words_until: Instant,
-    abandoned: &Abandoned,
+    abandoned: &CancelFlag,
 ) -> (Exploration, Option<Box<Trace>>, Vec<String>) {
     let limits = Limits {
         tokens: asking.budget,

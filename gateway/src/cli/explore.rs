@@ -106,7 +106,7 @@ impl Explore {
         let totals = found.trace.totals();
         output::note(&format!(
             "{}: {} in {}, {} + {} tokens, {:.1} s; receipt {id}",
-            found.trace.ended.words(),
+            found.trace.ended.label(),
             plural(totals.calls as usize, "call"),
             plural(totals.turns as usize, "turn"),
             totals.input,

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use muninn_repo_tools::history::{Changed, Changes, CommitId, HistoryError};
+use muninn_repo_tools::history::{CommitChanges, CommitId, CommitReader, HistoryError};
 use muninn_repo_tools::{Cut, RelPath, Worktree};
 use serde::{Deserialize, Serialize};
 
@@ -91,7 +91,7 @@ impl History {
         deadline: Instant,
         notes: &mut Vec<String>,
     ) -> Result<Option<CoChange>, HistoryError> {
-        let mut changes = Changes::open(worktree)?;
+        let mut changes = CommitReader::open(worktree)?;
         let head = changes.head()?;
         if head == self.head {
             return Ok(None);
@@ -139,7 +139,7 @@ impl History {
     /// Compares the commits that are not known yet, the newest first, and stores what it finds.
     fn compare(
         &mut self,
-        changes: &mut Changes,
+        changes: &mut CommitReader,
         ids: &[CommitId],
         deadline: Instant,
         notes: &mut Vec<String>,
@@ -195,7 +195,7 @@ struct Compared {
 }
 
 impl Commit {
-    fn of(changed: &Changed, tokenizer: &mut Tokenizer) -> Self {
+    fn of(changed: &CommitChanges, tokenizer: &mut Tokenizer) -> Self {
         let name = |path: &RelPath| path.as_str().into();
         let few = (1..=MAX_FILES).contains(&changed.paths.len());
         let message = if few { redact(&changed.message) } else { "".into() };
@@ -236,7 +236,7 @@ mod tests {
         commit(&repo, &[("a.rs", "2")]);
         assert_eq!(read(&mut history, &repo), Some(2));
 
-        let head = Changes::open(&repo.worktree()).unwrap().head().unwrap().unwrap();
+        let head = CommitReader::open(&repo.worktree()).unwrap().head().unwrap().unwrap();
         let told = Commit {
             paths: vec!["told.rs".into()],
             ..Commit::default()

@@ -1,7 +1,7 @@
 //! What a knowledge file says about itself.
 
-use muninn_repo_tools::Globs;
-use muninn_repo_tools::front_matter::{Entry, FrontMatter, NeverClosed};
+use muninn_repo_tools::GlobSet;
+use muninn_repo_tools::front_matter::{Entry, FrontMatter, UnclosedFrontMatter};
 use thiserror::Error;
 
 /// The keys that mean something.
@@ -46,7 +46,7 @@ pub struct Problem {
 pub enum ProblemKind {
     /// There is no second line of `---`.
     #[error(transparent)]
-    NeverClosed(#[from] NeverClosed),
+    NeverClosed(#[from] UnclosedFrontMatter),
     /// Neither a key nor part of one.
     #[error("this line of the front matter is neither `key: value` nor an item of a list")]
     Strange,
@@ -87,8 +87,8 @@ pub fn front(text: &str) -> Front<'_> {
             return front;
         }
     };
-    if !read.strange.is_empty() {
-        read.strange
+    if !read.unparsed_lines.is_empty() {
+        read.unparsed_lines
             .iter()
             .for_each(|line| front.broken(*line, ProblemKind::Strange));
         return front;
@@ -149,7 +149,7 @@ impl<'t> Front<'t> {
             "applies_to" => {
                 self.applies_to_line = Some(entry.line);
                 for glob in entry.list() {
-                    if Globs::new([glob.as_str()]).is_ok() {
+                    if GlobSet::new([glob.as_str()]).is_ok() {
                         self.applies_to.push(glob);
                     } else {
                         self.problem(entry.line, ProblemKind::Glob { glob });

@@ -43,7 +43,7 @@ pub(super) fn load(worktree: &Worktree, max_bytes: u64) -> Loaded {
         unreadable.map(|(path, reason)| format!("{path}: no Metis document, for {reason}; found as any file is"));
     loaded.notes = notes.collect();
     if !found.cuts.is_empty() {
-        let words = found.cuts.words();
+        let words = found.cuts.describe();
         loaded.notes.push(format!(
             "{FOLDER}: not all documents are read; the bound reached is: {words}"
         ));

@@ -19,7 +19,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use muninn_repo_tools::{Globs, RelPath};
+use muninn_repo_tools::{GlobSet, RelPath};
 
 use self::embedding::Embedding;
 use self::kept::Store;
@@ -55,7 +55,7 @@ pub struct Memories {
     hits: Arc<Hits>,
     vectors: Option<Vectors>,
     /// What the sections of a file are about.
-    globs: Arc<HashMap<String, Globs>>,
+    globs: Arc<HashMap<String, GlobSet>>,
     /// Memories that are contested, by their source.
     opponents: Arc<HashMap<String, DocId>>,
     /// Where this is one part of what was loaded, the files of records in it.
@@ -297,11 +297,11 @@ impl Memories {
 }
 
 /// The globs of each file that has any. All sections of a file have the same.
-fn globs(items: &[Memory]) -> HashMap<String, Globs> {
+fn globs(items: &[Memory]) -> HashMap<String, GlobSet> {
     let mut globs = HashMap::new();
     for item in items.iter().filter(|item| !item.applies_to.is_empty()) {
         if !globs.contains_key(&item.path)
-            && let Ok(compiled) = Globs::new(item.applies_to.iter().map(String::as_str))
+            && let Ok(compiled) = GlobSet::new(item.applies_to.iter().map(String::as_str))
         {
             globs.insert(item.path.clone(), compiled);
         }

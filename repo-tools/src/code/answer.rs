@@ -49,7 +49,7 @@ pub enum Basis {
 
 /// A definition that may be the one that is meant.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Found {
+pub struct ScoredDefinition {
     /// The definition.
     #[serde(flatten)]
     pub symbol: Symbol,
@@ -63,7 +63,7 @@ pub struct Found {
 #[derive(Debug, Default, Serialize)]
 pub struct Definitions {
     /// The likeliest first.
-    pub definitions: Vec<Found>,
+    pub definitions: Vec<ScoredDefinition>,
     /// Files that were parsed.
     pub parsed: usize,
     /// Which bounds were reached.

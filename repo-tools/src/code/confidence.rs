@@ -145,7 +145,7 @@ fn ambiguous(rivals: usize) -> f32 {
 /// Whether a name of one language can mean a definition in the other.
 fn akin(a: Option<Language>, b: Option<Language>) -> bool {
     match (a, b) {
-        (Some(a), Some(b)) => a.is_kin_of(b),
+        (Some(a), Some(b)) => a.is_related_to(b),
         _ => true,
     }
 }

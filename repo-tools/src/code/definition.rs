@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::answer::{Definitions, Found, Symbol};
+use super::answer::{Definitions, ScoredDefinition, Symbol};
 use super::confidence::{self, Seen};
 use super::scan::{candidates, scan};
 use super::{CodeError, NameQuery};
@@ -52,14 +52,14 @@ pub fn definition(worktree: &Worktree, query: &NameQuery<'_>) -> Result<Definiti
     let all: Vec<_> = found.iter().map(|(symbol, language)| (symbol, *language)).collect();
     let judged = all.iter().map(|(symbol, language)| {
         let (confidence, basis) = confidence::of_definition(symbol, *language, &all, container, seen.as_ref());
-        Found {
+        ScoredDefinition {
             symbol: (*symbol).clone(),
             confidence,
             basis,
         }
     });
-    let mut definitions: Vec<Found> = judged.collect();
-    let key = |of: &Found| (of.symbol.path.clone(), of.symbol.line);
+    let mut definitions: Vec<ScoredDefinition> = judged.collect();
+    let key = |of: &ScoredDefinition| (of.symbol.path.clone(), of.symbol.line);
     definitions.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then_with(|| key(a).cmp(&key(b))));
     if definitions.len() > query.limits.max_results {
         definitions.truncate(query.limits.max_results);

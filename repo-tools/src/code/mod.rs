@@ -17,7 +17,7 @@ mod tests;
 
 use std::time::Duration;
 
-pub use answer::{Basis, Caller, Callers, Definitions, Found, References, Symbol, Usage, UsageKind};
+pub use answer::{Basis, Caller, Callers, Definitions, References, ScoredDefinition, Symbol, Usage, UsageKind};
 pub use definition::definition;
 pub use outline::{Outline, OutlineEntry, OutlineError, outline};
 pub use references::{callers, references};

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::answer::Symbol;
 use crate::path::RelPath;
 use crate::read::{ReadError, read_text};
-use crate::syntax::{Import, Language, ParseLimits, Unparsed, parse};
+use crate::syntax::{Import, Language, ParseError, ParseLimits, parse};
 use crate::worktree::Worktree;
 
 /// The definitions of a file.
@@ -53,7 +53,7 @@ pub enum OutlineError {
         /// The file.
         path: RelPath,
         /// Why.
-        source: Unparsed,
+        source: ParseError,
     },
 }
 

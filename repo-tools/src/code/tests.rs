@@ -121,7 +121,7 @@ fn definitions_are_judged() {
         };
         let found = definition(&worktree, &query).unwrap();
         assert!(found.definitions.is_sorted_by(|a, b| a.confidence >= b.confidence));
-        let shown = |of: &Found| (format!("{}:{}", of.symbol.path, of.symbol.line), of.basis);
+        let shown = |of: &ScoredDefinition| (format!("{}:{}", of.symbol.path, of.symbol.line), of.basis);
         found.definitions.iter().map(shown).collect()
     };
     assert_eq!(ask("check", None), [("src/bucket.rs:10".to_owned(), Basis::Unique)]);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::differential::{Dice, awkward_tree, query};
 use super::*;
 use crate::fixture::Fixture;
-use crate::until::Abandoned;
+use crate::until::CancelFlag;
 
 fn hour() -> Until {
     Until::within(Duration::from_secs(3_600))
@@ -106,23 +106,23 @@ fn more_than_a_word_has_bits() {
 /// The second thing in a file is never looked for once somebody says that nobody waits: the first match says it.
 #[test]
 fn a_search_ends_inside_a_file() {
-    struct Saying<'a>(&'a Abandoned, usize);
+    struct Saying<'a>(&'a CancelFlag, usize);
     impl std::io::Read for Saying<'_> {
         fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
             self.1 += 1;
             if self.1 == 3 {
-                self.0.say();
+                self.0.cancel();
             }
             assert!(self.1 <= 3, "read on after nobody waited any more");
             buffer.fill(b'\n');
             Ok(buffer.len())
         }
     }
-    let abandoned = Abandoned::default();
+    let cancelled = CancelFlag::default();
     let query = GrepQuery::new(GrepPattern::Literals(vec!["hit".to_owned()]));
-    let (matcher, until) = (compile(&query).unwrap(), hour().or(abandoned.clone()));
+    let (matcher, until) = (compile(&query).unwrap(), hour().or(cancelled.clone()));
     let path = RelPath::new("endless.txt").unwrap();
-    let endless = Saying(&abandoned, 0);
+    let endless = Saying(&cancelled, 0);
     let found = search::FileSearch::new(&matcher, &query, &until).text(endless, &path);
     assert_eq!(found.err(), Some(Left::Late));
 }

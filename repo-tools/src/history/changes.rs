@@ -44,7 +44,7 @@ impl CommitId {
 
 /// The commits before HEAD, merges left out.
 #[derive(Debug, Default)]
-pub struct Recent {
+pub struct RecentCommits {
     /// The newest first.
     pub commits: Vec<CommitId>,
     /// [`Cut::Matches`]: there are more. [`Cut::Time`]: there may be more. [`Cut::Shallow`]: the clone has no more.
@@ -53,7 +53,7 @@ pub struct Recent {
 
 /// What a commit did, beside its first parent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Changed {
+pub struct CommitChanges {
     /// Its message, cut at 4,000 bytes.
     pub message: String,
     /// Files that it added, modified or removed, in order, each once. A file that only moved counts as its new self.
@@ -66,12 +66,12 @@ pub struct Changed {
 }
 
 /// A repository that is asked about many commits.
-pub struct Changes {
+pub struct CommitReader {
     repository: gix::Repository,
     state: gix::diff::tree::State,
 }
 
-impl Changes {
+impl CommitReader {
     /// Opens the repository of a worktree.
     ///
     /// # Errors
@@ -99,8 +99,8 @@ impl Changes {
     ///
     /// # Errors
     /// [`HistoryError`] if HEAD cannot be read. A commit that is missing ends the list, and is a cut.
-    pub fn recent(&self, max: usize, until: &Until) -> Result<Recent, HistoryError> {
-        let mut recent = Recent::default();
+    pub fn recent(&self, max: usize, until: &Until) -> Result<RecentCommits, HistoryError> {
+        let mut recent = RecentCommits::default();
         let Some(start) = commit(&self.repository, None)? else {
             return Ok(recent);
         };
@@ -132,7 +132,7 @@ impl Changes {
 
     /// What a commit changed, if that is at most `max` files; `None` where the commit or its parent is missing, as at the
     /// end of a shallow clone: compared with nothing, it would seem to have made all there is.
-    pub fn of(&mut self, id: CommitId, max: usize) -> Option<Changed> {
+    pub fn of(&mut self, id: CommitId, max: usize) -> Option<CommitChanges> {
         let commit = self.repository.find_commit(id.object()).ok()?;
         let after = commit.tree().ok()?;
         let before = match commit.parent_ids().next() {
@@ -150,9 +150,9 @@ impl Changes {
         );
         let compared = gix::diff::tree(old, new, &mut self.state, &self.repository.objects, &mut bounded);
         let message = commit.message_raw_sloppy().to_string();
-        let mut changed = Changed {
+        let mut changed = CommitChanges {
             message: shorten(message.trim(), MAX_MESSAGE).0.to_owned(),
-            ..Changed::default()
+            ..CommitChanges::default()
         };
         match compared {
             Ok(()) => changed.list(bounded.recorder.records),
@@ -163,7 +163,7 @@ impl Changes {
     }
 }
 
-impl Changed {
+impl CommitChanges {
     fn list(&mut self, records: Vec<Change>) {
         let mut removed: HashMap<gix::ObjectId, Vec<RelPath>> = HashMap::new();
         let mut added = Vec::new();
@@ -248,14 +248,14 @@ mod tests {
     }
 
     /// What the commits before HEAD changed, the newest first; `None` for those that cannot be compared.
-    fn all(worktree: &Worktree, max: usize) -> (Vec<Option<Changed>>, Cuts) {
-        let mut changes = Changes::open(worktree).unwrap();
+    fn all(worktree: &Worktree, max: usize) -> (Vec<Option<CommitChanges>>, Cuts) {
+        let mut changes = CommitReader::open(worktree).unwrap();
         let recent = changes.recent(100, &soon()).unwrap();
         let changed = recent.commits.iter().map(|id| changes.of(*id, max)).collect();
         (changed, recent.cuts)
     }
 
-    fn paths(changed: &Changed) -> Vec<&str> {
+    fn paths(changed: &CommitChanges) -> Vec<&str> {
         changed.paths.iter().map(RelPath::as_str).collect()
     }
 
@@ -267,7 +267,7 @@ mod tests {
             ("b.rs", "b\n"),
             (".env", "KEY=1\n"),
         ]);
-        assert_eq!(Changes::open(&repo.worktree()).unwrap().head().unwrap(), None);
+        assert_eq!(CommitReader::open(&repo.worktree()).unwrap().head().unwrap(), None);
         assert!(all(&repo.worktree(), 10).0.is_empty());
         repo.commit();
         repo.git(&["checkout", "-q", "-b", "side"]);
@@ -288,7 +288,7 @@ mod tests {
         let (changed, cuts) = all(&repo.worktree(), 10);
         assert!(cuts.is_empty());
         assert_eq!(changed.len(), 3, "a merge is none of them");
-        let changed: Vec<Changed> = changed.into_iter().flatten().collect();
+        let changed: Vec<CommitChanges> = changed.into_iter().flatten().collect();
         let moves = changed
             .iter()
             .find(|changed| changed.message == "move it\n\nfar")
@@ -317,7 +317,7 @@ mod tests {
                 .flatten()
                 .all(|one| one.paths.len() <= 2 && (!one.too_many || one.paths.is_empty()))
         );
-        let changes = Changes::open(&repo.worktree()).unwrap();
+        let changes = CommitReader::open(&repo.worktree()).unwrap();
         let two = changes.recent(2, &soon()).unwrap();
         assert_eq!((two.commits.len(), two.cuts.has(Cut::Matches)), (2, true));
         assert!(

@@ -15,7 +15,7 @@ mod text;
 #[cfg(test)]
 mod tests;
 
-pub use changes::{Changed, Changes, CommitId, Recent};
+pub use changes::{CommitChanges, CommitId, CommitReader, RecentCommits};
 pub use diff::{Diff, DiffQuery, FileDiff, diff};
 pub use log::{Commit, Log, LogQuery, log};
 pub use status::{Change, Status, StatusEntry, StatusQuery, status};

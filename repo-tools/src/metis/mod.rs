@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::cut::{Cut, Cuts};
 use crate::files::{FileFilter, files};
-use crate::front_matter::{FrontMatter, NeverClosed};
+use crate::front_matter::{FrontMatter, UnclosedFrontMatter};
 use crate::path::RelPath;
 use crate::read::{ReadError, read_text};
 use crate::until::Until;
@@ -100,7 +100,7 @@ pub struct MetisTexts {
     /// By path.
     pub texts: Vec<MetisText>,
     /// Files that are no such document, or cannot be read, and why.
-    pub unreadable: Vec<(RelPath, NoDocument)>,
+    pub unreadable: Vec<(RelPath, NotADocument)>,
     /// Which bounds were reached.
     pub cuts: Cuts,
 }
@@ -121,13 +121,13 @@ pub enum MetisError {
 
 /// Why a file under `.metis/` is not a document.
 #[derive(Debug, thiserror::Error)]
-pub enum NoDocument {
+pub enum NotADocument {
     /// It cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
     /// Its head has no end.
     #[error(transparent)]
-    FrontMatter(#[from] NeverClosed),
+    FrontMatter(#[from] UnclosedFrontMatter),
     /// It has no front matter.
     #[error("it has no head")]
     NoHead,
@@ -185,7 +185,7 @@ fn visit(worktree: &Worktree, limits: &MetisLimits, mut take: impl FnMut(MetisTe
             passed.cuts.add(Cut::Time);
             break;
         }
-        let read = read_text(worktree, &path, MAX_BYTES).map_err(NoDocument::from);
+        let read = read_text(worktree, &path, MAX_BYTES).map_err(NotADocument::from);
         match read.and_then(|file| document(&path, &file.text)) {
             Err(reason) => passed.unreadable.push((path, reason)),
             Ok(text) if text.document.archived && !limits.archived => {}
@@ -236,17 +236,17 @@ pub fn document_by_id(worktree: &Worktree, id: &str, until: Until) -> Result<Met
 }
 
 /// A file as a document and its text, or why it is none.
-fn document(path: &RelPath, text: &str) -> Result<MetisText, NoDocument> {
-    let head = FrontMatter::of(text)?.ok_or(NoDocument::NoHead)?;
+fn document(path: &RelPath, text: &str) -> Result<MetisText, NotADocument> {
+    let head = FrontMatter::of(text)?.ok_or(NotADocument::NoHead)?;
     let slug = head.text("id");
     let id = head.text("short_code").or_else(|| slug.clone());
-    let id = id.ok_or(NoDocument::NoId)?;
+    let id = id.ok_or(NotADocument::NoId)?;
     let folders: BTreeSet<&str> = path.as_str().split('/').collect();
     let kind = head
         .text("level")
         .or_else(|| head.text("type"))
         .or_else(|| kind_by_path(path, &folders))
-        .ok_or(NoDocument::NoKind)?;
+        .ok_or(NotADocument::NoKind)?;
     let heading = head.body.lines().find_map(|line| line.strip_prefix("# "));
     let title = head
         .text("title")

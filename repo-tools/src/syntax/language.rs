@@ -159,7 +159,7 @@ impl Language {
     }
 
     /// Whether a name of one may mean a definition in the other.
-    pub fn is_kin_of(self, other: Self) -> bool {
+    pub fn is_related_to(self, other: Self) -> bool {
         let family = |language| match language {
             Self::TypeScript | Self::Tsx => Self::JavaScript,
             Self::Cpp => Self::C,

@@ -38,7 +38,7 @@ impl Default for ParseLimits<'_> {
 
 /// Why a text was not parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Unparsed {
+pub enum ParseError {
     /// More bytes than allowed.
     #[error("too large to parse")]
     TooLarge,
@@ -61,9 +61,9 @@ const MINIFIED_LINE: usize = 5_000;
 const MINIFIED_MEAN: usize = 250;
 
 impl ParseLimits<'_> {
-    pub(super) fn admit(&self, source: &str) -> Result<(), Unparsed> {
+    pub(super) fn admit(&self, source: &str) -> Result<(), ParseError> {
         if source.len() > self.max_bytes || u32::try_from(source.len()).is_err() {
-            return Err(Unparsed::TooLarge);
+            return Err(ParseError::TooLarge);
         }
         if source.len() > MINIFIED_LINE {
             let (mut lines, mut longest, mut from) = (1, 0, 0);
@@ -71,7 +71,7 @@ impl ParseLimits<'_> {
                 (lines, longest, from) = (lines + 1, longest.max(at - from), at);
             }
             if longest > MINIFIED_LINE && source.len() / lines > MINIFIED_MEAN {
-                return Err(Unparsed::Minified);
+                return Err(ParseError::Minified);
             }
         }
         Ok(())

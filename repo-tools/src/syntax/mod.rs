@@ -12,7 +12,7 @@
 //! let add = &parsed.definitions[0];
 //! assert_eq!((&*add.name, add.lines.first, add.lines.last), ("add", 1, 2));
 //! assert_eq!(&*parsed.references[0].name, "one");
-//! # Ok::<(), muninn_repo_tools::syntax::Unparsed>(())
+//! # Ok::<(), muninn_repo_tools::syntax::ParseError>(())
 //! ```
 
 mod imports;
@@ -37,7 +37,7 @@ use tree_sitter::{ParseOptions, Parser, Tree};
 use crate::until::Until;
 
 pub use language::Language;
-pub use limits::{ParseLimits, Unparsed};
+pub use limits::{ParseError, ParseLimits};
 pub use parsed::{Definition, DefinitionKind, Import, Imported, Lines, Parsed, Reference, ReferenceKind};
 
 thread_local! {
@@ -50,10 +50,10 @@ thread_local! {
 /// Broken code is no error: [`Parsed::broken`] says so, and what stands around the broken part is there.
 ///
 /// # Errors
-/// [`Unparsed`] where a limit was reached before there was a tree.
-pub fn parse(language: Language, source: &str, limits: &ParseLimits) -> Result<Parsed, Unparsed> {
+/// [`ParseError`] where a limit was reached before there was a tree.
+pub fn parse(language: Language, source: &str, limits: &ParseLimits) -> Result<Parsed, ParseError> {
     if limits.until.is_some_and(Until::is_over) {
-        return Err(Unparsed::Slow);
+        return Err(ParseError::Slow);
     }
     limits.admit(source)?;
     let latest = Instant::now() + limits.max_time;
@@ -68,10 +68,10 @@ pub fn parse(language: Language, source: &str, limits: &ParseLimits) -> Result<P
     Ok(walk::walk(table::of(language), &tree, source, limits, &until))
 }
 
-fn tree_of(parser: &mut Parser, language: Language, source: &str, until: &Until) -> Result<Tree, Unparsed> {
+fn tree_of(parser: &mut Parser, language: Language, source: &str, until: &Until) -> Result<Tree, ParseError> {
     parser
         .set_language(&language.grammar())
-        .map_err(|_| Unparsed::Grammar { language })?;
+        .map_err(|_| ParseError::Grammar { language })?;
     let bytes = source.as_bytes();
     let mut in_time = |_: &tree_sitter::ParseState| {
         if until.is_over() {
@@ -85,6 +85,6 @@ fn tree_of(parser: &mut Parser, language: Language, source: &str, until: &Until)
     tree.ok_or_else(|| {
         // Otherwise the next file would be taken for the rest of this one.
         parser.reset();
-        Unparsed::Slow
+        ParseError::Slow
     })
 }

@@ -114,12 +114,12 @@ fn limits_are_kept_and_told() {
         max_bytes: 100,
         ..ParseLimits::default()
     };
-    assert_eq!(parse(&many, small).unwrap_err(), Unparsed::TooLarge);
+    assert_eq!(parse(&many, small).unwrap_err(), ParseError::TooLarge);
     let late = ParseLimits {
         max_time: Duration::ZERO,
         ..ParseLimits::default()
     };
-    assert_eq!(parse(&many, late).unwrap_err(), Unparsed::Slow);
+    assert_eq!(parse(&many, late).unwrap_err(), ParseError::Slow);
     let few = ParseLimits {
         max_items: 10,
         ..ParseLimits::default()
@@ -129,7 +129,7 @@ fn limits_are_kept_and_told() {
     let minified = format!("fn f() {{}}\n{}", "let a=1;".repeat(2_000));
     assert_eq!(
         parse(&minified, ParseLimits::default()).unwrap_err(),
-        Unparsed::Minified
+        ParseError::Minified
     );
     // After an abandoned parse the next one starts anew.
     let found = parse("fn after() {}\n", ParseLimits::default()).unwrap();

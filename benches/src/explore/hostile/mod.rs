@@ -129,7 +129,7 @@ impl Row {
         let late = took.checked_sub(case.deadline);
         Self {
             case: case.name,
-            ended: found.trace.ended.words(),
+            ended: found.trace.ended.label(),
             ms: rounded(millis(took)),
             late_ms: late.map(|late| rounded(millis(late))),
             turns: totals.turns,

@@ -15,7 +15,7 @@ use http::HeaderMap;
 use muninn_context_engine::Engine;
 use muninn_context_engine::explore::{Found, Observer};
 use muninn_memory::model::Model;
-use muninn_repo_tools::Abandoned;
+use muninn_repo_tools::CancelFlag;
 
 use super::{App, Settings};
 use crate::access::Caller;
@@ -64,7 +64,7 @@ impl Explorer {
         &self,
         engine: &Engine,
         question: &str,
-        waiting: Abandoned,
+        waiting: CancelFlag,
         observer: &dyn Observer,
     ) -> Found {
         let _counted = self.metrics.exploring();

@@ -134,7 +134,7 @@ impl Grep {
 
 /// What was not searched though somebody may have meant it: a pattern that is found nowhere may be there.
 fn note_skipped(skipped: &SkipCounts) {
-    let words = skipped.words();
+    let words = skipped.describe();
     if !words.is_empty() {
         output::note(&format!("not searched: {words}"));
     }

@@ -158,7 +158,7 @@ impl Question {
 /// Says on stderr that something is missing, and exits as grep does: 1 where there is nothing.
 fn finish(cuts: &Cuts, nothing: bool) -> ExitCode {
     if !cuts.is_empty() {
-        output::note(&format!("not all is shown; the bound reached is: {}", cuts.words()));
+        output::note(&format!("not all is shown; the bound reached is: {}", cuts.describe()));
     }
     if nothing { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
