@@ -13,13 +13,13 @@ use crate::render::{self, Source};
 
 /// What a conversation holds of the worktree and its memory. Empty for one that has just begun.
 #[derive(Debug, Default)]
-pub struct Already {
+pub struct PriorContext {
     blocks: Vec<String>,
     sources: Vec<Source>,
     reads: Vec<(Vec<RelPath>, String)>,
 }
 
-impl Already {
+impl PriorContext {
     /// Adds a block that was packed for an earlier turn, as [`render::block`] wrote it.
     pub fn add_block(&mut self, block: &str) {
         self.sources.extend(render::sources(block));
@@ -93,8 +93,8 @@ mod tests {
         RelPath::new(path).unwrap()
     }
 
-    fn read(text: &str) -> Already {
-        let mut already = Already::default();
+    fn read(text: &str) -> PriorContext {
+        let mut already = PriorContext::default();
         already.add_read(vec![path("a.rs")], text.to_owned());
         already
     }
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn a_block_holds_its_lines_at_its_blob() {
-        let mut already = Already::default();
+        let mut already = PriorContext::default();
         already.add_block("<muninn-context>\n\n## a.rs:2-4 @0123456789\n```rust\nx\n```\n</muninn-context>\n");
         let held = already.of(&path("a.rs"), "0123456789abcdef");
         assert!(held.all(2, ["x", "y", "z"]) && held.all(3, ["y"]));
@@ -136,6 +136,6 @@ mod tests {
 
     #[test]
     fn nothing_is_held_of_nothing() {
-        assert!(!Already::default().of(&path("a.rs"), "ab").all(1, [""]));
+        assert!(!PriorContext::default().of(&path("a.rs"), "ab").all(1, [""]));
     }
 }

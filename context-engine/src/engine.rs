@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use muninn_memory::{Clock, Home, Memories, Store};
 use muninn_repo_tools::{RelPath, Supervisor, Worktree};
 
-use crate::already::Already;
+use crate::already::PriorContext;
 use crate::item::{Exploration, IndexError, IndexReport, IndexStatus, Limits};
 use crate::lexical::{self, Sources, explore, ranking};
 use crate::rank::Index;
@@ -354,11 +354,11 @@ impl Engine {
     /// Finds what belongs in the prompt for a question. It neither fails nor panics: what went wrong, or why there is
     /// nothing, is the exploration's `reason`.
     pub fn explore(&self, question: &str, limits: &Limits) -> Exploration {
-        self.answer(question, limits, Tuning::default(), &Already::default())
+        self.answer(question, limits, Tuning::default(), &PriorContext::default())
     }
 
     /// [`Self::explore`] for a later turn of a conversation: what that holds already is not packed again.
-    pub fn explore_beside(&self, already: &Already, question: &str, limits: &Limits) -> Exploration {
+    pub fn explore_after(&self, already: &PriorContext, question: &str, limits: &Limits) -> Exploration {
         self.answer(question, limits, Tuning::default(), already)
     }
 
@@ -387,10 +387,10 @@ impl Engine {
 
     /// [`Self::explore`] in another way than the usual, for measuring.
     pub fn explore_with(&self, question: &str, limits: &Limits, tuning: Tuning) -> Exploration {
-        self.answer(question, limits, tuning, &Already::default())
+        self.answer(question, limits, tuning, &PriorContext::default())
     }
 
-    fn answer(&self, question: &str, limits: &Limits, tuning: Tuning, already: &Already) -> Exploration {
+    fn answer(&self, question: &str, limits: &Limits, tuning: Tuning, already: &PriorContext) -> Exploration {
         self.with_sources(already, limits.deadline, |sources| {
             let sources = Sources { tuning, ..*sources };
             explore(&sources, question, limits)
@@ -398,7 +398,7 @@ impl Engine {
     }
 
     /// Does something with what the engine knows once it has caught up with the disk, or `deadline` is near.
-    fn with_sources<T>(&self, already: &Already, deadline: Instant, work: impl FnOnce(&Sources<'_>) -> T) -> T {
+    fn with_sources<T>(&self, already: &PriorContext, deadline: Instant, work: impl FnOnce(&Sources<'_>) -> T) -> T {
         self.catch_up(deadline);
         let state = self.state();
         let memories = self.memories(&state, deadline);

@@ -8,7 +8,7 @@ use muninn_memory::index::lexical::{DocId, Tokenizer};
 use muninn_memory::index::{Companions, Field, Place, Snapshot};
 use muninn_repo_tools::{RelPath, Worktree};
 
-use crate::already::Already;
+use crate::already::PriorContext;
 use crate::cost;
 use crate::explore::Citation;
 use crate::follow_up::is_follow_up;
@@ -38,7 +38,7 @@ pub(crate) struct Sources<'a> {
     pub(crate) companions: &'a Companions,
     pub(crate) memories: &'a Memories,
     /// What the conversation holds already.
-    pub(crate) already: &'a Already,
+    pub(crate) already: &'a PriorContext,
     pub(crate) threshold: Option<f32>,
     pub(crate) max_file_bytes: u64,
     pub(crate) tuning: Tuning,
@@ -121,7 +121,7 @@ pub(crate) fn ranking(
     Ranking {
         files,
         elapsed,
-        signs: fit.signs.to_vec(),
+        features: fit.features.to_vec(),
     }
 }
 

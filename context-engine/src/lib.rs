@@ -45,7 +45,7 @@ mod tuning;
 mod turnstile;
 mod vector_list;
 
-pub use already::Already;
+pub use already::PriorContext;
 pub use cost::of_block as block_tokens;
 pub use engine::{Engine, EngineSettings};
 pub use item::{Completeness, Exploration, IndexError, IndexReport, IndexStatus, Item, ItemKind, Limits};

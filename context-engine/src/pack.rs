@@ -16,7 +16,7 @@ use muninn_memory::redact;
 use muninn_repo_tools::{RelPath, Worktree, read_text};
 
 pub(crate) use self::remembered::Remembered;
-use crate::already::{Already, Held};
+use crate::already::{Held, PriorContext};
 use crate::cost::measure;
 use crate::item::{Item, ItemKind};
 use crate::question::Question;
@@ -49,7 +49,7 @@ pub(crate) struct Packer<'a> {
     pub(crate) max_file_bytes: u64,
     pub(crate) question: &'a Question,
     pub(crate) query: &'a Query,
-    pub(crate) already: &'a Already,
+    pub(crate) already: &'a PriorContext,
     pub(crate) deadline: Instant,
 }
 
@@ -93,7 +93,7 @@ struct File<'a> {
 }
 
 impl<'a> File<'a> {
-    fn of(text: &'a Text, already: &'a Already) -> Self {
+    fn of(text: &'a Text, already: &'a PriorContext) -> Self {
         Self {
             text,
             lines: text.text.lines().collect(),

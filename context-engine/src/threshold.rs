@@ -42,7 +42,7 @@ const CHUNKS: usize = 3;
 /// The sum of idf that the best chunk must hold, in units of the idf of a term that one document holds.
 const EVIDENCE: f32 = 0.6;
 
-/// The weights of the [`Signs`], and what their sum must exceed at the default threshold: a ridge regression over
+/// The weights of the [`Features`], and what their sum must exceed at the default threshold: a ridge regression over
 /// `benches/abstain/tune.jsonl`, printed by `benches/abstain/fit.py`, which also says what they reach in repositories
 /// and for prompts that they were not fitted to. The sum required lies where it makes little difference: at thresholds
 /// from 0.45 to 0.6 off-topic prompts go from 3.1% to 2.4%, and questions from 94% to 91%.
@@ -63,12 +63,12 @@ const IDENTIFIERS: usize = 2;
 /// What the model goes by, in the order of [`WEIGHTS`]: the share found, less what is expected, within [`MARGIN`]; the
 /// mean idf of the question's words in units of a singular term's; how like the question the best titles and the best
 /// texts are, as cosines; how many identifiers of the question exist, and how many do not.
-pub(crate) type Signs = [f32; WEIGHTS.len()];
+pub(crate) type Features = [f32; WEIGHTS.len()];
 
 /// How well the question is accounted for.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Fit {
-    pub(crate) signs: Signs,
+    pub(crate) features: Features,
     /// The share of the question's weight that the best place accounts for, from 0 to 1.
     pub(crate) share: f32,
     /// What is expected of it.
@@ -113,7 +113,7 @@ impl Fit {
         });
         let size = documents(statistics);
         let [known, unknown] = identifiers(question, query);
-        fit.signs = [
+        fit.features = [
             (fit.share - fit.expected).clamp(-MARGIN, MARGIN),
             // In a small repository every word is rare.
             rarity(question, query) / singular * (size.ln() / CROWDED.ln()).min(1.0),
@@ -122,7 +122,12 @@ impl Fit {
             known,
             unknown,
         ];
-        let sum: f32 = fit.signs.iter().zip(WEIGHTS).map(|(sign, weight)| sign * weight).sum();
+        let sum: f32 = fit
+            .features
+            .iter()
+            .zip(WEIGHTS)
+            .map(|(feature, weight)| feature * weight)
+            .sum();
         let required = REQUIRED + CROWD * (size / CROWDED).ln().max(SMALL);
         fit.probability = 1.0 / (1.0 + (required - sum).exp());
         fit

@@ -96,7 +96,7 @@ pub struct Ranking {
     /// How long it took.
     pub elapsed: Duration,
     /// What the threshold goes by, in the order of its weights; see `benches/abstain/fit.py`.
-    pub signs: Vec<f32>,
+    pub features: Vec<f32>,
 }
 
 /// One of them.

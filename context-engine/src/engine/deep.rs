@@ -4,8 +4,8 @@
 use std::time::{Duration, Instant};
 
 use super::Engine;
-use crate::already::Already;
-use crate::explore::{self, Citation, DeepLimits, Found, Lexical, Observer};
+use crate::already::PriorContext;
+use crate::explore::{self, Citation, DeepLimits, ExploreOutcome, Lexical, Observer};
 use crate::item::{Item, Limits};
 use crate::lexical;
 use crate::tools::ToolContext;
@@ -22,7 +22,7 @@ impl Engine {
         limits: &DeepLimits,
         model: &dyn Model,
         observer: &dyn Observer,
-    ) -> Found {
+    ) -> ExploreOutcome {
         block_on(self.explore_deep_async(question, limits, model, observer))
     }
 
@@ -35,9 +35,9 @@ impl Engine {
         limits: &DeepLimits,
         model: &dyn Model,
         observer: &dyn Observer,
-    ) -> Found {
+    ) -> ExploreOutcome {
         let deadline = limits.until.no_later_than(Instant::now() + CANDIDATES).instant();
-        let nothing = Already::default();
+        let nothing = PriorContext::default();
         let candidates = self.with_sources(&nothing, deadline, |sources| {
             lexical::candidates(sources, question, deadline)
         });
@@ -66,7 +66,7 @@ impl Engine {
         &self,
         question: &str,
         citations: &[Citation],
-        already: &Already,
+        already: &PriorContext,
         beside: &[Item],
         limits: &Limits,
     ) -> Vec<Item> {

@@ -36,7 +36,7 @@ impl Drop for Reloading {
 
 impl Engine {
     /// All that is remembered here, as it is now, to be recalled from by words and by meaning.
-    pub fn remembered(&self) -> Arc<Memories> {
+    pub fn current_memories(&self) -> Arc<Memories> {
         self.memories_with_vectors(&self.state())
     }
 

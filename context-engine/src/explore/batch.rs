@@ -41,7 +41,7 @@ struct Done {
     output: Arc<Output>,
     repeated: bool,
     ms: f64,
-    child: Option<super::Found>,
+    child: Option<super::ExploreOutcome>,
 }
 
 /// A call that shares its work with others.

@@ -90,7 +90,7 @@ impl Observer for () {
 
 /// What an exploration found.
 #[derive(Debug, Clone, Serialize)]
-pub struct Found {
+pub struct ExploreOutcome {
     /// The places, the most important first. Each existed when it was cited.
     pub citations: Vec<Citation>,
     /// Files, best first: what is cited fused with what the lexical lane found.
@@ -139,7 +139,12 @@ const TREE_TOKENS: usize = 600;
 const CHILD_TREE_TOKENS: usize = 200;
 
 /// Explores.
-pub(crate) async fn explore(sources: &Sources<'_>, question: &str, lexical: &Lexical, limits: &DeepLimits) -> Found {
+pub(crate) async fn explore(
+    sources: &Sources<'_>,
+    question: &str,
+    lexical: &Lexical,
+    limits: &DeepLimits,
+) -> ExploreOutcome {
     let registry = Registry::of_engine();
     let explorer = Explorer {
         sources,
@@ -163,7 +168,7 @@ pub(crate) async fn explore(sources: &Sources<'_>, question: &str, lexical: &Lex
 
 impl Explorer<'_> {
     /// One exploration from its first turn to its end.
-    async fn explore(&self, task: &Task<'_>, budget: &Budget) -> Found {
+    async fn explore(&self, task: &Task<'_>, budget: &Budget) -> ExploreOutcome {
         let started = Instant::now();
         let mut trace = Trace {
             model: self.sources.model.id().to_owned(),
@@ -185,7 +190,7 @@ impl Explorer<'_> {
         }
         trace.citations = citations.iter().map(Citation::to_string).collect();
         trace.ms = millis(started.elapsed());
-        Found {
+        ExploreOutcome {
             citations,
             files: Vec::new(),
             trace,
@@ -199,7 +204,7 @@ impl Explorer<'_> {
         budget: &Budget,
         siblings: u32,
         call: &Map<String, Value>,
-    ) -> Result<Found, ChildError> {
+    ) -> Result<ExploreOutcome, ChildError> {
         let question = question_of(call).ok_or(ChildError::NoQuestion)?;
         let share = budget.share(siblings).ok_or(ChildError::TooDeep)?;
         let written = ["scope", "path", "directory"]

@@ -3,12 +3,12 @@
 use muninn_repo_tools::RelPath;
 
 use super::{Repo, ask, files, limits};
-use crate::{Already, Engine, Exploration, render};
+use crate::{Engine, Exploration, PriorContext, render};
 
 const QUESTION: &str = "how does the ledger replay bookings and what is an overdraft";
 
-fn ask_beside(engine: &Engine, already: &Already, question: &str) -> Exploration {
-    engine.explore_beside(already, question, &limits(4000))
+fn ask_beside(engine: &Engine, already: &PriorContext, question: &str) -> Exploration {
+    engine.explore_after(already, question, &limits(4000))
 }
 
 fn sources(exploration: &Exploration) -> Vec<&str> {
@@ -20,8 +20,8 @@ fn path(path: &str) -> RelPath {
 }
 
 /// After an exploration was packed.
-fn after(exploration: &Exploration) -> Already {
-    let mut already = Already::default();
+fn after(exploration: &Exploration) -> PriorContext {
+    let mut already = PriorContext::default();
     already.add_block(&render::block(&exploration.items));
     already
 }
@@ -30,7 +30,7 @@ fn after(exploration: &Exploration) -> Already {
 fn what_was_packed_is_not_packed_again() {
     let repo = Repo::service();
     let engine = repo.ready();
-    let mut already = Already::default();
+    let mut already = PriorContext::default();
     let mut packed: Vec<String> = Vec::new();
     // Turn by turn something else, until there is nothing left.
     let last = loop {
@@ -55,7 +55,7 @@ fn what_was_packed_is_not_packed_again() {
 fn nothing_held_changes_nothing() {
     let repo = Repo::service();
     let engine = repo.ready();
-    let mut elsewhere = Already::default();
+    let mut elsewhere = PriorContext::default();
     elsewhere.add_block("<muninn-context>\n\n## src/other.rs:1-900 @0123456789\n```rust\n```\n</muninn-context>\n");
     let held = ask_beside(&engine, &elsewhere, QUESTION);
     assert_eq!(held.items, ask(&engine, QUESTION).items);
@@ -68,7 +68,7 @@ fn a_file_that_changed_is_packed_again() {
     let first = ask(&engine, QUESTION);
     assert_eq!(files(&first)[0], "src/ledger.rs");
     let text = std::fs::read_to_string(repo.path("src/ledger.rs")).unwrap();
-    let mut read = Already::default();
+    let mut read = PriorContext::default();
     read.add_read(vec![path("src/ledger.rs")], text.clone());
     for already in [&after(&first), &read] {
         let again = ask_beside(&engine, already, QUESTION);
@@ -104,11 +104,11 @@ fn the_other_chunks_of_a_file_that_was_read_in_part_still_come() {
     // A tool that numbers lines, and only the first half of the best span.
     let half = text.lines().enumerate().skip(first_line - 1).take(lines / 2);
     let numbered: String = half.map(|(at, line)| format!("{:>6}\t{line}\n", at + 1)).collect();
-    let mut already = Already::default();
+    let mut already = PriorContext::default();
     already.add_read(vec![path("src/ledger.rs")], numbered);
     let again = ask_beside(&engine, &already, QUESTION);
     assert!(files(&again).contains(&"src/ledger.rs"), "{:?}", sources(&again));
-    let mut all = Already::default();
+    let mut all = PriorContext::default();
     all.add_read(vec![path("src/ledger.rs")], text);
     let others = ask_beside(&engine, &all, QUESTION);
     assert!(!files(&others).contains(&"src/ledger.rs"), "{:?}", sources(&others));

@@ -7,8 +7,8 @@ use muninn_repo_tools::{CancelFlag, Until};
 
 use super::script::{QUESTION, Script, calls, deep, explore, words};
 use super::{Repo, ask, limits};
-use crate::explore::{DeepLimits, Ended, Found, Recorder, Recording, Trace};
-use crate::{Already, block_tokens, render, tokens};
+use crate::explore::{DeepLimits, Ended, ExploreOutcome, Recorder, Recording, Trace};
+use crate::{PriorContext, block_tokens, render, tokens};
 
 #[test]
 fn finds_reads_and_cites() {
@@ -38,7 +38,13 @@ fn finds_reads_and_cites() {
         "the candidates are told"
     );
     assert!(script.heard(1).contains("src/http/retry.rs:") && script.heard(2).contains("retry.rs, lines 1-20"));
-    let packed = engine.pack_cited(QUESTION, &found.citations, &Already::default(), &[], &limits(2_000));
+    let packed = engine.pack_cited(
+        QUESTION,
+        &found.citations,
+        &PriorContext::default(),
+        &[],
+        &limits(2_000),
+    );
     assert_eq!(packed.len(), 1);
     assert_eq!(
         (packed[0].source.as_str(), packed[0].why.as_str()),
@@ -72,7 +78,13 @@ fn what_a_citation_means_is_packed_only_while_the_file_is_as_it_was() {
     assert_eq!(found.trace.ended, Ended::Words);
     assert_eq!(found.trace.citations.len(), 2);
     repo.write("src/session.rs", "// all new\n".repeat(20));
-    let packed = engine.pack_cited(QUESTION, &found.citations, &Already::default(), &[], &limits(2_000));
+    let packed = engine.pack_cited(
+        QUESTION,
+        &found.citations,
+        &PriorContext::default(),
+        &[],
+        &limits(2_000),
+    );
     let sources: Vec<_> = packed.iter().map(|item| item.source.as_str()).collect();
     assert_eq!(sources, ["src/ledger.rs:1-5"]);
 }
@@ -392,7 +404,7 @@ fn a_recorded_run_can_be_made_again_without_its_model() {
 }
 
 /// What a run did, without times.
-fn outline(found: &Found) -> String {
+fn outline(found: &ExploreOutcome) -> String {
     fn add(trace: &Trace, level: usize, text: &mut String) {
         let indent = "  ".repeat(level);
         text.push_str(&format!(

@@ -8,7 +8,7 @@ use muninn_memory::model::{Ask, Call, Message, Model, ModelError, Reply};
 use muninn_repo_tools::Until;
 
 use crate::Engine;
-use crate::explore::{DeepLimits, Found};
+use crate::explore::{DeepLimits, ExploreOutcome};
 
 /// Says one thing after the other, and the last one again and again.
 pub(super) struct Script {
@@ -119,6 +119,6 @@ pub(super) fn deep() -> DeepLimits {
 
 pub(super) const QUESTION: &str = "How long does a retry wait before it asks the backend again?";
 
-pub(super) fn explore(engine: &Engine, script: &Script) -> Found {
+pub(super) fn explore(engine: &Engine, script: &Script) -> ExploreOutcome {
     engine.explore_deep(QUESTION, &deep(), script, &())
 }

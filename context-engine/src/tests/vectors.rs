@@ -182,10 +182,10 @@ fn memory_follows_a_change_of_the_embedder() {
     let line = r#"{"id":"1","type":"learning","text":"leave cherries to the birds","session":"a"}"#;
     let repo = Repo::with(&[(".muninn/memory/main.jsonl", line)]);
     let engine = engine(&repo, Some(Arc::new(Broken)));
-    assert_eq!(engine.remembered().embedder_id(), None);
+    assert_eq!(engine.current_memories().embedder_id(), None);
     engine.set_embedder(Some(Arc::new(Colour)));
     engine.embed(&|| true);
-    let memories = engine.remembered();
+    let memories = engine.current_memories();
     assert_eq!(memories.embedder_id(), Some("colour-1"));
     let found = memories.recall("some pome", &RecallOptions::default());
     assert_eq!(found.len(), 1, "by meaning alone");

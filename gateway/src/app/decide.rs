@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use muninn_context_engine::explore::{Found, Trace};
-use muninn_context_engine::{Already, Engine, Exploration, Item, ItemKind, Limits, block_tokens, render};
+use muninn_context_engine::explore::{ExploreOutcome, Trace};
+use muninn_context_engine::{Engine, Exploration, Item, ItemKind, Limits, PriorContext, block_tokens, render};
 use muninn_repo_tools::CancelFlag;
 
 use super::Workspace;
@@ -48,7 +48,7 @@ impl Slot {
 pub(super) struct Asking {
     pub(super) question: String,
     /// What the conversation holds already.
-    pub(super) already: Already,
+    pub(super) already: PriorContext,
     /// The tokens of what is found by words; 0 where nothing new is looked for.
     pub(super) budget: u32,
     /// The tokens of all that is added, with what a model found.
@@ -189,12 +189,12 @@ async fn explore(
     };
     let mut exploration = match asking.budget {
         0 => Exploration::nothing(),
-        _ => engine.explore_beside(&asking.already, &asking.question, &limits),
+        _ => engine.explore_after(&asking.already, &asking.question, &limits),
     };
     let by_words = exploration.items.len();
     // What words leave of it; they rarely use up theirs.
     let mut extra = asking.whole.saturating_sub(exploration.tokens);
-    let mut pack = |exploration: &Exploration, question: &str, found: &Found, tokens: u32| {
+    let mut pack = |exploration: &Exploration, question: &str, found: &ExploreOutcome, tokens: u32| {
         let limits = Limits {
             tokens: tokens.min(extra),
             deadline: Instant::now() + PACKING,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderMap;
-use muninn_context_engine::{Already, Completeness};
+use muninn_context_engine::{Completeness, PriorContext};
 use muninn_memory::redact;
 use thiserror::Error;
 
@@ -243,7 +243,7 @@ pub(super) async fn preview(
     headers: &HeaderMap,
     prompt: &Prompt<'_>,
     workspace: &Workspace,
-) -> Result<(u32, Already), NothingNew> {
+) -> Result<(u32, PriorContext), NothingNew> {
     if let Mode::Off | Mode::Bypass = Mode::of(headers) {
         return Err(NothingNew::NotWanted);
     }
@@ -262,8 +262,13 @@ pub(super) async fn preview(
 }
 
 /// What a conversation holds of the repository: the blocks that are put back, and what the client's tools have read.
-fn already(prompt: &Prompt<'_>, workspace: &Workspace, identity: &Identity<'_>, replayed: Option<&Replay>) -> Already {
-    let mut already = Already::default();
+fn already(
+    prompt: &Prompt<'_>,
+    workspace: &Workspace,
+    identity: &Identity<'_>,
+    replayed: Option<&Replay>,
+) -> PriorContext {
+    let mut already = PriorContext::default();
     for block in replayed.into_iter().flat_map(Replay::each_block) {
         already.add_block(block);
     }

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::time::{Duration, Instant};
 
-use muninn_context_engine::explore::{DeepLimits, Found};
+use muninn_context_engine::explore::{DeepLimits, ExploreOutcome};
 use muninn_gateway::backend::Courier;
 use muninn_repo_tools::Until;
 use serde::Serialize;
@@ -98,7 +98,7 @@ pub(crate) fn run() -> Result<Report, ExploreError> {
     })
 }
 
-fn explore(subject: &Subject, case: &Case, server: &ModelServer, courier: &Courier) -> (Duration, Found) {
+fn explore(subject: &Subject, case: &Case, server: &ModelServer, courier: &Courier) -> (Duration, ExploreOutcome) {
     server.play(case.policy.clone());
     let model = remote::model(courier, server.url(), "scripted");
     let started = Instant::now();
@@ -115,7 +115,7 @@ fn explore(subject: &Subject, case: &Case, server: &ModelServer, courier: &Couri
 }
 
 impl Row {
-    fn of(case: &Case, subject: &Subject, lexical: &Found, server: &ModelServer, courier: &Courier) -> Self {
+    fn of(case: &Case, subject: &Subject, lexical: &ExploreOutcome, server: &ModelServer, courier: &Courier) -> Self {
         let before = threads();
         let (took, found) = explore(subject, case, server, courier);
         let left = || (threads().difference(&before).count(), server.connections());
@@ -177,14 +177,14 @@ impl Row {
 }
 
 /// Whether nothing of what words find is lost.
-fn keeps(lexical: &Found, found: &Found) -> bool {
-    let top = |found: &Found| found.files.iter().take(5).cloned().collect::<HashSet<_>>();
+fn keeps(lexical: &ExploreOutcome, found: &ExploreOutcome) -> bool {
+    let top = |found: &ExploreOutcome| found.files.iter().take(5).cloned().collect::<HashSet<_>>();
     let all = lexical.files.iter().all(|path| found.files.contains(path));
     !lexical.files.is_empty() && all && top(lexical) == top(found)
 }
 
 /// Whether the result holds what it must not, or a citation from which it could be packed.
-fn tells(found: &Found) -> bool {
+fn tells(found: &ExploreOutcome) -> bool {
     let text = serde_json::to_string(found).unwrap_or_default();
     let cites = |path: &str| found.citations.iter().any(|one| one.path.contains(path));
     repository::FORBIDDEN.iter().any(|secret| text.contains(secret)) || ["..", "link", ".env"].into_iter().any(cites)

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use muninn_context_engine::explore::Found;
+use muninn_context_engine::explore::ExploreOutcome;
 use muninn_memory::redact;
 use muninn_repo_tools::CancelFlag;
 
@@ -49,7 +49,7 @@ pub(crate) struct Late {
     /// The question that was explored.
     pub(crate) question: String,
     /// What was found.
-    pub(crate) found: Found,
+    pub(crate) found: ExploreOutcome,
     /// What of it may be packed, in tokens.
     pub(crate) tokens: u32,
     /// The receipt of the exploration.

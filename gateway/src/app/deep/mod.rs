@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use http::HeaderMap;
 use muninn_context_engine::Engine;
-use muninn_context_engine::explore::{Found, Observer};
+use muninn_context_engine::explore::{ExploreOutcome, Observer};
 use muninn_memory::model::Model;
 use muninn_repo_tools::CancelFlag;
 
@@ -66,7 +66,7 @@ impl Explorer {
         question: &str,
         waiting: CancelFlag,
         observer: &dyn Observer,
-    ) -> Found {
+    ) -> ExploreOutcome {
         let _counted = self.metrics.exploring();
         let mut limits = self.config.limits();
         limits.until = limits.until.or(waiting);
