@@ -1,4 +1,4 @@
-//! Real git repositories for this crate's tests, cut off from the configuration of whoever runs them.
+//! Real git repositories for this crate's tests, isolated from the user's git configuration.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

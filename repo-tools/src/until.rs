@@ -1,46 +1,46 @@
-//! When work is to end.
+//! Deadlines with cancellation.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// When work is to end: at a time, or before it, as soon as nobody waits for the result any more.
+/// A deadline with an optional cancellation flag.
 ///
-/// Whatever may take long looks at it every few milliseconds, and returns what it has by then.
+/// Long operations check it every few milliseconds, and return their partial result when it is over.
 #[derive(Debug, Clone)]
 pub struct Until {
     at: Instant,
     cancelled: Option<CancelFlag>,
 }
 
-/// Says that nobody waits any more, to all who were given an [`Until`] with it. Clones share one word.
+/// A cancellation flag for all operations whose [`Until`] has it. Clones share the flag.
 #[derive(Debug, Clone, Default)]
 pub struct CancelFlag(Arc<AtomicBool>);
 
 impl CancelFlag {
-    /// Says so, for good.
+    /// Sets the flag. It cannot be reset.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Release);
     }
 
-    /// Whether it was said.
+    /// Returns whether the flag is set.
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }
 }
 
 impl Until {
-    /// At a time.
+    /// Creates a deadline at a point in time.
     pub fn at(at: Instant) -> Self {
         Self { at, cancelled: None }
     }
 
-    /// So long from now.
+    /// Creates a deadline after a duration from now.
     pub fn within(time: Duration) -> Self {
         Self::at(Instant::now() + time)
     }
 
-    /// At the same time, or when `cancelled` says so.
+    /// Adds a cancellation flag.
     pub fn or(self, cancelled: CancelFlag) -> Self {
         Self {
             cancelled: Some(cancelled),
@@ -48,7 +48,7 @@ impl Until {
         }
     }
 
-    /// The same, and no later than this.
+    /// Returns the earlier of this deadline and `at`, with the same cancellation flag.
     pub fn no_later_than(&self, at: Instant) -> Self {
         Self {
             at: self.at.min(at),
@@ -56,17 +56,17 @@ impl Until {
         }
     }
 
-    /// Whether to stop now.
+    /// Returns whether the deadline has passed or the work is cancelled.
     pub fn is_over(&self) -> bool {
         self.is_cancelled() || Instant::now() >= self.at
     }
 
-    /// Whether nobody waits any more.
+    /// Returns whether the work is cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.as_ref().is_some_and(CancelFlag::is_cancelled)
     }
 
-    /// The time that is left; none where nobody waits any more.
+    /// Returns the remaining time; zero if the work is cancelled.
     pub fn left(&self) -> Duration {
         if self.is_cancelled() {
             return Duration::ZERO;
@@ -74,7 +74,7 @@ impl Until {
         self.at.saturating_duration_since(Instant::now())
     }
 
-    /// The time at which it is over at the latest.
+    /// Returns the deadline as a point in time.
     pub fn instant(&self) -> Instant {
         self.at
     }
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn over_when_the_time_is_or_when_nobody_waits() {
+    fn until_is_over_at_the_deadline_or_on_cancellation() {
         let (cancelled, hour) = (CancelFlag::default(), Duration::from_secs(3_600));
         let until = Until::within(hour).or(cancelled.clone());
         let sooner = until.no_later_than(Instant::now());

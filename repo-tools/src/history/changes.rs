@@ -1,7 +1,7 @@
-//! Which files each commit changed, cheaply: names only, for thousands of commits.
+//! The files that each commit changed: names only, cheap enough for thousands of commits.
 //!
-//! What changes together belongs together, and only history knows it of files that share no word. So this answers for
-//! many commits in a second: two trees are compared without opening a file, and equal subtrees are not entered.
+//! Files that change together are related even if they share no word. Two trees are compared without opening a file, and
+//! equal subtrees are not entered, so that many commits are read in a second.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -19,7 +19,7 @@ use crate::until::Until;
 use crate::walk::SkipCounts;
 use crate::worktree::Worktree;
 
-/// Messages are given up to here, in bytes.
+/// Maximum length of a message, in bytes.
 const MAX_MESSAGE: usize = 4_000;
 
 /// The id of a commit, as 20 bytes of SHA-1.
@@ -27,12 +27,12 @@ const MAX_MESSAGE: usize = 4_000;
 pub struct CommitId([u8; 20]);
 
 impl CommitId {
-    /// From the 20 raw bytes of an id, for instance out of a cache.
+    /// Converts the 20 raw bytes of an id, for instance from a cache.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         bytes.try_into().ok().map(Self)
     }
 
-    /// The 20 raw bytes.
+    /// Returns the 20 raw bytes.
     pub fn as_bytes(&self) -> &[u8; 20] {
         &self.0
     }
@@ -42,30 +42,30 @@ impl CommitId {
     }
 }
 
-/// The commits before HEAD, merges left out.
+/// The newest commits of HEAD's history, without merges.
 #[derive(Debug, Default)]
 pub struct RecentCommits {
-    /// The newest first.
+    /// The commits, newest first.
     pub commits: Vec<CommitId>,
-    /// [`Cut::Matches`]: there are more. [`Cut::Time`]: there may be more. [`Cut::Shallow`]: the clone has no more.
+    /// [`Cut::Matches`]: there are more. [`Cut::Time`]: there may be more. [`Cut::Shallow`]: the clone ends here.
     pub cuts: Cuts,
 }
 
-/// What a commit did, beside its first parent.
+/// The changes of a commit relative to its first parent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommitChanges {
-    /// Its message, cut at 4,000 bytes.
+    /// The message, truncated at 4,000 bytes.
     pub message: String,
-    /// Files that it added, modified or removed, in order, each once. A file that only moved counts as its new self.
-    /// Secret-like files, submodules and paths that are not UTF-8 are left out.
+    /// The added, modified and removed files, sorted, each once. A moved file appears with its new path.
+    /// Secret files, submodules and paths that are not UTF-8 are omitted.
     pub paths: Vec<RelPath>,
-    /// Files that it moved without changing them: from where, to where.
+    /// The files that moved with unchanged content: old path, new path.
     pub moved: Vec<(RelPath, RelPath)>,
-    /// It changed more than was asked for: nothing is listed.
+    /// Whether the commit changed more files than requested; then no file is listed.
     pub too_many: bool,
 }
 
-/// A repository that is asked about many commits.
+/// A reader of many commits of one repository.
 pub struct CommitReader {
     repository: gix::Repository,
     state: gix::diff::tree::State,
@@ -78,7 +78,7 @@ impl CommitReader {
     /// [`HistoryError::Git`] if it cannot be opened.
     pub fn open(worktree: &Worktree) -> Result<Self, HistoryError> {
         let mut repository = open(worktree)?;
-        // The trees of neighbours in history are nearly the same, and stored as differences from each other.
+        // Trees of neighbouring commits are stored as deltas of each other.
         repository.object_cache_size(Some(16 << 20));
         Ok(Self {
             repository,
@@ -86,7 +86,7 @@ impl CommitReader {
         })
     }
 
-    /// The commit that HEAD stands on; `None` before the first one.
+    /// Returns the commit of HEAD; `None` before the first commit.
     ///
     /// # Errors
     /// [`HistoryError`] if HEAD cannot be read.
@@ -95,10 +95,10 @@ impl CommitReader {
         Ok(head.and_then(|commit| CommitId::from_bytes(commit.id.as_slice())))
     }
 
-    /// The last `max` commits before HEAD that are no merges, by time, as far as the time allows.
+    /// Returns the newest `max` commits of HEAD's history that are no merges, by time, until the deadline.
     ///
     /// # Errors
-    /// [`HistoryError`] if HEAD cannot be read. A commit that is missing ends the list, and is a cut.
+    /// [`HistoryError`] if HEAD cannot be read. A missing commit ends the list with [`Cut::Shallow`].
     pub fn recent(&self, max: usize, until: &Until) -> Result<RecentCommits, HistoryError> {
         let mut recent = RecentCommits::default();
         let Some(start) = commit(&self.repository, None)? else {
@@ -130,8 +130,8 @@ impl CommitReader {
         Ok(recent)
     }
 
-    /// What a commit changed, if that is at most `max` files; `None` where the commit or its parent is missing, as at the
-    /// end of a shallow clone: compared with nothing, it would seem to have made all there is.
+    /// Returns the changes of a commit, if they are at most `max` files. Returns `None` if the commit or its parent is
+    /// missing, as at the end of a shallow clone: compared with an empty tree, the commit would add every file.
     pub fn of(&mut self, id: CommitId, max: usize) -> Option<CommitChanges> {
         let commit = self.repository.find_commit(id.object()).ok()?;
         let after = commit.tree().ok()?;
@@ -140,22 +140,22 @@ impl CommitReader {
             None => None,
         };
         let old = before.as_ref().map_or(&[] as &[u8], |tree| tree.data.as_slice());
-        let mut bounded = Bounded {
+        let mut recorder = BoundedRecorder {
             recorder: Recorder::default(),
-            left: max,
+            remaining: max,
         };
         let (old, new) = (
             TreeRefIter::from_bytes(old, self.repository.object_hash()),
             TreeRefIter::from_bytes(&after.data, self.repository.object_hash()),
         );
-        let compared = gix::diff::tree(old, new, &mut self.state, &self.repository.objects, &mut bounded);
+        let compared = gix::diff::tree(old, new, &mut self.state, &self.repository.objects, &mut recorder);
         let message = commit.message_raw_sloppy().to_string();
         let mut changed = CommitChanges {
             message: shorten(message.trim(), MAX_MESSAGE).0.to_owned(),
             ..CommitChanges::default()
         };
         match compared {
-            Ok(()) => changed.list(bounded.recorder.records),
+            Ok(()) => changed.add_records(recorder.recorder.records),
             Err(gix::diff::tree::Error::Cancelled) => changed.too_many = true,
             Err(gix::diff::tree::Error::Failure(_)) => return None,
         }
@@ -164,7 +164,7 @@ impl CommitReader {
 }
 
 impl CommitChanges {
-    fn list(&mut self, records: Vec<Change>) {
+    fn add_records(&mut self, records: Vec<Change>) {
         let mut removed: HashMap<gix::ObjectId, Vec<RelPath>> = HashMap::new();
         let mut added = Vec::new();
         let mut skipped = SkipCounts::default();
@@ -200,13 +200,13 @@ impl CommitChanges {
     }
 }
 
-/// Records until there is too much.
-struct Bounded {
+/// A recorder that cancels the comparison when there are too many changes.
+struct BoundedRecorder {
     recorder: Recorder,
-    left: usize,
+    remaining: usize,
 }
 
-impl Visit for Bounded {
+impl Visit for BoundedRecorder {
     fn pop_front_tracked_path_and_set_current(&mut self) {
         self.recorder.pop_front_tracked_path_and_set_current();
     }
@@ -224,12 +224,12 @@ impl Visit for Bounded {
     }
 
     fn visit(&mut self, change: visit::Change) -> visit::Action {
-        // A folder that came or went is reported beside the files in it.
+        // An added or removed directory is reported in addition to its files.
         if change.entry_mode().is_tree() {
             return ControlFlow::Continue(());
         }
-        match self.left.checked_sub(1) {
-            Some(left) => self.left = left,
+        match self.remaining.checked_sub(1) {
+            Some(remaining) => self.remaining = remaining,
             None => return ControlFlow::Break(()),
         }
         self.recorder.visit(change)
@@ -247,7 +247,7 @@ mod tests {
         Until::within(Duration::from_secs(600))
     }
 
-    /// What the commits before HEAD changed, the newest first; `None` for those that cannot be compared.
+    /// The changes of HEAD's history, newest first; `None` for commits that cannot be compared.
     fn all(worktree: &Worktree, max: usize) -> (Vec<Option<CommitChanges>>, Cuts) {
         let mut changes = CommitReader::open(worktree).unwrap();
         let recent = changes.recent(100, &soon()).unwrap();
@@ -283,11 +283,11 @@ mod tests {
     }
 
     #[test]
-    fn commits_tell_what_they_changed() {
+    fn changes_have_message_paths_and_moves() {
         let repo = repository();
         let (changed, cuts) = all(&repo.worktree(), 10);
         assert!(cuts.is_empty());
-        assert_eq!(changed.len(), 3, "a merge is none of them");
+        assert_eq!(changed.len(), 3, "merges are omitted");
         let changed: Vec<CommitChanges> = changed.into_iter().flatten().collect();
         let moves = changed
             .iter()
@@ -302,11 +302,11 @@ mod tests {
         assert_eq!(moved, [("a/x.rs", "moved/x.rs"), ("a/y.rs", "y.rs")]);
         assert!(changed.iter().any(|changed| paths(changed) == ["a/y.rs", "b.rs"]));
         let first = changed.iter().find(|changed| changed.paths.len() == 3).unwrap();
-        assert_eq!(paths(first), ["a/x.rs", "a/y.rs", "b.rs"], "a secret is not told");
+        assert_eq!(paths(first), ["a/x.rs", "a/y.rs", "b.rs"], "a secret file is omitted");
     }
 
     #[test]
-    fn bounds_are_kept_and_told() {
+    fn limits_hold_and_are_reported() {
         let repo = repository();
         let (changed, _) = all(&repo.worktree(), 3);
         let cut: Vec<bool> = changed.iter().flatten().map(|changed| changed.too_many).collect();

@@ -1,4 +1,4 @@
-//! Two sides that hold files: a commit, the index, the worktree.
+//! Comparing commits, the index and the worktree.
 
 use std::path::PathBuf;
 
@@ -11,13 +11,13 @@ use crate::secret::is_secret;
 use crate::walk::SkipCounts;
 use crate::worktree::Worktree;
 
-/// Larger files are not hashed; whether they changed is told by their size and time.
+/// Maximum size of a file to hash, in bytes. A larger file counts as missing when size or time differ from the index.
 const MAX_HASHED_BYTES: u64 = 64 << 20;
 
 /// A file on one side: its mode and the id of its blob.
 pub(super) type Side = (Mode, gix::ObjectId);
 
-/// The content of a tree, as an index so that it can be compared with one.
+/// Returns the content of a commit's tree in the form of an index; an empty one without a commit.
 pub(super) fn tree(
     repository: &gix::Repository,
     commit: Option<&gix::Commit<'_>>,
@@ -30,7 +30,7 @@ pub(super) fn tree(
     Ok(index.into_parts().0)
 }
 
-/// All paths that differ between two sides, in order. Both have at most one entry for a path, conflicts left out.
+/// Returns the paths that differ between two indexes, sorted. Conflicted entries are omitted.
 pub(super) fn differences(
     old: &gix::index::State,
     new: &gix::index::State,
@@ -60,7 +60,7 @@ pub(super) fn differences(
     }
 }
 
-/// A path that may be shown; counts those that may not.
+/// Returns the path if it may be shown; otherwise counts it in `skipped`.
 pub(super) fn shown(path: &BStr, skipped: &mut SkipCounts) -> Option<RelPath> {
     let plain = path.to_str().ok().and_then(|path| RelPath::new(path).ok());
     match plain {
@@ -71,26 +71,26 @@ pub(super) fn shown(path: &BStr, skipped: &mut SkipCounts) -> Option<RelPath> {
     None
 }
 
-/// What lies in the worktree where the index has an entry.
+/// The state of an index entry's file in the worktree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum OnDisk {
-    /// As the index has it.
+pub(super) enum DiskState {
+    /// The content and mode of the index.
     Same,
     /// Another content or mode.
     Modified,
-    /// A file became a symlink, or the like.
+    /// Another file type, for instance a symlink instead of a file.
     TypeChanged,
-    /// Nothing, or something beyond a symlink.
-    Gone,
-    /// A submodule, or a file that a sparse checkout leaves out.
-    NotLooked,
+    /// Missing, or reached through a symlink only.
+    Missing,
+    /// Not compared: a submodule, or a file outside a sparse checkout.
+    NotCompared,
 }
 
 /// Compares entries of the index with the worktree.
 pub(super) struct Disk<'a> {
     pub(super) worktree: &'a Worktree,
     pub(super) index: &'a gix::index::State,
-    /// The repository says that line endings are converted.
+    /// Whether the repository configures line-ending conversion.
     pub(super) converts: bool,
 }
 
@@ -107,36 +107,36 @@ impl<'a> Disk<'a> {
         }
     }
 
-    pub(super) fn look(&self, entry: &gix::index::Entry, path: &RelPath) -> OnDisk {
+    pub(super) fn compare(&self, entry: &gix::index::Entry, path: &RelPath) -> DiskState {
         let elsewhere = entry.mode == Mode::COMMIT || entry.mode == Mode::DIR;
         if elsewhere || entry.flags.contains(Flags::SKIP_WORKTREE) {
-            return OnDisk::NotLooked;
+            return DiskState::NotCompared;
         }
         let at = self.at(path);
         let Ok(metadata) = gix::index::fs::Metadata::from_path_no_follow(&at) else {
-            return OnDisk::Gone;
+            return DiskState::Missing;
         };
         let is_link = metadata.is_symlink();
         if metadata.is_dir() {
-            return OnDisk::Gone;
+            return DiskState::Missing;
         }
         if is_link != (entry.mode == Mode::SYMLINK) {
-            return OnDisk::TypeChanged;
+            return DiskState::TypeChanged;
         }
         if !is_link && metadata.is_executable() != (entry.mode == Mode::FILE_EXECUTABLE) && cfg!(unix) {
-            return OnDisk::Modified;
+            return DiskState::Modified;
         }
         let options = gix::index::entry::stat::Options::default();
         if let Ok(now) = Stat::from_fs(&metadata)
             && entry.stat.matches(&now, options)
             && !entry.stat.is_racy(self.index.timestamp(), options)
         {
-            return OnDisk::Same;
+            return DiskState::Same;
         }
         match self.content(path, is_link) {
-            None => OnDisk::Gone,
-            Some(content) if self.is_blob(&content, entry.id) => OnDisk::Same,
-            Some(_) => OnDisk::Modified,
+            None => DiskState::Missing,
+            Some(content) if self.is_blob(&content, entry.id) => DiskState::Same,
+            Some(_) => DiskState::Modified,
         }
     }
 
@@ -144,7 +144,8 @@ impl<'a> Disk<'a> {
         self.worktree.root().join(path.to_path_buf())
     }
 
-    /// The bytes of a file, or where a symlink points; `None` for what lies beyond a symlink, or is too large.
+    /// Returns the bytes of a file, or the target of a symlink. `None` for a file behind a symlinked directory, and for one
+    /// that is too large.
     pub(super) fn content(&self, path: &RelPath, is_link: bool) -> Option<Vec<u8>> {
         let at = self.at(path);
         let folder = at.parent()?;

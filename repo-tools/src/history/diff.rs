@@ -1,4 +1,4 @@
-//! What differs between two commits, or between a commit and the worktree.
+//! The differences between two commits, or between a commit and the worktree.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use gix::bstr::ByteSlice;
 use gix::index::entry::Mode;
 use serde::Serialize;
 
-use super::compare::{Disk, OnDisk, Side, differences, shown, tree};
+use super::compare::{Disk, DiskState, Side, differences, shown, tree};
 use super::status::Change;
 use super::text::{TextDiff, is_binary, text_diff};
 use super::{HistoryError, commit, open};
@@ -18,24 +18,24 @@ use crate::until::Until;
 use crate::walk::SkipCounts;
 use crate::worktree::Worktree;
 
-/// What to compare.
+/// A comparison to make.
 #[derive(Debug, Clone)]
 pub struct DiffQuery {
-    /// The older side; HEAD if not given.
+    /// The revision of the old side; `None` for HEAD.
     pub from: Option<String>,
-    /// The newer side; the worktree if not given.
+    /// The revision of the new side; `None` for the worktree.
     pub to: Option<String>,
-    /// Which files.
+    /// The files to include.
     pub filter: FileFilter,
-    /// Unchanged lines around a change.
+    /// The number of unchanged lines around a change.
     pub context: u32,
-    /// So many files at most.
+    /// Maximum number of files.
     pub max_files: usize,
-    /// Files that are larger on one side are only named, in bytes.
+    /// Maximum size of a file on either side, in bytes; a larger file is listed without its text.
     pub max_file_bytes: usize,
-    /// The text of all together, in bytes.
+    /// Maximum size of all texts together, in bytes.
     pub max_bytes: usize,
-    /// When to give up.
+    /// The deadline.
     pub until: Until,
 }
 
@@ -54,14 +54,14 @@ impl Default for DiffQuery {
     }
 }
 
-/// A difference.
+/// The result of [`diff`].
 #[derive(Debug, Default, Serialize)]
 pub struct Diff {
     /// The changed files, by path.
     pub files: Vec<FileDiff>,
-    /// Changed files that are not shown, by reason.
+    /// The changed files that are not shown, by reason.
     pub skipped: SkipCounts,
-    /// Which bounds were reached.
+    /// The limits that were reached.
     pub cuts: Cuts,
 }
 
@@ -70,22 +70,22 @@ pub struct Diff {
 pub struct FileDiff {
     /// The file.
     pub path: RelPath,
-    /// How it changed.
+    /// The kind of change.
     pub change: Change,
-    /// Lines that came.
+    /// The number of added lines.
     pub added: u32,
-    /// Lines that went.
+    /// The number of removed lines.
     pub removed: u32,
-    /// Unified hunks; empty for a binary file.
+    /// The unified hunks; empty for a binary file.
     pub text: String,
-    /// One side is binary.
+    /// Whether one side is binary.
     pub binary: bool,
-    /// The text is not all: the file is too large, or the bytes were used up, or a side is not in the clone.
+    /// Whether the text is incomplete: the file is too large, `max_bytes` is used up, or the clone lacks a side.
     pub cut: bool,
 }
 
 impl FileDiff {
-    /// With the head that `git diff` prints, as far as it is known.
+    /// Formats the hunks below the `---` and `+++` lines of `git diff`.
     pub fn unified(&self) -> String {
         let path = self.path.printed();
         let side = |there: bool, prefix: &str| {
@@ -114,10 +114,10 @@ impl FileDiff {
 /// Compares two commits, or a commit with the tracked files of the worktree.
 ///
 /// # Errors
-/// [`HistoryError`] where a side is not there, or the repository cannot be read.
+/// [`HistoryError`] if a revision does not exist or the repository cannot be read.
 pub fn diff(worktree: &Worktree, query: &DiffQuery) -> Result<Diff, HistoryError> {
     let repository = open(worktree)?;
-    let chosen = query.filter.compile(worktree.root())?;
+    let filter = query.filter.compile(worktree.root())?;
     let from = tree(&repository, commit(&repository, query.from.as_deref())?.as_ref())?;
     let index = repository.index_or_empty().map_err(HistoryError::git)?;
     let mut answer = Diff::default();
@@ -129,12 +129,12 @@ pub fn diff(worktree: &Worktree, query: &DiffQuery) -> Result<Diff, HistoryError
             all.filter_map(|(path, was, is)| Some((shown(path.as_ref(), &mut answer.skipped)?, (was, is.map(blob)))))
                 .collect()
         }
-        None => on_disk(worktree, &repository, &from, &index, query, &mut answer),
+        None => worktree_changes(worktree, &repository, &from, &index, query, &mut answer),
     };
     let disk = Disk::new(worktree, &repository, &index);
-    let mut left = query.max_bytes;
+    let mut remaining = query.max_bytes;
     for (path, (was, is)) in changes {
-        if !chosen.wants(&path.to_path_buf(), false) {
+        if !filter.accepts(&path.to_path_buf(), false) {
             continue;
         }
         let stop = if answer.files.len() >= query.max_files {
@@ -153,11 +153,11 @@ pub fn diff(worktree: &Worktree, query: &DiffQuery) -> Result<Diff, HistoryError
             disk: &disk,
             query,
         }
-        .compare(path, was, is, &mut left);
+        .compare(path, was, is, &mut remaining);
         if found.cut {
             answer.cuts.add(Cut::Bytes);
         }
-        // Another line ending, which git takes for the same.
+        // Git treats a difference in converted line endings as no change.
         let only_converted = disk.converts && found.change == Change::Modified && found.added + found.removed == 0;
         if !only_converted || found.binary || found.cut {
             answer.files.push(found);
@@ -166,11 +166,11 @@ pub fn diff(worktree: &Worktree, query: &DiffQuery) -> Result<Diff, HistoryError
     Ok(answer)
 }
 
-/// Where the newer content is.
+/// The location of the new content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Content {
     Blob(Side),
-    /// In the worktree; whether it is a symlink.
+    /// A file of the worktree, or a symlink.
     Disk {
         link: bool,
     },
@@ -178,8 +178,8 @@ enum Content {
 
 type Changes = BTreeMap<RelPath, (Option<Side>, Option<Content>)>;
 
-/// The tracked files that differ between a tree and the worktree.
-fn on_disk(
+/// Returns the tracked files that differ between a tree and the worktree.
+fn worktree_changes(
     worktree: &Worktree,
     repository: &gix::Repository,
     from: &gix::index::State,
@@ -210,13 +210,13 @@ fn on_disk(
         let Some(path) = shown(entry.path(index), &mut SkipCounts::default()) else {
             continue;
         };
-        let is = match disk.look(entry, &path) {
-            OnDisk::Same | OnDisk::NotLooked => continue,
-            OnDisk::Gone => None,
-            OnDisk::Modified => Some(Content::Disk {
+        let is = match disk.compare(entry, &path) {
+            DiskState::Same | DiskState::NotCompared => continue,
+            DiskState::Missing => None,
+            DiskState::Modified => Some(Content::Disk {
                 link: entry.mode == Mode::SYMLINK,
             }),
-            OnDisk::TypeChanged => Some(Content::Disk {
+            DiskState::TypeChanged => Some(Content::Disk {
                 link: entry.mode != Mode::SYMLINK,
             }),
         };
@@ -224,7 +224,7 @@ fn on_disk(
             .entry_by_path(entry.path(index))
             .map(|entry| (entry.mode, entry.id));
         if was.is_none() && is.is_none() {
-            // Added to the index and gone again.
+            // The file was added to the index and then removed from disk.
             changes.remove(&path);
         } else {
             changes.insert(path, (was, is));
@@ -240,10 +240,10 @@ struct Sides<'a> {
 }
 
 impl Sides<'_> {
-    fn compare(&self, path: RelPath, was: Option<Side>, is: Option<Content>, left: &mut usize) -> FileDiff {
+    fn compare(&self, path: RelPath, was: Option<Side>, is: Option<Content>, remaining: &mut usize) -> FileDiff {
         let new = match is {
             Some(Content::Blob(side)) => Some(side),
-            // The kind is all that is asked of it.
+            // Only the file type is used.
             Some(Content::Disk { link }) => {
                 let mode = if link { Mode::SYMLINK } else { Mode::FILE };
                 Some((mode, gix::ObjectId::null(self.repository.object_hash())))
@@ -280,25 +280,25 @@ impl Sides<'_> {
             return found;
         }
         let text = match change {
-            // As git has it: all of the old thing goes, all of the new one comes.
+            // Like git: the whole old content is removed and the whole new content added.
             Change::TypeChanged => {
-                let (gone, come) = (text_diff(&before, b"", 0), text_diff(b"", &after, 0));
+                let (removal, addition) = (text_diff(&before, b"", 0), text_diff(b"", &after, 0));
                 TextDiff {
-                    text: gone.text + &come.text,
-                    added: come.added,
-                    removed: gone.removed,
+                    text: removal.text + &addition.text,
+                    added: addition.added,
+                    removed: removal.removed,
                 }
             }
             _ => text_diff(&before, &after, self.query.context),
         };
         (found.added, found.removed) = (text.added, text.removed);
-        let (kept, cut) = shorten(&text.text, *left);
-        *left -= kept.len();
+        let (kept, cut) = shorten(&text.text, *remaining);
+        *remaining -= kept.len();
         (found.text, found.cut) = (kept.to_owned(), cut);
         found
     }
 
-    /// The content of a blob; of a submodule the words that git shows for it.
+    /// Returns the content of a blob; for a submodule, the line that git shows.
     fn blob(&self, (mode, id): Side) -> Option<Vec<u8>> {
         if mode == Mode::COMMIT {
             return Some(format!("Subproject commit {id}\n").into_bytes());

@@ -1,4 +1,4 @@
-//! The commits before HEAD.
+//! The commit log.
 
 use std::time::Duration;
 
@@ -10,19 +10,19 @@ use crate::path::RelPath;
 use crate::until::Until;
 use crate::worktree::Worktree;
 
-/// Messages are shown up to here, in bytes.
+/// Maximum length of a message body, in bytes.
 const MAX_MESSAGE: usize = 4_000;
 
-/// Which commits to list.
+/// The commits to list.
 #[derive(Debug, Clone)]
 pub struct LogQuery {
-    /// Where to start: a branch, a tag, a commit id, `HEAD~3`; HEAD if not given.
+    /// The newest revision: a branch, a tag, a commit id, `HEAD~3`; `None` for HEAD.
     pub from: Option<String>,
-    /// Only commits that changed this file or directory. As git's `--full-history` without merges.
+    /// Lists only commits that changed this file or directory, like git's `--full-history` without merges.
     pub path: Option<RelPath>,
-    /// So many commits at most.
+    /// Maximum number of commits.
     pub max_commits: usize,
-    /// When to give up.
+    /// The deadline.
     pub until: Until,
 }
 
@@ -37,38 +37,38 @@ impl Default for LogQuery {
     }
 }
 
-/// Commits, the newest first.
+/// The result of [`log`].
 #[derive(Debug, Default, Serialize)]
 pub struct Log {
-    /// The commits.
+    /// The commits, newest first.
     pub commits: Vec<Commit>,
-    /// Which bounds were reached. [`Cut::Shallow`]: the clone has no more.
+    /// The limits that were reached. [`Cut::Shallow`]: the clone ends here.
     pub cuts: Cuts,
 }
 
 /// A commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Commit {
-    /// Its id, in hexadecimal.
+    /// The commit id, in hexadecimal.
     pub id: String,
-    /// Its parents' ids.
+    /// The ids of the parents.
     pub parents: Vec<String>,
-    /// Who wrote it.
+    /// The name of the author.
     pub author: String,
-    /// When, in seconds since 1970.
+    /// The author's time, in seconds since 1970.
     pub time: i64,
-    /// When, as `2024-05-31`, in the author's time zone.
+    /// The author's date in their time zone, as `2024-05-31`.
     pub date: String,
-    /// The first line of its message.
+    /// The first line of the message.
     pub summary: String,
-    /// The rest of its message.
+    /// The rest of the message.
     pub body: String,
 }
 
-/// Lists commits, by time.
+/// Lists commits by time, newest first.
 ///
 /// # Errors
-/// [`HistoryError`] where there is no such starting point, or the repository cannot be read.
+/// [`HistoryError`] if the revision does not exist or the repository cannot be read.
 pub fn log(worktree: &Worktree, query: &LogQuery) -> Result<Log, HistoryError> {
     let repository = open(worktree)?;
     let mut log = Log::default();
@@ -104,8 +104,8 @@ pub fn log(worktree: &Worktree, query: &LogQuery) -> Result<Log, HistoryError> {
     Ok(log)
 }
 
-/// Whether a commit has another thing at `path` than every parent of it. Where a parent is missing, as at the end of a
-/// shallow clone, nothing can be said, and the commit is taken for one that made what it has.
+/// Returns whether a commit's entry at `path` differs from that of every parent. Missing parents, as at the end of a
+/// shallow clone, are ignored; without any parent, the commit counts as the one that added the entry.
 fn touches(repository: &gix::Repository, commit: &gix::Commit<'_>, path: &RelPath) -> bool {
     let at = |commit: &gix::Commit<'_>| {
         let entry = commit.tree().ok()?.lookup_entry_by_path(path.to_path_buf()).ok()??;

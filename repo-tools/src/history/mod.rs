@@ -1,9 +1,8 @@
-//! What git knows: the log, differences, and what has changed in the worktree.
+//! Git history: the log, diffs and the status of the worktree.
 //!
-//! Through gix, and wrapped: its interface moves with each version. Only its object database, its index and its walk
-//! over commits are used, none of what runs programs that a repository's configuration names (filters, text
-//! converters, monitors). What follows from that is said where it shows: a file that only a filter makes equal is
-//! called modified.
+//! The module wraps gix, whose interface changes with each version. It uses gix's object database, index and commit walk,
+//! but nothing that runs programs named by a repository's configuration (filters, text converters, monitors). Therefore a
+//! file that only a filter makes equal to its blob is reported as modified.
 
 mod changes;
 mod compare;
@@ -23,24 +22,24 @@ pub use status::{Change, Status, StatusEntry, StatusQuery, status};
 use crate::files::FilterError;
 use crate::worktree::Worktree;
 
-/// Why git could not be asked.
+/// Why a question about git history failed.
 #[derive(Debug, thiserror::Error)]
 pub enum HistoryError {
-    /// No commit is called that.
+    /// The revision does not exist or is no commit.
     #[error("{name:?} names no commit")]
     Revision {
-        /// What was asked for.
+        /// The revision as written.
         name: String,
-        /// What git's library said.
+        /// The error of gix.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// A malformed glob.
+    /// A glob is malformed.
     #[error(transparent)]
     Filter(#[from] FilterError),
     /// The repository cannot be read.
     #[error("cannot read the git repository")]
     Git {
-        /// What git's library said.
+        /// The error of gix.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
 }
@@ -55,12 +54,12 @@ impl HistoryError {
 
 fn open(worktree: &Worktree) -> Result<gix::Repository, HistoryError> {
     let mut repository = gix::open_opts(worktree.root(), gix::open::Options::isolated()).map_err(HistoryError::git)?;
-    // Trees share most of their subtrees with their neighbours in history.
+    // Neighbouring commits share most of their subtrees.
     repository.object_cache_size_if_unset(4 << 20);
     Ok(repository)
 }
 
-/// The commit that a name stands for; `None` for HEAD before the first commit.
+/// Resolves a revision to a commit; `None` for HEAD before the first commit.
 fn commit<'r>(repository: &'r gix::Repository, name: Option<&str>) -> Result<Option<gix::Commit<'r>>, HistoryError> {
     let wrong = |name: &str, source: Box<dyn std::error::Error + Send + Sync>| HistoryError::Revision {
         name: name.to_owned(),

@@ -1,4 +1,4 @@
-//! What has changed since HEAD.
+//! The status of the worktree: changes since HEAD.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use gix::index::entry::{Flags, Mode, Stage};
 use serde::Serialize;
 
-use super::compare::{Disk, OnDisk, Side, differences, shown, tree};
+use super::compare::{Disk, DiskState, Side, differences, shown, tree};
 use super::{HistoryError, commit, open};
 use crate::cut::{Cut, Cuts};
 use crate::files::{FileFilter, files};
@@ -15,19 +15,19 @@ use crate::until::Until;
 use crate::walk::{SkipCounts, WalkLimits};
 use crate::worktree::Worktree;
 
-/// Entries between two looks at the clock.
-const ENTRIES_PER_LOOK: usize = 256;
+/// Number of entries between two checks of the deadline.
+const ENTRIES_PER_CHECK: usize = 256;
 
-/// What to look at.
+/// The scope of a status.
 #[derive(Debug, Clone)]
 pub struct StatusQuery {
-    /// Which files.
+    /// The files to include.
     pub filter: FileFilter,
-    /// Also files that git does not track.
+    /// Whether to list untracked files.
     pub untracked: bool,
-    /// So many files at most.
+    /// Maximum number of files.
     pub max_entries: usize,
-    /// When to give up.
+    /// The deadline.
     pub until: Until,
 }
 
@@ -42,22 +42,22 @@ impl Default for StatusQuery {
     }
 }
 
-/// What has changed. Renames are shown as what they are for git: a deletion and an addition.
+/// The result of [`status`]. A rename is a deletion and an addition, as in git's data.
 #[derive(Debug, Default, Serialize)]
 pub struct Status {
-    /// The branch; `None` on a detached HEAD.
+    /// The current branch; `None` on a detached HEAD.
     pub branch: Option<String>,
-    /// The commit; `None` before the first.
+    /// The commit of HEAD; `None` before the first commit.
     pub head: Option<String>,
     /// The changed files, by path.
     pub entries: Vec<StatusEntry>,
-    /// Submodules, which are not looked into.
+    /// The number of submodules, which are not compared.
     pub submodules: usize,
-    /// Files that a sparse checkout leaves out.
+    /// The number of files outside the sparse checkout.
     pub sparse: usize,
-    /// Changed files that are not shown, by reason.
+    /// The changed files that are not shown, by reason.
     pub skipped: SkipCounts,
-    /// Which bounds were reached.
+    /// The limits that were reached.
     pub cuts: Cuts,
 }
 
@@ -66,32 +66,32 @@ pub struct Status {
 pub struct StatusEntry {
     /// The file.
     pub path: RelPath,
-    /// Between HEAD and the index.
+    /// The change between HEAD and the index.
     pub staged: Option<Change>,
-    /// Between the index and the worktree.
+    /// The change between the index and the worktree.
     pub unstaged: Option<Change>,
 }
 
-/// How a file changed.
+/// The kind of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// It is new.
+    /// The file is new.
     Added,
-    /// Another content or mode.
+    /// The content or mode changed.
     Modified,
-    /// It is gone.
+    /// The file is gone.
     Deleted,
-    /// A file became a symlink, or the like.
+    /// The file type changed, for instance to a symlink.
     TypeChanged,
-    /// A merge left it unsettled.
+    /// The file has an unresolved merge conflict.
     Conflicted,
-    /// Git does not know it.
+    /// Git does not track the file.
     Untracked,
 }
 
 impl Change {
-    /// As in `git status --short`.
+    /// Returns the letter of `git status --short`.
     pub fn letter(self) -> char {
         match self {
             Self::Added => 'A',
@@ -117,10 +117,10 @@ impl Change {
 /// Compares HEAD, the index and the worktree.
 ///
 /// # Errors
-/// [`HistoryError`] where the repository cannot be read.
+/// [`HistoryError`] if the repository cannot be read.
 pub fn status(worktree: &Worktree, query: &StatusQuery) -> Result<Status, HistoryError> {
     let repository = open(worktree)?;
-    let chosen = query.filter.compile(worktree.root())?;
+    let filter = query.filter.compile(worktree.root())?;
     let head = commit(&repository, None)?;
     let index = repository.index_or_empty().map_err(HistoryError::git)?;
     let mut status = Status {
@@ -129,9 +129,9 @@ pub fn status(worktree: &Worktree, query: &StatusQuery) -> Result<Status, Histor
         ..Status::default()
     };
     let mut changed: BTreeMap<RelPath, (Option<Change>, Option<Change>)> = BTreeMap::new();
-    let wanted = |path: &gix::bstr::BStr, status: &mut Status| {
+    let accepted = |path: &gix::bstr::BStr, status: &mut Status| {
         let path = shown(path, &mut status.skipped)?;
-        chosen.wants(&path.to_path_buf(), false).then_some(path)
+        filter.accepts(&path.to_path_buf(), false).then_some(path)
     };
     let folded: Vec<_> = index.entries().iter().filter(|entry| entry.mode == Mode::DIR).collect();
     for (path, was, is) in differences(&tree(&repository, head.as_ref())?, &index) {
@@ -143,13 +143,13 @@ pub fn status(worktree: &Worktree, query: &StatusQuery) -> Result<Status, Histor
         if in_folded || unmerged || intended {
             continue;
         }
-        if let Some(path) = wanted(path.as_ref(), &mut status) {
+        if let Some(path) = accepted(path.as_ref(), &mut status) {
             changed.entry(path).or_default().0 = Some(Change::between(was, is));
         }
     }
     let disk = Disk::new(worktree, &repository, &index);
     for (number, entry) in index.entries().iter().enumerate() {
-        if number.is_multiple_of(ENTRIES_PER_LOOK) && query.until.is_over() {
+        if number.is_multiple_of(ENTRIES_PER_CHECK) && query.until.is_over() {
             status.cuts.add(Cut::Time);
             break;
         }
@@ -157,14 +157,14 @@ pub fn status(worktree: &Worktree, query: &StatusQuery) -> Result<Status, Histor
             status.submodules += 1;
         } else if entry.flags.contains(Flags::SKIP_WORKTREE) || entry.mode == Mode::DIR {
             status.sparse += 1;
-        } else if let Some(path) = wanted(entry.path(&index), &mut status) {
-            let change = match disk.look(entry, &path) {
+        } else if let Some(path) = accepted(entry.path(&index), &mut status) {
+            let change = match disk.compare(entry, &path) {
                 _ if entry.stage() != Stage::Unconflicted => Some(Change::Conflicted),
                 _ if entry.flags.contains(Flags::INTENT_TO_ADD) => Some(Change::Added),
-                OnDisk::Same | OnDisk::NotLooked => None,
-                OnDisk::Modified => Some(Change::Modified),
-                OnDisk::TypeChanged => Some(Change::TypeChanged),
-                OnDisk::Gone => Some(Change::Deleted),
+                DiskState::Same | DiskState::NotCompared => None,
+                DiskState::Modified => Some(Change::Modified),
+                DiskState::TypeChanged => Some(Change::TypeChanged),
+                DiskState::Missing => Some(Change::Deleted),
             };
             if let Some(change) = change {
                 changed.entry(path).or_default().1 = Some(change);
@@ -173,14 +173,12 @@ pub fn status(worktree: &Worktree, query: &StatusQuery) -> Result<Status, Histor
     }
     if query.untracked {
         let listed = files(worktree, &query.filter, WalkLimits::default().max_files, &query.until)?;
-        if listed.late {
-            status.cuts.add(Cut::Time);
-        }
-        let unknown = listed
+        status.cuts.extend(&listed.cuts);
+        let untracked = listed
             .paths
             .into_iter()
             .filter(|path| index.entry_range(path.as_str().into()).is_none());
-        for path in unknown {
+        for path in untracked {
             changed.entry(path).or_default().1 = Some(Change::Untracked);
         }
     }

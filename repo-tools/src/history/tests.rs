@@ -1,4 +1,4 @@
-//! Against real git, in every kind of checkout.
+//! Comparisons with real git, in every kind of checkout.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::fixture::Fixture;
 use crate::path::RelPath;
 use crate::worktree::Worktree;
 
-/// `XY path` of every change, as `git status --short` prints it.
+/// The changes in the form of `git status --short`: `XY path`.
 fn short(worktree: &Worktree) -> Vec<String> {
     let status = status(worktree, &StatusQuery::default()).unwrap();
     assert!(status.cuts.is_empty());
@@ -23,7 +23,7 @@ fn short(worktree: &Worktree) -> Vec<String> {
         .collect()
 }
 
-/// The same from git.
+/// The changes that git itself reports.
 fn of_git(repo: &Fixture, dir: &Path) -> Vec<String> {
     let dir = dir.to_str().unwrap();
     let printed = repo.git(&[
@@ -41,11 +41,12 @@ fn of_git(repo: &Fixture, dir: &Path) -> Vec<String> {
     lines
 }
 
-fn agrees(repo: &Fixture, dir: &Path) -> usize {
+/// Asserts that status and diff equal those of git, and returns the number of changed files.
+fn assert_same_as_git(repo: &Fixture, dir: &Path) -> usize {
     let worktree = Worktree::discover(dir).unwrap();
     let ours = short(&worktree);
     assert_eq!(ours, of_git(repo, dir), "{}", dir.display());
-    // Hunks, and which files: heads differ in what they tell beside that.
+    // Only hunks are compared; the heads of git have more fields.
     let diff = diff(&worktree, &DiffQuery::default()).unwrap();
     let ours: String = diff.files.iter().map(|file| hunks(&file.unified())).collect();
     let dir = dir.to_str().unwrap();
@@ -72,15 +73,15 @@ fn agrees(repo: &Fixture, dir: &Path) -> usize {
 const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 
 fn hunks(diff: &str) -> String {
-    let told = |line: &&str| {
+    let is_part_of_hunk = |line: &&str| {
         line.starts_with(['@', '+', '-', ' ', '\\']) && !line.starts_with("+++") && !line.starts_with("---")
     };
-    // Behind a hunk's numbers git shows the function around it.
+    // Git prints the enclosing function behind a hunk's numbers.
     let plain = |line: &str| match line.strip_prefix("@@").and_then(|rest| rest.split_once("@@")) {
         Some((numbers, _)) => format!("@@{numbers}@@\n"),
         None => format!("{line}\n"),
     };
-    diff.lines().filter(told).map(plain).collect()
+    diff.lines().filter(is_part_of_hunk).map(plain).collect()
 }
 
 /// Every kind of change, on top of a commit.
@@ -139,23 +140,23 @@ fn change_everything(repo: &Fixture) {
 }
 
 #[test]
-fn every_change_is_told_as_git_tells_it() {
+fn every_kind_of_change_is_reported_as_by_git() {
     let repo = Fixture::with(&[]);
-    assert_eq!(agrees(&repo, repo.root()), 0, "before the first commit");
+    assert_eq!(assert_same_as_git(&repo, repo.root()), 0, "before the first commit");
     repo.write("first.txt", b"x\n");
     repo.git(&["add", "first.txt"]);
-    assert_eq!(agrees(&repo, repo.root()), 1);
+    assert_eq!(assert_same_as_git(&repo, repo.root()), 1);
     change_everything(&repo);
-    assert!(agrees(&repo, repo.root()) > 10);
+    assert!(assert_same_as_git(&repo, repo.root()) > 10);
     repo.git(&["checkout", "-q", "--detach"]);
-    agrees(&repo, repo.root());
+    assert_same_as_git(&repo, repo.root());
     let found = status(&repo.worktree(), &StatusQuery::default()).unwrap();
     assert_eq!(found.branch, None);
     assert_eq!(found.head.as_deref(), Some(repo.git(&["rev-parse", "HEAD"]).trim()));
 }
 
 #[test]
-fn secrets_do_not_exist_and_bounds_are_told() {
+fn secrets_are_omitted_and_limits_reported() {
     let repo = Fixture::with(&[(".env", "KEY=1\n"), ("a.txt", "a\n"), ("b.txt", "b\n")]);
     repo.commit();
     for name in [".env", "a.txt", "b.txt"] {
@@ -231,7 +232,7 @@ fn linked_worktrees_and_a_bare_common_directory() {
         let dir = repo.path(name);
         std::fs::write(dir.join("a.txt"), "changed\n").unwrap();
         std::fs::write(dir.join("new.txt"), "new\n").unwrap();
-        assert_eq!(agrees(&repo, &dir), 1);
+        assert_eq!(assert_same_as_git(&repo, &dir), 1);
         let worktree = Worktree::discover(&dir).unwrap();
         assert_eq!(log(&worktree, &LogQuery::default()).unwrap().commits.len(), 1);
         let found = crate::walk(&worktree, &crate::WalkLimits::default());
@@ -249,7 +250,7 @@ fn sparse_shallow_and_with_a_submodule() {
     let repo = Fixture::with(&[]);
     repo.git(&["clone", "-q", "--depth=1", &url, "shallow"]);
     let shallow = repo.path("shallow");
-    agrees(&repo, &shallow);
+    assert_same_as_git(&repo, &shallow);
     let found = log(&Worktree::discover(&shallow).unwrap(), &LogQuery::default()).unwrap();
     assert!(found.commits.len() == 1 && found.cuts.has(Cut::Shallow));
     repo.git(&["clone", "-q", &url, "sparse"]);
@@ -262,7 +263,7 @@ fn sparse_shallow_and_with_a_submodule() {
         arguments.push(if cone { "keep" } else { "/keep/" });
         repo.git(&arguments);
         std::fs::write(sparse.join("keep/a.txt"), "changed\n").unwrap();
-        assert_eq!(agrees(&repo, &sparse), 1, "{mode} {more:?}");
+        assert_eq!(assert_same_as_git(&repo, &sparse), 1, "{mode} {more:?}");
         let found = status(&Worktree::discover(&sparse).unwrap(), &StatusQuery::default()).unwrap();
         assert!(found.sparse > 0);
         repo.git(&["-C", dir, "checkout", "-q", "keep/a.txt"]);
@@ -282,10 +283,10 @@ fn sparse_shallow_and_with_a_submodule() {
     repo.commit();
     repo.write("a.txt", b"b\n");
     repo.write("module/top.txt", b"changed inside\n");
-    // A BOM in .gitmodules is no reason to fail.
+    // A byte order mark in .gitmodules must not be an error.
     let modules = std::fs::read(repo.path(".gitmodules")).unwrap();
     repo.write(".gitmodules", &[b"\xef\xbb\xbf", &modules[..]].concat());
-    assert_eq!(agrees(&repo, repo.root()), 2);
+    assert_eq!(assert_same_as_git(&repo, repo.root()), 2);
     let found = status(&repo.worktree(), &StatusQuery::default()).unwrap();
     assert_eq!(found.submodules, 1);
     let query = crate::GrepQuery::new(crate::GrepPattern::Literals(vec!["changed inside".into()]));
@@ -376,7 +377,7 @@ fn logs_by_path_and_between_commits() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_path_that_is_no_text_is_counted_and_a_symlinked_folder_not_entered() {
+fn a_path_that_is_not_utf8_is_counted_and_a_symlinked_folder_not_entered() {
     use std::os::unix::ffi::OsStrExt;
     let outside = tempfile::tempdir().unwrap();
     std::fs::write(outside.path().join("x.txt"), "outside\n").unwrap();

@@ -1,17 +1,17 @@
-//! Two texts as one unified difference.
+//! Unified diffs of two texts.
 
 use std::fmt::Write as _;
 use std::ops::Range;
 
 use imara_diff::{Algorithm, Diff, InternedInput};
 
-/// A NUL byte within this many bytes makes content binary, as git judges it.
+/// Content with a NUL byte within this many bytes is binary, by the rule of git.
 const BINARY_WINDOW: usize = 8 * 1024;
 
-/// A difference of two contents.
+/// The difference of two texts.
 #[derive(Default)]
 pub(super) struct TextDiff {
-    /// Hunks, without a head.
+    /// The hunks, without `---` and `+++` lines.
     pub(super) text: String,
     pub(super) added: u32,
     pub(super) removed: u32,
@@ -33,7 +33,7 @@ pub(super) fn text_diff(before: &[u8], after: &[u8], context: u32) -> TextDiff {
     }
 }
 
-/// Changes that are close enough share a hunk. (The library's own printer writes ranges that `patch` does not take.)
+/// Prints hunks; close changes share one. The library's own printer writes ranges that `patch` rejects.
 fn hunks(diff: &Diff, input: &InternedInput<&str>, context: u32) -> String {
     let total = u32::try_from(input.before.len()).unwrap_or(u32::MAX);
     let mut groups: Vec<Vec<(Range<u32>, Range<u32>)>> = Vec::new();
@@ -72,7 +72,7 @@ fn hunks(diff: &Diff, input: &InternedInput<&str>, context: u32) -> String {
     text
 }
 
-/// A range as a hunk's head has it: from 1, without a length of one, and before the line where it is empty.
+/// Formats a range for a hunk's head: counted from 1, without a length of one; an empty range names the line before it.
 fn numbers(range: &Range<u32>) -> String {
     match range.end - range.start {
         0 => format!("{},0", range.start),

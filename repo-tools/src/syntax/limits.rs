@@ -1,4 +1,4 @@
-//! What a source text may cost.
+//! Limits of parsing.
 
 use std::time::Duration;
 
@@ -6,20 +6,21 @@ use super::language::Language;
 
 use crate::until::Until;
 
-/// How far parsing one text goes.
+/// The limits and options of parsing one text.
 #[derive(Debug, Clone, Copy)]
 pub struct ParseLimits<'a> {
-    /// Larger texts are not parsed, in bytes.
+    /// Maximum size of a text, in bytes.
     pub max_bytes: usize,
-    /// Parsing and extraction together.
+    /// Maximum time for parsing and extraction together.
     pub max_time: Duration,
-    /// Also an end to it, where it comes sooner.
+    /// An earlier deadline, if any.
     pub until: Option<&'a Until>,
-    /// Definitions and references that are kept, each.
+    /// Maximum number of definitions, and of references.
     pub max_items: usize,
-    /// Also keep plain uses of identifiers ([`super::ReferenceKind::Other`]); several times as many as all others.
+    /// Whether to keep plain uses of identifiers ([`super::ReferenceKind::Other`]), which are several times as many as all
+    /// other references.
     pub identifiers: bool,
-    /// Keep references to this name only.
+    /// Keeps only references to this name.
     pub only: Option<&'a str>,
 }
 
@@ -39,24 +40,24 @@ impl Default for ParseLimits<'_> {
 /// Why a text was not parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
-    /// More bytes than allowed.
+    /// The text is larger than allowed.
     #[error("too large to parse")]
     TooLarge,
-    /// Its lines are too long to be written by a person.
+    /// The lines are too long for code written by hand.
     #[error("minified")]
     Minified,
-    /// The time was over before there was a tree.
+    /// The deadline passed during parsing.
     #[error("parsing took too long")]
     Slow,
-    /// The grammar does not fit the library; a build that passed this crate's tests has none such.
+    /// The grammar is incompatible with the library. The tests of this crate exclude this.
     #[error("the grammar of {language} cannot be loaded")]
     Grammar {
-        /// Which one.
+        /// The language.
         language: Language,
     },
 }
 
-/// A text is minified if it has a line longer than this, and its lines are [`MINIFIED_MEAN`] long on average.
+/// A text is minified if it has a line longer than this and its mean line length exceeds [`MINIFIED_MEAN`], in bytes.
 const MINIFIED_LINE: usize = 5_000;
 const MINIFIED_MEAN: usize = 250;
 

@@ -1,4 +1,4 @@
-//! Whatever may take long ends when its time is over, and when nobody waits for it any more.
+//! Every long operation ends at its deadline and on cancellation.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::{
     grep, grep_many, list, tree, walk_until,
 };
 
-fn late_ones() -> [Until; 2] {
+fn expired_deadlines() -> [Until; 2] {
     let cancelled = CancelFlag::default();
     cancelled.cancel();
     let hour = Until::within(Duration::from_secs(3_600));
@@ -22,7 +22,7 @@ fn late_ones() -> [Until; 2] {
 }
 
 #[test]
-fn nothing_works_on_when_its_time_is_over() {
+fn expired_deadlines_end_every_operation_without_results() {
     let repo = Fixture::with(&[
         (".metis/vision.md", "---\nid: v\nlevel: vision\n---\nx\n"),
         ("src/a.rs", "fn hit() { hit() }\n"),
@@ -30,7 +30,7 @@ fn nothing_works_on_when_its_time_is_over() {
     repo.commit();
     repo.write("src/a.rs", b"fn hit() {}\n");
     let worktree = repo.worktree();
-    for until in late_ones() {
+    for until in expired_deadlines() {
         let query = GrepQuery {
             limits: GrepLimits {
                 until: until.clone(),
@@ -162,10 +162,10 @@ fn nothing_works_on_when_its_time_is_over() {
                 ("callers", found.cuts, found.callers.len())
             },
         ];
-        for (what, cuts, results) in found {
+        for (operation, cuts, results) in found {
             assert!(
                 cuts.has(Cut::Time) && results == 0,
-                "{what}: {cuts:?}, {results} results"
+                "{operation}: {cuts:?}, {results} results"
             );
         }
         let walked = walk_until(&worktree, &WalkLimits::default(), Some(&until));
