@@ -258,7 +258,7 @@ mod tests {
             ..TreeLimits::default()
         });
         assert!(small.cuts.has(Cut::Tokens) && small.lines.len() < all.lines.len() && !small.lines.is_empty());
-        assert_eq!(small.files, 6, "hidden files are counted");
+        assert_eq!(small.files, 6, "omitted files are counted");
         let under = FileFilter {
             globs: vec![],
             under: vec![RelPath::new("src/deep").unwrap()],

@@ -1,4 +1,4 @@
-//! A tool of the application's kind in a registry, and what holds for all tools.
+//! Tests of the registry with an application's tool, and of all tools' parameters.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::schema::schema_of;
 use super::*;
 
-/// Needs more than the engine: a use case, here a counter.
+/// A tool that needs more than the engine: here a counter.
 struct Count(AtomicUsize);
 
 #[derive(Deserialize, JsonSchema)]
@@ -35,11 +35,12 @@ impl Tool for Count {
 
     const NAME: &'static str = "count";
     const DESCRIPTION: &'static str = "Count.";
-    const PARAMETERS: &'static [Parameter] = &[Parameter::told("what", &["thing"]), Parameter::taken("by", &[])];
+    const PARAMETERS: &'static [Parameter] =
+        &[Parameter::described("what", &["thing"]), Parameter::accepted("by", &[])];
 
     fn answer(&self, context: &ToolContext<'_>, call: &CountArguments) -> Result<Counted, ToolError> {
         assert_ne!(call.what, "the stars");
-        assert!(context.until.left() <= PATIENCE);
+        assert!(context.until.left() <= MAX_CALL_TIME);
         let by = call.by.unwrap_or(1);
         let before = self.0.fetch_add(by, Ordering::Relaxed);
         Ok(Counted {
@@ -57,7 +58,7 @@ impl Tool for Count {
 }
 
 #[test]
-fn a_registry_bounds_and_redacts_what_a_tool_says() {
+fn a_registry_limits_and_redacts_the_output_of_a_tool() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::create_dir(directory.path().join(".git")).unwrap();
     let directory = directory.path();
@@ -71,7 +72,7 @@ fn a_registry_bounds_and_redacts_what_a_tool_says() {
         memories: &memories,
         max_file_bytes: 1 << 20,
         scope: None,
-        until: Until::within(PATIENCE * 100),
+        until: Until::within(MAX_CALL_TIME * 100),
     };
     let mut registry = Registry::of_engine();
     registry.add(Count(AtomicUsize::new(0)));
@@ -85,7 +86,7 @@ fn a_registry_bounds_and_redacts_what_a_tool_says() {
     );
     assert!(!output.text.contains("0123456789abcdef") && output.text.len() <= (1 << 18) + (1 << 10));
     assert!(output.text.ends_with("more lines were left out]") && output.page(2, 600).contains("page 2 of"));
-    // Keys in their order and numbers in their digits, as `--json` prints them.
+    // Key order and number format are those of `--json`.
     assert_eq!(output.structured.unwrap().get(), r#"{"now":2,"before":0,"share":0.95}"#);
 
     for (call, reason) in [
@@ -107,7 +108,7 @@ fn a_registry_bounds_and_redacts_what_a_tool_says() {
     assert_eq!(several.iter().filter(|output| output.failed).count(), 2);
 }
 
-/// That each parameter is a field of the argument type, with a description and a type that a model can write.
+/// Checks that each parameter is a field of the argument type, with a description and a type that a model can write.
 fn check<T: Tool>(_: T) {
     let schema = schema_of::<T::Arguments>();
     let properties = schema["properties"].as_object().unwrap();

@@ -205,7 +205,7 @@ mod tests {
         let report = run().unwrap();
         let ended = |case: &str| report.cases.iter().find(|row| row.case == case).map(|row| row.ended);
         assert_eq!(ended("the same call for ever"), Some("nothing new"));
-        assert_eq!(ended("silence"), Some("time over"));
+        assert_eq!(ended("silence"), Some("deadline passed"));
         assert_eq!(ended("errors of status 500"), Some("model failed"));
         for row in &report.cases {
             assert!((row.escaped, row.keeps_files) == (0, true), "{row:?}");
