@@ -1,7 +1,7 @@
 //! The token cost of items in a prompt.
 //!
-//! Counting tokens takes longer than finding the items, so each entry is counted once and a block is the sum of its parts.
-//! The sum is exact, because no token of the encoding extends past the beginning of a line that is not blank.
+//! Counting tokens takes longer than finding the items, so each entry is counted once and a block is the sum of its
+//! parts. The sum is exact, because no token of the encoding extends past the beginning of a line that is not blank.
 
 use std::sync::LazyLock;
 
@@ -18,8 +18,8 @@ pub(crate) fn measure(item: &mut Item) -> u32 {
     item.tokens
 }
 
-/// Returns the tokens of the block of some items, from the measured cost of each. The result equals [`tokens::count`] of
-/// [`render::block`], without counting the whole text.
+/// Returns the tokens of the block of some items, from the measured cost of each. The result equals [`tokens::count`]
+/// of [`render::block`], without counting the whole text.
 pub fn of_block(items: &[Item]) -> u32 {
     let Some(last) = items.last() else { return 0 };
     let parts = items.iter().map(|item| item.tokens).fold(*FRAME, u32::saturating_add);

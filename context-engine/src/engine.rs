@@ -36,7 +36,8 @@ pub struct EngineSettings {
     pub max_file_bytes: u64,
     /// The embedder of short questions and of recall; `None` for lexical search alone. See [`Engine::set_embedder`].
     pub embedder: Option<Arc<dyn Embedder>>,
-    /// The store that lists the record files of the current checkout; with `None`, only `.muninn/memory/main.jsonl` is read.
+    /// The store that lists the record files of the current checkout; with `None`, only `.muninn/memory/main.jsonl` is
+    /// read.
     pub memory: Option<Store>,
     /// The owner of background threads.
     pub supervisor: Supervisor,
@@ -248,7 +249,8 @@ impl Engine {
         });
     }
 
-    /// Returns the duration of the last walk, without reading changed files: the cost of a refresh that finds no change.
+    /// Returns the duration of the last walk, without reading changed files: the cost of a refresh that finds no
+    /// change.
     pub fn last_walk(&self) -> Duration {
         Duration::from_micros(self.walk_micros.load(Ordering::Relaxed))
     }
@@ -311,8 +313,8 @@ impl Engine {
         snapshot.is_some_and(|snapshot| snapshot.find(path).is_some())
     }
 
-    /// Returns the numbers of definitions, imports between files and calls between definitions in the graph. The first call
-    /// builds the graph, which takes a fraction of a second for a million lines.
+    /// Returns the numbers of definitions, imports between files and calls between definitions in the graph. The first
+    /// call builds the graph, which takes a fraction of a second for a million lines.
     pub fn graph_size(&self) -> (usize, usize, usize) {
         let snapshot = self.state().snapshot;
         snapshot.map_or((0, 0, 0), |snapshot| snapshot.graph().size())
@@ -350,8 +352,8 @@ impl Engine {
         }
     }
 
-    /// Finds the items to pack for a question. It neither fails nor panics: the exploration's `reason` names a problem, or
-    /// why there are no items.
+    /// Finds the items to pack for a question. It neither fails nor panics: the exploration's `reason` names a problem,
+    /// or why there are no items.
     pub fn explore(&self, question: &str, limits: &Limits) -> Exploration {
         self.answer(question, limits, Tuning::default(), &PriorContext::default())
     }

@@ -1,14 +1,15 @@
 //! Detecting follow-up turns, which only continue a conversation.
 //!
-//! Examples are "yes, do it", "commit this", "the same for the other two" and "erklär das nochmal". Such a turn is short,
-//! refers to the conversation or tells the agent to go on, and has almost no content word. Its topic is in the conversation
-//! and not in the repository, so nothing is searched for.
+//! Examples are "yes, do it", "commit this", "the same for the other two" and "erklär das nochmal". Such a turn is
+//! short, refers to the conversation or tells the agent to go on, and has almost no content word. Its topic is in the
+//! conversation and not in the repository, so nothing is searched for.
 //!
-//! Questions are distinguished from orders by their form. "So are these still two stacks?" refers back and has one content
-//! word, like the order "please drop the dots again", but it asks about stacks. So an order may have content words and still
-//! be a follow-up, but a question may not. A question for a way or a place ("how do I undo the last commit?") is never a
-//! follow-up, because the conversation does not answer it. Whether a question is about the repository is decided by the
-//! threshold. An order is no follow-up if a content word is a name in the repository: "and now the same for the tokenizer".
+//! Questions are distinguished from orders by their form. "So are these still two stacks?" refers back and has one
+//! content word, like the order "please drop the dots again", but it asks about stacks. So an order may have content
+//! words and still be a follow-up, but a question may not. A question for a way or a place ("how do I undo the last
+//! commit?") is never a follow-up, because the conversation does not answer it. Whether a question is about the
+//! repository is decided by the threshold. An order is no follow-up if a content word is a name in the repository: "and
+//! now the same for the tokenizer".
 
 mod words;
 
@@ -49,8 +50,8 @@ enum WordKind {
     Content,
 }
 
-/// Returns whether a turn only continues the conversation. `defined` returns whether a word, in lower case, is a name in the
-/// repository.
+/// Returns whether a turn only continues the conversation. `defined` returns whether a word, in lower case, is a name
+/// in the repository.
 pub(crate) fn is_follow_up(text: &str, mut defined: impl FnMut(&str) -> bool) -> bool {
     let mut counts = [0usize; 5];
     let mut content: Vec<&str> = Vec::new();
@@ -80,8 +81,8 @@ pub(crate) fn is_follow_up(text: &str, mut defined: impl FnMut(&str) -> bool) ->
     }
 }
 
-/// Returns whether a turn is a question that the conversation does not answer. "Can you check it?" is an order, and "did you
-/// test it?" is about the agent.
+/// Returns whether a turn is a question that the conversation does not answer. "Can you check it?" is an order, and
+/// "did you test it?" is about the agent.
 fn asks(text: &str, words: &[String]) -> bool {
     let to_agent = |pair: &[String]| TO_AGENT.contains(&(&*pair[0], &*pair[1]));
     if words.windows(2).any(to_agent) {
@@ -90,7 +91,8 @@ fn asks(text: &str, words: &[String]) -> bool {
     text.contains(['?', '\u{ff1f}', '\u{61f}']) || among(INTERROGATIVES, first(words))
 }
 
-/// Returns whether a turn asks how something is done or where it is. "How did it go?" asks about the past and does not count.
+/// Returns whether a turn asks how something is done or where it is. "How did it go?" asks about the past and does not
+/// count.
 fn asks_for_way(words: &[String]) -> bool {
     among(WAYS, first(words)) && !words.iter().any(|word| matches!(&**word, "did" | "went" | "about"))
 }
@@ -148,7 +150,8 @@ fn is_unspaced_follow_up(word: &str) -> bool {
     covered * 3 >= letters * 2
 }
 
-/// Returns whether a character is Chinese, Japanese or Korean. Korean has spaces, but its endings are attached to words.
+/// Returns whether a character is Chinese, Japanese or Korean. Korean has spaces, but its endings are attached to
+/// words.
 fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}')
 }

@@ -27,8 +27,8 @@ pub struct Exploration {
     pub elapsed: Duration,
     /// The reason for missing items, if any.
     pub reason: Option<String>,
-    /// The words of the question that the repository contains, by descending weight. A record may store them, because they
-    /// are words of the repository and not only of the user.
+    /// The words of the question that the repository contains, by descending weight. A record may store them, because
+    /// they are words of the repository and not only of the user.
     pub question_terms: Vec<String>,
 }
 

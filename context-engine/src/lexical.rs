@@ -316,8 +316,8 @@ fn gather(
         Ok(())
     };
     if verdict.is_ok() {
-        // Only after the verdict: similarity is no evidence that the question is about this repository, since some chunk is
-        // always the most similar one.
+        // Only after the verdict: similarity is no evidence that the question is about this repository, since some
+        // chunk is always the most similar one.
         query.near = near(inputs.vectors, snapshot, question, text, lists);
         if !query.near.is_empty() {
             candidates = rank(index, question, &query, lists, MAX_FILES);

@@ -1,7 +1,7 @@
 //! Selecting the memories to pack for a question.
 //!
-//! Recall ranks the memories. Whether a memory is relevant is decided by the question's words that it contains, because some
-//! memory is always the most similar one.
+//! Recall ranks the memories. Whether a memory is relevant is decided by the question's words that it contains, because
+//! some memory is always the most similar one.
 
 use std::collections::HashMap;
 
@@ -24,8 +24,8 @@ const MIN_SCORE: f32 = 0.5;
 /// Number of recalled memories that are considered; fewer are packed.
 const CONSIDERED: usize = 50;
 
-/// Returns the memories that contain enough of the question, best first. The minimum is lower for a section about one of the
-/// `best` files.
+/// Returns the memories that contain enough of the question, best first. The minimum is lower for a section about one
+/// of the `best` files.
 pub(crate) fn select_memories<'a>(
     (memories, snapshot): (&Memories, Option<&Snapshot>),
     (question, text): (&Question, &str),
@@ -69,7 +69,8 @@ pub(crate) fn select_memories<'a>(
     with_opponents(memories, fitting.collect())
 }
 
-/// Pairs both sides of an open conflict at the rank of the better one, so that one side is never packed without the other.
+/// Pairs both sides of an open conflict at the rank of the better one, so that one side is never packed without the
+/// other.
 fn with_opponents<'a>(memories: &Memories, mut fitting: Vec<MemoryCandidate<'a>>) -> Vec<MemoryCandidate<'a>> {
     let mut paired: Vec<MemoryCandidate<'a>> = Vec::with_capacity(fitting.len());
     while !fitting.is_empty() {

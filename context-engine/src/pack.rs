@@ -1,10 +1,10 @@
 //! Packing the best chunks into the token budget.
 //!
-//! A few files with several chunks help a model more than one chunk each of many files. The first file may take two fifths of
-//! the budget, the next a quarter, and so on; unused budget goes to the next file. The runners-up are named with one line
-//! each. Packing reads the disk: a file that changed since it was indexed is parsed again, and a missing file is left out.
-//! Chunks that the conversation already contains in their current form are left out, too; a file without other chunks leaves
-//! its share to the next one.
+//! A few files with several chunks help a model more than one chunk each of many files. The first file may take two
+//! fifths of the budget, the next a quarter, and so on; unused budget goes to the next file. The runners-up are named
+//! with one line each. Packing reads the disk: a file that changed since it was indexed is parsed again, and a missing
+//! file is left out. Chunks that the conversation already contains in their current form are left out, too; a file
+//! without other chunks leaves its share to the next one.
 
 mod cited;
 mod memories;
@@ -106,7 +106,8 @@ impl<'a> File<'a> {
             .get(span.first.saturating_sub(1) as usize..span.last as usize)
     }
 
-    /// Returns the chunks, best first, that score well relative to the best one and that the conversation does not contain.
+    /// Returns the chunks, best first, that score well relative to the best one and that the conversation does not
+    /// contain.
     fn unseen(&self, mut picks: Vec<Pick>) -> Vec<Pick> {
         let best = picks.first().map_or(0.0, |pick| pick.score);
         let is_known = |span: &Span| {

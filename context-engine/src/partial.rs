@@ -1,8 +1,8 @@
 //! Answering before the index is ready: from paths, and from a limited text search for the question's words.
 //!
-//! All steps are limited by the deadline. If a walk takes too long, the files are listed from git's index. Each word has its
-//! own search, so that a common word does not use up the limits of the others. Of a large file, only the lines around the
-//! matches are read.
+//! All steps are limited by the deadline. If a walk takes too long, the files are listed from git's index. Each word
+//! has its own search, so that a common word does not use up the limits of the others. Of a large file, only the lines
+//! around the matches are read.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -32,8 +32,8 @@ const WHOLE: usize = 32 << 10;
 /// Number of indexed lines before and after a match in a large file.
 const AROUND: usize = 30;
 
-/// An index of the few best files, with the frequencies of the question's words in all searched files. The sample is chosen
-/// by these words, so its own frequencies would be too high.
+/// An index of the few best files, with the frequencies of the question's words in all searched files. The sample is
+/// chosen by these words, so its own frequencies would be too high.
 pub(crate) struct Sample {
     pub(crate) snapshot: Snapshot,
     pub(crate) statistics: SearchStatistics,

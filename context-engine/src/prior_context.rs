@@ -1,8 +1,8 @@
 //! The text that a conversation already contains, and that is not packed again.
 //!
-//! There are two sources. An injected block names the lines and the blob of each item. The result of a client's tool names
-//! no blob, so its text is compared: a line has been read if the result of reading its file contains it. This works with
-//! any tool's way to number and cut lines, and the changed lines of an edited file count as unread.
+//! There are two sources. An injected block names the lines and the blob of each item. The result of a client's tool
+//! names no blob, so its text is compared: a line has been read if the result of reading its file contains it. This
+//! works with any tool's way to number and cut lines, and the changed lines of an edited file count as unread.
 
 use std::collections::HashSet;
 
@@ -73,8 +73,8 @@ impl KnownLines<'_> {
     }
 }
 
-/// Returns the file lines that a line of a tool's result may be: the line itself, and the line without the number that most
-/// tools put in front (`  12→`, `  12⇥`, `00012| `, `12: `).
+/// Returns the file lines that a line of a tool's result may be: the line itself, and the line without the number that
+/// most tools put in front (`  12→`, `  12⇥`, `00012| `, `12: `).
 fn file_lines(line: &str) -> impl Iterator<Item = &str> {
     let line = line.trim();
     let behind = line.trim_start_matches(|c: char| c.is_ascii_digit());

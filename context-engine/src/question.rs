@@ -13,8 +13,8 @@ use self::template::strip_template;
 
 /// Maximum number of concepts in a question: one bit of a `u64` each.
 pub(crate) const MAX_CONCEPTS: usize = 64;
-/// Maximum size of a question, in bytes. Of a longer text, only the beginning and the end are read, because the middle is
-/// mostly pasted output.
+/// Maximum size of a question, in bytes. Of a longer text, only the beginning and the end are read, because the middle
+/// is mostly pasted output.
 const MAX_BYTES: usize = 24 << 10;
 /// Minimum number of concepts in a long text, whose first line is its headline.
 const LONG: usize = 16;
@@ -46,8 +46,9 @@ pub(crate) struct Concept {
 }
 
 impl Question {
-    /// Returns whether one of these concepts is an identifier of several parts. A single word in backticks may be common.
-    pub(crate) fn writes_out(&self, concepts: u64) -> bool {
+    /// Returns whether one of these concepts is an identifier of several parts. A single word in backticks may be
+    /// common.
+    pub(crate) fn contains_identifier(&self, concepts: u64) -> bool {
         let mut named = self.concepts.iter().enumerate();
         named.any(|(bit, concept)| concepts >> bit & 1 == 1 && concept.identifier && !concept.parts.is_empty())
     }

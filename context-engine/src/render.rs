@@ -1,8 +1,8 @@
 //! Rendering items: as a fenced block for a prompt, or as Markdown for a person.
 //!
-//! Items are untrusted text inside a prompt. So the fence states what it contains, no item can close the fence or imitate a
-//! client's reminder, and no text can end its code block. The same items always render to the same bytes: a block is
-//! replayed on every later turn, and one changed byte would invalidate the backend's prefix cache.
+//! Items are untrusted text inside a prompt. So the fence states what it contains, no item can close the fence or
+//! imitate a client's reminder, and no text can end its code block. The same items always render to the same bytes: a
+//! block is replayed on every later turn, and one changed byte would invalidate the backend's prefix cache.
 
 mod neutral;
 mod sources;

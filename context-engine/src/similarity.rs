@@ -1,7 +1,7 @@
 //! The similarity of a question to its lexical candidates.
 //!
-//! The static vector of the question is compared with those of titles and of the first lines of chunks. That takes a few
-//! dozen embeddings of microseconds each, and reads a few files that packing needs anyway.
+//! The static vector of the question is compared with those of titles and of the first lines of chunks. That takes a
+//! few dozen embeddings of microseconds each, and reads a few files that packing needs anyway.
 
 use std::sync::LazyLock;
 

@@ -2,15 +2,16 @@
 //!
 //! BM25 always finds something, and its scores are not comparable between questions. These features are:
 //!
-//! - the share of the question that one place contains. Each concept weighs its idf; a concept that the repository lacks
-//!   weighs like one that occurs once. The request for a poem matches `write` everywhere and nothing else, so its share is
-//!   small however high `write` scores;
+//! - the share of the question that one place contains. Each concept weighs its idf; a concept that the repository
+//!   lacks weighs like one that occurs once. The request for a poem matches `write` everywhere and nothing else, so its
+//!   share is small however high `write` scores;
 //! - the rarity of the question's words here: a question about a repository uses its vocabulary;
-//! - the similarity of question and candidates to an embedder, which distinguishes the `bond` of atoms from a financial one;
+//! - the similarity of question and candidates to an embedder, which distinguishes the `bond` of atoms from a financial
+//!   one;
 //! - the number of identifiers in the question that exist.
 //!
-//! A logistic model adds the features to a probability, which must reach the threshold. In addition, there must be evidence:
-//! a rare word, a name, or several words together, because a single common word matches anywhere.
+//! A logistic model adds the features to a probability, which must reach the threshold. In addition, there must be
+//! evidence: a rare word, a name, or several words together, because a single common word matches anywhere.
 
 use muninn_memory::index::lexical::idf;
 use muninn_memory::index::{Place, Snapshot};
@@ -42,13 +43,13 @@ const CHUNKS: usize = 3;
 const EVIDENCE: f32 = 0.6;
 
 /// The weights of the [`Features`], and the sum that they must exceed at the default threshold: a ridge regression over
-/// `benches/abstain/tune.jsonl`, printed by `benches/abstain/fit.py`, which also measures them on other repositories and
-/// prompts. The result is not sensitive to the required sum: from threshold 0.45 to 0.6, packed off-topic prompts fall from
-/// 3.1% to 2.4%, and answered questions from 94% to 91%.
+/// `benches/abstain/tune.jsonl`, printed by `benches/abstain/fit.py`, which also measures them on other repositories
+/// and prompts. The result is not sensitive to the required sum: from threshold 0.45 to 0.6, packed off-topic prompts
+/// fall from 3.1% to 2.4%, and answered questions from 94% to 91%.
 const WEIGHTS: [f32; 6] = [3.8, -2.7, 7.4, 7.3, 2.0, -1.2];
 const REQUIRED: f32 = 2.55;
-/// Increase of the required sum for each e-fold of chunks beyond `CROWDED`, and decrease below: a large repository matches
-/// any few words. In a million lines of unrelated packages it halves the packed off-topic prompts, to 9%.
+/// Increase of the required sum for each e-fold of chunks beyond `CROWDED`, and decrease below: a large repository
+/// matches any few words. In a million lines of unrelated packages it halves the packed off-topic prompts, to 9%.
 const CROWD: f32 = 0.4;
 const CROWDED: f32 = 6_000.0;
 /// Maximum number of e-folds below `CROWDED` that count.
@@ -58,9 +59,9 @@ const MARGIN: f32 = 0.4;
 /// Maximum number of identifiers that count.
 const IDENTIFIERS: usize = 2;
 
-/// The features of the model, in the order of [`WEIGHTS`]: the found share minus the expected one, within [`MARGIN`]; the
-/// mean idf of the question's words, in units of the idf of a term in one document; the highest cosines of titles and of
-/// texts; the number of the question's identifiers that exist, and of those that do not.
+/// The features of the model, in the order of [`WEIGHTS`]: the found share minus the expected one, within [`MARGIN`];
+/// the mean idf of the question's words, in units of the idf of a term in one document; the highest cosines of titles
+/// and of texts; the number of the question's identifiers that exist, and of those that do not.
 pub(crate) type Features = [f32; WEIGHTS.len()];
 
 /// The measures of how well the candidates fit the question.
@@ -153,7 +154,7 @@ impl Fit {
                 .fold(candidate.path_concepts, |all, chunk| all | chunk.concepts);
             for chunk in chunks {
                 // A question that names a test is about it.
-                let trust = if question.writes_out(chunk.defines) {
+                let trust = if question.contains_identifier(chunk.defines) {
                     1.0
                 } else {
                     trust(place_of(snapshot, chunk.doc), question)
@@ -167,7 +168,7 @@ impl Fit {
                 fit.lone &= chunk.defines | candidate.path_concepts == 0;
             }
             let defined = candidate.chunks.iter().fold(0, |all, chunk| all | chunk.defines);
-            fit.certain |= candidate.named || question.writes_out(defined);
+            fit.certain |= candidate.named || question.contains_identifier(defined);
         }
         fit
     }
@@ -236,8 +237,8 @@ fn rarity(question: &Question, query: &Query) -> f32 {
     of(false).or_else(|| of(true)).unwrap_or(0.0)
 }
 
-/// Counts the identifiers of the question that occur in the repository as written, and the ones of several parts that do not.
-/// The parts alone do not count, because any repository contains them.
+/// Counts the identifiers of the question that occur in the repository as written, and the ones of several parts that
+/// do not. The parts alone do not count, because any repository contains them.
 #[expect(clippy::cast_precision_loss, reason = "at most two")]
 fn identifiers(question: &Question, query: &Query) -> [f32; 2] {
     let known = |bit: usize, whole: &str| {

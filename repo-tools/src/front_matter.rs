@@ -1,8 +1,9 @@
 //! Front matter: the YAML subset between two `---` lines at the head of a Markdown file.
 //!
 //! It has keys at the start of a line, scalars with or without quotes, and lists on one line or one item a line. A YAML
-//! parser rejects what people write there: `applies_to: [*.rs]` is an alias to it and `title: Auth: tokens` is an error,
-//! and one such line would lose all others. So each key is read by itself, and unreadable lines are reported by number.
+//! parser rejects what people write there: `applies_to: [*.rs]` is an alias to it and `title: Auth: tokens` is an
+//! error, and one such line would lose all others. So each key is read by itself, and unreadable lines are reported by
+//! number.
 
 /// The front matter of a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -35,7 +36,8 @@ pub struct Entry<'t> {
 pub struct UnclosedFrontMatter;
 
 impl<'t> FrontMatter<'t> {
-    /// Reads the front matter of a text; `None` if it has none. Blank lines and a byte order mark before it are skipped.
+    /// Reads the front matter of a text; `None` if it has none. Blank lines and a byte order mark before it are
+    /// skipped.
     ///
     /// # Errors
     /// [`UnclosedFrontMatter`] if the closing line is missing.
@@ -172,8 +174,8 @@ fn without_comment(text: &str) -> &str {
     text.split_once(" #").map_or(text, |(plain, _)| plain).trim()
 }
 
-/// Splits a list at its commas, up to the closing bracket. Commas in quotes do not separate, nor do commas in braces and
-/// brackets, which occur in globs.
+/// Splits a list at its commas, up to the closing bracket. Commas in quotes do not separate, nor do commas in braces
+/// and brackets, which occur in globs.
 fn flow_items(text: &str) -> Vec<String> {
     let mut items = Vec::new();
     let (mut from, mut quote, mut depth) = (0, None, 0usize);

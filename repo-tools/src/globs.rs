@@ -6,8 +6,8 @@ use crate::files::FilterError;
 use crate::path::RelPath;
 
 /// Compiled globs in the syntax of `.gitignore`: `*.rs` matches any such file, `src/auth/` everything below that
-/// directory, `/Cargo.toml` only the file at the top. A glob with `!` excludes its matches, at any position in the list:
-/// unlike git, which cannot exclude a directory inside an included one, since `!tests/` asks for exactly that.
+/// directory, `/Cargo.toml` only the file at the top. A glob with `!` excludes its matches, at any position in the
+/// list: unlike git, which cannot exclude a directory inside an included one, since `!tests/` asks for exactly that.
 #[derive(Debug, Clone)]
 pub struct GlobSet {
     included: Gitignore,

@@ -15,8 +15,8 @@ const BINARY_WINDOW: usize = 8 * 1024;
 /// The text of a file at the moment it was read.
 #[derive(Debug, Clone)]
 pub struct FileText {
-    /// The content without a byte order mark. Bytes that are not UTF-8 become U+FFFD, so that a Latin-1 comment does not
-    /// hide a source file and line numbers stay right. CRLF is kept; a line ends at `\n`.
+    /// The content without a byte order mark. Bytes that are not UTF-8 become U+FFFD, so that a Latin-1 comment does
+    /// not hide a source file and line numbers stay right. CRLF is kept; a line ends at `\n`.
     pub text: String,
     /// The blob id of the raw bytes.
     pub blob: BlobId,
@@ -131,9 +131,9 @@ pub fn stat(worktree: &Worktree, path: &RelPath) -> Result<(u64, SystemTime), Re
 
 /// Opens a file and verifies that the open file is the resolved one.
 ///
-/// A directory in the path can be replaced by a symlink between the two steps. So the path is resolved again afterwards and
-/// its file compared with the open one, which closes the gap without platform flags. Pipes and devices are refused before
-/// the opening, which could block on them.
+/// A directory in the path can be replaced by a symlink between the two steps. So the path is resolved again afterwards
+/// and its file compared with the open one, which closes the gap without platform flags. Pipes and devices are refused
+/// before the opening, which could block on them.
 fn open(worktree: &Worktree, path: &RelPath) -> Result<(File, Metadata), ReadError> {
     if is_secret(path) {
         return Err(ReadError::Secret { path: path.clone() });

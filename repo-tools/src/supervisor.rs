@@ -1,7 +1,8 @@
 //! Supervised background threads.
 //!
-//! Each task has a name. One cancellation token stops all of them, and the shutdown waits for them for a limited time. A
-//! panic in a task is logged and counted. A permanent task is restarted after a panic, and given up after five panics.
+//! Each task has a name. One cancellation token stops all of them, and the shutdown waits for them for a limited time.
+//! A panic in a task is logged and counted. A permanent task is restarted after a panic, and given up after five
+//! panics.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -78,7 +79,8 @@ impl Supervisor {
         self.spawn(name, false, self.restarting(name, work))
     }
 
-    /// Like [`Supervisor::keep`], for a task that ends when its owner is dropped. [`Supervisor::drain`] does not wait for it.
+    /// Like [`Supervisor::keep`], for a task that ends when its owner is dropped. [`Supervisor::drain`] does not wait
+    /// for it.
     ///
     /// # Errors
     /// The errors of [`Supervisor::keep`].
@@ -116,7 +118,8 @@ impl Supervisor {
         report.collect()
     }
 
-    /// Tells all tasks to end and waits for them until `deadline`. Returns the names of the tasks that are still running.
+    /// Tells all tasks to end and waits for them until `deadline`. Returns the names of the tasks that are still
+    /// running.
     pub fn drain(&self, deadline: Instant) -> Vec<&'static str> {
         self.0.stop.cancel();
         let timeout = deadline.saturating_duration_since(Instant::now());

@@ -83,8 +83,8 @@ impl Tree {
     }
 }
 
-/// Returns the worktree's files as a tree. Directories are expanded level by level within the budget. A directory that is
-/// not expanded still shows its number of files.
+/// Returns the worktree's files as a tree. Directories are expanded level by level within the budget. A directory that
+/// is not expanded still shows its number of files.
 ///
 /// # Errors
 /// [`FilterError`] for a malformed glob.

@@ -87,8 +87,8 @@ impl SkipCounts {
         self.nested_repositories += other.nested_repositories;
     }
 
-    /// Formats the counts that a user may want to know: `too large: 2, not readable: 1`; empty if there are none. Secrets,
-    /// binary files and special files are skipped everywhere, and so not mentioned.
+    /// Formats the counts that a user may want to know: `too large: 2, not readable: 1`; empty if there are none.
+    /// Secrets, binary files and special files are skipped everywhere, and so not mentioned.
     pub fn describe(&self) -> String {
         let named = [
             (self.too_large, "too large"),
@@ -102,8 +102,8 @@ impl SkipCounts {
     }
 }
 
-/// Lists the files of a worktree that git does not ignore, including hidden files, but without `.git`, `.muninn`, nested
-/// repositories, symlinks and secrets.
+/// Lists the files of a worktree that git does not ignore, including hidden files, but without `.git`, `.muninn`,
+/// nested repositories, symlinks and secrets.
 ///
 /// Binary files are listed, because only reading detects them ([`crate::read_text`]) and a walk opens no file.
 pub fn walk(worktree: &Worktree, limits: &WalkLimits) -> Walk {
@@ -115,8 +115,8 @@ pub fn walk_until(worktree: &Worktree, limits: &WalkLimits, until: Option<&Until
     collect(worktree, limits, until, |_, _| true)
 }
 
-/// Like [`walk`], limited to some paths: files, or directories with all files below them. Only these and the directories
-/// above them are read.
+/// Like [`walk`], limited to some paths: files, or directories with all files below them. Only these and the
+/// directories above them are read.
 pub fn walk_at(worktree: &Worktree, limits: &WalkLimits, paths: &BTreeSet<RelPath>) -> Walk {
     collect(worktree, limits, None, under(paths))
 }

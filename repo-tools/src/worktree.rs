@@ -9,8 +9,8 @@ use crate::path::{PathError, RelPath};
 
 /// A checked-out git repository, or one of its linked worktrees. Cheap to clone.
 ///
-/// It keeps paths only and reads branch and HEAD from git on each call, because a long-running process must see a checkout
-/// that happened meanwhile. Discovery ignores the git configuration of the user and the system, and `GIT_DIR`.
+/// It keeps paths only and reads branch and HEAD from git on each call, because a long-running process must see a
+/// checkout that happened meanwhile. Discovery ignores the git configuration of the user and the system, and `GIT_DIR`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Worktree(Arc<WorktreePaths>);
 
@@ -113,8 +113,8 @@ impl Worktree {
         &self.0.common_dir
     }
 
-    /// Returns whether `path` exists and belongs to this worktree after symlinks are resolved. Files of a nested repository,
-    /// or of a linked worktree below the root, belong to that repository or worktree.
+    /// Returns whether `path` exists and belongs to this worktree after symlinks are resolved. Files of a nested
+    /// repository, or of a linked worktree below the root, belong to that repository or worktree.
     pub fn contains(&self, path: &Path) -> bool {
         path.canonicalize().is_ok_and(|path| self.owns(&path))
     }

@@ -25,8 +25,8 @@ impl Engine {
         block_on(self.explore_deep_async(question, limits, model, observer))
     }
 
-    /// Lets a model explore the worktree for a question, for as long as `limits` allow. It neither fails nor panics: the
-    /// trace records the course. The future waits for the model only; its computations block the polling thread for
+    /// Lets a model explore the worktree for a question, for as long as `limits` allow. It neither fails nor panics:
+    /// the trace records the course. The future waits for the model only; its computations block the polling thread for
     /// milliseconds.
     pub async fn explore_deep_async(
         &self,
@@ -59,8 +59,8 @@ impl Engine {
         explore::explore(&inputs, question, &LexicalResult { files, candidates }, limits).await
     }
 
-    /// Packs the citations of an exploration. Files that changed since, lines that the conversation contains, and lines that
-    /// the items of `beside` show are left out. All items together keep to the limits.
+    /// Packs the citations of an exploration. Files that changed since, lines that the conversation contains, and lines
+    /// that the items of `beside` show are left out. All items together keep to the limits.
     pub fn pack_cited(
         &self,
         question: &str,

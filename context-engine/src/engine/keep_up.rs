@@ -1,9 +1,9 @@
 //! Keeping the index up to date while questions come in.
 //!
 //! Before each question, the file events of the watcher are processed ([`Engine::catch_up`]): an edit costs reading the
-//! edited file. A background thread handles longer work as soon as it happens, such as a checkout of a thousand files or a
-//! walk over a large worktree. A question waits for it as long as its deadline allows, and is otherwise answered from the
-//! current index: packing reads every file again, so an answer may miss new text but never shows old text.
+//! edited file. A background thread handles longer work as soon as it happens, such as a checkout of a thousand files
+//! or a walk over a large worktree. A question waits for it as long as its deadline allows, and is otherwise answered
+//! from the current index: packing reads every file again, so an answer may miss new text but never shows old text.
 //! Without a watcher, each question walks the worktree, itself or through a background thread.
 
 use std::sync::atomic::Ordering;
@@ -25,8 +25,8 @@ const MAX_PATHS: usize = 200;
 const DEBOUNCE: Duration = Duration::from_millis(50);
 
 impl Engine {
-    /// Watches the worktree, and keeps the index up to date in the background for the life of the engine. A second call does
-    /// nothing. Without it, the index only changes with [`Engine::refresh`].
+    /// Watches the worktree, and keeps the index up to date in the background for the life of the engine. A second call
+    /// does nothing. Without it, the index only changes with [`Engine::refresh`].
     pub fn watch(self: &Arc<Self>) {
         self.itself.get_or_init(|| Arc::downgrade(self));
         let mut first = None;
@@ -97,7 +97,8 @@ impl Engine {
                 } else if let Some(watcher) = watcher.as_ref().filter(|watcher| watcher.failure().is_none()) {
                     watcher.put_back();
                     drop(turn);
-                    // The background thread takes the changes while it holds the indexer, so the lock waits for its end.
+                    // The background thread takes the changes while it holds the indexer, so the lock waits for its
+                    // end.
                     if watcher.wait_taken(until) {
                         drop(self.indexer.take_until(until));
                     }

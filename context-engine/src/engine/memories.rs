@@ -1,9 +1,9 @@
 //! Keeping the loaded memory up to date with the disk.
 //!
-//! Memory files are edited by hand and change with a checkout, so a change counts for the next question. It is found by its
-//! words first, because vectors take longer than a question can wait; the next refresh makes them. A background thread
-//! reloads a large memory. A question that cannot wait for it sees the records that are still current, and none of another
-//! branch.
+//! Memory files are edited by hand and change with a checkout, so a change counts for the next question. It is found by
+//! its words first, because vectors take longer than a question can wait; the next refresh makes them. A background
+//! thread reloads a large memory. A question that cannot wait for it sees the records that are still current, and none
+//! of another branch.
 
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::sync_channel;
@@ -18,7 +18,8 @@ use super::{Engine, State};
 /// A question waits for memory for at most one part in this many of its time.
 const WAIT_DIVISOR: u32 = 2;
 
-/// Marks that a thread reloads the memory, until it is dropped. A panic, or a failure to start the thread, drops it too.
+/// Marks that a thread reloads the memory, until it is dropped. A panic, or a failure to start the thread, drops it
+/// too.
 struct ReloadGuard(Arc<Engine>);
 
 impl ReloadGuard {
@@ -82,8 +83,8 @@ impl Engine {
         }
     }
 
-    /// Loads the memory for the first time, if that ends by `deadline`. Otherwise the first refresh loads it for the next
-    /// question.
+    /// Loads the memory for the first time, if that ends by `deadline`. Otherwise the first refresh loads it for the
+    /// next question.
     fn load_first(&self, files: Vec<RecordFile>, deadline: Instant) -> Arc<Memories> {
         let home = self.home.clone();
         let (done, wait) = sync_channel(1);

@@ -1,5 +1,5 @@
-//! Running the calls of one turn: first the tools on several threads, then the child explorations concurrently, which mostly
-//! wait for their models.
+//! Running the calls of one turn: first the tools on several threads, then the child explorations concurrently, which
+//! mostly wait for their models.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -55,8 +55,8 @@ struct GroupedCall<'c> {
 type Job<'j> = Box<dyn FnOnce() -> Vec<(usize, CallOutcome)> + Send + 'j>;
 
 impl Explorer<'_> {
-    /// Makes the calls of a turn. `before` contains the keys of this exploration's earlier calls; `bytes` is the page size of
-    /// each result.
+    /// Makes the calls of a turn. `before` contains the keys of this exploration's earlier calls; `bytes` is the page
+    /// size of each result.
     pub(super) async fn make(
         &self,
         task: &Task<'_>,

@@ -1,7 +1,7 @@
 //! The budget of an exploration and its children.
 //!
-//! A child takes a share of its parent's budget when it starts and returns the unused part when it ends, so that a tree of
-//! explorations never spends more than the budget of its root.
+//! A child takes a share of its parent's budget when it starts and returns the unused part when it ends, so that a tree
+//! of explorations never spends more than the budget of its root.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -64,8 +64,8 @@ impl Budget {
         paid
     }
 
-    /// Takes the budget for one of `siblings` children that start now: half of the remaining budget is divided among them,
-    /// and the other half stays for the parent to use their results. `None` if no child may open.
+    /// Takes the budget for one of `siblings` children that start now: half of the remaining budget is divided among
+    /// them, and the other half stays for the parent to use their results. `None` if no child may open.
     pub(crate) fn share(&self, siblings: u32) -> Option<ChildBudget<'_>> {
         let depth = self.depth.checked_sub(1)?;
         let parts = siblings.max(1).saturating_mul(2);
@@ -90,8 +90,8 @@ impl Budget {
     }
 }
 
-/// Share of the remaining time for each child. Children run concurrently, so each may use most of it; the rest is for the
-/// end of the parent.
+/// Share of the remaining time for each child. Children run concurrently, so each may use most of it; the rest is for
+/// the end of the parent.
 const CHILD_TIME: f32 = 0.6;
 
 impl std::ops::Deref for ChildBudget<'_> {

@@ -31,7 +31,8 @@ impl std::fmt::Display for Citation {
     }
 }
 
-/// Returns the citations that exist, in order, with neighbouring spans joined, and the number of citations that do not exist.
+/// Returns the citations that exist, in order, with neighbouring spans joined, and the number of citations that do not
+/// exist.
 pub(super) fn validate(
     worktree: &Worktree,
     scope: Option<&RelPath>,

@@ -55,8 +55,8 @@ impl Conversation {
         }
     }
 
-    /// Adds a turn of the model with the results of its calls. Calls outside of `answered` and `malformed` are dropped, so
-    /// that each call has a result.
+    /// Adds a turn of the model with the results of its calls. Calls outside of `answered` and `malformed` are dropped,
+    /// so that each call has a result.
     pub(super) fn add_turn(
         &mut self,
         number: usize,

@@ -1,15 +1,15 @@
 //! The deep lane: a model explores the repository with tools, within a budget, and cites places.
 //!
 //! A question that no ranking can answer ("how does a cancelled stream release its permit?") goes to a model with the
-//! candidates of the lexical lane, a tree, and tools. The model makes many calls in one turn. For a part of the question it
-//! can open a child exploration with a share of the remaining budget. It ends with citations. Only existing places count, and
-//! citations never remove a file of the lexical lane: see `fuse`.
+//! candidates of the lexical lane, a tree, and tools. The model makes many calls in one turn. For a part of the
+//! question it can open a child exploration with a share of the remaining budget. It ends with citations. Only existing
+//! places count, and citations never remove a file of the lexical lane: see `fuse`.
 //!
-//! An exploration ends with the best answer so far and never with an error, also if turns, tokens or time run out, or the
-//! model fails or answers nonsense. When it returns, nothing that it started is still running.
+//! An exploration ends with the best answer so far and never with an error, also if turns, tokens or time run out, or
+//! the model fails or answers nonsense. When it returns, nothing that it started is still running.
 //!
-//! An exploration is a future that waits for its model only. Tools run inside its polls, which take milliseconds and belong
-//! on a thread that may block. Between polls it holds no thread. Dropping the future ends the exploration.
+//! An exploration is a future that waits for its model only. Tools run inside its polls, which take milliseconds and
+//! belong on a thread that may block. Between polls it holds no thread. Dropping the future ends the exploration.
 
 mod batch;
 mod budget;

@@ -27,8 +27,8 @@ const RECURSION: &str = "\
   complete question and a scope; several of them run at the same time.
 ";
 
-/// Returns the system prompt. It is the same in all turns, so that a backend can cache it. `tools` is the tool text for a
-/// backend without tool support.
+/// Returns the system prompt. It is the same in all turns, so that a backend can cache it. `tools` is the tool text for
+/// a backend without tool support.
 pub(super) fn system(turns: u32, deeper: bool, tools: Option<&str>) -> String {
     let mut text = ROLE.to_owned();
     if deeper {
@@ -67,7 +67,7 @@ pub(super) fn opening(question: &str, scope: Option<&str>, candidates: &[String]
 
 /// Extracts question and scope from the first message. Unlike the candidates and the tree, they do not depend on the
 /// repository's state.
-pub(super) fn asked(opening: &str) -> &str {
+pub(super) fn question_and_scope(opening: &str) -> &str {
     let ends = [CANDIDATES_HEAD, TREE_HEAD]
         .into_iter()
         .filter_map(|head| opening.find(head));

@@ -1,7 +1,7 @@
 //! Recording the replies of a model, to repeat an exploration without it.
 //!
-//! A reply is found by the exploration's question and scope, and its turn. Tool results are not recorded: a replay runs the
-//! tools on the current repository, and so shows changes of the tools.
+//! A reply is found by the exploration's question and scope, and its turn. Tool results are not recorded: a replay runs
+//! the tools on the current repository, and so shows changes of the tools.
 
 use std::io::{self, BufRead, Write};
 use std::sync::{Mutex, PoisonError};
@@ -140,7 +140,7 @@ impl Model for Recorder<'_> {
 /// Returns the exploration's question with its scope, and the number of the turn, counted from 1.
 fn key<'a>(ask: &Ask<'a>) -> (&'a str, usize) {
     let opening = match ask.messages.first() {
-        Some(Message::User(opening)) => prompt::asked(opening),
+        Some(Message::User(opening)) => prompt::question_and_scope(opening),
         _ => "",
     };
     let replies = ask

@@ -78,8 +78,8 @@ impl Toolset {
         Self(from_registry.chain([explore, last]).collect())
     }
 
-    /// Returns the tools in the backend's format. `deeper` includes the tool for child explorations; `strict` is for backends
-    /// that enforce the schemas.
+    /// Returns the tools in the backend's format. `deeper` includes the tool for child explorations; `strict` is for
+    /// backends that enforce the schemas.
     pub(super) fn tools(&self, deeper: bool, strict: bool) -> Vec<Tool> {
         let tool = |described: &ToolDescription| Tool {
             name: described.name,

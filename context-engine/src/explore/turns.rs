@@ -205,8 +205,8 @@ impl Turns<'_> {
         None
     }
 
-    /// Returns the page size of each result, such that the budget suffices for the remaining turns, each of which sends the
-    /// whole conversation again.
+    /// Returns the page size of each result, such that the budget suffices for the remaining turns, each of which sends
+    /// the whole conversation again.
     fn page_bytes(&self, number: u32, calls: usize) -> usize {
         let left = u64::from(self.explorer.limits.turns.saturating_sub(number).max(1));
         let growth = (self.budget.tokens() / left).saturating_sub(self.conversation.tokens);
@@ -240,8 +240,8 @@ fn limit_reached(budget: &Budget, conversation: &Conversation) -> Option<Ended> 
     }
 }
 
-/// Returns whether the budget suffices for one more turn only. Models tend to find the right places without citing them, so
-/// the last turn is announced.
+/// Returns whether the budget suffices for one more turn only. Models tend to find the right places without citing
+/// them, so the last turn is announced.
 fn is_nearly_over(budget: &Budget, conversation: &Conversation, trace: &Trace) -> bool {
     let slowest = trace
         .turns

@@ -1,8 +1,8 @@
 //! Word lists for detecting follow-up turns, in several languages.
 //!
 //! A word belongs here if it refers to the conversation itself (what was said, what was done, which of two) or to the
-//! routine of working with an agent (commit, test, retry) in any repository. Words that may be a repository's topic do not.
-//! All tables are in lower case and sorted by bytes, for binary search.
+//! routine of working with an agent (commit, test, retry) in any repository. Words that may be a repository's topic do
+//! not. All tables are in lower case and sorted by bytes, for binary search.
 
 /// Words that refer to the conversation, or answer it.
 #[rustfmt::skip]

@@ -16,8 +16,8 @@ const MIN_SHARE: u32 = 300;
 const WHY: &str = "found by exploring";
 
 impl Packer<'_> {
-    /// Adds the cited spans, in order, for at most `budget` tokens. Lines that the pack or the conversation contains are left
-    /// out, and so are files that changed since they were cited.
+    /// Adds the cited spans, in order, for at most `budget` tokens. Lines that the pack or the conversation contains
+    /// are left out, and so are files that changed since they were cited.
     pub(crate) fn cited(&self, citations: &[Citation], mut budget: u32, packed: &mut Packed) {
         for citation in citations {
             let Some(text) = self.text_of(citation) else { continue };

@@ -18,8 +18,8 @@ pub(crate) struct NamedPath {
     pub(crate) line: Option<u32>,
 }
 
-/// Returns the paths in a text: words with a slash between them, or a file name with an extension. The line is read from
-/// `:LINE`, `(LINE)`, `, line LINE`, `:line LINE` or ` on line LINE` behind the path.
+/// Returns the paths in a text: words with a slash between them, or a file name with an extension. The line is read
+/// from `:LINE`, `(LINE)`, `, line LINE`, `:line LINE` or ` on line LINE` behind the path.
 pub(super) fn named_paths(text: &str) -> Vec<NamedPath> {
     let mut paths: Vec<NamedPath> = Vec::new();
     for line in text.lines() {
@@ -85,7 +85,8 @@ fn local(piece: &str) -> Option<&str> {
     (!piece.contains("://")).then_some(piece)
 }
 
-/// Returns the line number behind a path: in parentheses directly behind it, as in `x.php(3)`, or after the word `line`.
+/// Returns the line number behind a path: in parentheses directly behind it, as in `x.php(3)`, or after the word
+/// `line`.
 fn line_number(behind: &[&str], attached: bool) -> Option<u32> {
     let number = |text: &str| text.trim_end_matches([':', '.']).parse().ok();
     match behind {
@@ -109,7 +110,8 @@ fn package(before: &str, file: &str) -> Option<String> {
     (class > 0).then(|| parts[..class].join("/"))
 }
 
-/// Returns whether a text is a path: it has folders, or a known file extension. Other names with a dot are too frequent.
+/// Returns whether a text is a path: it has folders, or a known file extension. Other names with a dot are too
+/// frequent.
 fn is_path(text: &str) -> bool {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '@' | '+');
     let folders = text.split('/').filter(|part| part.len() > 1).count() > 1;

@@ -1,8 +1,8 @@
 //! Lifting files that often changed together with the best files.
 //!
-//! Files that change together often share no word, such as a parser and the structures that it fills. A companion of a top
-//! file gets a part of that file's score: the share of the companion's commits that also changed the top file. So a file that
-//! changes with every commit is lifted little.
+//! Files that change together often share no word, such as a parser and the structures that it fills. A companion of a
+//! top file gets a part of that file's score: the share of the companion's commits that also changed the top file. So a
+//! file that changes with every commit is lifted little.
 
 use muninn_memory::index::Companion;
 
@@ -15,7 +15,8 @@ pub(super) const LEADERS: usize = 3;
 /// Added to a companion's number of commits, because with few commits a common one may be chance.
 const DOUBT: f32 = 5.0;
 
-/// Returns the lift of each file of the snapshot for being a companion of the leaders (score, file); empty if there is none.
+/// Returns the lift of each file of the snapshot for being a companion of the leaders (score, file); empty if there is
+/// none.
 pub(super) fn lifts(index: Index<'_>, leaders: &[(f32, usize)]) -> Vec<f32> {
     let mut lifts = Vec::new();
     for (score, leader) in leaders {

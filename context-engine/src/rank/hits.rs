@@ -35,14 +35,14 @@ pub(super) fn shares(index: Index<'_>, question: &Question) -> Vec<f32> {
     shares
 }
 
-/// Returns the hits with similar questions, and their similarity up to 1: the cosine of their words, weighted by idf. Words
-/// that the repository does not contain are ignored, because hits do not store them.
+/// Returns the hits with similar questions, and their similarity up to 1: the cosine of their words, weighted by idf.
+/// Words that the repository does not contain are ignored, because hits do not store them.
 fn similar(index: Index<'_>, question: &Question) -> Vec<(u32, f32)> {
     let hits = index.hits;
     // A long text shares a word with every question. The headline names its topic.
-    let asked = question.headline.as_deref().unwrap_or(question);
+    let topic = question.headline.as_deref().unwrap_or(question);
     let inverted = hits.terms().inverted();
-    let words: BTreeSet<&str> = asked
+    let words: BTreeSet<&str> = topic
         .concepts
         .iter()
         .flat_map(|concept| std::iter::once(&concept.whole).chain(&concept.parts))

@@ -1,7 +1,8 @@
 //! Lifting files of commits whose messages are similar to the question.
 //!
-//! A commit message names the purpose of a change in words that the changed files need not contain. Messages are good at
-//! finding candidates and poor at ranking them: a file once changed for a similar reason is seldom the one to change now.
+//! A commit message names the purpose of a change in words that the changed files need not contain. Messages are good
+//! at finding candidates and poor at ranking them: a file once changed for a similar reason is seldom the one to change
+//! now.
 
 use muninn_memory::index::Place;
 use muninn_memory::index::lexical::{DocId, idf, saturation};

@@ -1,11 +1,11 @@
 //! Ranking the files and chunks for a question.
 //!
-//! A file's score is the sum of three measures: BM25 of the whole file, BM25 of its best chunk, and half of BM25 over the
-//! words of its path. Each is divided by the best value of any file, because their scales differ. The headline of a long text
-//! is also scored by itself, with about half the weight. Paths and names in the question add to the score, and so does
-//! history: files of commits with similar messages ([`messages`]), files that sessions used for similar questions ([`hits`]),
-//! and files that changed together with the best ones ([`co_change`]). Sums of scores work better than sums of ranks, because
-//! a rank loses the distance to the next file.
+//! A file's score is the sum of three measures: BM25 of the whole file, BM25 of its best chunk, and half of BM25 over
+//! the words of its path. Each is divided by the best value of any file, because their scales differ. The headline of a
+//! long text is also scored by itself, with about half the weight. Paths and names in the question add to the score,
+//! and so does history: files of commits with similar messages ([`messages`]), files that sessions used for similar
+//! questions ([`hits`]), and files that changed together with the best ones ([`co_change`]). Sums of scores work better
+//! than sums of ranks, because a rank loses the distance to the next file.
 
 mod co_change;
 mod hits;
@@ -123,8 +123,8 @@ pub(crate) struct ScoredChunk {
 }
 
 impl Query {
-    /// Looks up each concept as a whole, and with less weight by its parts. If the repository lacks the whole word, its rarest
-    /// part counts as the concept.
+    /// Looks up each concept as a whole, and with less weight by its parts. If the repository lacks the whole word, its
+    /// rarest part counts as the concept.
     pub(crate) fn new(question: &Question, statistics: &impl Statistics) -> Self {
         let n = statistics.documents();
         let mut query = Self {

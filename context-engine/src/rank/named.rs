@@ -41,8 +41,8 @@ pub(super) fn by_path(snapshot: &Snapshot, named: &[NamedPath], chunks: &mut Chu
     files
 }
 
-/// Returns the files with the name of any named path, with their paths in lower case. A single pass over all files, because a
-/// stack trace may have many paths.
+/// Returns the files with the name of any named path, with their paths in lower case. A single pass over all files,
+/// because a stack trace may have many paths.
 fn namesakes(snapshot: &Snapshot, named: &[NamedPath]) -> Vec<(usize, String)> {
     let last = |path: &'_ NamedPath| path.path.rsplit('/').next().unwrap_or_default().to_owned();
     let names: HashSet<String> = named.iter().map(last).collect();
@@ -57,8 +57,8 @@ fn namesakes(snapshot: &Snapshot, named: &[NamedPath]) -> Vec<(usize, String)> {
         .collect()
 }
 
-/// Returns whether a named path matches a file's path in lower case: it equals the end of the path from a component's start,
-/// with or without the extension.
+/// Returns whether a named path matches a file's path in lower case: it equals the end of the path from a component's
+/// start, with or without the extension.
 fn is_named(path: &str, named: &str) -> bool {
     let end = path
         .strip_suffix(named)

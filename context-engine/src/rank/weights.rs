@@ -1,7 +1,7 @@
 //! Weights by the kind of file: source, test, documentation, settings, generated code.
 //!
-//! Tests and documentation contain every word, but are seldom the place to change. So their chunks and files weigh less,
-//! unless the question is about them, or names an identifier that only tests or generated code define.
+//! Tests and documentation contain every word, but are seldom the place to change. So their chunks and files weigh
+//! less, unless the question is about them, or names an identifier that only tests or generated code define.
 
 use std::collections::HashSet;
 
@@ -40,9 +40,9 @@ impl<'a> RankWeights<'a> {
             files: HashSet::new(),
         };
         // A long text quotes tests. The headline names its topic.
-        let asked = question.headline.as_deref().unwrap_or(question);
-        for (bit, concept) in asked.concepts.iter().enumerate() {
-            if !asked.writes_out(1 << bit) {
+        let topic = question.headline.as_deref().unwrap_or(question);
+        for (bit, concept) in topic.concepts.iter().enumerate() {
+            if !topic.contains_identifier(1 << bit) {
                 continue;
             }
             let postings = terms.get(&concept.whole);

@@ -1,9 +1,9 @@
 //! Neutralising control tokens, markup and invisible characters in repository text.
 //!
-//! A tokenizer turns the literal text `<|im_start|>` anywhere in a prompt into the token that opens a turn. So repository
-//! text must not contain control tokens, markup by which clients and models mark turns, tool calls and thinking, or
-//! invisible characters. Tokens are recognised by class and not by a list of models; `control_tokens.txt` lists those of
-//! the common model families for a test.
+//! A tokenizer turns the literal text `<|im_start|>` anywhere in a prompt into the token that opens a turn. So
+//! repository text must not contain control tokens, markup by which clients and models mark turns, tool calls and
+//! thinking, or invisible characters. Tokens are recognised by class and not by a list of models; `control_tokens.txt`
+//! lists those of the common model families for a test.
 //!
 //! The change is the smallest visible one that breaks the token, and depends on the text alone:
 //!
@@ -20,8 +20,8 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-/// Invisible characters, and characters that reorder text. Scripts and emoji need some of them between their own characters,
-/// see [`is_part_of_writing`]; the fillers of old Hangul and the separators of Mongolian are letters.
+/// Invisible characters, and characters that reorder text. Scripts and emoji need some of them between their own
+/// characters, see [`is_part_of_writing`]; the fillers of old Hangul and the separators of Mongolian are letters.
 const INVISIBLE: &str =
     r"[[\p{Default_Ignorable_Code_Point}\x{FFF9}-\x{FFFB}]--[\x{115F}\x{1160}\x{17B4}\x{17B5}\x{180B}-\x{180F}]]+";
 
@@ -55,8 +55,8 @@ const TYPES: [&str; 3] = ["user", "env", "session"];
 /// Tokens in angle brackets that may also be HTML or a type parameter; matched exactly.
 const SHORT: &str = r"/?s|bos|eos|bod|eod|sop|eop|eot|eom|soh|eoh|soa|eoa|sep|cls|pad|unk|mask|image|video|audio|[A-Z]{3}_TOKEN|(?:unused|extra_id_|reserved_|SPECIAL_)\d+";
 
-/// Tokens in square brackets, without the bracket. Mistral's `[ARGS]`, `[PREFIX]` and similar tokens are missing, because
-/// they open and end nothing and occur in help texts.
+/// Tokens in square brackets, without the bracket. Mistral's `[ARGS]`, `[PREFIX]` and similar tokens are missing,
+/// because they open and end nothing and occur in help texts.
 const BRACKETS: [&str; 5] = [
     r"/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|CALL_ID|THINK|MODEL_SETTINGS|gMASK|sMASK|BOS|EOS|EOT)\]",
     r"(?:UNUSED_TOKEN|control)_\d+\]",
@@ -87,8 +87,8 @@ static CONTROLS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&classes.join("|")).ok()
 });
 
-/// Returns the text without control tokens of models, markup of clients and invisible characters. Other text is unchanged,
-/// and a second call changes nothing.
+/// Returns the text without control tokens of models, markup of clients and invisible characters. Other text is
+/// unchanged, and a second call changes nothing.
 pub(crate) fn neutralize(text: &str) -> Cow<'_, str> {
     let text = visible(text);
     let Some(controls) = CONTROLS.as_ref() else {
@@ -127,7 +127,8 @@ fn entity(token: &str) -> &'static str {
     }
 }
 
-/// Returns whether an opening bracket behind this text begins a type parameter: `vector<session>`, `collect::<session>`.
+/// Returns whether an opening bracket behind this text begins a type parameter: `vector<session>`,
+/// `collect::<session>`.
 fn is_behind_word(before: &str) -> bool {
     let last = before.chars().next_back();
     last.is_some_and(char::is_alphanumeric) || before.ends_with("::")
@@ -157,8 +158,8 @@ fn visible(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// Returns whether an invisible character joins or varies the character before it: joiners in emoji and in Arabic and Indic
-/// scripts, variation selectors behind emoji and digits.
+/// Returns whether an invisible character joins or varies the character before it: joiners in emoji and in Arabic and
+/// Indic scripts, variation selectors behind emoji and digits.
 fn is_part_of_writing(character: char, before: Option<char>) -> bool {
     let Some(before) = before else { return false };
     match character {

@@ -13,7 +13,8 @@ pub(crate) struct SourceSpan {
     pub(crate) blob: String,
 }
 
-/// Returns the code spans of a block from [`super::block`]. Headings inside of quoted files, and other lines, are ignored.
+/// Returns the code spans of a block from [`super::block`]. Headings inside of quoted files, and other lines, are
+/// ignored.
 pub(crate) fn sources(block: &str) -> Vec<SourceSpan> {
     let mut sources = Vec::new();
     let mut fence: Option<&str> = None;

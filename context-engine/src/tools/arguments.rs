@@ -99,8 +99,8 @@ impl PathArgument {
     }
 }
 
-/// Reads a path in the forms that models write: `./src`, `src/`, `src\a.rs`, or an absolute path below the root. `None` for
-/// the root itself.
+/// Reads a path in the forms that models write: `./src`, `src/`, `src\a.rs`, or an absolute path below the root. `None`
+/// for the root itself.
 pub(crate) fn path_of(root: &Path, written: &str) -> Result<Option<RelPath>, ToolError> {
     let written = written.trim().trim_matches(['`', '"', '\'']);
     let below_root = root.to_str().and_then(|root| written.strip_prefix(root));
@@ -125,8 +125,8 @@ pub(crate) fn page(call: &Map<String, Value>) -> usize {
     number(call, ["page"]).map_or(1, |page| (page as usize).max(1))
 }
 
-/// Reads a call's arguments. Each parameter takes the first value under one of its names that fits its type in `schema`.
-/// Other members are ignored.
+/// Reads a call's arguments. Each parameter takes the first value under one of its names that fits its type in
+/// `schema`. Other members are ignored.
 pub(super) fn read<A: DeserializeOwned>(
     schema: &Value,
     parameters: &[Parameter],

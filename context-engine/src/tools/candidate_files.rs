@@ -10,8 +10,8 @@ use muninn_repo_tools::{Detail, GrepLimits, GrepPattern, GrepQuery, RelPath, Wal
 
 use super::ToolContext;
 
-/// Maximum number of definition files that are parsed before the calls. The confidence of a call depends on the number of
-/// definitions, and does not change beyond this one.
+/// Maximum number of definition files that are parsed before the calls. The confidence of a call depends on the number
+/// of definitions, and does not change beyond this one.
 const MAX_RIVALS: usize = 4;
 
 /// Returns the files that define the name; `None` without an index.
@@ -83,8 +83,8 @@ fn call_confidences<'d>(graph: &Graph, definitions: impl Iterator<Item = &'d Def
     files
 }
 
-/// Returns the files with these numbers; if there are none, the files that changed since they were indexed and contain the
-/// name now.
+/// Returns the files with these numbers; if there are none, the files that changed since they were indexed and contain
+/// the name now.
 fn paths(
     context: &ToolContext<'_>,
     snapshot: &Snapshot,
@@ -104,8 +104,8 @@ fn distinct(snapshot: &Snapshot, numbers: impl Iterator<Item = usize>) -> Vec<Re
     numbers.map(|number| snapshot.file(number).facts.path.clone()).collect()
 }
 
-/// Returns the files that changed since they were indexed and contain the name. Errors are ignored, because the question
-/// itself reports an invalid name or filter.
+/// Returns the files that changed since they were indexed and contain the name. Errors are ignored, because the
+/// question itself reports an invalid name or filter.
 fn changed_files(context: &ToolContext<'_>, snapshot: &Snapshot, query: &NameQuery<'_>) -> Vec<RelPath> {
     let limits = WalkLimits {
         max_file_bytes: query.limits.max_file_bytes,

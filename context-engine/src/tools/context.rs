@@ -25,8 +25,8 @@ pub struct ToolContext<'a> {
 }
 
 impl ToolContext<'_> {
-    /// Returns the files and directories that arguments name, checked against the scope. Without arguments, returns the scope,
-    /// or nothing for the whole worktree.
+    /// Returns the files and directories that arguments name, checked against the scope. Without arguments, returns the
+    /// scope, or nothing for the whole worktree.
     pub(crate) fn under(&self, paths: &[PathArgument]) -> Result<Vec<RelPath>, ToolError> {
         let resolved = paths.iter().map(|path| path.resolve(self.worktree.root()));
         let resolved: Option<Vec<RelPath>> = resolved.collect::<Result<_, _>>()?;

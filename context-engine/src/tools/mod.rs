@@ -1,13 +1,13 @@
 //! The tools: questions about a worktree for models, the command line and other doors.
 //!
-//! A [`Tool`] has a name, a description, an argument type with a JSON Schema from `schemars`, and one implementation. Typed
-//! callers such as the command line build the arguments, call [`Tool::answer`] and render the answer themselves. Callers with
-//! a name and JSON, such as the explorer, use a [`Registry`]. It reads the JSON tolerantly and limits each call: at most five
-//! seconds, a panic is an error, and the text is redacted and at most 256 KiB. Every tool stays inside the worktree and the
-//! scope, never shows a secret file, and names the limits that shortened its answer.
+//! A [`Tool`] has a name, a description, an argument type with a JSON Schema from `schemars`, and one implementation.
+//! Typed callers such as the command line build the arguments, call [`Tool::answer`] and render the answer themselves.
+//! Callers with a name and JSON, such as the explorer, use a [`Registry`]. It reads the JSON tolerantly and limits each
+//! call: at most five seconds, a panic is an error, and the text is redacted and at most 256 KiB. Every tool stays
+//! inside the worktree and the scope, never shows a secret file, and names the limits that shortened its answer.
 //!
-//! The tools here need only the engine. The application can add tools that need its use cases with [`Registry::add`]; no
-//! such tool exists yet.
+//! The tools here need only the engine. The application can add tools that need its use cases with [`Registry::add`];
+//! no such tool exists yet.
 
 mod arguments;
 mod candidate_files;

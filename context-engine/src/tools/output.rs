@@ -46,8 +46,8 @@ impl Output {
         }
     }
 
-    /// Creates a list with one line for each result. `nothing` is the text of an empty list. The text ends with the limits
-    /// that shortened the list.
+    /// Creates a list with one line for each result. `nothing` is the text of an empty list. The text ends with the
+    /// limits that shortened the list.
     #[must_use]
     pub fn listed(lines: impl IntoIterator<Item = String>, cuts: &Cuts, nothing: &str, summary: String) -> Self {
         let (mut text, mut more) = (String::new(), 0usize);
@@ -97,8 +97,8 @@ impl Output {
         }
     }
 
-    /// Returns one page of the text, counted from 1, split between lines. If there are several pages, it ends with a hint how
-    /// to get the next.
+    /// Returns one page of the text, counted from 1, split between lines. If there are several pages, it ends with a
+    /// hint how to get the next.
     #[must_use]
     pub fn page(&self, number: usize, bytes: usize) -> String {
         let pages = pages(&self.text, bytes.max(200));

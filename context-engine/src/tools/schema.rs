@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-/// The schema keys in a model's prompt. Other keys, such as bounds and defaults, cost tokens and do not improve the calls.
+/// The schema keys in a model's prompt. Other keys, such as bounds and defaults, cost tokens and do not improve the
+/// calls.
 const PROMPT_KEYS: [&str; 3] = ["type", "description", "items"];
 
 /// A parameter that models can set.
@@ -16,8 +17,8 @@ pub struct Parameter {
 }
 
 impl Parameter {
-    /// Creates a parameter that is described in a model's prompt. It is the argument type's field of this name; `aliases` are
-    /// accepted, too.
+    /// Creates a parameter that is described in a model's prompt. It is the argument type's field of this name;
+    /// `aliases` are accepted, too.
     #[must_use]
     pub const fn described(name: &'static str, aliases: &'static [&'static str]) -> Self {
         let is_described = true;

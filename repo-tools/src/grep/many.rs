@@ -1,8 +1,8 @@
 //! Several searches over the same files, each file opened and read once.
 //!
-//! Most files match nothing, and most of the time of a search in a small tree is opening and reading. So each thread reads
-//! a file into a buffer that it reuses, and runs all searches over it while it is in the processor's cache. A scan of the
-//! whole buffer comes first: it is cheaper than a search line by line, and usually finds no candidate.
+//! Most files match nothing, and most of the time of a search in a small tree is opening and reading. So each thread
+//! reads a file into a buffer that it reuses, and runs all searches over it while it is in the processor's cache. A
+//! scan of the whole buffer comes first: it is cheaper than a search line by line, and usually finds no candidate.
 
 use std::io::Read;
 use std::ops::ControlFlow;
@@ -27,8 +27,8 @@ const MAX_SCAN_BYTES: usize = 1 << 20;
 /// Maximum number of searches that share a walk: one bit of a `u64` each.
 const MAX_AT_ONCE: usize = 64;
 
-/// Runs several searches at once, over the files that [`crate::walk`] lists, or over those of `within` that each query's
-/// filter accepts.
+/// Runs several searches at once, over the files that [`crate::walk`] lists, or over those of `within` that each
+/// query's filter accepts.
 ///
 /// Each query has its own limits and, before the deadline, the same result as with [`super::grep`]. The deadline of all
 /// queries is `until`; their own deadlines are ignored.

@@ -1,8 +1,8 @@
 //! Searching the worktree's text within limits, with the crates of ripgrep.
 //!
-//! Files are listed first and then searched on several threads, with results in the order of their paths, so that a limit
-//! leaves out the same matches each time. Files are opened by the paths of the walk, which follows no symlink. Before
-//! matches of a file are returned, the file is verified again to lie in the worktree.
+//! Files are listed first and then searched on several threads, with results in the order of their paths, so that a
+//! limit leaves out the same matches each time. Files are opened by the paths of the walk, which follows no symlink.
+//! Before matches of a file are returned, the file is verified again to lie in the worktree.
 
 mod many;
 mod search;
@@ -292,8 +292,8 @@ impl GrepResult {
         self.cuts.add(cut);
     }
 
-    /// Adds a searched file. Returns whether a limit ends the search. The result is only cut when a match beyond the limit
-    /// exists, so exactly `max_matches` matches are a complete result.
+    /// Adds a searched file. Returns whether a limit ends the search. The result is only cut when a match beyond the
+    /// limit exists, so exactly `max_matches` matches are a complete result.
     fn add(&mut self, path: &RelPath, found: FileMatches, query: &GrepQuery, totals: &mut MatchTotals) -> bool {
         self.searched += 1;
         if found.lines == 0 {

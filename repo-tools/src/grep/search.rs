@@ -106,8 +106,8 @@ impl<'q> FileSearch<'q> {
         let mut reader = DeadlineReader::new(text, self.until);
         let searched = self.searcher.search_reader(self.matcher, &mut reader, &mut sink);
         if reader.longest > LONG_LINE_BYTES {
-            // The size of the buffer decides how far a file with a NUL byte is searched. It must not depend on the files
-            // that this thread searched before.
+            // The size of the buffer decides how far a file with a NUL byte is searched. It must not depend on the
+            // files that this thread searched before.
             self.searcher = searcher(self.query);
         }
         if reader.is_over {

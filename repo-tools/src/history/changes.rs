@@ -1,7 +1,7 @@
 //! The files that each commit changed: names only, cheap enough for thousands of commits.
 //!
-//! Files that change together are related even if they share no word. Two trees are compared without opening a file, and
-//! equal subtrees are not entered, so that many commits are read in a second.
+//! Files that change together are related even if they share no word. Two trees are compared without opening a file,
+//! and equal subtrees are not entered, so that many commits are read in a second.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;

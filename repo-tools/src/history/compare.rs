@@ -144,8 +144,8 @@ impl<'a> Disk<'a> {
         self.worktree.root().join(path.to_path_buf())
     }
 
-    /// Returns the bytes of a file, or the target of a symlink. `None` for a file behind a symlinked directory, and for one
-    /// that is too large.
+    /// Returns the bytes of a file, or the target of a symlink. `None` for a file behind a symlinked directory, and for
+    /// one that is too large.
     pub(super) fn content(&self, path: &RelPath, is_link: bool) -> Option<Vec<u8>> {
         let at = self.at(path);
         let folder = at.parent()?;

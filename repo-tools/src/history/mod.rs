@@ -1,8 +1,8 @@
 //! Git history: the log, diffs and the status of the worktree.
 //!
-//! The module wraps gix, whose interface changes with each version. It uses gix's object database, index and commit walk,
-//! but nothing that runs programs named by a repository's configuration (filters, text converters, monitors). Therefore a
-//! file that only a filter makes equal to its blob is reported as modified.
+//! The module wraps gix, whose interface changes with each version. It uses gix's object database, index and commit
+//! walk, but nothing that runs programs named by a repository's configuration (filters, text converters, monitors).
+//! Therefore a file that only a filter makes equal to its blob is reported as modified.
 
 mod changes;
 mod compare;

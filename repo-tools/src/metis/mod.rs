@@ -1,9 +1,9 @@
 //! Planning documents of [Metis](https://github.com/colliery-io/metis): Markdown with front matter, in nested folders
 //! under `.metis/`.
 //!
-//! Reading is tolerant, because versions of Metis differ: a key may be missing, a phase may be a tag, the title may be in
-//! the first heading only, and the folder may be the only sign of the document's kind. An unreadable document is counted
-//! and is not an error.
+//! Reading is tolerant, because versions of Metis differ: a key may be missing, a phase may be a tag, the title may be
+//! in the first heading only, and the folder may be the only sign of the document's kind. An unreadable document is
+//! counted and is not an error.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

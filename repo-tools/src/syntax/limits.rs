@@ -17,8 +17,8 @@ pub struct ParseLimits<'a> {
     pub until: Option<&'a Until>,
     /// Maximum number of definitions, and of references.
     pub max_items: usize,
-    /// Whether to keep plain uses of identifiers ([`super::ReferenceKind::Other`]), which are several times as many as all
-    /// other references.
+    /// Whether to keep plain uses of identifiers ([`super::ReferenceKind::Other`]), which are several times as many as
+    /// all other references.
     pub identifiers: bool,
     /// Keeps only references to this name.
     pub only: Option<&'a str>,

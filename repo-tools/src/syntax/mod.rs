@@ -1,9 +1,9 @@
 //! Extracting definitions, references and imports of a source text with tree-sitter.
 //!
-//! [`parse`] is the entry point. The index calls it for every blob of a repository, so it is fast: one iterative walk over
-//! the tree with a table of node kinds (`table.rs`, filled from `spec/`), and no tree-sitter queries, which cost about as
-//! much as the parsing itself. It is limited in bytes and time, does not recurse into deep nesting, and extracts what it
-//! can from broken code.
+//! [`parse`] is the entry point. The index calls it for every blob of a repository, so it is fast: one iterative walk
+//! over the tree with a table of node kinds (`table.rs`, filled from `spec/`), and no tree-sitter queries, which cost
+//! about as much as the parsing itself. It is limited in bytes and time, does not recurse into deep nesting, and
+//! extracts what it can from broken code.
 //!
 //! ```
 //! use muninn_repo_tools::syntax::{Language, ParseLimits, parse};

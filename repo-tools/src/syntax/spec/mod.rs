@@ -22,8 +22,8 @@ pub(super) struct Spec {
     pub(super) definitions: &'static [Def],
     /// Calls, constructions and macro uses, with the child that names the callee.
     pub(super) calls: &'static [(&'static str, &'static str)],
-    /// Nodes that wrap a name: the child with the name, and the child with the qualifier. In all tables, `""` is the first
-    /// named child, `"$"` the last one, and `"-"` none.
+    /// Nodes that wrap a name: the child with the name, and the child with the qualifier. In all tables, `""` is the
+    /// first named child, `"$"` the last one, and `"-"` none.
     pub(super) access: &'static [(&'static str, &'static str, &'static str)],
     pub(super) imports: &'static [(&'static str, ImportForm)],
     /// Leaves that name a type.
