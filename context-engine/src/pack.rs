@@ -79,21 +79,21 @@ impl Packed {
 }
 
 /// The current text of a file, redacted.
-struct Text {
+struct FileContent {
     path: RelPath,
     blob: String,
     text: String,
 }
 
 /// A file to pack from, with the lines of it that the conversation contains.
-struct File<'a> {
-    text: &'a Text,
+struct PackFile<'a> {
+    text: &'a FileContent,
     lines: Vec<&'a str>,
     known: KnownLines<'a>,
 }
 
-impl<'a> File<'a> {
-    fn of(text: &'a Text, prior: &'a PriorContext) -> Self {
+impl<'a> PackFile<'a> {
+    fn of(text: &'a FileContent, prior: &'a PriorContext) -> Self {
         Self {
             text,
             lines: text.text.lines().collect(),
@@ -186,7 +186,7 @@ impl Packer<'_> {
                     let Some((text, picks)) = self.current(snapshot, candidate) else {
                         continue;
                     };
-                    let file = File::of(&text, self.prior);
+                    let file = PackFile::of(&text, self.prior);
                     let picks = file.unseen(picks);
                     if picks.is_empty() {
                         packed.known = true;
@@ -204,7 +204,7 @@ impl Packer<'_> {
                 _ if candidate.score >= NAMED * best && runners.len() < RUNNERS_UP => {
                     let current = self.current(snapshot, candidate);
                     runners.extend(current.and_then(|(text, picks)| {
-                        let file = File::of(&text, self.prior);
+                        let file = PackFile::of(&text, self.prior);
                         let line = self.one_line(candidate, &file, &picks)?;
                         let is_known = file.is_known(&line);
                         packed.known |= is_known;
@@ -224,10 +224,10 @@ impl Packer<'_> {
     }
 
     /// Returns the current text of a file and its matching chunks, best first. `None` if it cannot be shown.
-    fn current(&self, snapshot: &Snapshot, candidate: &Candidate) -> Option<(Text, Vec<Pick>)> {
+    fn current(&self, snapshot: &Snapshot, candidate: &Candidate) -> Option<(FileContent, Vec<Pick>)> {
         let known = &snapshot.file(candidate.file).facts;
         let file = read_text(self.worktree, &known.path, self.max_file_bytes).ok()?;
-        let text = Text {
+        let text = FileContent {
             path: known.path.clone(),
             blob: file.blob.to_string(),
             text: redact(&file.text).into_owned(),
@@ -264,7 +264,7 @@ impl Packer<'_> {
     }
 
     /// Splits a file that changed since it was indexed, and returns its matching chunks, best first.
-    fn current_chunks(&self, text: &Text) -> Vec<Pick> {
+    fn current_chunks(&self, text: &FileContent) -> Vec<Pick> {
         let digest = digest(&mut Tokenizer::new(), &text.path, &text.text);
         let mut picks = Vec::new();
         for (at, span) in digest.spans.iter().enumerate() {
@@ -290,7 +290,7 @@ impl Packer<'_> {
     }
 
     /// Adds the best chunks of a file that fit the budget, in the order of their lines with neighbours joined.
-    fn file(&self, candidate: &Candidate, file: &File<'_>, picks: Vec<Pick>, budget: u32, packed: &mut Packed) {
+    fn file(&self, candidate: &Candidate, file: &PackFile<'_>, picks: Vec<Pick>, budget: u32, packed: &mut Packed) {
         let mut left = budget;
         let mut chosen: Vec<(Pick, Item)> = Vec::new();
         for pick in picks.into_iter().take(CHUNKS_PER_FILE) {
@@ -329,7 +329,7 @@ impl Packer<'_> {
         }));
     }
 
-    fn item(&self, candidate: &Candidate, file: &File<'_>, pick: &Pick) -> Option<Item> {
+    fn item(&self, candidate: &Candidate, file: &PackFile<'_>, pick: &Pick) -> Option<Item> {
         let mut why = self.why(pick.concepts, pick.defines, candidate.path_concepts, candidate.named);
         if candidate.remembered {
             why.push_str(REMEMBERED);
@@ -342,7 +342,7 @@ impl Packer<'_> {
     }
 
     /// Returns a runner-up: the title line of its best chunk.
-    fn one_line(&self, candidate: &Candidate, file: &File<'_>, picks: &[Pick]) -> Option<Item> {
+    fn one_line(&self, candidate: &Candidate, file: &PackFile<'_>, picks: &[Pick]) -> Option<Item> {
         let mut pick = picks.first()?.clone();
         (pick.span.first, pick.span.last) = (pick.span.title, pick.span.title);
         let mut item = self.item(candidate, file, &pick)?;
@@ -356,7 +356,7 @@ impl Packer<'_> {
         let line = |candidate: &Candidate| {
             let (text, picks) = self.current(snapshot, candidate)?;
             let span = picks.first()?.span;
-            let item = self.one_line(candidate, &File::of(&text, self.prior), &picks)?;
+            let item = self.one_line(candidate, &PackFile::of(&text, self.prior), &picks)?;
             Some(format!("{}:{}-{}  {}", text.path, span.first, span.last, item.title))
         };
         candidates.iter().take(MAX_TITLES).filter_map(line).collect()

@@ -14,7 +14,7 @@ use super::conversation::AnsweredCall;
 use super::dialect::ParsedCall;
 use super::toolset::EXPLORE;
 use super::trace::{CallTrace, short};
-use super::{Explorer, Task, call_cache, millis};
+use super::{ExplorationTask, Explorer, call_cache, millis};
 use crate::render::neutralize;
 use crate::tools::{self, Output, ToolContext};
 use muninn_memory::redact;
@@ -59,7 +59,7 @@ impl Explorer<'_> {
     /// size of each result.
     pub(super) async fn make(
         &self,
-        task: &Task<'_>,
+        task: &ExplorationTask<'_>,
         budget: &Budget,
         calls: Vec<ParsedCall>,
         before: &mut HashSet<String>,
@@ -156,7 +156,7 @@ impl Explorer<'_> {
     fn child<'c>(
         &'c self,
         at: usize,
-        task: &'c Task<'c>,
+        task: &'c ExplorationTask<'c>,
         budget: &'c Budget,
         siblings: u32,
         arguments: &'c Map<String, Value>,
@@ -167,7 +167,7 @@ impl Explorer<'_> {
 
     async fn run_child(
         &self,
-        task: &Task<'_>,
+        task: &ExplorationTask<'_>,
         budget: &Budget,
         siblings: u32,
         call: &Map<String, Value>,

@@ -124,7 +124,7 @@ struct Explorer<'a> {
 }
 
 /// The task of one exploration.
-struct Task<'t> {
+struct ExplorationTask<'t> {
     question: &'t str,
     scope: Option<&'t RelPath>,
     candidates: &'t [String],
@@ -154,7 +154,7 @@ pub(crate) async fn explore(
         cache: CallCache::default(),
     };
     let budget = Budget::new(limits.tokens, limits.calls, limits.depth, limits.until.clone());
-    let task = Task {
+    let task = ExplorationTask {
         question,
         scope: None,
         candidates: &lexical.candidates,
@@ -168,7 +168,7 @@ pub(crate) async fn explore(
 
 impl Explorer<'_> {
     /// Runs one exploration.
-    async fn explore(&self, task: &Task<'_>, budget: &Budget) -> ExploreOutcome {
+    async fn explore(&self, task: &ExplorationTask<'_>, budget: &Budget) -> ExploreOutcome {
         let started = Instant::now();
         let mut trace = Trace {
             model: self.inputs.model.id().to_owned(),
@@ -200,7 +200,7 @@ impl Explorer<'_> {
     /// Runs the child exploration that a call requests.
     async fn open_child(
         &self,
-        task: &Task<'_>,
+        task: &ExplorationTask<'_>,
         budget: &Budget,
         siblings: u32,
         call: &Map<String, Value>,
@@ -212,7 +212,7 @@ impl Explorer<'_> {
             .find_map(|name| call.get(*name)?.as_str());
         let written = written.map(|written| PathArgument::Written(written.to_owned()));
         let scope = self.context(task, budget).under(written.as_slice())?.pop();
-        let child = Task {
+        let child = ExplorationTask {
             question,
             scope: scope.as_ref(),
             candidates: &[],
@@ -223,7 +223,7 @@ impl Explorer<'_> {
     }
 
     /// Returns the tool context of one exploration.
-    fn context<'t>(&'t self, task: &Task<'t>, budget: &Budget) -> ToolContext<'t> {
+    fn context<'t>(&'t self, task: &ExplorationTask<'t>, budget: &Budget) -> ToolContext<'t> {
         ToolContext {
             scope: task.scope,
             until: budget.until().clone(),
@@ -232,7 +232,7 @@ impl Explorer<'_> {
     }
 
     /// Returns the directory tree that an exploration starts with.
-    fn tree(&self, task: &Task<'_>, budget: &Budget) -> String {
+    fn tree(&self, task: &ExplorationTask<'_>, budget: &Budget) -> String {
         let tokens = if task.level == 0 {
             TREE_TOKENS
         } else {

@@ -14,7 +14,7 @@ use super::dialect::{self, Malformed, ParsedCall, Said};
 use super::prompt::{self, LAST_TURN, REPEATED};
 use super::toolset::FINAL;
 use super::trace::{Ended, Trace, TurnTrace};
-use super::{Evidence, Explorer, Task, millis};
+use super::{Evidence, ExplorationTask, Explorer, millis};
 
 /// Maximum number of calls in one turn.
 const MAX_CALLS: usize = 16;
@@ -46,7 +46,7 @@ impl Explorer<'_> {
     /// Calls the model in turns until it answers or a limit is reached.
     pub(super) async fn turns(
         &self,
-        task: &Task<'_>,
+        task: &ExplorationTask<'_>,
         budget: &Budget,
         trace: &mut Trace,
         evidence: &mut Evidence,
@@ -74,7 +74,7 @@ impl Explorer<'_> {
     }
 
     /// Starts the conversation, with the backend's tool format (`native`) or with the tools as prompt text.
-    fn conversation(&self, task: &Task<'_>, budget: &Budget, deeper: bool, native: bool) -> Conversation {
+    fn conversation(&self, task: &ExplorationTask<'_>, budget: &Budget, deeper: bool, native: bool) -> Conversation {
         let tree = self.tree(task, budget);
         let scope = task.scope.map(ToString::to_string);
         let opening = prompt::opening(task.question, scope.as_deref(), task.candidates, &tree);
@@ -93,7 +93,7 @@ impl Explorer<'_> {
 /// The state of an exploration between two turns.
 struct Turns<'e> {
     explorer: &'e Explorer<'e>,
-    task: &'e Task<'e>,
+    task: &'e ExplorationTask<'e>,
     budget: &'e Budget,
     conversation: Conversation,
     tools: Vec<Tool>,

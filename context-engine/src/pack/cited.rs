@@ -4,7 +4,7 @@ use muninn_memory::index::Span;
 use muninn_memory::redact;
 use muninn_repo_tools::{RelPath, read_text};
 
-use super::{File, Packed, Packer, Text};
+use super::{FileContent, PackFile, Packed, Packer};
 use crate::cost::measure;
 use crate::explore::Citation;
 use crate::item::Item;
@@ -21,7 +21,7 @@ impl Packer<'_> {
     pub(crate) fn cited(&self, citations: &[Citation], mut budget: u32, packed: &mut Packed) {
         for citation in citations {
             let Some(text) = self.text_of(citation) else { continue };
-            let file = File::of(&text, self.prior);
+            let file = PackFile::of(&text, self.prior);
             for span in self.spans(citation, &text) {
                 let Some(span) = uncovered(&text.path, span, &packed.items) else {
                     continue;
@@ -45,11 +45,11 @@ impl Packer<'_> {
         }
     }
 
-    fn text_of(&self, citation: &Citation) -> Option<Text> {
+    fn text_of(&self, citation: &Citation) -> Option<FileContent> {
         let path = RelPath::new(&citation.path).ok()?;
         let file = read_text(self.worktree, &path, self.max_file_bytes).ok()?;
         let blob = file.blob.to_string();
-        (blob == citation.blob).then(|| Text {
+        (blob == citation.blob).then(|| FileContent {
             path,
             blob,
             text: redact(&file.text).into_owned(),
@@ -57,7 +57,7 @@ impl Packer<'_> {
     }
 
     /// Returns the cited lines; for a whole file, its chunk that matches the question best.
-    fn spans(&self, citation: &Citation, text: &Text) -> Vec<Span> {
+    fn spans(&self, citation: &Citation, text: &FileContent) -> Vec<Span> {
         match citation.lines {
             Some((first, last)) => vec![Span {
                 first,

@@ -235,7 +235,7 @@ pub(crate) fn rank(index: Index<'_>, question: &Question, query: &Query, lists: 
 }
 
 /// Returns the `keep` best files with a match, with their scores, best first.
-fn leading(snapshot: &Snapshot, scores: &[f32], chunks: &Chunks, keep: usize) -> Vec<(f32, usize)> {
+fn leading(snapshot: &Snapshot, scores: &[f32], chunks: &ChunkScores, keep: usize) -> Vec<(f32, usize)> {
     let files = snapshot.files().map(|(number, _)| number);
     let found = files.filter(|file| scores[*file] > 0.0 || chunks.any(snapshot, *file));
     let mut found: Vec<(f32, usize)> = found.map(|file| (scores[file], file)).collect();
@@ -292,14 +292,14 @@ impl<'a> PostingsCache<'a> {
 }
 
 /// The scores and concepts of all chunks, by chunk number; zero for a chunk without a match.
-struct Chunks {
+struct ChunkScores {
     scores: Vec<f32>,
     concepts: Vec<u64>,
     /// The concepts that each chunk defines.
     defines: Vec<u64>,
 }
 
-impl Chunks {
+impl ChunkScores {
     /// Makes a chunk a candidate although no word of the question is in it.
     fn add_candidate(&mut self, chunk: DocId) {
         let score = &mut self.scores[chunk.0 as usize];
@@ -334,7 +334,12 @@ impl Chunks {
 }
 
 /// Returns the sum of the measures, and the concepts in the path, by file number.
-fn fused_scores(terms: &mut PostingsCache<'_>, query: &Query, chunks: &Chunks, lists: Lists) -> (Vec<f32>, Vec<u64>) {
+fn fused_scores(
+    terms: &mut PostingsCache<'_>,
+    query: &Query,
+    chunks: &ChunkScores,
+    lists: Lists,
+) -> (Vec<f32>, Vec<u64>) {
     let snapshot = terms.snapshot;
     let mut best_chunks = vec![0.0; snapshot.file_numbers()];
     for (number, _) in snapshot.files() {
@@ -379,11 +384,11 @@ fn chunk_scores(
     question: &Question,
     query: &Query,
     (lists, weights): (Lists, &RankWeights<'_>),
-) -> Chunks {
+) -> ChunkScores {
     let snapshot = terms.snapshot;
     let (average, lengths) = (snapshot.average_length(), snapshot.lengths());
     let numbers = snapshot.chunk_numbers();
-    let mut chunks = Chunks {
+    let mut chunks = ChunkScores {
         scores: vec![0.0; numbers],
         concepts: vec![0; numbers],
         defines: vec![0; numbers],

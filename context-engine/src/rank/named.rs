@@ -6,7 +6,7 @@ use muninn_memory::index::Snapshot;
 use muninn_memory::index::lexical::DocId;
 use muninn_repo_tools::RelPath;
 
-use super::Chunks;
+use super::ChunkScores;
 use crate::question::NamedPath;
 
 /// Score added to a chunk with a named line, relative to the best chunk's score.
@@ -15,7 +15,7 @@ const NAMED_LINE: f32 = 1.5;
 const MAX_NAMESAKES: usize = 3;
 
 /// Returns the files whose paths the question names. A chunk with a named line is lifted above all others.
-pub(super) fn by_path(snapshot: &Snapshot, named: &[NamedPath], chunks: &mut Chunks) -> Vec<usize> {
+pub(super) fn by_path(snapshot: &Snapshot, named: &[NamedPath], chunks: &mut ChunkScores) -> Vec<usize> {
     if named.is_empty() {
         return Vec::new();
     }
