@@ -167,8 +167,8 @@ impl Engine {
         *self.threshold.write().unwrap_or_else(PoisonError::into_inner) = threshold;
     }
 
-    /// Sets the embedder for the next questions, or none. [`Self::embed`] makes the missing vectors; until then the ranking
-    /// is lexical. Vectors of two embedders never mix.
+    /// Sets the embedder for the next questions, or none. [`Self::embed`] makes the missing vectors; until then the
+    /// ranking is lexical. Vectors of two embedders never mix.
     pub fn set_embedder(&self, embedder: Option<Arc<dyn Embedder>>) {
         let id = |vectors: &Arc<Vectors>| vectors.embedder().id().to_owned();
         let mut current = self.vectors.write().unwrap_or_else(PoisonError::into_inner);
@@ -187,8 +187,8 @@ impl Engine {
         self.vectors.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Brings the index up to date: reads the files whose size or time changed since the last call. Meanwhile, questions are
-    /// answered from the last index.
+    /// Brings the index up to date: reads the files whose size or time changed since the last call. Meanwhile,
+    /// questions are answered from the last index.
     ///
     /// # Errors
     /// [`IndexError`] if the worktree is gone. Smaller problems are notes in the report.

@@ -156,7 +156,7 @@ impl Embedder for Colour {
 #[test]
 fn another_embedder_brings_its_own_vectors() {
     let repo = orchard();
-    let engine = engine(&repo, Some(Arc::new(Fruit)));
+    let engine = engine(&repo, Some(Arc::new(PomeEmbedder)));
     engine.embed(&|| true);
     let question = "where are pomes sorted";
     assert_eq!(found(&engine, question, Lists::ALL), ["src/plum.rs", "src/apple.rs"]);
@@ -181,7 +181,7 @@ fn another_embedder_brings_its_own_vectors() {
 fn memory_follows_a_change_of_the_embedder() {
     let line = r#"{"id":"1","type":"learning","text":"leave cherries to the birds","session":"a"}"#;
     let repo = Repo::with(&[(".muninn/memory/main.jsonl", line)]);
-    let engine = engine(&repo, Some(Arc::new(Broken)));
+    let engine = engine(&repo, Some(Arc::new(BrokenEmbedder)));
     assert_eq!(engine.current_memories().embedder_id(), None);
     engine.set_embedder(Some(Arc::new(Colour)));
     engine.embed(&|| true);
