@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use clap::Parser;
 use muninn_repo_tools::RelPath;
-use muninn_repo_tools::syntax::{Language, ParseLimits, Unparsed, parse};
+use muninn_repo_tools::syntax::{Language, ParseError, ParseLimits, parse};
 use serde::Serialize;
 
 use crate::command_line::{at, progress};
@@ -103,7 +103,7 @@ impl Figures {
                 self.references += parsed.references.len();
                 self.broken += usize::from(parsed.broken);
             }
-            Err(Unparsed::Slow) => self.too_slow += 1,
+            Err(ParseError::Slow) => self.too_slow += 1,
             Err(_) => self.not_parsed += 1,
         }
     }

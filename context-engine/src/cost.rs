@@ -1,35 +1,35 @@
-//! What items cost in a prompt, in tokens.
+//! The token cost of items in a prompt.
 //!
-//! Counting takes longer than finding, so each entry is counted once, and a block is the sum of its parts. That is exact
-//! because the encoding cuts a text into pieces of which none goes on past the beginning of a line that is not blank.
+//! Counting tokens takes longer than finding the items, so each entry is counted once and a block is the sum of its
+//! parts. The sum is exact, because no token of the encoding extends past the beginning of a line that is not blank.
 
 use std::sync::LazyLock;
 
 use crate::item::Item;
 use crate::{render, tokens};
 
-/// What stands around the entries.
+/// The tokens of the fence and the preamble around the entries.
 static FRAME: LazyLock<u32> =
     LazyLock::new(|| tokens::count(&render::opening()).saturating_add(tokens::count(&format!("{}\n", render::CLOSE))));
 
-/// Sets an item's cost, with the empty line that parts it from the next one, and returns it.
+/// Sets and returns an item's cost, including the empty line before the next item.
 pub(crate) fn measure(item: &mut Item) -> u32 {
     item.tokens = tokens::count(&format!("{}\n", render::entry(item)));
     item.tokens
 }
 
-/// What the block of these items costs in tokens, out of what each was found to cost when it was packed. It is what
-/// [`tokens::count`] says of [`render::block`], and takes next to no time.
+/// Returns the tokens of the block of some items, from the measured cost of each. The result equals [`tokens::count`]
+/// of [`render::block`], without counting the whole text.
 pub fn of_block(items: &[Item]) -> u32 {
     let Some(last) = items.last() else { return 0 };
     let parts = items.iter().map(|item| item.tokens).fold(*FRAME, u32::saturating_add);
-    // No empty line comes behind the last one.
+    // The last entry has no empty line behind its closing fence.
     let fence = render::fence(&last.text);
-    let (parted, alone) = (
+    let (separated, last_one) = (
         tokens::count(&format!("{fence}\n\n")),
         tokens::count(&format!("{fence}\n")),
     );
-    parts.saturating_sub(parted).saturating_add(alone)
+    parts.saturating_sub(separated).saturating_add(last_one)
 }
 
 #[cfg(test)]
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_costs_what_its_parts_cost() {
+    fn the_cost_of_a_block_is_the_sum_of_its_parts() {
         check(&mut []);
         let texts = [
             "",
@@ -86,7 +86,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_in_them(texts in prop::collection::vec(("\\PC{0,8}", "[ \t\r\n`}x\u{a0}\u{2028}<.]{0,24}", "\\PC{0,24}"), 1..5)) {
+        fn the_sum_is_exact_for_any_text(texts in prop::collection::vec(("\\PC{0,8}", "[ \t\r\n`}x\u{a0}\u{2028}<.]{0,24}", "\\PC{0,24}"), 1..5)) {
             let mut items: Vec<Item> =
                 texts.iter().map(|(source, blank, text)| item(source, &format!("{blank}{text}{blank}"))).collect();
             check(&mut items);

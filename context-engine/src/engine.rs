@@ -2,7 +2,7 @@
 
 mod deep;
 mod keep_up;
-mod remembered;
+mod memories;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 use muninn_memory::{Clock, Home, Memories, Store};
 use muninn_repo_tools::{RelPath, Supervisor, Worktree};
 
-use crate::already::Already;
 use crate::item::{Exploration, IndexError, IndexReport, IndexStatus, Limits};
-use crate::lexical::{self, Sources, explore, ranking};
+use crate::lexical::{self, LexicalInputs, explore, ranking};
+use crate::prior_context::PriorContext;
 use crate::rank::Index;
 use crate::tuning::{Ranking, Tuning};
 use crate::vector_list::VectorList;
@@ -23,24 +23,24 @@ use muninn_memory::embed::{Embedder, StaticVectors};
 use muninn_memory::index::vectors::{ByBlob, Filled, Vectors};
 use muninn_memory::index::{Companions, History, Indexer, Progress, Snapshot, Watcher};
 
-/// How an engine works.
+/// The settings of an engine.
 #[derive(Clone)]
 pub struct EngineSettings {
-    /// Where the derived cache lives; with `None` nothing is kept between processes.
+    /// The directory of the derived cache; with `None`, nothing is stored between processes.
     pub cache_dir: Option<PathBuf>,
-    /// How probable it must be that what was found is about what was asked before anything is packed, from 0 (always)
-    /// to 1 (never); `None` for the default of 0.5.
+    /// The minimum probability that the candidates are relevant, from 0 (always pack) to 1 (never pack); `None` for the
+    /// default of 0.5.
     pub threshold: Option<f32>,
-    /// Larger files are not indexed.
+    /// Maximum size of an indexed file, in bytes.
     pub max_file_bytes: u64,
-    /// Makes the vectors by which short questions and recall find what is like them; `None` for words alone. See
-    /// [`Engine::set_embedder`].
+    /// The embedder of short questions and of recall; `None` for lexical search alone. See [`Engine::set_embedder`].
     pub embedder: Option<Arc<dyn Embedder>>,
-    /// Knows which files of records belong to what is checked out; with `None` only `.muninn/memory/main.jsonl` does.
+    /// The store that lists the record files of the current checkout; with `None`, only `.muninn/memory/main.jsonl` is
+    /// read.
     pub memory: Option<Store>,
-    /// The owner of the threads that it starts.
+    /// The owner of background threads.
     pub supervisor: Supervisor,
-    /// Tells the time.
+    /// The clock.
     pub clock: Clock,
 }
 
@@ -58,13 +58,13 @@ impl Default for EngineSettings {
     }
 }
 
-/// The vectors that are compiled in.
+/// Returns the embedder with the built-in static vectors.
 fn shipped() -> Option<Arc<dyn Embedder>> {
     let vectors = StaticVectors::shipped().ok()?;
     Some(Arc::new(vectors))
 }
 
-/// The vectors of an embedder, none of them made or read yet.
+/// Creates the vectors of an embedder, without making or reading any.
 fn vectors(embedder: Arc<dyn Embedder>, settings: &EngineSettings) -> Arc<Vectors> {
     Arc::new(Vectors::new(
         embedder,
@@ -73,36 +73,36 @@ fn vectors(embedder: Arc<dyn Embedder>, settings: &EngineSettings) -> Arc<Vector
     ))
 }
 
-/// An index over one worktree and its memory. Share it; all methods take `&self` and block.
+/// An index over one worktree and its memory. It can be shared between threads; all methods take `&self` and block.
 pub struct Engine {
     worktree: Worktree,
-    /// Where its memory lives.
+    /// The location of the memory.
     home: Home,
     settings: EngineSettings,
     /// One refresh at a time; a second waits, and then finds little to do.
     indexer: parking_lot::Mutex<Indexer>,
     /// Read behind the files, by one thread at a time; who finds it busy leaves it to that one.
     history: Mutex<History>,
-    /// Of the embedder in use; another one brings vectors of its own.
+    /// The vectors of the current embedder; another embedder has its own.
     vectors: RwLock<Option<Arc<Vectors>>>,
-    /// Empty until [`Engine::watch`]; `None` in it where the system tells of nothing.
+    /// Empty until [`Engine::watch`]; contains `None` if the system cannot watch the worktree.
     watcher: OnceLock<Option<Arc<Watcher>>>,
-    /// For threads that may outlive a question; empty until [`Engine::watch`].
+    /// A reference for threads that may outlive a question; empty until [`Engine::watch`].
     itself: OnceLock<Weak<Engine>>,
-    /// A thread is about to look through the worktree.
-    looking: AtomicBool,
-    /// A thread reads memory again.
+    /// Whether a thread is about to walk the worktree.
+    walking: AtomicBool,
+    /// Whether a thread is reloading the memory.
     reloading: AtomicBool,
-    /// There may be chunks without vectors.
+    /// Whether there may be chunks without vectors.
     to_embed: AtomicBool,
-    /// One thread at a time makes them.
+    /// Locked while vectors are made.
     embedding: Mutex<()>,
-    /// Whether they were made, which comes last, for a first time.
+    /// Whether all vectors were made once, which is the last step of the first indexing.
     settled: AtomicBool,
-    /// What the last walk over all of the worktree took, without reading what had changed.
+    /// The duration of the last walk over the worktree, without reading changed files.
     walk_micros: AtomicU64,
     state: RwLock<State>,
-    /// Settings are read again while the engine runs; the rest of them holds for its life.
+    /// Can change while the engine runs, unlike the other settings.
     threshold: RwLock<Option<f32>>,
 }
 
@@ -110,9 +110,9 @@ pub struct Engine {
 struct State {
     /// `None` until the first refresh is done.
     snapshot: Option<Arc<Snapshot>>,
-    /// Which chunks of the snapshot a vector is of.
+    /// Maps vectors to chunks of the snapshot.
     by_blob: Arc<ByBlob>,
-    /// In the numbers of this snapshot.
+    /// Uses the file numbers of this snapshot.
     companions: Arc<Companions>,
     memories: Option<Arc<Memories>>,
     progress: Option<(usize, usize)>,
@@ -126,7 +126,7 @@ impl State {
 }
 
 impl Engine {
-    /// Makes an engine. Nothing is read yet: that is for [`Self::refresh`], on a thread that may take its time.
+    /// Creates an engine without reading anything. Call [`Self::refresh`] on a background thread to build the index.
     pub fn open(worktree: Worktree, settings: EngineSettings) -> Self {
         let indexer = Indexer::new(
             settings.cache_dir.clone(),
@@ -142,7 +142,7 @@ impl Engine {
             vectors: RwLock::new(vectors),
             watcher: OnceLock::new(),
             itself: OnceLock::new(),
-            looking: AtomicBool::new(false),
+            walking: AtomicBool::new(false),
             reloading: AtomicBool::new(false),
             to_embed: AtomicBool::new(false),
             embedding: Mutex::default(),
@@ -156,18 +156,18 @@ impl Engine {
         }
     }
 
-    /// The worktree that it answers for.
+    /// Returns the worktree.
     pub fn worktree(&self) -> &Worktree {
         &self.worktree
     }
 
-    /// Puts another threshold in force, from the next question on; see [`EngineSettings::threshold`].
+    /// Sets the threshold for the next questions; see [`EngineSettings::threshold`].
     pub fn set_threshold(&self, threshold: Option<f32>) {
         *self.threshold.write().unwrap_or_else(PoisonError::into_inner) = threshold;
     }
 
-    /// Uses the vectors of another embedder, or none, from the next question on. [`Self::embed`] makes those that are
-    /// missing; until then words alone decide. Vectors of two embedders never mix.
+    /// Sets the embedder for the next questions, or none. [`Self::embed`] makes the missing vectors; until then the
+    /// ranking is lexical. Vectors of two embedders never mix.
     pub fn set_embedder(&self, embedder: Option<Arc<dyn Embedder>>) {
         let id = |vectors: &Arc<Vectors>| vectors.embedder().id().to_owned();
         let mut current = self.vectors.write().unwrap_or_else(PoisonError::into_inner);
@@ -177,7 +177,7 @@ impl Engine {
         }
     }
 
-    /// How many of the index's chunks have a vector of the embedder in use.
+    /// Returns the number of chunks with a vector of the current embedder.
     pub fn embedded_chunks(&self) -> usize {
         self.vectors().map_or(0, |vectors| vectors.len())
     }
@@ -186,11 +186,11 @@ impl Engine {
         self.vectors.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Brings the index up to date: reads what is new or changed since the last call, told by size and time. Questions
-    /// are answered from the last index meanwhile.
+    /// Brings the index up to date: reads the files whose size or time changed since the last call. Meanwhile,
+    /// questions are answered from the last index.
     ///
     /// # Errors
-    /// If the worktree is gone. Anything less is a note in the report.
+    /// [`IndexError`] if the worktree is gone. Smaller problems are notes in the report.
     pub fn refresh(&self, progress: &dyn Progress) -> Result<IndexReport, IndexError> {
         let mut report = self.look_through(&mut self.indexer.lock(), progress)?;
         // Behind the indexer: an embedder may take minutes, and questions wait for the indexer.
@@ -210,7 +210,7 @@ impl Engine {
         })?;
         self.update(|state| state.progress = Some((0, 0)));
         let state = self.state();
-        let watched = Watched {
+        let relay = ProgressRelay {
             engine: self,
             inner: progress,
         };
@@ -235,7 +235,7 @@ impl Engine {
         })
     }
 
-    /// Answers from this snapshot from now on. Only who has the indexer may publish.
+    /// Replaces the snapshot. The caller must hold the indexer.
     fn publish(&self, snapshot: Option<Snapshot>) {
         let Some(snapshot) = snapshot.map(Arc::new) else { return };
         let by_blob = Arc::new(ByBlob::new(&snapshot));
@@ -247,27 +247,28 @@ impl Engine {
         });
     }
 
-    /// How long it took last to find out what had changed, without reading that: what a look at a worktree costs in which
-    /// nothing does.
+    /// Returns the duration of the last walk, without reading changed files: the cost of a refresh that finds no
+    /// change.
     pub fn last_walk(&self) -> Duration {
         Duration::from_micros(self.walk_micros.load(Ordering::Relaxed))
     }
 
-    /// As if the last walk had taken this long.
+    /// Sets the duration of the last walk.
     #[cfg(test)]
-    pub(crate) fn pretend_walk(&self, micros: u64) {
+    pub(crate) fn set_last_walk(&self, micros: u64) {
         self.walk_micros.store(micros, Ordering::Relaxed);
     }
 
-    /// Makes the vectors that the index and the memory still lack; to be called after [`Self::refresh`], on a thread that may take its
-    /// time. Questions are answered meanwhile, by words and by what vectors there are. Stops between two files when
-    /// `go_on` says so, and when the supervisor stops. While another thread is at it this does nothing: that one sees to the newest index as well.
+    /// Makes the missing vectors of the index and the memory. Call it after [`Self::refresh`] on a background thread.
+    /// Meanwhile, questions use the existing vectors. It stops between two files when `go_on` returns `false`, and when
+    /// the supervisor stops. While another thread makes vectors, it does nothing, because that thread also covers the
+    /// newest index.
     pub fn embed(&self, go_on: &dyn Fn() -> bool) -> Filled {
         let mut all = Filled::default();
         self.to_embed.store(true, Ordering::Release);
         while self.to_embed.load(Ordering::Acquire) {
-            let _one = match self.embedding.try_lock() {
-                Ok(one) => one,
+            let _guard = match self.embedding.try_lock() {
+                Ok(guard) => guard,
                 Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
                 Err(TryLockError::WouldBlock) => return all,
             };
@@ -294,8 +295,8 @@ impl Engine {
         }
     }
 
-    /// The words of a question that this repository contains, the most telling first, once the index has caught up with
-    /// the disk or `deadline` is near.
+    /// Returns the words of a question that the repository contains, by descending weight. Brings the index up to date
+    /// first, as far as `deadline` allows.
     pub fn known_terms(&self, question: &str, deadline: Instant) -> Vec<String> {
         self.catch_up(deadline);
         let snapshot = self.state().snapshot;
@@ -304,20 +305,20 @@ impl Engine {
             .unwrap_or_default()
     }
 
-    /// Whether the index, as it stands, has this file. It has none that git ignores or that looks like a secret.
+    /// Returns whether the current index has this file. Ignored files and secrets are never indexed.
     pub fn has_file(&self, path: &RelPath) -> bool {
         let snapshot = self.state().snapshot;
         snapshot.is_some_and(|snapshot| snapshot.find(path).is_some())
     }
 
-    /// How many definitions, imports between files and calls between definitions the graph of the index has. The first
-    /// time the graph is made, which takes a fraction of a second for a million lines.
+    /// Returns the numbers of definitions, imports between files and calls between definitions in the graph. The first
+    /// call builds the graph, which takes a fraction of a second for a million lines.
     pub fn graph_size(&self) -> (usize, usize, usize) {
         let snapshot = self.state().snapshot;
         snapshot.map_or((0, 0, 0), |snapshot| snapshot.graph().size())
     }
 
-    /// Brings up to date what is known of history; returns what is to be noted.
+    /// Reads new commits of the history. Returns notes about problems.
     fn read_history(&self) -> Vec<String> {
         let Ok(mut history) = self.history.try_lock() else {
             return Vec::new();
@@ -334,7 +335,7 @@ impl Engine {
         read.notes
     }
 
-    /// Where the index stands. A refresh of a ready index leaves it ready.
+    /// Returns the state of the index. A ready index stays ready during a refresh.
     pub fn status(&self) -> IndexStatus {
         let state = self.state();
         match (state.snapshot, state.progress) {
@@ -349,19 +350,19 @@ impl Engine {
         }
     }
 
-    /// Finds what belongs in the prompt for a question. It neither fails nor panics: what went wrong, or why there is
-    /// nothing, is the exploration's `reason`.
+    /// Finds the items to pack for a question. It neither fails nor panics: the exploration's `reason` names a problem,
+    /// or why there are no items.
     pub fn explore(&self, question: &str, limits: &Limits) -> Exploration {
-        self.answer(question, limits, Tuning::default(), &Already::default())
+        self.answer(question, limits, Tuning::default(), &PriorContext::default())
     }
 
-    /// [`Self::explore`] for a later turn of a conversation: what that holds already is not packed again.
-    pub fn explore_beside(&self, already: &Already, question: &str, limits: &Limits) -> Exploration {
-        self.answer(question, limits, Tuning::default(), already)
+    /// Like [`Self::explore`], for a later turn of a conversation: text that it already contains is not packed again.
+    pub fn explore_after(&self, prior: &PriorContext, question: &str, limits: &Limits) -> Exploration {
+        self.answer(question, limits, Tuning::default(), prior)
     }
 
-    /// Ranks files for a question and leaves it at that: the `keep` best, for measuring. [`Tuning::decide`] has no say
-    /// here.
+    /// Ranks files for a question without packing and returns the `keep` best, for measurements. [`Tuning::decide`] is
+    /// ignored.
     pub fn rank(&self, question: &str, tuning: Tuning, keep: usize) -> Ranking {
         let state = self.state();
         let Some(snapshot) = &state.snapshot else {
@@ -383,30 +384,30 @@ impl Engine {
         )
     }
 
-    /// [`Self::explore`] in another way than the usual, for measuring.
+    /// Like [`Self::explore`], with a tuning, for measurements.
     pub fn explore_with(&self, question: &str, limits: &Limits, tuning: Tuning) -> Exploration {
-        self.answer(question, limits, tuning, &Already::default())
+        self.answer(question, limits, tuning, &PriorContext::default())
     }
 
-    fn answer(&self, question: &str, limits: &Limits, tuning: Tuning, already: &Already) -> Exploration {
-        self.with_sources(already, limits.deadline, |sources| {
-            let sources = Sources { tuning, ..*sources };
-            explore(&sources, question, limits)
+    fn answer(&self, question: &str, limits: &Limits, tuning: Tuning, prior: &PriorContext) -> Exploration {
+        self.with_inputs(prior, limits.deadline, |inputs| {
+            let inputs = LexicalInputs { tuning, ..*inputs };
+            explore(&inputs, question, limits)
         })
     }
 
-    /// Does something with what the engine knows once it has caught up with the disk, or `deadline` is near.
-    fn with_sources<T>(&self, already: &Already, deadline: Instant, work: impl FnOnce(&Sources<'_>) -> T) -> T {
+    /// Calls `work` with the inputs of an exploration. Brings the index up to date first, as far as `deadline` allows.
+    fn with_inputs<T>(&self, prior: &PriorContext, deadline: Instant, work: impl FnOnce(&LexicalInputs<'_>) -> T) -> T {
         self.catch_up(deadline);
         let state = self.state();
         let memories = self.memories(&state, deadline);
         let vectors = self.vectors();
-        work(&Sources {
+        work(&LexicalInputs {
             worktree: &self.worktree,
             snapshot: state.snapshot.as_deref(),
             companions: &state.companions,
             memories: &memories,
-            already,
+            prior,
             threshold: *self.threshold.read().unwrap_or_else(PoisonError::into_inner),
             max_file_bytes: self.settings.max_file_bytes,
             tuning: Tuning::default(),
@@ -438,13 +439,13 @@ impl fmt::Debug for Engine {
     }
 }
 
-/// Notes progress in the engine's status on its way to the caller.
-struct Watched<'a> {
+/// Updates the engine's status with the progress, and passes it on to the caller.
+struct ProgressRelay<'a> {
     engine: &'a Engine,
     inner: &'a dyn Progress,
 }
 
-impl Progress for Watched<'_> {
+impl Progress for ProgressRelay<'_> {
     fn advance(&self, done: usize, total: usize) {
         self.engine.update(|state| state.progress = Some((done, total)));
         self.inner.advance(done, total);

@@ -1,39 +1,39 @@
-//! The words between the engine and its caller.
+//! The types of the engine's interface.
 
 use std::time::{Duration, Instant};
 
 use muninn_repo_tools::SkipCounts;
 use serde::Serialize;
 
-/// How much may be packed, and until when.
+/// The limits of an exploration.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Tokens of the whole rendered block, fence and headings included.
+    /// Maximum tokens of the rendered block, including fence and headings.
     pub tokens: u32,
-    /// When the answer is no longer wanted.
+    /// The deadline; a later answer is discarded.
     pub deadline: Instant,
 }
 
-/// What one question found.
+/// The result of an exploration for one question.
 #[derive(Debug, Clone, Serialize)]
 pub struct Exploration {
     /// Whether the index was ready.
     pub completeness: Completeness,
-    /// What to pack, in the order in which to pack it.
+    /// The items to pack, in order.
     pub items: Vec<Item>,
-    /// Tokens of the rendered block; 0 without items.
+    /// The tokens of the rendered block; 0 without items.
     pub tokens: u32,
-    /// How long it took.
+    /// The duration.
     pub elapsed: Duration,
-    /// Why there is nothing, or less than there could be.
+    /// The reason for missing items, if any.
     pub reason: Option<String>,
-    /// The words of the question that the repository itself contains, the most telling first. They are the
-    /// repository's words and not the user's, so a record may keep them.
+    /// The words of the question that the repository contains, by descending weight. A record may store them, because
+    /// they are words of the repository and not only of the user.
     pub question_terms: Vec<String>,
 }
 
 impl Exploration {
-    /// Of a turn for which nothing was looked for.
+    /// Returns the exploration of a turn for which nothing was searched.
     pub fn nothing() -> Self {
         Self {
             completeness: Completeness::Full,
@@ -52,40 +52,40 @@ impl Exploration {
 pub enum Completeness {
     /// The index was ready.
     Full,
-    /// It was not: paths and a bounded search answered.
+    /// The index was not ready; paths and a limited text search were used.
     Partial,
 }
 
-/// One thing that is packed.
+/// One packed item.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Item {
-    /// What it is.
+    /// The kind.
     pub kind: ItemKind,
     /// `path:first-last`, or the id of a memory.
     pub source: String,
-    /// The git blob that the span was read from, in hexadecimal; `None` for a memory.
+    /// The blob id of the file, in hexadecimal; `None` for a memory.
     pub blob: Option<String>,
-    /// When a memory was recorded, as it was written.
+    /// The date of a memory, as recorded.
     pub date: Option<String>,
-    /// How sure a memory is, from 0 to 1.
+    /// The confidence of a memory, from 0 to 1.
     pub confidence: Option<f32>,
-    /// The defining line, or the heading.
+    /// The defining line of code, or the heading of a section.
     pub title: String,
     /// Whole lines, redacted.
     pub text: String,
-    /// The line of the file that `text` begins with, counted from 1; 0 for a memory.
+    /// The first line of `text` in the file, counted from 1; 0 for a memory.
     pub first_line: u32,
-    /// The name that Markdown gives the language; empty where it is not known.
+    /// The Markdown name of the language; empty if unknown.
     pub language: &'static str,
-    /// Tokens of the item as it is rendered.
+    /// The tokens of the rendered item.
     pub tokens: u32,
-    /// Its rank's measure; comparable within one exploration only.
+    /// The score; comparable within one exploration only.
     pub score: f32,
-    /// What it was chosen for.
+    /// The reasons for the choice, in words.
     pub why: String,
 }
 
-/// The three things that are packed.
+/// The kinds of items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ItemKind {
@@ -97,60 +97,60 @@ pub enum ItemKind {
     Knowledge,
 }
 
-/// Where an engine's index stands.
+/// The state of an engine's index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "state")]
 pub enum IndexStatus {
-    /// Nothing was indexed yet.
+    /// Nothing is indexed yet.
     Empty,
-    /// The first index is being made.
+    /// The first index is being built.
     Indexing {
-        /// Files done.
+        /// The number of indexed files.
         done: usize,
-        /// Files in all.
+        /// The number of all files.
         total: usize,
     },
-    /// Questions are answered from the index.
+    /// The index is complete.
     Ready {
-        /// Files in it.
+        /// The number of files.
         files: usize,
-        /// Chunks in it.
+        /// The number of chunks.
         chunks: usize,
-        /// Memories and sections of knowledge in it.
+        /// The number of memories and sections of knowledge.
         memories: usize,
-        /// Whether history and vectors, which come after it, have taken part for a first time.
+        /// Whether history and vectors, which are read after the files, have been complete once.
         settled: bool,
     },
 }
 
-/// What a refresh did.
+/// The result of a refresh.
 #[derive(Debug, Clone, Serialize)]
 pub struct IndexReport {
-    /// Files in the index.
+    /// The number of files in the index.
     pub files: usize,
-    /// Chunks in the index.
+    /// The number of chunks in the index.
     pub chunks: usize,
-    /// Memories and sections of knowledge in the index.
+    /// The number of memories and sections of knowledge.
     pub memories: usize,
-    /// Files that did not have to be taken apart again, being unchanged or known to the cache.
+    /// The number of files that were not parsed again, because they are unchanged or cached.
     pub reused: usize,
-    /// Files that were left out, by reason.
+    /// The skipped files, by reason.
     pub skipped: SkipCounts,
-    /// How long it took.
+    /// The duration in milliseconds.
     pub millis: u64,
-    /// What went wrong without stopping it: a cache that was rebuilt, lines of a memory that are torn.
+    /// Problems that did not stop the refresh, such as a rebuilt cache or torn lines of a memory file.
     pub notes: Vec<String>,
 }
 
-/// Why a refresh could not be made at all.
+/// Why a refresh failed.
 #[derive(Debug, thiserror::Error)]
 pub enum IndexError {
-    /// The worktree is no longer there.
+    /// The worktree does not exist any more, or cannot be read.
     #[error("the worktree at {} cannot be read", path.display())]
     WorktreeGone {
-        /// Its root.
+        /// The root.
         path: std::path::PathBuf,
-        /// What the file system said.
+        /// The error of the file system.
         source: std::io::Error,
     },
 }

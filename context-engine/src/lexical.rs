@@ -1,4 +1,4 @@
-//! The lexical lane: from a question to a pack without a model, step by step, with a look at the clock between steps.
+//! The lexical lane: from a question to a pack without a model. The deadline is checked between its steps.
 
 use std::time::Instant;
 
@@ -8,44 +8,44 @@ use muninn_memory::index::lexical::{DocId, Tokenizer};
 use muninn_memory::index::{Companions, Field, FileRole, Snapshot};
 use muninn_repo_tools::{RelPath, Worktree};
 
-use crate::already::Already;
 use crate::cost;
 use crate::explore::Citation;
 use crate::follow_up::is_follow_up;
 use crate::item::{Completeness, Exploration, Item, Limits};
-use crate::pack::{Late, Packed, Packer};
-use crate::partial::{self, Sampled};
+use crate::memory_selection::select_memories;
+use crate::pack::{DeadlineExceeded, Packed, Packer};
+use crate::partial::{self, Sample};
+use crate::prior_context::PriorContext;
 use crate::question::{self, Question};
 use crate::rank::{Index, MAX_FILES, Query, Statistics, place_of, rank};
-use crate::recalled::recalled;
-use crate::threshold::{self, Doubt, Fit};
+use crate::threshold::{self, Fit, Rejection};
 use crate::tuning::{Lists, RankedFile, Ranking, Tuning};
 use crate::vector_list::VectorList;
 
-/// The budget under which nothing useful can be said.
+/// Minimum budget for a useful pack.
 const MIN_TOKENS: u32 = 120;
-/// What the fence and its preamble cost.
+/// Estimated cost of the fence and its preamble.
 const FENCE_TOKENS: u32 = 80;
-/// What is known about so many of the best files is told though the question says little of it.
+/// Number of top files that lower the threshold of knowledge about them.
 const LIFTING_FILES: usize = 3;
 
-/// What a question is answered from.
-pub(crate) struct Sources<'a> {
+/// The inputs of the lexical lane.
+pub(crate) struct LexicalInputs<'a> {
     pub(crate) worktree: &'a Worktree,
     /// `None` while there is no index yet.
     pub(crate) snapshot: Option<&'a Snapshot>,
-    /// In the numbers of the snapshot.
+    /// Uses the file numbers of the snapshot.
     pub(crate) companions: &'a Companions,
     pub(crate) memories: &'a Memories,
-    /// What the conversation holds already.
-    pub(crate) already: &'a Already,
+    /// The text that the conversation already contains.
+    pub(crate) prior: &'a PriorContext,
     pub(crate) threshold: Option<f32>,
     pub(crate) max_file_bytes: u64,
     pub(crate) tuning: Tuning,
     pub(crate) vectors: Option<VectorList<'a>>,
 }
 
-impl<'a> Sources<'a> {
+impl<'a> LexicalInputs<'a> {
     fn packer<'p>(&self, question: &'p Question, query: &'p Query, deadline: Instant) -> Packer<'p>
     where
         'a: 'p,
@@ -55,16 +55,16 @@ impl<'a> Sources<'a> {
             max_file_bytes: self.max_file_bytes,
             question,
             query,
-            already: self.already,
+            prior: self.prior,
             deadline,
         }
     }
 }
 
-/// Answers a question.
-pub(crate) fn explore(sources: &Sources<'_>, text: &str, limits: &Limits) -> Exploration {
+/// Finds the items to pack for a question.
+pub(crate) fn explore(inputs: &LexicalInputs<'_>, text: &str, limits: &Limits) -> Exploration {
     let started = Instant::now();
-    let completeness = if sources.snapshot.is_some() {
+    let completeness = if inputs.snapshot.is_some() {
         Completeness::Full
     } else {
         Completeness::Partial
@@ -77,9 +77,9 @@ pub(crate) fn explore(sources: &Sources<'_>, text: &str, limits: &Limits) -> Exp
         reason: None,
         question_terms: Vec::new(),
     };
-    match find(sources, text, limits, &mut exploration.question_terms) {
+    match find(inputs, text, limits, &mut exploration.question_terms) {
         Ok(items) => {
-            exploration.reason = sources.snapshot.is_none().then(|| NOT_READY.to_owned());
+            exploration.reason = inputs.snapshot.is_none().then(|| NOT_READY.to_owned());
             fill(&mut exploration, items, limits);
         }
         Err(error) => exploration.reason = Some(error.to_string()),
@@ -87,13 +87,13 @@ pub(crate) fn explore(sources: &Sources<'_>, text: &str, limits: &Limits) -> Exp
     if Instant::now() >= limits.deadline && !exploration.items.is_empty() {
         exploration.items.clear();
         exploration.tokens = 0;
-        exploration.reason = Some(NoAnswer::Late.to_string());
+        exploration.reason = Some(EmptyReason::DeadlineExceeded.to_string());
     }
     exploration.elapsed = started.elapsed();
     exploration
 }
 
-/// The `keep` files that fit a question best.
+/// Ranks files for a question and returns the `keep` best.
 pub(crate) fn ranking(
     worktree: &Worktree,
     index: Index<'_>,
@@ -121,11 +121,11 @@ pub(crate) fn ranking(
     Ranking {
         files,
         elapsed,
-        signs: fit.signs.to_vec(),
+        features: fit.features.to_vec(),
     }
 }
 
-/// What is like a question in meaning; nothing where vectors take no part.
+/// Returns the chunks whose vectors are most similar to a question; empty if vectors are not used.
 fn near(
     vectors: Option<VectorList<'_>>,
     snapshot: &Snapshot,
@@ -137,130 +137,136 @@ fn near(
     vectors.map_or_else(Vec::new, |vectors| vectors.near(snapshot, question, text))
 }
 
-/// The files that fit a question best, and a line on what is in the best of them: for an explorer to begin with.
-pub(crate) fn candidates(sources: &Sources<'_>, text: &str, deadline: Instant) -> (Vec<RelPath>, Vec<String>) {
-    let Some(snapshot) = sources.snapshot else {
+/// Returns the best files for a question, and a title line for each of the first of them, as a start for an explorer.
+pub(crate) fn candidates(inputs: &LexicalInputs<'_>, text: &str, deadline: Instant) -> (Vec<RelPath>, Vec<String>) {
+    let Some(snapshot) = inputs.snapshot else {
         return (Vec::new(), Vec::new());
     };
     let index = Index {
         snapshot,
-        companions: sources.companions,
-        hits: sources.memories.hits(),
+        companions: inputs.companions,
+        hits: inputs.memories.hits(),
     };
     let question = question::analyse(&mut Tokenizer::new(), text);
     let mut query = Query::new(&question, snapshot);
-    let lists = sources.tuning.lists;
-    query.near = near(sources.vectors, snapshot, &question, text, lists);
+    let lists = inputs.tuning.lists;
+    query.near = near(inputs.vectors, snapshot, &question, text, lists);
     let candidates = rank(index, &question, &query, lists, MAX_FILES);
-    let packer = sources.packer(&question, &query, deadline);
+    let packer = inputs.packer(&question, &query, deadline);
     let path = |file: usize| snapshot.file(file).facts.path.clone();
     let files = candidates.iter().map(|candidate| path(candidate.file)).collect();
     (files, packer.titles(snapshot, &candidates))
 }
 
-/// What was cited, packed beside other items; those are not returned again.
+/// Packs citations in addition to the items of `beside`, and returns only the new items.
 pub(crate) fn pack_cited(
-    sources: &Sources<'_>,
+    inputs: &LexicalInputs<'_>,
     text: &str,
     citations: &[Citation],
     beside: &[Item],
     limits: &Limits,
 ) -> Vec<Item> {
     let question = question::analyse(&mut Tokenizer::new(), text);
-    let query = match sources.snapshot {
+    let query = match inputs.snapshot {
         Some(snapshot) => Query::new(&question, snapshot),
-        None => Query::new(&question, sources.memories),
+        None => Query::new(&question, inputs.memories),
     };
     let mut packed = Packed {
         items: beside.to_vec(),
         ..Packed::default()
     };
     let budget = limits.tokens.saturating_sub(FENCE_TOKENS);
-    sources
+    inputs
         .packer(&question, &query, limits.deadline)
         .cited(citations, budget, &mut packed);
     packed.items.split_off(beside.len())
 }
 
-/// Files that are named where nothing is packed.
+/// Number of files named in the reason when nothing is packed.
 const NEAREST: usize = 2;
 
 const NOT_READY: &str = "the index is not ready: answered from paths and a search";
 
-/// Why a question is answered with nothing. Its words are the reason of an [`Exploration`].
+/// Why an exploration has no items; its message is the exploration's `reason`.
 #[derive(Debug, thiserror::Error)]
-enum NoAnswer {
+enum EmptyReason {
     #[error("deadline passed")]
-    Late,
-    #[error("nothing to look for: the turn only carries the conversation on")]
-    CarriesOn,
+    DeadlineExceeded,
+    #[error("nothing to look for: the turn only continues the conversation")]
+    FollowUp,
     #[error("the budget of {0} tokens is too small")]
     SmallBudget(u32),
-    #[error("nothing to look for: the turn names nothing")]
-    NamesNothing,
-    #[error("{}", doubt.reason(nearest))]
-    Doubtful { doubt: Doubt, nearest: Vec<String> },
+    #[error("nothing to look for: the turn has no searchable word")]
+    NoConcepts,
+    #[error("{}", rejection.reason(nearest))]
+    Rejected { rejection: Rejection, nearest: Vec<String> },
     #[error("what fits is already in the conversation")]
-    Held,
-    #[error("what was found is no longer there, or does not fit the budget")]
+    Known,
+    #[error("the matches changed on disk, or do not fit the budget")]
     Gone,
     #[error("nothing fits the budget")]
     TooLong,
-    /// The same, for want of an index.
+    /// Any reason, before the index is ready.
     #[error("{0} (the index is not ready)")]
-    NotReady(Box<NoAnswer>),
+    NotReady(Box<EmptyReason>),
 }
 
-impl From<Late> for NoAnswer {
-    fn from(_: Late) -> Self {
-        Self::Late
+impl From<DeadlineExceeded> for EmptyReason {
+    fn from(_: DeadlineExceeded) -> Self {
+        Self::DeadlineExceeded
     }
 }
 
-fn find(sources: &Sources<'_>, text: &str, limits: &Limits, terms: &mut Vec<String>) -> Result<Vec<Item>, NoAnswer> {
+fn find(
+    inputs: &LexicalInputs<'_>,
+    text: &str,
+    limits: &Limits,
+    terms: &mut Vec<String>,
+) -> Result<Vec<Item>, EmptyReason> {
     let in_time = || {
         if Instant::now() < limits.deadline {
             Ok(())
         } else {
-            Err(NoAnswer::Late)
+            Err(EmptyReason::DeadlineExceeded)
         }
     };
     in_time()?;
-    if sources.tuning.decide && carries_on(sources.snapshot, text) {
-        return Err(NoAnswer::CarriesOn);
+    if inputs.tuning.decide && is_follow_up_here(inputs.snapshot, text) {
+        return Err(EmptyReason::FollowUp);
     }
     if limits.tokens < MIN_TOKENS {
-        return Err(NoAnswer::SmallBudget(limits.tokens));
+        return Err(EmptyReason::SmallBudget(limits.tokens));
     }
     let question = question::analyse(&mut Tokenizer::new(), text);
     if question.concepts.is_empty() && question.paths.is_empty() {
-        return Err(NoAnswer::NamesNothing);
+        return Err(EmptyReason::NoConcepts);
     }
-    match sources.snapshot {
+    match inputs.snapshot {
         Some(snapshot) => {
             let index = Index {
                 snapshot,
-                companions: sources.companions,
-                hits: sources.memories.hits(),
+                companions: inputs.companions,
+                hits: inputs.memories.hits(),
             };
-            gather(sources, (index, snapshot), (&question, text), limits, terms)
+            gather(inputs, (index, snapshot), (&question, text), limits, terms)
         }
         None => {
-            let sample = partial::sample(sources.worktree, &question, sources.max_file_bytes, limits.deadline);
-            let Sampled { snapshot, statistics } = &sample;
+            let sample = partial::sample(inputs.worktree, &question, inputs.max_file_bytes, limits.deadline);
+            let Sample { snapshot, statistics } = &sample;
             let index = Index {
                 snapshot,
                 companions: &Companions::default(),
                 hits: &Hits::default(),
             };
-            let found = in_time().and_then(|()| gather(sources, (index, statistics), (&question, text), limits, terms));
-            found.map_err(|error| NoAnswer::NotReady(Box::new(error)))
+            let found = in_time().and_then(|()| gather(inputs, (index, statistics), (&question, text), limits, terms));
+            found.map_err(|error| EmptyReason::NotReady(Box::new(error)))
         }
     }
 }
 
-/// Whether a turn only carries the conversation on; a word of its own that names something here makes it a question.
-fn carries_on(snapshot: Option<&Snapshot>, text: &str) -> bool {
+/// Returns whether a turn only continues the conversation. A content word that is a name in the repository makes it a
+/// question.
+fn is_follow_up_here(snapshot: Option<&Snapshot>, text: &str) -> bool {
     let mut tokenizer = Tokenizer::new();
     is_follow_up(text, |word| {
         let Some(snapshot) = snapshot else { return false };
@@ -270,39 +276,39 @@ fn carries_on(snapshot: Option<&Snapshot>, text: &str) -> bool {
     })
 }
 
-/// Whether source code defines a term, or a path has it.
+/// Returns whether source code defines a term, or a path contains it.
 fn is_a_name(snapshot: &Snapshot, term: &str) -> bool {
     let mut defining = snapshot.lookup(Field::Names, term).into_iter();
     snapshot.frequency(Field::Paths, term) > 0
         || defining.any(|posting| place_of(snapshot, DocId(posting.number)) == FileRole::Source)
 }
 
-/// Ranks, decides and packs.
+/// Ranks the files, applies the threshold and packs.
 fn gather(
-    sources: &Sources<'_>,
+    inputs: &LexicalInputs<'_>,
     (index, statistics): (Index<'_>, &impl Statistics),
     (question, text): (&Question, &str),
     limits: &Limits,
     terms: &mut Vec<String>,
-) -> Result<Vec<Item>, NoAnswer> {
-    let threshold = sources.threshold.unwrap_or(threshold::DEFAULT);
+) -> Result<Vec<Item>, EmptyReason> {
+    let threshold = inputs.threshold.unwrap_or(threshold::DEFAULT);
     let mut query = Query::new(question, statistics);
     *terms = known_terms(question, &query);
     let snapshot = index.snapshot;
-    let lists = sources.tuning.lists;
+    let lists = inputs.tuning.lists;
     let mut candidates = rank(index, question, &query, lists, MAX_FILES);
     if Instant::now() >= limits.deadline {
-        return Err(NoAnswer::Late);
+        return Err(EmptyReason::DeadlineExceeded);
     }
-    let verdict = if sources.tuning.decide {
-        let places = (sources.worktree, snapshot);
+    let verdict = if inputs.tuning.decide {
+        let places = (inputs.worktree, snapshot);
         let fit = Fit::of(places, text, question, &query, &candidates, statistics);
         tracing::debug!(?fit, "threshold");
-        fit.verdict(threshold).map_err(|doubt| {
+        fit.verdict(threshold).map_err(|rejection| {
             let nearest = candidates.iter().take(NEAREST);
             let nearest = nearest.map(|candidate| snapshot.file(candidate.file).facts.path.to_string());
-            NoAnswer::Doubtful {
-                doubt,
+            EmptyReason::Rejected {
+                rejection,
                 nearest: nearest.collect(),
             }
         })
@@ -310,25 +316,25 @@ fn gather(
         Ok(())
     };
     if verdict.is_ok() {
-        // Only now: what is like the question in meaning says nothing on whether it is about this repository, since
-        // something always is the most like it.
-        query.near = near(sources.vectors, snapshot, question, text, lists);
+        // Only after the verdict: similarity is no evidence that the question is about this repository, since some
+        // chunk is always the most similar one.
+        query.near = near(inputs.vectors, snapshot, question, text, lists);
         if !query.near.is_empty() {
             candidates = rank(index, question, &query, lists, MAX_FILES);
         }
     }
-    let packer = sources.packer(question, &query, limits.deadline);
+    let packer = inputs.packer(question, &query, limits.deadline);
     let budget = limits.tokens.saturating_sub(FENCE_TOKENS);
-    // Files that are not about the question say nothing on what is.
+    // Irrelevant files must not lower the threshold of knowledge.
     let lifting = if verdict.is_ok() { LIFTING_FILES } else { 0 };
     let best: Vec<&RelPath> = candidates
         .iter()
         .take(lifting)
         .map(|candidate| &snapshot.file(candidate.file).facts.path)
         .collect();
-    let remembered = recalled((sources.memories, sources.snapshot), (question, text), threshold, &best);
+    let selected = select_memories((inputs.memories, inputs.snapshot), (question, text), threshold, &best);
     let mut packed = Packed::default();
-    packer.memories(sources.memories, &remembered, budget, &mut packed);
+    packer.memories(inputs.memories, &selected, budget, &mut packed);
     candidates.retain(|candidate| {
         let path = snapshot.file(candidate.file).facts.path.as_str();
         !packed.remembered.iter().any(|remembered| remembered == path)
@@ -336,26 +342,26 @@ fn gather(
     let spent = packed.tokens();
     match verdict {
         Ok(()) => packer.code(snapshot, &candidates, budget.saturating_sub(spent), &mut packed)?,
-        Err(error) if packed.is_nothing() => return Err(error),
+        Err(error) if packed.is_empty() => return Err(error),
         Err(_) => {}
     }
     match packed {
         Packed { items, .. } if !items.is_empty() => Ok(items),
-        Packed { held: true, .. } => Err(NoAnswer::Held),
-        _ => Err(NoAnswer::Gone),
+        Packed { known: true, .. } => Err(EmptyReason::Known),
+        _ => Err(EmptyReason::Gone),
     }
 }
 
-/// The words of a turn that the repository knows, the most telling first; none where the turn only carries on.
+/// Returns the words of a turn that the repository contains, by descending weight; empty for a follow-up.
 pub(crate) fn terms(snapshot: &Snapshot, text: &str) -> Vec<String> {
-    if carries_on(Some(snapshot), text) {
+    if is_follow_up_here(Some(snapshot), text) {
         return Vec::new();
     }
     let question = question::analyse(&mut Tokenizer::new(), text);
     known_terms(&question, &Query::new(&question, snapshot))
 }
 
-/// The question's words that the repository knows, the most telling first.
+/// Returns the question's words that the repository contains, by descending weight.
 fn known_terms(question: &Question, query: &Query) -> Vec<String> {
     let mut known: Vec<(f32, &str)> = question
         .concepts
@@ -368,7 +374,7 @@ fn known_terms(question: &Question, query: &Query) -> Vec<String> {
     known.into_iter().take(16).map(|(_, word)| word.to_owned()).collect()
 }
 
-/// Drops items from the end until the rendered block keeps to the budget.
+/// Drops items from the end until the rendered block fits the budget.
 fn fill(exploration: &mut Exploration, mut items: Vec<Item>, limits: &Limits) {
     while !items.is_empty() {
         exploration.tokens = cost::of_block(&items);
@@ -379,5 +385,5 @@ fn fill(exploration: &mut Exploration, mut items: Vec<Item>, limits: &Limits) {
         items.pop();
     }
     exploration.tokens = 0;
-    exploration.reason = Some(NoAnswer::TooLong.to_string());
+    exploration.reason = Some(EmptyReason::TooLong.to_string());
 }

@@ -1,13 +1,13 @@
-//! What belongs in this prompt, and why.
+//! Selecting the context for a prompt.
 //!
-//! An [`Engine`] keeps an index of one worktree and of what its team knows, and answers a question with the few spans
-//! that matter, packed to a token budget. It is lexical and makes no model call: an exploration takes a few
-//! milliseconds, so it can stand on the path of every request. Where nothing in the repository fits, it says so and
-//! returns nothing, because a wrong page in a prompt is worse than none.
+//! An [`Engine`] keeps an index of one worktree and of its team's knowledge. It answers a question with the few
+//! relevant spans, packed into a token budget. It is lexical and calls no model: an exploration takes a few
+//! milliseconds, so every request can wait for it. If nothing is relevant, it returns nothing with a reason, because
+//! wrong context is worse than none.
 //!
-//! The way of a question: [`question`] takes it apart, the ranker scores chunks and files, the threshold decides
-//! whether any of it is to be shown, the packer fills the budget and checks each span against the disk, and [`render`]
-//! writes it down.
+//! The steps for a question: [`question`] analyses it, the ranker scores chunks and files, the threshold decides
+//! whether the best are relevant, the packer fills the budget and checks each span against the disk, and [`render`]
+//! writes the block.
 //!
 //! ```no_run
 //! use std::time::{Duration, Instant};
@@ -25,32 +25,32 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod already;
 mod cost;
 mod engine;
 pub mod explore;
 mod follow_up;
 mod item;
 mod lexical;
-mod likeness;
+mod memory_selection;
 mod pack;
 mod partial;
+mod prior_context;
 pub mod question;
 mod rank;
-mod recalled;
 pub mod render;
+mod similarity;
 mod threshold;
 pub mod tools;
 mod tuning;
 mod vector_list;
 
-pub use already::Already;
 pub use cost::of_block as block_tokens;
 pub use engine::{Engine, EngineSettings};
 pub use item::{Completeness, Exploration, IndexError, IndexReport, IndexStatus, Item, ItemKind, Limits};
 pub use muninn_memory::index::Progress;
 pub use muninn_memory::index::vectors::Filled;
 pub use muninn_memory::tokens;
+pub use prior_context::PriorContext;
 pub use tuning::{Lists, RankedFile, Ranking, Tuning};
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
-//! Filling the budget.
+//! Packing the best chunks into the token budget.
 //!
-//! Depth, not breadth: a few files with their best chunks help a model more than one chunk each of many. The first file
-//! may take two fifths of the budget, the next a quarter, and so on; what one leaves over the next may use. Files that
-//! did not make it are named with one line each. What is packed is what the disk holds at this moment: a file that
-//! changed since it was indexed is taken apart again, and one that is gone is left out. So are chunks that the
-//! conversation holds already, as they are now; a file that has no others leaves its share to the next one.
+//! A few files with several chunks help a model more than one chunk each of many files. The first file may take two
+//! fifths of the budget, the next a quarter, and so on; unused budget goes to the next file. The runners-up are named
+//! with one line each. Packing reads the disk: a file that changed since it was indexed is parsed again, and a missing
+//! file is left out. Chunks that the conversation already contains in their current form are left out, too; a file
+//! without other chunks leaves its share to the next one.
 
 mod cited;
-mod remembered;
+mod memories;
 
 use std::time::Instant;
 
@@ -15,89 +15,89 @@ use muninn_memory::index::lexical::{DocId, Tokenizer};
 use muninn_memory::redact;
 use muninn_repo_tools::{RelPath, Worktree, read_text};
 
-pub(crate) use self::remembered::Remembered;
-use crate::already::{Already, Held};
+pub(crate) use self::memories::MemoryCandidate;
 use crate::cost::measure;
 use crate::item::{Item, ItemKind};
+use crate::prior_context::{KnownLines, PriorContext};
 use crate::question::Question;
 use crate::rank::{Candidate, Query};
 use muninn_memory::index::language;
 use muninn_memory::index::{Snapshot, Span, digest};
 
-/// The shares of the files' budget, best file first.
+/// Shares of the budget, best file first.
 const SHARES: &[f32] = &[0.4, 0.25, 0.15, 0.1, 0.1];
-/// So many more files are named with one line.
+/// Maximum number of further files that are named with one line.
 const RUNNERS_UP: usize = 4;
-/// A file whose score is a smaller part of the best one's is at most named.
+/// Minimum score relative to the best file for packing chunks, and for naming the file.
 const DEEP: f32 = 0.45;
 const NAMED: f32 = 0.3;
-/// A chunk whose score is a smaller part of its file's best is not packed.
+/// Minimum score of a chunk relative to the best chunk of its file.
 const GOOD_CHUNK: f32 = 0.4;
 const CHUNKS_PER_FILE: usize = 6;
-/// So many files are told to an explorer.
-const MOST_TITLES: usize = 15;
-/// Chunks with so few lines between them are packed as one.
+/// Maximum number of titles for an explorer.
+const MAX_TITLES: usize = 15;
+/// Maximum number of lines between chunks that are packed as one.
 const GAP: u32 = 3;
-/// Said of a file that is where it is by what was learned, too.
+/// The reason added for a file that context hits have lifted.
 const REMEMBERED: &str = "; earlier sessions worked with it";
-/// Longer lines are data; a span that holds one is not packed.
+/// Maximum length of a line, in bytes. Longer lines are data, and a span with one is not packed.
 const MAX_LINE_BYTES: usize = 4_000;
 
-/// Everything that packing needs to know.
+/// The inputs of packing.
 pub(crate) struct Packer<'a> {
     pub(crate) worktree: &'a Worktree,
     pub(crate) max_file_bytes: u64,
     pub(crate) question: &'a Question,
     pub(crate) query: &'a Query,
-    pub(crate) already: &'a Already,
+    pub(crate) prior: &'a PriorContext,
     pub(crate) deadline: Instant,
 }
 
-/// The deadline passed while packing.
-pub(crate) struct Late;
+/// The deadline passed during packing.
+pub(crate) struct DeadlineExceeded;
 
-/// What was packed.
+/// The packed items.
 #[derive(Default)]
 pub(crate) struct Packed {
     pub(crate) items: Vec<Item>,
-    /// Whether something was left out because the conversation holds it already.
-    pub(crate) held: bool,
-    /// The files of what is remembered. The index knows some of them too, and they are not to be packed twice.
+    /// Whether an item was left out because the conversation already contains it.
+    pub(crate) known: bool,
+    /// The files of packed memories. Some of them are indexed, and must not be packed twice.
     pub(crate) remembered: Vec<String>,
 }
 
 impl Packed {
-    /// What the items cost together.
+    /// Returns the total tokens of the items.
     pub(crate) fn tokens(&self) -> u32 {
         self.items.iter().map(|item| item.tokens).fold(0, u32::saturating_add)
     }
 
-    /// Whether nothing was found, not even what the conversation holds.
-    pub(crate) fn is_nothing(&self) -> bool {
-        self.items.is_empty() && !self.held
+    /// Returns whether nothing was found, not even text that the conversation contains.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.items.is_empty() && !self.known
     }
 }
 
-/// A file's text now, redacted.
-struct Text {
+/// The current text of a file, redacted.
+struct FileContent {
     path: RelPath,
     blob: String,
     text: String,
 }
 
-/// A file that is packed from, with what the conversation holds of it.
-struct File<'a> {
-    text: &'a Text,
+/// A file to pack from, with the lines of it that the conversation contains.
+struct PackFile<'a> {
+    text: &'a FileContent,
     lines: Vec<&'a str>,
-    held: Held<'a>,
+    known: KnownLines<'a>,
 }
 
-impl<'a> File<'a> {
-    fn of(text: &'a Text, already: &'a Already) -> Self {
+impl<'a> PackFile<'a> {
+    fn of(text: &'a FileContent, prior: &'a PriorContext) -> Self {
         Self {
             text,
             lines: text.text.lines().collect(),
-            held: already.of(&text.path, &text.blob),
+            known: prior.of(&text.path, &text.blob),
         }
     }
 
@@ -106,18 +106,19 @@ impl<'a> File<'a> {
             .get(span.first.saturating_sub(1) as usize..span.last as usize)
     }
 
-    /// Those of a file's chunks, best first, that are good beside its best one and not in the conversation.
+    /// Returns the chunks, best first, that score well relative to the best one and that the conversation does not
+    /// contain.
     fn unseen(&self, mut picks: Vec<Pick>) -> Vec<Pick> {
         let best = picks.first().map_or(0.0, |pick| pick.score);
-        let held = |span: &Span| {
+        let is_known = |span: &Span| {
             let body = self.body(span);
-            body.is_some_and(|body| self.held.all(span.first, body.iter().copied()))
+            body.is_some_and(|body| self.known.contains(span.first, body.iter().copied()))
         };
-        picks.retain(|pick| pick.score >= GOOD_CHUNK * best && !held(&pick.span));
+        picks.retain(|pick| pick.score >= GOOD_CHUNK * best && !is_known(&pick.span));
         picks
     }
 
-    /// A span of it, still without score and reason.
+    /// Returns a span as an item, without score and reason; `None` if a line is too long.
     fn item(&self, span: &Span) -> Option<Item> {
         let (text, lines) = (self.text, &self.lines);
         let body = self.body(span)?;
@@ -147,12 +148,12 @@ impl<'a> File<'a> {
         })
     }
 
-    fn holds(&self, item: &Item) -> bool {
-        self.held.all(item.first_line, item.text.lines())
+    fn is_known(&self, item: &Item) -> bool {
+        self.known.contains(item.first_line, item.text.lines())
     }
 }
 
-/// A span that was chosen.
+/// A chosen span.
 #[derive(Clone)]
 struct Pick {
     span: Span,
@@ -169,7 +170,7 @@ impl Packer<'_> {
         candidates: &[Candidate],
         mut budget: u32,
         packed: &mut Packed,
-    ) -> Result<(), Late> {
+    ) -> Result<(), DeadlineExceeded> {
         let best = candidates.first().map_or(0.0, |candidate| candidate.score);
         let mut runners = Vec::new();
         let mut shares = SHARES.iter();
@@ -177,7 +178,7 @@ impl Packer<'_> {
         let whole = f64::from(budget);
         for candidate in candidates {
             if Instant::now() >= self.deadline {
-                return Err(Late);
+                return Err(DeadlineExceeded);
             }
             let deep = candidate.named || candidate.score >= DEEP * best;
             match shares.as_slice().first() {
@@ -185,10 +186,10 @@ impl Packer<'_> {
                     let Some((text, picks)) = self.current(snapshot, candidate) else {
                         continue;
                     };
-                    let file = File::of(&text, self.already);
+                    let file = PackFile::of(&text, self.prior);
                     let picks = file.unseen(picks);
                     if picks.is_empty() {
-                        packed.held = true;
+                        packed.known = true;
                         continue;
                     }
                     shares.next();
@@ -203,11 +204,11 @@ impl Packer<'_> {
                 _ if candidate.score >= NAMED * best && runners.len() < RUNNERS_UP => {
                     let current = self.current(snapshot, candidate);
                     runners.extend(current.and_then(|(text, picks)| {
-                        let file = File::of(&text, self.already);
+                        let file = PackFile::of(&text, self.prior);
                         let line = self.one_line(candidate, &file, &picks)?;
-                        let new = !file.holds(&line);
-                        packed.held |= !new;
-                        new.then_some(line)
+                        let is_known = file.is_known(&line);
+                        packed.known |= is_known;
+                        (!is_known).then_some(line)
                     }));
                 }
                 _ => {}
@@ -222,11 +223,11 @@ impl Packer<'_> {
         Ok(())
     }
 
-    /// A file's text and its good chunks, best first, both as the disk has them now. `None` if it cannot be shown.
-    fn current(&self, snapshot: &Snapshot, candidate: &Candidate) -> Option<(Text, Vec<Pick>)> {
+    /// Returns the current text of a file and its matching chunks, best first. `None` if it cannot be shown.
+    fn current(&self, snapshot: &Snapshot, candidate: &Candidate) -> Option<(FileContent, Vec<Pick>)> {
         let known = &snapshot.file(candidate.file).facts;
         let file = read_text(self.worktree, &known.path, self.max_file_bytes).ok()?;
-        let text = Text {
+        let text = FileContent {
             path: known.path.clone(),
             blob: file.blob.to_string(),
             text: redact(&file.text).into_owned(),
@@ -243,7 +244,7 @@ impl Packer<'_> {
                 })
                 .collect();
             if picks.is_empty() {
-                // Found by its path alone: what it begins with says what it is.
+                // The file matches by its path alone, so its first chunk represents it.
                 let first = snapshot.spans_of(candidate.file).start;
                 let chunk = DocId(first);
                 if !snapshot.spans_of(candidate.file).is_empty() {
@@ -257,13 +258,13 @@ impl Packer<'_> {
             }
             picks
         } else {
-            self.taken_apart(&text)
+            self.current_chunks(&text)
         };
         (!picks.is_empty()).then_some((text, picks))
     }
 
-    /// The chunks of a file that is not as it was indexed, by how much of the question each holds.
-    fn taken_apart(&self, text: &Text) -> Vec<Pick> {
+    /// Splits a file that changed since it was indexed, and returns its matching chunks, best first.
+    fn current_chunks(&self, text: &FileContent) -> Vec<Pick> {
         let digest = digest(&mut Tokenizer::new(), &text.path, &text.text);
         let mut picks = Vec::new();
         for (at, span) in digest.spans.iter().enumerate() {
@@ -288,8 +289,8 @@ impl Packer<'_> {
         picks
     }
 
-    /// Adds a file's chunks, best first as long as they fit, then in the order of their lines with neighbours joined.
-    fn file(&self, candidate: &Candidate, file: &File<'_>, picks: Vec<Pick>, budget: u32, packed: &mut Packed) {
+    /// Adds the best chunks of a file that fit the budget, in the order of their lines with neighbours joined.
+    fn file(&self, candidate: &Candidate, file: &PackFile<'_>, picks: Vec<Pick>, budget: u32, packed: &mut Packed) {
         let mut left = budget;
         let mut chosen: Vec<(Pick, Item)> = Vec::new();
         for pick in picks.into_iter().take(CHUNKS_PER_FILE) {
@@ -301,10 +302,10 @@ impl Packer<'_> {
                 left -= cost;
                 chosen.push((pick, item));
             } else if chosen.is_empty() {
-                // What fits of it may be all that was shown before.
+                // The conversation may contain the part that fits.
                 let shortened = self.shortened(item, budget);
-                packed.held |= shortened.as_ref().is_some_and(|item| file.holds(item));
-                packed.items.extend(shortened.filter(|item| !file.holds(item)));
+                packed.known |= shortened.as_ref().is_some_and(|item| file.is_known(item));
+                packed.items.extend(shortened.filter(|item| !file.is_known(item)));
                 return;
             }
         }
@@ -328,7 +329,7 @@ impl Packer<'_> {
         }));
     }
 
-    fn item(&self, candidate: &Candidate, file: &File<'_>, pick: &Pick) -> Option<Item> {
+    fn item(&self, candidate: &Candidate, file: &PackFile<'_>, pick: &Pick) -> Option<Item> {
         let mut why = self.why(pick.concepts, pick.defines, candidate.path_concepts, candidate.named);
         if candidate.remembered {
             why.push_str(REMEMBERED);
@@ -340,8 +341,8 @@ impl Packer<'_> {
         })
     }
 
-    /// A runner-up: the line that says what its best chunk is.
-    fn one_line(&self, candidate: &Candidate, file: &File<'_>, picks: &[Pick]) -> Option<Item> {
+    /// Returns a runner-up: the title line of its best chunk.
+    fn one_line(&self, candidate: &Candidate, file: &PackFile<'_>, picks: &[Pick]) -> Option<Item> {
         let mut pick = picks.first()?.clone();
         (pick.span.first, pick.span.last) = (pick.span.title, pick.span.title);
         let mut item = self.item(candidate, file, &pick)?;
@@ -350,23 +351,23 @@ impl Packer<'_> {
         Some(item)
     }
 
-    /// A line for each of the best files: where its best chunk is, and what it begins with.
+    /// Returns one line for each of the best files: the location and the title of its best chunk.
     pub(crate) fn titles(&self, snapshot: &Snapshot, candidates: &[Candidate]) -> Vec<String> {
         let line = |candidate: &Candidate| {
             let (text, picks) = self.current(snapshot, candidate)?;
             let span = picks.first()?.span;
-            let item = self.one_line(candidate, &File::of(&text, self.already), &picks)?;
+            let item = self.one_line(candidate, &PackFile::of(&text, self.prior), &picks)?;
             Some(format!("{}:{}-{}  {}", text.path, span.first, span.last, item.title))
         };
-        candidates.iter().take(MOST_TITLES).filter_map(line).collect()
+        candidates.iter().take(MAX_TITLES).filter_map(line).collect()
     }
 
-    /// An item cut to its first lines, so that it fits; `None` if not even two lines do.
+    /// Truncates an item to its first lines within the budget; `None` if fewer than two lines fit.
     fn shortened(&self, mut item: Item, budget: u32) -> Option<Item> {
         let path = item.source.rsplit_once(':').map(|(path, _)| path.to_owned());
         let mut lines: Vec<String> = item.text.lines().map(str::to_owned).collect();
         while measure(&mut item) > budget {
-            // Whole lines in proportion, and always some fewer, so that it ends.
+            // In proportion to the budget, and at least one line fewer, so that the loop ends.
             let keep = (lines.len() as u64 * u64::from(budget) / u64::from(item.tokens.max(1))) as usize;
             lines.truncate(keep.min(lines.len() - 1));
             while lines.last().is_some_and(|line| line.trim().is_empty()) {
@@ -384,7 +385,7 @@ impl Packer<'_> {
         Some(item)
     }
 
-    /// What an item was chosen for, in words.
+    /// Formats the reasons for the choice of an item.
     fn why(&self, concepts: u64, defines: u64, path: u64, named: bool) -> String {
         let words = |mask: u64| {
             let words = self

@@ -1,8 +1,8 @@
-//! Answering before there is an index: from paths, and from a bounded search for the question's words.
+//! Answering before the index is ready: from paths, and from a limited text search for the question's words.
 //!
-//! Everything here is bounded by the time that is left: files are listed from git's index where a walk takes too long,
-//! each word is searched for by itself, so that a common one does not use up the search, and large files are read around
-//! what was found in them.
+//! All steps are limited by the deadline. If a walk takes too long, the files are listed from git's index. Each word
+//! has its own search, so that a common word does not use up the limits of the others. Of a large file, only the lines
+//! around the matches are read.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -22,30 +22,30 @@ use muninn_memory::index::{FileFacts, Snapshot, digest};
 use muninn_memory::index::{FileRole, file_role};
 
 const MAX_WORDS: usize = 12;
-/// So many files are taken apart.
+/// Maximum number of indexed files.
 const MAX_FILES: usize = 12;
-/// So many lines are looked for of each word; one that has more says little, and must not use up the time of the others.
+/// Maximum number of matches for each word; a more frequent word is little evidence.
 const MAX_MATCHES: usize = 400;
 const MAX_MATCHES_PER_FILE: usize = 10;
-/// A file is taken apart up to this size in bytes; of a larger one, the lines around what was found are.
+/// Maximum size of a file that is indexed as a whole, in bytes; of a larger one, only the lines around the matches are.
 const WHOLE: usize = 32 << 10;
-/// So many lines before and behind a line.
+/// Number of indexed lines before and after a match in a large file.
 const AROUND: usize = 30;
 
-/// The few files that look best, indexed by themselves, and how common the question's words are among all that were
-/// searched: in a sample chosen by those words, every word would seem common.
-pub(crate) struct Sampled {
+/// An index of the few best files, with the frequencies of the question's words in all searched files. The sample is
+/// chosen by these words, so its own frequencies would be too high.
+pub(crate) struct Sample {
     pub(crate) snapshot: Snapshot,
-    pub(crate) statistics: Searched,
+    pub(crate) statistics: SearchStatistics,
 }
 
-/// How many files each term was found in.
-pub(crate) struct Searched {
+/// The number of files with each term.
+pub(crate) struct SearchStatistics {
     files: usize,
     frequency: HashMap<String, u32>,
 }
 
-impl Statistics for Searched {
+impl Statistics for SearchStatistics {
     fn frequency(&self, term: &str) -> u32 {
         self.frequency.get(term).copied().unwrap_or(0)
     }
@@ -55,8 +55,8 @@ impl Statistics for Searched {
     }
 }
 
-/// Walks and searches for at most three fifths of the time that is left, and indexes what looks best.
-pub(crate) fn sample(worktree: &Worktree, question: &Question, max_file_bytes: u64, deadline: Instant) -> Sampled {
+/// Walks and searches for at most three fifths of the remaining time, and indexes the best files.
+pub(crate) fn sample(worktree: &Worktree, question: &Question, max_file_bytes: u64, deadline: Instant) -> Sample {
     let left = deadline.saturating_duration_since(Instant::now());
     let search_until = Instant::now() + left.mul_f32(0.6);
     let limits = WalkLimits {
@@ -75,14 +75,14 @@ pub(crate) fn sample(worktree: &Worktree, question: &Question, max_file_bytes: u
         .collect();
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
     let best: Vec<&RelPath> = ranked.into_iter().take(MAX_FILES).map(|(_, path)| path).collect();
-    // The index of git may have what is ignored, or is gone.
-    let there = walk_at(worktree, &limits, &best.iter().map(|path| (*path).clone()).collect());
-    let there: HashSet<&RelPath> = there.files.iter().map(|entry| &entry.path).collect();
+    // Git's index may list files that are ignored or missing.
+    let existing = walk_at(worktree, &limits, &best.iter().map(|path| (*path).clone()).collect());
+    let existing: HashSet<&RelPath> = existing.files.iter().map(|entry| &entry.path).collect();
 
     let mut tokenizer = Tokenizer::new();
     let stop = deadline - (left.mul_f32(0.15)).min(Duration::from_millis(50));
-    let mut taken = Vec::new();
-    for path in best.into_iter().filter(|path| there.contains(path)) {
+    let mut documents = Vec::new();
+    for path in best.into_iter().filter(|path| existing.contains(path)) {
         if Instant::now() >= stop {
             break;
         }
@@ -96,16 +96,16 @@ pub(crate) fn sample(worktree: &Worktree, question: &Question, max_file_bytes: u
             blob: file.blob,
         };
         let text = excerpt(&file.text, found.lines.get(path).map_or(&[], Vec::as_slice));
-        taken.push((facts, digest(&mut tokenizer, path, &redact(&text))));
+        documents.push((facts, digest(&mut tokenizer, path, &redact(&text))));
     }
-    let snapshot = Snapshot::of_files(&mut tokenizer, taken);
-    Sampled {
+    let snapshot = Snapshot::of_files(&mut tokenizer, documents);
+    Sample {
         snapshot,
         statistics: found.statistics(question, &files),
     }
 }
 
-/// The files of a worktree: those that a walk finds in this time, and where it does not find all, those that git tracks.
+/// Returns the files that a walk finds in this time, and also the tracked files if the walk is incomplete.
 fn files(worktree: &Worktree, limits: &WalkLimits, time: Duration) -> Vec<RelPath> {
     let walked = walk_until(worktree, limits, Some(&Until::within(time)));
     let mut files: Vec<RelPath> = walked.files.into_iter().map(|entry| entry.path).collect();
@@ -117,20 +117,21 @@ fn files(worktree: &Worktree, limits: &WalkLimits, time: Duration) -> Vec<RelPat
     files
 }
 
-/// What was seen of the question's concepts, and in how many files the search looked for each.
+/// The matches of the question's concepts.
 #[derive(Default)]
-struct Found {
-    /// Numbers of concepts by file.
+struct SearchHits {
+    /// The matching concepts of each file.
     words: HashMap<RelPath, HashSet<usize>>,
-    /// Counted from 1.
+    /// The matching lines of each file, counted from 1.
     lines: HashMap<RelPath, Vec<u64>>,
+    /// The number of searched files for each concept.
     searched: HashMap<usize, usize>,
-    /// The most of these.
+    /// The highest of these numbers.
     most_searched: usize,
 }
 
-impl Found {
-    /// How likely a file is meant: what is found in it, the rarer the better, and in its path.
+impl SearchHits {
+    /// Scores a file by the rarity of the concepts in its text, and by the matches of its path.
     fn score(&self, path: &RelPath, question: &Question) -> f32 {
         let seen = self.words.get(path).into_iter().flatten();
         let in_text: f32 = seen.map(|number| self.rarity(*number)).sum();
@@ -138,12 +139,12 @@ impl Found {
         demoted * (in_text + number(path_hits(path, question)))
     }
 
-    /// From 0, in all files, upwards.
+    /// Returns the rarity of a concept; near 0 if every file has it.
     fn rarity(&self, concept: usize) -> f32 {
         (number(self.most_searched + 1) / number(self.files_with(concept) + 1)).ln_1p()
     }
 
-    /// In how many files a concept is, going by those that were searched for it.
+    /// Estimates the number of files with a concept, from the share of searched files that have it.
     fn files_with(&self, concept: usize) -> usize {
         let found = self.words.values().filter(|words| words.contains(&concept)).count();
         match self.searched.get(&concept) {
@@ -152,8 +153,8 @@ impl Found {
         }
     }
 
-    /// Frequencies by term. A word that was found only in a path counts as well.
-    fn statistics(&self, question: &Question, files: &[RelPath]) -> Searched {
+    /// Returns the frequencies by term. Matches in paths count, too.
+    fn statistics(&self, question: &Question, files: &[RelPath]) -> SearchStatistics {
         let mut frequency = HashMap::new();
         for (number, concept) in question.concepts.iter().enumerate() {
             let in_paths = files.iter().filter(|path| lower(path).contains(&concept.word)).count();
@@ -162,22 +163,22 @@ impl Found {
                 frequency.insert(term.clone(), count);
             }
         }
-        Searched {
+        SearchStatistics {
             files: self.most_searched,
             frequency,
         }
     }
 }
 
-/// Looks for each of the question's words, until each is found often enough or the time is over.
+/// Searches for each of the question's words, up to its limits or the deadline.
 fn search(
     worktree: &Worktree,
     question: &Question,
     files: &[RelPath],
     max_file_bytes: u64,
     deadline: Instant,
-) -> Found {
-    // Stems, so that "replayed" finds `replay`; an identifier is looked for as it is written.
+) -> SearchHits {
+    // A stem finds other forms: "replayed" finds `replay`. An identifier is searched as written.
     let needle = |number: usize| {
         let concept = &question.concepts[number];
         if concept.parts.is_empty() && concept.word.starts_with(&concept.whole) {
@@ -206,7 +207,7 @@ fn search(
         ..GrepQuery::new(GrepPattern::Literals(vec![needle(*number).clone()]))
     };
     let queries: Vec<GrepQuery> = numbers.iter().map(query).collect();
-    let mut found = Found::default();
+    let mut found = SearchHits::default();
     let results = grep_many(worktree, &queries, Some(files), &deadline.into());
     for (number, result) in numbers.into_iter().zip(results) {
         let Ok(result) = result else { continue };
@@ -220,8 +221,8 @@ fn search(
     found
 }
 
-/// A text with what is far from these lines blanked, so that all lines keep their numbers. A small one stays whole, and of
-/// one without such lines the beginning does.
+/// Blanks the lines far from the given ones, so that all lines keep their numbers. A small text stays whole; of a text
+/// without matches, the beginning stays.
 fn excerpt<'t>(text: &'t str, lines: &[u64]) -> Cow<'t, str> {
     if text.len() <= WHOLE {
         return Cow::Borrowed(text);
@@ -241,7 +242,7 @@ fn excerpt<'t>(text: &'t str, lines: &[u64]) -> Cow<'t, str> {
     Cow::Owned(kept)
 }
 
-/// How many of the question's words, and paths, a path holds.
+/// Counts the question's words in a path; a path that the question names counts three.
 fn path_hits(path: &RelPath, question: &Question) -> usize {
     let lower = lower(path);
     let words = question
@@ -272,7 +273,7 @@ mod tests {
     use crate::tests::Repo;
 
     #[test]
-    fn files_that_a_walk_has_no_time_for_come_from_the_index_of_git() {
+    fn an_incomplete_walk_falls_back_to_tracked_files() {
         let repo = Repo::with(&[]);
         repo.commit("files", &[("src/a.rs", "a"), ("src/b.rs", "b"), (".env", "SECRET=1")]);
         let engine = repo.engine();

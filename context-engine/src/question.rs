@@ -1,4 +1,4 @@
-//! Taking a question apart: which of its words can be looked for, and which files it names.
+//! Analysing a question: its searchable words and the files that it names.
 
 mod frames;
 mod template;
@@ -9,64 +9,67 @@ use muninn_memory::index::lexical::{Tokenizer, is_stop_word, words};
 
 pub(crate) use self::frames::NamedPath;
 use self::frames::named_paths;
-use self::template::without_form;
+use self::template::strip_template;
 
-/// So many words of a question are looked for; the bits of one machine word.
+/// Maximum number of concepts in a question: one bit of a `u64` each.
 pub(crate) const MAX_CONCEPTS: usize = 64;
-/// Of a longer text only the beginning and the end are read: what is pasted in between is mostly output.
+/// Maximum size of a question, in bytes. Of a longer text, only the beginning and the end are read, because the middle
+/// is mostly pasted output.
 const MAX_BYTES: usize = 24 << 10;
-/// A text that names so many things tells a story, of which the first line is the headline.
+/// Minimum number of concepts in a long text, whose first line is its headline.
 const LONG: usize = 16;
-/// What a question asks about.
+
+/// An analysed question.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Question {
     pub(crate) concepts: Vec<Concept>,
     pub(crate) paths: Vec<NamedPath>,
     pub(crate) about_tests: bool,
     pub(crate) about_docs: bool,
-    /// The first line of a long text, by itself: it says in a few words what the rest is about.
+    /// The first line of a long text, which summarises it.
     pub(crate) headline: Option<Box<Question>>,
 }
 
-/// One thing that a question names.
+/// A searchable word of a question.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Concept {
-    /// As the question has it, in lower case.
+    /// The word as written, in lower case.
     pub(crate) word: String,
-    /// The term of the whole word.
+    /// The index term of the whole word.
     pub(crate) whole: String,
-    /// The terms of its parts, if it has several.
+    /// The index terms of its parts, if it has several.
     pub(crate) parts: Vec<String>,
-    /// How much the question dwells on it; 1 for a word that occurs once.
+    /// The emphasis in the question; 1 for a word that occurs once.
     pub(crate) weight: f32,
-    /// It is written as an identifier: in backticks, or of several parts.
+    /// Whether it is an identifier: in backticks, of several parts, or an error code.
     pub(crate) identifier: bool,
 }
 
 impl Question {
-    /// Whether one of these concepts is written as a name of several parts; a single word in backticks may be anyone's.
-    pub(crate) fn writes_out(&self, concepts: u64) -> bool {
+    /// Returns whether one of these concepts is an identifier of several parts. A single word in backticks may be
+    /// common.
+    pub(crate) fn contains_identifier(&self, concepts: u64) -> bool {
         let mut named = self.concepts.iter().enumerate();
         named.any(|(bit, concept)| concepts >> bit & 1 == 1 && concept.identifier && !concept.parts.is_empty())
     }
 }
 
 impl Concept {
-    /// It is a bare number, which says little without a word beside it.
+    /// Returns whether the concept is a bare number, which is little evidence by itself.
     pub(crate) fn is_number(&self) -> bool {
         self.word.bytes().all(|b| b.is_ascii_digit())
     }
 }
 
-/// Takes a question apart.
+/// Analyses a question.
 pub(crate) fn analyse(tokenizer: &mut Tokenizer, text: &str) -> Question {
     let text = shortened(text);
-    let text = without_form(&text);
-    let mut question = taken_apart(tokenizer, &text);
+    let text = strip_template(&text);
+    let mut question = parse(tokenizer, &text);
     let first = text.trim_start().lines().next().unwrap_or_default();
     if question.concepts.len() >= LONG {
-        let headline = taken_apart(tokenizer, first);
-        // Words like "test" are all over a long text, in what it quotes; what it is about, its headline says.
+        let headline = parse(tokenizer, first);
+        // A long text often quotes words like "test". The headline names its topic.
         question.about_tests = headline.about_tests;
         question.about_docs = headline.about_docs;
         question.headline = (headline.concepts.len() >= 2).then(|| Box::new(headline));
@@ -74,7 +77,7 @@ pub(crate) fn analyse(tokenizer: &mut Tokenizer, text: &str) -> Question {
     question
 }
 
-fn taken_apart(tokenizer: &mut Tokenizer, text: &str) -> Question {
+fn parse(tokenizer: &mut Tokenizer, text: &str) -> Question {
     let mut question = Question {
         paths: named_paths(text),
         ..Question::default()
@@ -102,7 +105,7 @@ fn taken_apart(tokenizer: &mut Tokenizer, text: &str) -> Question {
         let mut terms = Vec::new();
         tokenizer.word(word.text, &mut |term: &str| terms.push(term.to_owned()));
         let Some(whole) = terms.pop() else { continue };
-        // The headline of a long text says what the rest is about.
+        // The headline summarises a long text.
         let weight = if headline < text.len() && word.start < headline {
             2.0
         } else {
@@ -116,7 +119,7 @@ fn taken_apart(tokenizer: &mut Tokenizer, text: &str) -> Question {
             }
             None => {
                 seen.insert(whole.clone(), question.concepts.len());
-                let identifier = in_quotes || !terms.is_empty() || is_code(word.text);
+                let identifier = in_quotes || !terms.is_empty() || is_error_code(word.text);
                 question.concepts.push(Concept {
                     word: lower,
                     whole,
@@ -127,18 +130,18 @@ fn taken_apart(tokenizer: &mut Tokenizer, text: &str) -> Question {
             }
         }
     }
-    keep_the_heaviest(&mut question.concepts);
+    keep_heaviest(&mut question.concepts);
     question
 }
 
-/// Whether a word is the code of an error: `E0308`, `TS2345`, `CS1061`, `42P01`. Three digits alone are too many things.
-fn is_code(word: &str) -> bool {
+/// Returns whether a word is an error code: `E0308`, `TS2345`, `CS1061`, `42P01`. Three digits alone are too ambiguous.
+fn is_error_code(word: &str) -> bool {
     let digits = word.bytes().filter(u8::is_ascii_digit).count();
     let letters = word.bytes().filter(u8::is_ascii_uppercase).count();
     digits >= 3 && (1..=5).contains(&letters) && digits + letters == word.len() || is_sql_state(word)
 }
 
-/// Five digits and capitals, as SQL's standard has them; a number of five digits is more often something else.
+/// Returns whether a word is an SQLSTATE: five digits and capitals, with two leading digits and at least one capital.
 fn is_sql_state(word: &str) -> bool {
     let plain = |b: u8| b.is_ascii_digit() || b.is_ascii_uppercase();
     word.len() == 5
@@ -147,8 +150,8 @@ fn is_sql_state(word: &str) -> bool {
         && word.bytes().any(|b| b.is_ascii_uppercase())
 }
 
-/// Identifiers first, then by weight; the order of the text among equals.
-fn keep_the_heaviest(concepts: &mut Vec<Concept>) {
+/// Keeps the heaviest concepts. Identifiers weigh one more; equal weights keep the text order.
+fn keep_heaviest(concepts: &mut Vec<Concept>) {
     if concepts.len() <= MAX_CONCEPTS {
         return;
     }
@@ -168,7 +171,7 @@ fn shortened(text: &str) -> String {
     format!("{head}\n{tail}")
 }
 
-/// What stands between single backticks on one line.
+/// Returns the ranges between single backticks on one line.
 fn backticked(text: &str) -> Vec<std::ops::Range<usize>> {
     let mut ranges = Vec::new();
     let mut at = 0;
@@ -189,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_only_ask_are_left_out() {
+    fn stop_words_are_left_out() {
         let words: Vec<_> = of("How are the injected blocks replayed?")
             .concepts
             .into_iter()
@@ -199,19 +202,19 @@ mod tests {
     }
 
     #[test]
-    fn identifiers_are_known_by_their_looks() {
+    fn backticks_and_several_parts_make_an_identifier() {
         let question = of("why does `open` call parse_header or parseHeader");
         let concept = |word| question.concepts.iter().find(|c| c.word == word).unwrap();
         assert!(concept("open").identifier && concept("parse_header").identifier && !concept("call").identifier);
         assert_eq!(concept("parse_header").parts, ["pars", "header"]);
         assert!(
             concept("parse_header").weight > 1.0,
-            "the second spelling is the same thing"
+            "the second spelling is the same concept"
         );
     }
 
     #[test]
-    fn codes_of_errors_are_names() {
+    fn error_codes_are_identifiers() {
         let question = of("E0308 TS2345 CS1061 SQLSTATE 42P01 for HTTP 404 in 2024 with sha1 on X11");
         let names = question.concepts.iter().filter(|concept| concept.identifier);
         let names: Vec<&str> = names.map(|concept| concept.word.as_str()).collect();
@@ -219,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_form_asks_is_not_asked() {
+    fn text_of_issue_templates_is_ignored() {
         let question = of("The parser hangs\n### Steps to reproduce\n- [x] I searched\n`parse`");
         let words: Vec<_> = question.concepts.into_iter().map(|c| c.word).collect();
         assert_eq!(words, ["parser", "hangs", "parse"]);

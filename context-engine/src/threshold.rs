@@ -1,99 +1,98 @@
-//! Whether what was found is about what was asked.
+//! The threshold: deciding whether the candidates are relevant for the question.
 //!
-//! BM25 always finds something, and its scores mean nothing from one question to the next. What does mean something:
+//! BM25 always finds something, and its scores are not comparable between questions. These features are:
 //!
-//! - the share of the question that one place accounts for. Each thing that the question names weighs its idf, and one
-//!   that the repository never mentions weighs as much as one that it mentions once. A wish for a poem meets `write`
-//!   everywhere and the rest nowhere; its share is small however well `write` scores;
-//! - how rare the question's words are here: who asks about a repository speaks its language;
-//! - how alike question and places are to an embedder, for which a `bond` between atoms is not one between prices;
-//! - whether it writes identifiers that exist.
+//! - the share of the question that one place contains. Each concept weighs its idf; a concept that the repository
+//!   lacks weighs like one that occurs once. The request for a poem matches `write` everywhere and nothing else, so its
+//!   share is small however high `write` scores;
+//! - the rarity of the question's words here: a question about a repository uses its vocabulary;
+//! - the similarity of question and candidates to an embedder, which distinguishes the `bond` of atoms from a financial
+//!   one;
+//! - the number of identifiers in the question that exist.
 //!
-//! A logistic model adds them up, and the threshold is the probability that it must reach. Besides there must be
-//! evidence: a rare word, a name, or several words together, since a lone common word is found anywhere.
+//! A logistic model adds the features to a probability, which must reach the threshold. In addition, there must be
+//! evidence: a rare word, a name, or several words together, because a single common word matches anywhere.
 
 use muninn_memory::index::lexical::idf;
 use muninn_memory::index::{FileRole, Snapshot};
 use muninn_repo_tools::Worktree;
 
-use crate::likeness::{Likeness, likeness};
 use crate::question::Question;
 use crate::rank::{Candidate, Query, Statistics, place_of};
+use crate::similarity::{Similarity, similarity};
 
-/// The probability that is required.
+/// The default threshold.
 pub(crate) const DEFAULT: f32 = 0.5;
-/// The share that is expected of a question of four to eight things.
+/// The expected share of a question with four to eight concepts.
 const SHARE: f32 = 0.5;
-/// Of a question of one, two or three things so much of [`SHARE`] more is expected: half of two words is one word, and
-/// one word is found anywhere.
+/// Factors on [`SHARE`] for one, two and three concepts: half of two words is one word, which matches anywhere.
 const FEW: [f32; 3] = [1.8, 1.5, 1.2];
-/// Longer questions tell a story around what they ask; beyond so many concepts less of it need be found.
+/// Number of concepts beyond which the expected share falls, because long questions contain unrelated text.
 const MANY: f32 = 8.0;
-/// What finding a concept counts: in the best chunk, in another good chunk of the file, elsewhere in it.
+/// Weight of a concept in another good chunk of the file, and elsewhere in the file, relative to 1 in the best chunk.
 const NEAR: f32 = 0.75;
 const FAR: f32 = 0.45;
-/// What a test, or a file that a program wrote, counts for: they hold words about anything.
+/// Weight of tests and generated files, which contain words about anything.
 const WEAK: f32 = 0.45;
-/// What documentation and settings count for: a large manual has a word about most things.
+/// Weight of documentation and settings: a large manual mentions most topics.
 const PROSE: f32 = 0.8;
-/// So many of the best files are considered, and so many chunks of each.
+/// Number of considered files, and of considered chunks of each.
 const FILES: usize = 8;
 const CHUNKS: usize = 3;
-/// The sum of idf that the best chunk must hold, in units of the idf of a term that one document holds.
+/// Minimum weight of the concepts in the best chunk, in units of the idf of a term in one document.
 const EVIDENCE: f32 = 0.6;
 
-/// The weights of the [`Signs`], and what their sum must exceed at the default threshold: a ridge regression over
-/// `benches/abstain/tune.jsonl`, printed by `benches/abstain/fit.py`, which also says what they reach in repositories
-/// and for prompts that they were not fitted to. The sum required lies where it makes little difference: at thresholds
-/// from 0.45 to 0.6 off-topic prompts go from 3.1% to 2.4%, and questions from 94% to 91%.
+/// The weights of the [`Features`], and the sum that they must exceed at the default threshold: a ridge regression over
+/// `benches/abstain/tune.jsonl`, printed by `benches/abstain/fit.py`, which also measures them on other repositories
+/// and prompts. The result is not sensitive to the required sum: from threshold 0.45 to 0.6, packed off-topic prompts
+/// fall from 3.1% to 2.4%, and answered questions from 94% to 91%.
 const WEIGHTS: [f32; 6] = [3.8, -2.7, 7.4, 7.3, 2.0, -1.2];
 const REQUIRED: f32 = 2.55;
-/// What every e-fold of chunks beyond so many adds to what is required, or takes off it below: a large repository has a
-/// place for any few words. In a million lines of unrelated packages it halves the off-topic prompts that meet
-/// something, to 9%.
+/// Increase of the required sum for each e-fold of chunks beyond `CROWDED`, and decrease below: a large repository
+/// matches any few words. In a million lines of unrelated packages it halves the packed off-topic prompts, to 9%.
 const CROWD: f32 = 0.4;
 const CROWDED: f32 = 6_000.0;
-/// Nor does a small one ask for ever less: e-folds below that count.
+/// Maximum number of e-folds below `CROWDED` that count.
 const SMALL: f32 = -2.5;
-/// A better share than expected tells no more beyond this.
+/// Maximum difference between the found and the expected share that counts.
 const MARGIN: f32 = 0.4;
-/// Nor do more identifiers.
+/// Maximum number of identifiers that count.
 const IDENTIFIERS: usize = 2;
 
-/// What the model goes by, in the order of [`WEIGHTS`]: the share found, less what is expected, within [`MARGIN`]; the
-/// mean idf of the question's words in units of a singular term's; how like the question the best titles and the best
-/// texts are, as cosines; how many identifiers of the question exist, and how many do not.
-pub(crate) type Signs = [f32; WEIGHTS.len()];
+/// The features of the model, in the order of [`WEIGHTS`]: the found share minus the expected one, within [`MARGIN`];
+/// the mean idf of the question's words, in units of the idf of a term in one document; the highest cosines of titles
+/// and of texts; the number of the question's identifiers that exist, and of those that do not.
+pub(crate) type Features = [f32; WEIGHTS.len()];
 
-/// How well the question is accounted for.
+/// The measures of how well the candidates fit the question.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Fit {
-    pub(crate) signs: Signs,
-    /// The share of the question's weight that the best place accounts for, from 0 to 1.
+    pub(crate) features: Features,
+    /// The share of the question's weight in the best place, from 0 to 1.
     pub(crate) share: f32,
-    /// What is expected of it.
+    /// The expected share.
     pub(crate) expected: f32,
-    /// How probable it is that what was found is about what was asked, from 0 to 1.
+    /// The probability that the candidates are relevant, from 0 to 1.
     pub(crate) probability: f32,
-    /// Weight of what was found in one chunk, in units of a singular term's.
+    /// The weight of the concepts in one chunk, in units of the idf of a term in one document.
     pub(crate) evidence: f32,
-    /// The question has one plain word to go by, and nothing here is called by it.
+    /// Whether the question has a single plain word, and no definition or path has it as its name.
     pub(crate) lone: bool,
-    /// The question spells out a path that exists, or writes out a name of several parts that is defined here.
+    /// Whether the question names an existing path, or an identifier of several parts that is defined here.
     pub(crate) certain: bool,
 }
 
-/// Why nothing is shown.
+/// Why the candidates are rejected.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Doubt {
-    /// What was found is not likely enough to be meant.
+pub(crate) enum Rejection {
+    /// The probability is below the threshold.
     Unlikely { probability: f32, threshold: f32 },
-    /// It is no evidence.
+    /// Only common words match.
     Common,
 }
 
 impl Fit {
-    /// Measures a question against the best files.
+    /// Measures how well the best files fit a question.
     pub(crate) fn of(
         (worktree, snapshot): (&Worktree, &Snapshot),
         text: &str,
@@ -113,7 +112,7 @@ impl Fit {
         });
         let size = documents(statistics);
         let [known, unknown] = identifiers(question, query);
-        fit.signs = [
+        fit.features = [
             (fit.share - fit.expected).clamp(-MARGIN, MARGIN),
             // In a small repository every word is rare.
             rarity(question, query) / singular * (size.ln() / CROWDED.ln()).min(1.0),
@@ -122,7 +121,12 @@ impl Fit {
             known,
             unknown,
         ];
-        let sum: f32 = fit.signs.iter().zip(WEIGHTS).map(|(sign, weight)| sign * weight).sum();
+        let sum: f32 = fit
+            .features
+            .iter()
+            .zip(WEIGHTS)
+            .map(|(feature, weight)| feature * weight)
+            .sum();
         let required = REQUIRED + CROWD * (size / CROWDED).ln().max(SMALL);
         fit.probability = 1.0 / (1.0 + (required - sum).exp());
         fit
@@ -149,8 +153,8 @@ impl Fit {
                 .clone()
                 .fold(candidate.path_concepts, |all, chunk| all | chunk.concepts);
             for chunk in chunks {
-                // Who writes out the name of a test means the test.
-                let trust = if question.writes_out(chunk.defines) {
+                // A question that names a test is about it.
+                let trust = if question.contains_identifier(chunk.defines) {
                     1.0
                 } else {
                     trust(place_of(snapshot, chunk.doc), question)
@@ -164,36 +168,36 @@ impl Fit {
                 fit.lone &= chunk.defines | candidate.path_concepts == 0;
             }
             let defined = candidate.chunks.iter().fold(0, |all, chunk| all | chunk.defines);
-            fit.certain |= candidate.named || question.writes_out(defined);
+            fit.certain |= candidate.named || question.contains_identifier(defined);
         }
         fit
     }
 
-    /// Whether to show what was found, the threshold being from 0 (always) to 1 (never); if not, why.
-    pub(crate) fn verdict(&self, threshold: f32) -> Result<(), Doubt> {
+    /// Accepts or rejects the candidates for a threshold from 0 (always accept) to 1 (never accept).
+    pub(crate) fn verdict(&self, threshold: f32) -> Result<(), Rejection> {
         if threshold <= 0.0 || (self.certain && self.share >= self.expected * threshold) {
             return Ok(());
         }
         if self.probability < threshold {
             let probability = self.probability;
-            return Err(Doubt::Unlikely { probability, threshold });
+            return Err(Rejection::Unlikely { probability, threshold });
         }
         if self.evidence < EVIDENCE || self.lone {
-            return Err(Doubt::Common);
+            return Err(Rejection::Common);
         }
         Ok(())
     }
 }
 
-impl Doubt {
-    /// The reason for a person, with the files that were nearest and what to try.
+impl Rejection {
+    /// Formats the reason for a person, with the nearest files and advice.
     pub(crate) fn reason(self, nearest: &[String]) -> String {
-        let (why, lower) = match self {
-            Doubt::Unlikely { probability, threshold } => (
+        let (why, advice) = match self {
+            Rejection::Unlikely { probability, threshold } => (
                 format!("likelihood {probability:.2}, and `threshold` in [context] asks for {threshold:.2}"),
                 ", or lower `threshold`",
             ),
-            Doubt::Common => (
+            Rejection::Common => (
                 "only words that are common in this repository were found".to_owned(),
                 "",
             ),
@@ -204,7 +208,7 @@ impl Doubt {
         };
         format!(
             "below the threshold: {why}{nearest}. Try naming a file or a symbol, have a model explore (end the model's \
-             name in `:deep`){lower}"
+             name in `:deep`){advice}"
         )
     }
 }
@@ -219,7 +223,7 @@ fn trust(place: FileRole, question: &Question) -> f32 {
     }
 }
 
-/// The mean idf of what the question names, numbers aside.
+/// Returns the mean idf of the question's concepts, ignoring numbers if it has other concepts.
 #[expect(clippy::cast_precision_loss, reason = "at most 64 concepts")]
 fn rarity(question: &Question, query: &Query) -> f32 {
     let of = |numbers: bool| {
@@ -233,8 +237,8 @@ fn rarity(question: &Question, query: &Query) -> f32 {
     of(false).or_else(|| of(true)).unwrap_or(0.0)
 }
 
-/// How many identifiers of the question are in the repository as they are written, and how many of several parts are not:
-/// the parts of one are in any.
+/// Counts the identifiers of the question that occur in the repository as written, and the ones of several parts that
+/// do not. The parts alone do not count, because any repository contains them.
 #[expect(clippy::cast_precision_loss, reason = "at most two")]
 fn identifiers(question: &Question, query: &Query) -> [f32; 2] {
     let known = |bit: usize, whole: &str| {
@@ -257,7 +261,7 @@ fn documents(statistics: &impl Statistics) -> f32 {
     statistics.documents().max(2) as f32
 }
 
-/// The share that is expected to be found of a question of so many things.
+/// Returns the expected share for a number of concepts.
 #[expect(clippy::cast_precision_loss, reason = "at most 64 concepts")]
 fn expected(concepts: usize) -> f32 {
     match concepts.checked_sub(1).and_then(|at| FEW.get(at)) {
@@ -271,7 +275,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn few_words_must_all_be_found_and_many_need_not() {
+    fn the_expected_share_falls_with_the_number_of_concepts() {
         assert!((expected(5) - 0.5).abs() < 1e-6);
         assert!((1..4).all(|few| expected(few) > expected(few + 1)));
         assert!(expected(20) < 0.5);
@@ -279,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_higher_threshold_never_shows_more() {
+    fn a_higher_threshold_never_accepts_more() {
         let shown = |fit: &Fit| {
             let steps = (0..=10u8).map(|tenth| fit.verdict(f32::from(tenth) / 10.0).is_ok());
             steps.collect::<Vec<_>>()
@@ -320,7 +324,7 @@ mod tests {
         ] {
             assert!(reason.contains(words), "{words}: {reason}");
         }
-        assert!(Doubt::Common.reason(&[]).contains("common in this repository"));
+        assert!(Rejection::Common.reason(&[]).contains("common in this repository"));
     }
 
     #[test]

@@ -1,12 +1,12 @@
-//! What a measurement may switch off, and what it is told.
+//! Switches and results for measurements.
 //!
-//! How much each list of candidates is worth is only seen without it. A gateway uses all of them, and the threshold.
+//! The value of a ranking list is measured by switching it off. The gateway uses all lists and the threshold.
 
 use std::time::Duration;
 
 use muninn_repo_tools::RelPath;
 
-/// A set of the lists that a ranking adds up.
+/// A set of the lists whose scores a ranking adds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lists(u16);
 
@@ -19,30 +19,30 @@ impl Lists {
     pub(crate) const DEFINITIONS: Self = Self(1 << 2);
     /// Words of the path.
     pub(crate) const PATHS: Self = Self(1 << 3);
-    /// Paths and lines that the question spells out.
+    /// Paths and lines that the question names.
     pub(crate) const NAMED: Self = Self(1 << 4);
-    /// Tests, documentation and generated files stand back.
+    /// Lower weights of tests, documentation and generated files.
     pub(crate) const PLACES: Self = Self(1 << 5);
 
-    /// The headline of a long text, asked by itself.
+    /// The headline of a long text, scored by itself.
     pub(crate) const HEADLINE: Self = Self(1 << 6);
 
-    /// Chunks that are like a short question in meaning, where there is an embedder.
+    /// Chunks with vectors similar to a short question.
     pub(crate) const VECTORS: Self = Self(1 << 7);
 
-    /// Files that were changed along with the best ones.
+    /// Files that changed together with the best ones.
     pub(crate) const CO_CHANGE: Self = Self(1 << 8);
 
-    /// Files that commits changed whose messages are like the question.
+    /// Files of commits with messages similar to the question.
     pub(crate) const MESSAGES: Self = Self(1 << 9);
 
-    /// Files that earlier sessions worked on for questions like this one.
+    /// Files that earlier sessions used for similar questions.
     pub(crate) const HITS: Self = Self(1 << 10);
 
-    /// All of them.
+    /// All lists.
     pub const ALL: Self = Self((1 << 11) - 1);
 
-    /// Each list by itself, under the name that a command line gives it.
+    /// Each list with its name on a command line.
     pub const EACH: &'static [(&'static str, Self)] = &[
         ("files", Self::FILES),
         ("chunks", Self::CHUNKS),
@@ -57,25 +57,25 @@ impl Lists {
         ("hits", Self::HITS),
     ];
 
-    /// These lists but for those of `others`.
+    /// Returns the lists that are not in `others`.
     #[must_use]
     pub fn without(self, others: Self) -> Self {
         Self(self.0 & !others.0)
     }
 
-    /// Whether all of `others` are among these.
+    /// Returns whether the set contains all of `others`.
     #[must_use]
     pub fn has(self, others: Self) -> bool {
         self.0 & others.0 == others.0
     }
 }
 
-/// How a measurement has questions answered.
+/// The switches of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tuning {
-    /// The lists that take part.
+    /// The lists to use.
     pub lists: Lists,
-    /// Whether the engine decides if anything is packed at all; if not, the best there is always is.
+    /// Whether the threshold applies; otherwise the best candidates are always packed.
     pub decide: bool,
 }
 
@@ -88,23 +88,23 @@ impl Default for Tuning {
     }
 }
 
-/// The files that fit a question, whether or not they fit it well enough to be packed.
+/// A ranking of files for a question, before the threshold.
 #[derive(Debug, Clone, Default)]
 pub struct Ranking {
-    /// Best first; empty while there is no index.
+    /// The files, best first; empty while there is no index.
     pub files: Vec<RankedFile>,
-    /// How long it took.
+    /// The duration.
     pub elapsed: Duration,
-    /// What the threshold goes by, in the order of its weights; see `benches/abstain/fit.py`.
-    pub signs: Vec<f32>,
+    /// The features of the threshold, in the order of its weights; see `benches/abstain/fit.py`.
+    pub features: Vec<f32>,
 }
 
-/// One of them.
+/// A file of a ranking.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RankedFile {
-    /// Where it is.
+    /// The path.
     pub path: RelPath,
-    /// Comparable within one ranking only.
+    /// The score; comparable within one ranking only.
     pub score: f32,
 }
 

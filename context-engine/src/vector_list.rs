@@ -1,13 +1,12 @@
-//! The list of what is like a question in meaning, for questions that have few words to go by.
+//! The list of chunks with vectors similar to a short question.
 //!
-//! A long text names what it is about over and over, and its own words are the better guide. A short question has one
-//! chance to use the word that the code uses. So vectors take part where there is no headline to be told from a story
-//! ([`Question::headline`]), and where no path is spelled out that could be opened instead. Identifiers do not exclude
-//! them: such questions gain less, and still gain.
+//! A long text repeats its topic, and its words are the better evidence. A short question may miss the word that the
+//! code uses. So vectors are used for questions without a headline ([`Question::headline`]) and without a named path.
+//! Questions with identifiers gain less from vectors, but still gain.
 //!
-//! Likeness is weak evidence with a high floor, since any two texts about code are somewhat alike. So what counts is by
-//! how much a chunk is above the last of the candidates, as a share of what the best is above it; and it adds to the
-//! scores by words, not to ranks.
+//! Similarity is weak evidence with a high floor, because any two texts about code are somewhat similar. So a chunk's
+//! value is its distance to the last candidate, relative to that of the best one. The values add to lexical scores and
+//! not to ranks.
 
 use std::collections::HashMap;
 
@@ -17,12 +16,12 @@ use muninn_memory::index::vectors::{ByBlob, Vectors};
 
 use crate::question::Question;
 
-/// What the best file of this list gets, beside 1 for the best by its words.
+/// Weight of the best file of this list, relative to 1 for the best lexical file.
 const WEIGHT: f32 = 0.5;
-/// So many chunks are candidates; the likeness of the last of them counts nothing.
+/// Number of candidate chunks; the last one has the value zero.
 const CANDIDATES: usize = 100;
 
-/// Vectors, and which chunks of a snapshot they are.
+/// Vectors with their mapping to the chunks of a snapshot.
 #[derive(Clone, Copy)]
 pub(crate) struct VectorList<'a> {
     pub(crate) vectors: &'a Vectors,
@@ -30,14 +29,14 @@ pub(crate) struct VectorList<'a> {
 }
 
 impl VectorList<'_> {
-    /// The chunks most like a question, from 1 for the best down to 0; empty for a question that is not for this list,
-    /// and where the embedder fails.
+    /// Returns the most similar chunks, from 1 for the best down to 0. Empty if the question is not suited for vectors,
+    /// or if the embedder fails.
     pub(crate) fn near(&self, snapshot: &Snapshot, question: &Question, text: &str) -> Vec<(DocId, f32)> {
         if !is_for_vectors(question) {
             return Vec::new();
         }
         let found = self.vectors.search(text, CANDIDATES).unwrap_or_else(|error| {
-            tracing::debug!(%error, "a question has no vector");
+            tracing::debug!(%error, "cannot embed the question");
             Vec::new()
         });
         let (Some(best), Some(last)) = (found.first(), found.last()) else {
@@ -60,12 +59,12 @@ impl VectorList<'_> {
     }
 }
 
-/// Whether a question has few words, and spells nothing out.
+/// Returns whether a question is short and names no path.
 fn is_for_vectors(question: &Question) -> bool {
     question.headline.is_none() && question.paths.is_empty()
 }
 
-/// What each file gets for its chunk that is most like the question.
+/// Returns the score of each file from its most similar chunk.
 pub(crate) fn file_scores(
     snapshot: &Snapshot,
     near: &[(DocId, f32)],

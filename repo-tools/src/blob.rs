@@ -1,4 +1,4 @@
-//! The name git gives to a file's content.
+//! Git blob ids.
 
 use std::fmt;
 
@@ -6,13 +6,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A git blob object id, as 20 bytes of SHA-1; printed as 40 hexadecimal digits.
 ///
-/// It is computed from the raw bytes as they lie on disk, without git's filters, so that it names what was read. In a
-/// repository with line-ending conversion it therefore differs from the id in the index.
+/// The id is computed from the raw bytes on disk, without git's filters. In a repository with line-ending conversion it
+/// therefore differs from the id in the index.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlobId([u8; 20]);
 
 impl BlobId {
-    /// The id that `git hash-object --no-filters` prints for these bytes.
+    /// Returns the id that `git hash-object --no-filters` prints for these bytes.
     ///
     /// Returns `None` only if the hash detects a SHA-1 collision attack in the content; such a file is not read.
     pub fn of(content: &[u8]) -> Option<Self> {
@@ -20,12 +20,12 @@ impl BlobId {
         Self::from_bytes(id.as_slice())
     }
 
-    /// From the 20 raw bytes of an id, for instance out of a cache.
+    /// Converts the 20 raw bytes of an id, for instance from a cache.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         bytes.try_into().ok().map(Self)
     }
 
-    /// The 20 raw bytes.
+    /// Returns the 20 raw bytes.
     pub fn as_bytes(&self) -> &[u8; 20] {
         &self.0
     }

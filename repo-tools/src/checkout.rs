@@ -1,5 +1,5 @@
-//! What is checked out: a branch, its commits, and the files that git knows. Asked anew each time, for it changes under
-//! a process that runs for long.
+//! The current checkout: branch, commits and tracked files. Each call reads them from git again, because a long-running
+//! process must see a checkout that happened meanwhile.
 
 use std::collections::BTreeSet;
 
@@ -9,57 +9,57 @@ use crate::path::RelPath;
 use crate::secret::is_secret;
 use crate::worktree::{Worktree, open};
 
-/// Names of a default branch where nothing says which one it is.
+/// Default branch names to try when nothing is configured.
 const USUAL: [&str; 2] = ["main", "master"];
 
-/// What is checked out.
+/// The current checkout of a worktree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Checkout {
     /// The short name of the branch; `None` on a detached HEAD or an unreadable repository.
     pub branch: Option<String>,
-    /// The commit that HEAD stands on, in hexadecimal; `None` in a repository without commits.
+    /// The commit of HEAD, in hexadecimal; `None` in a repository without commits.
     pub head: Option<String>,
-    /// The short name of the branch that the others come from and go back to: the one that the remote `origin` has
-    /// checked out, or else `init.defaultBranch` of the repository's own configuration, `main` or `master`, whichever of
-    /// these there is first. `None` where there is none of them.
+    /// The short name of the default branch: HEAD of the remote `origin`, or else the first existing branch among
+    /// `init.defaultBranch` of the repository's own configuration, `main` and `master`. `None` if none of them exists.
     pub default_branch: Option<String>,
 }
 
 impl Worktree {
-    /// The short name of the branch that is checked out; `None` on a detached HEAD or an unreadable repository.
+    /// Returns the short name of the current branch; `None` on a detached HEAD or an unreadable repository.
     pub fn branch(&self) -> Option<String> {
         let name = open(self.root()).ok()?.head_name().ok()??;
         Some(name.shorten().to_string())
     }
 
-    /// The commit that HEAD stands on, in hexadecimal; `None` in a repository without commits.
+    /// Returns the commit of HEAD, in hexadecimal; `None` in a repository without commits.
     pub fn head_commit(&self) -> Option<String> {
         let repository = open(self.root()).ok()?;
         let id = repository.head_id().ok()?;
         Some(id.to_string())
     }
 
-    /// The name by which whoever works here signs commits; `None` where git knows none. For that alone the configuration
-    /// of the user and the system is read.
+    /// Returns the configured author name for commits; `None` if git has none. Only this method reads the git
+    /// configuration of the user and the system.
     pub fn author(&self) -> Option<String> {
         let repository = gix::open(self.root()).ok()?;
         let author = repository.author()?.ok()?;
         Some(author.name.to_string()).filter(|name| !name.trim().is_empty())
     }
 
-    /// Whether a commit, in hexadecimal, is HEAD or one of those that lead to it. Not where it is unknown here.
+    /// Returns whether a commit, in hexadecimal, is HEAD or an ancestor of HEAD. An unknown commit is neither.
     pub fn has_commit(&self, commit: &str) -> bool {
-        let is_there = || {
+        let found = || {
             let commit = gix::ObjectId::from_hex(commit.as_bytes()).ok()?;
-            leads_to_head(&open(self.root()).ok()?, commit)
+            is_ancestor_of_head(&open(self.root()).ok()?, commit)
         };
-        is_there().unwrap_or(false)
+        found().unwrap_or(false)
     }
 
-    /// Whether a branch, by its short name, is the one that is checked out or has been merged into it. One on which
-    /// nothing was committed since it was made has not. Of a branch that is gone, it is told by where it was left last.
+    /// Returns whether a branch, by its short name, is the current branch or was merged into it. A branch without a
+    /// commit since its creation does not count as merged. A deleted branch is judged by the commit at which HEAD left
+    /// it last.
     pub fn has_branch(&self, branch: &str) -> bool {
-        let is_there = || {
+        let found = || {
             let repository = open(self.root()).ok()?;
             let head = repository.head_name().ok()?;
             if head.is_some_and(|name| name.shorten() == branch) {
@@ -67,15 +67,15 @@ impl Worktree {
             }
             let reference = repository.try_find_reference(&format!("refs/heads/{branch}"));
             let Some(mut reference) = reference.ok()? else {
-                return leads_to_head(&repository, left_at(&repository, branch)?);
+                return is_ancestor_of_head(&repository, last_commit_on(&repository, branch)?);
             };
             let tip = reference.peel_to_id().ok()?.detach();
-            Some(made_at(&repository, &reference) != Some(tip) && leads_to_head(&repository, tip)?)
+            Some(creation_commit(&repository, &reference) != Some(tip) && is_ancestor_of_head(&repository, tip)?)
         };
-        is_there().unwrap_or(false)
+        found().unwrap_or(false)
     }
 
-    /// All of it at once.
+    /// Returns branch, HEAD and default branch, opening the repository once.
     pub fn checkout(&self) -> Checkout {
         let Ok(repository) = open(self.root()) else {
             return Checkout::default();
@@ -88,8 +88,8 @@ impl Worktree {
         }
     }
 
-    /// The files that git tracks, as the index has them and as [`crate::walk`] could list them: without symlinks, secrets
-    /// and what is Muninn's own. Nothing but the index is read, so a file may be gone. None where it cannot be read.
+    /// Returns the tracked files that [`crate::walk`] could list: no symlinks, no secrets, nothing below `.muninn/`.
+    /// Only git's index is read, so a file may be missing on disk. Empty if the index cannot be read.
     pub fn tracked(&self) -> Vec<RelPath> {
         let listed = || {
             let repository = open(self.root()).ok()?;
@@ -105,7 +105,7 @@ impl Worktree {
         listed().unwrap_or_default()
     }
 
-    /// The files directly in a directory that git tracks, as the index has them; none where it cannot be read.
+    /// Returns the tracked files directly in a directory, from git's index; empty if it cannot be read.
     pub fn tracked_in(&self, directory: &RelPath) -> BTreeSet<RelPath> {
         let listed = || {
             let repository = open(self.root()).ok()?;
@@ -120,26 +120,26 @@ impl Worktree {
     }
 }
 
-fn leads_to_head(repository: &gix::Repository, commit: gix::ObjectId) -> Option<bool> {
+fn is_ancestor_of_head(repository: &gix::Repository, commit: gix::ObjectId) -> Option<bool> {
     let head = repository.head_id().ok()?.detach();
     Some(commit == head || repository.merge_base(commit, head).ok()?? == commit)
 }
 
-/// The commit at which a branch was made here, as its own log tells; `None` for one that came from a remote with commits
-/// of its own, and where there is no log.
-fn made_at(repository: &gix::Repository, reference: &gix::Reference<'_>) -> Option<gix::ObjectId> {
+/// The commit at which a branch was created here, from the branch's reflog. `None` for a branch that was created from a
+/// remote branch, which has commits of its own, and without a reflog.
+fn creation_commit(repository: &gix::Repository, reference: &gix::Reference<'_>) -> Option<gix::ObjectId> {
     let mut log = reference.log_iter();
     let first = log.all().ok()??.next()?.ok()?;
     let from = first.message.to_string();
     let from = from.strip_prefix("branch: Created from ")?;
     let is_remote = |name: &gix::bstr::BStr| from.starts_with(&format!("{name}/"));
-    let came =
+    let from_remote =
         from.starts_with("refs/remotes/") || repository.remote_names().iter().any(|name| is_remote(name.as_ref()));
-    (!came).then(|| first.new_oid())
+    (!from_remote).then(|| first.new_oid())
 }
 
-/// The commit at which a branch was left last, as the log of HEAD tells.
-fn left_at(repository: &gix::Repository, branch: &str) -> Option<gix::ObjectId> {
+/// The commit at which HEAD left a branch last, from the reflog of HEAD.
+fn last_commit_on(repository: &gix::Repository, branch: &str) -> Option<gix::ObjectId> {
     let head = repository.find_reference("HEAD").ok()?;
     let mut log = head.log_iter();
     let left = format!("checkout: moving from {branch} to ");
@@ -154,14 +154,14 @@ fn default_branch(repository: &gix::Repository) -> Option<String> {
         let name = head.target().try_name()?.shorten().to_string();
         name.strip_prefix("origin/").map(str::to_owned)
     };
-    let is_there = |name: &String| {
+    let exists = |name: &String| {
         let reference = repository.try_find_reference(&format!("refs/heads/{name}"));
         reference.is_ok_and(|found| found.is_some())
     };
     let configured = repository.config_snapshot().string("init.defaultBranch");
     let named = configured.map(|name| name.to_string()).into_iter();
     let usual = USUAL.map(str::to_owned);
-    of_origin().or_else(|| named.chain(usual).find(is_there))
+    of_origin().or_else(|| named.chain(usual).find(exists))
 }
 
 #[cfg(test)]
@@ -170,11 +170,11 @@ mod tests {
     use crate::fixture::Fixture;
 
     #[test]
-    fn the_default_branch_is_the_remotes_or_the_usual_one() {
+    fn default_branch_is_origins_head_or_a_usual_name() {
         let repo = Fixture::with(&[("a.txt", "x")]);
         let worktree = repo.worktree();
         let default_branch = || worktree.checkout().default_branch;
-        assert_eq!(default_branch(), None, "a branch without a commit is none yet");
+        assert_eq!(default_branch(), None, "an unborn branch does not exist");
         repo.commit();
         assert_eq!(default_branch().as_deref(), Some("main"));
         repo.git(&["checkout", "-q", "-b", "trunk"]);
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_branch_is_part_of_another_once_something_of_it_was_merged() {
+    fn a_merged_branch_is_found_also_after_its_deletion() {
         let repo = Fixture::with(&[("a.txt", "x")]);
         repo.commit();
         let commit = |name: &str| {
@@ -203,7 +203,7 @@ mod tests {
         repo.git(&["checkout", "-q", "-b", "side"]);
         assert!(worktree.has_branch("side") && worktree.has_branch("main"));
         repo.git(&["checkout", "-q", "main"]);
-        assert!(!worktree.has_branch("side"), "there is nothing on it");
+        assert!(!worktree.has_branch("side"), "it has no commit of its own");
         repo.git(&["checkout", "-q", "side"]);
         commit("b.txt");
         assert!(worktree.has_branch("main"));
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_git_tracks_is_what_was_added() {
+    fn tracked_files_are_those_of_the_index() {
         let repo = Fixture::with(&[("a/x.txt", "x"), ("a/deep/y.txt", "y"), ("ab/z.txt", "z")]);
         repo.commit();
         repo.write("a/new.txt", b"n");

@@ -1,63 +1,65 @@
-//! What was left out of a result, and why: nothing is dropped without a word.
+//! The limits that shortened a result. Every result that leaves something out names its limits.
 
 use serde::Serialize;
 
-/// A bound that was reached.
+/// A limit that was reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cut {
-    /// As many results as were asked for.
+    /// The maximum number of results.
     Matches,
-    /// As many results as were asked for from one file.
+    /// The maximum number of results in one file.
     MatchesPerFile,
-    /// As many files as may be opened.
+    /// The maximum number of files.
     Files,
-    /// As many bytes of output as were asked for.
+    /// The maximum number of bytes.
     Bytes,
-    /// As many tokens as were asked for.
+    /// The maximum number of tokens.
     Tokens,
-    /// The end of the time.
+    /// The deadline.
     Time,
-    /// As many lines as were asked for.
+    /// The maximum number of lines.
     Lines,
-    /// As deep as was asked for.
+    /// The maximum depth.
     Depth,
-    /// History ends here because the clone is shallow.
+    /// The end of a shallow clone's history.
     Shallow,
 }
 
-/// The bounds that were reached, each once.
+/// The set of limits that were reached.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Cuts(Vec<Cut>);
 
 impl Cuts {
-    /// Notes a bound.
+    /// Adds a limit.
     pub fn add(&mut self, cut: Cut) {
         if let Err(at) = self.0.binary_search(&cut) {
             self.0.insert(at, cut);
         }
     }
 
-    /// Notes all bounds of another result.
+    /// Adds all limits of another set.
     pub fn extend(&mut self, others: &Self) {
-        for cut in &others.0 {
-            self.add(*cut);
-        }
+        others.iter().for_each(|cut| self.add(cut));
     }
 
-    /// Whether nothing is missing.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Cut> {
+        self.0.iter().copied()
+    }
+
+    /// Returns whether no limit was reached, so that nothing is missing.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether this bound was reached.
+    /// Returns whether a limit was reached.
     pub fn has(&self, cut: Cut) -> bool {
         self.0.contains(&cut)
     }
 
-    /// In words, for a line below the results: `matches, time`.
-    pub fn words(&self) -> String {
+    /// Formats the set for a line below the results: `matches, time`.
+    pub fn describe(&self) -> String {
         let words = self.0.iter().map(|cut| match cut {
             Cut::Matches => "matches",
             Cut::MatchesPerFile => "matches in a file",
@@ -73,7 +75,7 @@ impl Cuts {
     }
 }
 
-/// At most this many bytes of a line, cut between characters; whether something was cut.
+/// Truncates a line to at most `max_bytes` between characters; the flag tells whether something was cut.
 pub(crate) fn shorten(line: &str, max_bytes: usize) -> (&str, bool) {
     let end = line.floor_char_boundary(max_bytes);
     (&line[..end], end < line.len())

@@ -1,62 +1,63 @@
-//! Which files a search is about: all that a walk finds, or those that globs and directories leave.
+//! Selecting the files of a search: everything that a walk finds, narrowed by globs and directories.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use ignore::WalkState;
 use ignore::overrides::{Override, OverrideBuilder};
 
+use crate::cut::{Cut, Cuts};
 use crate::ordered;
 use crate::path::RelPath;
 use crate::secret::is_secret;
 use crate::until::Until;
-use crate::walk::{SkipCounts, builder_telling};
+use crate::walk::{SkipCounts, builder_with};
 use crate::worktree::Worktree;
 
-/// A choice among the files of a worktree.
+/// A filter on the files of a worktree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileFilter {
-    /// Globs as `.gitignore` and `rg -g` write them: `*.rs` keeps, `!tests/` leaves out, the last one that fits decides.
-    /// They only narrow: a glob does not bring back what git ignores.
+    /// Globs in the syntax of `rg -g`: `*.rs` includes, `!tests/` excludes, the last matching glob decides. A glob
+    /// never includes a file that git ignores.
     pub globs: Vec<String>,
-    /// Files and directories to look at; none for the whole worktree.
+    /// Files and directories to include; empty for the whole worktree.
     pub under: Vec<RelPath>,
 }
 
-/// Why a choice means nothing.
+/// Why a filter is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum FilterError {
-    /// A malformed glob.
+    /// A glob is malformed.
     #[error("{glob:?} is no glob")]
     Glob {
-        /// The glob as it was given.
+        /// The glob as written.
         glob: String,
-        /// What is wrong with it.
+        /// The syntax error.
         source: Box<ignore::Error>,
     },
 }
 
-/// The files that a choice leaves.
+/// The files that a filter accepts.
 #[derive(Debug, Default)]
 pub(crate) struct Files {
-    /// In the order of their paths.
+    /// Sorted.
     pub(crate) paths: Vec<RelPath>,
     pub(crate) skipped: SkipCounts,
-    /// The time was over.
-    pub(crate) late: bool,
+    /// The limits that ended the walk.
+    pub(crate) cuts: Cuts,
 }
 
-/// A [`FileFilter`], compiled.
-pub(crate) struct Chosen {
+/// A compiled [`FileFilter`].
+pub(crate) struct CompiledFilter {
     globs: Override,
     under: Vec<RelPath>,
 }
 
 impl FileFilter {
-    pub(crate) fn compile(&self, root: &Path) -> Result<Chosen, FilterError> {
+    pub(crate) fn compile(&self, root: &Path) -> Result<CompiledFilter, FilterError> {
         let mut builder = OverrideBuilder::new(root);
         for glob in &self.globs {
             builder.add(glob).map_err(|error| FilterError::Glob {
@@ -68,16 +69,16 @@ impl FileFilter {
             glob: self.globs.join(" "),
             source: Box::new(error),
         })?;
-        Ok(Chosen {
+        Ok(CompiledFilter {
             globs,
             under: self.under.clone(),
         })
     }
 }
 
-impl Chosen {
-    /// Whether a file is wanted, or a directory may hold one that is.
-    pub(crate) fn wants(&self, path: &Path, directory: bool) -> bool {
+impl CompiledFilter {
+    /// Returns whether the filter accepts a file, or may accept a file below a directory.
+    pub(crate) fn accepts(&self, path: &Path, directory: bool) -> bool {
         if self.globs.matched(path, directory).is_ignore() {
             return false;
         }
@@ -89,61 +90,69 @@ impl Chosen {
     }
 }
 
-/// Walks on several threads, without looking at metadata.
+/// Walks the worktree on several threads, without reading metadata.
 pub(crate) fn files(
     worktree: &Worktree,
     filter: &FileFilter,
     max_files: usize,
     until: &Until,
 ) -> Result<Files, FilterError> {
-    let chosen = filter.compile(worktree.root())?;
-    let found = gather(
+    let filter = filter.compile(worktree.root())?;
+    let found = collect(
         worktree,
-        move |path, directory| chosen.wants(path, directory),
+        move |path, directory| filter.accepts(path, directory),
         max_files,
         until,
     );
     let mut files = Files {
         paths: found.paths,
-        late: found.late,
+        cuts: found.cuts,
         ..Files::default()
     };
-    found.left.iter().for_each(|(left, _)| left.count(&mut files.skipped));
+    found
+        .skipped
+        .iter()
+        .for_each(|(reason, _)| reason.count(&mut files.skipped));
     files.skipped.nested_repositories = found.nested.len();
     Ok(files)
 }
 
-/// The files that several choices leave.
+/// The files that at least one of several filters accepts.
 #[derive(Debug, Default)]
 pub(crate) struct FilesOfMany {
-    /// In the order of their paths, each with a bit for each choice that leaves it.
+    /// Sorted; each path with a bit for each filter that accepts it.
     pub(crate) paths: Vec<(RelPath, u64)>,
-    /// Of each choice.
+    /// The skipped files of each filter.
     pub(crate) skipped: Vec<SkipCounts>,
-    /// The time was over.
-    pub(crate) late: bool,
+    /// The limits that ended the walk.
+    pub(crate) cuts: Cuts,
 }
 
-/// Walks once for up to 64 choices; each is left the files that [`files`] would find for it.
-pub(crate) fn files_of_many(worktree: &Worktree, choices: Vec<Chosen>, max_files: usize, until: &Until) -> FilesOfMany {
-    let choices = Arc::new(choices);
-    let all = Arc::clone(&choices);
-    let any = move |path: &Path, directory| all.iter().any(|chosen| chosen.wants(path, directory));
-    let found = gather(worktree, any, max_files, until);
+/// Walks once for up to 64 filters. Each filter gets the files that [`files`] would find for it.
+pub(crate) fn files_of_many(
+    worktree: &Worktree,
+    filters: Vec<CompiledFilter>,
+    max_files: usize,
+    until: &Until,
+) -> FilesOfMany {
+    let filters = Arc::new(filters);
+    let all = Arc::clone(&filters);
+    let any = move |path: &Path, directory| all.iter().any(|filter| filter.accepts(path, directory));
+    let found = collect(worktree, any, max_files, until);
     let mut masks = Masks {
-        choices: &choices,
+        filters: &filters,
         directories: HashMap::new(),
     };
     let mut files = FilesOfMany {
-        skipped: choices.iter().map(|_| SkipCounts::default()).collect(),
-        late: found.late,
+        skipped: filters.iter().map(|_| SkipCounts::default()).collect(),
+        cuts: found.cuts,
         ..FilesOfMany::default()
     };
-    for (left, path) in &found.left {
+    for (reason, path) in &found.skipped {
         let mask = path.as_ref().map_or(u64::MAX, |path| masks.of(path, false));
         for (bit, skipped) in files.skipped.iter_mut().enumerate() {
             if mask >> bit & 1 == 1 {
-                left.count(skipped);
+                reason.count(skipped);
             }
         }
     }
@@ -160,7 +169,7 @@ pub(crate) fn files_of_many(worktree: &Worktree, choices: Vec<Chosen>, max_files
     files
 }
 
-/// The numbers of the bits that are set.
+/// Returns the positions of the set bits.
 pub(crate) fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let bit = mask.trailing_zeros();
@@ -169,9 +178,9 @@ pub(crate) fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Which choices want a path, and every directory on the way to it.
+/// The filters that accept a path and all directories above it, as bits; remembered for each directory.
 struct Masks<'c> {
-    choices: &'c [Chosen],
+    filters: &'c [CompiledFilter],
     directories: HashMap<PathBuf, u64>,
 }
 
@@ -188,80 +197,92 @@ impl Masks<'_> {
                 }
             },
         };
-        let choices = self.choices.iter().enumerate();
-        let wanting = choices.filter(|(bit, chosen)| above >> bit & 1 == 1 && chosen.wants(path, directory));
-        wanting.fold(0, |mask, (bit, _)| mask | 1 << bit)
+        let filters = self.filters.iter().enumerate();
+        let accepting = filters.filter(|(bit, filter)| above >> bit & 1 == 1 && filter.accepts(path, directory));
+        accepting.fold(0, |mask, (bit, _)| mask | 1 << bit)
     }
 }
 
-/// What a walk meets.
-struct Gathered {
-    /// In order.
+/// The entries that a walk met.
+struct Collected {
+    /// Sorted.
     paths: Vec<RelPath>,
-    /// What is no file to look at, and where it is, if that is known.
-    left: Vec<(Left, Option<PathBuf>)>,
+    /// Entries that are not searched, with their paths if known.
+    skipped: Vec<(WalkSkip, Option<PathBuf>)>,
     nested: Vec<PathBuf>,
-    late: bool,
+    cuts: Cuts,
 }
 
-fn gather(
+fn collect(
     worktree: &Worktree,
     wanted: impl Fn(&Path, bool) -> bool + Send + Sync + 'static,
     max_files: usize,
     until: &Until,
-) -> Gathered {
+) -> Collected {
     let nested = Arc::new(Mutex::new(Vec::new()));
     let found = AtomicUsize::new(0);
-    let late = std::sync::atomic::AtomicBool::new(until.is_over());
+    let is_late = AtomicBool::new(until.is_over());
+    let is_full = AtomicBool::new(false);
     let (sender, receiver) = mpsc::channel();
-    let told = Arc::clone(&nested);
-    let tell = move |path: &Path| {
-        let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
-        told.push(path.to_owned());
+    let repositories = Arc::clone(&nested);
+    let on_nested = move |path: &Path| {
+        let mut repositories = repositories.lock().unwrap_or_else(PoisonError::into_inner);
+        repositories.push(path.to_owned());
     };
-    let mut builder = builder_telling(worktree.root(), tell, wanted);
+    let mut builder = builder_with(worktree.root(), on_nested, wanted);
     builder.threads(ordered::threads(usize::MAX)).build_parallel().run(|| {
         let sender = sender.clone();
-        let (found, late) = (&found, &late);
+        let (found, is_late, is_full) = (&found, &is_late, &is_full);
         Box::new(move |entry| {
-            if until.is_over() || found.load(Ordering::Relaxed) >= max_files {
-                late.store(true, Ordering::Relaxed);
+            if until.is_over() {
+                is_late.store(true, Ordering::Relaxed);
                 return WalkState::Quit;
             }
-            if let Some(outcome) = look(worktree.root(), entry) {
+            if found.load(Ordering::Relaxed) >= max_files {
+                is_full.store(true, Ordering::Relaxed);
+                return WalkState::Quit;
+            }
+            if let Some(outcome) = classify(worktree.root(), entry) {
                 found.fetch_add(usize::from(outcome.is_continue()), Ordering::Relaxed);
-                // The receiver outlives the walk.
-                let _received = sender.send(outcome);
+                // Cannot fail: the receiver outlives the walk.
+                sender.send(outcome).ok();
             }
             WalkState::Continue
         })
     });
     drop(sender);
-    let mut gathered = Gathered {
+    let mut collected = Collected {
         paths: Vec::new(),
-        left: Vec::new(),
+        skipped: Vec::new(),
         nested: std::mem::take(&mut nested.lock().unwrap_or_else(PoisonError::into_inner)),
-        late: late.into_inner(),
+        cuts: Cuts::default(),
     };
     for outcome in receiver {
         match outcome {
-            ControlFlow::Continue(path) => gathered.paths.push(path),
-            ControlFlow::Break(left) => gathered.left.push(left),
+            ControlFlow::Continue(path) => collected.paths.push(path),
+            ControlFlow::Break(skipped) => collected.skipped.push(skipped),
         }
     }
-    gathered.paths.sort_unstable();
-    gathered
+    // Threads that reach the limit together each add a file, and none of them sees that it is one too many.
+    let is_full = is_full.into_inner() || collected.paths.len() > max_files;
+    for (cut, is_reached) in [(Cut::Time, is_late.into_inner()), (Cut::Files, is_full)] {
+        if is_reached {
+            collected.cuts.add(cut);
+        }
+    }
+    collected.paths.sort_unstable();
+    collected
 }
 
-/// Why an entry is no file to look at.
-enum Left {
+/// Why an entry is not searched.
+enum WalkSkip {
     Secret,
     NotUtf8,
     NotRegular,
     Unreadable,
 }
 
-impl Left {
+impl WalkSkip {
     fn count(&self, skipped: &mut SkipCounts) {
         match self {
             Self::Secret => skipped.secret += 1,
@@ -272,23 +293,48 @@ impl Left {
     }
 }
 
-type Looked = ControlFlow<(Left, Option<PathBuf>), RelPath>;
+type Classified = ControlFlow<(WalkSkip, Option<PathBuf>), RelPath>;
 
-fn look(root: &Path, entry: Result<ignore::DirEntry, ignore::Error>) -> Option<Looked> {
+/// A file to search, or the reason to skip an entry; `None` for a directory.
+fn classify(root: &Path, entry: Result<ignore::DirEntry, ignore::Error>) -> Option<Classified> {
     let Ok(entry) = entry else {
-        return Some(ControlFlow::Break((Left::Unreadable, None)));
+        return Some(ControlFlow::Break((WalkSkip::Unreadable, None)));
     };
     let kind = entry.file_type()?;
     if kind.is_dir() {
         return None;
     }
     let below = entry.path().strip_prefix(root).ok();
-    let left = |left| ControlFlow::Break((left, below.map(Path::to_owned)));
+    let skip = |reason| ControlFlow::Break((reason, below.map(Path::to_owned)));
     let outcome = match below.and_then(RelPath::from_relative) {
-        None => left(Left::NotUtf8),
-        Some(_) if !kind.is_file() => left(Left::NotRegular),
-        Some(path) if is_secret(&path) => left(Left::Secret),
+        None => skip(WalkSkip::NotUtf8),
+        Some(_) if !kind.is_file() => skip(WalkSkip::NotRegular),
+        Some(path) if is_secret(&path) => skip(WalkSkip::Secret),
         Some(path) => ControlFlow::Continue(path),
     };
     Some(outcome)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::fixture::Fixture;
+
+    #[test]
+    fn a_walk_names_the_limit_that_ended_it() {
+        let repo = Fixture::with(&[("a.txt", "x"), ("b.txt", "x"), ("c.txt", "x")]);
+        let cuts = |max_files, time| {
+            let found = files(
+                &repo.worktree(),
+                &FileFilter::default(),
+                max_files,
+                &Until::within(Duration::from_secs(time)),
+            );
+            found.unwrap().cuts.describe()
+        };
+        assert_eq!((cuts(9, 600).as_str(), cuts(1, 600).as_str()), ("", "files"));
+        assert_eq!(cuts(9, 0), "time");
+    }
 }

@@ -1,4 +1,4 @@
-//! Files by name.
+//! Finding files by name.
 
 use std::time::Duration;
 
@@ -11,21 +11,21 @@ use crate::until::Until;
 use crate::walk::WalkLimits;
 use crate::worktree::Worktree;
 
-/// Which files to find.
+/// A search for files by name.
 #[derive(Debug, Clone)]
 pub struct FindQuery {
-    /// A glob (`*_test.go`, `src/**/mod.rs`), or a part of the path in any case.
+    /// A glob (`*_test.go`, `src/**/mod.rs`), or a part of the path, in any case.
     pub name: String,
-    /// Where to look.
+    /// The files to search.
     pub filter: FileFilter,
-    /// So many files at most.
+    /// Maximum number of results.
     pub max_files: usize,
-    /// When to give up.
+    /// The deadline.
     pub until: Until,
 }
 
 impl FindQuery {
-    /// Looks everywhere.
+    /// Creates a search over the whole worktree with default limits.
     pub fn new(name: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -36,12 +36,12 @@ impl FindQuery {
     }
 }
 
-/// What was found.
+/// The result of [`find`].
 #[derive(Debug, Serialize)]
 pub struct FindResult {
-    /// The files: those with exactly this name first, then those with it in their name, then the others, each by path.
+    /// The files: exact names first, then names that contain the text, then the other paths, each group sorted.
     pub paths: Vec<RelPath>,
-    /// Which bounds were reached.
+    /// The limits that were reached.
     pub cuts: Cuts,
 }
 
@@ -60,10 +60,10 @@ pub fn find(worktree: &Worktree, query: &FindQuery) -> Result<FindResult, Filter
         if filter.globs.is_empty() {
             filter.globs = own.globs;
         } else {
-            // Two lists of globs that both have to agree.
-            let chosen = own.compile(worktree.root())?;
+            // A file must match both lists of globs.
+            let own = own.compile(worktree.root())?;
             let mut found = all(worktree, &filter, query)?;
-            found.0.retain(|path| chosen.wants(&path.to_path_buf(), false));
+            found.0.retain(|path| own.accepts(&path.to_path_buf(), false));
             return Ok(first(found, query.max_files));
         }
     }
@@ -81,11 +81,7 @@ pub fn find(worktree: &Worktree, query: &FindQuery) -> Result<FindResult, Filter
 
 fn all(worktree: &Worktree, filter: &FileFilter, query: &FindQuery) -> Result<(Vec<RelPath>, Cuts), FilterError> {
     let listed = files(worktree, filter, WalkLimits::default().max_files, &query.until)?;
-    let mut cuts = Cuts::default();
-    if listed.late {
-        cuts.add(Cut::Time);
-    }
-    Ok((listed.paths, cuts))
+    Ok((listed.paths, listed.cuts))
 }
 
 fn first((mut paths, mut cuts): (Vec<RelPath>, Cuts), max_files: usize) -> FindResult {

@@ -1,50 +1,52 @@
-//! Front matter: the little of YAML that stands between two lines of `---` at the head of a Markdown file.
+//! Front matter: the YAML subset between two `---` lines at the head of a Markdown file.
 //!
-//! Keys at the start of a line, scalars with or without quotes, lists in one line or one to a line. A YAML parser would
-//! refuse what people do write there: `applies_to: [*.rs]` is an alias to it, `title: Auth: tokens` is no mapping, and
-//! for one such line all others would be lost. So each key is read by itself, and what cannot be is told by its line.
+//! It has keys at the start of a line, scalars with or without quotes, and lists on one line or one item a line. A YAML
+//! parser rejects what people write there: `applies_to: [*.rs]` is an alias to it and `title: Auth: tokens` is an
+//! error, and one such line would lose all others. So each key is read by itself, and unreadable lines are reported by
+//! number.
 
-/// What stands between the two lines.
+/// The front matter of a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FrontMatter<'t> {
-    /// The keys in order, each as often as it is written.
+    /// The entries in order. A key that is written twice has two entries.
     pub entries: Vec<Entry<'t>>,
-    /// Lines that are no part of any key, counted from 1.
-    pub strange: Vec<u32>,
-    /// The line that closes it, counted from 1.
+    /// The numbers of lines that belong to no key, counted from 1.
+    pub unparsed_lines: Vec<u32>,
+    /// The number of the closing line, counted from 1.
     pub last_line: u32,
-    /// The text below.
+    /// The text below the front matter.
     pub body: &'t str,
 }
 
-/// A key with what is written behind and below it.
+/// A key with its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry<'t> {
     /// The key.
     pub key: &'t str,
-    /// Its line, counted from 1.
+    /// The number of its line, counted from 1.
     pub line: u32,
     value: &'t str,
+    /// The indented lines and list items below the key.
     below: Vec<&'t str>,
 }
 
-/// It is opened and never closed.
+/// The front matter has no closing line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("front matter is never closed by a line of ---")]
-pub struct NeverClosed;
+pub struct UnclosedFrontMatter;
 
 impl<'t> FrontMatter<'t> {
-    /// The front matter of a text; `None` where it has none. Blank lines before it are passed over, and so is a byte
-    /// order mark.
+    /// Reads the front matter of a text; `None` if it has none. Blank lines and a byte order mark before it are
+    /// skipped.
     ///
     /// # Errors
-    /// [`NeverClosed`].
-    pub fn of(text: &'t str) -> Result<Option<Self>, NeverClosed> {
-        let begun = text.trim_start_matches('\u{feff}').trim_start();
-        let above = text[..text.len() - begun.len()].matches('\n').count();
+    /// [`UnclosedFrontMatter`] if the closing line is missing.
+    pub fn of(text: &'t str) -> Result<Option<Self>, UnclosedFrontMatter> {
+        let rest = text.trim_start_matches('\u{feff}').trim_start();
+        let above = text[..text.len() - rest.len()].matches('\n').count();
         let mut lines = (1u32..)
             .skip(above)
-            .zip(begun.split_inclusive('\n'))
+            .zip(rest.split_inclusive('\n'))
             .map(|(number, line)| (number, line.trim_end(), line.len()));
         let Some((_, "---", mut read)) = lines.next() else {
             return Ok(None);
@@ -54,49 +56,49 @@ impl<'t> FrontMatter<'t> {
             read += bytes;
             if matches!(line, "---" | "...") {
                 front.last_line = number;
-                front.body = &begun[read..];
+                front.body = &rest[read..];
                 return Ok(Some(front));
             }
-            front.take(number, line);
+            front.add_line(number, line);
         }
-        Err(NeverClosed)
+        Err(UnclosedFrontMatter)
     }
 
-    fn take(&mut self, number: u32, line: &'t str) {
+    fn add_line(&mut self, number: u32, line: &'t str) {
         let is_comment = line.is_empty() || line.starts_with('#');
-        let goes_on = line.starts_with([' ', '\t', '-', ']']);
+        let is_continuation = line.starts_with([' ', '\t', '-', ']']);
         let key = line.split_once(':').filter(|(key, _)| is_key(key));
         match (key, self.entries.last_mut()) {
             _ if is_comment => {}
-            (_, Some(entry)) if goes_on => entry.below.push(line.trim()),
-            (Some((key, value)), _) if !goes_on => self.entries.push(Entry {
+            (_, Some(entry)) if is_continuation => entry.below.push(line.trim()),
+            (Some((key, value)), _) if !is_continuation => self.entries.push(Entry {
                 key,
                 line: number,
                 value: value.trim(),
                 below: Vec::new(),
             }),
-            _ => self.strange.push(number),
+            _ => self.unparsed_lines.push(number),
         }
     }
 
-    /// The first entry of a key.
+    /// Returns the first entry of a key.
     pub fn entry(&self, key: &str) -> Option<&Entry<'t>> {
         self.entries.iter().find(|entry| entry.key == key)
     }
 
-    /// A scalar; `None` where it is missing, empty or null.
+    /// Returns the scalar of a key; `None` if it is missing, empty or null.
     pub fn text(&self, key: &str) -> Option<String> {
         self.entry(key)?.text()
     }
 
-    /// A list; empty where it is missing.
+    /// Returns the list of a key; empty if it is missing.
     pub fn list(&self, key: &str) -> Vec<String> {
         self.entry(key).map_or_else(Vec::new, Entry::list)
     }
 }
 
 impl Entry<'_> {
-    /// The scalar; `None` where it is empty or null. A text in the lines below is joined to one.
+    /// Returns the scalar; `None` if it is empty or null. The lines of a block scalar are joined with spaces.
     pub fn text(&self) -> Option<String> {
         let value = match self.value {
             "|" | ">" | "|-" | ">-" => self.below.join(" "),
@@ -106,11 +108,11 @@ impl Entry<'_> {
         (!nothing).then_some(value)
     }
 
-    /// The list; a scalar is a list of one.
+    /// Returns the list. A scalar is a list with one item.
     pub fn list(&self) -> Vec<String> {
         let below = self.below.iter().filter(|line| !line.starts_with('#'));
-        if let Some(begun) = self.value.strip_prefix('[') {
-            let whole = below.fold(begun.to_owned(), |whole, line| format!("{whole} {line}"));
+        if let Some(first) = self.value.strip_prefix('[') {
+            let whole = below.fold(first.to_owned(), |whole, line| format!("{whole} {line}"));
             return flow_items(&whole);
         }
         match self.text() {
@@ -123,19 +125,19 @@ impl Entry<'_> {
     }
 }
 
-/// Writes a scalar so that [`FrontMatter`], and any parser of YAML, reads the same.
+/// Writes a scalar so that [`FrontMatter`], and any YAML parser, reads the same text back.
 pub fn quoted(value: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '_' | '-' | '.' | '/');
-    let begins_plainly = value.starts_with(char::is_alphanumeric);
-    if begins_plainly && !value.ends_with(' ') && value.chars().all(plain) && !is_a_word_of_yaml(value) {
+    let has_plain_start = value.starts_with(char::is_alphanumeric);
+    if has_plain_start && !value.ends_with(' ') && value.chars().all(plain) && !is_yaml_keyword(value) {
         return value.to_owned();
     }
     let line = value.replace(char::is_control, " ");
     format!("\"{}\"", line.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// What YAML takes for something else than a text.
-fn is_a_word_of_yaml(value: &str) -> bool {
+/// Returns whether YAML reads a plain value as null or a boolean instead of a text.
+fn is_yaml_keyword(value: &str) -> bool {
     let word = value.to_ascii_lowercase();
     matches!(
         word.as_str(),
@@ -148,7 +150,7 @@ fn is_key(key: &str) -> bool {
     !key.is_empty() && key.chars().all(part)
 }
 
-/// A scalar without its quotes, or without the comment behind it.
+/// Removes the quotes of a scalar, or the comment behind it.
 fn scalar(text: &str) -> String {
     let mut chars = text.chars();
     match chars.next() {
@@ -172,8 +174,8 @@ fn without_comment(text: &str) -> &str {
     text.split_once(" #").map_or(text, |(plain, _)| plain).trim()
 }
 
-/// What stands between the commas up to the bracket that closes the list. Commas in quotes are no such, nor, since globs
-/// have them, in braces and brackets.
+/// Splits a list at its commas, up to the closing bracket. Commas in quotes do not separate, nor do commas in braces
+/// and brackets, which occur in globs.
 fn flow_items(text: &str) -> Vec<String> {
     let mut items = Vec::new();
     let (mut from, mut quote, mut depth) = (0, None, 0usize);
@@ -225,7 +227,10 @@ mod tests {
             None,
         ];
         assert_eq!(values.each_ref().map(Option::as_deref), expected);
-        assert_eq!((front.body, front.last_line, front.strange.len()), ("rest", 12, 0));
+        assert_eq!(
+            (front.body, front.last_line, front.unparsed_lines.len()),
+            ("rest", 12, 0)
+        );
         assert_eq!(front.entry("g").unwrap().line, 8);
     }
 
@@ -248,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn bom_blank_lines_and_carriage_returns_are_no_trouble() {
+    fn bom_blank_lines_and_carriage_returns_are_skipped() {
         let front = of("\u{feff}\r\n---\r\na: x\r\nb:\r\n  - y\r\n---\r\nrest\r\n");
         assert_eq!(
             (front.text("a"), front.list("b")),
@@ -258,19 +263,19 @@ mod tests {
     }
 
     #[test]
-    fn tells_what_it_cannot_read() {
+    fn unreadable_lines_are_reported() {
         assert_eq!(FrontMatter::of("no head\n---\n"), Ok(None));
         assert_eq!(FrontMatter::of(""), Ok(None));
-        assert_eq!(FrontMatter::of("---\na: 1\nno end"), Err(NeverClosed));
+        assert_eq!(FrontMatter::of("---\na: 1\nno end"), Err(UnclosedFrontMatter));
         let front = of("---\n- nobody's\na: 1\ntype convention\nwords and more: x\n---\n");
         assert_eq!(
-            (front.strange.as_slice(), front.entries.len()),
+            (front.unparsed_lines.as_slice(), front.entries.len()),
             ([2, 4, 5].as_slice(), 1)
         );
     }
 
     #[test]
-    fn what_is_quoted_is_read_as_it_was() {
+    fn quoted_scalars_are_read_back_unchanged() {
         for value in [
             "error-handling",
             "*.rs",

@@ -1,41 +1,41 @@
-//! Which paths a list of globs is about.
+//! Matching paths against a list of globs.
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::files::FilterError;
 use crate::path::RelPath;
 
-/// Globs as a line of `.gitignore` writes them: `*.rs` is any such file, `src/auth/` all that is in there, `/Cargo.toml`
-/// the one at the top. What one with a `!` before it means is left out, wherever that stands: git would not leave out a
-/// directory inside of another that is meant, and whoever writes `!tests/` wants just that.
+/// Compiled globs in the syntax of `.gitignore`: `*.rs` matches any such file, `src/auth/` everything below that
+/// directory, `/Cargo.toml` only the file at the top. A glob with `!` excludes its matches, at any position in the
+/// list: unlike git, which cannot exclude a directory inside an included one, since `!tests/` asks for exactly that.
 #[derive(Debug, Clone)]
-pub struct Globs {
-    meant: Gitignore,
-    left_out: Gitignore,
+pub struct GlobSet {
+    included: Gitignore,
+    excluded: Gitignore,
 }
 
-impl Globs {
-    /// Compiles them.
+impl GlobSet {
+    /// Compiles globs.
     ///
     /// # Errors
-    /// Of the first that is malformed.
+    /// [`FilterError::Glob`] for the first malformed glob.
     pub fn new<'g>(globs: impl IntoIterator<Item = &'g str>) -> Result<Self, FilterError> {
-        let (left_out, meant): (Vec<&str>, Vec<&str>) = globs.into_iter().partition(|glob| glob.starts_with('!'));
+        let (excluded, included): (Vec<&str>, Vec<&str>) = globs.into_iter().partition(|glob| glob.starts_with('!'));
         Ok(Self {
-            meant: compiled(&meant)?,
-            left_out: compiled(&left_out)?,
+            included: compile(&included)?,
+            excluded: compile(&excluded)?,
         })
     }
 
-    /// Whether a file is among those that are meant.
+    /// Returns whether the globs match a file.
     pub fn matches(&self, path: &RelPath) -> bool {
         let path = path.to_path_buf();
-        let among = |globs: &Gitignore| globs.matched_path_or_any_parents(&path, false).is_ignore();
-        among(&self.meant) && !among(&self.left_out)
+        let matched = |globs: &Gitignore| globs.matched_path_or_any_parents(&path, false).is_ignore();
+        matched(&self.included) && !matched(&self.excluded)
     }
 }
 
-fn compiled(globs: &[&str]) -> Result<Gitignore, FilterError> {
+fn compile(globs: &[&str]) -> Result<Gitignore, FilterError> {
     let wrong = |glob: &str, error| FilterError::Glob {
         glob: glob.to_owned(),
         source: Box::new(error),
@@ -53,12 +53,12 @@ mod tests {
     use super::*;
 
     fn matches(globs: &[&str], path: &str) -> bool {
-        let globs = Globs::new(globs.iter().copied()).unwrap();
+        let globs = GlobSet::new(globs.iter().copied()).unwrap();
         globs.matches(&RelPath::new(path).unwrap())
     }
 
     #[test]
-    fn globs_mean_what_they_mean_to_git() {
+    fn globs_match_as_in_gitignore() {
         for (globs, path, expected) in [
             (&["*.rs"][..], "src/deep/a.rs", true),
             (&["*.rs"], "src/a.rsx", false),
@@ -73,6 +73,6 @@ mod tests {
         ] {
             assert_eq!(matches(globs, path), expected, "{globs:?} {path}");
         }
-        assert!(matches!(Globs::new(["src/{a"]), Err(FilterError::Glob { glob, .. }) if glob == "src/{a"));
+        assert!(matches!(GlobSet::new(["src/{a"]), Err(FilterError::Glob { glob, .. }) if glob == "src/{a"));
     }
 }

@@ -20,7 +20,7 @@ use crate::secret::is_secret;
 use crate::until::Until;
 use crate::worktree::Worktree;
 
-/// Messages are given up to here, in bytes.
+/// Maximum length of a message, in bytes.
 const MAX_MESSAGE: usize = 4_000;
 
 /// The repository cannot be read.
@@ -43,12 +43,12 @@ impl HistoryError {
 pub struct CommitId([u8; 20]);
 
 impl CommitId {
-    /// From the 20 raw bytes of an id, for instance out of a cache.
+    /// Converts the 20 raw bytes of an id, for instance from a cache.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         bytes.try_into().ok().map(Self)
     }
 
-    /// The 20 raw bytes.
+    /// Returns the 20 raw bytes.
     pub fn as_bytes(&self) -> &[u8; 20] {
         &self.0
     }
@@ -58,36 +58,36 @@ impl CommitId {
     }
 }
 
-/// The commits before HEAD, merges left out.
+/// The newest commits of HEAD's history, without merges.
 #[derive(Debug, Default)]
-pub struct Recent {
-    /// The newest first.
+pub struct RecentCommits {
+    /// The commits, newest first.
     pub commits: Vec<CommitId>,
-    /// [`Cut::Matches`]: there are more. [`Cut::Time`]: there may be more. [`Cut::Shallow`]: the clone has no more.
+    /// [`Cut::Matches`]: there are more. [`Cut::Time`]: there may be more. [`Cut::Shallow`]: the clone ends here.
     pub cuts: Cuts,
 }
 
-/// What a commit did, beside its first parent.
+/// The changes of a commit relative to its first parent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Changed {
-    /// Its message, cut at 4,000 bytes.
+pub struct CommitChanges {
+    /// The message, truncated at 4,000 bytes.
     pub message: String,
-    /// Files that it added, modified or removed, in order, each once. A file that only moved counts as its new self.
-    /// Secret-like files, submodules and paths that are not UTF-8 are left out.
+    /// The added, modified and removed files, sorted, each once. A moved file appears with its new path.
+    /// Secret files, submodules and paths that are not UTF-8 are omitted.
     pub paths: Vec<RelPath>,
-    /// Files that it moved without changing them: from where, to where.
+    /// The files that moved with unchanged content: old path, new path.
     pub moved: Vec<(RelPath, RelPath)>,
-    /// It changed more than was asked for: nothing is listed.
+    /// Whether the commit changed more files than requested; then no file is listed.
     pub too_many: bool,
 }
 
-/// A repository that is asked about many commits.
-pub struct Changes {
+/// A reader of many commits of one repository.
+pub struct CommitReader {
     repository: gix::Repository,
     state: gix::diff::tree::State,
 }
 
-impl Changes {
+impl CommitReader {
     /// Opens the repository of a worktree.
     ///
     /// # Errors
@@ -103,7 +103,7 @@ impl Changes {
         })
     }
 
-    /// The commit that HEAD stands on; `None` before the first one.
+    /// Returns the commit of HEAD; `None` before the first commit.
     ///
     /// # Errors
     /// If HEAD cannot be read.
@@ -115,7 +115,7 @@ impl Changes {
         Ok(CommitId::from_bytes(head.id.as_slice()))
     }
 
-    /// The last `max` commits before HEAD that are no merges, by time, as far as the time allows.
+    /// Returns the newest `max` commits of HEAD's history that are no merges, by time, until the deadline.
     ///
     /// # Errors
     /// If HEAD cannot be read. A commit that is missing ends the list, and is a cut.
@@ -150,9 +150,9 @@ impl Changes {
         Ok(recent)
     }
 
-    /// What a commit changed, if that is at most `max` files; `None` where the commit or its parent is missing, as at the
-    /// end of a shallow clone: compared with nothing, it would seem to have made all there is.
-    pub fn of(&mut self, id: CommitId, max: usize) -> Option<Changed> {
+    /// Returns the changes of a commit, if they are at most `max` files. Returns `None` if the commit or its parent is
+    /// missing, as at the end of a shallow clone: compared with an empty tree, the commit would add every file.
+    pub fn of(&mut self, id: CommitId, max: usize) -> Option<CommitChanges> {
         let commit = self.repository.find_commit(id.object()).ok()?;
         let after = commit.tree().ok()?;
         let before = match commit.parent_ids().next() {
@@ -160,22 +160,22 @@ impl Changes {
             None => None,
         };
         let old = before.as_ref().map_or(&[] as &[u8], |tree| tree.data.as_slice());
-        let mut bounded = Bounded {
+        let mut recorder = BoundedRecorder {
             recorder: Recorder::default(),
-            left: max,
+            remaining: max,
         };
         let (old, new) = (
             TreeRefIter::from_bytes(old, self.repository.object_hash()),
             TreeRefIter::from_bytes(&after.data, self.repository.object_hash()),
         );
-        let compared = gix::diff::tree(old, new, &mut self.state, &self.repository.objects, &mut bounded);
+        let compared = gix::diff::tree(old, new, &mut self.state, &self.repository.objects, &mut recorder);
         let message = commit.message_raw_sloppy().to_string();
-        let mut changed = Changed {
+        let mut changed = CommitChanges {
             message: shorten(message.trim(), MAX_MESSAGE).0.to_owned(),
-            ..Changed::default()
+            ..CommitChanges::default()
         };
         match compared {
-            Ok(()) => changed.list(bounded.recorder.records),
+            Ok(()) => changed.add_records(recorder.recorder.records),
             Err(gix::diff::tree::Error::Cancelled) => changed.too_many = true,
             Err(gix::diff::tree::Error::Failure(_)) => return None,
         }
@@ -183,8 +183,8 @@ impl Changes {
     }
 }
 
-impl Changed {
-    fn list(&mut self, records: Vec<Change>) {
+impl CommitChanges {
+    fn add_records(&mut self, records: Vec<Change>) {
         let mut removed: HashMap<gix::ObjectId, Vec<RelPath>> = HashMap::new();
         let mut added = Vec::new();
         for record in records {
@@ -223,10 +223,10 @@ fn shown(path: &BStr) -> Option<RelPath> {
 /// Records until there is too much.
 struct Bounded {
     recorder: Recorder,
-    left: usize,
+    remaining: usize,
 }
 
-impl Visit for Bounded {
+impl Visit for BoundedRecorder {
     fn pop_front_tracked_path_and_set_current(&mut self) {
         self.recorder.pop_front_tracked_path_and_set_current();
     }
@@ -244,12 +244,12 @@ impl Visit for Bounded {
     }
 
     fn visit(&mut self, change: visit::Change) -> visit::Action {
-        // A folder that came or went is reported beside the files in it.
+        // An added or removed directory is reported in addition to its files.
         if change.entry_mode().is_tree() {
             return ControlFlow::Continue(());
         }
-        match self.left.checked_sub(1) {
-            Some(left) => self.left = left,
+        match self.remaining.checked_sub(1) {
+            Some(remaining) => self.remaining = remaining,
             None => return ControlFlow::Break(()),
         }
         self.recorder.visit(change)
@@ -267,15 +267,15 @@ mod tests {
         Until::within(Duration::from_secs(600))
     }
 
-    /// What the commits before HEAD changed, the newest first; `None` for those that cannot be compared.
-    fn all(worktree: &Worktree, max: usize) -> (Vec<Option<Changed>>, Cuts) {
-        let mut changes = Changes::open(worktree).unwrap();
+    /// The changes of HEAD's history, newest first; `None` for commits that cannot be compared.
+    fn all(worktree: &Worktree, max: usize) -> (Vec<Option<CommitChanges>>, Cuts) {
+        let mut changes = CommitReader::open(worktree).unwrap();
         let recent = changes.recent(100, &soon()).unwrap();
         let changed = recent.commits.iter().map(|id| changes.of(*id, max)).collect();
         (changed, recent.cuts)
     }
 
-    fn paths(changed: &Changed) -> Vec<&str> {
+    fn paths(changed: &CommitChanges) -> Vec<&str> {
         changed.paths.iter().map(RelPath::as_str).collect()
     }
 
@@ -287,7 +287,7 @@ mod tests {
             ("b.rs", "b\n"),
             (".env", "KEY=1\n"),
         ]);
-        assert_eq!(Changes::open(&repo.worktree()).unwrap().head().unwrap(), None);
+        assert_eq!(CommitReader::open(&repo.worktree()).unwrap().head().unwrap(), None);
         assert!(all(&repo.worktree(), 10).0.is_empty());
         repo.commit();
         repo.git(&["checkout", "-q", "-b", "side"]);
@@ -303,12 +303,12 @@ mod tests {
     }
 
     #[test]
-    fn commits_tell_what_they_changed() {
+    fn changes_have_message_paths_and_moves() {
         let repo = repository();
         let (changed, cuts) = all(&repo.worktree(), 10);
         assert!(cuts.is_empty());
-        assert_eq!(changed.len(), 3, "a merge is none of them");
-        let changed: Vec<Changed> = changed.into_iter().flatten().collect();
+        assert_eq!(changed.len(), 3, "merges are omitted");
+        let changed: Vec<CommitChanges> = changed.into_iter().flatten().collect();
         let moves = changed
             .iter()
             .find(|changed| changed.message == "move it\n\nfar")
@@ -322,11 +322,11 @@ mod tests {
         assert_eq!(moved, [("a/x.rs", "moved/x.rs"), ("a/y.rs", "y.rs")]);
         assert!(changed.iter().any(|changed| paths(changed) == ["a/y.rs", "b.rs"]));
         let first = changed.iter().find(|changed| changed.paths.len() == 3).unwrap();
-        assert_eq!(paths(first), ["a/x.rs", "a/y.rs", "b.rs"], "a secret is not told");
+        assert_eq!(paths(first), ["a/x.rs", "a/y.rs", "b.rs"], "a secret file is omitted");
     }
 
     #[test]
-    fn bounds_are_kept_and_told() {
+    fn limits_hold_and_are_reported() {
         let repo = repository();
         let (changed, _) = all(&repo.worktree(), 3);
         let cut: Vec<bool> = changed.iter().flatten().map(|changed| changed.too_many).collect();
@@ -337,7 +337,7 @@ mod tests {
                 .flatten()
                 .all(|one| one.paths.len() <= 2 && (!one.too_many || one.paths.is_empty()))
         );
-        let changes = Changes::open(&repo.worktree()).unwrap();
+        let changes = CommitReader::open(&repo.worktree()).unwrap();
         let two = changes.recent(2, &soon()).unwrap();
         assert_eq!((two.commits.len(), two.cuts.has(Cut::Matches)), (2, true));
         assert!(

@@ -1,8 +1,8 @@
-//! The ground floor: a git worktree, read safely.
+//! Safe reading of a git worktree. This is the lowest crate of the workspace.
 //!
-//! Everything above this crate trusts three promises. Nothing outside the worktree is ever opened: no `..`, no
-//! absolute path, no symlink that leads out, no nested repository. Nothing that looks like a secret is ever read.
-//! And everything is bounded, in bytes, in matches and in time, because the files belong to strangers.
+//! All other crates rely on three guarantees. Nothing outside the worktree is opened: no `..`, no absolute path, no
+//! symlink that leads out, no nested repository. No file with the name of a secret is read. Every operation is limited
+//! in bytes, results and time, because the files are untrusted.
 //!
 //! ```no_run
 //! use muninn_repo_tools::{WalkLimits, Worktree, read_text, walk};
@@ -41,9 +41,9 @@ mod walk;
 mod worktree;
 
 #[cfg(test)]
-mod fixture;
+mod deadline_tests;
 #[cfg(test)]
-mod over;
+mod fixture;
 
 pub use blob::BlobId;
 pub use causes::with_causes;
@@ -51,7 +51,7 @@ pub use checkout::Checkout;
 pub use cut::{Cut, Cuts};
 pub use files::{FileFilter, FilterError};
 pub use find::{FindQuery, FindResult, find};
-pub use globs::Globs;
+pub use globs::GlobSet;
 pub use grep::{
     Detail, FileCount, GrepError, GrepLimits, GrepPattern, GrepQuery, GrepResult, Match, grep, grep_many, grep_paths,
 };
@@ -63,6 +63,6 @@ pub use read::{FileText, ReadError, read_text, stat};
 pub use secret::is_secret;
 pub use supervisor::{Supervisor, Task, TaskReport, TaskState};
 pub use tree::{Tree, TreeLimits, TreeLine, tree, tree_of};
-pub use until::{Abandoned, Until};
+pub use until::{CancelFlag, Until};
 pub use walk::{Directories, FileEntry, SkipCounts, Walk, WalkLimits, walk, walk_at, walk_until, walked_directories};
 pub use worktree::{DiscoverError, Worktree};

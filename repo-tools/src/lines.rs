@@ -1,4 +1,4 @@
-//! Some lines of a file.
+//! Reading a range of lines of a file.
 
 use serde::Serialize;
 
@@ -7,26 +7,26 @@ use crate::path::RelPath;
 use crate::read::{ReadError, read_text};
 use crate::worktree::Worktree;
 
-/// Larger files are not read, in bytes.
+/// Maximum size of a file, in bytes.
 const MAX_FILE_BYTES: u64 = 32 << 20;
 
-/// Which lines to read, and how much of them.
+/// A range of lines to read, with limits.
 #[derive(Debug, Clone, Copy)]
 pub struct LineRange {
     /// The first line, counted from 1.
     pub first: u32,
     /// The last line; `u32::MAX` for the file's end.
     pub last: u32,
-    /// So many lines at most.
+    /// Maximum number of lines.
     pub max_lines: usize,
-    /// Longer lines are cut, in bytes.
+    /// Maximum length of a line, in bytes; longer lines are truncated.
     pub max_line_bytes: usize,
-    /// All lines together, in bytes.
+    /// Maximum size of all lines together, in bytes.
     pub max_bytes: usize,
 }
 
 impl Default for LineRange {
-    /// The whole file, as far as a model or a person would want it in one piece.
+    /// The whole file, up to 2,000 lines and 256 KiB.
     fn default() -> Self {
         Self {
             first: 1,
@@ -38,7 +38,7 @@ impl Default for LineRange {
     }
 }
 
-/// Lines of a file as it was when it was read.
+/// The result of [`read_lines`].
 #[derive(Debug, Clone, Serialize)]
 pub struct Excerpt {
     /// The file.
@@ -47,27 +47,27 @@ pub struct Excerpt {
     pub blob: String,
     /// The lines, without their endings.
     pub lines: Vec<Line>,
-    /// How many lines the file has.
+    /// The number of lines of the file.
     pub total_lines: usize,
-    /// Which bounds left something of the range out. [`Cut::Lines`]: the range goes on.
+    /// The limits that left out a part of the range. [`Cut::Lines`]: the range has more lines.
     pub cuts: Cuts,
 }
 
 /// One line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Line {
-    /// Its number, counted from 1.
+    /// The line number, counted from 1.
     pub line: u32,
-    /// Its text.
+    /// The text.
     pub text: String,
-    /// How many of its bytes are left out.
+    /// The number of bytes missing at the end of `text`.
     pub cut_bytes: usize,
 }
 
-/// Reads lines of a text file. A range beyond its end has no lines.
+/// Reads lines of a text file. A range beyond the end of the file is empty.
 ///
 /// # Errors
-/// As [`read_text`].
+/// The errors of [`read_text`].
 pub fn read_lines(worktree: &Worktree, path: &RelPath, range: &LineRange) -> Result<Excerpt, ReadError> {
     let file = read_text(worktree, path, MAX_FILE_BYTES)?;
     let mut excerpt = Excerpt {
@@ -109,7 +109,7 @@ mod tests {
     use crate::fixture::Fixture;
 
     #[test]
-    fn gives_the_lines_asked_for_and_says_what_it_left_out() {
+    fn a_range_of_lines_is_read_and_limits_are_reported() {
         let repo = Fixture::with(&[("a.txt", "\u{feff}one\r\ntwo\r\nthr\u{e9}e\r\nfour"), ("empty", "")]);
         let read = |range| read_lines(&repo.worktree(), &RelPath::new("a.txt").unwrap(), &range).unwrap();
         let texts = |excerpt: &Excerpt| -> Vec<(u32, String)> {

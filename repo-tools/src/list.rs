@@ -1,4 +1,4 @@
-//! One directory.
+//! Listing one directory.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -13,27 +13,27 @@ use crate::until::Until;
 use crate::walk::builder;
 use crate::worktree::Worktree;
 
-/// What is in a directory.
+/// The result of [`list`].
 #[derive(Debug, Serialize)]
 pub struct Listing {
-    /// Directories first, each by name.
+    /// The entries: directories first, then files and symlinks, each by name.
     pub entries: Vec<ListEntry>,
-    /// Which bounds were reached.
+    /// The limits that were reached.
     pub cuts: Cuts,
 }
 
 /// One entry of a directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ListEntry {
-    /// Its path from the root.
+    /// The path from the worktree's root.
     pub path: RelPath,
-    /// What it is.
+    /// The kind of entry.
     pub kind: EntryKind,
-    /// Its size in bytes, for a file.
+    /// The size of a file, in bytes.
     pub size: Option<u64>,
 }
 
-/// What an entry is.
+/// The kind of a directory entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EntryKind {
@@ -48,21 +48,21 @@ pub enum EntryKind {
 /// Why a directory was not listed.
 #[derive(Debug, thiserror::Error)]
 pub enum ListError {
-    /// It does not exist, or leads out of the worktree.
+    /// The path does not exist, or leads out of the worktree.
     #[error(transparent)]
     Path(#[from] PathError),
-    /// It is a file.
+    /// The path is not a directory.
     #[error("{path} is not a directory")]
     NotADirectory {
-        /// What it is.
+        /// The path.
         path: RelPath,
     },
 }
 
-/// Lists a directory, or the root, without what git ignores, secrets and nested repositories.
+/// Lists a directory, or the root for `None`, without ignored files, secrets and nested repositories.
 ///
 /// # Errors
-/// [`ListError`] where there is no such directory.
+/// [`ListError`] if there is no such directory.
 pub fn list(
     worktree: &Worktree,
     directory: Option<&RelPath>,
@@ -78,24 +78,19 @@ pub fn list(
         globs: Vec::new(),
         under: directory.cloned().into_iter().collect(),
     };
-    let nothing = |_| Listing {
-        entries: Vec::new(),
-        cuts: Cuts::default(),
-    };
-    let chosen = match filter.compile(worktree.root()) {
-        Ok(chosen) => chosen,
-        // There is no glob in it that could be wrong.
-        Err(error) => return Ok(nothing(error)),
-    };
-    let depth = 1 + directory.map_or(0, |path| path.as_str().split('/').count());
-    let nested = Arc::new(AtomicUsize::new(0));
-    let mut walk = builder(worktree.root(), nested, move |path, directory| {
-        chosen.wants(path, directory)
-    });
     let mut listing = Listing {
         entries: Vec::new(),
         cuts: Cuts::default(),
     };
+    // Cannot fail: the filter has no glob.
+    let Ok(filter) = filter.compile(worktree.root()) else {
+        return Ok(listing);
+    };
+    let depth = 1 + directory.map_or(0, |path| path.as_str().split('/').count());
+    let nested = Arc::new(AtomicUsize::new(0));
+    let mut walk = builder(worktree.root(), nested, move |path, directory| {
+        filter.accepts(path, directory)
+    });
     for entry in walk.max_depth(Some(depth)).build().flatten() {
         if until.is_over() {
             listing.cuts.add(Cut::Time);
@@ -170,7 +165,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn follows_no_symlink_out() {
+    fn symlinks_out_of_the_worktree_are_refused() {
         let outside = tempfile::tempdir().unwrap();
         std::fs::write(outside.path().join("x.txt"), "x").unwrap();
         let repo = Fixture::with(&[("a.txt", "x")]);

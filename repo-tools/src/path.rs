@@ -1,4 +1,4 @@
-//! Paths inside a worktree, checked once when they are made.
+//! Paths inside a worktree, checked when they are constructed.
 
 use std::borrow::{Borrow, Cow};
 use std::fmt;
@@ -9,47 +9,47 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// A path relative to the root of a worktree: UTF-8, `/`-separated on every platform, without `.`, `..`, empty
 /// components or a `.git` component.
 ///
-/// Holding one proves only that it is well formed. Whether it leads somewhere inside the worktree is for
-/// [`crate::Worktree::resolve`] to say, because a symlink may be in the way.
+/// A `RelPath` is only well formed. Use [`crate::Worktree::resolve`] to check that it leads to a file inside the
+/// worktree, because a component may be a symlink.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RelPath(Box<str>);
 
 /// Why a path was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum PathError {
-    /// Absolute, empty, with `..` or `.`, inside `.git`, or with a character that no portable path has.
+    /// The path is absolute or empty, contains `..`, `.` or `.git`, or has a character that is not portable.
     #[error("{path:?} is not a plain path inside the worktree")]
     Malformed {
         /// The path as it was given.
         path: String,
     },
-    /// There is no such file.
+    /// The file does not exist.
     #[error("{path} does not exist in the worktree")]
     NotFound {
         /// The path as it was given.
         path: RelPath,
     },
-    /// A symlink on the way leads out of the worktree, or into another repository.
+    /// A symlink in the path leads out of the worktree, or the path leads into another repository.
     #[error("{path} leads out of the worktree, or into another repository")]
     Outside {
         /// The path as it was given.
         path: RelPath,
     },
-    /// The file system refused.
+    /// The file system reported an error.
     #[error("cannot resolve {path}")]
     Io {
         /// The path as it was given.
         path: RelPath,
-        /// What the file system said.
+        /// The error of the file system.
         source: std::io::Error,
     },
 }
 
 impl RelPath {
-    /// Checks and takes a `/`-separated path.
+    /// Checks a `/`-separated path.
     ///
     /// # Errors
-    /// [`PathError::Malformed`] for everything that is not plainly inside.
+    /// [`PathError::Malformed`] if the path breaks a rule of [`RelPath`].
     pub fn new(path: &str) -> Result<Self, PathError> {
         let plain = |part: &str| !matches!(part, "" | "." | "..") && !part.eq_ignore_ascii_case(".git");
         let foreign = |c: char| c == '\0' || (cfg!(windows) && matches!(c, '\\' | ':'));
@@ -60,23 +60,23 @@ impl RelPath {
         }
     }
 
-    /// Takes a path that a walk found below a root; `None` if it is not UTF-8 or not well formed.
+    /// Converts a relative path of the file system; `None` if it is not UTF-8 or not well formed.
     pub fn from_relative(path: &Path) -> Option<Self> {
         let parts: Option<Vec<&str>> = path.iter().map(|part| part.to_str()).collect();
         Self::new(&parts?.join("/")).ok()
     }
 
-    /// The path with `/` between its components.
+    /// Returns the path with `/` between its components.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The last component.
+    /// Returns the last component.
     pub fn file_name(&self) -> &str {
         self.0.rsplit('/').next().unwrap_or(&self.0)
     }
 
-    /// What follows the last `.` of the file name; empty for `Makefile` and `.gitignore`.
+    /// Returns the text behind the last `.` of the file name; empty for `Makefile` and `.gitignore`.
     pub fn extension(&self) -> &str {
         match self.file_name().rsplit_once('.') {
             Some((stem, extension)) if !stem.is_empty() => extension,
@@ -84,15 +84,15 @@ impl RelPath {
         }
     }
 
-    /// The same path in the platform's own form, relative.
+    /// Returns the relative path with the platform's separators.
     pub fn to_path_buf(&self) -> PathBuf {
         self.0.split('/').collect()
     }
 }
 
 impl RelPath {
-    /// The path as it is printed in lines of text: with control characters escaped and quoted if it has any, so that a
-    /// name cannot pass for a line of output.
+    /// Returns the path for a line of output: quoted and escaped if it contains control characters, so that a file name
+    /// cannot fake an output line.
     pub fn printed(&self) -> Cow<'_, str> {
         if self.0.contains(char::is_control) {
             Cow::Owned(format!("\"{}\"", self.0.escape_debug()))
@@ -101,13 +101,13 @@ impl RelPath {
         }
     }
 
-    /// The directory that it is in; `None` at the top.
+    /// Returns the parent directory; `None` at the top.
     pub fn parent(&self) -> Option<Self> {
         let (parent, _) = self.0.rsplit_once('/')?;
         Some(Self(parent.into()))
     }
 
-    /// Whether it is `directory` or lies below it.
+    /// Returns whether the path is `directory` or lies below it.
     pub fn is_under(&self, directory: &Self) -> bool {
         let rest = self.0.strip_prefix(&*directory.0);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -150,8 +150,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn takes_plain_paths_only() {
-        for good in [
+    fn only_plain_relative_paths_are_valid() {
+        for valid in [
             "a",
             "src/lib.rs",
             ".github/workflows/ci.yml",
@@ -159,9 +159,9 @@ mod tests {
             "a..b/c...d",
             ".gitignore",
         ] {
-            assert_eq!(RelPath::new(good).unwrap().as_str(), good);
+            assert_eq!(RelPath::new(valid).unwrap().as_str(), valid);
         }
-        for bad in [
+        for invalid in [
             "",
             "/",
             "/etc/passwd",
@@ -174,7 +174,10 @@ mod tests {
             ".GIT/x",
             "a\0b",
         ] {
-            assert!(matches!(RelPath::new(bad), Err(PathError::Malformed { .. })), "{bad:?}");
+            assert!(
+                matches!(RelPath::new(invalid), Err(PathError::Malformed { .. })),
+                "{invalid:?}"
+            );
         }
     }
 
@@ -192,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn prints_no_line_of_its_own() {
+    fn control_characters_are_escaped_in_output() {
         let printed = |path: &str| RelPath::new(path).unwrap().printed().into_owned();
         assert_eq!(printed("sr\u{e7}/a b.rs"), "sr\u{e7}/a b.rs");
         assert_eq!(printed("a\nb.rs:1:x"), "\"a\\nb.rs:1:x\"");

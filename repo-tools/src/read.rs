@@ -1,4 +1,4 @@
-//! Reading one file of a worktree, whatever it turns out to be.
+//! Reading one text file of a worktree.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
@@ -9,42 +9,42 @@ use crate::path::{PathError, RelPath};
 use crate::secret::is_secret;
 use crate::worktree::Worktree;
 
-/// A NUL byte within this many bytes makes a file binary, as git judges it.
+/// A file with a NUL byte within this many bytes is binary, by the rule of git.
 const BINARY_WINDOW: usize = 8 * 1024;
 
 /// The text of a file at the moment it was read.
 #[derive(Debug, Clone)]
 pub struct FileText {
-    /// The content without a byte order mark. Bytes that are not UTF-8 became U+FFFD: a Latin-1 comment should not
-    /// hide a source file, and line numbers stay right. CRLF is kept; a line ends at `\n`.
+    /// The content without a byte order mark. Bytes that are not UTF-8 become U+FFFD, so that a Latin-1 comment does
+    /// not hide a source file and line numbers stay right. CRLF is kept; a line ends at `\n`.
     pub text: String,
-    /// The id of the raw bytes.
+    /// The blob id of the raw bytes.
     pub blob: BlobId,
-    /// How many raw bytes there were.
+    /// The number of raw bytes.
     pub size: u64,
-    /// The modification time that the open file had before its first byte was read.
+    /// The modification time of the open file before its first byte was read.
     pub modified: SystemTime,
 }
 
 /// Why a file was not read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// It does not exist, or leads out of the worktree.
+    /// The path does not exist, or leads out of the worktree.
     #[error(transparent)]
     Path(#[from] PathError),
-    /// Its name says that it holds a secret.
+    /// The file has the name of a secret.
     #[error("{path} looks like a file of secrets")]
     Secret {
         /// The file.
         path: RelPath,
     },
-    /// A directory, a pipe, a device.
+    /// The path is a directory, a pipe or a device.
     #[error("{path} is not a regular file")]
     NotAFile {
         /// The file.
         path: RelPath,
     },
-    /// More bytes than the caller wants to have.
+    /// The file is larger than the caller's limit.
     #[error("{path} has more than {cap} bytes")]
     TooLarge {
         /// The file.
@@ -52,34 +52,34 @@ pub enum ReadError {
         /// The caller's limit, in bytes.
         cap: u64,
     },
-    /// A NUL byte near its start, or content that git would refuse.
+    /// The file has a NUL byte near its start, or content for which git refuses a blob id.
     #[error("{path} is binary")]
     Binary {
         /// The file.
         path: RelPath,
     },
-    /// It was replaced by another file between the check and the opening.
+    /// The file was replaced between the check and the opening.
     #[error("{path} changed while it was opened")]
     Changed {
         /// The file.
         path: RelPath,
     },
-    /// The file system refused.
+    /// The file system reported an error.
     #[error("cannot read {path}")]
     Io {
         /// The file.
         path: RelPath,
-        /// What the file system said.
+        /// The error of the file system.
         source: io::Error,
     },
 }
 
 /// Reads a text file of at most `cap` bytes.
 ///
-/// The limit holds while reading, so a file that grows meanwhile costs no more memory than one that does not.
+/// The limit also holds for a file that grows during the read.
 ///
 /// # Errors
-/// One for each kind of file that is not packed; see [`ReadError`].
+/// [`ReadError`] names the reason for which a file is not read.
 pub fn read_text(worktree: &Worktree, path: &RelPath, cap: u64) -> Result<FileText, ReadError> {
     let (file, metadata) = open(worktree, path)?;
     let too_large = || ReadError::TooLarge {
@@ -113,10 +113,10 @@ pub fn read_text(worktree: &Worktree, path: &RelPath, cap: u64) -> Result<FileTe
     })
 }
 
-/// Size and modification time of a regular file of the worktree, without opening it.
+/// Returns the size and the modification time of a regular file of the worktree, without opening it.
 ///
 /// # Errors
-/// As [`read_text`], as far as the name and the metadata tell.
+/// The errors of [`read_text`] that follow from path and metadata.
 pub fn stat(worktree: &Worktree, path: &RelPath) -> Result<(u64, SystemTime), ReadError> {
     let real = worktree.resolve(path)?;
     let metadata = real.symlink_metadata().map_err(|source| ReadError::Io {
@@ -129,11 +129,11 @@ pub fn stat(worktree: &Worktree, path: &RelPath) -> Result<(u64, SystemTime), Re
     Ok((metadata.len(), metadata.modified().unwrap_or(UNIX_EPOCH)))
 }
 
-/// Opens a file and proves that what was opened is what was resolved.
+/// Opens a file and verifies that the open file is the resolved one.
 ///
-/// A directory on the way can be swapped for a symlink between the two steps. Comparing the open file with what the
-/// resolved path, still free of symlinks, names afterwards closes that gap without platform flags. Pipes and devices
-/// are refused before the opening, which could block on them.
+/// A directory in the path can be replaced by a symlink between the two steps. So the path is resolved again afterwards
+/// and its file compared with the open one, which closes the gap without platform flags. Pipes and devices are refused
+/// before the opening, which could block on them.
 fn open(worktree: &Worktree, path: &RelPath) -> Result<(File, Metadata), ReadError> {
     if is_secret(path) {
         return Err(ReadError::Secret { path: path.clone() });
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn strips_the_mark_and_keeps_line_endings() {
+    fn byte_order_mark_is_removed_and_line_endings_kept() {
         let repo = Fixture::with(&[("a.txt", "\u{feff}one\r\ntwo\r\n")]);
         let file = read(&repo, "a.txt").unwrap();
         assert_eq!(file.text, "one\r\ntwo\r\n");
@@ -227,7 +227,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn follows_no_symlink_out_or_to_a_secret_and_no_pipe() {
+    fn symlinks_out_or_to_a_secret_and_pipes_are_refused() {
         let outside = tempfile::tempdir().unwrap();
         std::fs::write(outside.path().join("passwd"), "root").unwrap();
         let repo = Fixture::with(&[(".env", "KEY=1")]);

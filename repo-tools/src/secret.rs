@@ -1,11 +1,11 @@
-//! Which files are never read because of their name.
+//! Secret files, recognised by their names and never read.
 //!
-//! One table, matched without regard to case against the file name alone. It errs towards refusing: a credential that
-//! reaches a prompt cannot be called back, while a file that is not packed costs one answer.
+//! The patterns match the file name alone, in any case. They prefer false positives: a credential in a prompt cannot be
+//! taken back, while a missing file costs one answer.
 
 use crate::path::RelPath;
 
-/// Name patterns; `*` stands for any run of characters. Examples and public halves are let through by [`HARMLESS`].
+/// Name patterns of secrets; `*` matches any characters. [`HARMLESS`] lists the exceptions.
 const SECRET: &[&str] = &[
     ".env",
     ".env.*",
@@ -65,8 +65,7 @@ const SECRET: &[&str] = &[
     "authorized_keys",
 ];
 
-/// Names that a pattern above would catch and that hold no secret: templates, and source code that is merely *about*
-/// credentials.
+/// Name patterns that [`SECRET`] matches but that hold no secret: templates, and source code about credentials.
 const HARMLESS: &[&str] = &[
     ".env.example",
     ".env.sample",
@@ -94,18 +93,18 @@ const HARMLESS: &[&str] = &[
     "*.env.example",
 ];
 
-/// Whether a file is never to be read, judged by its name.
+/// Returns whether a file has the name of a secret and must not be read.
 pub fn is_secret(path: &RelPath) -> bool {
     let name = path.file_name().to_lowercase();
     let any = |table: &[&str]| table.iter().any(|pattern| matches(pattern.as_bytes(), name.as_bytes()));
     any(SECRET) && !any(HARMLESS)
 }
 
-/// Glob matching with `*` alone.
+/// Matches a glob with `*` as the only wildcard.
 fn matches(pattern: &[u8], name: &[u8]) -> bool {
     match pattern.split_first() {
         None => name.is_empty(),
-        // Most patterns are an ending, and this is asked for every file of a walk.
+        // The fast path: most patterns are a suffix, and every file of a walk is checked.
         Some((b'*', rest)) if !rest.contains(&b'*') => name.ends_with(rest),
         Some((b'*', rest)) => (0..=name.len()).any(|skip| matches(rest, &name[skip..])),
         Some((first, rest)) => name.first() == Some(first) && matches(rest, &name[1..]),

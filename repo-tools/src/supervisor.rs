@@ -1,8 +1,8 @@
-//! Background work: threads that no request waits for, under one owner.
+//! Supervised background threads.
 //!
-//! Each task has a name. One token tells all of them to end, and a stop waits for them for a bounded time. A panic in a
-//! task is logged and counted; a task that goes on for as long as the process does is run again, and given up when it
-//! keeps panicking.
+//! Each task has a name. One cancellation token stops all of them, and the shutdown waits for them for a limited time.
+//! A panic in a task is logged and counted. A permanent task is restarted after a panic, and given up after five
+//! panics.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -13,83 +13,85 @@ use std::time::Instant;
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
-/// A task that panicked more often than this is given up.
-const MOST_PANICS: u32 = 4;
+/// Maximum number of panics after which a permanent task is restarted.
+const MAX_RESTARTS: u32 = 4;
 
-/// The owner of a process's background work. Clones share the tasks.
+/// The owner of a process's background threads. Clones share the tasks.
 #[derive(Clone, Default)]
 pub struct Supervisor(Arc<Inner>);
 
 #[derive(Default)]
 struct Inner {
     stop: CancellationToken,
-    tasks: Mutex<BTreeMap<&'static str, Tally>>,
+    tasks: Mutex<BTreeMap<&'static str, TaskCounts>>,
     ended: Condvar,
 }
 
+/// The counts of the tasks with one name.
 #[derive(Default)]
-struct Tally {
+struct TaskCounts {
     running: usize,
-    /// Those of them that end with what owns them, and not by the token.
+    /// The running tasks that end with their owner and not by the token.
     owned: usize,
     panics: u32,
     is_off: bool,
 }
 
-/// How the tasks of a name are doing.
+/// The state of the tasks with one name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct TaskReport {
     /// The name.
     pub name: &'static str,
-    /// What they do now.
+    /// The state.
     pub state: TaskState,
-    /// How often one has panicked.
+    /// The number of panics.
     pub panics: u32,
 }
 
-/// What the tasks of a name do now.
+/// The state of the tasks with one name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskState {
-    /// At least one runs.
+    /// At least one task is running.
     Running,
-    /// They have done what they had to do.
+    /// All tasks have ended.
     Done,
-    /// Given up, because it kept panicking: what it did is not done until a restart.
+    /// The task was given up after repeated panics, until the process restarts.
     Off,
 }
 
-/// One task that was started.
+/// A handle of a started task.
 #[derive(Debug)]
 pub struct Task(Arc<(Mutex<bool>, Condvar)>);
 
 impl Supervisor {
-    /// What tells the tasks to end.
+    /// Returns the token that tells the tasks to end.
     #[must_use]
     pub fn stopping(&self) -> &CancellationToken {
         &self.0.stop
     }
 
-    /// Runs `work` on a thread of its own until it returns, and again when it panicked.
+    /// Runs `work` on its own thread until it returns, and restarts it after a panic.
     ///
     /// # Errors
-    /// Where the system gives no thread.
+    /// The error of the system if it cannot start a thread.
     pub fn keep(&self, name: &'static str, work: impl FnMut() + Send + 'static) -> io::Result<Task> {
-        self.spawn(name, false, self.again_and_again(name, work))
+        self.spawn(name, false, self.restarting(name, work))
     }
 
-    /// The same for a task that ends with what it works for, once that is dropped: no stop waits for it.
+    /// Like [`Supervisor::keep`], for a task that ends when its owner is dropped. [`Supervisor::drain`] does not wait
+    /// for it.
     ///
     /// # Errors
-    /// Those of [`Supervisor::keep`].
+    /// The errors of [`Supervisor::keep`].
     pub fn keep_owned(&self, name: &'static str, work: impl FnMut() + Send + 'static) -> io::Result<Task> {
-        self.spawn(name, true, self.again_and_again(name, work))
+        self.spawn(name, true, self.restarting(name, work))
     }
 
-    /// Runs `work` on a thread of its own, once.
+    /// Runs `work` on its own thread, once.
     ///
     /// # Errors
-    /// Where the system gives no thread.
+    /// The error of the system if it cannot start a thread.
     pub fn run(&self, name: &'static str, work: impl FnOnce() + Send + 'static) -> io::Result<Task> {
         let supervisor = self.clone();
         self.spawn(name, false, move || {
@@ -99,38 +101,39 @@ impl Supervisor {
         })
     }
 
-    /// How the tasks are doing, by name.
+    /// Returns the state of all tasks, by name.
     #[must_use]
     pub fn report(&self) -> Vec<TaskReport> {
-        let state = |tally: &Tally| match (tally.is_off, tally.running) {
+        let state = |counts: &TaskCounts| match (counts.is_off, counts.running) {
             (true, _) => TaskState::Off,
             (false, 0) => TaskState::Done,
             (false, _) => TaskState::Running,
         };
         let tasks = self.tasks();
-        let report = tasks.iter().map(|(name, tally)| TaskReport {
+        let report = tasks.iter().map(|(name, counts)| TaskReport {
             name,
-            state: state(tally),
-            panics: tally.panics,
+            state: state(counts),
+            panics: counts.panics,
         });
         report.collect()
     }
 
-    /// Tells all tasks to end and waits for them until then. Returns the names of those that have not ended.
-    pub fn drain(&self, until: Instant) -> Vec<&'static str> {
+    /// Tells all tasks to end and waits for them until `deadline`. Returns the names of the tasks that are still
+    /// running.
+    pub fn drain(&self, deadline: Instant) -> Vec<&'static str> {
         self.0.stop.cancel();
-        let patience = until.saturating_duration_since(Instant::now());
-        let is_waited_for = |tally: &Tally| tally.running > tally.owned;
+        let timeout = deadline.saturating_duration_since(Instant::now());
+        let is_busy = |counts: &TaskCounts| counts.running > counts.owned;
         let waited = self
             .0
             .ended
-            .wait_timeout_while(self.tasks(), patience, |tasks| tasks.values().any(is_waited_for));
+            .wait_timeout_while(self.tasks(), timeout, |tasks| tasks.values().any(is_busy));
         let (tasks, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        let left = tasks.iter().filter(|(_, tally)| is_waited_for(tally));
-        left.map(|(name, _)| *name).collect()
+        let busy = tasks.iter().filter(|(_, counts)| is_busy(counts));
+        busy.map(|(name, _)| *name).collect()
     }
 
-    fn again_and_again<W: FnMut() + Send>(&self, name: &'static str, mut work: W) -> impl FnOnce() + Send + use<W> {
+    fn restarting<W: FnMut() + Send>(&self, name: &'static str, mut work: W) -> impl FnOnce() + Send + use<W> {
         let supervisor = self.clone();
         move || {
             while catch_unwind(AssertUnwindSafe(&mut work)).is_err() && supervisor.panicked(name, true) {}
@@ -148,29 +151,29 @@ impl Supervisor {
         Ok(task)
     }
 
-    /// Counts a panic. Returns whether a task that is to go on is run again.
-    fn panicked(&self, name: &'static str, is_to_go_on: bool) -> bool {
+    /// Counts a panic. Returns whether a permanent task is restarted.
+    fn panicked(&self, name: &'static str, is_permanent: bool) -> bool {
         let mut tasks = self.tasks();
-        let tally = tasks.entry(name).or_default();
-        tally.panics += 1;
-        let again = is_to_go_on && tally.panics <= MOST_PANICS;
-        tally.is_off |= is_to_go_on && !again;
-        match tally.is_off {
+        let counts = tasks.entry(name).or_default();
+        counts.panics += 1;
+        let restart = is_permanent && counts.panics <= MAX_RESTARTS;
+        counts.is_off |= is_permanent && !restart;
+        match counts.is_off {
             true => tracing::error!(
-                panics = tally.panics,
+                panics = counts.panics,
                 "the task {name} keeps panicking and is off until a restart"
             ),
-            false => tracing::error!(panics = tally.panics, "the task {name} panicked"),
+            false => tracing::error!(panics = counts.panics, "the task {name} panicked"),
         }
-        again
+        restart
     }
 
-    fn tasks(&self) -> MutexGuard<'_, BTreeMap<&'static str, Tally>> {
+    fn tasks(&self) -> MutexGuard<'_, BTreeMap<&'static str, TaskCounts>> {
         self.0.tasks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Counts as one that runs until it is dropped.
+/// Counts a task as running until it is dropped.
 struct Running {
     supervisor: Supervisor,
     name: &'static str,
@@ -181,9 +184,9 @@ struct Running {
 impl Running {
     fn new(supervisor: &Supervisor, name: &'static str, is_owned: bool) -> Running {
         let mut tasks = supervisor.tasks();
-        let tally = tasks.entry(name).or_default();
-        tally.running += 1;
-        tally.owned += usize::from(is_owned);
+        let counts = tasks.entry(name).or_default();
+        counts.running += 1;
+        counts.owned += usize::from(is_owned);
         drop(tasks);
         Running {
             supervisor: supervisor.clone(),
@@ -196,9 +199,9 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        if let Some(tally) = self.supervisor.tasks().get_mut(self.name) {
-            tally.running -= 1;
-            tally.owned -= usize::from(self.is_owned);
+        if let Some(counts) = self.supervisor.tasks().get_mut(self.name) {
+            counts.running -= 1;
+            counts.owned -= usize::from(self.is_owned);
         }
         self.supervisor.0.ended.notify_all();
         let (done, changed) = &*self.done;
@@ -208,20 +211,20 @@ impl Drop for Running {
 }
 
 impl Task {
-    /// Waits for its end.
+    /// Waits until the task has ended.
     pub fn wait(&self) {
         let (done, changed) = &*self.0;
         let done = done.lock().unwrap_or_else(PoisonError::into_inner);
         drop(changed.wait_while(done, |done| !*done));
     }
 
-    /// Waits for its end until then; returns whether it came.
+    /// Waits until the task has ended or `deadline` has passed. Returns whether the task has ended.
     #[must_use]
-    pub fn wait_until(&self, until: Instant) -> bool {
+    pub fn wait_until(&self, deadline: Instant) -> bool {
         let (done, changed) = &*self.0;
         let done = done.lock().unwrap_or_else(PoisonError::into_inner);
-        let patience = until.saturating_duration_since(Instant::now());
-        let waited = changed.wait_timeout_while(done, patience, |done| !*done);
+        let timeout = deadline.saturating_duration_since(Instant::now());
+        let waited = changed.wait_timeout_while(done, timeout, |done| !*done);
         *waited.unwrap_or_else(PoisonError::into_inner).0
     }
 }
@@ -238,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_that_panics_is_run_again_and_keeps_what_it_has() {
+    fn a_permanent_task_is_restarted_after_a_panic_with_its_state() {
         let supervisor = Supervisor::default();
         let (sender, jobs) = channel::<u32>();
         let (done, results) = channel();
@@ -262,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_that_keeps_panicking_is_given_up_and_one_that_runs_once_is_not_run_again() {
+    fn a_permanent_task_is_given_up_after_repeated_panics_and_a_single_run_is_not_restarted() {
         let supervisor = Supervisor::default();
         supervisor.keep("broken", || panic!("as a test does")).unwrap().wait();
         supervisor.run("once", || panic!("as a test does")).unwrap().wait();
@@ -274,14 +277,14 @@ mod tests {
         assert_eq!(
             found,
             [
-                ("broken", TaskState::Off, MOST_PANICS + 1),
+                ("broken", TaskState::Off, MAX_RESTARTS + 1),
                 ("once", TaskState::Done, 1)
             ]
         );
     }
 
     #[test]
-    fn a_drain_waits_for_those_that_listen_and_names_the_others() {
+    fn drain_waits_for_tasks_and_names_the_blocked_ones() {
         let supervisor = Supervisor::default();
         let stop = supervisor.stopping().clone();
         let listens = move || {
@@ -290,22 +293,18 @@ mod tests {
             }
         };
         let listening = supervisor.run("listens", listens).unwrap();
-        let (_held, waits) = channel::<()>();
+        let (_sender, receiver) = channel::<()>();
         let (_owner, queue) = channel::<()>();
         supervisor
-            .run("deaf", move || {
-                let _held = waits.recv();
-            })
+            .run("blocked", move || receiver.recv().unwrap_or_default())
             .unwrap();
         supervisor
-            .keep_owned("owned", move || {
-                let _owned = queue.recv();
-            })
+            .keep_owned("owned", move || queue.recv().unwrap_or_default())
             .unwrap();
         assert!(!listening.wait_until(Instant::now()));
         let left = supervisor.drain(Instant::now());
-        assert!(left.contains(&"deaf"), "{left:?}");
+        assert!(left.contains(&"blocked"), "{left:?}");
         listening.wait();
-        assert_eq!(supervisor.drain(Instant::now()), ["deaf"]);
+        assert_eq!(supervisor.drain(Instant::now()), ["blocked"]);
     }
 }

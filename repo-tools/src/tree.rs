@@ -1,4 +1,4 @@
-//! The directories of a worktree, as many of them as fit a budget.
+//! The directory tree of a worktree, within a token budget.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,21 +12,21 @@ use crate::until::Until;
 use crate::walk::WalkLimits;
 use crate::worktree::Worktree;
 
-/// Of a directory with more entries only the first are shown.
+/// Maximum number of shown entries of a directory.
 const MAX_ENTRIES: usize = 100;
-/// What a token is taken to be, in bytes of a path and its indentation.
+/// Estimated bytes of path and indentation per token.
 const BYTES_PER_TOKEN: usize = 3;
 
-/// How much of a tree to show.
+/// The scope and the budget of a tree.
 #[derive(Debug, Clone)]
 pub struct TreeLimits {
-    /// Which files count.
+    /// The files to include.
     pub filter: FileFilter,
-    /// Levels below the root.
+    /// Maximum number of levels below the root.
     pub max_depth: usize,
-    /// What the text may cost, estimated.
+    /// Maximum size of the text, in estimated tokens.
     pub max_tokens: usize,
-    /// When to give up.
+    /// The deadline.
     pub until: Until,
 }
 
@@ -44,31 +44,31 @@ impl Default for TreeLimits {
 /// A tree of directories.
 #[derive(Debug, Serialize)]
 pub struct Tree {
-    /// From the top down, an entry of a directory right after it.
+    /// The lines from top to bottom; the entries of a directory follow it.
     pub lines: Vec<TreeLine>,
-    /// All files, shown or not.
+    /// The number of files, shown or not.
     pub files: usize,
-    /// All directories with files in them.
+    /// The number of directories with files.
     pub directories: usize,
-    /// Which bounds left something out.
+    /// The limits that were reached.
     pub cuts: Cuts,
 }
 
 /// One entry of a tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TreeLine {
-    /// Its level; 0 for an entry of the root.
+    /// The level; 0 for an entry of the root.
     pub depth: usize,
-    /// Its name, control characters escaped; empty for `more`.
+    /// The name with control characters escaped; empty if `more` is set.
     pub name: String,
-    /// For a directory, how many files are below it.
+    /// The number of files below a directory.
     pub files: Option<usize>,
-    /// It stands for this many entries that are not shown.
+    /// The number of omitted entries that this line stands for.
     pub more: Option<usize>,
 }
 
 impl Tree {
-    /// As text, two spaces for each level: `src/ (12 files)`.
+    /// Formats the tree as text, indented by two spaces a level: `src/ (12 files)`.
     pub fn text(&self) -> String {
         let line = |line: &TreeLine| {
             let indent = "  ".repeat(line.depth);
@@ -83,21 +83,19 @@ impl Tree {
     }
 }
 
-/// Shows the worktree's files as a tree. Directories are opened level by level while the budget lasts; one that is not
-/// opened still says how many files are below it.
+/// Returns the worktree's files as a tree. Directories are expanded level by level within the budget. A directory that
+/// is not expanded still shows its number of files.
 ///
 /// # Errors
 /// [`FilterError`] for a malformed glob.
 pub fn tree(worktree: &Worktree, limits: &TreeLimits) -> Result<Tree, FilterError> {
     let listed = files(worktree, &limits.filter, WalkLimits::default().max_files, &limits.until)?;
     let mut tree = tree_of(&listed.paths, limits);
-    if listed.late {
-        tree.cuts.add(Cut::Time);
-    }
+    tree.cuts.extend(&listed.cuts);
     Ok(tree)
 }
 
-/// The same for files that somebody knows, in any order; the filter is not looked at.
+/// Returns the given files, in any order, as a tree. The filter of `limits` is ignored.
 pub fn tree_of(paths: &[RelPath], limits: &TreeLimits) -> Tree {
     let mut nodes = vec![Node::default()];
     for path in paths {
@@ -115,7 +113,7 @@ pub fn tree_of(paths: &[RelPath], limits: &TreeLimits) -> Tree {
             };
         }
     }
-    let cuts = open(&mut nodes, limits);
+    let cuts = expand(&mut nodes, limits);
     Tree {
         lines: lines(&nodes),
         files: paths.len(),
@@ -128,7 +126,7 @@ pub fn tree_of(paths: &[RelPath], limits: &TreeLimits) -> Tree {
 struct Node<'p> {
     children: BTreeMap<&'p str, usize>,
     files: usize,
-    open: bool,
+    expanded: bool,
 }
 
 impl Node<'_> {
@@ -137,9 +135,9 @@ impl Node<'_> {
     }
 }
 
-/// Opens directories, nearest to the root first, while they fit.
-fn open(nodes: &mut [Node<'_>], limits: &TreeLimits) -> Cuts {
-    let (mut cuts, mut left) = (Cuts::default(), limits.max_tokens * BYTES_PER_TOKEN);
+/// Expands directories within the budget, level by level.
+fn expand(nodes: &mut [Node<'_>], limits: &TreeLimits) -> Cuts {
+    let (mut cuts, mut remaining) = (Cuts::default(), limits.max_tokens * BYTES_PER_TOKEN);
     let mut level = vec![0];
     let mut depth = 0;
     while !level.is_empty() {
@@ -149,11 +147,11 @@ fn open(nodes: &mut [Node<'_>], limits: &TreeLimits) -> Cuts {
             let cost: usize = shown.map(|(name, _)| 2 * depth + name.len() + 12).sum();
             if depth >= limits.max_depth {
                 cuts.add(Cut::Depth);
-            } else if cost > left {
+            } else if cost > remaining {
                 cuts.add(Cut::Tokens);
             } else {
-                left -= cost;
-                nodes[at].open = true;
+                remaining -= cost;
+                nodes[at].expanded = true;
                 if nodes[at].children.len() > MAX_ENTRIES {
                     cuts.add(Cut::Lines);
                 }
@@ -167,44 +165,43 @@ fn open(nodes: &mut [Node<'_>], limits: &TreeLimits) -> Cuts {
 }
 
 fn lines(nodes: &[Node<'_>]) -> Vec<TreeLine> {
-    /// An entry whose turn has not come.
-    enum Waiting<'p> {
+    enum Pending<'p> {
         Entry { at: usize, name: &'p str, depth: usize },
         More { count: usize, depth: usize },
     }
     let mut lines = Vec::new();
-    // The next one last.
-    let mut waiting = Vec::new();
-    let below = |waiting: &mut Vec<_>, at: usize, depth| {
+    // A stack: the next line is on top.
+    let mut pending = Vec::new();
+    let push_children = |pending: &mut Vec<_>, at: usize, depth| {
         let node = &nodes[at];
-        if !node.open {
+        if !node.expanded {
             return;
         }
         let count = node.children.len().saturating_sub(MAX_ENTRIES);
         if count > 0 {
-            waiting.push(Waiting::More { count, depth });
+            pending.push(Pending::More { count, depth });
         }
         let shown: Vec<_> = node.children.iter().take(MAX_ENTRIES).collect();
-        waiting.extend(
+        pending.extend(
             shown
                 .into_iter()
                 .rev()
-                .map(|(name, at)| Waiting::Entry { at: *at, name, depth }),
+                .map(|(name, at)| Pending::Entry { at: *at, name, depth }),
         );
     };
-    below(&mut waiting, 0, 0);
-    while let Some(next) = waiting.pop() {
+    push_children(&mut pending, 0, 0);
+    while let Some(next) = pending.pop() {
         match next {
-            Waiting::Entry { at, name, depth } => {
+            Pending::Entry { at, name, depth } => {
                 lines.push(TreeLine {
                     depth,
                     name: name.chars().flat_map(printable).collect(),
                     files: nodes[at].is_directory().then_some(nodes[at].files),
                     more: None,
                 });
-                below(&mut waiting, at, depth + 1);
+                push_children(&mut pending, at, depth + 1);
             }
-            Waiting::More { count, depth } => lines.push(TreeLine {
+            Pending::More { count, depth } => lines.push(TreeLine {
                 depth,
                 name: String::new(),
                 files: None,
@@ -240,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn shows_everything_that_fits() {
+    fn directories_are_expanded_within_the_limits() {
         let repo = repository();
         let tree = |limits| tree(&repo.worktree(), &limits).unwrap();
         let all = tree(TreeLimits::default());
@@ -261,7 +258,7 @@ mod tests {
             ..TreeLimits::default()
         });
         assert!(small.cuts.has(Cut::Tokens) && small.lines.len() < all.lines.len() && !small.lines.is_empty());
-        assert_eq!(small.files, 6, "what is not shown is counted");
+        assert_eq!(small.files, 6, "omitted files are counted");
         let under = FileFilter {
             globs: vec![],
             under: vec![RelPath::new("src/deep").unwrap()],
@@ -274,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_huge_directory_is_no_wall_of_names() {
+    fn a_huge_directory_shows_its_first_entries_and_a_count() {
         let repo = Fixture::with(&[]);
         for n in 0..150 {
             repo.write(&format!("many/{n:03}.txt"), b"x");

@@ -1,80 +1,80 @@
-//! When work is to end.
+//! Deadlines with cancellation.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// When work is to end: at a time, or before it, as soon as nobody waits for the result any more.
+/// A deadline with an optional cancellation flag.
 ///
-/// Whatever may take long looks at it every few milliseconds, and returns what it has by then.
+/// Long operations check it every few milliseconds, and return their partial result when it is over.
 #[derive(Debug, Clone)]
 pub struct Until {
     at: Instant,
-    abandoned: Option<Abandoned>,
+    cancelled: Option<CancelFlag>,
 }
 
-/// Says that nobody waits any more, to all who were given an [`Until`] with it. Clones share one word.
+/// A cancellation flag for all operations whose [`Until`] has it. Clones share the flag.
 #[derive(Debug, Clone, Default)]
-pub struct Abandoned(Arc<AtomicBool>);
+pub struct CancelFlag(Arc<AtomicBool>);
 
-impl Abandoned {
-    /// Says so, for good.
-    pub fn say(&self) {
+impl CancelFlag {
+    /// Sets the flag. It cannot be reset.
+    pub fn cancel(&self) {
         self.0.store(true, Ordering::Release);
     }
 
-    /// Whether it was said.
-    pub fn is_said(&self) -> bool {
+    /// Returns whether the flag is set.
+    pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }
 }
 
 impl Until {
-    /// At a time.
+    /// Creates a deadline at a point in time.
     pub fn at(at: Instant) -> Self {
-        Self { at, abandoned: None }
+        Self { at, cancelled: None }
     }
 
-    /// So long from now.
+    /// Creates a deadline after a duration from now.
     pub fn within(time: Duration) -> Self {
         Self::at(Instant::now() + time)
     }
 
-    /// At the same time, or when `abandoned` says so.
-    pub fn or(self, abandoned: Abandoned) -> Self {
+    /// Adds a cancellation flag.
+    pub fn or(self, cancelled: CancelFlag) -> Self {
         Self {
-            abandoned: Some(abandoned),
+            cancelled: Some(cancelled),
             ..self
         }
     }
 
-    /// The same, and no later than this.
+    /// Returns the earlier of this deadline and `at`, with the same cancellation flag.
     pub fn no_later_than(&self, at: Instant) -> Self {
         Self {
             at: self.at.min(at),
-            abandoned: self.abandoned.clone(),
+            cancelled: self.cancelled.clone(),
         }
     }
 
-    /// Whether to stop now.
+    /// Returns whether the deadline has passed or the work is cancelled.
     pub fn is_over(&self) -> bool {
-        self.is_abandoned() || Instant::now() >= self.at
+        self.is_cancelled() || Instant::now() >= self.at
     }
 
-    /// Whether nobody waits any more.
-    pub fn is_abandoned(&self) -> bool {
-        self.abandoned.as_ref().is_some_and(Abandoned::is_said)
+    /// Returns whether the work is cancelled.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.as_ref().is_some_and(CancelFlag::is_cancelled)
     }
 
-    /// The time that is left; none where nobody waits any more.
+    /// Returns the remaining time; zero if the work is cancelled.
     pub fn left(&self) -> Duration {
-        if self.is_abandoned() {
+        if self.is_cancelled() {
             return Duration::ZERO;
         }
         self.at.saturating_duration_since(Instant::now())
     }
 
-    /// The time at which it is over at the latest.
+    /// Returns the deadline as a point in time.
     pub fn instant(&self) -> Instant {
         self.at
     }
@@ -91,13 +91,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn over_when_the_time_is_or_when_nobody_waits() {
-        let (abandoned, hour) = (Abandoned::default(), Duration::from_secs(3_600));
-        let until = Until::within(hour).or(abandoned.clone());
+    fn until_is_over_at_the_deadline_or_on_cancellation() {
+        let (cancelled, hour) = (CancelFlag::default(), Duration::from_secs(3_600));
+        let until = Until::within(hour).or(cancelled.clone());
         let sooner = until.no_later_than(Instant::now());
         assert!(!until.is_over() && until.left() > hour / 2);
-        assert!(sooner.is_over() && !sooner.is_abandoned());
-        abandoned.say();
-        assert!(until.is_over() && until.left().is_zero() && sooner.is_abandoned());
+        assert!(sooner.is_over() && !sooner.is_cancelled());
+        cancelled.cancel();
+        assert!(until.is_over() && until.left().is_zero() && sooner.is_cancelled());
     }
 }

@@ -1,4 +1,4 @@
-//! The files of a worktree that may be shown to a model.
+//! Walking the files of a worktree that may be shown to a model.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -13,12 +13,12 @@ use crate::secret::is_secret;
 use crate::until::Until;
 use crate::worktree::Worktree;
 
-/// How far a walk goes.
+/// The limits of a walk.
 #[derive(Debug, Clone, Copy)]
 pub struct WalkLimits {
-    /// Larger files are skipped.
+    /// Maximum size of a file, in bytes; larger files are skipped.
     pub max_file_bytes: u64,
-    /// The walk ends after this many files.
+    /// Maximum number of files.
     pub max_files: usize,
 }
 
@@ -31,47 +31,47 @@ impl Default for WalkLimits {
     }
 }
 
-/// More threads would wait for the file system.
+/// Maximum number of threads; more would wait for the file system.
 const MAX_THREADS: usize = 4;
 
-/// What a walk found.
+/// The result of a walk.
 #[derive(Debug, Default)]
 pub struct Walk {
-    /// The files, in the order of their paths.
+    /// The files, sorted by path.
     pub files: Vec<FileEntry>,
-    /// What was left out, counted.
+    /// The skipped entries, by reason.
     pub skipped: SkipCounts,
-    /// Whether a limit or the time ended the walk early.
+    /// Whether a limit or the deadline ended the walk early.
     pub cut: bool,
 }
 
-/// A file as the walk saw it: its metadata only, for nothing is opened.
+/// The metadata of a file. A walk opens no file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileEntry {
-    /// Where it is.
+    /// The path.
     pub path: RelPath,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub size: u64,
-    /// When it was last modified.
+    /// The modification time.
     pub modified: SystemTime,
 }
 
-/// Files that were left out, by reason. Ignored files are not counted: they were never looked at.
+/// The number of skipped files, by reason. Ignored files are not counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct SkipCounts {
-    /// Named like a secret.
+    /// Files with the name of a secret.
     pub secret: usize,
-    /// Larger than the limit.
+    /// Files larger than the limit.
     pub too_large: usize,
-    /// With a NUL byte near the start. A walk opens nothing, so it is for the reader to count these.
+    /// Files with a NUL byte near the start. A walk opens no file, so readers count these.
     pub binary: usize,
-    /// With a name that is not UTF-8.
+    /// Files with a name that is not UTF-8.
     pub not_utf8: usize,
-    /// Symlinks, pipes, sockets, devices.
+    /// Symlinks, pipes, sockets and devices.
     pub not_regular: usize,
-    /// Refused by the file system.
+    /// Files that the file system refused.
     pub unreadable: usize,
-    /// Directories that are repositories of their own.
+    /// Nested repositories.
     pub nested_repositories: usize,
 }
 
@@ -87,9 +87,9 @@ impl SkipCounts {
         self.nested_repositories += other.nested_repositories;
     }
 
-    /// What somebody might miss, in words: `too large: 2, not readable: 1`; empty where that is nothing. Secrets, binary
-    /// files and what is no file are left out everywhere, and so not named.
-    pub fn words(&self) -> String {
+    /// Formats the counts that a user may want to know: `too large: 2, not readable: 1`; empty if there are none.
+    /// Secrets, binary files and special files are skipped everywhere, and so not mentioned.
+    pub fn describe(&self) -> String {
         let named = [
             (self.too_large, "too large"),
             (self.unreadable, "not readable"),
@@ -102,36 +102,35 @@ impl SkipCounts {
     }
 }
 
-/// Lists the files of a worktree: what git does not ignore, hidden files included, and without `.git`, `.muninn`,
+/// Lists the files of a worktree that git does not ignore, including hidden files, but without `.git`, `.muninn`,
 /// nested repositories, symlinks and secrets.
 ///
-/// Binary files are told apart by reading them, so that is left to [`crate::read_text`]; an unchanged tree is walked
-/// without opening a file.
+/// Binary files are listed, because only reading detects them ([`crate::read_text`]) and a walk opens no file.
 pub fn walk(worktree: &Worktree, limits: &WalkLimits) -> Walk {
     walk_until(worktree, limits, None)
 }
 
-/// Like [`walk`], and gives up when `until` is over, with what it has by then.
+/// Like [`walk`], with a deadline; returns the files found by then.
 pub fn walk_until(worktree: &Worktree, limits: &WalkLimits, until: Option<&Until>) -> Walk {
     collect(worktree, limits, until, |_, _| true)
 }
 
-/// Like [`walk`], for what is now at some paths: the files that are there and, where one is a directory, all files below
-/// it. It costs a reading of the directories on the way, and not of the worktree.
+/// Like [`walk`], limited to some paths: files, or directories with all files below them. Only these and the
+/// directories above them are read.
 pub fn walk_at(worktree: &Worktree, limits: &WalkLimits, paths: &BTreeSet<RelPath>) -> Walk {
     collect(worktree, limits, None, under(paths))
 }
 
-/// The directories that a walk goes into.
+/// The directories that a walk enters.
 #[derive(Debug, Default)]
 pub struct Directories {
-    /// In no order, without the root.
+    /// The directories without the root, unsorted.
     pub paths: Vec<RelPath>,
-    /// Whether there are more than the caller wanted.
+    /// Whether there are more than the maximum.
     pub cut: bool,
 }
 
-/// Lists the directories that [`walk`] goes into: all of them, or `top` and those below it. At most `max` are listed.
+/// Lists the directories that [`walk`] enters, or only `top` and those below it; at most `max`.
 pub fn walked_directories(worktree: &Worktree, top: Option<&RelPath>, max: usize) -> Directories {
     let tops: BTreeSet<RelPath> = top.cloned().into_iter().collect();
     let below = under(&tops);
@@ -153,7 +152,7 @@ pub fn walked_directories(worktree: &Worktree, top: Option<&RelPath>, max: usize
     found
 }
 
-/// Says of each path whether it is one of `paths`, below one, or a directory on the way to one.
+/// Returns a predicate for the paths that are one of `paths`, below one of them, or a directory above one of them.
 fn under(paths: &BTreeSet<RelPath>) -> impl Fn(&Path, bool) -> bool + Send + Sync + 'static {
     let ends: HashSet<PathBuf> = paths.iter().map(RelPath::to_path_buf).collect();
     let ways: HashSet<PathBuf> = ends
@@ -200,7 +199,7 @@ fn collect(
             })
         });
     let mut walk = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-    // Threads that came to the limit at once each added a file, and none saw that it was one too many.
+    // Threads that reach the limit together each add a file, and none of them sees that it is one too many.
     walk.cut = cut.into_inner() || walk.files.len() > limits.max_files;
     walk.skipped.nested_repositories = nested.load(Ordering::Relaxed);
     walk.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
@@ -208,7 +207,7 @@ fn collect(
     walk
 }
 
-/// What one thread found, handed over when the thread is done.
+/// The result of one thread, merged into the whole when it is dropped.
 struct Part<'a> {
     walk: Walk,
     whole: &'a Mutex<Walk>,
@@ -222,7 +221,8 @@ impl Drop for Part<'_> {
     }
 }
 
-/// What every walk has in common. `wanted` is asked for each file and directory (true) below the root.
+/// Configures a walk. `wanted` decides on each file and directory (`true`) below the root; `nested` counts the nested
+/// repositories.
 pub(crate) fn builder(
     root: &Path,
     nested: Arc<AtomicUsize>,
@@ -231,21 +231,20 @@ pub(crate) fn builder(
     let count = move |_: &Path| {
         nested.fetch_add(1, Ordering::Relaxed);
     };
-    builder_telling(root, count, wanted)
+    builder_with(root, count, wanted)
 }
 
-/// [`builder`]; `nested` is told of each repository in the repository.
-pub(crate) fn builder_telling(
+/// Like [`builder`]; `on_nested` is called with the path of each nested repository.
+pub(crate) fn builder_with(
     root: &Path,
-    nested: impl Fn(&Path) + Send + Sync + 'static,
+    on_nested: impl Fn(&Path) + Send + Sync + 'static,
     wanted: impl Fn(&Path, bool) -> bool + Send + Sync + 'static,
 ) -> WalkBuilder {
     let mut builder = WalkBuilder::new(root);
     let base = root.to_owned();
     builder
         .hidden(false)
-        // git does not look for ignore files above the root of a worktree, and neither may a parent directory decide
-        // here what belongs to the repository.
+        // Like git, a walk ignores ignore files above the worktree's root.
         .parents(false)
         .follow_links(false)
         .filter_entry(move |entry| {
@@ -265,11 +264,11 @@ pub(crate) fn builder_telling(
             else {
                 return false;
             };
-            let own_repository = directory && entry.path().join(".git").symlink_metadata().is_ok();
-            if own_repository {
-                nested(path);
+            let is_repository = directory && entry.path().join(".git").symlink_metadata().is_ok();
+            if is_repository {
+                on_nested(path);
             }
-            !own_repository
+            !is_repository
         });
     builder
 }
@@ -316,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn honours_ignore_rules_and_keeps_hidden_files() {
+    fn ignored_files_are_omitted_and_hidden_files_listed() {
         let repo = Fixture::with(&[
             (".gitignore", "target/\n*.log\n"),
             (".github/ci.yml", "on: push\n"),
@@ -337,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_what_it_leaves_out() {
+    fn skipped_files_are_counted_by_reason() {
         let repo = Fixture::with(&[
             (".env", "KEY=1"),
             ("a.txt", "x"),
@@ -361,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_at_its_limits() {
+    fn a_walk_ends_at_its_limits() {
         let repo = Fixture::with(&[("a.txt", "x"), ("b.txt", "x"), ("c.txt", "x")]);
         let limits = WalkLimits {
             max_files: 2,
@@ -379,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_the_directories_that_it_goes_into() {
+    fn walked_directories_are_listed() {
         let repo = Fixture::with(&[
             (".gitignore", "target/\n"),
             (".muninn/knowledge/a.md", "x"),
@@ -404,21 +403,21 @@ mod tests {
     }
 
     #[test]
-    fn says_what_somebody_might_miss() {
+    fn only_unexpected_skips_are_described() {
         let mut counts = SkipCounts {
             secret: 1,
             binary: 2,
             not_regular: 3,
             ..SkipCounts::default()
         };
-        assert_eq!(counts.words(), "");
+        assert_eq!(counts.describe(), "");
         (counts.too_large, counts.unreadable) = (4, 5);
-        assert_eq!(counts.words(), "too large: 4, not readable: 5");
+        assert_eq!(counts.describe(), "too large: 4, not readable: 5");
     }
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn survives_symlinks_and_names_that_are_no_text() {
+    fn symlinks_and_names_that_are_not_utf8_are_skipped() {
         use std::os::unix::ffi::OsStrExt;
         let outside = tempfile::tempdir().unwrap();
         std::fs::write(outside.path().join("x.txt"), "x").unwrap();

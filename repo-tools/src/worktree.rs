@@ -1,4 +1,4 @@
-//! A git worktree: where it is, and what may be reached from it.
+//! Git worktrees: discovery, and resolving paths inside them.
 
 use std::fmt;
 use std::io;
@@ -9,14 +9,13 @@ use crate::path::{PathError, RelPath};
 
 /// A checked-out git repository, or one of its linked worktrees. Cheap to clone.
 ///
-/// It keeps paths only and asks git anew for what can change (branch, HEAD): a long-running process must see the
-/// checkout that happened a moment ago. Opened in isolation, so neither the user's nor the system's git
-/// configuration, nor `GIT_DIR`, has a say in where it is.
+/// It keeps paths only and reads branch and HEAD from git on each call, because a long-running process must see a
+/// checkout that happened meanwhile. Discovery ignores the git configuration of the user and the system, and `GIT_DIR`.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Worktree(Arc<Places>);
+pub struct Worktree(Arc<WorktreePaths>);
 
 #[derive(PartialEq, Eq)]
-struct Places {
+struct WorktreePaths {
     root: PathBuf,
     git_dir: PathBuf,
     common_dir: PathBuf,
@@ -28,29 +27,29 @@ pub enum DiscoverError {
     /// The directory does not exist, or cannot be entered.
     #[error("{} cannot be opened", path.display())]
     NotFound {
-        /// The directory as it was given.
+        /// The directory as given.
         path: PathBuf,
-        /// What the file system said.
+        /// The error of the file system.
         source: io::Error,
     },
-    /// Neither the directory nor any above it is a git repository.
+    /// Neither the directory nor a parent is a git repository.
     #[error("{} is not inside a git repository", path.display())]
     NotARepository {
         /// The directory, made absolute.
         path: PathBuf,
     },
-    /// There is a `.git`, which is no repository: a part of it is missing, or may not be read.
-    #[error("{} is there and is no git repository: a part of it is missing or cannot be read", path.display())]
+    /// A `.git` exists, but is no repository: a part of it is missing or unreadable.
+    #[error("{} is not a valid git repository: a part of it is missing or cannot be read", path.display())]
     Incomplete {
         /// The `.git` directory.
         path: PathBuf,
     },
-    /// A linked worktree or a submodule whose repository was moved, removed, or cannot be read.
-    #[error("{} leads to {}, where there is no git repository", path.display(), to.display())]
-    LeadsNowhere {
+    /// The repository of a linked worktree or a submodule was moved or removed, or cannot be read.
+    #[error("{} points to {}, which is not a git repository", path.display(), to.display())]
+    BrokenLink {
         /// The `.git` file.
         path: PathBuf,
-        /// What it names.
+        /// The path that it contains.
         to: PathBuf,
     },
     /// A repository without a worktree.
@@ -64,26 +63,26 @@ pub enum DiscoverError {
     Broken {
         /// The repository.
         path: PathBuf,
-        /// What git's library said.
+        /// The error of gix.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
 }
 
 impl Worktree {
-    /// Finds the worktree that `dir` is in.
+    /// Finds the worktree that contains `dir`.
     ///
     /// # Errors
-    /// Says which directory was looked at and what is wrong with it.
+    /// [`DiscoverError`] with the directory and the reason.
     pub fn discover(dir: &Path) -> Result<Self, DiscoverError> {
         let not_found = |source| DiscoverError::NotFound {
             path: dir.to_owned(),
             source,
         };
         let start = dir.canonicalize().map_err(not_found)?;
-        if let Some(nowhere) = leads_nowhere(&start) {
-            return Err(nowhere);
+        if let Some(error) = broken_link(&start) {
+            return Err(error);
         }
-        let (found, _trust) = gix::discover::upwards(&start).map_err(|_| nothing_found(&start))?;
+        let (found, _trust) = gix::discover::upwards(&start).map_err(|_| discovery_error(&start))?;
         let at = found.as_ref().to_owned();
         let repository = open(&at).map_err(|source| DiscoverError::Broken {
             path: at.clone(),
@@ -92,35 +91,35 @@ impl Worktree {
         let root = repository
             .workdir()
             .ok_or_else(|| DiscoverError::Bare { path: at.clone() })?;
-        Ok(Self(Arc::new(Places {
+        Ok(Self(Arc::new(WorktreePaths {
             root: root.canonicalize().map_err(not_found)?,
             git_dir: repository.git_dir().canonicalize().map_err(not_found)?,
             common_dir: repository.common_dir().canonicalize().map_err(not_found)?,
         })))
     }
 
-    /// The top directory, absolute, symlinks resolved.
+    /// Returns the top directory, absolute and without symlinks.
     pub fn root(&self) -> &Path {
         &self.0.root
     }
 
-    /// This worktree's own git directory; in a linked worktree `<common>/worktrees/<name>`.
+    /// Returns this worktree's own git directory; for a linked worktree `<common>/worktrees/<name>`.
     pub fn git_dir(&self) -> &Path {
         &self.0.git_dir
     }
 
-    /// The git directory that all worktrees of the repository share.
+    /// Returns the git directory that all worktrees of the repository share.
     pub fn common_dir(&self) -> &Path {
         &self.0.common_dir
     }
 
-    /// Whether `path` exists and belongs to this worktree, after symlinks are resolved. What lies in a nested
-    /// repository, or in a linked worktree kept below the root, belongs to that one and not to this.
+    /// Returns whether `path` exists and belongs to this worktree after symlinks are resolved. Files of a nested
+    /// repository, or of a linked worktree below the root, belong to that repository or worktree.
     pub fn contains(&self, path: &Path) -> bool {
         path.canonicalize().is_ok_and(|path| self.owns(&path))
     }
 
-    /// The absolute path of a file of the worktree.
+    /// Returns the absolute path of a file of the worktree, without symlinks.
     ///
     /// # Errors
     /// [`PathError::NotFound`], or [`PathError::Outside`] if a symlink leads out of the worktree.
@@ -144,7 +143,7 @@ impl Worktree {
         }
     }
 
-    /// Whether a path without symlinks is below the root, outside `.git`, and in no repository of its own.
+    /// Returns whether a path without symlinks is below the root, outside `.git`, and in no nested repository.
     fn owns(&self, real: &Path) -> bool {
         let Ok(relative) = real.strip_prefix(&self.0.root) else {
             return false;
@@ -167,13 +166,13 @@ impl fmt::Debug for Worktree {
     }
 }
 
-/// Why there is no repository at `start` or above it. git says the same of a directory that was never in one, and of one
-/// whose repository is damaged; the nearest `.git` tells them apart.
-fn nothing_found(start: &Path) -> DiscoverError {
+/// Explains why there is no repository at `start` or above it. The nearest `.git` distinguishes a directory outside any
+/// repository from one in a damaged repository; git reports the same error for both.
+fn discovery_error(start: &Path) -> DiscoverError {
     match nearest(start) {
         None => DiscoverError::NotARepository { path: start.to_owned() },
-        Some(path) => match led_to(&path) {
-            Some(to) => DiscoverError::LeadsNowhere { to, path },
+        Some(path) => match link_target(&path) {
+            Some(to) => DiscoverError::BrokenLink { to, path },
             None => DiscoverError::Incomplete { path },
         },
     }
@@ -184,19 +183,19 @@ fn nearest(start: &Path) -> Option<PathBuf> {
     dot_gits.find(|path| path.exists())
 }
 
-/// Where a `.git` file leads, as it is written.
-fn led_to(dot_git: &Path) -> Option<PathBuf> {
+/// Returns the path in a `.git` file, as written.
+fn link_target(dot_git: &Path) -> Option<PathBuf> {
     let text = std::fs::read_to_string(dot_git).ok()?;
     text.trim_end().strip_prefix("gitdir: ").map(PathBuf::from)
 }
 
-/// A linked worktree or submodule whose repository is gone, which git refuses too. It may lie in another repository, and is
-/// not part of that one.
-fn leads_nowhere(start: &Path) -> Option<DiscoverError> {
+/// Detects a linked worktree or submodule whose repository is gone; git refuses it, too. It may lie below another
+/// repository, but is no part of that.
+fn broken_link(start: &Path) -> Option<DiscoverError> {
     let path = nearest(start)?;
-    let to = led_to(&path)?;
-    let is_there = path.parent()?.join(&to).exists();
-    (!is_there).then_some(DiscoverError::LeadsNowhere { path, to })
+    let to = link_target(&path)?;
+    let exists = path.parent()?.join(&to).exists();
+    (!exists).then_some(DiscoverError::BrokenLink { path, to })
 }
 
 pub(crate) fn open(path: &Path) -> Result<gix::Repository, gix::Error> {
@@ -243,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn says_why_there_is_no_worktree() {
+    fn discovery_errors_name_the_reason() {
         let dir = tempfile::tempdir().unwrap();
         assert!(matches!(
             Worktree::discover(&dir.path().join("gone")),
@@ -262,27 +261,27 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_repository_is_not_taken_for_none() {
+    fn a_damaged_repository_has_its_own_error() {
         let repo = Fixture::with(&[("src/a.txt", "x")]);
         repo.commit();
         repo.git(&["worktree", "add", "-q", "-b", "side", "nested/side"]);
         let why = |path: &str| Worktree::discover(&repo.path(path)).unwrap_err().to_string();
         std::fs::remove_dir_all(repo.path(".git/worktrees")).unwrap();
-        let told = why("nested/side");
-        assert!(told.contains("nested/side/.git leads to "), "{told}");
-        assert!(told.contains(".git/worktrees/side, where there is no git"), "{told}");
+        let message = why("nested/side");
+        assert!(message.contains("nested/side/.git points to "), "{message}");
+        assert!(message.contains(".git/worktrees/side, which is not a git"), "{message}");
         std::fs::write(repo.path(".git/config"), "[[broken").unwrap();
         assert!(matches!(
             Worktree::discover(&repo.path("src")),
             Err(DiscoverError::Broken { .. })
         ));
         std::fs::remove_file(repo.path(".git/HEAD")).unwrap();
-        let told = why("src");
-        assert!(told.contains(".git is there and is no git repository"), "{told}");
+        let message = why("src");
+        assert!(message.contains(".git is not a valid git repository"), "{message}");
     }
 
     #[test]
-    fn contains_only_what_exists_inside() {
+    fn only_existing_paths_inside_are_contained() {
         let repo = Fixture::with(&[("src/a.rs", "x"), ("inner/b.rs", "x")]);
         repo.git(&["init", "-q", "inner"]);
         let worktree = repo.worktree();
@@ -297,7 +296,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn resolves_no_symlink_out() {
+    fn symlinks_out_of_the_worktree_are_not_resolved() {
         let outside = tempfile::tempdir().unwrap();
         std::fs::write(outside.path().join("secret"), "x").unwrap();
         let repo = Fixture::with(&[("a.txt", "x")]);

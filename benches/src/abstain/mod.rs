@@ -122,7 +122,7 @@ fn ask(subject: &Subject, repo: &str, half: Half, prompt: &Prompt, tokens: u32) 
         sources: found.items.iter().map(|item| item.source.clone()).collect(),
         tokens: found.tokens,
         reason: found.reason,
-        signs: subject.engine.rank(&prompt.prompt, Tuning::default(), CLOSELY).signs,
+        signs: subject.engine.rank(&prompt.prompt, Tuning::default(), CLOSELY).features,
     }
 }
 

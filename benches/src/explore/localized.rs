@@ -199,7 +199,7 @@ fn explore(
 }
 
 impl Outcome {
-    fn of(instance: &Instance, lexical: &[&str], found: &Found, ms: f64, timing: Option<Timing>) -> Self {
+    fn of(instance: &Instance, lexical: &[&str], found: &ExploreOutcome, ms: f64, timing: Option<Timing>) -> Self {
         let files: Vec<&str> = found.files.iter().map(|path| path.as_str()).collect();
         let cited: Vec<&str> = found.citations.iter().map(|one| one.path.as_str()).collect();
         let holds = |paths: &[&str], gold: &String| paths.iter().any(|path| instance.is_gold(gold, path));

@@ -1,50 +1,49 @@
-//! The deep lane's two halves: exploring, which takes as long as a model does, and packing what it found, which may be
-//! turns later.
+//! The two steps of the deep lane: exploring with a model, and packing the citations, possibly turns later.
 
 use std::time::{Duration, Instant};
 
 use super::Engine;
-use crate::already::Already;
-use crate::explore::{self, Citation, DeepLimits, Found, Lexical, Observer};
+use crate::explore::{self, Citation, DeepLimits, ExploreOutcome, LexicalResult, Observer};
 use crate::item::{Item, Limits};
 use crate::lexical;
+use crate::prior_context::PriorContext;
 use crate::tools::ToolContext;
 use muninn_memory::model::{Model, block_on};
 
-/// What a look at the lexical lane may take before a model is asked.
-const CANDIDATES: Duration = Duration::from_millis(500);
+/// Maximum time of the lexical lane before the model is called.
+const LEXICAL_TIME: Duration = Duration::from_millis(500);
 
 impl Engine {
-    /// [`Self::explore_deep_async`] for a thread that may wait as long as `limits` allow.
+    /// Like [`Self::explore_deep_async`], but blocks the thread for as long as `limits` allow.
     pub fn explore_deep(
         &self,
         question: &str,
         limits: &DeepLimits,
         model: &dyn Model,
         observer: &dyn Observer,
-    ) -> Found {
+    ) -> ExploreOutcome {
         block_on(self.explore_deep_async(question, limits, model, observer))
     }
 
-    /// Has a model explore the worktree for a question. Takes as long as `limits` allow, and neither fails nor panics:
-    /// how it went is the trace. The future waits for the model; what it computes blocks the thread that polls it, for
-    /// milliseconds at a time.
+    /// Lets a model explore the worktree for a question, for as long as `limits` allow. It neither fails nor panics:
+    /// the trace records the course. The future waits for the model only; its computations block the polling thread for
+    /// milliseconds.
     pub async fn explore_deep_async(
         &self,
         question: &str,
         limits: &DeepLimits,
         model: &dyn Model,
         observer: &dyn Observer,
-    ) -> Found {
-        let deadline = limits.until.no_later_than(Instant::now() + CANDIDATES).instant();
-        let nothing = Already::default();
-        let candidates = self.with_sources(&nothing, deadline, |sources| {
-            lexical::candidates(sources, question, deadline)
+    ) -> ExploreOutcome {
+        let deadline = limits.until.no_later_than(Instant::now() + LEXICAL_TIME).instant();
+        let nothing = PriorContext::default();
+        let candidates = self.with_inputs(&nothing, deadline, |inputs| {
+            lexical::candidates(inputs, question, deadline)
         });
-        // As the disk is now, which the look has just seen to.
+        // The candidates step has just brought the index up to date.
         let state = self.state();
-        let memories = self.memories(&state, Instant::now() + CANDIDATES);
-        let sources = explore::Sources {
+        let memories = self.memories(&state, Instant::now() + LEXICAL_TIME);
+        let inputs = explore::ExploreInputs {
             context: ToolContext {
                 worktree: &self.worktree,
                 snapshot: state.snapshot.as_deref(),
@@ -57,21 +56,21 @@ impl Engine {
             observer,
         };
         let (files, candidates) = candidates;
-        explore::explore(&sources, question, &Lexical { files, candidates }, limits).await
+        explore::explore(&inputs, question, &LexicalResult { files, candidates }, limits).await
     }
 
-    /// Packs what an exploration cited, as far as it is on disk as it was, the conversation does not hold it, and
-    /// `beside` does not show it. The items together keep to the limits.
+    /// Packs the citations of an exploration. Files that changed since, lines that the conversation contains, and lines
+    /// that the items of `beside` show are left out. All items together keep to the limits.
     pub fn pack_cited(
         &self,
         question: &str,
         citations: &[Citation],
-        already: &Already,
+        prior: &PriorContext,
         beside: &[Item],
         limits: &Limits,
     ) -> Vec<Item> {
-        self.with_sources(already, limits.deadline, |sources| {
-            lexical::pack_cited(sources, question, citations, beside, limits)
+        self.with_inputs(prior, limits.deadline, |inputs| {
+            lexical::pack_cited(inputs, question, citations, beside, limits)
         })
     }
 }

@@ -1,10 +1,10 @@
-//! Keeping an index as fresh as the disk while questions come in.
+//! Keeping the index up to date while questions come in.
 //!
-//! What the system tells of changes is looked at before each question ([`Engine::catch_up`]): an edit costs reading the
-//! edited file. What takes longer, a checkout of a thousand files or a walk over a large worktree, is done by a thread of
-//! its own as soon as it happens, and a question waits for it as long as it can. One that cannot is answered from the
-//! index that there is: packing reads everything anew, so that it may miss what is new, and never shows what is old.
-//! Where nothing is watched, each question has the worktree walked, by itself or by a thread of its own in the same way.
+//! Before each question, the file events of the watcher are processed ([`Engine::catch_up`]): an edit costs reading the
+//! edited file. A background thread handles longer work as soon as it happens, such as a checkout of a thousand files
+//! or a walk over a large worktree. A question waits for it as long as its deadline allows, and is otherwise answered
+//! from the current index: packing reads every file again, so an answer may miss new text but never shows old text.
+//! Without a watcher, each question walks the worktree, itself or through a background thread.
 
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::sync_channel;
@@ -15,18 +15,18 @@ use muninn_memory::index::{Changes, Watcher};
 
 use super::Engine;
 
-/// A question waits for the index for at most this share of its time.
-const SHARE: u32 = 2;
-/// What the system has to tell arrives in far less.
+/// A question waits for the index for at most one part in this many of its time.
+const WAIT_DIVISOR: u32 = 2;
+/// Maximum time to wait for pending file events; they usually arrive much sooner.
 const SETTLE: Duration = Duration::from_millis(20);
-/// More changed paths than this are not for a question to look at.
-const FEW: usize = 200;
-/// Changes come in bursts, and one look at the end of it is enough.
-const BURST: Duration = Duration::from_millis(50);
+/// Maximum number of changed paths that a question reads itself.
+const MAX_PATHS: usize = 200;
+/// Delay before changes are read, because they come in bursts.
+const DEBOUNCE: Duration = Duration::from_millis(50);
 
 impl Engine {
-    /// Begins to watch the worktree, and to keep the index up to date in the background for as long as the engine is in
-    /// use. Does nothing the second time. Without it, the index is as it was at the last [`Engine::refresh`].
+    /// Watches the worktree, and keeps the index up to date in the background for the life of the engine. A second call
+    /// does nothing. Without it, the index only changes with [`Engine::refresh`].
     pub fn watch(self: &Arc<Self>) {
         self.itself.get_or_init(|| Arc::downgrade(self));
         let mut first = None;
@@ -39,7 +39,7 @@ impl Engine {
                     Some(watcher)
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "the worktree is looked through before each question instead of being watched");
+                    tracing::warn!(%error, "cannot watch the worktree; it is walked before each question");
                     None
                 }
             }
@@ -49,24 +49,24 @@ impl Engine {
         let supervisor = &self.settings.supervisor;
         let spawned = supervisor.keep("index", move || keep_up(&engine, &watcher));
         if let Err(error) = spawned {
-            tracing::warn!(%error, "the index is brought up to date by questions alone");
+            tracing::warn!(%error, "cannot start the index thread; only questions update the index");
         }
     }
 
-    /// Ends what [`Engine::watch`] began, for good.
+    /// Stops the watcher of [`Engine::watch`]. It cannot be restarted.
     pub fn stop_watching(&self) {
         if let Some(Some(watcher)) = self.watcher.get() {
             watcher.stop();
         }
     }
 
-    /// Whether the system tells of changes now.
+    /// Returns whether the worktree is being watched.
     pub fn is_watching(&self) -> bool {
         let watcher = self.watcher.get().and_then(Option::as_ref);
         watcher.is_some_and(|watcher| watcher.wait_ready(Duration::ZERO))
     }
 
-    /// Takes in what has changed on disk, as far as there is time for it.
+    /// Brings the index up to date with the disk, as far as `deadline` allows.
     pub(super) fn catch_up(&self, deadline: Instant) {
         let Some(watcher) = self.watcher.get() else { return };
         if self.state().snapshot.is_none() {
@@ -83,7 +83,7 @@ impl Engine {
         });
         match changes {
             Changes::None => {}
-            Changes::Paths(paths) if paths.len() <= FEW => {
+            Changes::Paths(paths) if paths.len() <= MAX_PATHS => {
                 let state = self.state();
                 let last = state.snapshot.unwrap_or_default();
                 self.publish(indexer.refresh_at(&self.worktree, &last, &paths).snapshot);
@@ -106,13 +106,13 @@ impl Engine {
         }
     }
 
-    /// Has the worktree looked through by another thread, where no one is told of changes, and waits for that as long as
-    /// there is time. What is found later serves the next question.
-    fn look_beside(&self, until: Instant) {
+    /// Starts a thread that walks the worktree, for an engine without a watcher, and waits for it until `until`. Later
+    /// changes serve the next question.
+    fn refresh_in_background(&self, until: Instant) {
         let Some(engine) = self.itself.get().and_then(Weak::upgrade) else {
             return;
         };
-        if self.looking.swap(true, Ordering::AcqRel) {
+        if self.walking.swap(true, Ordering::AcqRel) {
             return;
         }
         let (done, wait) = sync_channel(1);
@@ -127,20 +127,20 @@ impl Engine {
         });
         match spawned {
             Ok(_) => {
-                let _in_time = wait.recv_timeout(until.saturating_duration_since(Instant::now()));
+                wait.recv_timeout(until.saturating_duration_since(Instant::now())).ok();
             }
             Err(error) => {
-                self.looking.store(false, Ordering::Release);
-                tracing::warn!(%error, "the worktree is not looked through");
+                self.walking.store(false, Ordering::Release);
+                tracing::warn!(%error, "cannot start a thread to walk the worktree");
             }
         }
     }
 }
 
-/// Looks whenever something happened, until the engine or the watching is over.
+/// Updates the index after each change, until the engine or the watcher ends.
 fn keep_up(engine: &Weak<Engine>, watcher: &Watcher) {
     while watcher.wait() {
-        std::thread::sleep(BURST);
+        std::thread::sleep(DEBOUNCE);
         let Some(engine) = engine.upgrade() else { return };
         let mut indexer = engine.indexer.lock();
         match watcher.changes() {
@@ -160,6 +160,6 @@ fn keep_up(engine: &Weak<Engine>, watcher: &Watcher) {
         filled.notes.iter().for_each(|note| tracing::warn!("{note}"));
     }
     if let Some(error) = watcher.failure() {
-        tracing::warn!(%error, "the worktree is looked through before each question instead of being watched");
+        tracing::warn!(%error, "watching the worktree failed; it is walked before each question");
     }
 }

@@ -1,5 +1,5 @@
-//! The calls of one turn: the tools on threads beside each other, and then the explorations below this one, which mostly
-//! wait for their models, together.
+//! Running the calls of one turn: first the tools on several threads, then the child explorations concurrently, which
+//! mostly wait for their models.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,95 +10,97 @@ use futures_util::{FutureExt, StreamExt, stream};
 use serde_json::{Map, Value};
 
 use super::budget::Budget;
+use super::conversation::AnsweredCall;
 use super::dialect::ParsedCall;
-use super::offer::EXPLORE;
-use super::talk::Told;
+use super::toolset::EXPLORE;
 use super::trace::{CallTrace, short};
-use super::{Explorer, Task, memo, millis};
+use super::{ExplorationTask, Explorer, call_cache, millis};
 use crate::render::neutralize;
 use crate::tools::{self, Output, ToolContext};
 use muninn_memory::redact;
 use muninn_repo_tools::RelPath;
 
-/// Calls, and explorations below, that run at the same time.
+/// Maximum number of tool calls, and of child explorations, that run at the same time.
 const AT_ONCE: usize = 8;
 
-/// What a turn's calls came to.
+/// The results of a turn's calls.
 #[derive(Default)]
-pub(super) struct Made {
-    pub(super) told: Vec<Told>,
+pub(super) struct BatchOutcome {
+    pub(super) answered: Vec<AnsweredCall>,
     pub(super) traces: Vec<CallTrace>,
-    /// What was shown: files and lines.
+    /// The lines that the results show: file, first and last line.
     pub(super) shown: Vec<(RelPath, u32, u32)>,
-    /// What children cite.
+    /// The citations of child explorations.
     pub(super) cited: Vec<super::Citation>,
-    /// Whether all of them had been made before; also where there were none.
+    /// Whether every call is a repetition; also `true` without calls.
     pub(super) all_repeated: bool,
 }
 
-/// A call that was made, and how.
-struct Done {
+/// The outcome of one call.
+struct CallOutcome {
     output: Arc<Output>,
     repeated: bool,
     ms: f64,
-    child: Option<super::Found>,
+    child: Option<super::ExploreOutcome>,
 }
 
-/// A call that shares its work with others.
-struct Shared<'c> {
-    /// Its number in the turn.
+/// A call that runs together with others of the same tool.
+struct GroupedCall<'c> {
+    /// The number of the call in the turn.
     at: usize,
     key: String,
     arguments: &'c Map<String, Value>,
 }
 
-type Job<'j> = Box<dyn FnOnce() -> Vec<(usize, Done)> + Send + 'j>;
+type Job<'j> = Box<dyn FnOnce() -> Vec<(usize, CallOutcome)> + Send + 'j>;
 
 impl Explorer<'_> {
-    /// Makes the calls of a turn. `before` holds what this exploration has called so far; `bytes` is how much of each
-    /// result is shown.
+    /// Makes the calls of a turn. `before` contains the keys of this exploration's earlier calls; `bytes` is the page
+    /// size of each result.
     pub(super) async fn make(
         &self,
-        task: &Task<'_>,
+        task: &ExplorationTask<'_>,
         budget: &Budget,
         calls: Vec<ParsedCall>,
         before: &mut HashSet<String>,
         bytes: usize,
-    ) -> Made {
+    ) -> BatchOutcome {
         let context = self.context(task, budget);
-        let mut done: Vec<Option<Done>> = calls.iter().map(|_| None).collect();
+        let mut done: Vec<Option<CallOutcome>> = calls.iter().map(|_| None).collect();
         let mut jobs: VecDeque<Job<'_>> = VecDeque::new();
         let mut children = Vec::new();
-        let mut together: Vec<(&str, Vec<Shared<'_>>)> = Vec::new();
+        let mut groups: Vec<(&str, Vec<GroupedCall<'_>>)> = Vec::new();
         let opened = calls.iter().filter(|call| call.name == EXPLORE).count();
         let siblings = u32::try_from(opened).unwrap_or(u32::MAX);
         for (at, call) in calls.iter().enumerate() {
             let (tool, arguments) = (&*call.name, &call.arguments);
-            let key = memo::key(task.scope, tool, arguments);
-            // Another page of a result is no repetition.
+            let key = call_cache::key(task.scope, tool, arguments);
+            // Another page of the same result is not a repetition.
             if !before.insert(format!("{key}#{}", tools::page(arguments))) {
-                done[at] = Some(Done::repeated(
+                done[at] = Some(CallOutcome::repeated(
                     "[the same call was made before; its result stands above]",
                 ));
-            } else if !self.memo.has(&key) && !budget.take_call() {
-                done[at] = Some(Done::failed("no calls are left: call `final` with what you have seen"));
+            } else if !self.cache.has(&key) && !budget.take_call() {
+                done[at] = Some(CallOutcome::failed(
+                    "no calls are left: call `final` with what you have seen",
+                ));
             } else if tool == EXPLORE {
                 children.push(self.child(at, task, budget, siblings, arguments));
-            } else if self.registry.shares_work(tool) && !self.memo.has(&key) {
-                let shared = Shared { at, key, arguments };
-                match together.iter_mut().find(|(name, _)| *name == tool) {
-                    Some((_, calls)) => calls.push(shared),
-                    None => together.push((tool, vec![shared])),
+            } else if self.registry.shares_work(tool) && !self.cache.has(&key) {
+                let grouped = GroupedCall { at, key, arguments };
+                match groups.iter_mut().find(|(name, _)| *name == tool) {
+                    Some((_, calls)) => calls.push(grouped),
+                    None => groups.push((tool, vec![grouped])),
                 }
             } else {
                 let context = &context;
-                jobs.push_back(Box::new(move || vec![(at, self.one(tool, arguments, context))]));
+                jobs.push_back(Box::new(move || vec![(at, self.run_one(tool, arguments, context))]));
             }
-            self.sources.observer.calls(tool, &short(arguments));
+            self.inputs.observer.calls(tool, &short(arguments));
         }
-        for (tool, calls) in together {
+        for (tool, calls) in groups {
             let context = &context;
-            jobs.push_front(Box::new(move || self.shared(tool, calls, context)));
+            jobs.push_front(Box::new(move || self.run_group(tool, calls, context)));
         }
         for (at, one) in run(jobs) {
             done[at] = Some(one);
@@ -108,16 +110,16 @@ impl Explorer<'_> {
             done[at] = Some(one);
         }
         drop(opened);
-        told(calls, done, bytes)
+        outcome(calls, done, bytes)
     }
 
-    /// One call, unless it was made before.
-    fn one(&self, tool: &str, arguments: &Map<String, Value>, context: &ToolContext<'_>) -> Done {
+    /// Makes one call, or takes its result from the cache.
+    fn run_one(&self, tool: &str, arguments: &Map<String, Value>, context: &ToolContext<'_>) -> CallOutcome {
         let started = Instant::now();
-        let key = memo::key(context.scope, tool, arguments);
+        let key = call_cache::key(context.scope, tool, arguments);
         let make = || self.registry.run(tool, arguments, context);
-        let (output, repeated) = self.memo.get(&key, make);
-        Done {
+        let (output, repeated) = self.cache.get(&key, make);
+        CallOutcome {
             output,
             repeated,
             ms: millis(started.elapsed()),
@@ -125,16 +127,21 @@ impl Explorer<'_> {
         }
     }
 
-    /// All calls of a turn that share work.
-    fn shared(&self, tool: &str, calls: Vec<Shared<'_>>, context: &ToolContext<'_>) -> Vec<(usize, Done)> {
+    /// Makes the calls of one tool together.
+    fn run_group(
+        &self,
+        tool: &str,
+        calls: Vec<GroupedCall<'_>>,
+        context: &ToolContext<'_>,
+    ) -> Vec<(usize, CallOutcome)> {
         let started = Instant::now();
         let arguments: Vec<_> = calls.iter().map(|call| call.arguments).collect();
         let outputs = self.registry.run_all(tool, &arguments, context);
         let ms = millis(started.elapsed());
         let done = calls.into_iter().zip(outputs).map(|(call, output)| {
             let output = Arc::new(output);
-            self.memo.put(&call.key, Arc::clone(&output));
-            let done = Done {
+            self.cache.put(&call.key, Arc::clone(&output));
+            let done = CallOutcome {
                 output,
                 repeated: false,
                 ms,
@@ -145,20 +152,26 @@ impl Explorer<'_> {
         done.collect()
     }
 
-    /// Opens an exploration below this one, for the call of this number. Boxed, because explorations nest.
+    /// Runs a child exploration for call number `at`. The future is boxed, because explorations nest.
     fn child<'c>(
         &'c self,
         at: usize,
-        task: &'c Task<'c>,
+        task: &'c ExplorationTask<'c>,
         budget: &'c Budget,
         siblings: u32,
         arguments: &'c Map<String, Value>,
-    ) -> BoxFuture<'c, (usize, Done)> {
-        let child = async move { (at, self.explored(task, budget, siblings, arguments).await) };
+    ) -> BoxFuture<'c, (usize, CallOutcome)> {
+        let child = async move { (at, self.run_child(task, budget, siblings, arguments).await) };
         child.boxed()
     }
 
-    async fn explored(&self, task: &Task<'_>, budget: &Budget, siblings: u32, call: &Map<String, Value>) -> Done {
+    async fn run_child(
+        &self,
+        task: &ExplorationTask<'_>,
+        budget: &Budget,
+        siblings: u32,
+        call: &Map<String, Value>,
+    ) -> CallOutcome {
         let started = Instant::now();
         let opened = self.open_child(task, budget, siblings, call).await;
         let mut done = match opened {
@@ -178,21 +191,21 @@ impl Explorer<'_> {
                     text: redact(text.trim_end()).into_owned(),
                     ..Output::default()
                 };
-                Done {
+                CallOutcome {
                     output: Arc::new(output),
                     repeated: false,
                     ms: 0.0,
                     child: Some(found),
                 }
             }
-            Err(error) => Done::failed(error.to_string()),
+            Err(error) => CallOutcome::failed(error.to_string()),
         };
         done.ms = millis(started.elapsed());
         done
     }
 }
 
-impl Done {
+impl CallOutcome {
     fn failed(reason: impl Into<String>) -> Self {
         Self {
             output: Arc::new(Output::failed(reason)),
@@ -204,7 +217,7 @@ impl Done {
 
     fn repeated(words: &str) -> Self {
         Self {
-            output: Arc::new(Output::of(words)),
+            output: Arc::new(Output::from_text(words)),
             repeated: true,
             ms: 0.0,
             child: None,
@@ -212,8 +225,8 @@ impl Done {
     }
 }
 
-/// Runs jobs on as many threads as may run at once, and returns when all are done.
-fn run(jobs: VecDeque<Job<'_>>) -> Vec<(usize, Done)> {
+/// Runs jobs on up to [`AT_ONCE`] threads, and returns the results when all are done.
+fn run(jobs: VecDeque<Job<'_>>) -> Vec<(usize, CallOutcome)> {
     let threads = jobs.len().min(AT_ONCE);
     let (jobs, done) = (Mutex::new(jobs), Mutex::new(Vec::new()));
     let work = || {
@@ -237,21 +250,22 @@ fn run(jobs: VecDeque<Job<'_>>) -> Vec<(usize, Done)> {
     done.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn told(calls: Vec<ParsedCall>, done: Vec<Option<Done>>, bytes: usize) -> Made {
-    let mut made = Made {
+/// Collects the outcomes of all calls.
+fn outcome(calls: Vec<ParsedCall>, done: Vec<Option<CallOutcome>>, bytes: usize) -> BatchOutcome {
+    let mut batch = BatchOutcome {
         all_repeated: true,
-        ..Made::default()
+        ..BatchOutcome::default()
     };
     for (call, done) in calls.into_iter().zip(done) {
-        let done = done.unwrap_or_else(|| Done::failed("it was not made"));
+        let done = done.unwrap_or_else(|| CallOutcome::failed("it was not made"));
         let text = neutralize(&done.output.page(tools::page(&call.arguments), bytes)).into_owned();
-        made.all_repeated &= done.repeated;
-        made.shown.extend(done.output.shown.iter().cloned());
+        batch.all_repeated &= done.repeated;
+        batch.shown.extend(done.output.shown.iter().cloned());
         let child = done.child.map(|found| {
-            made.cited.extend(found.citations);
+            batch.cited.extend(found.citations);
             Box::new(found.trace)
         });
-        made.traces.push(CallTrace {
+        batch.traces.push(CallTrace {
             tool: call.name.clone(),
             arguments: redact(&short(&call.arguments)).into_owned(),
             returned: redact(&shortened(&done.output.summary)).into_owned(),
@@ -261,13 +275,13 @@ fn told(calls: Vec<ParsedCall>, done: Vec<Option<Done>>, bytes: usize) -> Made {
             failed: done.output.failed,
             child,
         });
-        made.told.push(Told {
+        batch.answered.push(AnsweredCall {
             call,
             text,
             failed: done.output.failed,
         });
     }
-    made
+    batch
 }
 
 fn shortened(summary: &str) -> String {

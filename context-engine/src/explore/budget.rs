@@ -1,38 +1,42 @@
-//! What an exploration may spend, from the root down.
+//! The budget of an exploration and its children.
 //!
-//! A child takes a share out of its parent's budget when it begins and gives back what it did not use when it ends, so
-//! that all of a tree together never spends more than its root was given.
+//! A child takes a share of its parent's budget when it starts and returns the unused part when it ends, so that a tree
+//! of explorations never spends more than the budget of its root.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use muninn_repo_tools::Until;
 
-/// What is left of a budget. May be spent from several threads.
+/// The remaining budget. It can be spent from several threads.
 #[derive(Debug)]
 pub(crate) struct Budget {
-    left: Mutex<Left>,
-    /// Levels of children that may still open.
+    remaining: Mutex<Remaining>,
+    /// The number of child levels that may still open.
     depth: u32,
     until: Until,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Left {
+struct Remaining {
     tokens: u64,
     calls: u32,
 }
 
-/// A child's budget; what is left of it goes back to the parent when this is dropped.
-pub(crate) struct Share<'a> {
+/// A child's budget. The unused part goes back to the parent on drop.
+pub(crate) struct ChildBudget<'a> {
     parent: &'a Budget,
     own: Budget,
 }
 
 impl Budget {
-    /// `tokens` of all model calls together, `calls` of tools, `depth` levels of children.
+    /// Creates a budget of `tokens` for all model calls together, `calls` of tools and `depth` levels of children.
     pub(crate) fn new(tokens: u64, calls: u32, depth: u32, until: Until) -> Self {
-        let left = Mutex::new(Left { tokens, calls });
-        Self { left, depth, until }
+        let remaining = Mutex::new(Remaining { tokens, calls });
+        Self {
+            remaining,
+            depth,
+            until,
+        }
     }
 
     pub(crate) fn until(&self) -> &Until {
@@ -40,56 +44,57 @@ impl Budget {
     }
 
     pub(crate) fn tokens(&self) -> u64 {
-        self.left().tokens
+        self.remaining().tokens
     }
 
     pub(crate) fn calls(&self) -> u32 {
-        self.left().calls
+        self.remaining().calls
     }
 
     pub(crate) fn spend_tokens(&self, tokens: u64) {
-        let mut left = self.left();
-        left.tokens = left.tokens.saturating_sub(tokens);
+        let mut remaining = self.remaining();
+        remaining.tokens = remaining.tokens.saturating_sub(tokens);
     }
 
-    /// Pays for one call, unless none is left.
+    /// Spends one call. Returns `false` if none remains.
     pub(crate) fn take_call(&self) -> bool {
-        let mut left = self.left();
-        let paid = left.calls > 0;
-        left.calls = left.calls.saturating_sub(1);
+        let mut remaining = self.remaining();
+        let paid = remaining.calls > 0;
+        remaining.calls = remaining.calls.saturating_sub(1);
         paid
     }
 
-    /// The budget of one of `siblings` children that begin now: half of what is left is divided among them, the other
-    /// half stays for making something of what they find. `None` where no child may open.
-    pub(crate) fn share(&self, siblings: u32) -> Option<Share<'_>> {
+    /// Takes the budget for one of `siblings` children that start now: half of the remaining budget is divided among
+    /// them, and the other half stays for the parent to use their results. `None` if no child may open.
+    pub(crate) fn share(&self, siblings: u32) -> Option<ChildBudget<'_>> {
         let depth = self.depth.checked_sub(1)?;
         let parts = siblings.max(1).saturating_mul(2);
-        let mut left = self.left();
-        let tokens = left.tokens / u64::from(parts);
-        let calls = left.calls / parts;
+        let mut remaining = self.remaining();
+        let tokens = remaining.tokens / u64::from(parts);
+        let calls = remaining.calls / parts;
         if calls == 0 {
             return None;
         }
-        left.tokens -= tokens;
-        left.calls -= calls;
+        remaining.tokens -= tokens;
+        remaining.calls -= calls;
         let time = self.until.left().mul_f32(CHILD_TIME);
         let until = self.until.no_later_than(std::time::Instant::now() + time);
-        Some(Share {
+        Some(ChildBudget {
             parent: self,
             own: Budget::new(tokens, calls, depth, until),
         })
     }
 
-    fn left(&self) -> MutexGuard<'_, Left> {
-        self.left.lock().unwrap_or_else(PoisonError::into_inner)
+    fn remaining(&self) -> MutexGuard<'_, Remaining> {
+        self.remaining.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Children run beside each other, so that each may have most of the time; the rest is for their parent's own end.
+/// Share of the remaining time for each child. Children run concurrently, so each may use most of it; the rest is for
+/// the end of the parent.
 const CHILD_TIME: f32 = 0.6;
 
-impl std::ops::Deref for Share<'_> {
+impl std::ops::Deref for ChildBudget<'_> {
     type Target = Budget;
 
     fn deref(&self) -> &Budget {
@@ -97,12 +102,12 @@ impl std::ops::Deref for Share<'_> {
     }
 }
 
-impl Drop for Share<'_> {
+impl Drop for ChildBudget<'_> {
     fn drop(&mut self) {
-        let unspent = *self.own.left();
-        let mut left = self.parent.left();
-        left.tokens += unspent.tokens;
-        left.calls += unspent.calls;
+        let unspent = *self.own.remaining();
+        let mut remaining = self.parent.remaining();
+        remaining.tokens += unspent.tokens;
+        remaining.calls += unspent.calls;
     }
 }
 
@@ -117,12 +122,12 @@ mod tests {
     }
 
     #[test]
-    fn a_share_is_taken_and_what_is_left_of_it_given_back() {
+    fn the_unused_part_of_a_share_is_returned() {
         let root = budget(1_000, 16, 2);
         {
             let (one, two) = (root.share(2).unwrap(), root.share(2).unwrap());
             assert_eq!((one.tokens(), one.calls()), (250, 4));
-            assert_eq!((two.tokens(), two.calls()), (187, 3), "of what was left then");
+            assert_eq!((two.tokens(), two.calls()), (187, 3), "of the remaining budget");
             assert_eq!((root.tokens(), root.calls()), (563, 9));
             one.spend_tokens(100);
             assert!(one.take_call() && one.until().left() < root.until().left());

@@ -1,4 +1,4 @@
-//! Places that an explorer cites, as far as they exist.
+//! Validating the citations of an explorer.
 
 use muninn_repo_tools::{RelPath, Worktree, read_text};
 use serde::{Deserialize, Serialize};
@@ -6,17 +6,17 @@ use serde::{Deserialize, Serialize};
 use super::dialect::citations::Cited;
 use crate::tools::path_of;
 
-/// More than this are not kept: whoever cites everything has found nothing.
-const MOST: usize = 12;
-/// Between spans with so few lines between them there is nothing worth leaving out.
+/// Maximum number of citations; a longer list is no selection.
+const MAX_CITATIONS: usize = 12;
+/// Maximum number of lines between two spans that are joined.
 const GAP: u32 = 3;
 
-/// A place that exists, in a file as it was when it was looked at.
+/// A cited span that exists, with the blob of the file at that time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Citation {
     /// The file.
     pub path: String,
-    /// The first line, from 1, and the last; `None` for the file as a whole.
+    /// The first and last line, counted from 1; `None` for the whole file.
     pub lines: Option<(u32, u32)>,
     /// The blob id of the whole file, in hexadecimal.
     pub blob: String,
@@ -31,26 +31,27 @@ impl std::fmt::Display for Citation {
     }
 }
 
-/// The citations that exist, in their order, those of one place joined; and how many do not exist.
-pub(super) fn settle(
+/// Returns the citations that exist, in order, with neighbouring spans joined, and the number of citations that do not
+/// exist.
+pub(super) fn validate(
     worktree: &Worktree,
     scope: Option<&RelPath>,
     max_file_bytes: u64,
     cited: impl IntoIterator<Item = Cited>,
 ) -> (Vec<Citation>, u32) {
-    let (mut settled, mut invented) = (Vec::<Citation>::new(), 0);
-    // Reading is bounded too: an answer of megabytes may cite thousands.
-    for one in cited.into_iter().take(10 * MOST) {
-        match exists(worktree, scope, max_file_bytes, &one) {
-            Some(citation) => join(&mut settled, citation),
+    let (mut valid, mut invented) = (Vec::<Citation>::new(), 0);
+    // Limits the reading, because an answer of megabytes may cite thousands of files.
+    for one in cited.into_iter().take(10 * MAX_CITATIONS) {
+        match check(worktree, scope, max_file_bytes, &one) {
+            Some(citation) => join(&mut valid, citation),
             None => invented += 1,
         }
     }
-    settled.truncate(MOST);
-    (settled, invented)
+    valid.truncate(MAX_CITATIONS);
+    (valid, invented)
 }
 
-fn exists(worktree: &Worktree, scope: Option<&RelPath>, max_file_bytes: u64, cited: &Cited) -> Option<Citation> {
+fn check(worktree: &Worktree, scope: Option<&RelPath>, max_file_bytes: u64, cited: &Cited) -> Option<Citation> {
     let path = path_of(worktree.root(), &cited.path).ok()??;
     if scope.is_some_and(|scope| path != *scope && !path.is_under(scope)) {
         return None;
@@ -69,9 +70,9 @@ fn exists(worktree: &Worktree, scope: Option<&RelPath>, max_file_bytes: u64, cit
     })
 }
 
-/// Adds a citation, or widens the one that it touches.
-fn join(settled: &mut Vec<Citation>, new: Citation) {
-    for known in settled.iter_mut().filter(|known| known.path == new.path) {
+/// Adds a citation, or extends the one that it touches.
+fn join(citations: &mut Vec<Citation>, new: Citation) {
+    for known in citations.iter_mut().filter(|known| known.path == new.path) {
         match (known.lines, new.lines) {
             (_, None) => return,
             (None, Some(_)) => {
@@ -87,5 +88,5 @@ fn join(settled: &mut Vec<Citation>, new: Citation) {
             _ => {}
         }
     }
-    settled.push(new);
+    citations.push(new);
 }

@@ -1,18 +1,17 @@
-//! What is found by words and what is cited, as one list.
+//! Fusing the lexical ranking with the citations.
 
 use muninn_repo_tools::RelPath;
 
 use super::Citation;
 
-/// The part of the list that citations may order and not fill.
+/// Number of top lexical files that keep their place.
 const TOP: usize = 5;
 
-/// Files, best first.
+/// Returns the fused files, best first.
 ///
-/// The first five by words stay the first five, those that are cited before the others; then come the files that are only
-/// cited, then the rest. So nothing that words alone had found is pushed out by an explorer that is mistaken, and no
-/// measure of how far it can be trusted is needed. What it found beyond is not lost on anyone: it is packed first, with a
-/// budget of its own.
+/// The first five lexical files stay the first five, with the cited ones in front. Then come the other cited files,
+/// then the rest. So a wrong citation cannot displace a lexical file, and no measure of the explorer's reliability is
+/// needed. The other citations are not lost: they are packed first, with their own budget.
 pub(super) fn files(by_words: &[RelPath], citations: &[Citation]) -> Vec<RelPath> {
     let (top, rest) = by_words.split_at(TOP.min(by_words.len()));
     let mut files: Vec<RelPath> = Vec::with_capacity(by_words.len() + citations.len());

@@ -1,26 +1,26 @@
-//! The deep lane: a model explores the repository with tools, under a budget, and what it finds is cited.
+//! The deep lane: a model explores the repository with tools, within a budget, and cites places.
 //!
-//! A question that no ranking can answer ("how does a cancelled stream release its permit?") is given to a model with the
-//! candidates of the lexical lane, a tree, and tools. It makes many calls in one turn; for a part of the question it may
-//! open an exploration below its own, with a share of what is left to spend. It ends by citing places. Only those that
-//! exist count, and nothing that it says takes anything from what the lexical lane found: see `fuse`.
+//! A question that no ranking can answer ("how does a cancelled stream release its permit?") goes to a model with the
+//! candidates of the lexical lane, a tree, and tools. The model makes many calls in one turn. For a part of the
+//! question it can open a child exploration with a share of the remaining budget. It ends with citations. Only existing
+//! places count, and citations never remove a file of the lexical lane: see `fuse`.
 //!
-//! Whatever happens (no turn, no token, no time left, a model that fails, or says nothing of sense), an exploration ends
-//! in the best answer so far, never in an error. After it returns, nothing that it began is still running.
+//! An exploration ends with the best answer so far and never with an error, also if turns, tokens or time run out, or
+//! the model fails or answers nonsense. When it returns, nothing that it started is still running.
 //!
-//! An exploration is a future that waits for its model only; tools run within its polls, so polls take milliseconds and
-//! belong on a thread that may block. No thread is held between two of them. Dropping the future ends the exploration.
+//! An exploration is a future that waits for its model only. Tools run inside its polls, which take milliseconds and
+//! belong on a thread that may block. Between polls it holds no thread. Dropping the future ends the exploration.
 
 mod batch;
 mod budget;
+mod call_cache;
 mod citation;
+mod conversation;
 mod dialect;
 mod fuse;
-mod memo;
-mod offer;
 mod prompt;
 mod recording;
-mod talk;
+mod toolset;
 mod trace;
 mod turns;
 
@@ -34,36 +34,36 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use budget::Budget;
+use call_cache::CallCache;
 pub use citation::Citation;
 use dialect::citations::Cited;
-use memo::Memo;
-use offer::Offer;
 pub use recording::{Recorder, Recording, RecordingError};
+use toolset::Toolset;
 pub use trace::{CallTrace, Ended, Totals, Trace, TurnTrace};
 
 use crate::tools::{PathArgument, Registry, Tool, ToolContext, ToolError, Tree, TreeArguments};
 
-/// How far an exploration may go, all that it opens included.
+/// The limits of an exploration, including its children.
 #[derive(Debug, Clone)]
 pub struct DeepLimits {
-    /// Tokens of all its model calls together, as the backend counts them.
+    /// Maximum tokens of all model calls together, as counted by the backend.
     pub tokens: u64,
-    /// Calls of tools. Repetitions are answered from memory and cost none.
+    /// Maximum number of tool calls. Repetitions are answered from the cache and do not count.
     pub calls: u32,
-    /// Levels of explorations below it.
+    /// Maximum levels of child explorations.
     pub depth: u32,
-    /// Turns of the model in each exploration.
+    /// Maximum turns of the model in each exploration.
     pub turns: u32,
-    /// The longest answer of the model, in its tokens.
+    /// Maximum length of a model's answer, in tokens.
     pub max_answer_tokens: u32,
-    /// Have the backend make the model call a tool each turn, for models that would rather talk.
+    /// Whether the backend must force a tool call in each turn, for models that tend to answer in text.
     pub tool_required: bool,
-    /// When to stop.
+    /// The deadline.
     pub until: Until,
 }
 
 impl Default for DeepLimits {
-    /// What a person waits for: half a minute.
+    /// Limits for an interactive exploration of half a minute.
     fn default() -> Self {
         Self {
             tokens: 60_000,
@@ -77,79 +77,84 @@ impl Default for DeepLimits {
     }
 }
 
-/// Who wants to know what an exploration is doing.
+/// An observer of an exploration's tool calls.
 pub trait Observer: Sync {
-    /// A tool is being called, with these arguments in short. Not redacted.
+    /// Called for each tool call, with abbreviated arguments. They are not redacted.
     fn calls(&self, tool: &str, arguments: &str);
 }
 
-/// Nobody does.
+/// Ignores all calls.
 impl Observer for () {
     fn calls(&self, _: &str, _: &str) {}
 }
 
-/// What an exploration found.
+/// The outcome of an exploration.
 #[derive(Debug, Clone, Serialize)]
-pub struct Found {
-    /// The places, the most important first. Each existed when it was cited.
+pub struct ExploreOutcome {
+    /// The cited places, the most important first. Each existed when it was cited.
     pub citations: Vec<Citation>,
-    /// Files, best first: what is cited fused with what the lexical lane found.
+    /// The files, best first: the lexical ranking fused with the citations.
     pub files: Vec<RelPath>,
-    /// What was done.
+    /// The record of turns and calls.
     pub trace: Trace,
 }
 
-/// What the lexical lane says before the model is asked.
-pub(crate) struct Lexical {
+/// The result of the lexical lane, which the model starts from.
+pub(crate) struct LexicalResult {
     /// Best first.
     pub(crate) files: Vec<RelPath>,
-    /// One line for each of the best: `path:first-last title`.
+    /// One line for each of the best files: `path:first-last title`.
     pub(crate) candidates: Vec<String>,
 }
 
-/// What explorations work on and with.
-pub(crate) struct Sources<'a> {
+/// The inputs of an exploration.
+pub(crate) struct ExploreInputs<'a> {
     pub(crate) context: ToolContext<'a>,
     pub(crate) model: &'a dyn Model,
     pub(crate) observer: &'a dyn Observer,
 }
 
-/// What all explorations of one tree share.
+/// The state that all explorations of one tree share.
 struct Explorer<'a> {
-    sources: &'a Sources<'a>,
+    inputs: &'a ExploreInputs<'a>,
     registry: Registry,
-    offer: Offer,
+    toolset: Toolset,
     limits: &'a DeepLimits,
-    memo: Memo,
+    cache: CallCache,
 }
 
-/// What one of them is about.
-struct Task<'t> {
+/// The task of one exploration.
+struct ExplorationTask<'t> {
     question: &'t str,
     scope: Option<&'t RelPath>,
     candidates: &'t [String],
-    /// The files of the candidates: what is read of these counts where nothing is cited.
+    /// The files of the candidates. Without citations, the lines read in these files are the answer.
     likely: &'t [RelPath],
-    /// Levels above it.
+    /// The depth below the root exploration.
     level: u32,
 }
 
-/// Of the tree at the root, and at a child's.
+/// Tokens of the directory tree at the root, and in a child.
 const TREE_TOKENS: usize = 600;
 const CHILD_TREE_TOKENS: usize = 200;
 
-/// Explores.
-pub(crate) async fn explore(sources: &Sources<'_>, question: &str, lexical: &Lexical, limits: &DeepLimits) -> Found {
+/// Runs an exploration with its children.
+pub(crate) async fn explore(
+    inputs: &ExploreInputs<'_>,
+    question: &str,
+    lexical: &LexicalResult,
+    limits: &DeepLimits,
+) -> ExploreOutcome {
     let registry = Registry::of_engine();
     let explorer = Explorer {
-        sources,
-        offer: Offer::of(&registry),
+        inputs,
+        toolset: Toolset::of(&registry),
         registry,
         limits,
-        memo: Memo::default(),
+        cache: CallCache::default(),
     };
     let budget = Budget::new(limits.tokens, limits.calls, limits.depth, limits.until.clone());
-    let task = Task {
+    let task = ExplorationTask {
         question,
         scope: None,
         candidates: &lexical.candidates,
@@ -162,44 +167,44 @@ pub(crate) async fn explore(sources: &Sources<'_>, question: &str, lexical: &Lex
 }
 
 impl Explorer<'_> {
-    /// One exploration from its first turn to its end.
-    async fn explore(&self, task: &Task<'_>, budget: &Budget) -> Found {
+    /// Runs one exploration.
+    async fn explore(&self, task: &ExplorationTask<'_>, budget: &Budget) -> ExploreOutcome {
         let started = Instant::now();
         let mut trace = Trace {
-            model: self.sources.model.id().to_owned(),
+            model: self.inputs.model.id().to_owned(),
             question: redact(task.question).into_owned(),
             scope: task.scope.map(RelPath::to_string).unwrap_or_default(),
             ..Trace::default()
         };
-        let mut seen = Seen::default();
-        let said = self.turns(task, budget, &mut trace, &mut seen).await;
-        trace.ended = said.ended;
-        trace.answer = said.answer.filter(|answer| !answer.trim().is_empty());
-        trace.answer = trace.answer.map(|answer| redact(&answer).into_owned());
-        let (worktree, cap) = (self.sources.context.worktree, self.sources.context.max_file_bytes);
-        let (mut citations, invented) = citation::settle(worktree, task.scope, cap, said.cited);
+        let mut evidence = Evidence::default();
+        let answer = self.turns(task, budget, &mut trace, &mut evidence).await;
+        trace.ended = answer.ended;
+        trace.answer = answer.text.filter(|text| !text.trim().is_empty());
+        trace.answer = trace.answer.map(|text| redact(&text).into_owned());
+        let (worktree, cap) = (self.inputs.context.worktree, self.inputs.context.max_file_bytes);
+        let (mut citations, invented) = citation::validate(worktree, task.scope, cap, answer.cited);
         trace.invented = invented;
         if citations.is_empty() {
-            let best = seen.best(task.likely);
-            (citations, _) = citation::settle(worktree, task.scope, cap, best);
+            let best = evidence.best(task.likely);
+            (citations, _) = citation::validate(worktree, task.scope, cap, best);
         }
         trace.citations = citations.iter().map(Citation::to_string).collect();
         trace.ms = millis(started.elapsed());
-        Found {
+        ExploreOutcome {
             citations,
             files: Vec::new(),
             trace,
         }
     }
 
-    /// An exploration below another, as a call of its model asks for it.
+    /// Runs the child exploration that a call requests.
     async fn open_child(
         &self,
-        task: &Task<'_>,
+        task: &ExplorationTask<'_>,
         budget: &Budget,
         siblings: u32,
         call: &Map<String, Value>,
-    ) -> Result<Found, ChildError> {
+    ) -> Result<ExploreOutcome, ChildError> {
         let question = question_of(call).ok_or(ChildError::NoQuestion)?;
         let share = budget.share(siblings).ok_or(ChildError::TooDeep)?;
         let written = ["scope", "path", "directory"]
@@ -207,7 +212,7 @@ impl Explorer<'_> {
             .find_map(|name| call.get(*name)?.as_str());
         let written = written.map(|written| PathArgument::Written(written.to_owned()));
         let scope = self.context(task, budget).under(written.as_slice())?.pop();
-        let child = Task {
+        let child = ExplorationTask {
             question,
             scope: scope.as_ref(),
             candidates: &[],
@@ -217,17 +222,17 @@ impl Explorer<'_> {
         Ok(self.explore(&child, &share).await)
     }
 
-    /// The context of the tools of one exploration.
-    fn context<'t>(&'t self, task: &Task<'t>, budget: &Budget) -> ToolContext<'t> {
+    /// Returns the tool context of one exploration.
+    fn context<'t>(&'t self, task: &ExplorationTask<'t>, budget: &Budget) -> ToolContext<'t> {
         ToolContext {
             scope: task.scope,
             until: budget.until().clone(),
-            ..self.sources.context.clone()
+            ..self.inputs.context.clone()
         }
     }
 
-    /// The tree that an exploration begins with.
-    fn tree(&self, task: &Task<'_>, budget: &Budget) -> String {
+    /// Returns the directory tree that an exploration starts with.
+    fn tree(&self, task: &ExplorationTask<'_>, budget: &Budget) -> String {
         let tokens = if task.level == 0 {
             TREE_TOKENS
         } else {
@@ -242,7 +247,7 @@ impl Explorer<'_> {
     }
 }
 
-/// Why no exploration was opened below another; its model is shown the message.
+/// Why no child exploration was opened. The parent's model gets the message.
 #[derive(Debug, thiserror::Error)]
 enum ChildError {
     #[error("`question` is missing: say what is to be found out")]
@@ -253,24 +258,24 @@ enum ChildError {
     Scope(#[from] ToolError),
 }
 
-/// The question of a call that opens an exploration.
+/// Returns the question of a call that opens a child exploration.
 fn question_of(call: &Map<String, Value>) -> Option<&str> {
     let names = ["question", "query", "task", "prompt"];
     let question = names.iter().find_map(|name| call.get(*name))?.as_str()?.trim();
     Some(question).filter(|question| !question.is_empty())
 }
 
-/// What an exploration came across, for the case that it cites nothing.
+/// The lines that an exploration has seen, as a fallback for missing citations.
 #[derive(Default)]
-struct Seen {
-    /// What its children cite.
+struct Evidence {
+    /// The citations of its children.
     cited: Vec<Citation>,
-    /// What it was shown.
+    /// The lines in results: file, first and last line.
     shown: Vec<(RelPath, u32, u32)>,
 }
 
-impl Seen {
-    /// What its children found, or what it looked at in files that the words of the question point to as well.
+impl Evidence {
+    /// Returns the citations of the children, or else the lines that were read in the lexical candidates, latest first.
     fn best(self, likely: &[RelPath]) -> Vec<Cited> {
         let of = |path: String, lines| Cited { path, lines };
         if !self.cited.is_empty() {

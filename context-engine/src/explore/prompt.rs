@@ -1,8 +1,8 @@
-//! What an explorer is told.
+//! The prompts of an explorer's model.
 
 use crate::render::neutralize;
 
-/// Of the candidates, so many are told.
+/// Maximum number of candidates in the prompt.
 pub(super) const CANDIDATES: usize = 15;
 
 const ROLE: &str = "\
@@ -27,8 +27,8 @@ const RECURSION: &str = "\
   complete question and a scope; several of them run at the same time.
 ";
 
-/// The instructions. They are the same for all turns, so that a backend's prompt cache holds them. `tools`: the tools in
-/// words, where the backend takes none.
+/// Returns the system prompt. It is the same in all turns, so that a backend can cache it. `tools` is the tool text for
+/// a backend without tool support.
 pub(super) fn system(turns: u32, deeper: bool, tools: Option<&str>) -> String {
     let mut text = ROLE.to_owned();
     if deeper {
@@ -46,7 +46,7 @@ pub(super) fn system(turns: u32, deeper: bool, tools: Option<&str>) -> String {
     text
 }
 
-/// The first message: the question, where to look, and what is known before anything was called.
+/// Returns the first message: the question, the scope, the candidates and the directory tree.
 pub(super) fn opening(question: &str, scope: Option<&str>, candidates: &[String], tree: &str) -> String {
     let mut text = format!("Question:\n{}\n", question.trim());
     if let Some(scope) = scope {
@@ -65,19 +65,19 @@ pub(super) fn opening(question: &str, scope: Option<&str>, candidates: &[String]
     text
 }
 
-/// What an exploration was asked, out of its first message: the question and where to look, which stay the same when the
-/// repository changes.
-pub(super) fn asked(opening: &str) -> &str {
+/// Extracts question and scope from the first message. Unlike the candidates and the tree, they do not depend on the
+/// repository's state.
+pub(super) fn question_and_scope(opening: &str) -> &str {
     let ends = [CANDIDATES_HEAD, TREE_HEAD]
         .into_iter()
         .filter_map(|head| opening.find(head));
     opening[..ends.min().unwrap_or(opening.len())].trim()
 }
 
-/// What is said before the last turn.
+/// The message before the last turn.
 pub(super) const LAST_TURN: &str =
     "This is your last turn. Call `final` now with the best places that you have seen, as `path:first-last`.";
 
-/// What is said when a turn was all repeats.
+/// The message after a turn that only repeated calls.
 pub(super) const REPEATED: &str =
     "All of these calls were made before, and their results stand above. Make other calls, or call `final`.";

@@ -1,7 +1,7 @@
-//! What a model said in an exploration, kept, so that the exploration can be made again without it.
+//! Recording the replies of a model, to repeat an exploration without it.
 //!
-//! A reply is found by what its exploration was asked and by its turn. What the tools return is not recorded: a replay
-//! runs them, on the repository as it is then, and so shows what has changed about them.
+//! A reply is found by the exploration's question and scope, and its turn. Tool results are not recorded: a replay runs
+//! the tools on the current repository, and so shows changes of the tools.
 
 use std::io::{self, BufRead, Write};
 use std::sync::{Mutex, PoisonError};
@@ -13,7 +13,7 @@ use thiserror::Error;
 
 use super::prompt;
 
-/// The replies of one run, one JSON object a line where it is written down.
+/// The recorded replies of one run; written as one JSON object per line.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recording {
     model: String,
@@ -31,24 +31,24 @@ struct Exchange {
 /// Why a recording cannot be read.
 #[derive(Debug, Error)]
 pub enum RecordingError {
-    /// Its text.
-    #[error("the recording cannot be read")]
+    /// The file cannot be read.
+    #[error("cannot read the recording")]
     Read(#[from] io::Error),
-    /// A line of it.
-    #[error("line {line} of the recording is none of its lines")]
+    /// A line is malformed.
+    #[error("line {line} of the recording is not a recorded reply")]
     Line {
-        /// Which, from 1.
+        /// The line number, counted from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The JSON error.
         source: serde_json::Error,
     },
 }
 
 impl Recording {
-    /// Reads what [`Self::write`] wrote.
+    /// Reads a recording in the format of [`Self::write`].
     ///
     /// # Errors
-    /// [`RecordingError`], with the line.
+    /// [`RecordingError`] with the malformed line.
     pub fn read(from: impl BufRead) -> Result<Self, RecordingError> {
         let mut exchanges = Vec::new();
         for (at, line) in from.lines().enumerate() {
@@ -62,10 +62,10 @@ impl Recording {
         Ok(Self { model, exchanges })
     }
 
-    /// Writes it, a line for each reply.
+    /// Writes the recording, one line for each reply.
     ///
     /// # Errors
-    /// What the writer says.
+    /// The errors of the writer.
     pub fn write(&self, mut to: impl Write) -> io::Result<()> {
         for exchange in &self.exchanges {
             serde_json::to_writer(&mut to, exchange)?;
@@ -75,14 +75,14 @@ impl Recording {
     }
 }
 
-/// The recorded model. What was not recorded, it cannot say.
+/// Replays the recorded replies; a question that was not recorded is an error.
 impl Model for Recording {
     fn id(&self) -> &str {
         &self.model
     }
 
     fn ask(&self, ask: &Ask<'_>, _: &Until) -> Result<Reply, ModelError> {
-        let (asked, turn) = place(ask);
+        let (asked, turn) = key(ask);
         let found = self
             .exchanges
             .iter()
@@ -96,20 +96,20 @@ impl Model for Recording {
     }
 }
 
-/// A model whose replies are kept on their way.
+/// A model wrapper that records the replies.
 pub struct Recorder<'m> {
     model: &'m dyn Model,
     exchanges: Mutex<Vec<Exchange>>,
 }
 
 impl<'m> Recorder<'m> {
-    /// Asks this model.
+    /// Wraps a model.
     pub fn of(model: &'m dyn Model) -> Self {
         let exchanges = Mutex::default();
         Self { model, exchanges }
     }
 
-    /// What was said, in the order in which it came.
+    /// Returns the recorded replies, in order of arrival.
     pub fn finish(self) -> Recording {
         Recording {
             model: self.model.id().to_owned(),
@@ -125,7 +125,7 @@ impl Model for Recorder<'_> {
 
     fn ask(&self, ask: &Ask<'_>, until: &Until) -> Result<Reply, ModelError> {
         let reply = self.model.ask(ask, until)?;
-        let (asked, turn) = place(ask);
+        let (asked, turn) = key(ask);
         let mut exchanges = self.exchanges.lock().unwrap_or_else(PoisonError::into_inner);
         exchanges.push(Exchange {
             model: self.model.id().to_owned(),
@@ -137,15 +137,15 @@ impl Model for Recorder<'_> {
     }
 }
 
-/// What an exploration was asked, and which turn this is, from 1.
-fn place<'a>(ask: &Ask<'a>) -> (&'a str, usize) {
+/// Returns the exploration's question with its scope, and the number of the turn, counted from 1.
+fn key<'a>(ask: &Ask<'a>) -> (&'a str, usize) {
     let opening = match ask.messages.first() {
-        Some(Message::User(opening)) => prompt::asked(opening),
+        Some(Message::User(opening)) => prompt::question_and_scope(opening),
         _ => "",
     };
-    let said = ask
+    let replies = ask
         .messages
         .iter()
         .filter(|message| matches!(message, Message::Assistant { .. }));
-    (opening, said.count() + 1)
+    (opening, replies.count() + 1)
 }

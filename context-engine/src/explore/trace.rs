@@ -1,64 +1,64 @@
-//! What an exploration did, kept with the receipt: a tree of calls with what each cost and returned.
+//! The trace of an exploration, stored with the receipt: the tree of calls with their costs and results.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// One exploration, and in its calls those that it opened.
+/// The trace of one exploration; its calls contain the traces of child explorations.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Trace {
-    /// Who explored: backend and model.
+    /// The backend and the model.
     pub model: String,
-    /// What was asked, redacted.
+    /// The question, redacted.
     pub question: String,
-    /// The directory that it was about; empty for all of the worktree.
+    /// The directory that was explored; empty for the whole worktree.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub scope: String,
-    /// Why it ended.
+    /// The reason of its end.
     pub ended: Ended,
-    /// What went wrong, where something did.
+    /// The error of the model, if it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
     /// The turns of the model.
     pub turns: Vec<TurnTrace>,
-    /// What it found, as `path:first-last`, the most important first.
+    /// The valid citations as `path:first-last`, the most important first.
     pub citations: Vec<String>,
-    /// Citations that are nowhere on disk.
+    /// The number of citations that do not exist on disk.
     pub invented: u32,
-    /// What it says in words, redacted.
+    /// The answer in words, redacted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
-    /// Milliseconds from beginning to end.
+    /// The duration in milliseconds.
     pub ms: f64,
 }
 
-/// Why an exploration ended. Each of them ends in the best answer so far.
+/// The reason for the end of an exploration. It always ends with the best answer so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ended {
     /// The model called `final`.
     #[default]
     Final,
-    /// It answered in words.
+    /// The model answered in text without a call.
     Words,
-    /// It had no turn left.
+    /// The maximum number of turns was reached.
     Turns,
-    /// The tokens were spent.
+    /// The token budget was spent.
     Tokens,
-    /// The calls were spent.
+    /// The call budget was spent.
     Calls,
-    /// It only repeated itself, or made no call that could be read.
+    /// The model only repeated calls, or made no readable call.
     Repeats,
-    /// The time was over.
+    /// The deadline passed.
     Deadline,
-    /// Nobody waited any more.
+    /// The exploration was cancelled.
     Abandoned,
     /// The model failed.
     Model,
 }
 
 impl Ended {
-    /// In words, for people.
-    pub fn words(self) -> &'static str {
+    /// Returns a short description for people.
+    pub fn label(self) -> &'static str {
         match self {
             Self::Final => "final answer",
             Self::Words => "answer in words",
@@ -66,36 +66,36 @@ impl Ended {
             Self::Tokens => "tokens spent",
             Self::Calls => "calls spent",
             Self::Repeats => "nothing new",
-            Self::Deadline => "time over",
-            Self::Abandoned => "nobody waits",
+            Self::Deadline => "deadline passed",
+            Self::Abandoned => "cancelled",
             Self::Model => "model failed",
         }
     }
 }
 
-/// One answer of the model, and the calls in it.
+/// One turn: the model's answer and its calls.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TurnTrace {
-    /// Tokens of the prompt, as the backend counts or as estimated.
+    /// The tokens of the prompt, from the backend or estimated.
     pub input: u64,
-    /// Of these, read from its cache.
+    /// The prompt tokens that the backend read from its cache.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cached: u64,
-    /// Tokens of the answer.
+    /// The tokens of the answer.
     pub output: u64,
-    /// Milliseconds that the model took.
+    /// The duration of the model's answer in milliseconds.
     pub model_ms: f64,
-    /// Milliseconds from its answer to all of its calls' results.
+    /// The duration of all calls in milliseconds.
     pub tools_ms: f64,
     /// How the calls were written: `native`, `json`; empty where there were none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub dialect: String,
     /// The calls.
     pub calls: Vec<CallTrace>,
-    /// The answer was cut at its bound.
+    /// Whether the answer was truncated at its maximum length.
     #[serde(default, skip_serializing_if = "is_false")]
     pub truncated: bool,
-    /// Calls that were left out, being too many for one turn.
+    /// The number of calls beyond the maximum of one turn, which were not made.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out: u64,
 }
@@ -105,50 +105,50 @@ pub struct TurnTrace {
 pub struct CallTrace {
     /// The tool.
     pub tool: String,
-    /// What it was called with, in short, redacted.
+    /// The abbreviated arguments, redacted.
     pub arguments: String,
-    /// What came of it, in short: `12 lines in 4 files`.
+    /// A summary of the result: `12 lines in 4 files`.
     pub returned: String,
-    /// Bytes of the result.
+    /// The size of the result in bytes.
     pub bytes: usize,
-    /// Milliseconds.
+    /// The duration in milliseconds.
     pub ms: f64,
-    /// It was answered from memory: it had been made before.
+    /// Whether the call was a repetition, answered from the cache.
     #[serde(default, skip_serializing_if = "is_false")]
     pub repeated: bool,
-    /// It failed.
+    /// Whether the call failed.
     #[serde(default, skip_serializing_if = "is_false")]
     pub failed: bool,
-    /// The exploration that it opened.
+    /// The child exploration that the call opened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub child: Option<Box<Trace>>,
 }
 
-/// The numbers of a trace and of all below it.
+/// The totals of a trace and its children.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Totals {
-    /// Explorations, the first included.
+    /// The number of explorations, including the root.
     pub explorations: u32,
-    /// Turns of the model.
+    /// The number of turns.
     pub turns: u32,
-    /// Calls of tools.
+    /// The number of tool calls.
     pub calls: u32,
-    /// Of these, answered from memory.
+    /// The number of repeated calls, answered from the cache.
     pub repeated: u32,
-    /// Of these, failed.
+    /// The number of failed calls.
     pub failed: u32,
-    /// Tokens of all prompts.
+    /// The tokens of all prompts.
     pub input: u64,
-    /// Tokens of all answers.
+    /// The tokens of all answers.
     pub output: u64,
-    /// Citations that are nowhere on disk.
+    /// The number of citations that do not exist on disk.
     pub invented: u32,
-    /// Levels, the first included.
+    /// The number of levels, including the root.
     pub depth: u32,
 }
 
 impl Trace {
-    /// Sums up.
+    /// Computes the totals.
     pub fn totals(&self) -> Totals {
         let mut totals = Totals {
             explorations: 1,
@@ -172,7 +172,7 @@ impl Trace {
         totals
     }
 
-    /// As a tree for people, two spaces for each level.
+    /// Formats the trace as a tree for people, indented by two spaces a level.
     pub fn text(&self) -> String {
         let mut text = String::new();
         self.write(0, &mut text);
@@ -190,7 +190,7 @@ impl Trace {
         text.push_str(&format!(
             "{indent}explored by {}{scope}: {}; {}, {} ({} repeated), {} + {} tokens, {:.0} ms\n",
             self.model,
-            self.ended.words(),
+            self.ended.label(),
             counted(totals.turns, "turn"),
             counted(totals.calls, "call"),
             totals.repeated,
@@ -242,7 +242,7 @@ impl Trace {
             text.push_str(&format!("{indent}  cites {citation}\n"));
         }
         if self.invented > 0 {
-            text.push_str(&format!("{indent}  {} citations are nowhere on disk\n", self.invented));
+            text.push_str(&format!("{indent}  {} citations do not exist on disk\n", self.invented));
         }
         if let Some(answer) = &self.answer {
             let words = answer.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -253,12 +253,12 @@ impl Trace {
     }
 }
 
-/// Of an answer in words, the tree shows this much, in bytes.
+/// Maximum length of an answer in the tree, in bytes.
 const SHOWN_ANSWER: usize = 300;
-/// Of a call's arguments, a trace keeps this much, in bytes.
+/// Maximum length of a call's arguments in a trace, in bytes.
 const SHOWN_ARGUMENTS: usize = 160;
 
-/// A call's arguments in one line. Not redacted.
+/// Formats a call's arguments on one line, not redacted.
 pub(super) fn short(call: &Map<String, Value>) -> String {
     let shown = call.iter().map(|(name, value)| match value {
         Value::String(text) => format!("{name}={text:?}"),

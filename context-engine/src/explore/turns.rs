@@ -8,28 +8,28 @@ use muninn_memory::redact;
 use serde_json::Value;
 
 use super::budget::Budget;
+use super::conversation::{Conversation, estimate_tokens};
 use super::dialect::citations::{Cited, citations, citations_in};
 use super::dialect::{self, Malformed, ParsedCall, Said};
-use super::offer::FINAL;
 use super::prompt::{self, LAST_TURN, REPEATED};
-use super::talk::{Talk, estimated};
+use super::toolset::FINAL;
 use super::trace::{Ended, Trace, TurnTrace};
-use super::{Explorer, Seen, Task, millis};
+use super::{Evidence, ExplorationTask, Explorer, millis};
 
-/// Calls of one turn; more are left out.
-const MOST_CALLS: usize = 16;
-/// Of a result, this much is shown at a time, in bytes.
-const LONGEST_PAGE: usize = 16_000;
-const SHORTEST_PAGE: usize = 600;
+/// Maximum number of calls in one turn.
+const MAX_CALLS: usize = 16;
+/// Maximum and minimum page size of a result, in bytes.
+const MAX_PAGE: usize = 16_000;
+const MIN_PAGE: usize = 600;
 const BYTES_PER_TOKEN: u64 = 3;
-/// The least room for an answer that is worth asking for, in tokens.
-const SMALLEST_ANSWER: u64 = 64;
+/// Minimum room for an answer, in tokens; with less, the model is not called.
+const MIN_ANSWER: u64 = 64;
 
-/// What an exploration said at its end.
+/// The end of an exploration with its answer.
 pub(super) struct Answer {
     pub(super) ended: Ended,
     pub(super) cited: Vec<Cited>,
-    pub(super) answer: Option<String>,
+    pub(super) text: Option<String>,
 }
 
 impl Answer {
@@ -37,81 +37,89 @@ impl Answer {
         Self {
             ended,
             cited: Vec::new(),
-            answer: None,
+            text: None,
         }
     }
 }
 
 impl Explorer<'_> {
-    /// Asks the model again and again, until it answers or something is used up.
-    pub(super) async fn turns(&self, task: &Task<'_>, budget: &Budget, trace: &mut Trace, seen: &mut Seen) -> Answer {
+    /// Calls the model in turns until it answers or a limit is reached.
+    pub(super) async fn turns(
+        &self,
+        task: &ExplorationTask<'_>,
+        budget: &Budget,
+        trace: &mut Trace,
+        evidence: &mut Evidence,
+    ) -> Answer {
         let deeper = budget.share(1).is_some();
         let mut turns = Turns {
             explorer: self,
             task,
             budget,
-            talk: self.talk(task, budget, deeper, true),
-            tools: self.offer.tools(deeper, self.limits.tool_required),
+            conversation: self.conversation(task, budget, deeper, true),
+            tools: self.toolset.tools(deeper, self.limits.tool_required),
             deeper,
             before: HashSet::new(),
             idle: 0,
         };
         for number in 1..=self.limits.turns {
-            if let Some(ended) = over(budget, &turns.talk) {
+            if let Some(ended) = limit_reached(budget, &turns.conversation) {
                 return Answer::none(ended);
             }
-            if let Some(answer) = turns.turn(number, trace, seen).await {
+            if let Some(answer) = turns.turn(number, trace, evidence).await {
                 return answer;
             }
         }
         Answer::none(Ended::Turns)
     }
 
-    /// A conversation that begins: what the model is told, in the backend's form of tools or in words.
-    fn talk(&self, task: &Task<'_>, budget: &Budget, deeper: bool, native: bool) -> Talk {
+    /// Starts the conversation, with the backend's tool format (`native`) or with the tools as prompt text.
+    fn conversation(&self, task: &ExplorationTask<'_>, budget: &Budget, deeper: bool, native: bool) -> Conversation {
         let tree = self.tree(task, budget);
         let scope = task.scope.map(ToString::to_string);
         let opening = prompt::opening(task.question, scope.as_deref(), task.candidates, &tree);
         let opening = redact(&opening).into_owned();
-        let tools = self.offer.words(deeper);
+        let tools = self.toolset.prompt_text(deeper);
         let system = prompt::system(self.limits.turns, deeper, (!native).then_some(&*tools));
-        let mut talk = Talk::new(system, opening, native);
+        let mut conversation = Conversation::new(system, opening, native);
         if native {
-            // Said to the model with every turn, as the rest is.
-            talk.tokens += estimated(&tools);
+            // The backend sends the tools with every turn.
+            conversation.tokens += estimate_tokens(&tools);
         }
-        talk
+        conversation
     }
 }
 
-/// An exploration between two of its turns.
+/// The state of an exploration between two turns.
 struct Turns<'e> {
     explorer: &'e Explorer<'e>,
-    task: &'e Task<'e>,
+    task: &'e ExplorationTask<'e>,
     budget: &'e Budget,
-    talk: Talk,
+    conversation: Conversation,
     tools: Vec<Tool>,
-    /// Whether it may open others.
+    /// Whether child explorations may open.
     deeper: bool,
-    /// The calls that were made.
+    /// The keys of the calls so far.
     before: HashSet<String>,
-    /// Turns on end that brought nothing new: all of their calls had been made before, or none could be read.
+    /// The number of consecutive turns that only repeated calls or had no readable call.
     idle: u32,
 }
 
 impl Turns<'_> {
-    /// One turn: what the model says, and the calls that it makes. Gives its answer where that is the end.
-    async fn turn(&mut self, number: u32, trace: &mut Trace, seen: &mut Seen) -> Option<Answer> {
-        let is_last = number == self.explorer.limits.turns || is_nearly_over(self.budget, &self.talk, trace);
+    /// Runs one turn: the model's reply and its calls. Returns the answer if the turn is the last.
+    async fn turn(&mut self, number: u32, trace: &mut Trace, evidence: &mut Evidence) -> Option<Answer> {
+        let is_last = number == self.explorer.limits.turns || is_nearly_over(self.budget, &self.conversation, trace);
         if is_last && number > 1 {
-            self.talk.say(LAST_TURN.to_owned());
+            self.conversation.add_user_text(LAST_TURN.to_owned());
         }
         let started = Instant::now();
         let reply = match self.ask(is_last).await {
             Ok(reply) => reply,
-            // Some servers take no tools, or not this choice of one. Then calls are text.
-            Err(ModelError::Refused { status, .. }) if self.talk.native && number == 1 && is_about_tools(status) => {
-                self.talk = self.explorer.talk(self.task, self.budget, self.deeper, false);
+            // Some servers support no tools, or not this choice of a tool. Then calls are text.
+            Err(ModelError::Refused { status, .. })
+                if self.conversation.native && number == 1 && may_be_about_tools(status) =>
+            {
+                self.conversation = self.explorer.conversation(self.task, self.budget, self.deeper, false);
                 match self.ask(is_last).await {
                     Ok(reply) => reply,
                     Err(error) => return Some(failed(&error, self.budget, trace)),
@@ -119,12 +127,12 @@ impl Turns<'_> {
             }
             Err(error) => return Some(failed(&error, self.budget, trace)),
         };
-        let mut turn = account(&reply, &self.talk, self.budget, millis(started.elapsed()));
-        let answer = match dialect::parse(&reply, &self.explorer.offer.known()) {
+        let mut turn = account(&reply, &self.conversation, self.budget, millis(started.elapsed()));
+        let answer = match dialect::parse(&reply, &self.explorer.toolset.known()) {
             Said::Final(words) => Some(Answer {
                 ended: Ended::Words,
                 cited: citations(&words),
-                answer: Some(words),
+                text: Some(words),
             }),
             Said::Calls { calls, malformed } => {
                 let dialect = if reply.calls.is_empty() { "json" } else { "native" };
@@ -132,7 +140,7 @@ impl Turns<'_> {
                 match calls.iter().find(|call| call.name == FINAL) {
                     Some(call) => Some(final_answer(call)),
                     None if is_last => Some(Answer::none(self.why_last(number))),
-                    None => self.make(number, &reply, (calls, malformed), &mut turn, seen).await,
+                    None => self.make(number, &reply, (calls, malformed), &mut turn, evidence).await,
                 }
             }
         };
@@ -142,11 +150,11 @@ impl Turns<'_> {
 
     async fn ask(&self, is_last: bool) -> Result<Reply, ModelError> {
         let limits = self.explorer.limits;
-        let room = self.budget.tokens().saturating_sub(self.talk.tokens);
+        let room = self.budget.tokens().saturating_sub(self.conversation.tokens);
         let ask = Ask {
-            system: &self.talk.system,
-            messages: &self.talk.messages,
-            tools: if self.talk.native { &self.tools } else { &[] },
+            system: &self.conversation.system,
+            messages: &self.conversation.messages,
+            tools: if self.conversation.native { &self.tools } else { &[] },
             choice: match (is_last, limits.tool_required) {
                 (true, _) => Choice::Named(FINAL),
                 (false, true) => Choice::Required,
@@ -155,56 +163,56 @@ impl Turns<'_> {
             shape: None,
             max_tokens: u32::try_from(room).unwrap_or(u32::MAX).min(limits.max_answer_tokens),
         };
-        self.explorer.sources.model.ask_async(&ask, self.budget.until()).await
+        self.explorer.inputs.model.ask_async(&ask, self.budget.until()).await
     }
 
-    /// Makes the calls of a turn and tells the model what came of them. Gives an answer where there is no sense in going
-    /// on.
+    /// Makes the calls of a turn and adds the results to the conversation. Returns an answer if the model only repeats
+    /// itself.
     async fn make(
         &mut self,
         number: u32,
         reply: &Reply,
         (mut calls, malformed): (Vec<ParsedCall>, Vec<Malformed>),
         turn: &mut TurnTrace,
-        seen: &mut Seen,
+        evidence: &mut Evidence,
     ) -> Option<Answer> {
         let started = Instant::now();
-        turn.left_out = calls.len().saturating_sub(MOST_CALLS) as u64;
-        calls.truncate(MOST_CALLS);
+        turn.left_out = calls.len().saturating_sub(MAX_CALLS) as u64;
+        calls.truncate(MAX_CALLS);
         let bytes = self.page_bytes(number, calls.len());
-        let made = self
+        let batch = self
             .explorer
             .make(self.task, self.budget, calls, &mut self.before, bytes)
             .await;
         turn.tools_ms = millis(started.elapsed());
-        turn.calls = made.traces;
-        seen.shown.extend(made.shown);
-        seen.cited.extend(made.cited);
-        self.talk.turn(number as usize, reply, made.told, malformed);
+        turn.calls = batch.traces;
+        evidence.shown.extend(batch.shown);
+        evidence.cited.extend(batch.cited);
+        self.conversation
+            .add_turn(number as usize, reply, batch.answered, malformed);
         if turn.left_out > 0 {
             let left_out = turn.left_out;
-            let told = format!("Only the first {MOST_CALLS} calls were made; {left_out} more were left out.");
-            self.talk.say(told);
+            let note = format!("Only the first {MAX_CALLS} calls were made; {left_out} more were left out.");
+            self.conversation.add_user_text(note);
         }
-        self.idle = if made.all_repeated { self.idle + 1 } else { 0 };
+        self.idle = if batch.all_repeated { self.idle + 1 } else { 0 };
         if self.idle > 1 {
             return Some(Answer::none(Ended::Repeats));
         }
-        // What is wrong with calls that cannot be read has been told already.
+        // Malformed calls already have an error message each.
         if self.idle == 1 && !turn.calls.is_empty() {
-            self.talk.say(REPEATED.to_owned());
+            self.conversation.add_user_text(REPEATED.to_owned());
         }
         None
     }
 
-    /// How much of each result is shown, so that the turns that are left can be paid: each of them sends everything again.
+    /// Returns the page size of each result, such that the budget suffices for the remaining turns, each of which sends
+    /// the whole conversation again.
     fn page_bytes(&self, number: u32, calls: usize) -> usize {
         let left = u64::from(self.explorer.limits.turns.saturating_sub(number).max(1));
-        let growth = (self.budget.tokens() / left).saturating_sub(self.talk.tokens);
+        let growth = (self.budget.tokens() / left).saturating_sub(self.conversation.tokens);
         let bytes = growth * BYTES_PER_TOKEN / (calls.max(1) as u64);
-        usize::try_from(bytes)
-            .unwrap_or(usize::MAX)
-            .clamp(SHORTEST_PAGE, LONGEST_PAGE)
+        usize::try_from(bytes).unwrap_or(usize::MAX).clamp(MIN_PAGE, MAX_PAGE)
     }
 
     fn why_last(&self, number: u32) -> Ended {
@@ -220,39 +228,39 @@ impl Turns<'_> {
     }
 }
 
-/// Whether nothing more can be asked.
-fn over(budget: &Budget, talk: &Talk) -> Option<Ended> {
-    if budget.until().is_abandoned() {
+/// Returns the limit that prevents another turn, if any.
+fn limit_reached(budget: &Budget, conversation: &Conversation) -> Option<Ended> {
+    if budget.until().is_cancelled() {
         Some(Ended::Abandoned)
     } else if budget.until().is_over() {
         Some(Ended::Deadline)
-    } else if budget.tokens() < talk.tokens + SMALLEST_ANSWER {
+    } else if budget.tokens() < conversation.tokens + MIN_ANSWER {
         Some(Ended::Tokens)
     } else {
         None
     }
 }
 
-/// Whether what is left suffices for one more turn only: models find the right places and then do not commit to them,
-/// so the last turn is told to be the last.
-fn is_nearly_over(budget: &Budget, talk: &Talk, trace: &Trace) -> bool {
+/// Returns whether the budget suffices for one more turn only. Models tend to find the right places without citing
+/// them, so the last turn is announced.
+fn is_nearly_over(budget: &Budget, conversation: &Conversation, trace: &Trace) -> bool {
     let slowest = trace
         .turns
         .iter()
         .map(|turn| turn.model_ms + turn.tools_ms)
         .fold(0.0, f64::max);
     let left = millis(budget.until().left());
-    budget.calls() == 0 || budget.tokens() < 2 * talk.tokens + 4 * SMALLEST_ANSWER || left < 2.0 * slowest
+    budget.calls() == 0 || budget.tokens() < 2 * conversation.tokens + 4 * MIN_ANSWER || left < 2.0 * slowest
 }
 
-/// Whether a refusal may be about tools.
-fn is_about_tools(status: u16) -> bool {
+/// Returns whether a server may refuse a request with this status because of its tools.
+fn may_be_about_tools(status: u16) -> bool {
     matches!(status, 400 | 404 | 405 | 415 | 422 | 500 | 501)
 }
 
 fn failed(error: &ModelError, budget: &Budget, trace: &mut Trace) -> Answer {
     let ended = match error {
-        ModelError::Over { .. } if budget.until().is_abandoned() => Ended::Abandoned,
+        ModelError::Over { .. } if budget.until().is_cancelled() => Ended::Abandoned,
         ModelError::Over { .. } => Ended::Deadline,
         _ => Ended::Model,
     };
@@ -260,13 +268,13 @@ fn failed(error: &ModelError, budget: &Budget, trace: &mut Trace) -> Answer {
     Answer::none(ended)
 }
 
-/// Pays for an answer: what its backend says that it cost, or what it is estimated to.
-fn account(reply: &Reply, talk: &Talk, budget: &Budget, model_ms: f64) -> TurnTrace {
+/// Spends the tokens of a reply, as counted by the backend or else estimated, and starts the turn's trace.
+fn account(reply: &Reply, conversation: &Conversation, budget: &Budget, model_ms: f64) -> TurnTrace {
     let words = || {
         let calls = reply.calls.iter().map(|call| call.arguments.len()).sum::<usize>();
         (reply.text.len() + calls) as u64 / BYTES_PER_TOKEN
     };
-    let input = reply.usage.input.unwrap_or(talk.tokens);
+    let input = reply.usage.input.unwrap_or(conversation.tokens);
     let output = reply.usage.output.unwrap_or_else(words);
     budget.spend_tokens(input.saturating_add(output));
     TurnTrace {
@@ -290,6 +298,6 @@ fn final_answer(call: &ParsedCall) -> Answer {
     Answer {
         ended: Ended::Final,
         cited: places,
-        answer: answer.map(str::to_owned),
+        text: answer.map(str::to_owned),
     }
 }

@@ -1,6 +1,6 @@
 use super::*;
 
-const CARRY_ON: &[&str] = &[
+const FOLLOW_UPS: &[&str] = &[
     "",
     "hi",
     "Thanks!",
@@ -67,7 +67,7 @@ const CARRY_ON: &[&str] = &[
     "왜?",
 ];
 
-const ASK: &[&str] = &[
+const QUESTIONS: &[&str] = &[
     "fix the ledger",
     "why does replay fail?",
     "commit `parse_header` only",
@@ -143,40 +143,43 @@ fn the_tables_are_sorted() {
 }
 
 #[test]
-fn carrying_on_is_no_question() {
-    let missed: Vec<_> = CARRY_ON.iter().filter(|text| !is_follow_up(text, |_| false)).collect();
+fn follow_ups_are_detected() {
+    let missed: Vec<_> = FOLLOW_UPS
+        .iter()
+        .filter(|text| !is_follow_up(text, |_| false))
+        .collect();
     assert!(missed.is_empty(), "{missed:#?}");
 }
 
 #[test]
-fn a_question_is_none_however_short() {
-    let swallowed: Vec<_> = ASK.iter().filter(|text| is_follow_up(text, |_| false)).collect();
-    assert!(swallowed.is_empty(), "{swallowed:#?}");
+fn short_questions_are_no_follow_ups() {
+    let mistaken: Vec<_> = QUESTIONS.iter().filter(|text| is_follow_up(text, |_| false)).collect();
+    assert!(mistaken.is_empty(), "{mistaken:#?}");
 }
 
 #[test]
-fn a_name_that_is_defined_makes_a_question() {
+fn a_defined_name_makes_an_order_a_question() {
     let text = "and now do the same for the tokenizer";
     assert!(is_follow_up(text, |_| false));
     assert!(!is_follow_up(text, |word| word == "tokenizer"));
     assert!(
         is_follow_up("commit this", |_| true),
-        "words of the conversation's own are not looked up"
+        "only content words are looked up"
     );
 }
 
 #[test]
-fn a_long_turn_says_something() {
+fn a_long_turn_is_no_follow_up() {
     assert!(!is_follow_up(&"again and ".repeat(11), |_| false));
     assert!(is_follow_up(&"again and ".repeat(10), |_| false));
 }
 
 #[test]
-fn a_pattern_that_does_not_compile_would_let_all_code_pass() {
+fn the_code_pattern_compiles_and_matches() {
     assert!(names_code("a::b") && names_code("x_y") && names_code("pass --force") && !names_code("well - no"));
 }
 
 #[test]
 fn the_tables_have_many_cases_of_either_kind() {
-    assert!(CARRY_ON.len() >= 60 && ASK.len() >= 45);
+    assert!(FOLLOW_UPS.len() >= 60 && QUESTIONS.len() >= 45);
 }

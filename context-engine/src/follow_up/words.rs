@@ -1,10 +1,10 @@
-//! The words with which people carry a conversation on, in the languages in which they do.
+//! Word lists for detecting follow-up turns, in several languages.
 //!
-//! A word belongs here if it says something of the conversation itself (what was said, what was done, which of two) or
-//! of the routine of working with an agent (commit, test, retry), whatever repository is open. Words for what a
-//! repository could be about do not. All tables are in lower case and sorted by bytes, for binary search.
+//! A word belongs here if it refers to the conversation itself (what was said, what was done, which of two) or to the
+//! routine of working with an agent (commit, test, retry) in any repository. Words that may be a repository's topic do
+//! not. All tables are in lower case and sorted by bytes, for binary search.
 
-/// They point back into the conversation, or answer it.
+/// Words that refer to the conversation, or answer it.
 #[rustfmt::skip]
 pub(super) const MARKS: &[&str] = &[
     "above", "again", "agree", "agreed", "almost", "already", "alright", "also", "anything", "anyway", "asked",
@@ -20,7 +20,7 @@ pub(super) const MARKS: &[&str] = &[
     "yes", "yet", "yup",
 ];
 
-/// The routine of working: what one tells an agent to do next, and how that went.
+/// Words for an agent's routine steps and their results.
 #[rustfmt::skip]
 pub(super) const PROCESS: &[&str] = &[
     "abort", "accept", "add", "amend", "answer", "apply", "approve", "approved", "branch", "build", "bump", "cancel",
@@ -39,7 +39,7 @@ pub(super) const PROCESS: &[&str] = &[
     "wrote",
 ];
 
-/// What any answer consists of; something of their own is asked only where nothing points back.
+/// Words for the parts of any answer. They are a follow-up only together with a word of [`MARKS`] or [`PROCESS`].
 #[rustfmt::skip]
 pub(super) const NEUTRAL: &[&str] = &[
     "approach", "argument", "bit", "bug", "bullet", "bullets", "case", "cases", "class", "code", "comment",
@@ -141,7 +141,7 @@ pub(super) const FOREIGN_IDLE: &[&str] = &[
     "так", "такой", "там", "ты", "у", "что", "чтобы", "эта", "эти", "это", "этот", "я",
 ];
 
-/// Chinese, Japanese and Korean, in which a word is found by the phrases that it consists of.
+/// Phrases in Chinese, Japanese and Korean; a run without spaces is matched phrase by phrase.
 #[rustfmt::skip]
 pub(super) const UNSPACED: &[&str] = &[
     "ありがとう", "あれ", "いい", "いいえ", "お願い", "お願いします", "か", "が", "ください", "この", "これ", "さっき", "した", "して", "そう", "その", "それ",
@@ -158,7 +158,7 @@ pub(super) const UNSPACED: &[&str] = &[
     "하세요", "한", "한번", "해", "해주세요", "해줘",
 ];
 
-/// They begin a question. "do" and "have" are none: they begin orders.
+/// Words that begin a question. "do" and "have" are missing, because they begin orders.
 #[rustfmt::skip]
 pub(super) const INTERROGATIVES: &[&str] = &[
     "are", "comment", "cuál", "cuáles", "cuándo", "czy", "cómo", "did", "dlaczego", "does", "dove", "dónde", "gdzie",
@@ -169,14 +169,14 @@ pub(super) const INTERROGATIVES: &[&str] = &[
     "когда", "кто", "почему",
 ];
 
-/// They ask for a way to do something, or for its place.
+/// Words that ask for a way or a place.
 #[rustfmt::skip]
 pub(super) const WAYS: &[&str] = &[
     "comment", "cómo", "dove", "dónde", "gdzie", "hoe", "how", "jak", "onde", "où", "waar", "where", "wie", "wo",
     "где", "как",
 ];
 
-/// They open a sentence, whatever it is.
+/// Words that may open any sentence.
 #[rustfmt::skip]
 pub(super) const OPENERS: &[&str] = &[
     "a", "aber", "ah", "ale", "also", "and", "but", "e", "en", "et", "gut", "hm", "hmm", "i", "ja", "ma", "maar",
@@ -184,7 +184,7 @@ pub(super) const OPENERS: &[&str] = &[
     "tak", "then", "und", "wait", "well", "y", "yes", "а", "да", "и", "нет", "но",
 ];
 
-/// A question with these words in a row is an order, or about what the agent did.
+/// Word pairs that make a question an order, or a question about the agent.
 #[rustfmt::skip]
 pub(super) const TO_AGENT: &[(&str, &str)] = &[
     ("did", "you"), ("have", "you"), ("hast", "du"), ("as", "tu"), ("avez", "vous"), ("heb", "je"), ("can", "you"), ("could", "you"), ("will", "you"), ("would", "you"),

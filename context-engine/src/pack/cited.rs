@@ -1,42 +1,42 @@
-//! Packing what an explorer cited, beside what was found by words.
+//! Packing an explorer's citations, in addition to the lexical items.
 
 use muninn_memory::index::Span;
 use muninn_memory::redact;
 use muninn_repo_tools::{RelPath, read_text};
 
-use super::{File, Packed, Packer, Text};
+use super::{FileContent, PackFile, Packed, Packer};
 use crate::cost::measure;
 use crate::explore::Citation;
 use crate::item::Item;
 
-/// The part of what is left that one citation may take, so that the first does not take it all.
+/// Maximum share of the remaining budget for one citation, so that the first does not use it up.
 const SHARE: f64 = 0.5;
-/// Less than this is not kept back for those that follow.
-const SMALLEST: u32 = 300;
+/// Tokens that a citation may always take, if they remain.
+const MIN_SHARE: u32 = 300;
 const WHY: &str = "found by exploring";
 
 impl Packer<'_> {
-    /// Adds the cited spans, in their order, for at most `budget` tokens. Left out is what the pack has by now, what the
-    /// conversation holds, and what stands in a file that is no longer as it was when it was cited.
+    /// Adds the cited spans, in order, for at most `budget` tokens. Lines that the pack or the conversation contains
+    /// are left out, and so are files that changed since they were cited.
     pub(crate) fn cited(&self, citations: &[Citation], mut budget: u32, packed: &mut Packed) {
         for citation in citations {
             let Some(text) = self.text_of(citation) else { continue };
-            let file = File::of(&text, self.already);
+            let file = PackFile::of(&text, self.prior);
             for span in self.spans(citation, &text) {
                 let Some(span) = uncovered(&text.path, span, &packed.items) else {
                     continue;
                 };
                 let Some(mut item) = file.item(&span) else { continue };
                 WHY.clone_into(&mut item.why);
-                let allowed = ((f64::from(budget) * SHARE) as u32).max(SMALLEST).min(budget);
+                let allowed = ((f64::from(budget) * SHARE) as u32).max(MIN_SHARE).min(budget);
                 if measure(&mut item) > allowed {
                     let Some(shortened) = self.shortened(item, allowed) else {
                         continue;
                     };
                     item = shortened;
                 }
-                if file.holds(&item) {
-                    packed.held = true;
+                if file.is_known(&item) {
+                    packed.known = true;
                     continue;
                 }
                 budget = budget.saturating_sub(item.tokens);
@@ -45,19 +45,19 @@ impl Packer<'_> {
         }
     }
 
-    fn text_of(&self, citation: &Citation) -> Option<Text> {
+    fn text_of(&self, citation: &Citation) -> Option<FileContent> {
         let path = RelPath::new(&citation.path).ok()?;
         let file = read_text(self.worktree, &path, self.max_file_bytes).ok()?;
         let blob = file.blob.to_string();
-        (blob == citation.blob).then(|| Text {
+        (blob == citation.blob).then(|| FileContent {
             path,
             blob,
             text: redact(&file.text).into_owned(),
         })
     }
 
-    /// The lines that are cited; of a file as a whole, the chunk that has most of the question.
-    fn spans(&self, citation: &Citation, text: &Text) -> Vec<Span> {
+    /// Returns the cited lines; for a whole file, its chunk that matches the question best.
+    fn spans(&self, citation: &Citation, text: &FileContent) -> Vec<Span> {
         match citation.lines {
             Some((first, last)) => vec![Span {
                 first,
@@ -66,7 +66,7 @@ impl Packer<'_> {
                 test: false,
             }],
             None => self
-                .taken_apart(text)
+                .current_chunks(text)
                 .first()
                 .map(|pick| pick.span)
                 .into_iter()
@@ -75,7 +75,7 @@ impl Packer<'_> {
     }
 }
 
-/// The longest run of a span's lines that no item shows.
+/// Returns the longest run of a span's lines that no item shows.
 fn uncovered(path: &RelPath, span: Span, items: &[Item]) -> Option<Span> {
     let shown: Vec<(u32, u32)> = items
         .iter()
@@ -114,7 +114,7 @@ mod tests {
     use crate::item::ItemKind;
 
     #[test]
-    fn what_is_shown_already_is_cut_out_of_a_span() {
+    fn shown_lines_are_cut_out_of_a_span() {
         let path = RelPath::new("src/a.rs").unwrap();
         let item = |source: &str, first: u32, lines: usize| Item {
             kind: ItemKind::Code,

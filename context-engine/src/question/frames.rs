@@ -1,25 +1,25 @@
-//! Files that a question names, with lines: quoted paths, and stack frames as the languages print them.
+//! Finding the files and lines that a question names: paths, and stack frames of many languages.
 
 use muninn_memory::index::language;
 use muninn_repo_tools::RelPath;
 
-/// So many are kept.
+/// Maximum number of named paths.
 const MAX_PATHS: usize = 32;
-/// Extensions of files that are in no language.
-const OTHERS: &[&str] = &[
+/// File extensions without a language.
+const OTHER_EXTENSIONS: &[&str] = &[
     "adoc", "cfg", "conf", "csproj", "env", "gradle", "ini", "lock", "mod", "rst", "txt",
 ];
 
-/// A file that a question names, perhaps with a line: a quoted path, a stack frame.
+/// A path that a question names, with an optional line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NamedPath {
-    /// In lower case, with slashes, without a leading `./` or drive.
+    /// The path in lower case, with slashes, without a leading `./` or drive.
     pub(crate) path: String,
     pub(crate) line: Option<u32>,
 }
 
-/// What looks like a path: with a slash between words, or a file name with an extension. Its line is taken from `:LINE`,
-/// `(LINE)`, `, line LINE`, `:line LINE` or ` on line LINE` behind it.
+/// Returns the paths in a text: words with a slash between them, or a file name with an extension. The line is read
+/// from `:LINE`, `(LINE)`, `, line LINE`, `:line LINE` or ` on line LINE` behind the path.
 pub(super) fn named_paths(text: &str) -> Vec<NamedPath> {
     let mut paths: Vec<NamedPath> = Vec::new();
     for line in text.lines() {
@@ -50,20 +50,20 @@ fn separates(c: char) -> bool {
     c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '(' | ')' | '[' | ']' | '<' | '>' | ',' | ';')
 }
 
-/// The path that a piece of a line is, with the line number that it or the pieces behind it have.
+/// Reads a piece of a line as a path, with the line number in it or in the pieces behind it.
 fn path_of(piece: &str, behind: &[&str], opened: bool) -> Option<NamedPath> {
     let piece = piece.trim_end_matches(['.', ':', '!', '?']);
     let piece = local(piece)?;
     let (path, rest) = piece.split_once(':').unwrap_or((piece, ""));
     let path = path.replace('\\', "/");
     let path = path.trim_start_matches("./").trim_matches('/');
-    // In code a backslash stands between other things as well.
+    // In code, a backslash is not only a path separator.
     if !is_path(path) || piece.contains('\\') && !has_extension(path) {
         return None;
     }
     let line = match rest.split([':', '-']).next() {
-        Some("line") => stated(&[&["line"][..], behind].concat(), false),
-        Some("") | None => stated(behind, opened),
+        Some("line") => line_number(&[&["line"][..], behind].concat(), false),
+        Some("") | None => line_number(behind, opened),
         Some(number) => number.parse().ok(),
     };
     Some(NamedPath {
@@ -72,7 +72,7 @@ fn path_of(piece: &str, behind: &[&str], opened: bool) -> Option<NamedPath> {
     })
 }
 
-/// A piece without what says that it is a file here: a scheme, a drive. `None` for what is elsewhere.
+/// Removes the scheme or the drive of a local file. `None` for another URL.
 fn local(piece: &str) -> Option<&str> {
     let schemes = ["file:///", "file://", "webpack:///", "webpack-internal:///"];
     let piece = schemes
@@ -85,8 +85,9 @@ fn local(piece: &str) -> Option<&str> {
     (!piece.contains("://")).then_some(piece)
 }
 
-/// The number behind a path: in parentheses right behind it, as in `x.php(3)`, or after the word `line`.
-fn stated(behind: &[&str], attached: bool) -> Option<u32> {
+/// Returns the line number behind a path: in parentheses directly behind it, as in `x.php(3)`, or after the word
+/// `line`.
+fn line_number(behind: &[&str], attached: bool) -> Option<u32> {
     let number = |text: &str| text.trim_end_matches([':', '.']).parse().ok();
     match behind {
         ["line", line, ..] | ["on", "line", line, ..] => number(line),
@@ -95,22 +96,22 @@ fn stated(behind: &[&str], attached: bool) -> Option<u32> {
     }
 }
 
-/// The folder of a Java-like frame, `at com.acme.Parser.parse(Parser.java:7)`, that only the name before it tells.
+/// Returns the folder of a JVM stack frame, which only the class name has: `at com.acme.Parser.parse(Parser.java:7)`.
 fn package(before: &str, file: &str) -> Option<String> {
     let (stem, extension) = file.rsplit_once('.')?;
     if !["java", "kt", "scala", "groovy"].contains(&extension) || file.contains('/') {
         return None;
     }
     let before = before.to_lowercase();
-    // `module/com.acme...` is how newer versions print it.
+    // Newer versions print `module/com.acme...`.
     let before = before.rsplit('/').next()?;
     let parts: Vec<&str> = before.split(['.', '$']).collect();
     let class = parts.iter().position(|part| *part == stem)?;
     (class > 0).then(|| parts[..class].join("/"))
 }
 
-/// Whether a text is a path: its folders say so, or an extension that files have. Of other names with a dot there are too
-/// many.
+/// Returns whether a text is a path: it has folders, or a known file extension. Other names with a dot are too
+/// frequent.
 fn is_path(text: &str) -> bool {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '@' | '+');
     let folders = text.split('/').filter(|part| part.len() > 1).count() > 1;
@@ -118,7 +119,7 @@ fn is_path(text: &str) -> bool {
 }
 
 fn has_extension(text: &str) -> bool {
-    let known = |path: &RelPath| !language(path).0.is_empty() || OTHERS.contains(&path.extension());
+    let known = |path: &RelPath| !language(path).0.is_empty() || OTHER_EXTENSIONS.contains(&path.extension());
     text.contains('.') && RelPath::new(text).is_ok_and(|path| known(&path))
 }
 

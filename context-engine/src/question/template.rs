@@ -1,14 +1,13 @@
-//! What a form asks, and not the person who fills it in.
+//! Removing the text of issue templates.
 //!
-//! Issue trackers put headings, boxes to tick and hints around what people write. The words are the same in every issue,
-//! and say nothing of this one. What was pasted stays, whatever it is: code, logs and stack traces are the best evidence
-//! that there is.
+//! Issue trackers add headings, checkboxes and hints, whose words are the same in every issue and describe none. Pasted
+//! code, logs and stack traces stay, because they are the best evidence.
 
 use std::borrow::Cow;
 
-/// Words that headings of forms consist of. A heading with any other word says something.
+/// Words of template headings. A heading with any other word is part of the question.
 #[rustfmt::skip]
-const FORM: &[&str] = &[
+const TEMPLATE_WORDS: &[&str] = &[
     "a", "actual", "additional", "and", "any", "are", "behavior", "behaviour", "bug", "can", "checklist", "code",
     "complete", "context", "current", "debug", "describe", "description", "details", "did", "do", "environment",
     "example", "expect", "expected", "feature", "following", "for", "happen", "happened", "happens", "have", "how",
@@ -19,9 +18,9 @@ const FORM: &[&str] = &[
     "to", "use", "version", "versions", "we", "what", "which", "with", "would", "you", "your",
 ];
 
-/// A text without what a form asks. The first line stays: it is the title.
-pub(super) fn without_form(text: &str) -> Cow<'_, str> {
-    let mut kept = Kept {
+/// Removes template text. The first line stays, because it is the title.
+pub(super) fn strip_template(text: &str) -> Cow<'_, str> {
+    let mut filter = TemplateFilter {
         fenced: false,
         comment: false,
     };
@@ -29,21 +28,21 @@ pub(super) fn without_form(text: &str) -> Cow<'_, str> {
     let Some(title) = lines.next() else {
         return Cow::Borrowed(text);
     };
-    let said: String = lines.filter(|line| kept.keeps(line)).collect();
-    if title.len() + said.len() == text.len() {
+    let body: String = lines.filter(|line| filter.keeps(line)).collect();
+    if title.len() + body.len() == text.len() {
         Cow::Borrowed(text)
     } else {
-        Cow::Owned(title.to_owned() + &said)
+        Cow::Owned(title.to_owned() + &body)
     }
 }
 
-/// Where in a text a line stands.
-struct Kept {
+/// The state at a line: inside a code block, inside a comment.
+struct TemplateFilter {
     fenced: bool,
     comment: bool,
 }
 
-impl Kept {
+impl TemplateFilter {
     fn keeps(&mut self, line: &str) -> bool {
         let line = line.trim();
         if line.starts_with("```") || line.starts_with("~~~") {
@@ -57,18 +56,18 @@ impl Kept {
             self.comment = !line.ends_with("-->");
             return false;
         }
-        !(is_box(line) || is_form_heading(line))
+        !(is_checkbox(line) || is_template_heading(line))
     }
 }
 
-/// A box to tick, ticked or not.
-fn is_box(line: &str) -> bool {
+/// Returns whether a line is a checkbox, ticked or not.
+fn is_checkbox(line: &str) -> bool {
     let item = line.strip_prefix(['-', '*', '+']).unwrap_or_default().trim_start();
     ["[ ]", "[x]", "[X]"].iter().any(|mark| item.starts_with(mark))
 }
 
-/// A line that is a heading, or all bold, and has only words of forms.
-fn is_form_heading(line: &str) -> bool {
+/// Returns whether a line is a heading, or all bold, and has only [`TEMPLATE_WORDS`].
+fn is_template_heading(line: &str) -> bool {
     let heading = line.trim_start_matches('#');
     let bold = line
         .strip_prefix("**")
@@ -81,7 +80,7 @@ fn is_form_heading(line: &str) -> bool {
     let mut words = title
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty());
-    words.all(|word| FORM.binary_search(&word.to_lowercase().as_str()).is_ok())
+    words.all(|word| TEMPLATE_WORDS.binary_search(&word.to_lowercase().as_str()).is_ok())
 }
 
 #[cfg(test)]
@@ -90,24 +89,24 @@ mod tests {
 
     #[test]
     fn the_table_is_sorted() {
-        let mut sorted = FORM.to_vec();
+        let mut sorted = TEMPLATE_WORDS.to_vec();
         sorted.sort_unstable();
         sorted.dedup();
-        assert_eq!(sorted, FORM);
+        assert_eq!(sorted, TEMPLATE_WORDS);
     }
 
     #[test]
-    fn forms_go_and_answers_stay() {
+    fn template_text_is_removed_and_answers_stay() {
         let text = "### Describe the parser\n<!-- Thanks for\nfiling -->\n### Expected behavior\n**Steps to reproduce:**\n\
                     - [x] I have searched\n- a list\n## The lexer fails\n```\n# describe\n- [ ] in code\n```\nend";
         assert_eq!(
-            without_form(text),
+            strip_template(text),
             "### Describe the parser\n- a list\n## The lexer fails\n```\n# describe\n- [ ] in code\n```\nend"
         );
     }
 
     #[test]
-    fn other_texts_are_as_they_were() {
+    fn other_texts_are_unchanged() {
         for text in [
             "",
             "one line",
@@ -116,7 +115,7 @@ mod tests {
             "a\n**not** all bold\n#include <x.h>\n",
         ] {
             assert!(
-                matches!(without_form(text), Cow::Borrowed(same) if same == text),
+                matches!(strip_template(text), Cow::Borrowed(same) if same == text),
                 "{text}"
             );
         }

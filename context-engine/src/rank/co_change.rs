@@ -1,22 +1,22 @@
-//! Files that were changed along with the best ones.
+//! Lifting files that often changed together with the best files.
 //!
-//! What has to be changed together often shares no word: a parser and the matches that it fills, a builder and its
-//! re-exports. History knows it. A companion of one of the best files gets a part of that file's score: the share of the
-//! companion's own commits that were shared, so that a file that changes with everything says nothing.
+//! Files that change together often share no word, such as a parser and the structures that it fills. A companion of a
+//! top file gets a part of that file's score: the share of the companion's commits that also changed the top file. So a
+//! file that changes with every commit is lifted little.
 
 use muninn_memory::index::Companion;
 
 use super::Index;
 
-/// What a companion gets of the score at most.
+/// Maximum share of the score for a companion.
 const WEIGHT: f32 = 0.3;
-/// So many of the best files lift others.
+/// Number of top files that lift companions.
 pub(super) const LEADERS: usize = 3;
-/// Added to a companion's commits: of one that has few, chance may have made it one.
+/// Added to a companion's number of commits, because with few commits a common one may be chance.
 const DOUBT: f32 = 5.0;
 
-/// What each file of the snapshot gets for being a companion of the best, which come with their
-/// scores; empty if nothing.
+/// Returns the lift of each file of the snapshot for being a companion of the leaders (score, file); empty if there is
+/// none.
 pub(super) fn lifts(index: Index<'_>, leaders: &[(f32, usize)]) -> Vec<f32> {
     let mut lifts = Vec::new();
     for (score, leader) in leaders {

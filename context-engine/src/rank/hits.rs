@@ -1,27 +1,26 @@
-//! Files that earlier sessions worked on for questions like this one.
+//! Lifting files that earlier sessions used for similar questions.
 //!
-//! A file that mattered for several is the surer for it; as for independent witnesses, what is multiplied is the doubt
-//! that each leaves.
+//! Several hits for a file add up like independent evidence: the remaining doubts are multiplied.
 
 use std::collections::{BTreeSet, HashMap};
 
 use super::{Index, Statistics};
 use crate::question::Question;
 
-/// What a file that no doubt is left about gets, as a share of the best file's score.
+/// Lift of a file without remaining doubt, as a share of the best file's score.
 pub(super) const WEIGHT: f32 = 0.5;
-/// A file that has less is not said to be remembered: it would stand where it does without.
-pub(super) const TOLD: f32 = 0.05;
-/// Questions that have less in common are about something else.
-const LEAST: f32 = 0.25;
+/// Minimum share for naming the hits as a reason; a smaller one does not change the rank.
+pub(super) const MIN_REPORTED_SHARE: f32 = 0.05;
+/// Minimum similarity of two questions.
+const MIN_SIMILARITY: f32 = 0.25;
 
-/// What each file of the snapshot has from questions like this one, from 0 to 1; empty if none has anything.
+/// Returns each file's share from similar questions, from 0 to 1; empty if no file has one.
 #[expect(clippy::cast_precision_loss, reason = "a session touches few files")]
 pub(super) fn shares(index: Index<'_>, question: &Question) -> Vec<f32> {
     let mut doubts: HashMap<usize, f32> = HashMap::new();
-    for (number, likeness) in like(index, question) {
+    for (number, similarity) in similar(index, question) {
         let Some(hit) = index.hits.get(number) else { continue };
-        let each = likeness * hit.relevance / (hit.files.len() as f32).sqrt();
+        let each = similarity * hit.relevance / (hit.files.len() as f32).sqrt();
         for (file, _) in hit.files.iter().filter_map(|path| index.snapshot.find(path)) {
             *doubts.entry(file).or_insert(1.0) *= 1.0 - each.clamp(0.0, 1.0);
         }
@@ -36,14 +35,14 @@ pub(super) fn shares(index: Index<'_>, question: &Question) -> Vec<f32> {
     shares
 }
 
-/// The hits whose questions are like this one, and how like, up to 1: the cosine of their words, weighed by idf. Words that
-/// the repository does not have count for neither, for they are not written down with a hit.
-fn like(index: Index<'_>, question: &Question) -> Vec<(u32, f32)> {
+/// Returns the hits with similar questions, and their similarity up to 1: the cosine of their words, weighted by idf.
+/// Words that the repository does not contain are ignored, because hits do not store them.
+fn similar(index: Index<'_>, question: &Question) -> Vec<(u32, f32)> {
     let hits = index.hits;
-    // A long text has a word of every question; what it is about, its headline says.
-    let asked = question.headline.as_deref().unwrap_or(question);
+    // A long text shares a word with every question. The headline names its topic.
+    let topic = question.headline.as_deref().unwrap_or(question);
     let inverted = hits.terms().inverted();
-    let words: BTreeSet<&str> = asked
+    let words: BTreeSet<&str> = topic
         .concepts
         .iter()
         .flat_map(|concept| std::iter::once(&concept.whole).chain(&concept.parts))
@@ -62,12 +61,12 @@ fn like(index: Index<'_>, question: &Question) -> Vec<(u32, f32)> {
         }
     }
     let cosine = |(hit, sum): (u32, f32)| (hit, sum / (hits.norm(hit) * square.sqrt()));
-    let mut like: Vec<(u32, f32)> = shared
+    let mut similar: Vec<(u32, f32)> = shared
         .into_iter()
         .map(cosine)
-        .filter(|(_, cosine)| *cosine >= LEAST)
+        .filter(|(_, cosine)| *cosine >= MIN_SIMILARITY)
         .collect();
-    // Products of floats depend on their order.
-    like.sort_unstable_by_key(|(hit, _)| *hit);
-    like
+    // A fixed order, because products of floats depend on it.
+    similar.sort_unstable_by_key(|(hit, _)| *hit);
+    similar
 }

@@ -1,8 +1,8 @@
-//! Files that commits changed whose messages are like the question.
+//! Lifting files of commits whose messages are similar to the question.
 //!
-//! A message says in the words of people what a change was for, and the changed files need not hold any of them. It is a
-//! good source of candidates and a poor one of order: what was once changed for a like reason is seldom exactly what has
-//! to be changed now.
+//! A commit message names the purpose of a change in words that the changed files need not contain. Messages are good
+//! at finding candidates and poor at ranking them: a file once changed for a similar reason is seldom the one to change
+//! now.
 
 use muninn_memory::index::FileRole;
 use muninn_memory::index::lexical::{DocId, idf, saturation};
@@ -10,13 +10,13 @@ use muninn_memory::index::lexical::{DocId, idf, saturation};
 use super::{Index, PART_WEIGHT};
 use crate::question::Question;
 
-/// What the files of the best messages get, as a share of the best file's score.
+/// Lift of the best file by messages, as a share of the best file's score.
 pub(super) const WEIGHT: f32 = 0.2;
-/// So many messages count.
+/// Maximum number of messages.
 const MESSAGES: usize = 30;
 
-/// What each file of the snapshot has from messages like the question, 1 for the best; empty if none has anything. A
-/// commit's score is shared among the sources that it changed, by the root of their number.
+/// Returns each file's share from similar messages, 1 for the best; empty if no file has one. The score of a commit is
+/// divided by the square root of the number of source files that it changed.
 #[expect(clippy::cast_precision_loss, reason = "at most thirty files")]
 pub(super) fn shares(index: Index<'_>, question: &Question) -> Vec<f32> {
     let mut shares = Vec::new();
@@ -35,7 +35,7 @@ pub(super) fn shares(index: Index<'_>, question: &Question) -> Vec<f32> {
     shares
 }
 
-/// The messages that are most like the question, by BM25, with their scores.
+/// Returns the most similar messages by BM25, with their scores.
 #[expect(clippy::cast_precision_loss, reason = "counts and lengths are far below 2^24")]
 fn best(index: Index<'_>, question: &Question) -> Vec<(DocId, f32)> {
     let messages = index.companions.co_change().messages();
@@ -49,7 +49,7 @@ fn best(index: Index<'_>, question: &Question) -> Vec<(DocId, f32)> {
             scores[at] += weight * idf * saturation(1.0, lengths[at] as f32, average);
         }
     };
-    // Not the words that the files know: what only messages say is what they are asked for.
+    // All words count, not only those of files, because messages contribute the words that files lack.
     for concept in &question.concepts {
         add(&concept.whole, concept.weight);
         concept

@@ -1,18 +1,17 @@
-//! Which files and chunks fit a question, and how well.
+//! Ranking the files and chunks for a question.
 //!
-//! Three measures of a file are added: BM25 of the file as a whole, BM25 of its best chunk, and half of BM25 over the
-//! words of its path; each divided by the best that any file reached, since their scales have nothing in common. Of a
-//! long text the headline is asked by itself too, and counts about half. Paths and names that the question spells out
-//! count on top, and so does what history knows: the files of commits whose messages are like the question ([`messages`]),
-//! those that sessions worked on for questions like it ([`hits`]), and those that were changed along with the best
-//! ([`co_change`]). Sums of scores beat sums of ranks here, because a
-//! rank forgets by how much the first was better.
+//! A file's score is the sum of three measures: BM25 of the whole file, BM25 of its best chunk, and half of BM25 over
+//! the words of its path. Each is divided by the best value of any file, because their scales differ. The headline of a
+//! long text is also scored by itself, with about half the weight. Paths and names in the question add to the score,
+//! and so does history: files of commits with similar messages ([`messages`]), files that sessions used for similar
+//! questions ([`hits`]), and files that changed together with the best ones ([`co_change`]). Sums of scores work better
+//! than sums of ranks, because a rank loses the distance to the next file.
 
 mod co_change;
 mod hits;
 mod messages;
 mod named;
-mod standing;
+mod weights;
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -25,40 +24,40 @@ use crate::tuning::Lists;
 use crate::vector_list;
 use muninn_memory::index::{Companions, Field, Posting, Snapshot};
 
-use standing::Standing;
-pub(crate) use standing::place_of;
+use weights::RankWeights;
+pub(crate) use weights::place_of;
 
-/// Weight of the words of a path, beside 1 for the file and 1 for its best chunk.
+/// Weight of the path's words, relative to 1 for the file and 1 for its best chunk.
 const PATH_WEIGHT: f32 = 0.5;
-/// What a path that the question spells out adds.
+/// Score added to a file whose path the question names.
 const NAMED_PATH: f32 = 2.0;
-/// How much more a part of an identifier would weigh if it stood alone.
+/// Weight of a part of an identifier, relative to the whole.
 const PART_WEIGHT: f32 = 0.5;
-/// What defining a thing that the question names adds to a chunk, in units of the name's idf.
+/// Score added to a chunk that defines a concept, in units of the term's idf.
 const DEFINES: f32 = 1.0;
 const DEFINES_IDENTIFIER: f32 = 2.0;
-/// What the headline of a long text counts, beside 1 for all of it.
+/// Weight of the headline, relative to 1 for the whole text.
 const HEADLINE_WEIGHT: f32 = 0.55;
 
-/// How many of the best files are looked at closely.
+/// Maximum number of candidates.
 pub(crate) const MAX_FILES: usize = 24;
 
-/// A term that is looked for on behalf of a concept.
+/// A search term of a concept.
 pub(crate) struct Probe {
     pub(crate) term: String,
     /// The bit of its concept.
     pub(crate) concept: usize,
     pub(crate) weight: f32,
     pub(crate) idf: f32,
-    /// Whether finding it is finding the concept, and not just a part of its name.
+    /// Whether a match counts as a match of the whole concept, and not only of a part of its name.
     pub(crate) covers: bool,
 }
 
-/// How common terms are: in the whole index, or, while there is none, in what a search saw.
+/// Term frequencies: of the index, or, without an index, of a text search.
 pub(crate) trait Statistics {
-    /// In how many documents a term occurs.
+    /// Returns the number of documents with a term.
     fn frequency(&self, term: &str) -> u32;
-    /// How many documents there are.
+    /// Returns the number of documents.
     fn documents(&self) -> usize;
 }
 
@@ -73,58 +72,59 @@ impl Statistics for Snapshot {
     }
 }
 
-/// What is ranked.
+/// The index data for a ranking.
 #[derive(Clone, Copy)]
 pub(crate) struct Index<'a> {
     pub(crate) snapshot: &'a Snapshot,
-    /// In the numbers of the snapshot; none where history is not read.
+    /// Uses the file numbers of the snapshot; empty without history.
     pub(crate) companions: &'a Companions,
-    /// None where memory is not read.
+    /// Empty without memory.
     pub(crate) hits: &'a Hits,
 }
 
-/// A question, with what the index knows of its words.
+/// A question with the index statistics of its words.
 pub(crate) struct Query {
     pub(crate) probes: Vec<Probe>,
-    /// What each concept weighs: its idf, times how much the question dwells on it. One that the repository never
-    /// mentions weighs like one that it mentions once.
+    /// The weight of each concept: its idf times its emphasis. A concept that the repository lacks weighs like one that
+    /// occurs once.
     pub(crate) weights: Vec<f32>,
-    /// Concepts that occur in the repository.
+    /// The concepts that occur in the repository, as bits.
     pub(crate) known: u64,
-    /// Chunks that are like the question in meaning, from 1 down; see [`vector_list`].
+    /// The chunks with similar vectors, from 1 down; see [`vector_list`].
     pub(crate) near: Vec<(DocId, f32)>,
-    /// The same of the headline alone.
+    /// The query of the headline alone.
     headline: Option<Box<Query>>,
 }
 
-/// A file that fits.
+/// A ranked file.
 pub(crate) struct Candidate {
     pub(crate) file: usize,
     pub(crate) score: f32,
-    /// Its chunks that hold anything of the question, best first.
-    pub(crate) chunks: Vec<Scored>,
-    /// Concepts found in its text or path.
+    /// The chunks with a match, best first.
+    pub(crate) chunks: Vec<ScoredChunk>,
+    /// The concepts in its text or path.
     pub(crate) concepts: u64,
-    /// Concepts found in its path.
+    /// The concepts in its path.
     pub(crate) path_concepts: u64,
-    /// The question spells its path out.
+    /// Whether the question names its path.
     pub(crate) named: bool,
-    /// Sessions worked with it for questions like this one.
+    /// Whether sessions used it for similar questions.
     pub(crate) remembered: bool,
 }
 
-/// A chunk that fits.
+/// A ranked chunk.
 #[derive(Clone, Copy)]
-pub(crate) struct Scored {
+pub(crate) struct ScoredChunk {
     pub(crate) doc: DocId,
     pub(crate) score: f32,
     pub(crate) concepts: u64,
-    /// Concepts that it defines.
+    /// The concepts that it defines.
     pub(crate) defines: u64,
 }
 
 impl Query {
-    /// Looks up each concept: as a whole where the repository knows it, else, and with less weight besides, by parts.
+    /// Looks up each concept as a whole, and with less weight by its parts. If the repository lacks the whole word, its
+    /// rarest part counts as the concept.
     pub(crate) fn new(question: &Question, statistics: &impl Statistics) -> Self {
         let n = statistics.documents();
         let mut query = Self {
@@ -166,7 +166,7 @@ impl Query {
 }
 
 impl Query {
-    /// What a set of concepts weighs together.
+    /// Returns the total weight of a set of concepts.
     pub(crate) fn weigh(&self, concepts: u64) -> f32 {
         let bits = self
             .weights
@@ -177,22 +177,22 @@ impl Query {
     }
 }
 
-/// The `keep` files that fit best, best first; the order does not depend on how the index came about.
+/// Returns the `keep` best files, best first. The order does not depend on the history of the index.
 pub(crate) fn rank(index: Index<'_>, question: &Question, query: &Query, lists: Lists, keep: usize) -> Vec<Candidate> {
     let snapshot = index.snapshot;
-    let mut terms = Terms::new(snapshot);
-    let standing = Standing::of(&mut terms, question, lists);
-    let mut chunks = chunk_scores(&mut terms, question, query, (lists, &standing));
+    let mut terms = PostingsCache::new(snapshot);
+    let weights = RankWeights::of(&mut terms, question, lists);
+    let mut chunks = chunk_scores(&mut terms, question, query, (lists, &weights));
     let (fused, path_concepts) = fused_scores(&mut terms, query, &chunks, lists);
-    let headline = headline_scores(&mut terms, question, query, (lists, &standing));
-    let meaning = vector_list::file_scores(snapshot, &query.near, |doc| standing.of_chunk(doc));
+    let headline = headline_scores(&mut terms, question, query, (lists, &weights));
+    let meaning = vector_list::file_scores(snapshot, &query.near, |doc| weights.of_chunk(doc));
     for (chunk, _) in &query.near {
-        chunks.consider(*chunk);
+        chunks.add_candidate(*chunk);
     }
     let named_paths = if lists.has(Lists::NAMED) { &*question.paths } else { &[] };
     let named = named::by_path(snapshot, named_paths, &mut chunks);
 
-    let factor = |file: usize| standing.of_file(file);
+    let factor = |file: usize| weights.of_file(file);
     let mut scores = vec![0.0f32; snapshot.file_numbers()];
     for (number, _) in snapshot.files() {
         let named_path = if named.contains(&number) { NAMED_PATH } else { 0.0 };
@@ -225,15 +225,17 @@ pub(crate) fn rank(index: Index<'_>, question: &Question, query: &Query, lists: 
             chunks,
             path_concepts,
             named: named.contains(&file),
-            remembered: worked_with.get(file).is_some_and(|share| *share >= hits::TOLD),
+            remembered: worked_with
+                .get(file)
+                .is_some_and(|share| *share >= hits::MIN_REPORTED_SHARE),
         }
     };
     let ranked = leading(snapshot, &scores, &chunks, keep);
     ranked.into_iter().map(candidate).collect()
 }
 
-/// The `keep` best files that have anything, with their scores, best first.
-fn leading(snapshot: &Snapshot, scores: &[f32], chunks: &Chunks, keep: usize) -> Vec<(f32, usize)> {
+/// Returns the `keep` best files with a match, with their scores, best first.
+fn leading(snapshot: &Snapshot, scores: &[f32], chunks: &ChunkScores, keep: usize) -> Vec<(f32, usize)> {
     let files = snapshot.files().map(|(number, _)| number);
     let found = files.filter(|file| scores[*file] > 0.0 || chunks.any(snapshot, *file));
     let mut found: Vec<(f32, usize)> = found.map(|file| (scores[file], file)).collect();
@@ -247,27 +249,27 @@ fn leading(snapshot: &Snapshot, scores: &[f32], chunks: &Chunks, keep: usize) ->
     found
 }
 
-/// Adds what another list gives files, by number, times a factor; `shares` is empty where the list has nothing.
+/// Adds the shares of another list, by file number, times a factor; `shares` may be empty.
 fn add(scores: &mut [f32], shares: &[f32], factor: impl Fn(usize) -> f32) {
     for (file, share) in shares.iter().enumerate().filter(|(_, share)| **share > 0.0) {
         scores[file] += share * factor(file);
     }
 }
 
-/// What holds each term, looked up once.
-struct Terms<'a> {
+/// The postings of terms, each looked up once.
+struct PostingsCache<'a> {
     snapshot: &'a Snapshot,
-    found: HashMap<String, Rc<Holders>>,
+    found: HashMap<String, Rc<TermPostings>>,
 }
 
-/// What holds a term, by field.
-struct Holders {
+/// The postings of a term, by field.
+struct TermPostings {
     bodies: Vec<Posting>,
     names: Vec<Posting>,
     paths: Vec<Posting>,
 }
 
-impl<'a> Terms<'a> {
+impl<'a> PostingsCache<'a> {
     fn new(snapshot: &'a Snapshot) -> Self {
         Self {
             snapshot,
@@ -275,11 +277,11 @@ impl<'a> Terms<'a> {
         }
     }
 
-    fn get(&mut self, term: &str) -> Rc<Holders> {
+    fn get(&mut self, term: &str) -> Rc<TermPostings> {
         if let Some(found) = self.found.get(term) {
             return Rc::clone(found);
         }
-        let found = Rc::new(Holders {
+        let found = Rc::new(TermPostings {
             bodies: self.snapshot.lookup(Field::Bodies, term),
             names: self.snapshot.lookup(Field::Names, term),
             paths: self.snapshot.lookup(Field::Paths, term),
@@ -289,17 +291,17 @@ impl<'a> Terms<'a> {
     }
 }
 
-/// What each chunk scores and holds, by its number. Zero for those that hold nothing of the question.
-struct Chunks {
+/// The scores and concepts of all chunks, by chunk number; zero for a chunk without a match.
+struct ChunkScores {
     scores: Vec<f32>,
     concepts: Vec<u64>,
-    /// Concepts that it defines.
+    /// The concepts that each chunk defines.
     defines: Vec<u64>,
 }
 
-impl Chunks {
-    /// Makes a chunk one that may be packed, though no word of the question is in it.
-    fn consider(&mut self, chunk: DocId) {
+impl ChunkScores {
+    /// Makes a chunk a candidate although no word of the question is in it.
+    fn add_candidate(&mut self, chunk: DocId) {
         let score = &mut self.scores[chunk.0 as usize];
         *score = score.max(f32::MIN_POSITIVE);
     }
@@ -314,25 +316,30 @@ impl Chunks {
         self.best(snapshot, file) > 0.0
     }
 
-    /// The chunks of a file that hold anything of the question, best first.
-    fn of(&self, snapshot: &Snapshot, file: usize) -> Vec<Scored> {
+    /// Returns the chunks of a file with a match, best first.
+    fn of(&self, snapshot: &Snapshot, file: usize) -> Vec<ScoredChunk> {
         let scored = |number: u32| {
             let at = number as usize;
-            (self.scores[at] > 0.0).then(|| Scored {
+            (self.scores[at] > 0.0).then(|| ScoredChunk {
                 doc: DocId(number),
                 score: self.scores[at],
                 concepts: self.concepts[at],
                 defines: self.defines[at],
             })
         };
-        let mut chunks: Vec<Scored> = snapshot.spans_of(file).filter_map(scored).collect();
+        let mut chunks: Vec<ScoredChunk> = snapshot.spans_of(file).filter_map(scored).collect();
         chunks.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.doc.cmp(&b.doc)));
         chunks
     }
 }
 
-/// The sum of the measures of each file, and the concepts found in its path; by the file's number.
-fn fused_scores(terms: &mut Terms<'_>, query: &Query, chunks: &Chunks, lists: Lists) -> (Vec<f32>, Vec<u64>) {
+/// Returns the sum of the measures, and the concepts in the path, by file number.
+fn fused_scores(
+    terms: &mut PostingsCache<'_>,
+    query: &Query,
+    chunks: &ChunkScores,
+    lists: Lists,
+) -> (Vec<f32>, Vec<u64>) {
     let snapshot = terms.snapshot;
     let mut best_chunks = vec![0.0; snapshot.file_numbers()];
     for (number, _) in snapshot.files() {
@@ -357,39 +364,39 @@ fn fused_scores(terms: &mut Terms<'_>, query: &Query, chunks: &Chunks, lists: Li
     (fused, path_concepts)
 }
 
-/// What a ranking by the headline alone would go by; `None` where there is none.
+/// Returns the file scores for the headline alone; `None` without a headline.
 fn headline_scores(
-    terms: &mut Terms<'_>,
+    terms: &mut PostingsCache<'_>,
     question: &Question,
     query: &Query,
-    (lists, standing): (Lists, &Standing<'_>),
+    (lists, weights): (Lists, &RankWeights<'_>),
 ) -> Option<Vec<f32>> {
     let (question, query) = (question.headline.as_deref()?, query.headline.as_deref()?);
     lists.has(Lists::HEADLINE).then(|| {
-        let chunks = chunk_scores(terms, question, query, (lists, standing));
+        let chunks = chunk_scores(terms, question, query, (lists, weights));
         fused_scores(terms, query, &chunks, lists).0
     })
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts and lengths are far below 2^24")]
 fn chunk_scores(
-    terms: &mut Terms<'_>,
+    terms: &mut PostingsCache<'_>,
     question: &Question,
     query: &Query,
-    (lists, standing): (Lists, &Standing<'_>),
-) -> Chunks {
+    (lists, weights): (Lists, &RankWeights<'_>),
+) -> ChunkScores {
     let snapshot = terms.snapshot;
     let (average, lengths) = (snapshot.average_length(), snapshot.lengths());
     let numbers = snapshot.chunk_numbers();
-    let mut chunks = Chunks {
+    let mut chunks = ChunkScores {
         scores: vec![0.0; numbers],
         concepts: vec![0; numbers],
         defines: vec![0; numbers],
     };
     for probe in &query.probes {
-        let holders = terms.get(&probe.term);
+        let postings = terms.get(&probe.term);
         let (factor, bit) = (probe.weight * probe.idf, u64::from(probe.covers) << probe.concept);
-        for posting in &holders.bodies {
+        for posting in &postings.bodies {
             let at = posting.number as usize;
             chunks.scores[at] += factor * saturation(posting.count as f32, lengths[at] as f32, average);
             chunks.concepts[at] |= bit;
@@ -397,7 +404,7 @@ fn chunk_scores(
         if lists.has(Lists::DEFINITIONS) && probe.covers {
             let identifier = question.concepts[probe.concept].identifier;
             let added = probe.idf * if identifier { DEFINES_IDENTIFIER } else { DEFINES };
-            for posting in &holders.names {
+            for posting in &postings.names {
                 chunks.scores[posting.number as usize] += added;
                 chunks.defines[posting.number as usize] |= bit;
             }
@@ -407,16 +414,16 @@ fn chunk_scores(
         for number in snapshot.spans_of(number) {
             let score = &mut chunks.scores[number as usize];
             if *score > 0.0 {
-                *score *= standing.of_chunk(DocId(number));
+                *score *= weights.of_chunk(DocId(number));
             }
         }
     }
     chunks
 }
 
-/// BM25 with files as documents, out of the chunks' postings: a file's chunks are neighbours in them.
+/// Returns BM25 with files as documents, from the postings of chunks; the chunks of a file are adjacent in them.
 #[expect(clippy::cast_precision_loss, reason = "counts and lengths are far below 2^24")]
-fn file_scores(terms: &mut Terms<'_>, query: &Query) -> Vec<f32> {
+fn file_scores(terms: &mut PostingsCache<'_>, query: &Query) -> Vec<f32> {
     let snapshot = terms.snapshot;
     let average = snapshot.average_file_length();
     let mut scores = vec![0.0; snapshot.file_numbers()];
@@ -439,17 +446,17 @@ fn file_scores(terms: &mut Terms<'_>, query: &Query) -> Vec<f32> {
     scores
 }
 
-/// BM25 over the words of paths, and the concepts found in each; by the file's number.
+/// Returns BM25 over the words of paths, and the concepts in each path, by file number.
 #[expect(clippy::cast_precision_loss, reason = "counts and lengths are far below 2^24")]
-fn path_scores(terms: &mut Terms<'_>, query: &Query) -> (Vec<f32>, Vec<u64>) {
+fn path_scores(terms: &mut PostingsCache<'_>, query: &Query) -> (Vec<f32>, Vec<u64>) {
     let snapshot = terms.snapshot;
     let average = snapshot.average_path_length();
     let mut scores = vec![0.0; snapshot.file_numbers()];
     let mut concepts = vec![0; snapshot.file_numbers()];
     for probe in &query.probes {
-        let holders = terms.get(&probe.term);
-        let idf = idf(u32::try_from(holders.paths.len()).unwrap_or(u32::MAX), snapshot.len());
-        for posting in &holders.paths {
+        let postings = terms.get(&probe.term);
+        let idf = idf(u32::try_from(postings.paths.len()).unwrap_or(u32::MAX), snapshot.len());
+        for posting in &postings.paths {
             let file = posting.number as usize;
             let length = snapshot.path_length(file) as f32;
             scores[file] += probe.weight * idf * saturation(posting.count as f32, length, average);

@@ -1,4 +1,4 @@
-//! Files whose paths a question spells out.
+//! Finding the files whose paths a question names.
 
 use std::collections::HashSet;
 
@@ -6,21 +6,21 @@ use muninn_memory::index::Snapshot;
 use muninn_memory::index::lexical::DocId;
 use muninn_repo_tools::RelPath;
 
-use super::Chunks;
+use super::ChunkScores;
 use crate::question::NamedPath;
 
-/// What a chunk that holds a line the question names gets on top, as a share of the best chunk's score.
+/// Score added to a chunk with a named line, relative to the best chunk's score.
 const NAMED_LINE: f32 = 1.5;
-/// So many files may share a name that a question spells out; one that more share names none of them.
+/// Maximum number of files that may match a named path; with more, the path is ambiguous and ignored.
 const MAX_NAMESAKES: usize = 3;
 
-/// The files whose paths the question spells out; a chunk with a line that it names is lifted above all others.
-pub(super) fn by_path(snapshot: &Snapshot, named: &[NamedPath], chunks: &mut Chunks) -> Vec<usize> {
+/// Returns the files whose paths the question names. A chunk with a named line is lifted above all others.
+pub(super) fn by_path(snapshot: &Snapshot, named: &[NamedPath], chunks: &mut ChunkScores) -> Vec<usize> {
     if named.is_empty() {
         return Vec::new();
     }
     let best = chunks.scores.iter().copied().fold(1.0, f32::max);
-    let paths = like(snapshot, named);
+    let paths = namesakes(snapshot, named);
     let mut files = Vec::new();
     for named in named {
         let matches = paths.iter().filter(|(_, path)| is_named(path, &named.path));
@@ -41,30 +41,30 @@ pub(super) fn by_path(snapshot: &Snapshot, named: &[NamedPath], chunks: &mut Chu
     files
 }
 
-/// The numbers of files that are called like the last part of any named path, with their paths in lower case. One look
-/// at each file, however many paths a stack trace has.
-fn like(snapshot: &Snapshot, named: &[NamedPath]) -> Vec<(usize, String)> {
+/// Returns the files with the name of any named path, with their paths in lower case. A single pass over all files,
+/// because a stack trace may have many paths.
+fn namesakes(snapshot: &Snapshot, named: &[NamedPath]) -> Vec<(usize, String)> {
     let last = |path: &'_ NamedPath| path.path.rsplit('/').next().unwrap_or_default().to_owned();
     let names: HashSet<String> = named.iter().map(last).collect();
-    let called_so = |path: &RelPath| {
+    let has_name = |path: &RelPath| {
         let name = path.file_name().to_lowercase();
         let stem = name.rsplit_once('.').map(|(stem, _)| stem);
         names.contains(&name) || stem.is_some_and(|stem| names.contains(stem))
     };
-    let files = snapshot.files().filter(|(_, file)| called_so(&file.facts.path));
+    let files = snapshot.files().filter(|(_, file)| has_name(&file.facts.path));
     files
         .map(|(number, file)| (number, file.facts.path.as_str().to_lowercase()))
         .collect()
 }
 
-/// Whether a path in lower case is meant by what a question has: its end, from a component's start, with or without the
-/// extension.
+/// Returns whether a named path matches a file's path in lower case: it equals the end of the path from a component's
+/// start, with or without the extension.
 fn is_named(path: &str, named: &str) -> bool {
     let end = path
         .strip_suffix(named)
         .or_else(|| path.rsplit_once('.').and_then(|(stem, _)| stem.strip_suffix(named)));
     let ends = end.is_some_and(|before| before.is_empty() || before.ends_with('/'));
-    // An absolute path of the same file, as a stack trace has it.
+    // A stack trace may have the absolute path of the file.
     ends || (path.contains('/') && named.strip_suffix(path).is_some_and(|before| before.ends_with('/')))
 }
 
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_is_meant_by_its_end() {
+    fn a_path_matches_by_its_end() {
         assert!(is_named("src/inject/ledger.rs", "inject/ledger.rs"));
         assert!(is_named("src/inject/ledger.rs", "ledger.rs"));
         assert!(is_named("src/inject/ledger.rs", "inject/ledger"));

@@ -1,11 +1,11 @@
-//! Neutralising text that a model could take for something other than text.
+//! Neutralising control tokens, markup and invisible characters in repository text.
 //!
-//! A tokenizer that is run over a whole prompt turns the literal text `<|im_start|>` into the token that opens a turn,
-//! wherever it stands. So text from a repository must not hold such a token, nor the markup with which clients and
-//! models mark turns, tool calls and thinking, nor characters that nobody sees. Tokens are recognised by class and not
-//! by a list of models; `control_tokens.txt` holds those of the common model families, and a test goes through it.
+//! A tokenizer turns the literal text `<|im_start|>` anywhere in a prompt into the token that opens a turn. So
+//! repository text must not contain control tokens, markup by which clients and models mark turns, tool calls and
+//! thinking, or invisible characters. Tokens are recognised by class and not by a list of models; `control_tokens.txt`
+//! lists those of the common model families for a test.
 //!
-//! The change is the smallest that breaks the token and that a reader can see, and depends on the text alone:
+//! The change is the smallest visible one that breaks the token, and depends on the text alone:
 //!
 //! | what | becomes |
 //! |---|---|
@@ -20,15 +20,15 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-/// Characters that show nothing or reorder what is shown. Scripts and emoji need some of them between characters of
-/// their own, see [`is_part_of_writing`]; the fillers of old Hangul and the separators of Mongolian are letters.
+/// Invisible characters, and characters that reorder text. Scripts and emoji need some of them between their own
+/// characters, see [`is_part_of_writing`]; the fillers of old Hangul and the separators of Mongolian are letters.
 const INVISIBLE: &str =
     r"[[\p{Default_Ignorable_Code_Point}\x{FFF9}-\x{FFFB}]--[\x{115F}\x{1160}\x{17B4}\x{17B5}\x{180B}-\x{180F}]]+";
 
-/// White space, also as [`INVISIBLE`] characters have become, inside of a tag.
+/// White space inside a tag, including escaped [`INVISIBLE`] characters.
 const GAP: &str = r"(?:\s|\\u\{[0-9a-f]+\})*";
 
-/// Names of tags, in any case and with attributes, that are no words of ordinary code.
+/// Tag names that do not occur in ordinary code, in any case and with attributes.
 const TAGS: [&str; 14] = [
     r"muninn",
     r"(?:think|thinking|invoke)\b",
@@ -46,17 +46,17 @@ const TAGS: [&str; 14] = [
     r"role>(?:system|human|user|assistant|observation)\b",
 ];
 
-/// Names of tags that are words of ordinary code as well, such as the `User` of `Vec<User>`: in lower or upper case only.
+/// Tag names that also occur in ordinary code, such as the `User` of `Vec<User>`; matched in lower or upper case only.
 const WORDS: &str = "system|user|human|assistant|developer|env|session|transcript|instructions";
 
-/// Those that are names of types as they are: left alone directly behind a word, as in `shared_ptr<session>`.
+/// Tag names that are also lower-case type names: unchanged directly behind a word, as in `shared_ptr<session>`.
 const TYPES: [&str; 3] = ["user", "env", "session"];
 
-/// Tokens in angle brackets that HTML or a type parameter could be; to the letter.
+/// Tokens in angle brackets that may also be HTML or a type parameter; matched exactly.
 const SHORT: &str = r"/?s|bos|eos|bod|eod|sop|eop|eot|eom|soh|eoh|soa|eoa|sep|cls|pad|unk|mask|image|video|audio|[A-Z]{3}_TOKEN|(?:unused|extra_id_|reserved_|SPECIAL_)\d+";
 
-/// Tokens in square brackets, behind the bracket. `[ARGS]`, `[PREFIX]` and their like are tokens of Mistral's too, but
-/// open and end nothing, and many a help text has them.
+/// Tokens in square brackets, without the bracket. Mistral's `[ARGS]`, `[PREFIX]` and similar tokens are missing,
+/// because they open and end nothing and occur in help texts.
 const BRACKETS: [&str; 5] = [
     r"/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|CALL_ID|THINK|MODEL_SETTINGS|gMASK|sMASK|BOS|EOS|EOT)\]",
     r"(?:UNUSED_TOKEN|control)_\d+\]",
@@ -65,17 +65,17 @@ const BRACKETS: [&str; 5] = [
     r"\s*(?i:SYSTEM NOTIFICATION|SUGGESTION MODE|Request interrupted)",
 ];
 
-/// What is neutralised, invisible characters aside.
+/// The pattern of everything to neutralise except invisible characters.
 static CONTROLS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let tags = TAGS.join("|");
     let words = format!("(?:{WORDS}|{})(?-u:\\b)", WORDS.to_uppercase());
     let classes = [
-        // `<|im_start|>`, `<|turn>`, `<turn|>`, and whatever has a fullwidth bar, which no code has.
+        // `<|im_start|>`, `<|turn>`, `<turn|>`, and everything with a fullwidth bar, which does not occur in code.
         r#"<[|｜][\w"/][^\s<>|｜]{0,63}[|｜]?>|<\w{1,64}[|｜]>|</?｜"#.to_owned(),
         format!("<(?i:{tags})"),
         format!("<(?P<word>{words})"),
         format!("<{GAP}/{GAP}(?:(?i:{tags})|{words})"),
-        // A comparison (`i < tool_calls.len()`) is not closed.
+        // Requires the closing bracket, because `i < tool_calls.len()` is a comparison.
         format!("<{GAP}(?:(?i:{tags})[^<>]{{0,80}}|{words}{GAP})>"),
         format!("<(?P<short>{SHORT})>"),
         "<</?SYS>>".to_owned(),
@@ -87,8 +87,8 @@ static CONTROLS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&classes.join("|")).ok()
 });
 
-/// Returns the text with nothing in it that is a control token of a model, markup of a client, or invisible. Other text
-/// stays as it is; doing it twice changes nothing more.
+/// Returns the text without control tokens of models, markup of clients and invisible characters. Other text is
+/// unchanged, and a second call changes nothing.
 pub(crate) fn neutralize(text: &str) -> Cow<'_, str> {
     let text = visible(text);
     let Some(controls) = CONTROLS.as_ref() else {
@@ -97,7 +97,7 @@ pub(crate) fn neutralize(text: &str) -> Cow<'_, str> {
     let (mut neutral, mut copied, mut from) = (String::new(), 0, 0);
     while let Some(found) = controls.captures_at(&text, from) {
         let Some(whole) = found.get(0) else { break };
-        // One token may hold another, so the search goes on right behind the character that is replaced.
+        // A token may contain another, so the search continues directly behind the replaced character.
         let (at, entity) = match (found.name("short"), found.name("label")) {
             (Some(short), _) => (short.end(), " >"),
             (_, Some(label)) => (label.start(), "&#58;"),
@@ -127,13 +127,14 @@ fn entity(token: &str) -> &'static str {
     }
 }
 
-/// Whether what follows is a type parameter: `vector<session>`, `collect::<session>`.
+/// Returns whether an opening bracket behind this text begins a type parameter: `vector<session>`,
+/// `collect::<session>`.
 fn is_behind_word(before: &str) -> bool {
     let last = before.chars().next_back();
     last.is_some_and(char::is_alphanumeric) || before.ends_with("::")
 }
 
-/// The text with its invisible characters written out.
+/// Returns the text with its invisible characters escaped.
 fn visible(text: &str) -> Cow<'_, str> {
     static PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(INVISIBLE).ok());
     let Some(pattern) = PATTERN.as_ref().filter(|_| !text.is_ascii()) else {
@@ -157,8 +158,8 @@ fn visible(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// Whether an invisible character joins or varies the character before it: joiners in emoji and in Arabic and Indic
-/// scripts, variation selectors behind emoji and digits.
+/// Returns whether an invisible character joins or varies the character before it: joiners in emoji and in Arabic and
+/// Indic scripts, variation selectors behind emoji and digits.
 fn is_part_of_writing(character: char, before: Option<char>) -> bool {
     let Some(before) = before else { return false };
     match character {

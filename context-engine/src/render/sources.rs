@@ -1,21 +1,21 @@
-//! Reading back what a block names.
+//! Reading the source spans of a rendered block.
 
-/// A span of a file that stands in a block.
+/// The span of a file in a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Source {
-    /// Relative to the worktree's root.
+pub(crate) struct SourceSpan {
+    /// The path from the worktree's root.
     pub(crate) path: String,
-    /// Its first line, counted from 1.
+    /// The first line, counted from 1.
     pub(crate) first: u32,
-    /// Its last line.
+    /// The last line.
     pub(crate) last: u32,
-    /// The first digits of the blob's id.
+    /// The first digits of the blob id.
     pub(crate) blob: String,
 }
 
-/// The spans of code in a block of [`super::block`]. A heading inside of a quoted file is none of ours, and what does
-/// not read as a heading is passed over.
-pub(crate) fn sources(block: &str) -> Vec<Source> {
+/// Returns the code spans of a block from [`super::block`]. Headings inside of quoted files, and other lines, are
+/// ignored.
+pub(crate) fn sources(block: &str) -> Vec<SourceSpan> {
     let mut sources = Vec::new();
     let mut fence: Option<&str> = None;
     for line in block.lines() {
@@ -32,14 +32,14 @@ pub(crate) fn sources(block: &str) -> Vec<Source> {
 }
 
 /// Reads `path:first-last @blob`.
-fn source(heading: &str) -> Option<Source> {
+fn source(heading: &str) -> Option<SourceSpan> {
     let (source, blob) = heading.rsplit_once(" @")?;
     let (path, lines) = source.rsplit_once(':')?;
     let (first, last) = lines.split_once('-')?;
     if blob.is_empty() || !blob.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
     }
-    Some(Source {
+    Some(SourceSpan {
         path: path.to_owned(),
         first: first.parse().ok()?,
         last: last.parse().ok()?,

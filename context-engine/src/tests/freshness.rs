@@ -1,4 +1,4 @@
-//! What is packed is what the disk holds, and an index is kept without reading everything again.
+//! Packs show the current content of the disk, and a refresh reads only changed files.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,7 +9,7 @@ use crate::{EngineSettings, Progress};
 const QUESTION: &str = "how does the ledger replay bookings into balances";
 
 #[test]
-fn a_file_that_moved_under_the_index_is_packed_as_it_is_now() {
+fn an_edited_file_is_packed_with_its_current_lines() {
     let repo = Repo::service();
     let engine = repo.ready();
     let text = std::fs::read_to_string(repo.path("src/ledger.rs")).unwrap();
@@ -21,7 +21,7 @@ fn a_file_that_moved_under_the_index_is_packed_as_it_is_now() {
 }
 
 #[test]
-fn a_file_that_no_longer_fits_or_is_gone_is_left_out() {
+fn a_file_without_a_match_any_more_or_missing_is_left_out() {
     let repo = Repo::service();
     let engine = repo.ready();
     repo.write("src/ledger.rs", "fn other() {}\n");
@@ -52,11 +52,11 @@ fn a_corrected_memory_counts_at_once() {
 }
 
 #[test]
-fn where_nothing_is_watched_a_question_sees_edits_also_if_a_walk_takes_long() {
+fn without_a_watcher_a_question_sees_edits_also_after_a_slow_walk() {
     let repo = Repo::service();
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("file"), "").unwrap();
-    // Nowhere to leave marks, so nothing is watched.
+    // The watcher cannot write its marker files, so it does not start.
     let engine = Arc::new(repo.engine_with(EngineSettings {
         cache_dir: Some(dir.path().join("file/cache")),
         ..EngineSettings::default()
@@ -64,18 +64,18 @@ fn where_nothing_is_watched_a_question_sees_edits_also_if_a_walk_takes_long() {
     engine.refresh(&()).unwrap();
     engine.watch();
     assert!(!engine.is_watching());
-    // The second takes longer than a question has, by what the engine knows.
+    // The engine expects the second walk to take longer than the question's deadline.
     for (walk, animal) in [(0, "zebra"), (1 << 40, "okapi"), (1 << 40, "quagga")] {
         let name = format!("src/{animal}.rs");
         repo.write(&name, format!("/// Paints the {animal}.\nfn paint_{animal}() {{}}\n"));
-        engine.pretend_walk(walk);
+        engine.set_last_walk(walk);
         let found = ask(&engine, &format!("paint the {animal}"));
         assert_eq!(files(&found).first(), Some(&name.as_str()));
     }
 }
 
 #[test]
-fn a_second_refresh_takes_apart_only_what_changed() {
+fn a_second_refresh_parses_only_changed_files() {
     let repo = Repo::service();
     let engine = repo.ready();
     let before = engine.refresh(&()).unwrap();
@@ -89,7 +89,7 @@ fn a_second_refresh_takes_apart_only_what_changed() {
 }
 
 #[test]
-fn the_cache_spares_the_next_process_the_work() {
+fn the_cache_is_reused_by_the_next_process() {
     let repo = Repo::service();
     let dir = tempfile::tempdir().unwrap();
     let settings = || EngineSettings {
@@ -106,7 +106,7 @@ fn the_cache_spares_the_next_process_the_work() {
 }
 
 #[test]
-fn a_damaged_or_impossible_cache_costs_only_time() {
+fn a_damaged_or_unusable_cache_does_not_stop_indexing() {
     let repo = Repo::service();
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("index.db"), "garbage ".repeat(1000)).unwrap();

@@ -1,4 +1,4 @@
-//! Files that no word leads to, and history does.
+//! Files that only history finds.
 
 use super::{Repo, ask};
 use crate::{Lists, Tuning};
@@ -7,7 +7,7 @@ fn list(name: &str) -> Lists {
     Lists::EACH.iter().find(|(known, _)| *known == name).unwrap().1
 }
 
-/// The files that fit, best first, without some lists.
+/// The ranked files, best first, without some lists.
 fn found(repo: &Repo, question: &str, without: &[&str]) -> Vec<String> {
     let lists = without.iter().fold(Lists::ALL, |lists, name| lists.without(list(name)));
     let tuning = Tuning { lists, decide: false };
@@ -16,7 +16,7 @@ fn found(repo: &Repo, question: &str, without: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn a_file_that_changes_along_is_found() {
+fn a_co_changed_file_is_found() {
     let repo = Repo::with(&[]);
     repo.commit(
         "begin",
@@ -35,7 +35,7 @@ fn a_file_that_changes_along_is_found() {
 }
 
 #[test]
-fn a_message_leads_to_what_was_changed() {
+fn a_commit_message_finds_the_changed_files() {
     let repo = Repo::with(&[]);
     repo.commit("begin", &[("lexer.rs", "fn lexer() {}\n")]);
     repo.commit("Escape quotation marks", &[("zoo.rs", "fn giraffe() {}\n")]);
@@ -64,20 +64,20 @@ fn a_commit_is_seen_by_the_next_refresh() {
     assert_eq!(found(), 2);
 }
 
-/// What one session of an agent leaves: the words of its question that the repository has, and what it edited and read.
+/// The context hits of one session: the words of its question that the repository contains, and the files it used.
 const ONE_SESSION: &str = r#"{"id":"1","type":"context_hit","terms":["lexer","quotation","marks"],"files":["zoo.rs"],"relevance":0.95}
 {"id":"2","type":"context_hit","terms":["lexer","quotation","marks"],"files":["lexer.rs"],"relevance":0.5}
 "#;
 
 #[test]
-fn the_same_question_finds_what_one_session_worked_with() {
+fn a_similar_question_finds_the_files_of_an_earlier_session() {
     let repo = Repo::with(&[
         ("lexer.rs", "fn lexer() { quotation() }\n"),
         ("marks.rs", "/// Quotation marks of the lexer.\nfn marks() {}\n"),
         ("zoo.rs", "fn giraffe() {}\n"),
     ]);
     repo.commit("begin", &[]);
-    // Words that the repository does not have make no difference.
+    // Words that the repository lacks make no difference.
     let question = "Persephone asks twice why the lexer leaves quotation marks unescaped, roughly";
     let best = || found(&repo, question, &["cochange", "messages"]);
     assert!(!best().contains(&"zoo.rs".to_owned()));
@@ -103,7 +103,7 @@ fn the_same_question_finds_what_one_session_worked_with() {
 }
 
 #[test]
-fn hits_of_two_sessions_for_like_questions_add_up() {
+fn hits_of_two_sessions_for_similar_questions_add_up() {
     let repo = Repo::with(&[
         ("lexer.rs", "fn lexer() { quotation() }\n"),
         ("marks.rs", "/// Quotation marks of the lexer.\nfn marks() {}\n"),
@@ -138,5 +138,5 @@ fn hits_of_two_sessions_for_like_questions_add_up() {
         "{of_one} and {of_other} make {of_both}"
     );
     assert_eq!(score(&[&elsewhere]), 0.0);
-    assert_eq!(score(&[&one, &one]), of_one, "a line that is there twice is one hit");
+    assert_eq!(score(&[&one, &one]), of_one, "a duplicated line is one hit");
 }

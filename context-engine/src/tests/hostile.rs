@@ -1,10 +1,10 @@
-//! Repositories that were made to hurt.
+//! Hostile repositories and questions.
 
 use super::{Repo, ask, files, limits};
 use crate::{IndexError, render};
 
 #[test]
-fn an_empty_repository_answers_with_nothing() {
+fn an_empty_repository_gives_no_items() {
     let repo = Repo::with(&[]);
     let engine = repo.ready();
     let found = ask(&engine, "how does the ledger replay");
@@ -12,7 +12,7 @@ fn an_empty_repository_answers_with_nothing() {
 }
 
 #[test]
-fn a_worktree_that_is_gone_is_an_error_and_asking_is_not() {
+fn a_missing_worktree_fails_the_refresh_but_not_a_question() {
     let repo = Repo::service();
     let engine = repo.ready();
     std::fs::remove_dir_all(repo.root()).unwrap();
@@ -21,7 +21,7 @@ fn a_worktree_that_is_gone_is_an_error_and_asking_is_not() {
 }
 
 #[test]
-fn odd_files_are_left_out_and_cost_nothing_else() {
+fn odd_files_are_skipped_and_do_not_affect_others() {
     let repo = Repo::service();
     let huge = std::fs::File::create(repo.path("huge.txt")).unwrap();
     huge.set_len(200 << 20).unwrap();
@@ -43,7 +43,7 @@ fn odd_files_are_left_out_and_cost_nothing_else() {
 
 #[cfg(unix)]
 #[test]
-fn no_symlink_and_no_permission_leads_astray() {
+fn symlinks_and_unreadable_files_leak_nothing() {
     use std::os::unix::fs::{PermissionsExt, symlink};
     let outside = tempfile::tempdir().unwrap();
     std::fs::write(
@@ -58,7 +58,7 @@ fn no_symlink_and_no_permission_leads_astray() {
     repo.write("locked.rs", "fn replay_ledger() {}\n");
     std::fs::set_permissions(repo.path("locked.rs"), std::fs::Permissions::from_mode(0o000)).unwrap();
     let engine = repo.ready();
-    // A file that becomes a way out between indexing and packing.
+    // A file that is replaced by a symlink between indexing and packing.
     std::fs::remove_file(repo.path("src/ledger.rs")).unwrap();
     symlink(outside.path().join("ledger.md"), repo.path("src/ledger.rs")).unwrap();
     let found = ask(&engine, "how does the ledger replay bookings into balances");
@@ -66,7 +66,7 @@ fn no_symlink_and_no_permission_leads_astray() {
 }
 
 #[test]
-fn hostile_memory_is_counted_quoted_and_never_obeyed() {
+fn hostile_memory_is_reported_and_neutralised() {
     let repo = Repo::service();
     repo.write(
         ".muninn/memory/main.jsonl",
@@ -96,7 +96,7 @@ fn hostile_memory_is_counted_quoted_and_never_obeyed() {
 }
 
 #[test]
-fn secrets_in_code_are_cut_out_of_text_and_index() {
+fn secrets_in_code_are_redacted_in_text_and_index() {
     let key: String = "ghp_".chars().chain("a1B2c3D4e5F6".chars().cycle().take(36)).collect();
     let repo = Repo::with(&[(
         "src/deploy.rs",
@@ -106,11 +106,11 @@ fn secrets_in_code_are_cut_out_of_text_and_index() {
     let found = ask(&engine, "how is the frigate deployed, const TOKEN");
     assert!(found.items[0].text.contains("[redacted:github-token]"));
     assert!(!render::block(&found.items).contains(&key));
-    assert!(ask(&engine, &key).items.is_empty(), "nothing is found by a secret");
+    assert!(ask(&engine, &key).items.is_empty(), "a secret finds nothing");
 }
 
 #[test]
-fn no_question_is_too_odd() {
+fn every_odd_question_gets_items_or_a_reason() {
     let repo = Repo::service();
     let engines = [repo.ready(), repo.engine()];
     let long = "ledger replay ".repeat(100_000);

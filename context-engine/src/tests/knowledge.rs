@@ -1,4 +1,4 @@
-//! Knowledge beside code: what is about the files that a question leads to, and what Metis documents decided.
+//! Packing knowledge: sections that apply to top-ranked files, and Metis documents.
 
 use super::{Repo, ask, files};
 use crate::{Engine, ItemKind};
@@ -6,7 +6,7 @@ use crate::{Engine, ItemKind};
 const QUESTION: &str = "where is the expiry of a session cookie checked";
 const ADR: &str = "---\nid: cookies\nlevel: adr\ntitle: \"Auth by signed cookies\"\nnumber: 3\nshort_code: \"PROJ-A-0003\"\ntags:\n  - \"#phase/decided\"\n---\n\n# ADR-3: Auth by signed cookies\n\nEach request carries its identity.\n\n## Decision\n\nNo session table: auth is the cookie's signature alone.\n";
 
-/// Titles and reasons of the knowledge that is packed.
+/// The titles and reasons of the packed knowledge.
 fn knowledge(engine: &Engine, question: &str) -> Vec<(String, String)> {
     let found = ask(engine, question);
     let items = found.items.into_iter().filter(|item| item.kind == ItemKind::Knowledge);
@@ -14,7 +14,7 @@ fn knowledge(engine: &Engine, question: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_section_is_lifted_by_the_files_that_it_is_about() {
+fn a_section_that_applies_to_a_top_file_has_a_lower_threshold() {
     let rule = "# Clocks\n\nCompare an expiry with the monotonic clock only, and leave a minute of grace for skew.\n";
     for (front, lifted) in [
         ("---\napplies_to: [src/session.rs]\n---\n", true),
@@ -34,7 +34,7 @@ fn a_section_is_lifted_by_the_files_that_it_is_about() {
 }
 
 #[test]
-fn globs_lift_nothing_where_the_question_is_about_something_else() {
+fn applies_to_lifts_nothing_for_an_off_topic_question() {
     let repo = Repo::service();
     let text = "---\napplies_to: [\"*\"]\n---\n# Grace\n\nLeave a minute of grace to a wedding, whatever the expiry.\n";
     repo.write(".muninn/knowledge/clocks.md", text);
@@ -63,7 +63,7 @@ fn a_question_about_auth_packs_the_decision_with_its_code() {
     );
     let as_code = found.items.iter().filter(|item| item.kind == ItemKind::Code);
     let twice = as_code.filter(|item| item.source.starts_with(".metis/")).count();
-    assert_eq!(twice, 0, "what is packed as knowledge is not packed as a file too");
+    assert_eq!(twice, 0, "a knowledge section is not packed as a file, too");
 }
 
 #[test]
@@ -80,10 +80,14 @@ fn a_conflict_is_packed_with_both_sides_or_not_at_all() {
     ]);
     repo.commit("begin", &[]);
     let engine = repo.ready();
-    let told = ask(&engine, "do retries of the ledger use jitter?");
-    let memories: Vec<_> = told.items.iter().filter(|item| item.kind == ItemKind::Memory).collect();
+    let found = ask(&engine, "do retries of the ledger use jitter?");
+    let memories: Vec<_> = found
+        .items
+        .iter()
+        .filter(|item| item.kind == ItemKind::Memory)
+        .collect();
     let sources: Vec<_> = memories.iter().map(|item| item.source.as_str()).collect();
-    assert_eq!(sources, ["1", "2"], "{told:?}");
+    assert_eq!(sources, ["1", "2"], "{found:?}");
     for (item, other) in memories.iter().zip(["2", "1"]) {
         assert!(item.title.ends_with("(disputed)"), "{}", item.title);
         assert!(item.why.contains(&format!("contradicted by {other}")), "{}", item.why);

@@ -1,6 +1,5 @@
-//! The engine over real repositories: what it packs, what it refuses to pack, and what it survives.
+//! Tests of the engine over real git repositories.
 
-mod already;
 mod calibration;
 mod exploring;
 mod first_question;
@@ -9,6 +8,7 @@ mod history;
 mod hostile;
 mod knowledge;
 mod packing;
+mod prior_context;
 mod script;
 mod tools;
 mod vectors;
@@ -76,7 +76,7 @@ impl Repo {
     }
 }
 
-/// No deadline that a slow machine could miss.
+/// Limits with a deadline that a slow machine meets, too.
 fn limits(tokens: u32) -> Limits {
     Limits {
         tokens,
@@ -103,7 +103,7 @@ fn files(exploration: &Exploration) -> Vec<&str> {
     files
 }
 
-/// Every line that was packed as code stands in the file where the item says.
+/// Asserts that every packed line of code is in its file at the line that the item names.
 fn assert_spans_are_on_disk(root: &Path, exploration: &Exploration) {
     for item in exploration.items.iter().filter(|item| item.blob.is_some()) {
         let (path, span) = item.source.rsplit_once(':').unwrap();

@@ -1,4 +1,4 @@
-//! The budget, the order, and the clock.
+//! Budget, order and deadline of packs.
 
 use std::time::Instant;
 
@@ -46,7 +46,7 @@ fn the_same_question_gives_the_same_bytes() {
 }
 
 #[test]
-fn memory_and_knowledge_come_first_with_where_they_are_from() {
+fn memory_and_knowledge_come_first_with_their_sources() {
     let repo = Repo::service();
     let found = ask(
         &repo.ready(),
@@ -73,7 +73,7 @@ fn memory_and_knowledge_come_first_with_where_they_are_from() {
 }
 
 #[test]
-fn an_item_says_what_it_is_and_why() {
+fn an_item_has_its_language_reason_and_score() {
     let repo = Repo::service();
     let found = ask(&repo.ready(), "where does `verify_cookie` check the expiry");
     let item = found
@@ -89,7 +89,7 @@ fn an_item_says_what_it_is_and_why() {
 }
 
 #[test]
-fn tests_stand_behind_sources_unless_they_are_asked_for() {
+fn tests_rank_below_sources_unless_the_question_is_about_tests() {
     let repo = Repo::service();
     let engine = repo.ready();
     assert_eq!(
@@ -108,7 +108,7 @@ fn a_name_that_only_a_test_defines_is_found_in_it() {
         "tests/hooks.rs",
         "#[test]\nfn spawned() {}\n\nfn ledger_scale_edit_9() -> usize {\n    9\n}\n",
     )]);
-    // Its parts are rare, and others have them in their paths and over and over.
+    // Other files have the parts of the name in their paths and many times in their text.
     for number in 0..4 {
         let text = "pub fn total() {\n    ledger(scale, edit, ledger, scale, edit);\n}\n";
         repo.write(&format!("src/ledger_scale_edit_{number}.rs"), text);
@@ -119,7 +119,7 @@ fn a_name_that_only_a_test_defines_is_found_in_it() {
     let engine = repo.ready();
     let question = "what does `ledger_scale_edit_9` return?";
     assert_eq!(files(&ask(&engine, question))[0], "tests/hooks.rs");
-    // Where it is defined in the source, a test that defines it too stands behind it, though more of it is about that.
+    // A definition in source code ranks above one in a test, although it matches less.
     let body = "    nothing();\n".repeat(20);
     repo.write(
         "src/z.rs",
@@ -130,7 +130,7 @@ fn a_name_that_only_a_test_defines_is_found_in_it() {
 }
 
 #[test]
-fn a_deadline_that_passed_gives_nothing_and_says_so() {
+fn a_passed_deadline_gives_no_items_and_a_reason() {
     let repo = Repo::service();
     for engine in [repo.ready(), repo.engine()] {
         let found = engine.explore(

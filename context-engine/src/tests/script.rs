@@ -1,4 +1,4 @@
-//! A model that says what a script says, and demands what servers demand.
+//! A scripted model that checks the conversation like a server.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -8,12 +8,12 @@ use muninn_memory::model::{Ask, Call, Message, Model, ModelError, Reply};
 use muninn_repo_tools::Until;
 
 use crate::Engine;
-use crate::explore::{DeepLimits, Found};
+use crate::explore::{DeepLimits, ExploreOutcome};
 
-/// Says one thing after the other, and the last one again and again.
+/// A model that gives one reply after the other, and repeats the last one.
 pub(super) struct Script {
     replies: Mutex<VecDeque<Result<Reply, u16>>>,
-    /// What it heard, rendered.
+    /// The received requests, formatted.
     heard: Mutex<Vec<String>>,
 }
 
@@ -62,7 +62,7 @@ impl Model for Script {
     }
 }
 
-/// What every server demands of a conversation: sides in turn, and one result for each call, right after it.
+/// Checks the rules of every server: alternating roles, and one result directly after each call.
 fn check(ask: &Ask<'_>) {
     assert!(!matches!(ask.messages.last(), Some(Message::Assistant { .. }) | None));
     assert!(matches!(ask.messages.first(), Some(Message::User(_))));
@@ -119,6 +119,6 @@ pub(super) fn deep() -> DeepLimits {
 
 pub(super) const QUESTION: &str = "How long does a retry wait before it asks the backend again?";
 
-pub(super) fn explore(engine: &Engine, script: &Script) -> Found {
+pub(super) fn explore(engine: &Engine, script: &Script) -> ExploreOutcome {
     engine.explore_deep(QUESTION, &deep(), script, &())
 }

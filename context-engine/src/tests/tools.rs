@@ -1,10 +1,10 @@
-//! What an explorer's tools tell of names, with an index and beside it.
+//! The code tools of an explorer, with and without an index.
 
 use super::Repo;
 use super::script::{Script, calls, explore};
 use crate::Engine;
 
-/// What one call is answered with, up to what comes after it.
+/// The result of one call, as the model receives it.
 fn answer(engine: &Engine, tool: &str, arguments: &str) -> String {
     let script = Script::says([calls(&[(tool, arguments)]), calls(&[("final", r#"{"citations": []}"#)])]);
     explore(engine, &script);
@@ -13,7 +13,7 @@ fn answer(engine: &Engine, tool: &str, arguments: &str) -> String {
     result.to_owned()
 }
 
-/// Many types with a method of one name, and who calls it.
+/// A repository with a method of the same name in many types, and a caller.
 fn buckets() -> Repo {
     let bucket = |at: usize| format!("pub struct Bucket{at};\nimpl Bucket{at} {{\n    pub fn refill(&self) {{}}\n}}\n");
     let buckets: Vec<(String, String)> = (0..30).map(|at| (format!("src/b{at:02}.rs"), bucket(at))).collect();
@@ -28,7 +28,7 @@ fn buckets() -> Repo {
 }
 
 #[test]
-fn symbols_are_those_of_the_place_that_was_named() {
+fn symbols_are_limited_to_path_and_name() {
     let repo = buckets();
     let engine = repo.ready();
     let one = answer(&engine, "symbols", r#"{"path": "src/b07.rs"}"#);
@@ -46,13 +46,13 @@ fn symbols_are_those_of_the_place_that_was_named() {
 }
 
 #[test]
-fn the_likeliest_definitions_are_looked_at_and_the_others_said_to_be_left_out() {
+fn the_most_likely_definitions_are_shown_and_the_cut_is_reported() {
     let repo = buckets();
     let engine = repo.ready();
-    let meant = answer(&engine, "definition", r#"{"name": "Bucket29::refill"}"#);
+    let qualified = answer(&engine, "definition", r#"{"name": "Bucket29::refill"}"#);
     assert!(
-        meant.contains("src/b29.rs:3-3 pub fn refill(&self) {}  [95% sure]"),
-        "{meant}"
+        qualified.contains("src/b29.rs:3-3 pub fn refill(&self) {}  [95% sure]"),
+        "{qualified}"
     );
     let any = answer(&engine, "definition", r#"{"name": "refill"}"#);
     assert_eq!(any.matches("pub fn refill").count(), 16);
@@ -67,7 +67,7 @@ fn the_likeliest_definitions_are_looked_at_and_the_others_said_to_be_left_out() 
 }
 
 #[test]
-fn calls_are_found_also_where_nothing_tells_what_they_mean() {
+fn ambiguous_and_foreign_calls_are_found() {
     let repo = buckets();
     let engine = repo.ready();
     let ambiguous = answer(&engine, "callers", r#"{"name": "refill"}"#);
@@ -85,7 +85,7 @@ fn calls_are_found_also_where_nothing_tells_what_they_mean() {
 }
 
 #[test]
-fn what_was_written_after_the_index_was_made_is_found() {
+fn code_written_after_indexing_is_found() {
     let repo = buckets();
     let engine = repo.ready();
     repo.write("src/b03.rs", "fn brand_new() {}\nfn user() { brand_new(); }\n");
@@ -101,7 +101,7 @@ fn what_was_written_after_the_index_was_made_is_found() {
     assert!(!gone.contains("src/b03.rs"), "{gone}");
 }
 
-/// Calls as models make them: with other names, with texts for numbers, and wrong.
+/// Calls as models write them: with other parameter names, texts for numbers, and errors.
 const CALLS: &[(&str, &str)] = &[
     ("grep", r#"{"pattern": "refill"}"#),
     (
@@ -186,7 +186,7 @@ const CALLS: &[(&str, &str)] = &[
     ("references", r#"{"name": "refill"}"#),
 ];
 
-/// A result's lines, of many the first and the last.
+/// The lines of a result; of a long one, the first and the last.
 fn shortened(answer: &str) -> String {
     let lines: Vec<&str> = answer.split("\\n").collect();
     match lines.len() {
@@ -195,9 +195,9 @@ fn shortened(answer: &str) -> String {
     }
 }
 
-/// Models were measured with these words.
+/// The results are recorded, because the quality of models was measured with them.
 #[test]
-fn calls_are_answered_in_the_recorded_words() {
+fn results_of_calls_equal_the_recorded_text() {
     let repo = buckets();
     let long: String = (0..300).map(|line| format!("line {line} of a long file\n")).collect();
     repo.write("long.txt", &long);

@@ -1,4 +1,4 @@
-//! What short questions find by meaning, and who does not ask for it.
+//! Ranking by vectors: used for short questions only.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use muninn_memory::embed::{EmbedError, Embedder};
 use super::Repo;
 use crate::{Engine, EngineSettings, Lists, Tuning};
 
-/// Knows that a pome is an apple or a pear, and nothing else.
-struct Fruit;
+/// An embedder with two vectors: one for pomes (apples and pears), one for everything else.
+struct PomeEmbedder;
 
-impl Embedder for Fruit {
+impl Embedder for PomeEmbedder {
     fn id(&self) -> &str {
         "fruit-1"
     }
@@ -27,10 +27,10 @@ impl Embedder for Fruit {
     }
 }
 
-/// Fails whatever it is asked.
-struct Broken;
+/// An embedder that always fails.
+struct BrokenEmbedder;
 
-impl Embedder for Broken {
+impl Embedder for BrokenEmbedder {
     fn id(&self) -> &str {
         "broken-1"
     }
@@ -74,14 +74,14 @@ fn found(engine: &Engine, question: &str, lists: Lists) -> Vec<String> {
 }
 
 #[test]
-fn a_short_question_finds_what_has_none_of_its_words() {
+fn a_short_question_finds_a_file_without_its_words() {
     let repo = orchard();
-    let engine = engine(&repo, Some(Arc::new(Fruit)));
+    let engine = engine(&repo, Some(Arc::new(PomeEmbedder)));
     let question = "where are pomes sorted";
     assert_eq!(
         found(&engine, question, Lists::ALL),
         ["src/plum.rs"],
-        "by words, while there are no vectors"
+        "lexical, while there are no vectors"
     );
     let filled = engine.embed(&|| true);
     assert_eq!((filled.embedded, filled.left), (3, 0));
@@ -93,9 +93,9 @@ fn a_short_question_finds_what_has_none_of_its_words() {
 }
 
 #[test]
-fn what_spells_something_out_or_tells_a_story_goes_by_its_words() {
+fn questions_with_a_path_or_a_headline_are_ranked_by_words() {
     let repo = orchard();
-    let engine = engine(&repo, Some(Arc::new(Fruit)));
+    let engine = engine(&repo, Some(Arc::new(PomeEmbedder)));
     engine.embed(&|| true);
     let story: String = (0..20).map(|n| format!(" thing{n}")).collect();
     for question in ["pomes in src/plum.rs", &format!("pomes are sorted\n{story}")] {
@@ -105,25 +105,25 @@ fn what_spells_something_out_or_tells_a_story_goes_by_its_words() {
 }
 
 #[test]
-fn an_edit_is_embedded_with_the_next_call() {
+fn edited_files_are_embedded_by_the_next_call() {
     let repo = orchard();
-    let engine = engine(&repo, Some(Arc::new(Fruit)));
+    let engine = engine(&repo, Some(Arc::new(PomeEmbedder)));
     engine.embed(&|| true);
     repo.write("src/apple.rs", "/// Picks nothing.\nfn nothing() {}\n");
     repo.write("src/pear.rs", "/// Picks what is soft.\nfn pear() {}\n");
     engine.refresh(&()).unwrap();
     assert!(
         found(&engine, "some pome", Lists::ALL).is_empty(),
-        "what is gone is not found"
+        "the old text is not found"
     );
     assert_eq!(engine.embed(&|| true).embedded, 2);
     assert_eq!(found(&engine, "some pome", Lists::ALL), ["src/pear.rs"]);
 }
 
 #[test]
-fn without_vectors_words_do() {
+fn without_vectors_the_ranking_is_lexical() {
     let repo = orchard();
-    for embedder in [None, Some(Arc::new(Broken) as Arc<dyn Embedder>)] {
+    for embedder in [None, Some(Arc::new(BrokenEmbedder) as Arc<dyn Embedder>)] {
         let broken = embedder.is_some();
         let engine = engine(&repo, embedder);
         let filled = engine.embed(&|| true);
@@ -156,7 +156,7 @@ impl Embedder for Colour {
 #[test]
 fn another_embedder_brings_its_own_vectors() {
     let repo = orchard();
-    let engine = engine(&repo, Some(Arc::new(Fruit)));
+    let engine = engine(&repo, Some(Arc::new(PomeEmbedder)));
     engine.embed(&|| true);
     let question = "where are pomes sorted";
     assert_eq!(found(&engine, question, Lists::ALL), ["src/plum.rs", "src/apple.rs"]);
@@ -181,11 +181,11 @@ fn another_embedder_brings_its_own_vectors() {
 fn memory_follows_a_change_of_the_embedder() {
     let line = r#"{"id":"1","type":"learning","text":"leave cherries to the birds","session":"a"}"#;
     let repo = Repo::with(&[(".muninn/memory/main.jsonl", line)]);
-    let engine = engine(&repo, Some(Arc::new(Broken)));
-    assert_eq!(engine.remembered().embedder_id(), None);
+    let engine = engine(&repo, Some(Arc::new(BrokenEmbedder)));
+    assert_eq!(engine.current_memories().embedder_id(), None);
     engine.set_embedder(Some(Arc::new(Colour)));
     engine.embed(&|| true);
-    let memories = engine.remembered();
+    let memories = engine.current_memories();
     assert_eq!(memories.embedder_id(), Some("colour-1"));
     let found = memories.recall("some pome", &RecallOptions::default());
     assert_eq!(found.len(), 1, "by meaning alone");

@@ -1,4 +1,4 @@
-//! The arguments of a call, as tolerantly as models write them.
+//! Reading the arguments of a call, tolerantly, because models write many variants.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::ToolError;
 use super::schema::{Parameter, kind};
 
-/// Longer texts are cut, in bytes.
+/// Maximum length of a text argument, in bytes.
 const MAX_TEXT_BYTES: usize = 4_000;
 
 /// A file or directory as a caller names it. In JSON it is a text.
@@ -40,13 +40,13 @@ pub struct Globs(pub Vec<String>);
 
 impl PathArgument {
     /// The parameter `path` of tools that look into one file.
-    pub(super) const FILE: Parameter = Parameter::told("path", &["file", "file_path", "filename"]);
+    pub(super) const FILE: Parameter = Parameter::described("path", &["file", "file_path", "filename"]);
 }
 
 impl Paths {
     /// The parameter `path` of tools that look into a part of the worktree.
     pub(super) const PARAMETER: Parameter =
-        Parameter::told("path", &["file", "file_path", "filename", "directory", "dir", "scope"]);
+        Parameter::described("path", &["file", "file_path", "filename", "directory", "dir", "scope"]);
 }
 
 impl Globs {
@@ -99,8 +99,8 @@ impl PathArgument {
     }
 }
 
-/// A path as models write it, as a path of the worktree: `./src`, `/src/`, `src\a.rs`, an absolute path below the root,
-/// and `repo/src` are all meant well. `None` for the root itself.
+/// Reads a path in the forms that models write: `./src`, `src/`, `src\a.rs`, or an absolute path below the root. `None`
+/// for the root itself.
 pub(crate) fn path_of(root: &Path, written: &str) -> Result<Option<RelPath>, ToolError> {
     let written = written.trim().trim_matches(['`', '"', '\'']);
     let below_root = root.to_str().and_then(|root| written.strip_prefix(root));
@@ -115,17 +115,18 @@ pub(crate) fn path_of(root: &Path, written: &str) -> Result<Option<RelPath>, Too
     if matches!(path, "" | "." | "/" | "*") {
         return Ok(None);
     }
-    let wrong = |_| ToolError::Path(written.to_owned());
-    RelPath::new(path).map(Some).map_err(wrong)
+    RelPath::new(path)
+        .map(Some)
+        .map_err(|_| ToolError::Path(written.to_owned()))
 }
 
-/// The page of a long result that a call asks for, from 1.
+/// Returns the requested page of a long result, counted from 1.
 pub(crate) fn page(call: &Map<String, Value>) -> usize {
     number(call, ["page"]).map_or(1, |page| (page as usize).max(1))
 }
 
-/// Reads what a model wrote: each parameter by the first of its names whose value can be used, as the type that `schema`
-/// gives it. Other members are ignored.
+/// Reads a call's arguments. Each parameter takes the first value under one of its names that fits its type in
+/// `schema`. Other members are ignored.
 pub(super) fn read<A: DeserializeOwned>(
     schema: &Value,
     parameters: &[Parameter],
@@ -148,13 +149,13 @@ pub(super) fn read<A: DeserializeOwned>(
     Ok(serde_json::from_value(Value::Object(arguments))?)
 }
 
-/// The first of these that is there and not empty. Numbers and flags are taken as they are written.
+/// Returns the first text under one of these names that is not empty. Numbers and booleans count as texts.
 fn text<'n>(call: &Map<String, Value>, names: impl IntoIterator<Item = &'n str>) -> Option<String> {
     let text = |value: &Value| match value {
         Value::String(text) => Some(text.trim_end_matches(['\n', '\r']).to_owned()),
         Value::Number(number) => Some(number.to_string()),
         Value::Bool(flag) => Some(flag.to_string()),
-        // A list of one is one.
+        // A list with one text counts as that text.
         Value::Array(values) => match values.as_slice() {
             [Value::String(only)] => Some(only.clone()),
             _ => None,
@@ -167,7 +168,7 @@ fn text<'n>(call: &Map<String, Value>, names: impl IntoIterator<Item = &'n str>)
     Some(text)
 }
 
-/// A whole number, also one in a text.
+/// Returns a whole number, also from a text.
 fn number<'n>(call: &Map<String, Value>, names: impl IntoIterator<Item = &'n str>) -> Option<u32> {
     let number = |value: &Value| match value {
         Value::Number(number) => number
@@ -195,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_in_texts_and_lists_of_one_are_understood() {
+    fn numbers_in_texts_and_lists_of_one_are_accepted() {
         let value = json!({"first": "12", "last": 20.0, "path": ["src/a.rs"], "word": "TRUE", "empty": "", "less": -3,
             "more": 1e300});
         let call = value.as_object().unwrap();
@@ -206,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_understood_and_never_lead_out() {
+    fn path_variants_are_accepted_and_never_lead_out() {
         let root = Path::new("/home/x/repo");
         let resolved = |written: &str| path_of(root, written).map(|path| path.map(|path| path.to_string()));
         for (written, meant) in [

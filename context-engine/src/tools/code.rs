@@ -1,5 +1,5 @@
-//! `symbols`, `outline`, `definition`, `references` and `callers`. The index names the files that are parsed; the answers
-//! are what these files hold now.
+//! The tools `symbols`, `outline`, `definition`, `references` and `callers`. The index selects the files to parse; the
+//! answers come from their current content.
 
 use muninn_repo_tools::RelPath;
 use muninn_repo_tools::code::{self, CodeLimits, NameMatch, NameQuery, Symbol, SymbolQuery};
@@ -7,12 +7,12 @@ use muninn_repo_tools::syntax::{DefinitionKind, ParseLimits};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Globs, Output, Parameter, PathArgument, Paths, Tool, ToolContext, ToolError, named};
+use super::{Globs, Output, Parameter, PathArgument, Paths, Tool, ToolContext, ToolError, candidate_files};
 
 const MAX_RESULTS: usize = 100;
-/// Files that are parsed for a directory's symbols, and without an index for a name.
+/// Maximum number of files to parse for the symbols of a directory, and for a name without an index.
 const MAX_PARSED: usize = 200;
-/// Files that are parsed for a name, out of those that the index names.
+/// Maximum number of files to parse for a name with an index.
 const MAX_LIKELY: usize = 16;
 
 /// Other names that models write for `name`.
@@ -54,15 +54,15 @@ impl Tool for Symbols {
         "List the definitions of a file or directory: `path:first-last kind name signature`.";
     const PARAMETERS: &'static [Parameter] = &[
         Paths::PARAMETER,
-        Parameter::told("name", NAME_ALIASES),
-        Parameter::taken("glob", Globs::ALIASES),
+        Parameter::described("name", NAME_ALIASES),
+        Parameter::accepted("glob", Globs::ALIASES),
     ];
 
     fn answer(&self, context: &ToolContext<'_>, arguments: &SymbolsArguments) -> Result<code::Symbols, ToolError> {
         let filter = context.filter(&arguments.path.0, &arguments.glob)?;
         let (paths, max_files) = match (&arguments.name, filter.under.is_empty()) {
             (None, true) if arguments.max_files.is_none() => return Err(ToolError::Everything),
-            (Some(name), true) => (named::defining_like(context, name), MAX_LIKELY),
+            (Some(name), true) => (candidate_files::files_defining_part(context, name), MAX_LIKELY),
             _ => (context.paths(), MAX_PARSED),
         };
         let query = SymbolQuery {
@@ -82,11 +82,12 @@ impl Tool for Symbols {
     fn output(&self, _: &SymbolsArguments, found: &code::Symbols) -> Output {
         let summary = format!("{} symbols", found.symbols.len());
         let lines = found.symbols.iter().map(line);
-        Output::listed(lines, &found.cuts, "nothing is defined there", summary).showing(found.symbols.iter().map(shown))
+        Output::listed(lines, &found.cuts, "nothing is defined there", summary)
+            .with_shown(found.symbols.iter().map(shown))
     }
 }
 
-/// Shows what a file holds.
+/// Shows the definitions of a file.
 pub struct Outline;
 
 /// The arguments of [`Outline`].
@@ -117,7 +118,7 @@ impl Tool for Outline {
         let summary = format!("{} definitions", outline.entries.len());
         let (lines, symbols) = (outline.entries.iter().map(line), outline.entries.iter());
         let output = Output::listed(lines, &Default::default(), "nothing is defined there", summary);
-        output.showing(symbols.map(|entry| shown(&entry.symbol)))
+        output.with_shown(symbols.map(|entry| shown(&entry.symbol)))
     }
 }
 
@@ -148,9 +149,9 @@ pub struct NameArguments {
 }
 
 const BY_NAME: &[Parameter] = &[
-    Parameter::told("name", NAME_ALIASES),
+    Parameter::described("name", NAME_ALIASES),
     Paths::PARAMETER,
-    Parameter::taken("glob", Globs::ALIASES),
+    Parameter::accepted("glob", Globs::ALIASES),
 ];
 
 impl Tool for Definition {
@@ -164,17 +165,17 @@ impl Tool for Definition {
 
     fn answer(&self, context: &ToolContext<'_>, arguments: &NameArguments) -> Result<code::Definitions, ToolError> {
         let query = arguments.query(context)?;
-        let paths = named::defining(context, &query);
-        Ok(code::definition(context.worktree, &among(query, paths.as_deref()))?)
+        let paths = candidate_files::files_defining(context, &query);
+        Ok(code::definition(context.worktree, &within(query, paths.as_deref()))?)
     }
 
     fn output(&self, arguments: &NameArguments, found: &code::Definitions) -> Output {
-        let told = found.definitions.iter();
-        let told = told.map(|one| format!("{}  [{:.0}% sure]", line(&one.symbol), one.confidence * 100.0));
+        let definitions = found.definitions.iter();
+        let lines = definitions.map(|one| format!("{}  [{:.0}% sure]", line(&one.symbol), one.confidence * 100.0));
         let summary = format!("{} definitions", found.definitions.len());
         let nothing = format!("nothing here defines {}", arguments.name);
         let symbols = found.definitions.iter().map(|one| &one.symbol);
-        Output::listed(told, &found.cuts, &nothing, summary).showing(symbols.map(shown))
+        Output::listed(lines, &found.cuts, &nothing, summary).with_shown(symbols.map(shown))
     }
 }
 
@@ -186,7 +187,7 @@ impl Tool for References {
     const DESCRIPTION: &'static str = "Find the uses of a name, with how sure each is.";
     const PARAMETERS: &'static [Parameter] = BY_NAME;
 
-    /// Files are searched for the name: the index knows calls and no other uses.
+    /// Searches the files for the name, because the index has only calls and no other uses.
     fn answer(&self, context: &ToolContext<'_>, arguments: &NameArguments) -> Result<code::References, ToolError> {
         let unindexed = ToolContext {
             snapshot: None,
@@ -196,7 +197,7 @@ impl Tool for References {
     }
 
     fn output(&self, arguments: &NameArguments, found: &code::References) -> Output {
-        let told = found.references.iter().map(|one| {
+        let uses = found.references.iter().map(|one| {
             let (path, line, text, sure) = (&one.path, one.line, &one.text, one.confidence * 100.0);
             format!("{path}:{line}:{text}  [{sure:.0}% sure]")
         });
@@ -206,7 +207,7 @@ impl Tool for References {
             .references
             .iter()
             .map(|one| (one.path.clone(), one.line, one.line));
-        Output::listed(told, &found.cuts, &nothing, summary).showing(lines)
+        Output::listed(uses, &found.cuts, &nothing, summary).with_shown(lines)
     }
 }
 
@@ -221,12 +222,12 @@ impl Tool for Callers {
 
     fn answer(&self, context: &ToolContext<'_>, arguments: &NameArguments) -> Result<code::Callers, ToolError> {
         let query = arguments.query(context)?;
-        let paths = named::calling(context, &query);
-        Ok(code::callers(context.worktree, &among(query, paths.as_deref()))?)
+        let paths = candidate_files::files_calling(context, &query);
+        Ok(code::callers(context.worktree, &within(query, paths.as_deref()))?)
     }
 
     fn output(&self, arguments: &NameArguments, found: &code::Callers) -> Output {
-        let told = found.callers.iter().map(|one| {
+        let callers = found.callers.iter().map(|one| {
             let inside = one
                 .symbol
                 .as_ref()
@@ -239,12 +240,12 @@ impl Tool for Callers {
         let nothing = format!("nothing here calls {}", arguments.name);
         let calls = found.callers.iter();
         let calls = calls.flat_map(|one| one.calls.iter().map(|at| (one.path.clone(), *at, *at)));
-        Output::listed(told, &found.cuts, &nothing, summary).showing(calls)
+        Output::listed(callers, &found.cuts, &nothing, summary).with_shown(calls)
     }
 }
 
 impl NameArguments {
-    /// The question, asked of the files that have the name in them.
+    /// Returns the question over the files that contain the name.
     fn query(&self, context: &ToolContext<'_>) -> Result<NameQuery<'static>, ToolError> {
         let max_files = context.snapshot.map_or(MAX_PARSED, |_| MAX_LIKELY);
         let from = self.from.as_ref();
@@ -257,8 +258,8 @@ impl NameArguments {
     }
 }
 
-/// The same question, asked of these files where they are known.
-fn among<'p>(query: NameQuery<'static>, paths: Option<&'p [RelPath]>) -> NameQuery<'p> {
+/// Limits a question to these files, if they are known.
+fn within<'p>(query: NameQuery<'static>, paths: Option<&'p [RelPath]>) -> NameQuery<'p> {
     NameQuery {
         candidates: candidates(paths),
         ..query

@@ -10,23 +10,23 @@ use super::arguments::{Globs, PathArgument};
 /// The context of a tool call: worktree, index, memories, scope and deadline.
 #[derive(Clone)]
 pub struct ToolContext<'a> {
-    /// The worktree that is looked into.
+    /// The worktree.
     pub worktree: &'a Worktree,
-    /// The index. Without one, files are searched as they are.
+    /// The index. Without one, tools search the files directly.
     pub snapshot: Option<&'a Snapshot>,
     /// The team's memories.
     pub memories: &'a Memories,
-    /// Larger files are neither parsed nor searched, in bytes; a search reads those up to 1 MiB in any case.
+    /// Maximum size of a file to parse or search, in bytes; a text search reads files up to 1 MiB in any case.
     pub max_file_bytes: u64,
-    /// The directory that may be seen; `None` for the worktree.
+    /// The directory that tools may read; `None` for the whole worktree.
     pub scope: Option<&'a RelPath>,
-    /// When to give up.
+    /// The deadline.
     pub until: Until,
 }
 
 impl ToolContext<'_> {
-    /// The directory or files that arguments name, each inside the scope. The scope itself where they name none, and
-    /// nothing where all of the worktree is meant.
+    /// Returns the files and directories that arguments name, checked against the scope. Without arguments, returns the
+    /// scope, or nothing for the whole worktree.
     pub(crate) fn under(&self, paths: &[PathArgument]) -> Result<Vec<RelPath>, ToolError> {
         let resolved = paths.iter().map(|path| path.resolve(self.worktree.root()));
         let resolved: Option<Vec<RelPath>> = resolved.collect::<Result<_, _>>()?;
@@ -42,7 +42,7 @@ impl ToolContext<'_> {
         }
     }
 
-    /// The file that an argument names, inside the scope.
+    /// Returns the file that an argument names, checked against the scope.
     pub(super) fn file(&self, path: &PathArgument) -> Result<RelPath, ToolError> {
         let path = path.resolve(self.worktree.root())?.ok_or(ToolError::Root)?;
         match self.scope.is_none_or(|scope| path.is_under(scope)) {
@@ -51,7 +51,7 @@ impl ToolContext<'_> {
         }
     }
 
-    /// The files that arguments choose.
+    /// Returns the file filter for arguments.
     pub(super) fn filter(&self, paths: &[PathArgument], globs: &Globs) -> Result<FileFilter, ToolError> {
         Ok(FileFilter {
             globs: globs.0.clone(),
@@ -59,7 +59,7 @@ impl ToolContext<'_> {
         })
     }
 
-    /// All files of the index within the scope; `None` without an index.
+    /// Returns all indexed files in the scope; `None` without an index.
     pub(super) fn paths(&self) -> Option<Vec<RelPath>> {
         let within = |path: &RelPath| self.scope.is_none_or(|scope| path.is_under(scope));
         let files = self.snapshot?.files().map(|(_, file)| &file.facts.path);

@@ -1,10 +1,10 @@
-//! Why a tool gave no answer.
+//! The errors of tool calls.
 
 use muninn_repo_tools::code::{CodeError, OutlineError};
 use muninn_repo_tools::metis::MetisError;
 use muninn_repo_tools::{FilterError, GrepError, ListError, ReadError, RelPath};
 
-/// Why a tool gave no answer. Models are shown the message, so it says what to do instead.
+/// Why a tool call failed. Models get the message, so it also names the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
     /// No tool has this name.
@@ -15,7 +15,7 @@ pub enum ToolError {
         /// The names of all tools.
         known: Vec<&'static str>,
     },
-    /// A required argument is absent, or empty.
+    /// A required argument is missing or empty.
     #[error("`{0}` is missing: call it with a text")]
     Missing(&'static str),
     /// An argument has the wrong type.
@@ -46,13 +46,13 @@ pub enum ToolError {
         /// The last line.
         last: u32,
     },
-    /// All definitions of the worktree were asked for.
+    /// A listing of all definitions of the worktree was requested.
     #[error("say which file or directory, or a part of the name")]
     Everything,
     /// The tool panicked.
     #[error("{0} broke on this call")]
     Panicked(&'static str),
-    /// A search could not begin.
+    /// A search was refused.
     #[error(transparent)]
     Grep(#[from] GrepError),
     /// A glob is malformed.
@@ -64,13 +64,13 @@ pub enum ToolError {
     /// A directory cannot be listed.
     #[error(transparent)]
     List(#[from] ListError),
-    /// A question about a name could not be asked.
+    /// A code question was refused.
     #[error(transparent)]
     Code(#[from] CodeError),
     /// A file has no outline.
     #[error(transparent)]
     Outline(#[from] OutlineError),
-    /// There is no such planning document.
+    /// The planning document does not exist or cannot be read.
     #[error(transparent)]
     Metis(#[from] MetisError),
 }

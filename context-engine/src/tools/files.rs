@@ -1,4 +1,4 @@
-//! `read`, `tree`, `list` and `find`.
+//! The tools `read`, `tree`, `list` and `find`.
 
 use muninn_repo_tools::{
     EntryKind, Excerpt, FileFilter, FindQuery, FindResult, LineRange, ListEntry, Listing, RelPath, TreeLimits,
@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::{Globs, Output, Parameter, PathArgument, Paths, Tool, ToolContext, ToolError};
 
-/// Lines of one call; a page may hold fewer.
+/// Maximum number of lines of one call; a page may have fewer.
 const MAX_LINES: usize = 400;
 const MAX_LINE_BYTES: usize = 500;
 const TREE_TOKENS: usize = 1_500;
@@ -44,13 +44,13 @@ impl Tool for Read {
         "Read lines of a file, numbered. Read the part that you need and not the whole file.";
     const PARAMETERS: &'static [Parameter] = &[
         PathArgument::FILE,
-        Parameter::told("first", &["start", "start_line", "line_start", "offset"]),
-        Parameter::told("last", &["end", "end_line", "line_end"]),
-        Parameter::taken("limit", &["count"]),
+        Parameter::described("first", &["start", "start_line", "line_start", "offset"]),
+        Parameter::described("last", &["end", "end_line", "line_end"]),
+        Parameter::accepted("limit", &["count"]),
     ];
 
     fn answer(&self, context: &ToolContext<'_>, arguments: &ReadArguments) -> Result<Excerpt, ToolError> {
-        let (path, first, last) = arguments.place();
+        let (path, first, last) = arguments.span();
         let is_written = matches!(path, PathArgument::Written(_));
         let path = context.file(&path)?;
         if is_written && last < first {
@@ -67,7 +67,7 @@ impl Tool for Read {
     }
 
     fn output(&self, arguments: &ReadArguments, excerpt: &Excerpt) -> Output {
-        let (path, total, (_, first, _)) = (&excerpt.path, excerpt.total_lines, arguments.place());
+        let (path, total, (_, first, _)) = (&excerpt.path, excerpt.total_lines, arguments.span());
         let nothing = format!("{path} has {total} lines, none of them from {first} on");
         let Some(last) = excerpt.lines.last().map(|line| line.line) else {
             return Output::listed([], &excerpt.cuts, &nothing, "no such lines".to_owned());
@@ -79,13 +79,13 @@ impl Tool for Read {
         };
         let lines = std::iter::once(head).chain(excerpt.lines.iter().map(line));
         let summary = format!("lines {first}-{last} of {total}");
-        Output::listed(lines, &excerpt.cuts, &nothing, summary).showing([(path.clone(), first, last)])
+        Output::listed(lines, &excerpt.cuts, &nothing, summary).with_shown([(path.clone(), first, last)])
     }
 }
 
 impl ReadArguments {
-    /// The file, and the first and the last line. A written path may end with lines.
-    fn place(&self) -> (PathArgument, u32, u32) {
+    /// Returns the file, the first and the last line. The path of a model may end with line numbers.
+    fn span(&self) -> (PathArgument, u32, u32) {
         let (path, lines) = match &self.path {
             PathArgument::Written(written) => {
                 let (path, lines) = with_lines(written);
@@ -100,7 +100,7 @@ impl ReadArguments {
     }
 }
 
-/// `src/a.rs:10-20` where only a path belongs.
+/// Splits `src/a.rs:10-20` into the path and the lines.
 fn with_lines(written: &str) -> (&str, Option<(u32, u32)>) {
     let Some((path, lines)) = written.rsplit_once(':') else {
         return (written, None);
@@ -138,11 +138,11 @@ impl Tool for Tree {
     const DESCRIPTION: &'static str = "Show the directories and files as a tree, with counts.";
     const PARAMETERS: &'static [Parameter] = &[
         Paths::PARAMETER,
-        Parameter::told("depth", &["max_depth", "level"]),
-        Parameter::taken("glob", Globs::ALIASES),
+        Parameter::described("depth", &["max_depth", "level"]),
+        Parameter::accepted("glob", Globs::ALIASES),
     ];
 
-    /// Out of the index where there is one.
+    /// Lists the files of the index if there is one and no glob is given.
     fn answer(&self, context: &ToolContext<'_>, arguments: &TreeArguments) -> Result<Self::Answer, ToolError> {
         let limits = TreeLimits {
             filter: context.filter(&arguments.path.0, &arguments.glob)?,
@@ -230,8 +230,10 @@ impl Tool for Find {
     const NAME: &'static str = "find";
     const DESCRIPTION: &'static str =
         "Find files by name: a glob such as `*_test.go` or `src/**/mod.rs`, or a part of the path.";
-    const PARAMETERS: &'static [Parameter] =
-        &[Parameter::told("name", &["pattern", "glob", "query"]), Paths::PARAMETER];
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter::described("name", &["pattern", "glob", "query"]),
+        Paths::PARAMETER,
+    ];
 
     fn answer(&self, context: &ToolContext<'_>, arguments: &FindArguments) -> Result<FindResult, ToolError> {
         let query = FindQuery {

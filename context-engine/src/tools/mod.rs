@@ -1,23 +1,22 @@
-//! The registry of tools: the questions about a worktree that models, the command line and other doors ask.
+//! The tools: questions about a worktree for models, the command line and other doors.
 //!
-//! A [`Tool`] has a name, a description, an argument type whose JSON Schema `schemars` makes, and one implementation.
-//! Typed callers, as the command line, build the arguments, call [`Tool::answer`] and render the answer their own way.
-//! Callers that have a name and JSON, as the explorer, go through a [`Registry`], which reads the JSON as tolerantly as
-//! models write it, and bounds each call: it takes at most five seconds, a panic is an error, and the text is redacted
-//! and at most 256 KiB. Every tool stays inside the worktree and the scope, never shows a secret file, and says
-//! which bounds left something out.
+//! A [`Tool`] has a name, a description, an argument type with a JSON Schema from `schemars`, and one implementation.
+//! Typed callers such as the command line build the arguments, call [`Tool::answer`] and render the answer themselves.
+//! Callers with a name and JSON, such as the explorer, use a [`Registry`]. It reads the JSON tolerantly and limits each
+//! call: at most five seconds, a panic is an error, and the text is redacted and at most 256 KiB. Every tool stays
+//! inside the worktree and the scope, never shows a secret file, and names the limits that shortened its answer.
 //!
-//! The tools here need only the engine. The application adds those that need its use cases with [`Registry::add`], as
-//! soon as one of its doors offers them; no such tool exists yet.
+//! The tools here need only the engine. The application can add tools that need its use cases with [`Registry::add`];
+//! no such tool exists yet.
 
 mod arguments;
+mod candidate_files;
 mod code;
 mod context;
 mod error;
 mod files;
-mod named;
+mod memory;
 mod output;
-mod remembered;
 mod schema;
 mod search;
 mod tool;
@@ -32,24 +31,24 @@ pub use code::{Callers, Definition, NameArguments, Outline, OutlineArguments, Re
 pub use context::ToolContext;
 pub use error::ToolError;
 pub use files::{Find, FindArguments, List, ListArguments, Read, ReadArguments, Tree, TreeArguments};
+pub use memory::{Metis, MetisArguments, PlanningDocuments, Recall, RecallArguments};
 pub use output::Output;
-pub use remembered::{Metis, MetisArguments, PlanningDocuments, Recall, RecallArguments};
-pub(crate) use schema::Described;
 pub use schema::Parameter;
+pub(crate) use schema::ToolDescription;
 pub use search::{Grep, GrepArguments};
 pub use tool::Tool;
-use tool::{AnyTool, Registered};
+use tool::{DynTool, Registered};
 
-/// No call takes longer than this.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Maximum duration of a call.
+const MAX_CALL_TIME: Duration = Duration::from_secs(5);
 
 /// Tools by name.
 pub struct Registry {
-    tools: Vec<Box<dyn AnyTool>>,
+    tools: Vec<Box<dyn DynTool>>,
 }
 
 impl Registry {
-    /// The tools that need only the engine.
+    /// Returns a registry with all tools that need only the engine.
     #[must_use]
     pub fn of_engine() -> Self {
         let mut registry = Self { tools: Vec::new() };
@@ -73,7 +72,7 @@ impl Registry {
         self.tools.push(Box::new(Registered::new(tool)));
     }
 
-    /// Runs one call. What went wrong is the output's text.
+    /// Runs one call. An error is the text of the output.
     #[must_use]
     pub fn run(&self, name: &str, call: &Map<String, Value>, context: &ToolContext<'_>) -> Output {
         self.run_all(name, &[call], context).pop().unwrap_or_default()
@@ -82,7 +81,7 @@ impl Registry {
     /// Runs several calls of one tool, and returns their outputs in the same order.
     pub(crate) fn run_all(&self, name: &str, calls: &[&Map<String, Value>], context: &ToolContext<'_>) -> Vec<Output> {
         let context = ToolContext {
-            until: context.until.no_later_than(Instant::now() + PATIENCE),
+            until: context.until.no_later_than(Instant::now() + MAX_CALL_TIME),
             ..context.clone()
         };
         let unknown = || ToolError::Unknown {
@@ -97,17 +96,17 @@ impl Registry {
         ran.into_iter().map(|ran| ran.unwrap_or_else(failed)).collect()
     }
 
-    /// Whether calls of this tool share work if they are run together.
+    /// Returns whether calls of this tool are faster together.
     pub(crate) fn shares_work(&self, name: &str) -> bool {
-        self.get(name).is_some_and(AnyTool::shares_work)
+        self.get(name).is_some_and(DynTool::shares_work)
     }
 
-    /// A tool as models are told of it.
-    pub(crate) fn described(&self, name: &str) -> Option<&Described> {
-        self.get(name).map(AnyTool::described)
+    /// Returns the description of a tool for models.
+    pub(crate) fn described(&self, name: &str) -> Option<&ToolDescription> {
+        self.get(name).map(DynTool::described)
     }
 
-    fn get(&self, name: &str) -> Option<&dyn AnyTool> {
+    fn get(&self, name: &str) -> Option<&dyn DynTool> {
         let mut tools = self.tools.iter();
         tools.find(|tool| tool.described().name == name).map(|tool| &**tool)
     }

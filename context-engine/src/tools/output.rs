@@ -1,38 +1,38 @@
-//! What a call came to, as text in pages and as a value.
+//! The output of a call: text in pages, and a JSON value.
 
 use std::ops::Range;
 
 use muninn_memory::redact;
 use muninn_repo_tools::{Cuts, RelPath};
 
-/// Longer results lose their last lines, in bytes.
+/// Maximum size of the lines of a result, in bytes.
 const MAX_TEXT_BYTES: usize = 1 << 18;
-/// Room for what stands below the lines, in bytes.
+/// Maximum size of the notes below the lines, in bytes.
 const MAX_NOTES_BYTES: usize = 1 << 10;
 
-/// What a call came to.
+/// The output of a call.
 #[derive(Debug, Clone, Default)]
 pub struct Output {
-    /// The result in words, or why there is none. Redacted by the registry; [`Output::page`] cuts it into pages.
+    /// The result as text, or the error. Redacted by the registry; [`Output::page`] splits it into pages.
     pub text: String,
     /// The result in a few words, not redacted.
     pub summary: String,
-    /// Whether there is no result.
+    /// Whether the call failed.
     pub failed: bool,
     /// The lines of files that the text shows: path, first and last line.
     pub shown: Vec<(RelPath, u32, u32)>,
 }
 
 impl Output {
-    /// A text without a summary.
-    pub(crate) fn of(text: impl Into<String>) -> Self {
+    /// Creates an output with a text and no summary.
+    pub(crate) fn from_text(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
             ..Self::default()
         }
     }
 
-    /// A failure, with its reason.
+    /// Creates the output of a failed call.
     pub(crate) fn failed(reason: impl Into<String>) -> Self {
         let summary = reason.into();
         Self {
@@ -43,8 +43,8 @@ impl Output {
         }
     }
 
-    /// A list, a line for each result. `nothing` is the text of an empty one. The text ends with the bounds that left
-    /// something out.
+    /// Creates a list with one line for each result. `nothing` is the text of an empty list. The text ends with the
+    /// limits that shortened the list.
     #[must_use]
     pub fn listed(lines: impl IntoIterator<Item = String>, cuts: &Cuts, nothing: &str, summary: String) -> Self {
         let (mut text, mut more) = (String::new(), 0usize);
@@ -64,7 +64,10 @@ impl Output {
             text.push_str(&format!("[{more} more lines were left out]\n"));
         }
         if !cuts.is_empty() {
-            text.push_str(&format!("[cut by: {}; ask for less to see all of it]\n", cuts.words()));
+            text.push_str(&format!(
+                "[cut by: {}; ask for less to see all of it]\n",
+                cuts.describe()
+            ));
         }
         text.truncate(text.trim_end_matches('\n').len());
         Self {
@@ -74,16 +77,16 @@ impl Output {
         }
     }
 
-    /// The same, with the lines of files that it shows.
-    pub(super) fn showing(self, shown: impl IntoIterator<Item = (RelPath, u32, u32)>) -> Self {
+    /// Adds the lines of files that the text shows.
+    pub(super) fn with_shown(self, shown: impl IntoIterator<Item = (RelPath, u32, u32)>) -> Self {
         Self {
             shown: shown.into_iter().collect(),
             ..self
         }
     }
 
-    /// The same within the bounds of every tool, and without secrets.
-    pub(super) fn finished(self) -> Self {
+    /// Truncates the text to the size limit and redacts it.
+    pub(super) fn limited_and_redacted(self) -> Self {
         let end = self.text.floor_char_boundary(MAX_TEXT_BYTES + MAX_NOTES_BYTES);
         Self {
             text: redact(&self.text[..end]).into_owned(),
@@ -91,7 +94,8 @@ impl Output {
         }
     }
 
-    /// One page of the text, counted from 1, cut between lines. A page of several ends with how to see the next.
+    /// Returns one page of the text, counted from 1, split between lines. If there are several pages, it ends with a
+    /// hint how to get the next.
     #[must_use]
     pub fn page(&self, number: usize, bytes: usize) -> String {
         let pages = pages(&self.text, bytes.max(200));
@@ -110,7 +114,7 @@ impl Output {
     }
 }
 
-/// The ranges of a text's pages. A line that is longer than a page is cut.
+/// Returns the ranges of a text's pages. A line longer than a page is split.
 fn pages(text: &str, bytes: usize) -> Vec<Range<usize>> {
     let mut pages = Vec::new();
     let mut start = 0;
@@ -135,22 +139,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pages_follow_each_other_without_a_gap() {
+    fn pages_cover_the_text_without_a_gap() {
         let text: String = (0..300).map(|line| format!("line {line} ünï\n")).collect();
         for bytes in [200, 333, 1_000, 100_000] {
             let pages = pages(&text, bytes);
             assert_eq!(pages.iter().map(|page| &text[page.clone()]).collect::<String>(), text);
             assert!(pages.iter().all(|page| page.len() <= bytes + 3), "{pages:?}");
         }
-        let output = Output::of(text);
+        let output = Output::from_text(text);
         assert!(
             output
                 .page(1, 300)
                 .ends_with("the same call with \"page\": 2 shows more]")
         );
         assert!(output.page(99, 300).contains("no page 99"));
-        assert_eq!(Output::of("").page(1, 300), "");
-        let long = Output::of("é".repeat(1_000));
+        assert_eq!(Output::from_text("").page(1, 300), "");
+        let long = Output::from_text("é".repeat(1_000));
         assert!(long.page(2, 300).starts_with('é'));
     }
 }

@@ -1,33 +1,43 @@
-//! What a tool takes: the JSON Schema of its argument type, and the part of it that a model is told.
+//! The parameters of tools: the JSON Schema of the argument type, and the part of it in a model's prompt.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-/// What a model is told of a parameter. What is left out, as bounds and defaults, costs tokens and changes no call.
-const TOLD_KEYS: [&str; 3] = ["type", "description", "items"];
+/// The schema keys in a model's prompt. Other keys, such as bounds and defaults, cost tokens and do not improve the
+/// calls.
+const PROMPT_KEYS: [&str; 3] = ["type", "description", "items"];
 
-/// A parameter that models may give.
+/// A parameter that models can set.
 #[derive(Debug, Clone, Copy)]
 pub struct Parameter {
     pub(super) name: &'static str,
     aliases: &'static [&'static str],
-    told: bool,
+    is_described: bool,
 }
 
 impl Parameter {
-    /// A parameter that models are told of. It is the argument type's field of this name, and is taken by `aliases` too.
+    /// Creates a parameter that is described in a model's prompt. It is the argument type's field of this name;
+    /// `aliases` are accepted, too.
     #[must_use]
-    pub const fn told(name: &'static str, aliases: &'static [&'static str]) -> Self {
-        let told = true;
-        Self { name, aliases, told }
+    pub const fn described(name: &'static str, aliases: &'static [&'static str]) -> Self {
+        let is_described = true;
+        Self {
+            name,
+            aliases,
+            is_described,
+        }
     }
 
-    /// A parameter that is taken from models that give it unasked.
+    /// Creates a parameter that is accepted from models but not described.
     #[must_use]
-    pub const fn taken(name: &'static str, aliases: &'static [&'static str]) -> Self {
-        let told = false;
-        Self { name, aliases, told }
+    pub const fn accepted(name: &'static str, aliases: &'static [&'static str]) -> Self {
+        let is_described = false;
+        Self {
+            name,
+            aliases,
+            is_described,
+        }
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &'static str> {
@@ -40,7 +50,7 @@ impl Parameter {
     }
 }
 
-/// The JSON Schema of an argument type, in one piece.
+/// Returns the JSON Schema of an argument type, without references.
 pub(super) fn schema_of<A: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
@@ -49,7 +59,7 @@ pub(super) fn schema_of<A: JsonSchema>() -> Value {
     settings.into_generator().into_root_schema_for::<A>().to_value()
 }
 
-/// The type of a property, whether or not it may be null.
+/// Returns the type of a property, ignoring `null`.
 pub(super) fn kind(property: &Value) -> Option<&str> {
     match &property["type"] {
         Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).find(|kind| *kind != "null"),
@@ -57,24 +67,24 @@ pub(super) fn kind(property: &Value) -> Option<&str> {
     }
 }
 
-/// A tool as a model is told of it.
+/// The description of a tool in a model's prompt.
 #[derive(Debug, Clone)]
-pub(crate) struct Described {
+pub(crate) struct ToolDescription {
     pub(crate) name: &'static str,
     pub(crate) description: &'static str,
-    /// The names of its parameters.
+    /// The names of the described parameters.
     pub(crate) parameters: Vec<&'static str>,
-    /// What is told of each of them, and whether it must be there.
+    /// The schema of each, and whether it is required.
     properties: Vec<(Value, bool)>,
 }
 
-impl Described {
-    /// A tool that takes an `A` and whose results have one page.
+impl ToolDescription {
+    /// Describes a tool with arguments of type `A` whose results have one page.
     pub(crate) fn of<A: JsonSchema>(name: &'static str, description: &'static str, parameters: &[Parameter]) -> Self {
         Self::with_schema(name, description, &schema_of::<A>(), parameters, false)
     }
 
-    /// A tool whose arguments have a schema. `paged`: whether its results may have several pages.
+    /// Describes a tool with an argument schema. `paged` tells whether its results may have several pages.
     pub(super) fn with_schema(
         name: &'static str,
         description: &'static str,
@@ -82,15 +92,15 @@ impl Described {
         parameters: &[Parameter],
         paged: bool,
     ) -> Self {
-        let told = parameters.iter().filter(|parameter| parameter.told);
-        let (mut parameters, mut properties): (Vec<_>, Vec<_>) = told
+        let described = parameters.iter().filter(|parameter| parameter.is_described);
+        let (mut parameters, mut properties): (Vec<_>, Vec<_>) = described
             .map(|parameter| {
                 let property = property(&schema["properties"][parameter.name]);
                 (parameter.name, (property, parameter.is_required(schema)))
             })
             .unzip();
         if paged {
-            // Of the output, and so of no argument type.
+            // Pages belong to the output, so no argument type has this field.
             let page = json!({"type": "integer", "description": "which page of a long result"});
             parameters.push("page");
             properties.push((page, false));
@@ -103,10 +113,10 @@ impl Described {
         }
     }
 
-    /// The schema of its arguments. `strict`: for a backend that holds calls to it, where all must be there and what
-    /// is optional may be null.
+    /// Returns the schema of the arguments. `strict` is for backends that enforce it: all properties are required, and
+    /// optional ones may be null.
     pub(crate) fn schema(&self, strict: bool) -> Value {
-        let (mut told, mut required) = (Map::new(), Vec::new());
+        let (mut properties, mut required) = (Map::new(), Vec::new());
         for (name, (property, is_required)) in self.parameters.iter().zip(&self.properties) {
             let mut property = property.clone();
             if strict && !is_required {
@@ -115,29 +125,29 @@ impl Described {
             if strict || *is_required {
                 required.push(*name);
             }
-            told.insert((*name).to_owned(), property);
+            properties.insert((*name).to_owned(), property);
         }
-        json!({"type": "object", "properties": told, "required": required, "additionalProperties": false})
+        json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
     }
 
-    /// All of it in words.
-    pub(crate) fn words(&self) -> String {
+    /// Returns the description as prompt text.
+    pub(crate) fn prompt_text(&self) -> String {
         let mut text = format!("- {}: {}\n", self.name, self.description);
         for (name, (property, is_required)) in self.parameters.iter().zip(&self.properties) {
             let optional = if *is_required { "" } else { ", optional" };
-            let told = |key: &str| property[key].as_str().unwrap_or_default();
-            let (kind, meaning) = (told("type"), told("description"));
+            let text_of = |key: &str| property[key].as_str().unwrap_or_default();
+            let (kind, meaning) = (text_of("type"), text_of("description"));
             text.push_str(&format!("    {name} ({kind}{optional}): {meaning}\n"));
         }
         text
     }
 }
 
-/// A property as models are told of it.
+/// Reduces the schema of a property to the keys of a model's prompt.
 fn property(schema: &Value) -> Value {
-    let told = TOLD_KEYS.iter().filter_map(|key| match (*key, kind(schema)) {
+    let keys = PROMPT_KEYS.iter().filter_map(|key| match (*key, kind(schema)) {
         ("type", Some(kind)) => Some((*key, Value::from(kind))),
         _ => Some((*key, schema.get(*key)?.clone())),
     });
-    told.map(|(key, value)| (key.to_owned(), value)).collect()
+    keys.map(|(key, value)| (key.to_owned(), value)).collect()
 }

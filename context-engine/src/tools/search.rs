@@ -1,4 +1,4 @@
-//! `grep`, alone and many at once.
+//! The tool `grep`, for one or several calls at once.
 
 use muninn_repo_tools::{Detail, GrepError, GrepLimits, GrepPattern, GrepQuery, GrepResult, grep_many};
 use schemars::JsonSchema;
@@ -25,7 +25,7 @@ pub struct GrepArguments {
     #[serde(default)]
     pub glob: Globs,
     /// take the pattern as plain text
-    // Unsaid, a pattern is plain text if it is no regular expression: `foo(` is searched for every day.
+    // Without a value, a pattern is plain text if it is no valid regular expression: `foo(` is a frequent one.
     pub literal: Option<bool>,
     /// upper and lower case are the same
     #[serde(default)]
@@ -67,12 +67,12 @@ impl Tool for Grep {
     const DESCRIPTION: &'static str =
         "Search all files for a regular expression; `path:line:text` for each matching line.";
     const PARAMETERS: &'static [Parameter] = &[
-        Parameter::told("pattern", &["query", "regex", "search", "text"]),
+        Parameter::described("pattern", &["query", "regex", "search", "text"]),
         Paths::PARAMETER,
-        Parameter::told("glob", Globs::ALIASES),
-        Parameter::told("literal", &["fixed"]),
-        Parameter::told("ignore_case", &["case_insensitive", "i"]),
-        Parameter::told("context", &["C", "context_lines"]),
+        Parameter::described("glob", Globs::ALIASES),
+        Parameter::described("literal", &["fixed"]),
+        Parameter::described("ignore_case", &["case_insensitive", "i"]),
+        Parameter::described("context", &["C", "context_lines"]),
     ];
     const SHARES_WORK: bool = true;
 
@@ -83,16 +83,16 @@ impl Tool for Grep {
 
     /// Reads each file once for all calls.
     fn answer_all(&self, context: &ToolContext<'_>, calls: &[GrepArguments]) -> Vec<Result<GrepResult, ToolError>> {
-        let (mut queries, mut faults) = (Vec::new(), Vec::new());
+        let (mut queries, mut errors) = (Vec::new(), Vec::new());
         for call in calls {
-            faults.push(call.query(context).map(|query| queries.push(query)).err());
+            errors.push(call.query(context).map(|query| queries.push(query)).err());
         }
         let mut found = search(context, &queries).into_iter();
-        let answer = |fault: Option<ToolError>| match fault {
-            Some(fault) => Err(fault),
+        let answer = |error: Option<ToolError>| match error {
+            Some(error) => Err(error),
             None => Ok(found.next().unwrap_or_else(|| Ok(GrepResult::default()))?),
         };
-        faults.into_iter().map(answer).collect()
+        errors.into_iter().map(answer).collect()
     }
 
     fn output(&self, _: &GrepArguments, found: &GrepResult) -> Output {
@@ -106,7 +106,7 @@ impl Tool for Grep {
         paths.dedup();
         let summary = format!("{} lines in {} files", matching.count(), paths.len());
         let nothing = format!("no line matches in {} files", found.searched);
-        // Counts stand alone where they were asked for.
+        // Without lines, the counts of the files are the result.
         let counts = found.counts.iter().filter(|_| found.matches.is_empty());
         let counts = counts.map(|file| format!("{}:{}", file.path, file.lines));
         let lines = found.matches.iter().map(line).chain(counts);
@@ -114,7 +114,7 @@ impl Tool for Grep {
             .matches
             .iter()
             .map(|line| (line.path.clone(), line.line, line.line));
-        Output::listed(lines, &found.cuts, &nothing, summary).showing(shown)
+        Output::listed(lines, &found.cuts, &nothing, summary).with_shown(shown)
     }
 }
 
@@ -122,7 +122,7 @@ impl GrepArguments {
     fn query(&self, context: &ToolContext<'_>) -> Result<GrepQuery, ToolError> {
         let around = self.context.unwrap_or(0).min(MAX_CONTEXT);
         let pattern = self.pattern.clone();
-        let literal = self.literal.unwrap_or_else(|| is_no_regex(&pattern));
+        let literal = self.literal.unwrap_or_else(|| is_invalid_regex(&pattern));
         Ok(GrepQuery {
             case_sensitive: !self.ignore_case,
             smart_case: self.smart_case,
@@ -149,7 +149,7 @@ impl GrepArguments {
     }
 }
 
-fn is_no_regex(pattern: &str) -> bool {
+fn is_invalid_regex(pattern: &str) -> bool {
     regex::Regex::new(pattern).is_err_and(|error| matches!(error, regex::Error::Syntax(_)))
 }
 

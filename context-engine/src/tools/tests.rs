@@ -1,4 +1,4 @@
-//! A tool of the application's kind in a registry, and what holds for all tools.
+//! Tests of the registry with an application's tool, and of all tools' parameters.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::schema::schema_of;
 use super::*;
 
-/// Needs more than the engine: a use case, here a counter.
+/// A tool that needs more than the engine: here a counter.
 struct Count(AtomicUsize);
 
 #[derive(Deserialize, JsonSchema)]
@@ -30,11 +30,12 @@ impl Tool for Count {
 
     const NAME: &'static str = "count";
     const DESCRIPTION: &'static str = "Count.";
-    const PARAMETERS: &'static [Parameter] = &[Parameter::told("what", &["thing"]), Parameter::taken("by", &[])];
+    const PARAMETERS: &'static [Parameter] =
+        &[Parameter::described("what", &["thing"]), Parameter::accepted("by", &[])];
 
     fn answer(&self, context: &ToolContext<'_>, call: &CountArguments) -> Result<Counted, ToolError> {
         assert_ne!(call.what, "the stars");
-        assert!(context.until.left() <= PATIENCE);
+        assert!(context.until.left() <= MAX_CALL_TIME);
         let by = call.by.unwrap_or(1);
         Ok(Counted(self.0.fetch_add(by, Ordering::Relaxed) + by))
     }
@@ -47,7 +48,7 @@ impl Tool for Count {
 }
 
 #[test]
-fn a_registry_bounds_and_redacts_what_a_tool_says() {
+fn a_registry_limits_and_redacts_the_output_of_a_tool() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::create_dir(directory.path().join(".git")).unwrap();
     let directory = directory.path();
@@ -61,7 +62,7 @@ fn a_registry_bounds_and_redacts_what_a_tool_says() {
         memories: &memories,
         max_file_bytes: 1 << 20,
         scope: None,
-        until: Until::within(PATIENCE * 100),
+        until: Until::within(MAX_CALL_TIME * 100),
     };
     let mut registry = Registry::of_engine();
     registry.add(Count(AtomicUsize::new(0)));
@@ -95,7 +96,7 @@ fn a_registry_bounds_and_redacts_what_a_tool_says() {
     assert_eq!(several.iter().filter(|output| output.failed).count(), 2);
 }
 
-/// That each parameter is a field of the argument type, with a description and a type that a model can write.
+/// Checks that each parameter is a field of the argument type, with a description and a type that a model can write.
 fn check<T: Tool>(_: T) {
     let schema = schema_of::<T::Arguments>();
     let properties = schema["properties"].as_object().unwrap();

@@ -1,4 +1,4 @@
-//! What a tool is, typed and by name.
+//! The trait of tools, and their type-erased form in a registry.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -7,33 +7,33 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::arguments::read;
-use super::schema::{Described, Parameter, schema_of};
+use super::schema::{Parameter, ToolDescription, schema_of};
 use super::{Output, ToolContext, ToolError};
 
-/// A tool: one question, from its arguments to its answer, and the answer in words.
+/// A tool: one kind of question about a worktree.
 ///
 /// Doors that print for people render the answer their own way.
 pub trait Tool: Send + Sync {
-    /// The arguments. The doc comments of its fields are the descriptions of the parameters.
+    /// The arguments. The doc comments of the fields are the parameter descriptions in a model's prompt.
     type Arguments: DeserializeOwned + JsonSchema;
     /// The answer.
     type Answer;
 
-    /// The name that it is called by.
+    /// The name in calls.
     const NAME: &'static str;
-    /// What models are told that it does.
+    /// The description in a model's prompt.
     const DESCRIPTION: &'static str;
-    /// What models may give of its arguments, in the order that they are told.
+    /// The parameters that models can set, in the order of the prompt.
     const PARAMETERS: &'static [Parameter];
-    /// Whether its results may be longer than a page.
+    /// Whether results may have several pages.
     const PAGED: bool = true;
-    /// Whether calls that are made together share work.
+    /// Whether several calls are faster together.
     const SHARES_WORK: bool = false;
 
     /// Answers one call.
     ///
     /// # Errors
-    /// [`ToolError`].
+    /// [`ToolError`] with a message for models.
     fn answer(&self, context: &ToolContext<'_>, arguments: &Self::Arguments) -> Result<Self::Answer, ToolError>;
 
     /// Answers several calls, in their order.
@@ -42,32 +42,32 @@ pub trait Tool: Send + Sync {
         calls.iter().map(answer).collect()
     }
 
-    /// The answer in words, for a model.
+    /// Formats the answer as text for a model.
     fn output(&self, arguments: &Self::Arguments, answer: &Self::Answer) -> Output;
 }
 
-/// A tool whose types are not known.
-pub(super) trait AnyTool: Send + Sync {
-    fn described(&self) -> &Described;
+/// A tool with erased types.
+pub(super) trait DynTool: Send + Sync {
+    fn described(&self) -> &ToolDescription;
 
     fn shares_work(&self) -> bool;
 
-    /// Makes calls, and returns what each came to, in their order.
+    /// Makes calls, and returns their outputs in order.
     fn run(&self, context: &ToolContext<'_>, calls: &[&Map<String, Value>]) -> Vec<Result<Output, ToolError>>;
 }
 
-/// A tool with the schema of its arguments, which is made once.
+/// A tool with its argument schema, which is generated once.
 pub(super) struct Registered<T> {
     tool: T,
     schema: Value,
-    described: Described,
+    described: ToolDescription,
 }
 
 impl<T: Tool> Registered<T> {
     pub(super) fn new(tool: T) -> Self {
         let schema = schema_of::<T::Arguments>();
         Self {
-            described: Described::with_schema(T::NAME, T::DESCRIPTION, &schema, T::PARAMETERS, T::PAGED),
+            described: ToolDescription::with_schema(T::NAME, T::DESCRIPTION, &schema, T::PARAMETERS, T::PAGED),
             tool,
             schema,
         }
@@ -78,8 +78,8 @@ impl<T: Tool> Registered<T> {
     }
 }
 
-impl<T: Tool> AnyTool for Registered<T> {
-    fn described(&self) -> &Described {
+impl<T: Tool> DynTool for Registered<T> {
+    fn described(&self) -> &ToolDescription {
         &self.described
     }
 
@@ -88,10 +88,10 @@ impl<T: Tool> AnyTool for Registered<T> {
     }
 
     fn run(&self, context: &ToolContext<'_>, calls: &[&Map<String, Value>]) -> Vec<Result<Output, ToolError>> {
-        let (mut readable, mut faults) = (Vec::new(), Vec::new());
+        let (mut readable, mut errors) = (Vec::new(), Vec::new());
         for call in calls {
             let arguments = read::<T::Arguments>(&self.schema, T::PARAMETERS, call);
-            faults.push(arguments.map(|arguments| readable.push(arguments)).err());
+            errors.push(arguments.map(|arguments| readable.push(arguments)).err());
         }
         let run = || {
             let answers = self.tool.answer_all(context, &readable);
@@ -100,10 +100,10 @@ impl<T: Tool> AnyTool for Registered<T> {
             outputs.collect::<Vec<_>>()
         };
         let mut outputs = catch_unwind(AssertUnwindSafe(run)).unwrap_or_default().into_iter();
-        let output = |fault: Option<ToolError>| match fault {
-            Some(fault) => Err(fault),
+        let output = |error: Option<ToolError>| match error {
+            Some(error) => Err(error),
             None => outputs.next().unwrap_or(Err(ToolError::Panicked(T::NAME))),
         };
-        faults.into_iter().map(output).collect()
+        errors.into_iter().map(output).collect()
     }
 }

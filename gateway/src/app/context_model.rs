@@ -55,7 +55,7 @@ pub(crate) async fn answer(
                     deadline: Instant::now() + PATIENCE,
                 };
                 let engine = workspace.engine.as_ref()?;
-                Some(Explored::of(engine.explore_beside(&already, &question, &limits)))
+                Some(Explored::of(engine.explore_after(&already, &question, &limits)))
             };
             (tokio::task::spawn_blocking(explore).await.ok().flatten(), None)
         }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use muninn_context_engine::explore::{Found, Trace};
-use muninn_context_engine::{Already, Engine, Exploration, Item, ItemKind, Limits, block_tokens, render};
-use muninn_repo_tools::Abandoned;
+use muninn_context_engine::explore::{ExploreOutcome, Trace};
+use muninn_context_engine::{Engine, Exploration, Item, ItemKind, Limits, PriorContext, block_tokens, render};
+use muninn_repo_tools::CancelFlag;
 
 use super::Workspace;
 use super::deep::{Explorer, Late, Progress, Taken, drive};
@@ -48,7 +48,7 @@ impl Slot {
 pub(super) struct Asking {
     pub(super) question: String,
     /// What the conversation holds already.
-    pub(super) already: Already,
+    pub(super) already: PriorContext,
     /// The tokens of what is found by words; 0 where nothing new is looked for.
     pub(super) budget: u32,
     /// The tokens of all that is added, with what a model found.
@@ -122,11 +122,11 @@ impl Decision {
 const CLOSE: f32 = 0.8;
 
 /// Says that nobody waits any more once this is dropped.
-struct Waiting(Abandoned);
+struct Waiting(CancelFlag);
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        self.0.say();
+        self.0.cancel();
     }
 }
 
@@ -137,7 +137,7 @@ pub(super) async fn decide(workspace: &Arc<Workspace>, store: &dyn Store, asking
     let started = Instant::now();
     let words_until = started + workspace.settings().context.deadline;
     let until = started + asking.patience(workspace.settings().context.deadline) + GRACE;
-    let waiting = Waiting(Abandoned::default());
+    let waiting = Waiting(CancelFlag::default());
     let work = drive({
         let (workspace, abandoned) = (Arc::clone(workspace), waiting.0.clone());
         async move {
@@ -181,7 +181,7 @@ async fn explore(
     engine: &Engine,
     asking: &Asking,
     words_until: Instant,
-    abandoned: &Abandoned,
+    abandoned: &CancelFlag,
 ) -> (Exploration, Option<Box<Trace>>, Vec<String>) {
     let limits = Limits {
         tokens: asking.budget,
@@ -189,12 +189,12 @@ async fn explore(
     };
     let mut exploration = match asking.budget {
         0 => Exploration::nothing(),
-        _ => engine.explore_beside(&asking.already, &asking.question, &limits),
+        _ => engine.explore_after(&asking.already, &asking.question, &limits),
     };
     let by_words = exploration.items.len();
     // What words leave of it; they rarely use up theirs.
     let mut extra = asking.whole.saturating_sub(exploration.tokens);
-    let mut pack = |exploration: &Exploration, question: &str, found: &Found, tokens: u32| {
+    let mut pack = |exploration: &Exploration, question: &str, found: &ExploreOutcome, tokens: u32| {
         let limits = Limits {
             tokens: tokens.min(extra),
             deadline: Instant::now() + PACKING,

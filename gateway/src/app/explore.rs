@@ -1,7 +1,7 @@
 //! A model explores a repository for one question, beside any conversation.
 
 use http::HeaderMap;
-use muninn_context_engine::explore::{Found, Observer};
+use muninn_context_engine::explore::{ExploreOutcome, Observer};
 use muninn_memory::model::{Model, block_on};
 use muninn_repo_tools::Supervisor;
 use thiserror::Error;
@@ -75,7 +75,7 @@ impl Workspace {
         question: &str,
         model: &dyn Model,
         observer: &dyn Observer,
-    ) -> Option<(Found, String)> {
+    ) -> Option<(ExploreOutcome, String)> {
         let engine = self.engine.as_ref()?;
         let found = engine.explore_deep(question, &config.explore.limits(), model, observer);
         let receipt = Receipt {

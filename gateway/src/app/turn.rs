@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderMap;
-use muninn_context_engine::{Already, Completeness};
+use muninn_context_engine::{Completeness, PriorContext};
 use muninn_memory::redact;
 use thiserror::Error;
 
@@ -237,7 +237,7 @@ pub(super) async fn preview(
     headers: &HeaderMap,
     prompt: &Prompt<'_>,
     workspace: &Workspace,
-) -> Result<(u32, Already), NothingNew> {
+) -> Result<(u32, PriorContext), NothingNew> {
     if let Mode::Off | Mode::Bypass = Mode::of(headers) {
         return Err(NothingNew::NotWanted);
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use muninn_context_engine::explore::{Ended, Found, Observer, Recorder, Recording};
+use muninn_context_engine::explore::{Ended, ExploreOutcome, Observer, Recorder, Recording};
 use muninn_memory::model::Model;
 use muninn_memory::redact;
 use serde_json::json;
@@ -85,7 +85,7 @@ impl Explore {
         Ok(runtime.block_on(explorer(config, self.model.as_deref()))?)
     }
 
-    fn print(&self, id: &str, found: &Found) {
+    fn print(&self, id: &str, found: &ExploreOutcome) {
         if self.json {
             output::json(&json!({
                 "receipt": id, "citations": found.trace.citations, "files": found.files,
@@ -112,7 +112,7 @@ impl Explore {
         let totals = found.trace.totals();
         output::note(&format!(
             "{}: {} in {}, {} + {} tokens, {:.1} s; receipt {id}",
-            found.trace.ended.words(),
+            found.trace.ended.label(),
             plural(totals.calls as usize, "call"),
             plural(totals.turns as usize, "turn"),
             totals.input,

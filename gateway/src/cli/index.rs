@@ -106,7 +106,7 @@ pub(crate) fn summary(report: &IndexReport) -> String {
         plural(report.memories, "memory item"),
         report.millis
     );
-    let skipped = report.skipped.words();
+    let skipped = report.skipped.describe();
     if !skipped.is_empty() {
         text.push_str(&format!("\nnote: not indexed: {skipped}"));
     }

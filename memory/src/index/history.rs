@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use muninn_repo_tools::history::{Changed, Changes, CommitId, HistoryError};
+use muninn_repo_tools::history::{CommitChanges, CommitId, CommitReader, HistoryError};
 use muninn_repo_tools::{Cut, RelPath, Worktree};
 use serde::{Deserialize, Serialize};
 
@@ -91,7 +91,7 @@ impl History {
         deadline: Instant,
         notes: &mut Vec<String>,
     ) -> Result<Option<CoChange>, HistoryError> {
-        let mut changes = Changes::open(worktree)?;
+        let mut changes = CommitReader::open(worktree)?;
         let head = changes.head()?;
         if head == self.head {
             return Ok(None);
@@ -139,7 +139,7 @@ impl History {
     /// Compares unknown commits, newest first, and caches the results.
     fn compare(
         &mut self,
-        changes: &mut Changes,
+        changes: &mut CommitReader,
         ids: &[CommitId],
         deadline: Instant,
         notes: &mut Vec<String>,
@@ -195,7 +195,7 @@ struct CompareOutcome {
 }
 
 impl Commit {
-    fn of(changed: &Changed, tokenizer: &mut Tokenizer) -> Self {
+    fn of(changed: &CommitChanges, tokenizer: &mut Tokenizer) -> Self {
         let name = |path: &RelPath| path.as_str().into();
         let few = (1..=MAX_FILES).contains(&changed.paths.len());
         let message = if few { redact(&changed.message) } else { "".into() };

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use muninn_repo_tools::{Globs, RelPath, WalkLimits, Worktree, read_text, walk};
+use muninn_repo_tools::{GlobSet, RelPath, WalkLimits, Worktree, read_text, walk};
 use serde::Serialize;
 
 use super::front::{Front, ProblemKind, front};
@@ -144,7 +144,7 @@ impl Checker {
                 let walked = walk(worktree, &WalkLimits::default()).files.into_iter();
                 walked.map(|entry| entry.path).collect()
             });
-            let matches = Globs::new([glob.as_str()]).is_ok_and(|globs| files.iter().any(|file| globs.matches(file)));
+            let matches = GlobSet::new([glob.as_str()]).is_ok_and(|globs| files.iter().any(|file| globs.matches(file)));
             if !matches {
                 let message = format!("`{glob}` in applies_to matches no file of the worktree");
                 self.find(path, front.applies_to_line, FindingKind::Glob, message);

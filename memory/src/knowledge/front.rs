@@ -1,7 +1,7 @@
 //! Front matter of knowledge files.
 
-use muninn_repo_tools::Globs;
-use muninn_repo_tools::front_matter::{Entry, FrontMatter, NeverClosed};
+use muninn_repo_tools::GlobSet;
+use muninn_repo_tools::front_matter::{Entry, FrontMatter, UnclosedFrontMatter};
 use thiserror::Error;
 
 /// The known keys.
@@ -87,8 +87,8 @@ pub fn front(text: &str) -> Front<'_> {
             return front;
         }
     };
-    if !read.strange.is_empty() {
-        read.strange
+    if !read.unparsed_lines.is_empty() {
+        read.unparsed_lines
             .iter()
             .for_each(|line| front.broken(*line, ProblemKind::Strange));
         return front;
@@ -149,7 +149,7 @@ impl<'t> Front<'t> {
             "applies_to" => {
                 self.applies_to_line = Some(entry.line);
                 for glob in entry.list() {
-                    if Globs::new([glob.as_str()]).is_ok() {
+                    if GlobSet::new([glob.as_str()]).is_ok() {
                         self.applies_to.push(glob);
                     } else {
                         self.problem(entry.line, ProblemKind::Glob { glob });

@@ -173,7 +173,7 @@ fn signed(text: &str, from: &str) -> String {
     let line = format!("source: {}{end}", quoted(&format!("import from {from}")));
     let read = FrontMatter::of(text).ok().flatten();
     match read {
-        Some(read) if read.entry("source").is_some() || !read.strange.is_empty() => text.to_owned(),
+        Some(read) if read.entry("source").is_some() || !read.unparsed_lines.is_empty() => text.to_owned(),
         Some(read) => {
             let closing = read.last_line as usize - 1;
             let at: usize = text.split_inclusive('\n').take(closing).map(str::len).sum();

@@ -42,7 +42,7 @@ pub(super) fn load(worktree: &Worktree, max_bytes: u64) -> LoadedMemories {
     let notes = unreadable.map(|(path, reason)| format!("{path}: not a Metis document: {reason}; indexed as a file"));
     loaded.notes = notes.collect();
     if !found.cuts.is_empty() {
-        let words = found.cuts.words();
+        let words = found.cuts.describe();
         loaded.notes.push(format!(
             "{FOLDER}: not all documents are read; the bound reached is: {words}"
         ));

@@ -1,7 +1,7 @@
 //! Creates a knowledge file with front matter and a heading.
 
 use muninn_repo_tools::front_matter::quoted;
-use muninn_repo_tools::{Globs, RelPath, Worktree};
+use muninn_repo_tools::{GlobSet, RelPath, Worktree};
 use thiserror::Error;
 use unicode_normalization::UnicodeNormalization as _;
 
@@ -78,7 +78,11 @@ impl Draft {
         if let Some(value) = self.confidence.as_ref().filter(|value| confidence(value).is_none()) {
             return Err(ProblemKind::Confidence { value: value.clone() }.into());
         }
-        if let Some(glob) = self.applies_to.iter().find(|glob| Globs::new([glob.as_str()]).is_err()) {
+        if let Some(glob) = self
+            .applies_to
+            .iter()
+            .find(|glob| GlobSet::new([glob.as_str()]).is_err())
+        {
             return Err(ProblemKind::Glob { glob: glob.clone() }.into());
         }
         let globs: Vec<String> = self.applies_to.iter().map(|glob| quoted(glob)).collect();

@@ -19,7 +19,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use muninn_repo_tools::{Globs, RelPath};
+use muninn_repo_tools::{GlobSet, RelPath};
 
 use self::embedding::Embedding;
 use self::kept::Store;
@@ -299,7 +299,7 @@ fn globs(items: &[Memory]) -> HashMap<String, Globs> {
     let mut globs = HashMap::new();
     for item in items.iter().filter(|item| !item.applies_to.is_empty()) {
         if !globs.contains_key(&item.path)
-            && let Ok(compiled) = Globs::new(item.applies_to.iter().map(String::as_str))
+            && let Ok(compiled) = GlobSet::new(item.applies_to.iter().map(String::as_str))
         {
             globs.insert(item.path.clone(), compiled);
         }

@@ -1,4 +1,4 @@
-//! What the questions are answered with.
+//! The answers to code questions.
 
 use serde::Serialize;
 
@@ -6,83 +6,83 @@ use crate::cut::Cuts;
 use crate::path::RelPath;
 use crate::syntax::{Definition, DefinitionKind, Lines, Parsed};
 
-/// A definition and where it is.
+/// A definition with its location.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Symbol {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// What it is.
+    /// The kind of definition.
     pub kind: DefinitionKind,
-    /// What it belongs to.
+    /// The name of the enclosing type or module.
     pub container: Option<String>,
     /// The file.
     pub path: RelPath,
-    /// All of it, with the comments before it.
+    /// The lines of the definition, including the comments before it.
     pub lines: Lines,
-    /// The line of its name.
+    /// The line of the name.
     pub line: u32,
-    /// Its signature on one line.
+    /// The signature, joined to one line.
     pub signature: String,
 }
 
-/// What a confidence rests on.
+/// The evidence for a confidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
-    /// Nothing else has this name.
+    /// No other definition has this name.
     Unique,
-    /// It is in the same file.
+    /// The definition is in the same file.
     SameFile,
-    /// The file imports it.
+    /// The file imports the definition.
     Imported,
-    /// It is named together with what it belongs to.
+    /// The name was given with its container.
     Qualified,
-    /// It is in the same directory.
+    /// The definition is in the same directory.
     SameDirectory,
-    /// One of several with this name.
+    /// Several definitions have this name.
     Ambiguous,
-    /// Nothing here defines it.
+    /// No file of the worktree defines the name.
     External,
-    /// The name stands in a text that was not parsed, or in a comment or string.
+    /// The name occurs in a comment, a string, or a file that was not parsed.
     Textual,
 }
 
-/// A definition that may be the one that is meant.
+/// A definition with the confidence that it is the one in question.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Found {
+pub struct ScoredDefinition {
     /// The definition.
     #[serde(flatten)]
     pub symbol: Symbol,
     /// From 0 to 1.
     pub confidence: f32,
-    /// Why.
+    /// The evidence for the confidence.
     pub basis: Basis,
 }
 
 /// The answer of [`super::definition`].
 #[derive(Debug, Default, Serialize)]
 pub struct Definitions {
-    /// The likeliest first.
-    pub definitions: Vec<Found>,
-    /// Files that were parsed.
+    /// The definitions, the most likely first.
+    pub definitions: Vec<ScoredDefinition>,
+    /// The number of files that were parsed.
     pub parsed: usize,
-    /// Which bounds were reached.
+    /// The limits that were reached.
     pub cuts: Cuts,
 }
 
-/// How a name is used.
+/// The way a name is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UsageKind {
-    /// It is called, constructed or expanded.
+    /// A call, a construction or a macro expansion.
     Call,
-    /// It is imported.
+    /// An import.
     Import,
-    /// It stands for a type.
+    /// A type name.
     Type,
-    /// It is used in another way.
+    /// Any other use in code.
     Other,
-    /// It stands in a comment, a string, or a file that is not parsed.
+    /// A mention in a comment, a string, or a file that is not parsed.
     Text,
 }
 
@@ -93,60 +93,60 @@ pub struct Usage {
     pub path: RelPath,
     /// The line, counted from 1.
     pub line: u32,
-    /// How.
+    /// The way the name is used.
     pub kind: UsageKind,
-    /// The definition around it, with what that belongs to.
+    /// The enclosing definition, with its container.
     pub inside: Option<String>,
-    /// The line, shortened.
+    /// The text of the line, shortened.
     pub text: String,
-    /// From 0 to 1: that it means what was asked for.
+    /// The confidence, from 0 to 1, that the use refers to the definition in question.
     pub confidence: f32,
-    /// Why.
+    /// The evidence for the confidence.
     pub basis: Basis,
 }
 
 /// The answer of [`super::references`].
 #[derive(Debug, Default, Serialize)]
 pub struct References {
-    /// By path and line.
+    /// The uses, by path and line.
     pub references: Vec<Usage>,
-    /// How many definitions of that name there are.
+    /// The number of definitions with that name.
     pub definitions: usize,
-    /// Files that were parsed.
+    /// The number of files that were parsed.
     pub parsed: usize,
-    /// Which bounds were reached.
+    /// The limits that were reached.
     pub cuts: Cuts,
 }
 
-/// A definition that calls.
+/// A definition whose code calls the name.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Caller {
-    /// The definition; `None` for code outside of all.
+    /// The calling definition; `None` for code outside of all definitions.
     pub symbol: Option<Symbol>,
     /// The file.
     pub path: RelPath,
     /// The lines of the calls.
     pub calls: Vec<u32>,
-    /// The highest of its calls, from 0 to 1.
+    /// The confidence of its most certain call, from 0 to 1.
     pub confidence: f32,
-    /// Why.
+    /// The evidence for the confidence.
     pub basis: Basis,
 }
 
 /// The answer of [`super::callers`].
 #[derive(Debug, Default, Serialize)]
 pub struct Callers {
-    /// The likeliest first.
+    /// The callers, the most likely first.
     pub callers: Vec<Caller>,
-    /// How many definitions of that name there are.
+    /// The number of definitions with that name.
     pub definitions: usize,
-    /// Files that were parsed.
+    /// The number of files that were parsed.
     pub parsed: usize,
-    /// Which bounds were reached.
+    /// The limits that were reached.
     pub cuts: Cuts,
 }
 
-/// Signatures are shown up to here, in bytes.
+/// Maximum length of a shown signature, in bytes.
 const MAX_SIGNATURE: usize = 200;
 
 impl Symbol {
@@ -162,7 +162,7 @@ impl Symbol {
         }
     }
 
-    /// Its name with what it belongs to.
+    /// Returns the name, prefixed with its container.
     pub fn qualified(&self) -> String {
         match &self.container {
             Some(container) => format!("{container}.{}", self.name),
@@ -171,7 +171,7 @@ impl Symbol {
     }
 }
 
-/// The lines of a signature as one, without the body's brace.
+/// Joins the lines of a signature to one, without the body's brace.
 fn signature(source: &str, definition: &Definition) -> String {
     let (first, last) = (definition.declared, definition.signature_last);
     let lines = source.lines().skip(first.saturating_sub(1) as usize);

@@ -1,9 +1,9 @@
-//! Where a name is defined.
+//! Finding the definitions of a name.
 
 use std::ops::ControlFlow;
 
-use super::answer::{Definitions, Found, Symbol};
-use super::confidence::{self, Seen};
+use super::answer::{Definitions, ScoredDefinition, Symbol};
+use super::confidence::{self, UsingFile};
 use super::scan::{candidates, scan};
 use super::{CodeError, NameQuery};
 use crate::cut::Cut;
@@ -11,14 +11,14 @@ use crate::path::RelPath;
 use crate::syntax::{DefinitionKind, Language, ParseLimits};
 use crate::worktree::Worktree;
 
-/// Finds the definitions of a name, the likeliest first.
+/// Finds the definitions of a name, the most likely first.
 ///
 /// # Errors
 /// [`CodeError`] for a malformed name or glob.
 pub fn definition(worktree: &Worktree, query: &NameQuery<'_>) -> Result<Definitions, CodeError> {
     let (name, container) = query.parts();
     let (mut paths, before) = candidates(worktree, query)?;
-    // The file of the question says by its imports which one is meant, also where it does not define it.
+    // The imports of the question's file are evidence, also if the file does not hold the name.
     if let Some(from) = query.from.as_ref().filter(|from| !paths.contains(from)) {
         paths.push(from.clone());
     }
@@ -26,7 +26,7 @@ pub fn definition(worktree: &Worktree, query: &NameQuery<'_>) -> Result<Definiti
         cuts: before,
         ..Definitions::default()
     };
-    let mut seen: Option<Seen> = None;
+    let mut user: Option<UsingFile> = None;
     let mut found: Vec<(Symbol, Option<Language>)> = Vec::new();
     let parse_limits = ParseLimits {
         only: Some(name),
@@ -38,7 +38,7 @@ pub fn definition(worktree: &Worktree, query: &NameQuery<'_>) -> Result<Definiti
         };
         answer.parsed += 1;
         if query.from.as_ref() == Some(path) {
-            seen = Some(Seen::new(path, scanned.language, parsed));
+            user = Some(UsingFile::new(path, scanned.language, parsed));
         }
         let named = parsed.definitions.iter().filter(|of| &*of.name == name);
         found.extend(
@@ -50,16 +50,16 @@ pub fn definition(worktree: &Worktree, query: &NameQuery<'_>) -> Result<Definiti
     });
     answer.cuts.extend(&cuts);
     let all: Vec<_> = found.iter().map(|(symbol, language)| (symbol, *language)).collect();
-    let judged = all.iter().map(|(symbol, language)| {
-        let (confidence, basis) = confidence::of_definition(symbol, *language, &all, container, seen.as_ref());
-        Found {
+    let scored = all.iter().map(|(symbol, language)| {
+        let (confidence, basis) = confidence::of_definition(symbol, *language, &all, container, user.as_ref());
+        ScoredDefinition {
             symbol: (*symbol).clone(),
             confidence,
             basis,
         }
     });
-    let mut definitions: Vec<Found> = judged.collect();
-    let key = |of: &Found| (of.symbol.path.clone(), of.symbol.line);
+    let mut definitions: Vec<ScoredDefinition> = scored.collect();
+    let key = |of: &ScoredDefinition| (of.symbol.path.clone(), of.symbol.line);
     definitions.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then_with(|| key(a).cmp(&key(b))));
     if definitions.len() > query.limits.max_results {
         definitions.truncate(query.limits.max_results);
@@ -69,7 +69,7 @@ pub fn definition(worktree: &Worktree, query: &NameQuery<'_>) -> Result<Definiti
     Ok(answer)
 }
 
-/// Whether a path looks like a test's.
+/// Returns whether a path looks like a test file.
 pub(super) fn is_test(path: &RelPath) -> bool {
     let lower = path.as_str().to_lowercase();
     let mut parts = lower.split('/').rev();

@@ -1,8 +1,8 @@
-//! Questions about code by name: what a file holds, where something is defined, who uses it.
+//! Code questions by name: the outline of a file, the definitions of a name, its uses and its callers.
 //!
-//! They run over the files as they are now, without an index: a search for the name picks the files, and only these are
-//! parsed. Whoever knows better which files matter (an index) hands over the paths instead, as [`Candidates`].
-//! Answers are by name and not by type, so each one carries a confidence and what it rests on.
+//! They read the files on disk and need no index: a text search for the name selects the files, and only these are
+//! parsed. A caller with an index passes the paths as [`Candidates`] instead.
+//! Names are resolved without types, so each answer carries a confidence and its [`Basis`].
 
 mod answer;
 mod confidence;
@@ -17,7 +17,7 @@ mod tests;
 
 use std::time::Duration;
 
-pub use answer::{Basis, Caller, Callers, Definitions, Found, References, Symbol, Usage, UsageKind};
+pub use answer::{Basis, Caller, Callers, Definitions, References, ScoredDefinition, Symbol, Usage, UsageKind};
 pub use definition::definition;
 pub use outline::{Outline, OutlineEntry, OutlineError, outline};
 pub use references::{callers, references};
@@ -28,33 +28,33 @@ use crate::grep::GrepError;
 use crate::path::RelPath;
 use crate::until::Until;
 
-/// Which files may hold a name.
+/// The files that may contain a name.
 #[derive(Debug, Clone, Copy, Default)]
 pub enum Candidates<'a> {
-    /// All whose text holds it.
+    /// All files whose text contains the name.
     #[default]
     Grep,
-    /// These, from somebody who knows.
+    /// These files, for instance from an index.
     Paths(&'a [RelPath]),
 }
 
-/// A question by name.
+/// A question about a name.
 #[derive(Debug, Clone)]
 pub struct NameQuery<'a> {
-    /// The name, alone (`refill`) or with what it belongs to (`Bucket::refill`, `Bucket.refill`, `Bucket#refill`).
+    /// The name, alone (`refill`) or with its container (`Bucket::refill`, `Bucket.refill`, `Bucket#refill`).
     pub name: String,
-    /// The file that the question comes from: what it defines and imports is meant first.
+    /// The file in which the name was used: its own definitions and imports rank first.
     pub from: Option<RelPath>,
-    /// Which files may hold the name.
+    /// The files that may contain the name.
     pub candidates: Candidates<'a>,
-    /// Where to look.
+    /// The files to search.
     pub filter: FileFilter,
-    /// The bounds.
+    /// The limits.
     pub limits: CodeLimits,
 }
 
 impl NameQuery<'_> {
-    /// Looks everywhere.
+    /// Creates a question over the whole worktree with default limits.
     pub fn new(name: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -65,7 +65,7 @@ impl NameQuery<'_> {
         }
     }
 
-    /// The name itself, and the name of what it belongs to.
+    /// Splits the name into the last part and the name of its container.
     pub fn parts(&self) -> (&str, Option<&str>) {
         let name = self.name.trim().trim_end_matches("()");
         match name.rsplit_once("::").or_else(|| name.rsplit_once(['.', '#', '\\'])) {
@@ -78,16 +78,16 @@ impl NameQuery<'_> {
     }
 }
 
-/// The bounds of a question about code.
+/// The limits of a code question.
 #[derive(Debug, Clone)]
 pub struct CodeLimits {
-    /// Files that are parsed.
+    /// Maximum number of files to parse.
     pub max_files: usize,
-    /// Answers.
+    /// Maximum number of results.
     pub max_results: usize,
-    /// Larger files are skipped, in bytes.
+    /// Maximum size of a file, in bytes; larger files are skipped.
     pub max_file_bytes: u64,
-    /// When to give up.
+    /// The deadline.
     pub until: Until,
 }
 
@@ -102,19 +102,19 @@ impl Default for CodeLimits {
     }
 }
 
-/// Why a question could not be asked.
+/// Why a code question was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum CodeError {
-    /// No name, or one with white space in it.
+    /// The name is empty or contains white space.
     #[error("{name:?} is no name")]
     Name {
-        /// What was asked for.
+        /// The name of the question.
         name: String,
     },
-    /// A malformed glob.
+    /// A glob is malformed.
     #[error(transparent)]
     Filter(#[from] FilterError),
-    /// The name cannot be searched for.
+    /// The text search for the name failed.
     #[error(transparent)]
     Grep(#[from] GrepError),
 }

@@ -1,34 +1,34 @@
-//! What one file holds.
+//! The outline of one file.
 
 use serde::Serialize;
 
 use super::answer::Symbol;
 use crate::path::RelPath;
 use crate::read::{ReadError, read_text};
-use crate::syntax::{Import, Language, ParseLimits, Unparsed, parse};
+use crate::syntax::{Import, Language, ParseError, ParseLimits, parse};
 use crate::worktree::Worktree;
 
-/// The definitions of a file.
+/// The definitions and imports of a file.
 #[derive(Debug, Serialize)]
 pub struct Outline {
     /// The file.
     pub path: RelPath,
-    /// Its language.
+    /// The language.
     pub language: Language,
-    /// Its definitions, in order.
+    /// The definitions, in file order.
     pub entries: Vec<OutlineEntry>,
-    /// Its imports, in order.
+    /// The imports, in file order.
     pub imports: Vec<Import>,
-    /// It has syntax errors; something may be missing.
+    /// Whether the file has syntax errors, so that definitions may be missing.
     pub broken: bool,
-    /// A limit ended the parsing; something is missing.
+    /// Whether a limit ended the parsing, so that definitions are missing.
     pub cut: bool,
 }
 
-/// A definition and how deep it is.
+/// A definition with its nesting depth.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OutlineEntry {
-    /// How many definitions are around it.
+    /// The number of enclosing definitions.
     pub depth: usize,
     /// The definition.
     #[serde(flatten)]
@@ -38,29 +38,29 @@ pub struct OutlineEntry {
 /// Why a file has no outline.
 #[derive(Debug, thiserror::Error)]
 pub enum OutlineError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// There is no grammar for it.
+    /// The language has no grammar here.
     #[error("{path} is in no language that is parsed here")]
     Language {
         /// The file.
         path: RelPath,
     },
-    /// It is too large, or parsing it took too long.
+    /// The file is too large or minified, or parsing it took too long.
     #[error("cannot parse {path}")]
     Unparsed {
         /// The file.
         path: RelPath,
-        /// Why.
-        source: Unparsed,
+        /// The cause.
+        source: ParseError,
     },
 }
 
-/// The definitions of a file.
+/// Returns the definitions and imports of a file.
 ///
 /// # Errors
-/// [`OutlineError`] where it cannot be parsed. Syntax errors are no error.
+/// [`OutlineError`] if the file cannot be read or parsed. Syntax errors set [`Outline::broken`] instead.
 pub fn outline(worktree: &Worktree, path: &RelPath, limits: &ParseLimits<'_>) -> Result<Outline, OutlineError> {
     let source = read_text(worktree, path, limits.max_bytes as u64)?.text;
     let language = Language::of(path, &source).ok_or_else(|| OutlineError::Language { path: path.clone() })?;

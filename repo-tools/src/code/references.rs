@@ -1,10 +1,10 @@
-//! Who uses a name, and who calls it.
+//! Finding the uses and the callers of a name.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use super::answer::{Caller, Callers, References, Symbol, Usage, UsageKind};
-use super::confidence::{self, Seen};
+use super::confidence::{self, UsingFile};
 use super::scan::{Scanned, candidates, scan};
 use super::{CodeError, NameQuery};
 use crate::cut::{Cut, Cuts, shorten};
@@ -12,16 +12,16 @@ use crate::path::RelPath;
 use crate::syntax::{DefinitionKind, Language, ParseLimits, ReferenceKind};
 use crate::worktree::Worktree;
 
-/// A line of a result is shown up to here, in bytes.
+/// Maximum length of the shown text of a line, in bytes.
 const MAX_TEXT: usize = 200;
 
-/// Finds the uses of a name, by path and line. Definitions are not among them.
+/// Finds the uses of a name, by path and line. Definitions are not uses.
 ///
 /// # Errors
 /// [`CodeError`] for a malformed name or glob.
 pub fn references(worktree: &Worktree, query: &NameQuery<'_>) -> Result<References, CodeError> {
     let collected = collect(worktree, query, true)?;
-    let definitions = collected.meant();
+    let definitions = collected.targets();
     let mut answer = References {
         definitions: definitions.len(),
         parsed: collected.parsed,
@@ -38,7 +38,7 @@ pub fn references(worktree: &Worktree, query: &NameQuery<'_>) -> Result<Referenc
             break;
         }
         let (confidence, basis) =
-            confidence::of_usage(found.kind, found.qualifier.as_deref(), &definitions, &file.seen);
+            confidence::of_usage(found.kind, found.qualifier.as_deref(), &definitions, &file.user);
         answer.references.push(Usage {
             path: file.path.clone(),
             line: found.line,
@@ -52,18 +52,18 @@ pub fn references(worktree: &Worktree, query: &NameQuery<'_>) -> Result<Referenc
     Ok(answer)
 }
 
-/// Finds the definitions whose code calls a name, the likeliest first.
+/// Finds the definitions whose code calls a name, the most likely first.
 ///
 /// # Errors
 /// [`CodeError`] for a malformed name or glob.
 pub fn callers(worktree: &Worktree, query: &NameQuery<'_>) -> Result<Callers, CodeError> {
     let collected = collect(worktree, query, false)?;
-    let definitions = collected.meant();
+    let definitions = collected.targets();
     let mut callers: BTreeMap<(RelPath, Option<u32>), Caller> = BTreeMap::new();
     for file in &collected.files {
         for found in file.uses.iter().filter(|found| found.kind == UsageKind::Call) {
             let (confidence, basis) =
-                confidence::of_usage(found.kind, found.qualifier.as_deref(), &definitions, &file.seen);
+                confidence::of_usage(found.kind, found.qualifier.as_deref(), &definitions, &file.user);
             let key = (
                 file.path.clone(),
                 found.inside.as_ref().map(|symbol| symbol.lines.first),
@@ -96,11 +96,11 @@ pub fn callers(worktree: &Worktree, query: &NameQuery<'_>) -> Result<Callers, Co
     })
 }
 
-/// All that the candidate files say about a name.
+/// The definitions and uses of a name in the candidate files.
 struct Collected {
     files: Vec<FileUses>,
     definitions: Vec<(Symbol, Option<Language>)>,
-    /// What the question named as the definition's container.
+    /// The container that the question names.
     container: Option<String>,
     parsed: usize,
     cuts: Cuts,
@@ -108,7 +108,7 @@ struct Collected {
 
 struct FileUses {
     path: RelPath,
-    seen: Seen,
+    user: UsingFile,
     uses: Vec<Use>,
 }
 
@@ -121,8 +121,8 @@ struct Use {
 }
 
 impl Collected {
-    /// The definitions that are meant: those in the container that was named, where there are such.
-    fn meant(&self) -> Vec<(&Symbol, Option<Language>)> {
+    /// The definitions in the named container, or all definitions if that container has none.
+    fn targets(&self) -> Vec<(&Symbol, Option<Language>)> {
         let all = self.definitions.iter().map(|(symbol, language)| (symbol, *language));
         let in_container = |symbol: &Symbol| symbol.container.as_deref() == self.container.as_deref();
         let named: Vec<_> = all.clone().filter(|(symbol, _)| in_container(symbol)).collect();
@@ -192,12 +192,12 @@ impl Collected {
             })
             .collect();
         if texts {
-            let told =
+            let is_known =
                 |line: u32| uses.iter().any(|found| found.line == line) || own.iter().any(|of| of.name_line == line);
             let mentions = lines
                 .iter()
                 .zip(1u32..)
-                .filter(|(text, line)| has_word(text, name) && !told(*line));
+                .filter(|(text, line)| has_word(text, name) && !is_known(*line));
             let more: Vec<Use> = mentions
                 .map(|(_, line)| Use {
                     line,
@@ -213,14 +213,14 @@ impl Collected {
         if !uses.is_empty() {
             self.files.push(FileUses {
                 path: path.clone(),
-                seen: Seen::new(path, scanned.language, parsed),
+                user: UsingFile::new(path, scanned.language, parsed),
                 uses,
             });
         }
     }
 }
 
-/// Whether a line holds a name with no letter, digit or `_` beside it.
+/// Returns whether a line contains a name as a whole word, without a letter, digit or `_` next to it.
 fn has_word(line: &str, name: &str) -> bool {
     let beside = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     line.match_indices(name)

@@ -1,4 +1,4 @@
-//! Reading and parsing the files that a question is about.
+//! Reading and parsing the candidate files of a question.
 
 use std::ops::ControlFlow;
 
@@ -14,15 +14,15 @@ use crate::until::Until;
 use crate::walk::WalkLimits;
 use crate::worktree::Worktree;
 
-/// A file that was looked at.
+/// A file that was read, and parsed if it has a grammar.
 pub(super) struct Scanned {
     pub(super) language: Option<Language>,
     pub(super) source: String,
-    /// `None` without a grammar, or where parsing it took too long.
+    /// `None` without a grammar, or if parsing failed.
     pub(super) parsed: Option<Parsed>,
 }
 
-/// Parses files on several threads; `take` gets them in order. Returns which bounds were reached.
+/// Parses files on several threads and passes them to `take` in order. Returns the limits that were reached.
 pub(super) fn scan(
     worktree: &Worktree,
     paths: &[RelPath],
@@ -43,7 +43,7 @@ pub(super) fn scan(
             if limits.until.is_over() {
                 return None;
             }
-            Some(look(worktree, path, limits, parse_limits))
+            Some(scan_file(worktree, path, limits, parse_limits))
         },
         |path, scanned| match scanned {
             None => {
@@ -57,7 +57,12 @@ pub(super) fn scan(
     cuts
 }
 
-fn look(worktree: &Worktree, path: &RelPath, limits: &CodeLimits, parse_limits: &ParseLimits<'_>) -> Option<Scanned> {
+fn scan_file(
+    worktree: &Worktree,
+    path: &RelPath,
+    limits: &CodeLimits,
+    parse_limits: &ParseLimits<'_>,
+) -> Option<Scanned> {
     let source = read_text(worktree, path, limits.max_file_bytes).ok()?.text;
     let language = Language::of(path, &source);
     let bounds = ParseLimits {
@@ -73,7 +78,7 @@ fn look(worktree: &Worktree, path: &RelPath, limits: &CodeLimits, parse_limits: 
     })
 }
 
-/// The files that may hold the name of a question, and which bounds were reached in finding them.
+/// Returns the files that may contain the name of a question, and the limits that were reached in finding them.
 pub(super) fn candidates(worktree: &Worktree, query: &NameQuery<'_>) -> Result<(Vec<RelPath>, Cuts), CodeError> {
     let (name, _) = query.parts();
     if name.is_empty() || name.contains(char::is_whitespace) {
@@ -88,7 +93,7 @@ pub(super) fn candidates(worktree: &Worktree, query: &NameQuery<'_>) -> Result<(
         detail: Detail::Files,
         filter: query.filter.clone(),
         limits: GrepLimits {
-            // As many as may be parsed, and one to know that there are more.
+            // One more than may be parsed, to detect that there are more.
             max_matches: query.limits.max_files.saturating_add(1),
             max_file_bytes: query.limits.max_file_bytes,
             until: query.limits.until.clone(),
@@ -100,24 +105,20 @@ pub(super) fn candidates(worktree: &Worktree, query: &NameQuery<'_>) -> Result<(
     Ok((found.counts.into_iter().map(|file| file.path).collect(), found.cuts))
 }
 
-/// What a filter leaves of paths.
+/// Returns the paths that a filter accepts.
 pub(super) fn wanted(worktree: &Worktree, paths: &[RelPath], filter: &FileFilter) -> Result<Vec<RelPath>, FilterError> {
-    let chosen = filter.compile(worktree.root())?;
-    let wanted = paths.iter().filter(|path| chosen.wants(&path.to_path_buf(), false));
+    let filter = filter.compile(worktree.root())?;
+    let wanted = paths.iter().filter(|path| filter.accepts(&path.to_path_buf(), false));
     Ok(wanted.cloned().collect())
 }
 
-/// All files with a grammar, told by their names.
+/// Returns all files that have a grammar by their names.
 pub(super) fn sources(
     worktree: &Worktree,
     filter: &FileFilter,
     until: &Until,
 ) -> Result<(Vec<RelPath>, Cuts), CodeError> {
     let listed = files(worktree, filter, WalkLimits::default().max_files, until)?;
-    let mut cuts = Cuts::default();
-    if listed.late {
-        cuts.add(Cut::Time);
-    }
     let known = |path: &RelPath| Language::of_path(path).is_some();
-    Ok((listed.paths.into_iter().filter(known).collect(), cuts))
+    Ok((listed.paths.into_iter().filter(known).collect(), listed.cuts))
 }

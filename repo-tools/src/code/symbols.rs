@@ -1,4 +1,4 @@
-//! Definitions by name and kind.
+//! Listing definitions by name and kind.
 
 use std::ops::ControlFlow;
 
@@ -12,34 +12,34 @@ use crate::files::FileFilter;
 use crate::syntax::{DefinitionKind, ParseLimits};
 use crate::worktree::Worktree;
 
-/// Which definitions to list.
+/// The definitions to list.
 #[derive(Debug, Clone)]
 pub struct SymbolQuery<'a> {
-    /// By name.
+    /// The names to list.
     pub name: NameMatch,
-    /// By kind; none for all kinds.
+    /// The kinds to list; empty for all kinds.
     pub kinds: Vec<DefinitionKind>,
-    /// Which files may hold them.
+    /// The files that may contain them.
     pub candidates: Candidates<'a>,
-    /// Where to look.
+    /// The files to search.
     pub filter: FileFilter,
-    /// The bounds.
+    /// The limits.
     pub limits: CodeLimits,
 }
 
-/// How a name has to fit.
+/// A condition on names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NameMatch {
     /// Any name.
     Any,
-    /// Exactly this one.
+    /// Exactly this name.
     Exact(String),
-    /// A part of it, in any case.
+    /// Names that contain this text, in any case.
     Part(String),
 }
 
 impl NameMatch {
-    fn fits(&self, name: &str) -> bool {
+    fn matches(&self, name: &str) -> bool {
         match self {
             Self::Any => true,
             Self::Exact(wanted) => name == wanted,
@@ -51,15 +51,15 @@ impl NameMatch {
 /// The answer of [`symbols`].
 #[derive(Debug, Default, Serialize)]
 pub struct Symbols {
-    /// By path and line.
+    /// The definitions, by path and line.
     pub symbols: Vec<Symbol>,
-    /// Files that were parsed.
+    /// The number of files that were parsed.
     pub parsed: usize,
-    /// Which bounds were reached.
+    /// The limits that were reached.
     pub cuts: Cuts,
 }
 
-/// Lists definitions. Without an exact name every file with a grammar is parsed.
+/// Lists definitions. Without an exact name, every file with a grammar is parsed.
 ///
 /// # Errors
 /// [`CodeError`] for a malformed name or glob.
@@ -79,7 +79,7 @@ pub fn symbols(worktree: &Worktree, query: &SymbolQuery<'_>) -> Result<Symbols, 
     };
     let mut found = Symbols::default();
     let parse_limits = ParseLimits {
-        // Only definitions are asked for, and no reference has this name.
+        // Drops all references, since none has an empty name.
         only: Some(""),
         ..ParseLimits::default()
     };
@@ -91,7 +91,7 @@ pub fn symbols(worktree: &Worktree, query: &SymbolQuery<'_>) -> Result<Symbols, 
         found.parsed += 1;
         let of_kind = |kind| query.kinds.is_empty() || query.kinds.contains(&kind);
         for definition in &parsed.definitions {
-            if of_kind(definition.kind) && query.name.fits(&definition.name) {
+            if of_kind(definition.kind) && query.name.matches(&definition.name) {
                 if found.symbols.len() >= query.limits.max_results {
                     full = true;
                     return ControlFlow::Break(());

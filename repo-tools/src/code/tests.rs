@@ -1,4 +1,4 @@
-//! The questions, over a small repository of several languages.
+//! Code questions over a small repository of several languages.
 
 use super::*;
 use crate::fixture::Fixture;
@@ -112,7 +112,7 @@ fn symbols_by_name_and_kind() {
 }
 
 #[test]
-fn definitions_are_judged() {
+fn definitions_are_ranked_by_confidence() {
     let (_repo, worktree) = repository();
     let ask = |name: &str, from: Option<&str>| -> Vec<(String, Basis)> {
         let query = NameQuery {
@@ -121,7 +121,7 @@ fn definitions_are_judged() {
         };
         let found = definition(&worktree, &query).unwrap();
         assert!(found.definitions.is_sorted_by(|a, b| a.confidence >= b.confidence));
-        let shown = |of: &Found| (format!("{}:{}", of.symbol.path, of.symbol.line), of.basis);
+        let shown = |of: &ScoredDefinition| (format!("{}:{}", of.symbol.path, of.symbol.line), of.basis);
         found.definitions.iter().map(shown).collect()
     };
     assert_eq!(ask("check", None), [("src/bucket.rs:10".to_owned(), Basis::Unique)]);
@@ -151,7 +151,7 @@ fn definitions_are_judged() {
 }
 
 #[test]
-fn references_and_callers_are_judged() {
+fn references_and_callers_have_confidence_and_basis() {
     let (_repo, worktree) = repository();
     let found = references(&worktree, &NameQuery::new("helper")).unwrap();
     let shown: Vec<_> = found
@@ -210,7 +210,7 @@ fn references_and_callers_are_judged() {
 }
 
 #[test]
-fn an_index_may_name_the_files() {
+fn only_the_candidate_paths_are_parsed() {
     let (_repo, worktree) = repository();
     let paths = [RelPath::new("src/other.rs").unwrap()];
     let query = NameQuery {

@@ -1,6 +1,6 @@
-//! The same patterns and globs through the ripgrep binary: the same lines.
+//! A differential test: the same patterns and globs find the same lines as the ripgrep binary.
 //!
-//! Where `rg` is not installed the test says so and passes; `.ci/ripgrep` installs it.
+//! Without `rg` the test prints that it is skipped and passes; `.ci/ripgrep` installs it.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -12,7 +12,7 @@ use crate::fixture::Fixture;
 
 const PATTERNS: usize = 200;
 
-/// A small generator of its own, so that a failure comes again.
+/// A random number generator with a fixed seed, so that failures are reproducible.
 pub(super) struct Dice(pub(super) u64);
 
 impl Dice {
@@ -67,7 +67,7 @@ fn text(dice: &mut Dice, ending: &str) -> String {
     (0..lines).map(|_| line(dice) + ending).collect()
 }
 
-/// Every kind of file that a walk may meet, secrets and nested repositories left out: ripgrep reads these.
+/// Every kind of file that a walk may meet, except secrets and nested repositories, which ripgrep would read.
 pub(super) fn awkward_tree(dice: &mut Dice) -> Fixture {
     let repo = Fixture::with(&[
         (".gitignore", "ignored/\n*.log\n"),
@@ -201,14 +201,14 @@ pub(super) fn query(dice: &mut Dice) -> GrepQuery {
     query
 }
 
-/// What ripgrep prints, as `path`, separator and the rest, a NUL between path and rest.
+/// The lines that ripgrep prints, with a NUL between the path and the rest.
 fn of_ripgrep(repo: &Fixture, query: &GrepQuery) -> BTreeSet<Vec<u8>> {
     let mut command = Command::new("rg");
     command
         .current_dir(repo.root())
         .env("HOME", repo.root())
         .env_remove("XDG_CONFIG_HOME");
-    // The rules of the walk, which are this crate's own: hidden files, and no ignore files but the repository's.
+    // The rules of this crate's walk: hidden files, and only the repository's own ignore files.
     command.args([
         "--no-config",
         "--no-ignore-parent",
@@ -243,14 +243,14 @@ fn of_ripgrep(repo: &Fixture, query: &GrepQuery) -> BTreeSet<Vec<u8>> {
     let output = command.arg("./").output().unwrap();
     assert!(matches!(output.status.code(), Some(0 | 1)), "{command:?}: {output:?}");
     let separator = if query.detail == Detail::Files { b'\0' } else { b'\n' };
-    // The one name with a line's end in it.
+    // The one path that contains a line break.
     let printed = output.stdout.replace("new\nline/", "new line/");
     let lines = printed.split(|byte| *byte == separator).filter(|line| !line.is_empty());
     lines
         .map(|line| {
             let text = String::from_utf8_lossy(line);
             let text = text.trim_start_matches("./").trim_end_matches('\r');
-            // Said in the middle of the lines: our mark for it is a field.
+            // ripgrep prints this warning among the lines; here it is a field of the result.
             if text.contains("WARNING: stopped searching binary file") {
                 Vec::new()
             } else {
@@ -261,7 +261,7 @@ fn of_ripgrep(repo: &Fixture, query: &GrepQuery) -> BTreeSet<Vec<u8>> {
         .collect()
 }
 
-/// ripgrep takes a glob that fits an ignored file as a wish to see it. Here what git ignores stays ignored.
+/// ripgrep includes an ignored file that a glob matches. Here ignored files stay ignored.
 fn is_ignored(line: &[u8]) -> bool {
     let path = String::from_utf8_lossy(line.split(|byte| *byte == 0).next().unwrap_or(line)).into_owned();
     let name = path.rsplit('/').next().unwrap_or(&path);
@@ -269,7 +269,7 @@ fn is_ignored(line: &[u8]) -> bool {
     generated || path.starts_with("ignored/") || name.ends_with(".log")
 }
 
-/// The same of a result of ours. Long lines, which we cut, are left out on both sides.
+/// The lines of our result in the same form. Long lines, which we cut, are dropped on both sides.
 fn of_ours(result: &GrepResult, detail: Detail) -> BTreeSet<Vec<u8>> {
     let name = |path: &RelPath| path.as_str().replace('\n', " ");
     let lines = result.matches.iter().map(|line| {
@@ -304,10 +304,10 @@ fn finds_what_ripgrep_finds() {
         };
         assert!(!ours.cut, "{query:?}");
         tried += 1;
-        // Globs of older ripgreps (13) do not fit names with a line's end in them.
+        // Globs of ripgrep 13 do not match paths with a line break.
         let comparable = |line: &Vec<u8>| {
             let odd = !query.filter.globs.is_empty() && line.starts_with(b"new line/");
-            // Where a buffer ends before the NUL byte decides how much context is still told, in ripgrep too.
+            // The position of the buffer's end before the NUL byte decides how much context is printed, in ripgrep too.
             let unsteady = query.context != (0, 0) && line.starts_with(b"nul-very-late.bin");
             line.len() < MAX_LINE_BYTES && !odd && !unsteady
         };
@@ -326,5 +326,5 @@ fn finds_what_ripgrep_finds() {
             theirs.len()
         );
     }
-    assert!(lines > 10_000, "{lines} lines are too few to say much");
+    assert!(lines > 10_000, "only {lines} lines were compared");
 }

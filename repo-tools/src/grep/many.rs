@@ -1,9 +1,8 @@
 //! Several searches over the same files, each file opened and read once.
 //!
-//! Most files have nothing of what is searched for, and most of a search of a small tree is opening and reading. So the
-//! files are read one after the other, each into a buffer that a thread keeps, and all searches that want a file go over
-//! it while it is in the processor's cache. A look at the whole of it comes first, which is cheaper than going line by
-//! line and nearly always the end.
+//! Most files match nothing, and most of the time of a search in a small tree is opening and reading. So each thread
+//! reads a file into a buffer that it reuses, and runs all searches over it while it is in the processor's cache. A
+//! scan of the whole buffer comes first: it is cheaper than a search line by line, and usually finds no candidate.
 
 use std::io::Read;
 use std::ops::ControlFlow;
@@ -21,18 +20,18 @@ use crate::until::Until;
 use crate::walk::{SkipCounts, WalkLimits};
 use crate::worktree::Worktree;
 
-/// Of a larger file no copy is kept for all: each search that wants it reads it for itself, in bytes.
+/// Maximum size of a shared file, in bytes; each search reads a larger file by itself.
 const MAX_SHARED_BYTES: u64 = 2 << 20;
-/// In a larger file, lines are searched at once: a look at all of it could not be broken off.
-const MAX_LOOK_BYTES: usize = 1 << 20;
-/// So many searches share a walk: a bit of a word for each.
+/// Maximum size for the scan of a whole buffer, in bytes; that scan cannot be interrupted at the deadline.
+const MAX_SCAN_BYTES: usize = 1 << 20;
+/// Maximum number of searches that share a walk: one bit of a `u64` each.
 const MAX_AT_ONCE: usize = 64;
 
-/// Searches for several things at once, in the files that [`crate::walk`] lists, or in those of `within` that each
-/// query's filter wants.
+/// Runs several searches at once, over the files that [`crate::walk`] lists, or over those of `within` that each
+/// query's filter accepts.
 ///
-/// Each query has its own bounds and, as long as the time lasts, the result that [`super::grep`] has for it alone. The
-/// time is `until` for all of them; that of the queries is not looked at.
+/// Each query has its own limits and, before the deadline, the same result as with [`super::grep`]. The deadline of all
+/// queries is `until`; their own deadlines are ignored.
 pub fn grep_many(
     worktree: &Worktree,
     queries: &[GrepQuery],
@@ -45,19 +44,19 @@ pub fn grep_many(
         .collect()
 }
 
-/// A query that can be run.
-struct Ready<'q> {
+/// A query with its compiled pattern.
+struct CompiledQuery<'q> {
     query: &'q GrepQuery,
     matcher: RegexMatcher,
 }
 
-/// The files to search, each with a bit for each query that wants it.
+/// The files to search, each with a bit for each query that accepts it.
 #[derive(Default)]
 struct Listed {
     paths: Vec<(RelPath, u64)>,
-    /// Of each query, where a walk counted them.
+    /// The skipped files of each query; empty without a walk.
     skipped: Vec<SkipCounts>,
-    late: bool,
+    cuts: Cuts,
     walked: bool,
 }
 
@@ -67,23 +66,23 @@ fn at_once(
     within: Option<&[RelPath]>,
     until: &Until,
 ) -> Vec<Result<GrepResult, GrepError>> {
-    let (mut ready, mut choices, mut errors) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut compiled_queries, mut filters, mut errors) = (Vec::new(), Vec::new(), Vec::new());
     for query in queries {
         let compiled = compile(query).and_then(|matcher| Ok((matcher, query.filter.compile(worktree.root())?)));
         errors.push(match compiled {
-            Ok((matcher, chosen)) => {
-                ready.push(Ready { query, matcher });
-                choices.push(chosen);
+            Ok((matcher, filter)) => {
+                compiled_queries.push(CompiledQuery { query, matcher });
+                filters.push(filter);
                 None
             }
             Err(error) => Some(error),
         });
     }
     let listed = match within {
-        Some(paths) => among(paths, &choices),
-        None => walked(worktree, &ready, choices, until),
+        Some(paths) => listed_within(paths, &filters),
+        None => listed_by_walk(worktree, &compiled_queries, filters, until),
     };
-    let mut results = search(worktree, &ready, listed, until).into_iter();
+    let mut results = search(worktree, &compiled_queries, listed, until).into_iter();
     let result = |error: Option<GrepError>| match error {
         Some(error) => Err(error),
         None => Ok(results.next().unwrap_or_default()),
@@ -91,14 +90,14 @@ fn at_once(
     errors.into_iter().map(result).collect()
 }
 
-fn among(paths: &[RelPath], choices: &[Chosen]) -> Listed {
+fn listed_within(paths: &[RelPath], filters: &[CompiledFilter]) -> Listed {
     let mask = |path: &RelPath| {
         let path = path.to_path_buf();
-        let wanting = choices
+        let accepting = filters
             .iter()
             .enumerate()
-            .filter(|(_, chosen)| chosen.wants(&path, false));
-        wanting.fold(0, |mask, (bit, _)| mask | 1 << bit)
+            .filter(|(_, filter)| filter.accepts(&path, false));
+        accepting.fold(0, |mask, (bit, _)| mask | 1 << bit)
     };
     let paths = paths.iter().map(|path| (path.clone(), mask(path)));
     Listed {
@@ -107,10 +106,15 @@ fn among(paths: &[RelPath], choices: &[Chosen]) -> Listed {
     }
 }
 
-fn walked(worktree: &Worktree, ready: &[Ready<'_>], choices: Vec<Chosen>, until: &Until) -> Listed {
+fn listed_by_walk(
+    worktree: &Worktree,
+    queries: &[CompiledQuery<'_>],
+    compiled_filters: Vec<CompiledFilter>,
+    until: &Until,
+) -> Listed {
     let max_files = WalkLimits::default().max_files;
-    // Mostly all are after the same files, which then need not be told apart.
-    let filters: Vec<&FileFilter> = ready.iter().map(|ready| &ready.query.filter).collect();
+    // Usually all queries have the same filter, and then no mask per path is needed.
+    let filters: Vec<&FileFilter> = queries.iter().map(|compiled| &compiled.query.filter).collect();
     let same = filters.windows(2).all(|two| two[0] == two[1]);
     match filters
         .first()
@@ -119,53 +123,53 @@ fn walked(worktree: &Worktree, ready: &[Ready<'_>], choices: Vec<Chosen>, until:
     {
         Some(Ok(files)) => Listed {
             paths: files.paths.into_iter().map(|path| (path, u64::MAX)).collect(),
-            skipped: vec![files.skipped; ready.len()],
-            late: files.late,
+            skipped: vec![files.skipped; queries.len()],
+            cuts: files.cuts,
             walked: true,
         },
         _ => {
-            let files = files_of_many(worktree, choices, max_files, until);
+            let files = files_of_many(worktree, compiled_filters, max_files, until);
             Listed {
                 paths: files.paths,
                 skipped: files.skipped,
-                late: files.late,
+                cuts: files.cuts,
                 walked: true,
             }
         }
     }
 }
 
-/// What is known of a query so far.
+/// The result of a query so far.
 #[derive(Default)]
-struct Running {
+struct QueryProgress {
     result: GrepResult,
-    sums: Sums,
-    /// Files that it wants.
+    totals: MatchTotals,
+    /// Number of files that the query accepts.
     files: usize,
 }
 
-/// What a file is to the queries that want it.
+/// The outcome of one file for the queries that accept it.
 #[derive(Default)]
-struct Outcome {
-    /// Nothing matches, for these.
-    nothing: u64,
-    left: Vec<(u64, Left)>,
-    found: Vec<(usize, Found)>,
+struct FileOutcome {
+    /// The queries without a match, as bits.
+    unmatched: u64,
+    skipped: Vec<(u64, SkipReason)>,
+    found: Vec<(usize, FileMatches)>,
 }
 
-fn search(worktree: &Worktree, ready: &[Ready<'_>], mut listed: Listed, until: &Until) -> Vec<GrepResult> {
-    let mut running: Vec<Running> = ready.iter().map(|_| Running::default()).collect();
-    let known = mask_of(ready.len());
+fn search(worktree: &Worktree, queries: &[CompiledQuery<'_>], mut listed: Listed, until: &Until) -> Vec<GrepResult> {
+    let mut progress: Vec<QueryProgress> = queries.iter().map(|_| QueryProgress::default()).collect();
+    let known = mask_of(queries.len());
     for (_, mask) in &mut listed.paths {
         *mask &= known;
         for bit in bits(*mask) {
-            running[bit].files += 1;
-            if running[bit].files > ready[bit].query.limits.max_files {
+            progress[bit].files += 1;
+            if progress[bit].files > queries[bit].query.limits.max_files {
                 *mask &= !(1 << bit);
             }
         }
     }
-    // Nobody waits for more of these.
+    // The queries that have reached a limit, as bits.
     let done = AtomicU64::new(0);
     in_order(
         &listed.paths,
@@ -175,20 +179,20 @@ fn search(worktree: &Worktree, ready: &[Ready<'_>], mut listed: Listed, until: &
         |(path, _), outcome| {
             let open = || bits(known & !done.load(Ordering::Relaxed));
             let Some(outcome) = outcome else {
-                open().for_each(|bit| running[bit].result.stop(Cut::Time));
+                open().for_each(|bit| progress[bit].result.stop(Cut::Time));
                 return ControlFlow::Break(());
             };
             for bit in open() {
-                let result = &mut running[bit].result;
-                let nothing = outcome.nothing >> bit & 1;
-                result.searched += nothing as usize;
-                let left = outcome.left.iter().filter(|(mask, _)| mask >> bit & 1 == 1);
-                left.for_each(|(_, left)| left.count(&mut result.skipped));
+                let result = &mut progress[bit].result;
+                let unmatched = outcome.unmatched >> bit & 1;
+                result.searched += unmatched as usize;
+                let skipped = outcome.skipped.iter().filter(|(mask, _)| mask >> bit & 1 == 1);
+                skipped.for_each(|(_, reason)| reason.count(&mut result.skipped));
             }
             for (bit, found) in outcome.found {
-                let Running { result, sums, .. } = &mut running[bit];
-                let wanted = done.load(Ordering::Relaxed) >> bit & 1 == 0;
-                if wanted && result.add(path, found, ready[bit].query, sums) {
+                let QueryProgress { result, totals, .. } = &mut progress[bit];
+                let is_open = done.load(Ordering::Relaxed) >> bit & 1 == 0;
+                if is_open && result.add(path, found, queries[bit].query, totals) {
                     done.fetch_or(1 << bit, Ordering::Relaxed);
                 }
             }
@@ -199,19 +203,17 @@ fn search(worktree: &Worktree, ready: &[Ready<'_>], mut listed: Listed, until: &
             }
         },
     );
-    let results = running.into_iter().zip(ready).enumerate();
+    let results = progress.into_iter().zip(queries).enumerate();
     results
-        .map(|(bit, (mut running, ready))| {
-            if running.files > ready.query.limits.max_files {
-                running.result.stop(Cut::Files);
+        .map(|(bit, (mut progress, compiled))| {
+            if progress.files > compiled.query.limits.max_files {
+                progress.result.stop(Cut::Files);
             }
             if let Some(skipped) = listed.skipped.get(bit) {
-                running.result.skipped.merge(skipped);
+                progress.result.skipped.merge(skipped);
             }
-            if listed.late {
-                running.result.stop(Cut::Time);
-            }
-            running.result
+            listed.cuts.iter().for_each(|cut| progress.result.stop(cut));
+            progress.result
         })
         .collect()
 }
@@ -220,50 +222,50 @@ fn mask_of(queries: usize) -> u64 {
     (0..queries).fold(0, |mask, bit| mask | 1 << bit)
 }
 
-/// What a thread keeps from file to file.
-struct Shared<'q> {
+/// The searches and the buffer of one thread, reused from file to file.
+struct SharedSearcher<'q> {
     worktree: &'q Worktree,
     until: &'q Until,
     walked: bool,
-    ready: &'q [Ready<'q>],
+    queries: &'q [CompiledQuery<'q>],
     searches: Vec<FileSearch<'q>>,
-    /// The file.
+    /// The content of the current file.
     text: Vec<u8>,
 }
 
-impl<'q> Shared<'q> {
-    fn new(worktree: &'q Worktree, ready: &'q [Ready<'q>], until: &'q Until, walked: bool) -> Self {
-        let search = |ready: &'q Ready<'q>| FileSearch::new(&ready.matcher, ready.query, until);
+impl<'q> SharedSearcher<'q> {
+    fn new(worktree: &'q Worktree, queries: &'q [CompiledQuery<'q>], until: &'q Until, walked: bool) -> Self {
+        let search = |compiled: &'q CompiledQuery<'q>| FileSearch::new(&compiled.matcher, compiled.query, until);
         Self {
             worktree,
             until,
             walked,
-            ready,
-            searches: ready.iter().map(search).collect(),
+            queries,
+            searches: queries.iter().map(search).collect(),
             text: Vec::new(),
         }
     }
 
-    /// Searches a file for the queries of `mask`; `None` where the time was over before the end.
-    fn file(&mut self, path: &RelPath, mask: u64) -> Option<Outcome> {
+    /// Searches a file for the queries of `mask`; `None` if the deadline passed before its end.
+    fn file(&mut self, path: &RelPath, mask: u64) -> Option<FileOutcome> {
         if self.until.is_over() {
             return None;
         }
-        let mut outcome = Outcome::default();
+        let mut outcome = FileOutcome::default();
         if mask == 0 {
             return Some(outcome);
         }
-        let opened = match Opened::open(self.worktree, path, self.walked) {
+        let opened = match OpenFile::open(self.worktree, path, self.walked) {
             Ok(opened) => opened,
-            Err(left) => {
-                outcome.left.push((mask, left));
+            Err(reason) => {
+                outcome.skipped.push((mask, reason));
                 return Some(outcome);
             }
         };
-        let too_large = |bit: &usize| opened.size() > self.ready[*bit].query.limits.max_file_bytes;
+        let too_large = |bit: &usize| opened.size() > self.queries[*bit].query.limits.max_file_bytes;
         let large = bits(mask).filter(too_large).fold(0, |mask, bit| mask | 1 << bit);
         if large != 0 {
-            outcome.left.push((large, Left::TooLarge));
+            outcome.skipped.push((large, SkipReason::TooLarge));
         }
         let mask = mask & !large;
         if mask == 0 {
@@ -271,9 +273,9 @@ impl<'q> Shared<'q> {
         }
         let shared = match self.read(&opened) {
             Ok(shared) => shared,
-            Err(Left::Late) => return None,
-            Err(left) => {
-                outcome.left.push((mask, left));
+            Err(SkipReason::Deadline) => return None,
+            Err(reason) => {
+                outcome.skipped.push((mask, reason));
                 return Some(outcome);
             }
         };
@@ -281,40 +283,42 @@ impl<'q> Shared<'q> {
             let search = &mut self.searches[bit];
             let found = if !shared {
                 search.file(self.worktree, path, self.walked)
-            } else if self.text.len() > MAX_LOOK_BYTES || search.may_match(&self.text) {
+            } else if self.text.len() > MAX_SCAN_BYTES || search.may_match(&self.text) {
                 search.text(self.text.as_slice(), path)
             } else {
-                Ok(Found::default())
+                Ok(FileMatches::default())
             };
             match found {
-                Ok(found) if found.lines == 0 => outcome.nothing |= 1 << bit,
+                Ok(found) if found.lines == 0 => outcome.unmatched |= 1 << bit,
                 Ok(found) => outcome.found.push((bit, found)),
-                Err(Left::Late) => return None,
-                Err(left) => outcome.left.push((1 << bit, left)),
+                Err(SkipReason::Deadline) => return None,
+                Err(reason) => outcome.skipped.push((1 << bit, reason)),
             }
         }
         if !outcome.found.is_empty()
-            && let Err(left) = opened.proved(self.worktree, path)
+            && let Err(reason) = opened.verify(self.worktree, path)
         {
             let found = std::mem::take(&mut outcome.found);
-            outcome.left.extend(found.into_iter().map(|(bit, _)| (1 << bit, left)));
+            outcome
+                .skipped
+                .extend(found.into_iter().map(|(bit, _)| (1 << bit, reason)));
         }
         Some(outcome)
     }
 
-    /// Reads a file; whether all of it is in `text`.
-    fn read(&mut self, opened: &Opened) -> Result<bool, Left> {
+    /// Reads a file into `text`. Returns `false` if the file is too large for that.
+    fn read(&mut self, opened: &OpenFile) -> Result<bool, SkipReason> {
         self.text.clear();
         if opened.size() > MAX_SHARED_BYTES {
             return Ok(false);
         }
-        let mut ending = Ending::new(&opened.file, self.until);
-        let read = (&mut ending).take(MAX_SHARED_BYTES + 1).read_to_end(&mut self.text);
-        if ending.over {
-            return Err(Left::Late);
+        let mut reader = DeadlineReader::new(&opened.file, self.until);
+        let read = (&mut reader).take(MAX_SHARED_BYTES + 1).read_to_end(&mut self.text);
+        if reader.is_over {
+            return Err(SkipReason::Deadline);
         }
-        read.map_err(|_| Left::Unreadable)?;
-        // It may have grown.
+        read.map_err(|_| SkipReason::Unreadable)?;
+        // The file may have grown since it was opened.
         Ok(self.text.len() as u64 <= MAX_SHARED_BYTES)
     }
 }

@@ -1,17 +1,17 @@
-//! Several searches at once are the same as each alone.
+//! Searches that run together have the same results as each alone.
 
 use std::time::Duration;
 
 use super::differential::{Dice, awkward_tree, query};
 use super::*;
 use crate::fixture::Fixture;
-use crate::until::Abandoned;
+use crate::until::CancelFlag;
 
 fn hour() -> Until {
     Until::within(Duration::from_secs(3_600))
 }
 
-/// A query with some bounds that it may run into.
+/// A query with limits that it may reach.
 fn bounded(dice: &mut Dice) -> GrepQuery {
     let mut query = query(dice);
     let mut bound = |few: usize| if dice.roll(3) == 0 { dice.roll(few) } else { usize::MAX };
@@ -28,13 +28,13 @@ fn bounded(dice: &mut Dice) -> GrepQuery {
 }
 
 #[test]
-fn each_has_the_result_that_it_has_alone() {
+fn each_query_has_the_same_result_as_alone() {
     let mut dice = Dice(0x2545_f491_4f6c_dd1d);
     let repo = awkward_tree(&mut dice);
     repo.write(".env", b"token\n");
     repo.write("inner/.git/HEAD", b"ref: refs/heads/main\n");
     repo.write("src/inner/.git/HEAD", b"ref: refs/heads/main\n");
-    // More than is kept for all.
+    // Larger than a shared file may be.
     repo.write("large.txt", "token and a Bucket\nnothing\n".repeat(80_000).as_bytes());
     let worktree = repo.worktree();
     let all: Vec<RelPath> = crate::walk(&worktree, &WalkLimits::default())
@@ -56,8 +56,8 @@ fn each_has_the_result_that_it_has_alone() {
             let alone = match within {
                 None => grep(&worktree, query, None),
                 Some(paths) => {
-                    let chosen = query.filter.compile(worktree.root()).unwrap();
-                    let wanted = paths.iter().filter(|path| chosen.wants(&path.to_path_buf(), false));
+                    let filter = query.filter.compile(worktree.root()).unwrap();
+                    let wanted = paths.iter().filter(|path| filter.accepts(&path.to_path_buf(), false));
                     grep_paths(&worktree, query, &wanted.cloned().collect::<Vec<_>>())
                 }
             };
@@ -69,12 +69,12 @@ fn each_has_the_result_that_it_has_alone() {
     }
     assert!(
         cut > 40 && found > 1_000,
-        "{cut} cut, {found} found: too few to say much"
+        "only {cut} cut results and {found} matching files were compared"
     );
 }
 
 #[test]
-fn one_that_cannot_be_run_keeps_no_other_from_it() {
+fn an_invalid_query_does_not_affect_the_others() {
     let repo = Fixture::with(&[("a.txt", "hit\n")]);
     let query = |pattern: &str| GrepQuery::new(GrepPattern::Regex(pattern.to_owned()));
     let mut globs = query("hit");
@@ -90,7 +90,7 @@ fn one_that_cannot_be_run_keeps_no_other_from_it() {
 }
 
 #[test]
-fn more_than_a_word_has_bits() {
+fn more_than_64_queries_run() {
     let repo = Fixture::with(&[("a.txt", "n0\nn1\nn69\n")]);
     let queries: Vec<_> = (0..70)
         .map(|n| GrepQuery::new(GrepPattern::Literals(vec![format!("n{n}")])))
@@ -103,26 +103,26 @@ fn more_than_a_word_has_bits() {
     );
 }
 
-/// The second thing in a file is never looked for once somebody says that nobody waits: the first match says it.
+/// The reader cancels the search at its third read, and panics at a fourth.
 #[test]
-fn a_search_ends_inside_a_file() {
-    struct Saying<'a>(&'a Abandoned, usize);
-    impl std::io::Read for Saying<'_> {
+fn a_cancelled_search_ends_inside_a_file() {
+    struct CancellingReader<'a>(&'a CancelFlag, usize);
+    impl std::io::Read for CancellingReader<'_> {
         fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
             self.1 += 1;
             if self.1 == 3 {
-                self.0.say();
+                self.0.cancel();
             }
-            assert!(self.1 <= 3, "read on after nobody waited any more");
+            assert!(self.1 <= 3, "a read after the cancellation");
             buffer.fill(b'\n');
             Ok(buffer.len())
         }
     }
-    let abandoned = Abandoned::default();
+    let cancelled = CancelFlag::default();
     let query = GrepQuery::new(GrepPattern::Literals(vec!["hit".to_owned()]));
-    let (matcher, until) = (compile(&query).unwrap(), hour().or(abandoned.clone()));
+    let (matcher, until) = (compile(&query).unwrap(), hour().or(cancelled.clone()));
     let path = RelPath::new("endless.txt").unwrap();
-    let endless = Saying(&abandoned, 0);
+    let endless = CancellingReader(&cancelled, 0);
     let found = search::FileSearch::new(&matcher, &query, &until).text(endless, &path);
-    assert_eq!(found.err(), Some(Left::Late));
+    assert_eq!(found.err(), Some(SkipReason::Deadline));
 }

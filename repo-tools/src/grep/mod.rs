@@ -1,8 +1,8 @@
-//! Searching the worktree's text, within bounds, as ripgrep does and with its crates.
+//! Searching the worktree's text within limits, with the crates of ripgrep.
 //!
-//! Files are listed first and searched on several threads afterwards, with results in the order of their paths: what a
-//! bound leaves out is then the same each time. Files are opened as the walk named them, which follows no symlink; only
-//! before something of a file is told is it proved again that it lies in the worktree.
+//! Files are listed first and then searched on several threads, with results in the order of their paths, so that a
+//! limit leaves out the same matches each time. Files are opened by the paths of the walk, which follows no symlink.
+//! Before matches of a file are returned, the file is verified again to lie in the worktree.
 
 mod many;
 mod search;
@@ -29,74 +29,74 @@ use crate::walk::{FileEntry, SkipCounts, WalkLimits};
 use crate::worktree::Worktree;
 
 pub use many::grep_many;
-use search::Left;
+use search::{FileMatches, SkipReason};
 
-/// Longer lines are cut in a [`Match`]: what is searched for in a minified file is not worth its megabyte.
+/// Maximum length of a [`Match`]'s text, in bytes: a line of a minified file may have a megabyte.
 const MAX_LINE_BYTES: usize = 400;
 
-/// What to search for and how far.
+/// A text search: pattern, files and limits.
 #[derive(Debug, Clone)]
 pub struct GrepQuery {
-    /// What a line has to contain.
+    /// The pattern that a line must match.
     pub pattern: GrepPattern,
-    /// Upper and lower case differ.
+    /// Whether upper and lower case differ.
     pub case_sensitive: bool,
-    /// Where case matters, it does so only if the pattern has a capital.
+    /// Whether a case-sensitive search ignores case if the pattern has no capital.
     pub smart_case: bool,
-    /// The match has to be a word, or words.
+    /// Whether a match must begin and end at word boundaries.
     pub word: bool,
-    /// Take the lines that do not match.
+    /// Whether to return the lines that do not match.
     pub invert: bool,
-    /// Lines to show before and after each match.
+    /// The number of lines to show before and after each match.
     pub context: (usize, usize),
-    /// How much to tell.
+    /// The detail of the result.
     pub detail: Detail,
-    /// Which files to search.
+    /// The files to search.
     pub filter: FileFilter,
-    /// The bounds.
+    /// The limits.
     pub limits: GrepLimits,
 }
 
-/// A pattern of a [`GrepQuery`].
+/// The pattern of a [`GrepQuery`].
 #[derive(Debug, Clone)]
 pub enum GrepPattern {
     /// Any of these texts.
     Literals(Vec<String>),
-    /// A regular expression of the `regex` crate's syntax, which cannot backtrack without end.
+    /// A regular expression in the syntax of the `regex` crate, which has no unbounded backtracking.
     Regex(String),
 }
 
-/// How much a [`GrepResult`] tells.
+/// The detail of a [`GrepResult`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Detail {
-    /// The lines.
+    /// The matching lines.
     #[default]
     Lines,
-    /// How many lines match in each file.
+    /// The number of matching lines in each file.
     Counts,
-    /// Which files have one.
+    /// The files with a match.
     Files,
 }
 
-/// The bounds of a search; whichever is reached first ends it.
+/// The limits of a search. The first limit that is reached ends it.
 #[derive(Debug, Clone)]
 pub struct GrepLimits {
-    /// Files that are opened.
+    /// Maximum number of files to open.
     pub max_files: usize,
-    /// Matching lines, over all files; files, where only these are asked for.
+    /// Maximum number of matching lines in all files; of matching files with [`Detail::Files`].
     pub max_matches: usize,
-    /// Matching lines in one file, so that one log does not use up all of `max_matches`.
+    /// Maximum number of matching lines in one file, so that one log does not use up `max_matches`.
     pub max_matches_per_file: usize,
-    /// Larger files are skipped, in bytes.
+    /// Maximum size of a file, in bytes; larger files are skipped.
     pub max_file_bytes: u64,
-    /// The text of all lines together, in bytes.
+    /// Maximum size of the text of all lines together, in bytes.
     pub max_bytes: usize,
-    /// When to give up.
+    /// The deadline.
     pub until: Until,
 }
 
 impl Default for GrepLimits {
-    /// For a person or a model that waits: a thousand lines within ten seconds.
+    /// Limits for an interactive search: a thousand lines within ten seconds.
     fn default() -> Self {
         Self {
             max_files: WalkLimits::default().max_files,
@@ -110,7 +110,7 @@ impl Default for GrepLimits {
 }
 
 impl GrepQuery {
-    /// A search for lines, with everything else at its default.
+    /// Creates a case-sensitive search for lines, with default limits.
     pub fn new(pattern: GrepPattern) -> Self {
         Self {
             pattern,
@@ -126,20 +126,20 @@ impl GrepQuery {
     }
 }
 
-/// What was found by then.
+/// The result of a search.
 #[derive(Debug, Default, Serialize)]
 pub struct GrepResult {
-    /// The matching lines, and those around them where asked for, by path and line. Empty unless lines were asked for.
+    /// The matching lines and their context lines, by path and line. Empty unless [`Detail::Lines`] was requested.
     pub matches: Vec<Match>,
-    /// How many lines matched in each file that has one, by path.
+    /// The number of matching lines in each file with a match, by path.
     pub counts: Vec<FileCount>,
-    /// How many files were searched.
+    /// The number of files that were searched.
     pub searched: usize,
-    /// Files that were left out, by reason.
+    /// The files that were skipped, by reason.
     pub skipped: SkipCounts,
-    /// Whether a bound ended the search, so that there may be more.
+    /// Whether a limit ended the search, so that there may be more matches.
     pub cut: bool,
-    /// Which bounds did.
+    /// The limits that were reached.
     pub cuts: Cuts,
 }
 
@@ -150,26 +150,26 @@ pub struct Match {
     pub path: RelPath,
     /// The line, counted from 1.
     pub line: u32,
-    /// Its text without the line ending. Of a long line, the part that has the match.
+    /// The text without the line ending; the part around the match if the line is long.
     pub text: String,
-    /// Whether some of the line is left out.
+    /// Whether a part of the line is missing in `text`.
     pub cut: bool,
-    /// It does not match, and stands beside one that does.
+    /// Whether the line is context and does not match itself.
     pub context: bool,
 }
 
-/// The matches of one file.
+/// The number of matches in one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FileCount {
     /// The file.
     pub path: RelPath,
-    /// Its matching lines; 1 where only files were asked for.
+    /// The number of matching lines; 1 with [`Detail::Files`].
     pub lines: usize,
-    /// The search ended at a NUL byte, as ripgrep ends it.
+    /// Whether the search of the file ended at a NUL byte, as in ripgrep.
     pub binary: bool,
 }
 
-/// Why a search could not begin.
+/// Why a search was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum GrepError {
     /// The pattern is empty, malformed, or too large when compiled.
@@ -177,25 +177,25 @@ pub enum GrepError {
     Pattern {
         /// The pattern as it was compiled.
         pattern: String,
-        /// What the regular expression library said.
+        /// The error of the regular expression library.
         source: Option<Box<grep_regex::Error>>,
     },
-    /// A malformed glob.
+    /// A glob is malformed.
     #[error(transparent)]
     Filter(#[from] FilterError),
 }
 
-/// Searches the files that [`crate::walk`] lists, or only `within` where it is given.
+/// Searches the files that [`crate::walk`] lists, or only those of `within`.
 ///
 /// # Errors
-/// [`GrepError`]. Files that cannot be read are passed over and counted.
+/// [`GrepError`] for an invalid pattern or glob. Files that cannot be read are skipped and counted.
 pub fn grep(worktree: &Worktree, query: &GrepQuery, within: Option<&[FileEntry]>) -> Result<GrepResult, GrepError> {
     match within {
         Some(entries) => {
-            let chosen = query.filter.compile(worktree.root())?;
+            let filter = query.filter.compile(worktree.root())?;
             let paths = entries.iter().map(|entry| &entry.path);
             let wanted: Vec<RelPath> = paths
-                .filter(|path| chosen.wants(&path.to_path_buf(), false))
+                .filter(|path| filter.accepts(&path.to_path_buf(), false))
                 .cloned()
                 .collect();
             grep_paths(worktree, query, &wanted)
@@ -206,9 +206,7 @@ pub fn grep(worktree: &Worktree, query: &GrepQuery, within: Option<&[FileEntry]>
             let listed = files(worktree, &query.filter, WalkLimits::default().max_files, &limits.until)?;
             let mut result = run(worktree, &matcher, query, &listed.paths, true);
             result.skipped.merge(&listed.skipped);
-            if listed.late {
-                result.stop(Cut::Time);
-            }
+            listed.cuts.iter().for_each(|cut| result.stop(cut));
             Ok(result)
         }
     }
@@ -217,7 +215,7 @@ pub fn grep(worktree: &Worktree, query: &GrepQuery, within: Option<&[FileEntry]>
 /// Searches exactly these files, in their order.
 ///
 /// # Errors
-/// As [`grep`].
+/// The errors of [`grep`].
 pub fn grep_paths(worktree: &Worktree, query: &GrepQuery, paths: &[RelPath]) -> Result<GrepResult, GrepError> {
     Ok(run(worktree, &compile(query)?, query, paths, false))
 }
@@ -243,33 +241,33 @@ fn compile(query: &GrepQuery) -> Result<RegexMatcher, GrepError> {
     })
 }
 
-/// `walked`: a walk has just found these files.
+/// Searches files. `walked` tells that a walk has just found them, so that they are known to be regular files.
 fn run(worktree: &Worktree, matcher: &RegexMatcher, query: &GrepQuery, paths: &[RelPath], walked: bool) -> GrepResult {
     let limits = &query.limits;
     let mut result = GrepResult::default();
-    let mut sums = Sums::default();
+    let mut totals = MatchTotals::default();
     let within = &paths[..paths.len().min(limits.max_files)];
     in_order(
         within,
         threads(within.len()),
         || search::FileSearch::new(matcher, query, &limits.until),
         |search, path| match limits.until.is_over() {
-            true => Err(Left::Late),
+            true => Err(SkipReason::Deadline),
             false => search.file(worktree, path, walked),
         },
         |path, found| {
             let found = match found {
                 Ok(found) => found,
-                Err(Left::Late) => {
+                Err(SkipReason::Deadline) => {
                     result.stop(Cut::Time);
                     return ControlFlow::Break(());
                 }
-                Err(left) => {
-                    left.count(&mut result.skipped);
+                Err(reason) => {
+                    reason.count(&mut result.skipped);
                     return ControlFlow::Continue(());
                 }
             };
-            if result.add(path, found, query, &mut sums) {
+            if result.add(path, found, query, &mut totals) {
                 ControlFlow::Break(())
             } else {
                 ControlFlow::Continue(())
@@ -282,9 +280,9 @@ fn run(worktree: &Worktree, matcher: &RegexMatcher, query: &GrepQuery, paths: &[
     result
 }
 
-/// What counts against the bounds over all files.
+/// The matches of all files so far, which count against the limits.
 #[derive(Debug, Default)]
-struct Sums {
+struct MatchTotals {
     lines: usize,
     bytes: usize,
 }
@@ -295,9 +293,9 @@ impl GrepResult {
         self.cuts.add(cut);
     }
 
-    /// Adds a file that was searched; whether that was the end. One match more than allowed is looked for, so that
-    /// exactly as many as asked for are not called cut.
-    fn add(&mut self, path: &RelPath, found: search::Found, query: &GrepQuery, sums: &mut Sums) -> bool {
+    /// Adds a searched file. Returns whether a limit ends the search. The result is only cut when a match beyond the
+    /// limit exists, so exactly `max_matches` matches are a complete result.
+    fn add(&mut self, path: &RelPath, found: FileMatches, query: &GrepQuery, totals: &mut MatchTotals) -> bool {
         self.searched += 1;
         if found.lines == 0 {
             return false;
@@ -305,13 +303,13 @@ impl GrepResult {
         if found.more {
             self.stop(Cut::MatchesPerFile);
         }
-        self.take(path, found, query, sums)
+        self.add_matches(path, found, query, totals)
     }
 
-    /// Adds a file's matches as far as the bounds allow; whether that was the end.
-    fn take(&mut self, path: &RelPath, found: search::Found, query: &GrepQuery, sums: &mut Sums) -> bool {
+    /// Adds a file's matches within the limits. Returns whether a limit ends the search.
+    fn add_matches(&mut self, path: &RelPath, found: FileMatches, query: &GrepQuery, totals: &mut MatchTotals) -> bool {
         let limits = &query.limits;
-        let Sums { lines, bytes } = sums;
+        let MatchTotals { lines, bytes } = totals;
         if *lines >= limits.max_matches {
             self.stop(Cut::Matches);
             return true;

@@ -17,13 +17,13 @@ use crate::until::Until;
 use crate::walk::SkipCounts;
 use crate::worktree::Worktree;
 
-/// What of a long line stands before its match.
+/// Number of bytes shown before the match in a long line.
 const LEAD_BYTES: usize = 100;
 
-/// A line of this length may have made the searcher's buffer larger, in bytes.
+/// Length of a line that may have grown the searcher's buffer, in bytes.
 const LONG_LINE_BYTES: usize = 4 << 10;
 
-/// A searcher with its buffers, which a thread keeps from file to file.
+/// A searcher with its buffers, reused by a thread from file to file.
 pub(super) struct FileSearch<'q> {
     matcher: &'q RegexMatcher,
     query: &'q GrepQuery,
@@ -33,35 +33,35 @@ pub(super) struct FileSearch<'q> {
 
 /// The matches of a file.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct FileMatches {
     pub(super) matches: Vec<Match>,
-    /// How many lines match, also where none are kept.
+    /// The number of matching lines, also if `matches` is not requested.
     pub(super) lines: usize,
-    /// There are more than one file may have.
+    /// Whether the file has more than `max_matches_per_file` matches.
     pub(super) more: bool,
-    /// It ended at a NUL byte.
+    /// Whether the search ended at a NUL byte.
     pub(super) binary: bool,
 }
 
 /// Why a file was not searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Left {
+pub(super) enum SkipReason {
     Secret,
     TooLarge,
     NotRegular,
     Unreadable,
-    /// The time was over before its end.
-    Late,
+    /// The deadline passed before the end of the file.
+    Deadline,
 }
 
-impl Left {
+impl SkipReason {
     pub(super) fn count(&self, skipped: &mut SkipCounts) {
         match self {
             Self::Secret => skipped.secret += 1,
             Self::TooLarge => skipped.too_large += 1,
             Self::NotRegular => skipped.not_regular += 1,
             Self::Unreadable => skipped.unreadable += 1,
-            Self::Late => {}
+            Self::Deadline => {}
         }
     }
 }
@@ -76,53 +76,58 @@ impl<'q> FileSearch<'q> {
         }
     }
 
-    /// Searches a file that a walk has just found, or one that somebody named.
-    pub(super) fn file(&mut self, worktree: &Worktree, path: &RelPath, walked: bool) -> Result<Found, Left> {
-        let opened = Opened::open(worktree, path, walked)?;
+    /// Searches a file. `walked` tells that a walk has just found it.
+    pub(super) fn file(
+        &mut self,
+        worktree: &Worktree,
+        path: &RelPath,
+        walked: bool,
+    ) -> Result<FileMatches, SkipReason> {
+        let opened = OpenFile::open(worktree, path, walked)?;
         if opened.size() > self.query.limits.max_file_bytes {
-            return Err(Left::TooLarge);
+            return Err(SkipReason::TooLarge);
         }
         let found = self.text(&opened.file, path)?;
         if found.lines > 0 {
-            opened.proved(worktree, path)?;
+            opened.verify(worktree, path)?;
         }
         Ok(found)
     }
 
-    /// Searches what a file holds.
-    pub(super) fn text(&mut self, text: impl Read, path: &RelPath) -> Result<Found, Left> {
-        let mut sink = Lines {
+    /// Searches the content of a file.
+    pub(super) fn text(&mut self, text: impl Read, path: &RelPath) -> Result<FileMatches, SkipReason> {
+        let mut sink = MatchSink {
             matcher: self.matcher,
             path,
             detail: self.query.detail,
             limits: &self.query.limits,
-            found: Found::default(),
+            found: FileMatches::default(),
         };
-        let mut ending = Ending::new(text, self.until);
-        let searched = self.searcher.search_reader(self.matcher, &mut ending, &mut sink);
-        if ending.longest > LONG_LINE_BYTES {
-            // How far a file with a NUL byte is searched hangs on the size of the buffer, which must not hang on which
-            // files a thread has seen before.
+        let mut reader = DeadlineReader::new(text, self.until);
+        let searched = self.searcher.search_reader(self.matcher, &mut reader, &mut sink);
+        if reader.longest > LONG_LINE_BYTES {
+            // The size of the buffer decides how far a file with a NUL byte is searched. It must not depend on the
+            // files that this thread searched before.
             self.searcher = searcher(self.query);
         }
-        if ending.over {
-            return Err(Left::Late);
+        if reader.is_over {
+            return Err(SkipReason::Deadline);
         }
-        searched.map_err(|_| Left::Unreadable)?;
+        searched.map_err(|_| SkipReason::Unreadable)?;
         let mut found = sink.found;
         if found.binary && self.query.detail == Detail::Counts {
-            // What was counted up to the NUL byte says nothing about the file. ripgrep does the same.
+            // A count up to the NUL byte is meaningless. ripgrep drops it, too.
             found.lines = 0;
         }
         Ok(found)
     }
 
-    /// Whether any line of a text may match; `false` is certain.
+    /// Returns whether any line of a text may match; `false` is certain.
     pub(super) fn may_match(&self, text: &[u8]) -> bool {
-        let marked = [&b"\xef\xbb\xbf"[..], b"\xff\xfe", b"\xfe\xff"];
-        // Without a line's end of its own a pattern is about one line at a time, an anchored one for instance.
+        let byte_order_marks = [&b"\xef\xbb\xbf"[..], b"\xff\xfe", b"\xfe\xff"];
+        // A matcher without a line terminator, for instance of an anchored pattern, must see one line at a time.
         let by_line = self.matcher.line_terminator() == Some(LineTerminator::byte(b'\n'));
-        if self.query.invert || !by_line || marked.iter().any(|mark| text.starts_with(mark)) {
+        if self.query.invert || !by_line || byte_order_marks.iter().any(|mark| text.starts_with(mark)) {
             return true;
         }
         !matches!(self.matcher.find_candidate_line(text), Ok(None))
@@ -131,8 +136,8 @@ impl<'q> FileSearch<'q> {
 
 fn searcher(query: &GrepQuery) -> Searcher {
     let mut builder = SearcherBuilder::new();
-    // As ripgrep treats files that it finds by itself: text up to the first NUL byte, UTF-16 with its mark decoded, and
-    // everything else searched as bytes.
+    // The rules of ripgrep for files that it finds by itself: text ends at the first NUL byte, UTF-16 with a byte order
+    // mark is decoded, and everything else is searched as bytes.
     builder
         .line_number(query.detail == Detail::Lines)
         .binary_detection(BinaryDetection::quit(0))
@@ -144,78 +149,78 @@ fn searcher(query: &GrepQuery) -> Searcher {
 }
 
 /// An open file of the worktree.
-pub(super) struct Opened {
+pub(super) struct OpenFile {
     at: PathBuf,
     pub(super) file: File,
     metadata: Metadata,
 }
 
-impl Opened {
-    /// Opens a file that a walk has just found, or one that somebody named.
-    pub(super) fn open(worktree: &Worktree, path: &RelPath, walked: bool) -> Result<Self, Left> {
+impl OpenFile {
+    /// Opens a file. `walked` tells that a walk has just found it, so that it is a regular file and no secret.
+    pub(super) fn open(worktree: &Worktree, path: &RelPath, walked: bool) -> Result<Self, SkipReason> {
         let at = worktree.root().join(path.as_str());
         if !walked {
             if is_secret(path) {
-                return Err(Left::Secret);
+                return Err(SkipReason::Secret);
             }
-            // A pipe would be waited for.
-            if !at.symlink_metadata().map_err(|_| Left::Unreadable)?.is_file() {
-                return Err(Left::NotRegular);
+            // Opening a pipe would block.
+            if !at.symlink_metadata().map_err(|_| SkipReason::Unreadable)?.is_file() {
+                return Err(SkipReason::NotRegular);
             }
         }
-        let file = File::open(&at).map_err(|_| Left::Unreadable)?;
-        let metadata = file.metadata().map_err(|_| Left::Unreadable)?;
+        let file = File::open(&at).map_err(|_| SkipReason::Unreadable)?;
+        let metadata = file.metadata().map_err(|_| SkipReason::Unreadable)?;
         if !metadata.is_file() {
-            return Err(Left::NotRegular);
+            return Err(SkipReason::NotRegular);
         }
         Ok(Self { at, file, metadata })
     }
 
-    /// Its size in bytes when it was opened.
+    /// The size in bytes when the file was opened.
     pub(super) fn size(&self) -> u64 {
         self.metadata.len()
     }
 
-    /// That it is, now, the file of this name in the worktree, with no symlink on the way.
-    pub(super) fn proved(&self, worktree: &Worktree, path: &RelPath) -> Result<(), Left> {
-        let real = worktree.resolve(path).map_err(|_| Left::Unreadable)?;
-        let now = self.at.symlink_metadata().map_err(|_| Left::Unreadable)?;
+    /// Verifies that the open file is still the file of this path in the worktree, reached without a symlink.
+    pub(super) fn verify(&self, worktree: &Worktree, path: &RelPath) -> Result<(), SkipReason> {
+        let real = worktree.resolve(path).map_err(|_| SkipReason::Unreadable)?;
+        let now = self.at.symlink_metadata().map_err(|_| SkipReason::Unreadable)?;
         if real == self.at && same_file(&self.metadata, &now) {
             Ok(())
         } else {
-            Err(Left::Unreadable)
+            Err(SkipReason::Unreadable)
         }
     }
 }
 
-/// A reader that breaks off when the time is over. The searcher reads some ten kilobytes at a time.
-pub(super) struct Ending<'u, R> {
+/// A reader that fails after the deadline. The searcher reads some ten kilobytes at a time.
+pub(super) struct DeadlineReader<'u, R> {
     reader: R,
     until: &'u Until,
-    /// It has broken off.
-    pub(super) over: bool,
-    /// Of the lines that were read, the longest that is not in one piece, in bytes.
+    /// Whether a read failed because of the deadline.
+    pub(super) is_over: bool,
+    /// The longest line that spans several reads, in bytes.
     longest: usize,
-    /// What was read of the last line.
+    /// The bytes read so far of the last line.
     open: usize,
 }
 
-impl<'u, R> Ending<'u, R> {
+impl<'u, R> DeadlineReader<'u, R> {
     pub(super) fn new(reader: R, until: &'u Until) -> Self {
         Self {
             reader,
             until,
-            over: false,
+            is_over: false,
             longest: 0,
             open: 0,
         }
     }
 }
 
-impl<R: Read> Read for Ending<'_, R> {
+impl<R: Read> Read for DeadlineReader<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.until.is_over() {
-            self.over = true;
+            self.is_over = true;
             return Err(io::ErrorKind::TimedOut.into());
         }
         let read = self.reader.read(buffer)?;
@@ -230,22 +235,22 @@ impl<R: Read> Read for Ending<'_, R> {
     }
 }
 
-struct Lines<'a> {
+struct MatchSink<'a> {
     matcher: &'a RegexMatcher,
     path: &'a RelPath,
     detail: Detail,
     limits: &'a GrepLimits,
-    found: Found,
+    found: FileMatches,
 }
 
-impl Lines<'_> {
+impl MatchSink<'_> {
     fn keep(&mut self, bytes: &[u8], number: Option<u64>, context: bool) {
         let line = String::from_utf8_lossy(bytes);
         let line = line.trim_end_matches(['\r', '\n']);
         let from = if line.len() > MAX_LINE_BYTES && !context {
             let found = self.matcher.find(bytes).ok().flatten();
             let start = found.map_or(0, |found| found.start());
-            // Replaced bytes are longer than what they replace, so this errs towards the start.
+            // Replacement characters are longer than the bytes that they replace, so the cut may start too early.
             let ahead = if start + LEAD_BYTES > MAX_LINE_BYTES {
                 start - LEAD_BYTES.min(start)
             } else {
@@ -266,7 +271,7 @@ impl Lines<'_> {
     }
 }
 
-impl Sink for Lines<'_> {
+impl Sink for MatchSink<'_> {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {

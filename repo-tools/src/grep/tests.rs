@@ -1,4 +1,4 @@
-//! Its bounds, and files that are not plain text.
+//! Limits, and files that are not plain text.
 
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ fn finds_lines_and_counts_them_right() {
 }
 
 #[test]
-fn every_bound_holds_and_is_told() {
+fn every_limit_holds_and_is_reported() {
     let many = "hit\n".repeat(60);
     let repo = Fixture::with(&[("a.txt", &many), ("b.txt", &many), ("c.txt", &"hit ".repeat(1000))]);
     let run = |limits| grep(&repo.worktree(), &literals(&["hit"], limits), None).unwrap();
@@ -82,7 +82,7 @@ fn every_bound_holds_and_is_told() {
 }
 
 #[test]
-fn refuses_patterns_that_mean_nothing() {
+fn empty_and_malformed_patterns_are_refused() {
     let repo = Fixture::with(&[]);
     assert!(grep(&repo.worktree(), &literals(&[], limits()), None).is_err());
     let query = GrepQuery::new(GrepPattern::Regex("(".into()));
@@ -93,7 +93,7 @@ fn refuses_patterns_that_mean_nothing() {
 }
 
 #[test]
-fn a_literal_is_no_expression() {
+fn literals_are_not_read_as_regular_expressions() {
     let repo = Fixture::with(&[("a.txt", "$1 (x) a.b\na+b\naab axb\n")]);
     for (word, expected) in [("$1", 1), ("(x)", 1), ("a.b", 1), ("a+b", 1), ("^", 0)] {
         let found = grep(&repo.worktree(), &literals(&[word], limits()), None).unwrap();
@@ -128,7 +128,7 @@ fn long_lines_show_their_match_and_context_is_marked() {
 }
 
 #[test]
-fn the_same_bounds_give_the_same_lines() {
+fn the_same_limits_give_the_same_lines() {
     let repo = Fixture::with(&[]);
     for n in 0..200 {
         repo.write(&format!("{n:03}.txt"), b"hit\nhit\n");
@@ -154,7 +154,7 @@ fn the_same_bounds_give_the_same_lines() {
 
 #[cfg(unix)]
 #[test]
-fn nothing_beyond_a_symlink_is_told() {
+fn symlinks_are_not_followed() {
     let outside = tempfile::tempdir().unwrap();
     std::fs::write(outside.path().join("x.txt"), "needle\n").unwrap();
     let repo = Fixture::with(&[("in/x.txt", "needle\n")]);

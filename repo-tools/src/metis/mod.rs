@@ -1,9 +1,9 @@
-//! Planning documents of [Metis](https://github.com/colliery-io/metis): Markdown with a head of YAML, in nested folders
+//! Planning documents of [Metis](https://github.com/colliery-io/metis): Markdown with front matter, in nested folders
 //! under `.metis/`.
 //!
-//! Read tolerantly, because versions of Metis and people differ: a key may be missing, a phase may be a tag, a title
-//! may stand in the first heading only, and folders tell what a head does not. A document that cannot be read is
-//! counted, never an error.
+//! Reading is tolerant, because versions of Metis differ: a key may be missing, a phase may be a tag, the title may be
+//! in the first heading only, and the folder may be the only sign of the document's kind. An unreadable document is
+//! counted and is not an error.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -12,26 +12,26 @@ use serde::Serialize;
 
 use crate::cut::{Cut, Cuts};
 use crate::files::{FileFilter, files};
-use crate::front_matter::{FrontMatter, NeverClosed};
+use crate::front_matter::{FrontMatter, UnclosedFrontMatter};
 use crate::path::RelPath;
 use crate::read::{ReadError, read_text};
 use crate::until::Until;
 use crate::walk::WalkLimits;
 use crate::worktree::Worktree;
 
-/// Where the documents are.
+/// The folder of the documents.
 const FOLDER: &str = ".metis";
-/// Larger documents are not read, in bytes.
+/// Maximum size of a document, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// Which documents to list.
+/// The documents to list.
 #[derive(Debug, Clone)]
 pub struct MetisLimits {
-    /// Also what was archived.
+    /// Whether to include archived documents.
     pub archived: bool,
-    /// So many documents at most.
+    /// Maximum number of documents.
     pub max_documents: usize,
-    /// When to give up.
+    /// The deadline.
     pub until: Until,
 }
 
@@ -48,48 +48,48 @@ impl Default for MetisLimits {
 /// The documents of a worktree.
 #[derive(Debug, Default, Serialize)]
 pub struct MetisDocuments {
-    /// By path.
+    /// The documents, by path.
     pub documents: Vec<MetisDocument>,
-    /// Files that are no such document, or cannot be read.
+    /// The number of files that are no document or cannot be read.
     pub unreadable: usize,
-    /// Which bounds were reached.
+    /// The limits that were reached.
     pub cuts: Cuts,
 }
 
-/// What the head of a document says.
+/// The front matter of a document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MetisDocument {
     /// The file.
     pub path: RelPath,
-    /// Its short code (`PROJ-T-0001`), or its id.
+    /// The short code (`PROJ-T-0001`), or else the long id.
     pub id: String,
-    /// Its long id, where it has both.
+    /// The long id, if the document also has a short code.
     pub slug: Option<String>,
-    /// `vision`, `initiative`, `task`, `adr`, or whatever it says.
+    /// The kind, in lower case: `vision`, `initiative`, `task`, `adr` or another word.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Its title.
+    /// The title.
     pub title: String,
-    /// How far it is: `draft`, `active`, `completed`.
+    /// The phase: `draft`, `active`, `completed` or another word.
     pub phase: Option<String>,
-    /// Its number among its kind, as in ADR-3.
+    /// The number among documents of its kind, as in ADR-3.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub number: Option<u32>,
-    /// The id of what it is part of.
+    /// The id of the parent document.
     pub parent: Option<String>,
-    /// It was put away.
+    /// Whether the document is archived.
     pub archived: bool,
 }
 
 /// A document with its text.
 #[derive(Debug, Clone, Serialize)]
 pub struct MetisText {
-    /// What its head says.
+    /// The front matter.
     #[serde(flatten)]
     pub document: MetisDocument,
-    /// The Markdown below the head.
+    /// The Markdown below the front matter.
     pub text: String,
-    /// Where that begins in the file, in lines counted from 1.
+    /// The first line of `text` in the file, counted from 1.
     #[serde(skip)]
     pub first_line: u32,
 }
@@ -97,118 +97,119 @@ pub struct MetisText {
 /// The documents of a worktree with their texts.
 #[derive(Debug, Default)]
 pub struct MetisTexts {
-    /// By path.
+    /// The documents, by path.
     pub texts: Vec<MetisText>,
-    /// Files that are no such document, or cannot be read, and why.
-    pub unreadable: Vec<(RelPath, NoDocument)>,
-    /// Which bounds were reached.
+    /// The files that are no document or cannot be read, with the reason.
+    pub unreadable: Vec<(RelPath, NotADocument)>,
+    /// The limits that were reached.
     pub cuts: Cuts,
 }
 
 /// Why a document was not found.
 #[derive(Debug, thiserror::Error)]
 pub enum MetisError {
-    /// None has that id.
+    /// No document has this id.
     #[error("there is no document {id} under .metis/")]
     NotFound {
-        /// What was asked for.
+        /// The requested id.
         id: String,
     },
-    /// It was listed a moment ago and cannot be read.
+    /// The document cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
 }
 
 /// Why a file under `.metis/` is not a document.
 #[derive(Debug, thiserror::Error)]
-pub enum NoDocument {
-    /// It cannot be read.
+pub enum NotADocument {
+    /// The file cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// Its head has no end.
+    /// The front matter has no closing line.
     #[error(transparent)]
-    FrontMatter(#[from] NeverClosed),
-    /// It has no front matter.
-    #[error("it has no head")]
-    NoHead,
-    /// It has no id.
-    #[error("its head has neither short_code nor id")]
+    FrontMatter(#[from] UnclosedFrontMatter),
+    /// There is no front matter.
+    #[error("it has no front matter")]
+    NoFrontMatter,
+    /// The front matter has no id.
+    #[error("its front matter has neither `short_code` nor `id`")]
     NoId,
-    /// Its kind is unknown.
-    #[error("neither its head nor its folder says what kind of document it is")]
+    /// The kind of document is unknown.
+    #[error("neither its front matter (`level`, `type`) nor its folder names the kind of document")]
     NoKind,
 }
 
-/// Lists the documents; none where there is no `.metis/`.
+/// Lists the documents; empty without a `.metis/` folder.
 pub fn documents(worktree: &Worktree, limits: &MetisLimits) -> MetisDocuments {
     let mut documents = Vec::new();
-    let passed = visit(worktree, limits, |text| {
+    let skipped = visit(worktree, limits, |text| {
         documents.push(text.document);
         true
     });
     MetisDocuments {
         documents,
-        unreadable: passed.unreadable.len(),
-        cuts: passed.cuts,
+        unreadable: skipped.unreadable.len(),
+        cuts: skipped.cuts,
     }
 }
 
-/// The documents with what they say, for at most so many bytes; none where there is no `.metis/`.
+/// Lists the documents with their texts, up to `max_bytes` of text; empty without a `.metis/` folder.
 pub fn texts(worktree: &Worktree, limits: &MetisLimits, max_bytes: usize) -> MetisTexts {
     let mut found = Vec::new();
-    let mut left = max_bytes;
-    let passed = visit(worktree, limits, |text| {
-        let rest = left.checked_sub(text.text.len());
-        left = rest.unwrap_or(left);
+    let mut remaining = max_bytes;
+    let skipped = visit(worktree, limits, |text| {
+        let rest = remaining.checked_sub(text.text.len());
+        remaining = rest.unwrap_or(remaining);
         found.extend(rest.map(|_| text));
         rest.is_some()
     });
-    MetisTexts { texts: found, ..passed }
+    MetisTexts {
+        texts: found,
+        ..skipped
+    }
 }
 
-/// Hands each document on until one is not taken, and returns what was passed over.
+/// Passes each document to `take` until it returns `false`. Returns the unreadable files and the limits, without texts.
 fn visit(worktree: &Worktree, limits: &MetisLimits, mut take: impl FnMut(MetisText) -> bool) -> MetisTexts {
-    let mut passed = MetisTexts::default();
+    let mut skipped = MetisTexts::default();
     let filter = FileFilter {
         globs: vec!["*.md".to_owned()],
         under: RelPath::new(FOLDER).into_iter().collect(),
     };
     let Ok(listed) = files(worktree, &filter, WalkLimits::default().max_files, &limits.until) else {
-        return passed;
+        return skipped;
     };
-    if listed.late {
-        passed.cuts.add(Cut::Time);
-    }
+    skipped.cuts.extend(&listed.cuts);
     let mut taken = 0;
     for path in listed.paths {
         if limits.until.is_over() {
-            passed.cuts.add(Cut::Time);
+            skipped.cuts.add(Cut::Time);
             break;
         }
-        let read = read_text(worktree, &path, MAX_BYTES).map_err(NoDocument::from);
+        let read = read_text(worktree, &path, MAX_BYTES).map_err(NotADocument::from);
         match read.and_then(|file| document(&path, &file.text)) {
-            Err(reason) => passed.unreadable.push((path, reason)),
+            Err(reason) => skipped.unreadable.push((path, reason)),
             Ok(text) if text.document.archived && !limits.archived => {}
             Ok(_) if taken >= limits.max_documents => {
-                passed.cuts.add(Cut::Matches);
+                skipped.cuts.add(Cut::Matches);
                 break;
             }
             Ok(text) => {
                 if !take(text) {
-                    passed.cuts.add(Cut::Bytes);
+                    skipped.cuts.add(Cut::Bytes);
                     break;
                 }
                 taken += 1;
             }
         }
     }
-    passed
+    skipped
 }
 
-/// Reads one document by its short code or its id, in any case.
+/// Reads one document by its short code or its long id, in any case.
 ///
 /// # Errors
-/// [`MetisError`] where there is none, or it cannot be read any more.
+/// [`MetisError`] if there is no such document, or it cannot be read.
 pub fn document_by_id(worktree: &Worktree, id: &str, until: Until) -> Result<MetisText, MetisError> {
     let limits = MetisLimits {
         archived: true,
@@ -216,37 +217,34 @@ pub fn document_by_id(worktree: &Worktree, id: &str, until: Until) -> Result<Met
         ..MetisLimits::default()
     };
     let found = documents(worktree, &limits);
-    let is = |document: &&MetisDocument| {
+    let has_id = |document: &&MetisDocument| {
         document.id.eq_ignore_ascii_case(id)
             || document
                 .slug
                 .as_deref()
                 .is_some_and(|slug| slug.eq_ignore_ascii_case(id))
     };
-    // Of two, the one that is not put away.
-    let meant = found
-        .documents
-        .iter()
-        .filter(is)
-        .min_by_key(|document| document.archived);
+    // An archived document comes last.
+    let matching = found.documents.iter().filter(has_id);
+    let first = matching.min_by_key(|document| document.archived);
     let not_found = || MetisError::NotFound { id: id.to_owned() };
-    let document_found = meant.ok_or_else(not_found)?;
-    let file = read_text(worktree, &document_found.path, MAX_BYTES)?;
-    document(&document_found.path, &file.text).map_err(|_| not_found())
+    let path = &first.ok_or_else(not_found)?.path;
+    let file = read_text(worktree, path, MAX_BYTES)?;
+    document(path, &file.text).map_err(|_| not_found())
 }
 
-/// A file as a document and its text, or why it is none.
-fn document(path: &RelPath, text: &str) -> Result<MetisText, NoDocument> {
-    let head = FrontMatter::of(text)?.ok_or(NoDocument::NoHead)?;
+/// Reads a file as a document.
+fn document(path: &RelPath, text: &str) -> Result<MetisText, NotADocument> {
+    let head = FrontMatter::of(text)?.ok_or(NotADocument::NoFrontMatter)?;
     let slug = head.text("id");
     let id = head.text("short_code").or_else(|| slug.clone());
-    let id = id.ok_or(NoDocument::NoId)?;
+    let id = id.ok_or(NotADocument::NoId)?;
     let folders: BTreeSet<&str> = path.as_str().split('/').collect();
     let kind = head
         .text("level")
         .or_else(|| head.text("type"))
         .or_else(|| kind_by_path(path, &folders))
-        .ok_or(NoDocument::NoKind)?;
+        .ok_or(NotADocument::NoKind)?;
     let heading = head.body.lines().find_map(|line| line.strip_prefix("# "));
     let title = head
         .text("title")
@@ -321,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_what_the_heads_say() {
+    fn documents_are_listed_with_their_front_matter() {
         let repo = repository();
         let found = documents(&repo.worktree(), &MetisLimits::default());
         let shown: Vec<String> = found

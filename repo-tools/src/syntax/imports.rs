@@ -1,11 +1,11 @@
-//! What an import statement brings in, for each language's way to write one.
+//! Reading import statements of each language.
 
 use tree_sitter::Node;
 
 use super::parsed::{Import, Imported};
 use super::use_tree;
 
-/// How an import is written.
+/// The syntax of an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ImportForm {
     RustUse,
@@ -14,7 +14,7 @@ pub(super) enum ImportForm {
     Python,
     PythonFrom,
     Script,
-    /// An export, which is an import only if it has a source.
+    /// An export statement, which is an import only if it has a source.
     ScriptFrom,
     Go,
     Java,
@@ -25,7 +25,7 @@ pub(super) enum ImportForm {
     PhpInclude,
 }
 
-/// The imports of a statement; none if it is no import after all.
+/// Returns the imports of a statement; empty if the statement imports nothing.
 pub(super) fn read(form: ImportForm, node: Node<'_>, source: &str) -> Vec<Import> {
     let text = |node: Node<'_>| source.get(node.byte_range()).unwrap_or_default();
     let field = |name: &str| node.child_by_field_name(name);
@@ -115,7 +115,7 @@ pub(super) fn read(form: ImportForm, node: Node<'_>, source: &str) -> Vec<Import
     }
 }
 
-/// The import that a call makes where importing is a function: `require` and its kin.
+/// Returns the import of a call to `require` or a similar function.
 pub(super) fn of_call(name: &str, call: Node<'_>, source: &str) -> Option<Import> {
     if !["require", "require_relative", "load", "import", "source", "."].contains(&name) {
         return None;
@@ -140,7 +140,7 @@ fn all() -> Imported {
     }
 }
 
-/// The children named `name` of a Python import, with their aliases.
+/// Returns the names of a Python import, with their aliases.
 fn python_modules<'s>(node: Node<'s>, source: &'s str) -> impl Iterator<Item = Imported> + 's {
     let text = |node: Node<'_>| source.get(node.byte_range()).unwrap_or_default();
     let mut cursor = node.walk();
@@ -154,11 +154,11 @@ fn python_modules<'s>(node: Node<'s>, source: &'s str) -> impl Iterator<Item = I
     })
 }
 
-/// The names in an import clause or an export clause of a script.
+/// Returns the names in an import or export clause of JavaScript or TypeScript.
 fn script_names(statement: Node<'_>, source: &str) -> Vec<Imported> {
     let text = |node: Node<'_>| source.get(node.byte_range()).unwrap_or_default();
     let mut names = Vec::new();
-    // Two levels below the statement: clauses, and lists in them.
+    // Clauses and the lists in them are at most three levels deep.
     let mut open = vec![(statement, 0)];
     while let Some((node, depth)) = open.pop() {
         let mut cursor = node.walk();
@@ -183,7 +183,7 @@ fn script_names(statement: Node<'_>, source: &str) -> Vec<Imported> {
     names
 }
 
-/// `import static a.b.C.d;` as its path and the name taken from it.
+/// Splits `import static a.b.C.d;` into the path and the imported name.
 fn java(text: &str) -> Option<(&str, Imported)> {
     let path = text.strip_prefix("import")?.trim().trim_end_matches(';').trim_end();
     let path = path.strip_prefix("static ").unwrap_or(path).trim();
@@ -204,7 +204,7 @@ fn unquoted(text: &str) -> &str {
     text.trim_matches(['"', '\'', '`', '<', '>'])
 }
 
-/// The last quoted string of a text.
+/// Returns the last quoted string of a text.
 fn string_in(text: &str) -> Option<&str> {
     let end = text.rfind(['"', '\''])?;
     let quote = *text.as_bytes().get(end)?;

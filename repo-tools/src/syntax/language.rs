@@ -1,4 +1,4 @@
-//! The languages that are parsed, and how a file tells which one it is.
+//! The parsed languages, and detecting the language of a file.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::path::RelPath;
 /// A language with a grammar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "their names say it")]
+#[expect(missing_docs, reason = "the variants are names of languages")]
 pub enum Language {
     Rust,
     Python,
@@ -27,7 +27,7 @@ pub enum Language {
     Bash,
 }
 
-/// Endings of file names, without the dot.
+/// Languages by file extension, without the dot.
 const EXTENSIONS: &[(&str, Language)] = &[
     ("rs", Language::Rust),
     ("py", Language::Python),
@@ -44,7 +44,7 @@ const EXTENSIONS: &[(&str, Language)] = &[
     ("go", Language::Go),
     ("java", Language::Java),
     ("c", Language::C),
-    // Most headers of C++ read well enough as C++, and those of C read as C++ too.
+    // C headers parse as C++, too.
     ("h", Language::Cpp),
     ("cc", Language::Cpp),
     ("cpp", Language::Cpp),
@@ -70,7 +70,7 @@ const EXTENSIONS: &[(&str, Language)] = &[
     ("bats", Language::Bash),
 ];
 
-/// Whole file names.
+/// Languages by file name.
 const NAMES: &[(&str, Language)] = &[
     ("Rakefile", Language::Ruby),
     ("Gemfile", Language::Ruby),
@@ -80,7 +80,7 @@ const NAMES: &[(&str, Language)] = &[
     (".profile", Language::Bash),
 ];
 
-/// Interpreters as they are named in a first line.
+/// Languages by the interpreter of a `#!` line.
 const INTERPRETERS: &[(&str, Language)] = &[
     ("python", Language::Python),
     ("bash", Language::Bash),
@@ -94,7 +94,7 @@ const INTERPRETERS: &[(&str, Language)] = &[
 ];
 
 impl Language {
-    /// All of them.
+    /// All languages.
     pub const ALL: [Self; 13] = [
         Self::Rust,
         Self::Python,
@@ -111,7 +111,7 @@ impl Language {
         Self::Bash,
     ];
 
-    /// The language of a file, told by its name; `None` for one without a grammar.
+    /// Detects the language by the file's name; `None` if there is no grammar for it.
     pub fn of_path(path: &RelPath) -> Option<Self> {
         let find = |table: &[(&str, Self)], key: &str| table.iter().find(|(name, _)| *name == key).map(|(_, of)| *of);
         let extension = path.extension();
@@ -120,7 +120,7 @@ impl Language {
             .or_else(|| find(EXTENSIONS, &extension.to_ascii_lowercase()))
     }
 
-    /// The same, and for a file without an extension told by its `#!` line.
+    /// Detects the language by the file's name, or by its `#!` line if the name has no extension.
     pub fn of(path: &RelPath, source: &str) -> Option<Self> {
         Self::of_path(path).or_else(|| {
             let first = source.lines().next()?.strip_prefix("#!")?;
@@ -139,7 +139,7 @@ impl Language {
         })
     }
 
-    /// Its name for people.
+    /// Returns the display name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Rust => "Rust",
@@ -158,8 +158,8 @@ impl Language {
         }
     }
 
-    /// Whether a name of one may mean a definition in the other.
-    pub fn is_kin_of(self, other: Self) -> bool {
+    /// Returns whether code in one language can use definitions of the other, such as TypeScript and JavaScript.
+    pub fn is_related_to(self, other: Self) -> bool {
         let family = |language| match language {
             Self::TypeScript | Self::Tsx => Self::JavaScript,
             Self::Cpp => Self::C,
@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tells_by_name_then_by_first_line() {
+    fn language_is_detected_by_name_then_by_first_line() {
         for (path, first, expected) in [
             ("src/a.rs", "", Some(Language::Rust)),
             ("a.H", "", Some(Language::Cpp)),

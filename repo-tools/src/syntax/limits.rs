@@ -1,4 +1,4 @@
-//! What a source text may cost.
+//! Limits of parsing.
 
 use std::time::Duration;
 
@@ -6,20 +6,21 @@ use super::language::Language;
 
 use crate::until::Until;
 
-/// How far parsing one text goes.
+/// The limits and options of parsing one text.
 #[derive(Debug, Clone, Copy)]
 pub struct ParseLimits<'a> {
-    /// Larger texts are not parsed, in bytes.
+    /// Maximum size of a text, in bytes.
     pub max_bytes: usize,
-    /// Parsing and extraction together.
+    /// Maximum time for parsing and extraction together.
     pub max_time: Duration,
-    /// Also an end to it, where it comes sooner.
+    /// An earlier deadline, if any.
     pub until: Option<&'a Until>,
-    /// Definitions and references that are kept, each.
+    /// Maximum number of definitions, and of references.
     pub max_items: usize,
-    /// Also keep plain uses of identifiers ([`super::ReferenceKind::Other`]); several times as many as all others.
+    /// Whether to keep plain uses of identifiers ([`super::ReferenceKind::Other`]), which are several times as many as
+    /// all other references.
     pub identifiers: bool,
-    /// Keep references to this name only.
+    /// Keeps only references to this name.
     pub only: Option<&'a str>,
 }
 
@@ -38,32 +39,32 @@ impl Default for ParseLimits<'_> {
 
 /// Why a text was not parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Unparsed {
-    /// More bytes than allowed.
+pub enum ParseError {
+    /// The text is larger than allowed.
     #[error("too large to parse")]
     TooLarge,
-    /// Its lines are too long to be written by a person.
+    /// The lines are too long for code written by hand.
     #[error("minified")]
     Minified,
-    /// The time was over before there was a tree.
+    /// The deadline passed during parsing.
     #[error("parsing took too long")]
     Slow,
-    /// The grammar does not fit the library; a build that passed this crate's tests has none such.
+    /// The grammar is incompatible with the library. The tests of this crate exclude this.
     #[error("the grammar of {language} cannot be loaded")]
     Grammar {
-        /// Which one.
+        /// The language.
         language: Language,
     },
 }
 
-/// A text is minified if it has a line longer than this, and its lines are [`MINIFIED_MEAN`] long on average.
+/// A text is minified if it has a line longer than this and its mean line length exceeds [`MINIFIED_MEAN`], in bytes.
 const MINIFIED_LINE: usize = 5_000;
 const MINIFIED_MEAN: usize = 250;
 
 impl ParseLimits<'_> {
-    pub(super) fn admit(&self, source: &str) -> Result<(), Unparsed> {
+    pub(super) fn admit(&self, source: &str) -> Result<(), ParseError> {
         if source.len() > self.max_bytes || u32::try_from(source.len()).is_err() {
-            return Err(Unparsed::TooLarge);
+            return Err(ParseError::TooLarge);
         }
         if source.len() > MINIFIED_LINE {
             let (mut lines, mut longest, mut from) = (1, 0, 0);
@@ -71,7 +72,7 @@ impl ParseLimits<'_> {
                 (lines, longest, from) = (lines + 1, longest.max(at - from), at);
             }
             if longest > MINIFIED_LINE && source.len() / lines > MINIFIED_MEAN {
-                return Err(Unparsed::Minified);
+                return Err(ParseError::Minified);
             }
         }
         Ok(())

@@ -1,9 +1,9 @@
-//! Definitions, references and imports of one source text, by tree-sitter.
+//! Extracting definitions, references and imports of a source text with tree-sitter.
 //!
-//! [`parse`] is the one way in; the index calls it for every blob of a repository, so it has to be fast: one iterative
-//! walk over the tree with a table from node kinds to what they mean (`table.rs`, filled from `spec/`), and no
-//! queries, which cost about as much as the parsing again. It is bounded in bytes and time, uses no stack for deep
-//! nesting, and takes what it can from broken code.
+//! [`parse`] is the entry point. The index calls it for every blob of a repository, so it is fast: one iterative walk
+//! over the tree with a table of node kinds (`table.rs`, filled from `spec/`), and no tree-sitter queries, which cost
+//! about as much as the parsing itself. It is limited in bytes and time, does not recurse into deep nesting, and
+//! extracts what it can from broken code.
 //!
 //! ```
 //! use muninn_repo_tools::syntax::{Language, ParseLimits, parse};
@@ -12,7 +12,7 @@
 //! let add = &parsed.definitions[0];
 //! assert_eq!((&*add.name, add.lines.first, add.lines.last), ("add", 1, 2));
 //! assert_eq!(&*parsed.references[0].name, "one");
-//! # Ok::<(), muninn_repo_tools::syntax::Unparsed>(())
+//! # Ok::<(), muninn_repo_tools::syntax::ParseError>(())
 //! ```
 
 mod imports;
@@ -37,23 +37,23 @@ use tree_sitter::{ParseOptions, Parser, Tree};
 use crate::until::Until;
 
 pub use language::Language;
-pub use limits::{ParseLimits, Unparsed};
+pub use limits::{ParseError, ParseLimits};
 pub use parsed::{Definition, DefinitionKind, Import, Imported, Lines, Parsed, Reference, ReferenceKind};
 
 thread_local! {
-    /// A parser keeps its stacks between files, which is worth a few percent over a repository of small ones.
+    /// Reusing a parser, with its stacks, saves a few percent over a repository of small files.
     static PARSER: RefCell<Parser> = RefCell::new(Parser::new());
 }
 
-/// Takes a source text apart.
+/// Parses a source text.
 ///
-/// Broken code is no error: [`Parsed::broken`] says so, and what stands around the broken part is there.
+/// Syntax errors are no error: they set [`Parsed::broken`], and the code around them is extracted.
 ///
 /// # Errors
-/// [`Unparsed`] where a limit was reached before there was a tree.
-pub fn parse(language: Language, source: &str, limits: &ParseLimits) -> Result<Parsed, Unparsed> {
+/// [`ParseError`] if a limit is reached before the tree is complete.
+pub fn parse(language: Language, source: &str, limits: &ParseLimits) -> Result<Parsed, ParseError> {
     if limits.until.is_some_and(Until::is_over) {
-        return Err(Unparsed::Slow);
+        return Err(ParseError::Slow);
     }
     limits.admit(source)?;
     let latest = Instant::now() + limits.max_time;
@@ -62,16 +62,16 @@ pub fn parse(language: Language, source: &str, limits: &ParseLimits) -> Result<P
         .map_or(Until::at(latest), |until| until.no_later_than(latest));
     let tree = PARSER.with(|parser| match parser.try_borrow_mut() {
         Ok(mut parser) => tree_of(&mut parser, language, source, &until),
-        // Never so today: nothing that runs while parsing parses.
+        // Does not happen: nothing that runs during parsing calls this function.
         Err(_) => tree_of(&mut Parser::new(), language, source, &until),
     })?;
     Ok(walk::walk(table::of(language), &tree, source, limits, &until))
 }
 
-fn tree_of(parser: &mut Parser, language: Language, source: &str, until: &Until) -> Result<Tree, Unparsed> {
+fn tree_of(parser: &mut Parser, language: Language, source: &str, until: &Until) -> Result<Tree, ParseError> {
     parser
         .set_language(&language.grammar())
-        .map_err(|_| Unparsed::Grammar { language })?;
+        .map_err(|_| ParseError::Grammar { language })?;
     let bytes = source.as_bytes();
     let mut in_time = |_: &tree_sitter::ParseState| {
         if until.is_over() {
@@ -83,8 +83,8 @@ fn tree_of(parser: &mut Parser, language: Language, source: &str, until: &Until)
     let options = ParseOptions::new().progress_callback(&mut in_time);
     let tree = parser.parse_with_options(&mut |at, _| bytes.get(at..).unwrap_or_default(), None, Some(options));
     tree.ok_or_else(|| {
-        // Otherwise the next file would be taken for the rest of this one.
+        // Without a reset, the parser would resume this text with the next file.
         parser.reset();
-        Unparsed::Slow
+        ParseError::Slow
     })
 }

@@ -1,19 +1,19 @@
-//! What is known of a source text. All of it serialises compactly: the index keeps one for each blob.
+//! The result of parsing a source text. It serialises compactly, because the index stores one for each blob.
 
 use serde::{Deserialize, Serialize};
 
-/// What one source text defines, uses and imports.
+/// The definitions, references and imports of one source text.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parsed {
-    /// In the order of their names in the text; an enclosing definition comes before what it encloses.
+    /// The definitions, by the position of their names; an enclosing definition comes before its members.
     pub definitions: Vec<Definition>,
-    /// By line.
+    /// The references, by line.
     pub references: Vec<Reference>,
-    /// In the order of the text.
+    /// The imports, in text order.
     pub imports: Vec<Import>,
-    /// The text has syntax errors, or is in a dialect that the grammar does not know.
+    /// Whether the text has syntax errors for the grammar.
     pub broken: bool,
-    /// A limit ended the extraction; there is more.
+    /// Whether a limit ended the extraction, so that items are missing.
     pub cut: bool,
 }
 
@@ -26,28 +26,28 @@ pub struct Lines {
     pub last: u32,
 }
 
-/// A named thing that a text defines.
+/// A named definition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Definition {
-    /// Its name, without what it belongs to.
+    /// The name, without its container.
     pub name: Box<str>,
-    /// What it is.
+    /// The kind.
     pub kind: DefinitionKind,
-    /// The definition that encloses it, as an index into [`Parsed::definitions`].
+    /// The enclosing definition, as an index into [`Parsed::definitions`].
     pub parent: Option<u32>,
-    /// The type that it belongs to where that is named beside and not around it: a Go receiver, `A` in C++ `A::f`.
+    /// The type of a method that is not nested in the type: a Go receiver, or `A` in C++ `A::f`.
     pub receiver: Option<Box<str>>,
-    /// All of it, with the comments, attributes and decorators before it.
+    /// The lines of the definition, including the comments, attributes and decorators before it.
     pub lines: Lines,
-    /// Where it begins without the comments before it.
+    /// The first line without the comments before it.
     pub declared: u32,
-    /// The line of its name.
+    /// The line of the name.
     pub name_line: u32,
-    /// The last line of its signature: `declared` up to here is what an outline shows.
+    /// The last line of the signature. An outline shows `declared` to `signature_last`.
     pub signature_last: u32,
 }
 
-/// What a definition is.
+/// The kind of a definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DefinitionKind {
@@ -65,13 +65,13 @@ pub enum DefinitionKind {
     Variant,
     /// An interface.
     Interface,
-    /// A trait, also of PHP; a concept of C++.
+    /// A trait, also in PHP; a C++ concept.
     Trait,
     /// A Rust `impl` block, named after its type.
     Impl,
     /// A module, a namespace.
     Module,
-    /// Another name for a type.
+    /// A type alias.
     TypeAlias,
     /// A constant.
     Constant,
@@ -81,12 +81,12 @@ pub enum DefinitionKind {
     Field,
     /// A macro.
     Macro,
-    /// A function that is declared here and defined elsewhere.
+    /// A declaration of a function that is defined elsewhere.
     Prototype,
 }
 
 impl DefinitionKind {
-    /// All kinds, for tables and command lines.
+    /// All kinds.
     pub const ALL: [Self; 16] = [
         Self::Function,
         Self::Method,
@@ -106,7 +106,7 @@ impl DefinitionKind {
         Self::Prototype,
     ];
 
-    /// Its name in output, as it is serialised.
+    /// Returns the serialised name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Function => "function",
@@ -128,7 +128,7 @@ impl DefinitionKind {
         }
     }
 
-    /// Whether functions inside are methods.
+    /// Returns whether functions inside such a definition are methods.
     pub fn is_type(self) -> bool {
         matches!(
             self,
@@ -136,7 +136,7 @@ impl DefinitionKind {
         )
     }
 
-    /// Whether it has code that is called.
+    /// Returns whether such a definition can be called.
     pub fn is_callable(self) -> bool {
         matches!(self, Self::Function | Self::Method | Self::Macro | Self::Prototype)
     }
@@ -145,54 +145,54 @@ impl DefinitionKind {
 /// A use of a name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reference {
-    /// The name that is used.
+    /// The used name.
     pub name: Box<str>,
-    /// How.
+    /// The way the name is used.
     pub kind: ReferenceKind,
-    /// The last name before it: `a` in `a.f()`, `self.a.f()` and `x::a::f()`.
+    /// The name directly before it: `a` in `a.f()`, `self.a.f()` and `x::a::f()`.
     pub qualifier: Option<Box<str>>,
-    /// The innermost definition around it, as an index into [`Parsed::definitions`].
+    /// The innermost enclosing definition, as an index into [`Parsed::definitions`].
     pub inside: Option<u32>,
     /// The line, counted from 1.
     pub line: u32,
 }
 
-/// How a name is used, the most telling first.
+/// The way a name is used, in descending order of relevance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReferenceKind {
-    /// It is called, constructed or expanded.
+    /// A call, a construction or a macro expansion.
     Call,
-    /// It is imported.
+    /// An import.
     Import,
-    /// It stands for a type.
+    /// A type name.
     Type,
-    /// Anything else.
+    /// Any other use.
     Other,
 }
 
 /// One imported module.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Import {
-    /// The module as it is written, without quotes: `std::fmt`, `.inner`, `./x`, `stdio.h`.
+    /// The module as written, without quotes: `std::fmt`, `.inner`, `./x`, `stdio.h`.
     pub path: Box<str>,
-    /// The names that are taken from it; none if it is imported whole.
+    /// The imported names; empty if the module is imported as a whole.
     pub names: Vec<Imported>,
     /// The line, counted from 1.
     pub line: u32,
 }
 
-/// A name that an import brings in.
+/// An imported name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Imported {
-    /// Its name in the module; `*` for all of them.
+    /// The name in the module; `*` for all names.
     pub name: Box<str>,
-    /// Its name here, where that differs.
+    /// The local name, if it differs.
     pub alias: Option<Box<str>>,
 }
 
 impl Parsed {
-    /// The name of what a definition belongs to: its receiver, or the innermost definition around it.
+    /// Returns the container's name of a definition: its receiver, or else the innermost enclosing definition.
     pub fn container<'a>(&'a self, definition: &'a Definition) -> Option<&'a str> {
         if let Some(receiver) = &definition.receiver {
             return Some(receiver);
@@ -201,7 +201,7 @@ impl Parsed {
         Some(&parent.name)
     }
 
-    /// The innermost definition whose lines hold `line`.
+    /// Returns the innermost definition that contains a line.
     pub fn enclosing(&self, line: u32) -> Option<&Definition> {
         let around = |definition: &&Definition| definition.lines.first <= line && line <= definition.lines.last;
         let size = |definition: &&Definition| definition.lines.last - definition.lines.first;

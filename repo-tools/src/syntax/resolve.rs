@@ -1,25 +1,25 @@
-//! From a node to the name that it comes down to.
+//! Resolving an expression, a declarator or a path to its name.
 
 use tree_sitter::Node;
 
 use super::table::{Table, flag};
 
-/// Declarators and paths nest; deeper than this is not written by people.
+/// Maximum nesting of declarators and paths that is followed.
 const MAX_STEPS: usize = 32;
 
-/// The name that an expression, a declarator or a path comes down to.
+/// The name of an expression, a declarator or a path.
 #[derive(Clone, Copy)]
 pub(super) struct Resolved<'t> {
-    /// The leaf.
+    /// The leaf with the name.
     pub(super) name: Node<'t>,
-    /// The leaf before it.
+    /// The leaf with the qualifier before the name.
     pub(super) qualifier: Option<Node<'t>>,
-    /// What C declares is a function.
+    /// Whether a C declarator declares a function.
     pub(super) function: bool,
 }
 
 impl Table {
-    /// Follows `node` down to its name; `None` where it has none, as a call of a closure has none.
+    /// Follows `node` down to its name; `None` if it has none, like the call of a closure.
     pub(super) fn resolve<'t>(&self, node: Node<'t>) -> Option<Resolved<'t>> {
         let (mut node, mut qualifier, mut function) = (node, None, false);
         for _ in 0..MAX_STEPS {
@@ -45,7 +45,7 @@ impl Table {
         None
     }
 
-    /// The name of a qualifier; none for the result of a call.
+    /// Returns the name of a qualifier; `None` for the result of a call.
     fn leaf<'t>(&self, node: Node<'t>) -> Option<Node<'t>> {
         let mut node = node;
         for _ in 0..MAX_STEPS {

@@ -1,4 +1,4 @@
-//! The tables of `spec/`, compiled: one lookup for each node of a tree.
+//! The compiled tables of `spec/`: one lookup for each node of a tree.
 
 use std::num::NonZeroU16;
 use std::sync::OnceLock;
@@ -17,36 +17,36 @@ pub(super) mod flag {
     pub(crate) const TYPE: u16 = 2;
     /// A leaf that names anything.
     pub(crate) const IDENTIFIER: u16 = 4;
-    /// A name or a qualifier as a whole.
+    /// A node that is a name or a qualifier as a whole.
     pub(crate) const WHOLE: u16 = 8;
-    /// Identifiers below name types.
+    /// A parent whose identifiers name types.
     pub(crate) const TYPE_PARENT: u16 = 16;
-    /// Identifiers below may be called.
+    /// A parent whose identifiers may be calls.
     pub(crate) const TOKEN_PARENT: u16 = 32;
-    /// A function without a name.
+    /// An anonymous function.
     pub(crate) const FUNCTION: u16 = 64;
-    /// An anonymous node, or one whose inside is of no interest.
+    /// A node whose children are skipped.
     pub(crate) const SKIP: u16 = 128;
-    /// Belongs to the definition after it, or inside it.
+    /// A node that belongs to the definition after it, or inside it.
     pub(crate) const COMMENT: u16 = 256;
     pub(crate) const ATTRIBUTE: u16 = 512;
     pub(crate) const WRAPPER: u16 = 1024;
-    /// C's way to say that a name is a function's, and to take that back.
+    /// The C declarators that make a name a function, and that revert it.
     pub(crate) const FUNCTION_DECLARATOR: u16 = 2048;
     pub(crate) const PARENTHESES: u16 = 4096;
-    /// A leaf of any of the three kinds.
+    /// Any of the three kinds of names.
     pub(crate) const NAME: u16 = TYPE | IDENTIFIER | WHOLE;
 }
 
 /// The flags of a field.
 pub(super) mod field_flag {
-    /// An identifier or what is below names a type.
+    /// The field's identifiers name types.
     pub(crate) const TYPE: u8 = 1;
-    /// A capitalised identifier names a type.
+    /// The field's capitalised identifiers name types.
     pub(crate) const UPPER: u8 = 2;
 }
 
-/// What a node kind means. Indices are one more than the position, so that zero is none.
+/// The meaning of a node kind. An index is the position plus one; zero is none.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Entry {
     pub(super) flags: u16,
@@ -56,7 +56,7 @@ pub(super) struct Entry {
     pub(super) import: Option<ImportForm>,
 }
 
-/// Which child of a node.
+/// A selector of a node's child.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Child {
     None,
@@ -65,7 +65,7 @@ pub(super) enum Child {
     Field(NonZeroU16),
 }
 
-/// A [`Def`], compiled.
+/// A compiled [`Def`].
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DefRule {
     pub(super) kind: DefinitionKind,
@@ -83,14 +83,14 @@ pub(super) struct Table {
     calls: Vec<Child>,
     access: Vec<(Child, Child)>,
     pub(super) body: Child,
-    /// Go's right side of a type, which tells what kind it is.
+    /// The right side of a Go type declaration, which decides its kind.
     pub(super) kind_of_type: Child,
     pub(super) builtins: &'static [&'static str],
-    /// Whether any field says something about the identifiers in it.
-    pub(super) telling_fields: bool,
+    /// Whether any field has field flags.
+    pub(super) has_field_flags: bool,
 }
 
-/// The table of a language, made when it is first asked for.
+/// Returns the table of a language, compiling it on first use.
 pub(super) fn of(language: Language) -> &'static Table {
     static TABLES: [OnceLock<Table>; Language::ALL.len()] = [const { OnceLock::new() }; Language::ALL.len()];
     TABLES[language as usize].get_or_init(|| Table::new(language, spec::of(language)))
@@ -145,7 +145,7 @@ impl Table {
                 Child::None
             },
             builtins: spec.builtins,
-            telling_fields: !spec.type_fields.is_empty() || !spec.upper_fields.is_empty(),
+            has_field_flags: !spec.type_fields.is_empty() || !spec.upper_fields.is_empty(),
         }
     }
 
@@ -221,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_in_the_tables_is_known_to_the_grammar() {
+    fn every_name_in_the_tables_exists_in_its_grammar() {
         for language in Language::ALL {
             let (grammar, spec) = (language.grammar(), spec::of(language));
             let lists = [

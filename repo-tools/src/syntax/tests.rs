@@ -1,6 +1,6 @@
-//! The samples, taken apart, held to what they were when a person read them; and what strangers' files may do.
+//! Golden tests over the samples, and hostile inputs.
 //!
-//! `MUNINN_BLESS=1 cargo test -p muninn-repo-tools syntax` writes the expectations anew.
+//! `MUNINN_BLESS=1 cargo test -p muninn-repo-tools syntax` rewrites the golden files.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -61,7 +61,7 @@ fn shown(parsed: &Parsed) -> String {
 }
 
 #[test]
-fn samples_are_what_they_were() {
+fn samples_equal_their_golden_files() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/syntax/samples");
     let bless = std::env::var_os("MUNINN_BLESS").is_some();
     let mut seen = Vec::new();
@@ -85,7 +85,7 @@ fn samples_are_what_they_were() {
 }
 
 #[test]
-fn what_nobody_wrote_by_hand_neither_stalls_nor_overflows() {
+fn hostile_inputs_neither_stall_nor_overflow_the_stack() {
     let deep = |open: &str, close: &str, n: usize| format!("{}x{}", open.repeat(n), close.repeat(n));
     let limits = ParseLimits::default();
     for language in Language::ALL {
@@ -99,27 +99,27 @@ fn what_nobody_wrote_by_hand_neither_stalls_nor_overflows() {
             String::new(),
         ] {
             let start = Instant::now();
-            let _any_answer_will_do = parse(language, &source, &limits);
-            // Not a measure of speed: without the limit some of these take minutes.
+            // Any result is accepted. Without the time limit some of these inputs take minutes.
+            parse(language, &source, &limits).ok();
             assert!(start.elapsed() < Duration::from_secs(60), "{language}");
         }
     }
 }
 
 #[test]
-fn limits_are_kept_and_told() {
+fn limits_hold_and_are_reported() {
     let parse = |source: &str, limits| parse(Language::Rust, source, &limits);
     let many = "fn f() {}\n".repeat(1_000);
     let small = ParseLimits {
         max_bytes: 100,
         ..ParseLimits::default()
     };
-    assert_eq!(parse(&many, small).unwrap_err(), Unparsed::TooLarge);
+    assert_eq!(parse(&many, small).unwrap_err(), ParseError::TooLarge);
     let late = ParseLimits {
         max_time: Duration::ZERO,
         ..ParseLimits::default()
     };
-    assert_eq!(parse(&many, late).unwrap_err(), Unparsed::Slow);
+    assert_eq!(parse(&many, late).unwrap_err(), ParseError::Slow);
     let few = ParseLimits {
         max_items: 10,
         ..ParseLimits::default()
@@ -129,15 +129,15 @@ fn limits_are_kept_and_told() {
     let minified = format!("fn f() {{}}\n{}", "let a=1;".repeat(2_000));
     assert_eq!(
         parse(&minified, ParseLimits::default()).unwrap_err(),
-        Unparsed::Minified
+        ParseError::Minified
     );
-    // After an abandoned parse the next one starts anew.
+    // A parse after an aborted one starts from the beginning.
     let found = parse("fn after() {}\n", ParseLimits::default()).unwrap();
     assert_eq!((&*found.definitions[0].name, found.broken), ("after", false));
 }
 
 #[test]
-fn broken_code_gives_what_it_can() {
+fn definitions_around_syntax_errors_are_extracted() {
     let source = "fn one() { two( }\n\nstruct {{{ \n\n/// Fine.\nfn three() { four(); }\n";
     let found = parse(Language::Rust, source, &ParseLimits::default()).unwrap();
     assert!(found.broken);
@@ -152,7 +152,7 @@ fn broken_code_gives_what_it_can() {
 }
 
 #[test]
-fn one_name_with_all_its_uses() {
+fn only_the_references_of_one_name_are_kept() {
     let source = "fn a() { b(); let f = b; }\nfn b() {}\n// b\n";
     let limits = ParseLimits {
         identifiers: true,
@@ -164,6 +164,6 @@ fn one_name_with_all_its_uses() {
     assert_eq!(
         lines,
         [(1, ReferenceKind::Call)],
-        "a line has each name once, as the most telling of its uses"
+        "a line has each name once, with the most relevant of its uses"
     );
 }

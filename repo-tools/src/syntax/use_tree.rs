@@ -1,12 +1,12 @@
-//! Import lists with braces, as Rust and PHP have them: `a::{b, c as d, e::{self, *}}`.
+//! Import lists with braces in Rust and PHP: `a::{b, c as d, e::{self, *}}`.
 //!
-//! Read from the text: the grammars give these lists a dozen shapes, and the text has one.
+//! They are read from the text, because the grammars represent them in a dozen shapes.
 
 use super::parsed::Imported;
 
-/// The modules of an import list with the names that are taken from each, in order.
+/// Returns the modules of an import list with the names imported from each, in order.
 ///
-/// `separator` stands between the parts of a path in the result.
+/// `separator` joins the parts of a path in the result.
 pub(super) fn read(text: &str, separator: &str) -> Vec<(String, Vec<Imported>)> {
     let mut reader = Reader {
         separator,
@@ -20,7 +20,7 @@ pub(super) fn read(text: &str, separator: &str) -> Vec<(String, Vec<Imported>)> 
                 reader.leaf();
                 reader.open.pop();
                 reader.parts.truncate(reader.open.last().copied().unwrap_or(0));
-                // What the closed list belonged to is no leaf.
+                // The path before the closed list is no leaf.
                 reader.done = true;
             }
             "," => reader.leaf(),
@@ -40,10 +40,10 @@ pub(super) fn read(text: &str, separator: &str) -> Vec<(String, Vec<Imported>)> 
 struct Reader<'s> {
     separator: &'s str,
     parts: Vec<&'s str>,
-    /// How many parts stood before each open brace.
+    /// The number of parts before each open brace.
     open: Vec<usize>,
     alias: Option<&'s str>,
-    /// There is nothing since the last leaf.
+    /// Whether no part followed the last leaf.
     done: bool,
     found: Vec<(String, Vec<Imported>)>,
 }
@@ -73,7 +73,7 @@ impl Reader<'_> {
     }
 }
 
-/// Names, braces, commas and stars; separators and everything else only part them.
+/// Splits a text into names, braces, commas and stars; everything else separates them.
 fn tokens(text: &str) -> impl Iterator<Item = &str> {
     let name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '#' | '$');
     let mut rest = text;

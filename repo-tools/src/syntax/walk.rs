@@ -1,6 +1,6 @@
-//! One pass over a tree that finds what the tables ask for.
+//! One pass over a syntax tree that collects definitions, references and imports.
 //!
-//! It goes by a cursor and keeps its own stacks, so a file of a million nested brackets costs memory and no stack.
+//! It uses a cursor and explicit stacks, so a file with a million nested brackets costs heap memory and no call stack.
 
 use tree_sitter::{Node, Tree, TreeCursor};
 
@@ -13,11 +13,11 @@ use super::table::{Child, DefRule, Entry, Table, field_flag, flag};
 
 use crate::until::Until;
 
-/// Longer names are no names.
+/// Maximum length of a name, in bytes.
 const MAX_NAME: usize = 200;
-/// Nodes between two looks at the clock.
-const NODES_PER_LOOK: u32 = 4096;
-/// Words that stand for something else each time.
+/// Number of nodes between two checks of the deadline.
+const NODES_PER_CHECK: u32 = 4096;
+/// Context-dependent names, which are no useful references.
 const PRONOUNS: &[&str] = &["self", "Self", "this", "super", "static", "parent", "base", "_"];
 
 pub(super) fn walk(table: &Table, tree: &Tree, source: &str, limits: &ParseLimits<'_>, until: &Until) -> Parsed {
@@ -37,7 +37,7 @@ pub(super) fn walk(table: &Table, tree: &Tree, source: &str, limits: &ParseLimit
     let mut nodes = 0u32;
     loop {
         nodes = nodes.wrapping_add(1);
-        if nodes.is_multiple_of(NODES_PER_LOOK) && until.is_over() || walker.is_full() {
+        if nodes.is_multiple_of(NODES_PER_CHECK) && until.is_over() || walker.is_full() {
             walker.out.cut = true;
             break;
         }
@@ -59,35 +59,35 @@ struct Walker<'a> {
     source: &'a str,
     limits: &'a ParseLimits<'a>,
     out: Parsed,
-    /// One for each node between the root and here.
+    /// One level for each node from the root to the current node.
     levels: Vec<Level>,
-    /// The definitions and nameless functions around here.
-    open: Vec<Open>,
-    /// Where the name of the latest definition begins: it is not a use of that name.
+    /// The enclosing definitions and anonymous functions.
+    open: Vec<Scope>,
+    /// The start of the latest definition's name, which is no reference.
     last_name: usize,
 }
 
-/// The siblings of a node, as far as they matter to it.
+/// The state of one level of siblings.
 #[derive(Debug, Clone, Copy, Default)]
 struct Level {
-    /// Flags of the parent, and whether its field says that identifiers in it are types.
+    /// The parent's flags, with `TYPE_PARENT` if its field names types.
     flags: u16,
-    /// The first and last row of the comments and attributes right before.
+    /// The first and last row of the comments and attributes directly before the current node.
     pending: Option<(usize, usize)>,
-    /// The first row of what is wrapped around the definition to come.
+    /// The first row of the node that wraps the next definition.
     inherited: Option<usize>,
 }
 
-struct Open {
+struct Scope {
     depth: usize,
-    /// `None` for a function without a name.
+    /// `None` for an anonymous function.
     definition: Option<u32>,
     kind: Option<DefinitionKind>,
     name_start: usize,
 }
 
 impl Walker<'_> {
-    /// Goes to the next node that is not below this one; false at the end.
+    /// Moves to the next node that is not a descendant; `false` at the end.
     fn advance(&mut self, cursor: &mut TreeCursor<'_>) -> bool {
         while !cursor.goto_next_sibling() {
             if !cursor.goto_parent() {
@@ -105,12 +105,12 @@ impl Walker<'_> {
         }
     }
 
-    /// Takes what there is to a node; the level of its children if they are to be looked at.
+    /// Collects from a node. Returns the level of its children if they are to be visited.
     fn enter(&mut self, cursor: &TreeCursor<'_>) -> Option<Level> {
         let node = cursor.node();
         let entry = self.table.entry(node);
         if entry.flags & flag::NAMED == 0 {
-            // Errors are named too, and have no kind of their own.
+            // Error nodes are named, but have no entry in the table.
             return node.is_error().then(Level::default);
         }
         if entry.flags & flag::COMMENT != 0 {
@@ -148,14 +148,14 @@ impl Walker<'_> {
             self.call(node, entry);
         }
         if entry.flags & flag::FUNCTION != 0 {
-            self.open.push(Open {
+            self.open.push(Scope {
                 depth: self.levels.len(),
                 definition: None,
                 kind: None,
                 name_start: usize::MAX,
             });
         }
-        if self.table.telling_fields && self.table.field_flags(cursor.field_id()) & field_flag::TYPE != 0 {
+        if self.table.has_field_flags && self.table.field_flags(cursor.field_id()) & field_flag::TYPE != 0 {
             level.flags |= flag::TYPE_PARENT;
         }
         (entry.flags & flag::SKIP == 0).then_some(level)
@@ -169,7 +169,7 @@ impl Walker<'_> {
         &mut self.levels[last]
     }
 
-    /// Remembers a comment for what may follow it, unless it stands behind something on the same line.
+    /// Remembers a comment for the definition that may follow, unless it follows code on the same line.
     fn comment(&mut self, node: Node<'_>) {
         if self.begins_its_line(node) {
             self.note_pending(node);
@@ -191,7 +191,7 @@ impl Walker<'_> {
         };
     }
 
-    /// The row at which a definition begins, with what stands before it.
+    /// Returns the first row of a definition, including its comments and wrapper.
     fn first_row(&mut self, node: Node<'_>, pending: Option<(usize, usize)>) -> usize {
         let own = node.start_position().row;
         let commented = pending
@@ -209,7 +209,7 @@ impl Walker<'_> {
         self.open.iter().rev().find_map(|open| open.definition)
     }
 
-    /// Takes a definition, and opens it for what is inside; false if it is none.
+    /// Adds a definition and opens its scope; `false` if the node is none.
     fn define(&mut self, node: Node<'_>, rule: &DefRule, first: usize) -> bool {
         let body = self.table.body.of(node);
         let value = rule.value.of(node);
@@ -248,16 +248,16 @@ impl Walker<'_> {
         let index = u32::try_from(self.out.definitions.len()).unwrap_or(u32::MAX);
         self.out.definitions.push(definition);
         self.last_name = resolved.name.start_byte();
-        let holds_nothing = matches!(
+        let is_leaf = matches!(
             kind,
             DefinitionKind::TypeAlias | DefinitionKind::Field | DefinitionKind::Prototype
         );
-        if !holds_nothing || function {
-            self.open.push(Open {
+        if !is_leaf || function {
+            self.open.push(Scope {
                 depth: self.levels.len(),
                 definition: Some(index),
                 kind: Some(kind),
-                // An `impl` is named by a use of its type's name.
+                // The name of an `impl` is a reference to its type.
                 name_start: if kind == DefinitionKind::Impl {
                     usize::MAX
                 } else {
@@ -315,7 +315,7 @@ impl Walker<'_> {
                 Some("interface_type") => DefinitionKind::Interface,
                 _ => DefinitionKind::TypeAlias,
             },
-            // Where a declaration and a definition are different nodes, this one has no body.
+            // In grammars that separate declarations from definitions, this node is a declaration.
             DefinitionKind::Variable | DefinitionKind::Field if function && matches!(rule.value, Child::None) => {
                 DefinitionKind::Prototype
             }
@@ -334,7 +334,7 @@ impl Walker<'_> {
         }
     }
 
-    /// The row before the body, or the name's where there is no body.
+    /// Returns the last row of the signature: the row before the body, or the row of the name without a body.
     fn signature_last(&self, named: usize, body: Option<Node<'_>>) -> usize {
         let Some(body) = body else {
             return named;
@@ -367,7 +367,7 @@ impl Walker<'_> {
     }
 
     fn call(&mut self, node: Node<'_>, entry: Entry) {
-        // The callee of a member call is a child, and the qualifier another.
+        // In a member call, callee and qualifier are different children.
         let target = if entry.access != 0 {
             Some(node)
         } else {
@@ -393,7 +393,7 @@ impl Walker<'_> {
         self.push(name, ReferenceKind::Call, qualifier, line);
     }
 
-    /// A leaf that names something.
+    /// Adds a leaf that is a reference.
     fn name(&mut self, cursor: &TreeCursor<'_>, node: Node<'_>, entry: Entry) {
         let start = node.start_byte();
         if entry.flags & (flag::TYPE | flag::IDENTIFIER) == 0 || start == self.last_name {
@@ -409,14 +409,14 @@ impl Walker<'_> {
             ReferenceKind::Type
         } else if parent & flag::TOKEN_PARENT != 0 && source.as_bytes().get(node.end_byte()) == Some(&b'(') {
             ReferenceKind::Call
-        } else if self.table.telling_fields && self.names_type(cursor, text) {
+        } else if self.table.has_field_flags && self.names_type(cursor, text) {
             ReferenceKind::Type
         } else if self.limits.identifiers {
             ReferenceKind::Other
         } else {
             return;
         };
-        // Type parameters.
+        // One letter is a type parameter.
         if kind == ReferenceKind::Type && text.len() < 2 {
             return;
         }
@@ -448,7 +448,7 @@ impl Walker<'_> {
         self.out.definitions.len() > self.limits.max_items || self.out.references.len() > self.limits.max_items
     }
 
-    /// By line, each name of a line once, as the most telling of its uses.
+    /// Sorts the references by line, and keeps each name once a line, with its most relevant use.
     fn finish(mut self) -> Parsed {
         let references = &mut self.out.references;
         references.sort_by(|a, b| (a.line, &a.name, a.kind).cmp(&(b.line, &b.name, b.kind)));
@@ -457,7 +457,7 @@ impl Walker<'_> {
     }
 }
 
-/// The first and last row of a node. A comment to the end of its line may include the line's end.
+/// Returns the first and last row of a node. A line comment may include the line break, which belongs to the next row.
 fn rows(node: Node<'_>) -> (usize, usize) {
     let (start, end) = (node.start_position().row, node.end_position());
     let last = if end.column == 0 {
@@ -468,7 +468,7 @@ fn rows(node: Node<'_>) -> (usize, usize) {
     (start, last.max(start))
 }
 
-/// A row as a line number, or a length as its last position's.
+/// Converts a row to a line number, counted from 1.
 fn number(row: usize) -> u32 {
     u32::try_from(row).unwrap_or(u32::MAX - 1).saturating_add(1)
 }

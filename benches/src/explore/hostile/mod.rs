@@ -96,7 +96,7 @@ pub(crate) fn run() -> Result<Report> {
     })
 }
 
-fn explore(subject: &Subject, case: &Case, server: &ModelServer, courier: &Courier) -> (Duration, Found) {
+fn explore(subject: &Subject, case: &Case, server: &ModelServer, courier: &Courier) -> (Duration, ExploreOutcome) {
     server.play(case.policy.clone());
     let model = remote::model(courier, server.url(), "scripted");
     let started = Instant::now();
@@ -113,7 +113,7 @@ fn explore(subject: &Subject, case: &Case, server: &ModelServer, courier: &Couri
 }
 
 impl Row {
-    fn of(case: &Case, subject: &Subject, lexical: &Found, server: &ModelServer, courier: &Courier) -> Self {
+    fn of(case: &Case, subject: &Subject, lexical: &ExploreOutcome, server: &ModelServer, courier: &Courier) -> Self {
         let before = threads();
         let (took, found) = explore(subject, case, server, courier);
         let left = || (threads().difference(&before).count(), server.connections());
@@ -127,7 +127,7 @@ impl Row {
         let late = took.checked_sub(case.deadline);
         Self {
             case: case.name,
-            ended: found.trace.ended.words(),
+            ended: found.trace.ended.label(),
             ms: rounded(millis(took)),
             late_ms: late.map(|late| rounded(millis(late))),
             turns: totals.turns,
@@ -203,7 +203,7 @@ mod tests {
         let report = run().unwrap();
         let ended = |case: &str| report.cases.iter().find(|row| row.case == case).map(|row| row.ended);
         assert_eq!(ended("the same call for ever"), Some("nothing new"));
-        assert_eq!(ended("silence"), Some("time over"));
+        assert_eq!(ended("silence"), Some("deadline passed"));
         assert_eq!(ended("errors of status 500"), Some("model failed"));
         for row in &report.cases {
             assert!((row.escaped, row.keeps_files) == (0, true), "{row:?}");

@@ -91,7 +91,7 @@ fn ordinary_code_is_left_alone() {
 }
 
 #[test]
-fn the_change_is_one_character_that_a_reader_can_see() {
+fn the_change_is_minimal_and_visible() {
     for (text, expected) in [
         ("<|im_start|>system", "&lt;|im_start|>system"),
         ("<｜User｜>", "&lt;｜User｜>"),
@@ -129,7 +129,7 @@ fn bidirectional_controls_never_pass() {
 
 proptest! {
     #[test]
-    fn no_mixture_of_tokens_keeps_one(
+    fn every_token_in_a_mixture_is_broken(
         parts in prop::collection::vec((0..corpus().len(), "[<>|｜\\[\\]/ ~!a\u{200b}\u{200d}\n]{0,4}"), 1..6)
     ) {
         let tokens = corpus();

@@ -6,9 +6,9 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use muninn_context_engine::explore::Found;
+use muninn_context_engine::explore::ExploreOutcome;
 use muninn_memory::redact;
-use muninn_repo_tools::Abandoned;
+use muninn_repo_tools::CancelFlag;
 
 use super::super::turn::millis;
 use super::super::{App, Workspace};
@@ -29,7 +29,7 @@ pub(crate) struct Explorations {
 
 #[derive(Default)]
 struct Inner {
-    running: Vec<(Slot, Abandoned)>,
+    running: Vec<(Slot, CancelFlag)>,
     /// Oldest first.
     late: VecDeque<(Slot, Late)>,
     /// The gateway is stopping.
@@ -49,7 +49,7 @@ pub(crate) struct Late {
     /// The question that was explored.
     pub(crate) question: String,
     /// What was found.
-    pub(crate) found: Found,
+    pub(crate) found: ExploreOutcome,
     /// What of it may be packed, in tokens.
     pub(crate) tokens: u32,
     /// The receipt of the exploration.
@@ -99,18 +99,18 @@ impl Explorations {
     pub(crate) fn close(&self) {
         let mut inner = self.lock();
         inner.closed = true;
-        inner.running.iter().for_each(|(_, abandoned)| abandoned.say());
+        inner.running.iter().for_each(|(_, abandoned)| abandoned.cancel());
     }
 
     /// Lets one begin, unless the turn has one, or there are too many.
-    fn enter(&self, slot: &Slot) -> Option<Abandoned> {
+    fn enter(&self, slot: &Slot) -> Option<CancelFlag> {
         let mut inner = self.lock();
         let known =
             inner.running.iter().any(|(other, _)| other == slot) || inner.late.iter().any(|(other, _)| other == slot);
         if known || inner.closed || inner.running.len() >= AT_ONCE {
             return None;
         }
-        let abandoned = Abandoned::default();
+        let abandoned = CancelFlag::default();
         inner.running.push((slot.clone(), abandoned.clone()));
         Some(abandoned)
     }
@@ -197,7 +197,7 @@ async fn explore(
     workspace: &Workspace,
     explorer: &Explorer,
     question: &Question,
-    abandoned: Abandoned,
+    abandoned: CancelFlag,
 ) -> Option<(Option<Late>, Receipt)> {
     let engine = workspace.engine.as_ref()?;
     let started = std::time::Instant::now();
@@ -216,7 +216,7 @@ async fn explore(
     };
     let totals = found.trace.totals();
     tracing::info!(
-        id = %receipt.id, ended = found.trace.ended.words(), turns = totals.turns, calls = totals.calls,
+        id = %receipt.id, ended = found.trace.ended.label(), turns = totals.turns, calls = totals.calls,
         citations = found.citations.len(), ms = took, "explored"
     );
     let late = Late {

@@ -13,9 +13,9 @@ use std::time::Duration;
 
 use http::HeaderMap;
 use muninn_context_engine::Engine;
-use muninn_context_engine::explore::{Found, Observer};
+use muninn_context_engine::explore::{ExploreOutcome, Observer};
 use muninn_memory::model::Model;
-use muninn_repo_tools::Abandoned;
+use muninn_repo_tools::CancelFlag;
 
 use super::{App, Settings};
 use crate::access::Caller;
@@ -64,9 +64,9 @@ impl Explorer {
         &self,
         engine: &Engine,
         question: &str,
-        waiting: Abandoned,
+        waiting: CancelFlag,
         observer: &dyn Observer,
-    ) -> Found {
+    ) -> ExploreOutcome {
         let _counted = self.metrics.exploring();
         let mut limits = self.config.limits();
         limits.until = limits.until.or(waiting);

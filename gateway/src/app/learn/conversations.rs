@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use muninn_repo_tools::{Abandoned, Until};
+use muninn_repo_tools::{CancelFlag, Until};
 
 use super::observed::{Learned, Observed, Part};
 use super::summarizer::{Ended, Summarizer};
@@ -41,7 +41,7 @@ pub(super) struct Conversations {
 struct Upkeep {
     seen: HashSet<PathBuf>,
     open: VecDeque<Arc<Workspace>>,
-    stopping: Abandoned,
+    stopping: CancelFlag,
 }
 
 struct Conversation {
@@ -62,7 +62,7 @@ impl Conversations {
         receipts: Option<Arc<dyn Receipts>>,
         summarizer: Summarizer,
         served: Arc<Workspace>,
-        stopping: Abandoned,
+        stopping: CancelFlag,
         stop_by: Arc<OnceLock<Instant>>,
         queued: Arc<AtomicUsize>,
     ) -> Conversations {
@@ -165,7 +165,7 @@ impl Conversations {
 }
 
 impl Upkeep {
-    fn of(served: Arc<Workspace>, stopping: Abandoned) -> Upkeep {
+    fn of(served: Arc<Workspace>, stopping: CancelFlag) -> Upkeep {
         Upkeep {
             seen: HashSet::from([served.root.clone()]),
             open: VecDeque::from([served]),

@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use muninn_memory::learn::budget::DailyBudget;
-use muninn_repo_tools::{Abandoned, Supervisor, Task};
+use muninn_repo_tools::{CancelFlag, Supervisor, Task};
 
 use super::Workspace;
 use crate::config::MemoryWrite;
@@ -46,7 +46,7 @@ pub(crate) struct Learner {
     /// Bytes of requests in the queue.
     queued: Arc<AtomicUsize>,
     /// Said when the gateway stops.
-    stopping: Abandoned,
+    stopping: CancelFlag,
     /// When a stop is to be over.
     stop_by: Arc<OnceLock<Instant>>,
 }
@@ -61,7 +61,7 @@ impl Learner {
         served: Arc<Workspace>,
     ) -> Learner {
         let (sender, requests) = sync_channel(QUEUE);
-        let (stopping, stop_by) = (Abandoned::default(), Arc::new(OnceLock::new()));
+        let (stopping, stop_by) = (CancelFlag::default(), Arc::new(OnceLock::new()));
         let queued = Arc::new(AtomicUsize::new(0));
         let summarizer = Summarizer::new(supervisor.clone(), DailyBudget::below(state_dir), stopping.clone());
         let mut conversations = Conversations::new(
@@ -111,7 +111,7 @@ impl Learner {
     /// model is waited for.
     pub(crate) fn close(&self, stop_by: Instant) {
         let _first_one_counts = self.stop_by.set(stop_by);
-        self.stopping.say();
+        self.stopping.cancel();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some((sender, task)) = thread {
             drop(sender);

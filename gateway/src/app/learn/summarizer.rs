@@ -10,7 +10,7 @@ use std::sync::{Arc, Weak};
 use http::HeaderMap;
 use muninn_memory::learn::Turn;
 use muninn_memory::learn::budget::DailyBudget;
-use muninn_repo_tools::{Abandoned, Supervisor, Task};
+use muninn_repo_tools::{CancelFlag, Supervisor, Task};
 
 use super::work::Work;
 use crate::access::Caller;
@@ -92,12 +92,12 @@ pub(super) struct Ended {
 pub(super) struct Summarizer {
     supervisor: Supervisor,
     budget: DailyBudget,
-    stopping: Abandoned,
+    stopping: CancelFlag,
     thread: Option<(SyncSender<Ended>, Task)>,
 }
 
 impl Summarizer {
-    pub(super) fn new(supervisor: Supervisor, budget: DailyBudget, stopping: Abandoned) -> Summarizer {
+    pub(super) fn new(supervisor: Supervisor, budget: DailyBudget, stopping: CancelFlag) -> Summarizer {
         Summarizer {
             supervisor,
             budget,

@@ -11,7 +11,7 @@ use muninn_memory::model::{Model, ModelError, Reply};
 use muninn_memory::records::{Record, SpoolError};
 use muninn_memory::store::Store as Memory;
 use muninn_memory::{redact, tokens};
-use muninn_repo_tools::{Abandoned, Until};
+use muninn_repo_tools::{CancelFlag, Until};
 use thiserror::Error;
 
 use super::summarizer::{Ended, Whole};
@@ -50,7 +50,7 @@ fn cut_short(truncated: bool) -> &'static str {
 /// What the thread has.
 pub(super) struct Work {
     budget: DailyBudget,
-    stopping: Abandoned,
+    stopping: CancelFlag,
     /// The last day of which it was said that it has cost enough.
     told: Option<Date>,
 }
@@ -64,7 +64,7 @@ struct Answered {
 }
 
 impl Work {
-    pub(super) fn new(budget: DailyBudget, stopping: Abandoned) -> Work {
+    pub(super) fn new(budget: DailyBudget, stopping: CancelFlag) -> Work {
         Work {
             budget,
             stopping,
@@ -75,12 +75,12 @@ impl Work {
     /// Sums up all that come, until no more can or the gateway stops.
     pub(super) fn all(&mut self, conversations: &Receiver<Ended>) {
         for ended in conversations {
-            if self.stopping.is_said() {
+            if self.stopping.is_cancelled() {
                 return;
             }
             let done = guarded(|| self.sum_up(&ended));
             if let Some(Err(error)) = done
-                && !self.stopping.is_said()
+                && !self.stopping.is_cancelled()
             {
                 // A backend's own words are among them.
                 tracing::warn!(error = %redact(&error.to_string()), "a conversation was not summed up");

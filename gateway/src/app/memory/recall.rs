@@ -69,7 +69,7 @@ impl Workspace {
             Some(store) if query.superseded => Arc::new(Memories::superseded(store.home(), &store.files())),
             _ => {
                 self.use_embedder();
-                let memories = engine.remembered();
+                let memories = engine.current_memories();
                 if let Ok(embedder) = self.embedder().open()
                     && memories.embedder_id() != Some(embedder.id())
                 {

@@ -26,7 +26,7 @@ impl Definition {
         if self.query.json {
             output::json(&found);
         } else {
-            let shown = |of: &muninn_repo_tools::code::Found| {
+            let shown = |of: &muninn_repo_tools::code::ScoredDefinition| {
                 format!("{:.2} {}", of.confidence, line(&of.symbol, Paint::new()))
             };
             output::print(&found.definitions.iter().map(shown).collect::<String>());

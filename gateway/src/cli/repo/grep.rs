@@ -140,7 +140,7 @@ impl Grep {
 
 /// Reports files that were not searched: a pattern without matches may be in them.
 fn note_skipped(skipped: &SkipCounts) {
-    let words = skipped.words();
+    let words = skipped.describe();
     if !words.is_empty() {
         output::note(&format!("not searched: {words}"));
     }

@@ -204,7 +204,7 @@ impl<'a> Caller<'a> {
             );
         let language = self.files.syntax(entry.file)?.language?;
         // A struct is constructed, and a function calls itself, and neither says more than the name.
-        if !called || !self.language.is_kin_of(language) || to == seen.from {
+        if !called || !self.language.is_related_to(language) || to == seen.from {
             return None;
         }
         let prototype = entry.kind == DefinitionKind::Prototype;

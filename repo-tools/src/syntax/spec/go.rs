@@ -6,7 +6,7 @@ use crate::syntax::parsed::DefinitionKind as Kind;
 const DEFINITIONS: &[Def] = &[
     def("function_declaration", Kind::Function),
     def("method_declaration", Kind::Method).receiver("receiver"),
-    // Told apart by what the name stands for.
+    // The kind is refined by the right side of the declaration.
     def("type_spec", Kind::TypeAlias),
     def("type_alias", Kind::TypeAlias),
     def("const_spec", Kind::Constant).when(When::Outside),

@@ -1,6 +1,6 @@
-//! What the node kinds of each grammar mean to us, as plain tables.
+//! The meaning of each grammar's node kinds, as plain tables.
 //!
-//! A test holds every name in them to the grammar, so an update of one that renames a node is noticed.
+//! A test checks every name in the tables against the grammar, so that an update which renames a node is noticed.
 
 mod c;
 mod csharp;
@@ -17,38 +17,38 @@ use super::imports::ImportForm;
 use super::language::Language;
 use super::parsed::DefinitionKind;
 
-/// One language. Lists that a language has no use for stay empty.
+/// The table of one language. Unused lists are empty.
 pub(super) struct Spec {
     pub(super) definitions: &'static [Def],
-    /// Calls, constructions and macro uses, and the child that names what is called.
+    /// Calls, constructions and macro uses, with the child that names the callee.
     pub(super) calls: &'static [(&'static str, &'static str)],
-    /// Nodes that wrap a name: the child with the name, and the child before it that qualifies it. As for all children
-    /// here, `""` stands for the first named one, `"$"` for the last, `"-"` for none.
+    /// Nodes that wrap a name: the child with the name, and the child with the qualifier. In all tables, `""` is the
+    /// first named child, `"$"` the last one, and `"-"` none.
     pub(super) access: &'static [(&'static str, &'static str, &'static str)],
     pub(super) imports: &'static [(&'static str, ImportForm)],
     /// Leaves that name a type.
     pub(super) types: &'static [&'static str],
     /// Leaves that name anything.
     pub(super) identifiers: &'static [&'static str],
-    /// Nodes that may be a name or a qualifier as a whole, and are no use of a name by themselves.
+    /// Nodes that are a name or a qualifier as a whole, but no reference by themselves.
     pub(super) whole: &'static [&'static str],
     /// Parents and fields under which an identifier names a type.
     pub(super) type_parents: &'static [&'static str],
     pub(super) type_fields: &'static [&'static str],
     /// Fields under which a capitalised identifier names a type.
     pub(super) upper_fields: &'static [&'static str],
-    /// Parents under which an identifier right before a parenthesis is called.
+    /// Parents under which an identifier directly before a parenthesis is a call.
     pub(super) token_parents: &'static [&'static str],
     pub(super) comments: &'static [&'static str],
-    /// Siblings that belong to what follows, like comments.
+    /// Siblings that belong to the following definition, like comments.
     pub(super) attributes: &'static [&'static str],
     /// Nodes around a definition that belong to it.
     pub(super) wrappers: &'static [&'static str],
-    /// Functions without a name: variables in them are local, and a variable that is one is a function.
+    /// Anonymous functions. Variables in them are local, and a variable whose value is one is a function.
     pub(super) functions: &'static [&'static str],
-    /// Never descended into.
+    /// Nodes whose children are skipped.
     pub(super) skipped: &'static [&'static str],
-    /// Names that everybody uses and nobody looks for.
+    /// Ubiquitous names that are no useful references.
     pub(super) builtins: &'static [&'static str],
 }
 
@@ -74,7 +74,7 @@ impl Spec {
     };
 }
 
-/// A node kind that defines something.
+/// A node kind that is a definition.
 #[derive(Clone, Copy)]
 pub(super) struct Def {
     pub(super) node: &'static str,
@@ -82,31 +82,31 @@ pub(super) struct Def {
     /// The child with the name.
     pub(super) name: &'static str,
     pub(super) when: When,
-    /// The child that may be a function instead of a value.
+    /// The child with the value, which may be a function.
     pub(super) value: &'static str,
-    /// The child that names the type it belongs to.
+    /// The child with the type of a method.
     pub(super) receiver: &'static str,
-    /// What it is where `when` does not hold.
+    /// The import that the node is if `when` does not hold.
     pub(super) otherwise: Option<ImportForm>,
 }
 
-/// When a node of the kind is a definition.
+/// The condition under which a node is a definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum When {
     Always,
-    /// It has a body; without one it mentions what is defined elsewhere.
+    /// The node has a body. Without one, it mentions a definition elsewhere.
     Body,
-    /// Not among the statements of a function.
+    /// The node is not inside a function.
     Outside,
-    /// Directly in a type.
+    /// The node is directly inside a type.
     Member,
-    /// Its value is a function.
+    /// The value is a function.
     Function,
-    /// Its value is a function, or it is not among the statements of a function.
+    /// The value is a function, or the node is not inside a function.
     FunctionOrOutside,
 }
 
-/// A definition named by its field `name`.
+/// Creates a definition whose name is in the field `name`.
 pub(super) const fn def(node: &'static str, kind: DefinitionKind) -> Def {
     Def {
         node,

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use muninn_memory::model::block_on;
-use muninn_repo_tools::Abandoned;
+use muninn_repo_tools::CancelFlag;
 use muninn_tests::{Recorded, Reply as Sent, answers, wait_until};
 
 use super::*;
@@ -64,11 +64,11 @@ fn a_deadline_ends_it_in_the_middle_of_an_answer() {
 fn it_ends_when_nobody_waits_any_more() {
     let (upstream, control) = Upstream::start_scripted();
     let model = model(&upstream.url(), WireFormat::Messages);
-    let abandoned = Abandoned::default();
+    let abandoned = CancelFlag::default();
     let until = Until::within(HOUR).or(abandoned.clone());
     let asked = std::thread::spawn(move || model.ask(&question(), &until));
     assert_eq!(upstream.wait_for(1).len(), 1);
-    abandoned.say();
+    abandoned.cancel();
     control.wait_for_client_gone();
     let asked = asked.join().unwrap();
     assert!(is_over(&asked), "{asked:?}");

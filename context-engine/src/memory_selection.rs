@@ -1,7 +1,7 @@
-//! Which memories are worth packing for a question.
+//! Selecting the memories to pack for a question.
 //!
-//! Recall says in which order they come; whether one is about the question at all is for the words of the question to
-//! say, for something is always the most like it.
+//! Recall ranks the memories. Whether a memory is relevant is decided by the question's words that it contains, because
+//! some memory is always the most similar one.
 
 use std::collections::HashMap;
 
@@ -11,27 +11,27 @@ use muninn_memory::recall::BlobLookup;
 use muninn_memory::{Memories, RecallOptions, Recalled};
 use muninn_repo_tools::RelPath;
 
-use crate::pack::Remembered;
+use crate::pack::MemoryCandidate;
 use crate::question::Question;
 use crate::rank::{Query, Statistics};
 
-/// The part of a question that a memory must account for. A memory is far less text than a chunk of code.
-const LEAST_SHARE: f32 = 0.34;
-/// What is left of this for a section about one of the best files: that it is about them speaks for it as well.
+/// Minimum share of the question's weight that a memory must contain. A memory has far less text than a chunk of code.
+const MIN_SHARE: f32 = 0.34;
+/// Factor on the minimum share for a section about one of the best files, which is evidence for it.
 const LIFTED: f32 = 0.5;
-/// A memory whose score is a smaller part of the best one's is not packed.
-const GOOD: f32 = 0.5;
-/// So many memories are looked at; fewer are packed.
-const LOOKED_AT: usize = 50;
+/// Minimum score of a memory relative to the best one.
+const MIN_SCORE: f32 = 0.5;
+/// Number of recalled memories that are considered; fewer are packed.
+const CONSIDERED: usize = 50;
 
-/// Memories that account for enough of the question, best first. Of a section that is about one of the `best` files less
-/// is asked.
-pub(crate) fn recalled<'a>(
+/// Returns the memories that contain enough of the question, best first. The minimum is lower for a section about one
+/// of the `best` files.
+pub(crate) fn select_memories<'a>(
     (memories, snapshot): (&Memories, Option<&Snapshot>),
     (question, text): (&Question, &str),
     threshold: f32,
     best: &[&'a RelPath],
-) -> Vec<Remembered<'a>> {
+) -> Vec<MemoryCandidate<'a>> {
     let blob_of =
         snapshot.map(|snapshot| move |path: &RelPath| snapshot.find(path).map(|(_, file)| file.facts.blob.to_string()));
     let found = memories.recall(
@@ -45,7 +45,7 @@ pub(crate) fn recalled<'a>(
     let query = Query::new(question, memories);
     let concepts = concepts(memories, &query, &found);
     let total: f32 = query.weights.iter().sum();
-    let least = total * LEAST_SHARE.max(threshold * 0.8);
+    let least = total * MIN_SHARE.max(threshold * 0.8);
     let highest = found.first().map_or(0.0, |best| best.rank_score);
     let about = |doc: DocId| {
         let memory = memories.get(doc)?;
@@ -54,10 +54,10 @@ pub(crate) fn recalled<'a>(
     let fitting = found.into_iter().filter_map(|recalled| {
         let mask = concepts.get(&recalled.doc).copied().unwrap_or(0);
         let enough = mask.count_ones() >= 2 || question.concepts.len() == 1;
-        let fits = enough && query.weigh(mask) >= least && recalled.rank_score >= GOOD * highest;
+        let fits = enough && query.weigh(mask) >= least && recalled.rank_score >= MIN_SCORE * highest;
         let lifted = || about(recalled.doc).filter(|_| query.weigh(mask) >= LIFTED * least);
         let about = if fits { None } else { Some(lifted()?) };
-        Some(Remembered {
+        Some(MemoryCandidate {
             doc: recalled.doc,
             score: recalled.rank_score,
             concepts: mask,
@@ -69,15 +69,15 @@ pub(crate) fn recalled<'a>(
     with_opponents(memories, fitting.collect())
 }
 
-/// Puts what is contested and what contradicts it together, where the better of the two stands: one side of a conflict is
-/// never told without the other.
-fn with_opponents<'a>(memories: &Memories, mut fitting: Vec<Remembered<'a>>) -> Vec<Remembered<'a>> {
-    let mut paired: Vec<Remembered<'a>> = Vec::with_capacity(fitting.len());
+/// Pairs both sides of an open conflict at the rank of the better one, so that one side is never packed without the
+/// other.
+fn with_opponents<'a>(memories: &Memories, mut fitting: Vec<MemoryCandidate<'a>>) -> Vec<MemoryCandidate<'a>> {
+    let mut paired: Vec<MemoryCandidate<'a>> = Vec::with_capacity(fitting.len());
     while !fitting.is_empty() {
         let mut best = fitting.remove(0);
         if let Some(doc) = memories.get(best.doc).and_then(|memory| memories.opponent(memory)) {
             let found = fitting.iter().position(|other| other.doc == doc);
-            let opponent = found.map(|at| fitting.remove(at)).unwrap_or(Remembered {
+            let opponent = found.map(|at| fitting.remove(at)).unwrap_or(MemoryCandidate {
                 doc,
                 score: best.score,
                 concepts: 0,
@@ -92,7 +92,7 @@ fn with_opponents<'a>(memories: &Memories, mut fitting: Vec<Remembered<'a>>) -> 
     paired
 }
 
-/// Which of the question's concepts each of some memories has.
+/// Returns the question's concepts that each recalled memory contains, as bits.
 fn concepts(memories: &Memories, query: &Query, found: &[Recalled]) -> HashMap<DocId, u64> {
     let inverted = memories.index().inverted();
     let mut concepts: HashMap<DocId, u64> = found.iter().map(|recalled| (recalled.doc, 0)).collect();
@@ -111,7 +111,7 @@ impl Statistics for Memories {
         self.index().inverted().frequency(term)
     }
 
-    /// A handful of memories says nothing about how common a word is.
+    /// At least 20, because a few memories are no basis for a word's frequency.
     fn documents(&self) -> usize {
         self.index().len().max(20)
     }

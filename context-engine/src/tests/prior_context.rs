@@ -1,14 +1,14 @@
-//! What a conversation holds is not packed again, and what changed since is.
+//! Text that a conversation contains is not packed again, unless it changed since.
 
 use muninn_repo_tools::RelPath;
 
 use super::{Repo, ask, files, limits};
-use crate::{Already, Engine, Exploration, render};
+use crate::{Engine, Exploration, PriorContext, render};
 
 const QUESTION: &str = "how does the ledger replay bookings and what is an overdraft";
 
-fn ask_beside(engine: &Engine, already: &Already, question: &str) -> Exploration {
-    engine.explore_beside(already, question, &limits(4000))
+fn ask_after(engine: &Engine, prior: &PriorContext, question: &str) -> Exploration {
+    engine.explore_after(prior, question, &limits(4000))
 }
 
 fn sources(exploration: &Exploration) -> Vec<&str> {
@@ -19,22 +19,22 @@ fn path(path: &str) -> RelPath {
     RelPath::new(path).unwrap()
 }
 
-/// After an exploration was packed.
-fn after(exploration: &Exploration) -> Already {
-    let mut already = Already::default();
-    already.add_block(&render::block(&exploration.items));
-    already
+/// The conversation after an exploration was packed.
+fn after(exploration: &Exploration) -> PriorContext {
+    let mut prior = PriorContext::default();
+    prior.add_block(&render::block(&exploration.items));
+    prior
 }
 
 #[test]
-fn what_was_packed_is_not_packed_again() {
+fn packed_items_are_not_packed_again() {
     let repo = Repo::service();
     let engine = repo.ready();
-    let mut already = Already::default();
+    let mut prior = PriorContext::default();
     let mut packed: Vec<String> = Vec::new();
-    // Turn by turn something else, until there is nothing left.
+    // Each turn packs other items, until nothing is left.
     let last = loop {
-        let found = ask_beside(&engine, &already, QUESTION);
+        let found = ask_after(&engine, &prior, QUESTION);
         if found.items.is_empty() {
             break found;
         }
@@ -43,7 +43,7 @@ fn what_was_packed_is_not_packed_again() {
             assert!(!packed.contains(&entry), "{entry}");
             packed.push(entry);
         }
-        already.add_block(&render::block(&found.items));
+        prior.add_block(&render::block(&found.items));
         assert!(packed.len() < 100);
     };
     assert!(packed.len() > 1);
@@ -52,13 +52,13 @@ fn what_was_packed_is_not_packed_again() {
 }
 
 #[test]
-fn nothing_held_changes_nothing() {
+fn a_block_of_other_files_changes_nothing() {
     let repo = Repo::service();
     let engine = repo.ready();
-    let mut elsewhere = Already::default();
+    let mut elsewhere = PriorContext::default();
     elsewhere.add_block("<muninn-context>\n\n## src/other.rs:1-900 @0123456789\n```rust\n```\n</muninn-context>\n");
-    let held = ask_beside(&engine, &elsewhere, QUESTION);
-    assert_eq!(held.items, ask(&engine, QUESTION).items);
+    let found = ask_after(&engine, &elsewhere, QUESTION);
+    assert_eq!(found.items, ask(&engine, QUESTION).items);
 }
 
 #[test]
@@ -68,10 +68,10 @@ fn a_file_that_changed_is_packed_again() {
     let first = ask(&engine, QUESTION);
     assert_eq!(files(&first)[0], "src/ledger.rs");
     let text = std::fs::read_to_string(repo.path("src/ledger.rs")).unwrap();
-    let mut read = Already::default();
+    let mut read = PriorContext::default();
     read.add_read(vec![path("src/ledger.rs")], text.clone());
-    for already in [&after(&first), &read] {
-        let again = ask_beside(&engine, already, QUESTION);
+    for prior in [&after(&first), &read] {
+        let again = ask_after(&engine, prior, QUESTION);
         assert!(!files(&again).contains(&"src/ledger.rs"), "{:?}", sources(&again));
     }
     // Other words on the line that matters.
@@ -81,14 +81,14 @@ fn a_file_that_changed_is_packed_again() {
         format!("{}overdraft overdrawn {}", &text[..at], &text[at..]),
     );
     engine.refresh(&()).unwrap();
-    for already in [&after(&first), &read] {
-        let again = ask_beside(&engine, already, QUESTION);
+    for prior in [&after(&first), &read] {
+        let again = ask_after(&engine, prior, QUESTION);
         assert!(files(&again).contains(&"src/ledger.rs"), "{:?}", sources(&again));
     }
 }
 
 #[test]
-fn the_other_chunks_of_a_file_that_was_read_in_part_still_come() {
+fn the_unread_chunks_of_a_file_are_packed() {
     let repo = Repo::service();
     let engine = repo.ready();
     let first = ask(&engine, QUESTION);
@@ -104,31 +104,31 @@ fn the_other_chunks_of_a_file_that_was_read_in_part_still_come() {
     // A tool that numbers lines, and only the first half of the best span.
     let half = text.lines().enumerate().skip(first_line - 1).take(lines / 2);
     let numbered: String = half.map(|(at, line)| format!("{:>6}\t{line}\n", at + 1)).collect();
-    let mut already = Already::default();
-    already.add_read(vec![path("src/ledger.rs")], numbered);
-    let again = ask_beside(&engine, &already, QUESTION);
+    let mut prior = PriorContext::default();
+    prior.add_read(vec![path("src/ledger.rs")], numbered);
+    let again = ask_after(&engine, &prior, QUESTION);
     assert!(files(&again).contains(&"src/ledger.rs"), "{:?}", sources(&again));
-    let mut all = Already::default();
+    let mut all = PriorContext::default();
     all.add_read(vec![path("src/ledger.rs")], text);
-    let others = ask_beside(&engine, &all, QUESTION);
+    let others = ask_after(&engine, &all, QUESTION);
     assert!(!files(&others).contains(&"src/ledger.rs"), "{:?}", sources(&others));
 }
 
 #[test]
-fn a_memory_comes_once_and_again_when_it_was_corrected() {
+fn a_memory_is_packed_once_and_again_after_a_correction() {
     let repo = Repo::service();
     let engine = repo.ready();
     let question = "what do error responses look like, which fields";
     let first = ask(&engine, question);
     assert_eq!(first.items[0].source, ".muninn/knowledge/errors.md:7-10");
-    let already = after(&first);
-    let again = ask_beside(&engine, &already, question);
+    let prior = after(&first);
+    let again = ask_after(&engine, &prior, question);
     assert!(!sources(&again).contains(&".muninn/knowledge/errors.md:7-10"));
     let text = std::fs::read_to_string(repo.path(".muninn/knowledge/errors.md")).unwrap();
     let line = text.lines().nth(8).unwrap();
     let corrected = text.replace(line, &format!("{line} The response has fields for all errors."));
     repo.write(".muninn/knowledge/errors.md", corrected);
-    let corrected = ask_beside(&engine, &already, question);
+    let corrected = ask_after(&engine, &prior, question);
     assert!(
         sources(&corrected)
             .iter()

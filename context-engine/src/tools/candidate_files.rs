@@ -1,4 +1,4 @@
-//! Which files a question about a name is asked of, as the index knows them, the likeliest first: parsing is what costs.
+//! Selecting the files for a question about a name from the index, the most likely first, because parsing is expensive.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -10,37 +10,40 @@ use muninn_repo_tools::{Detail, GrepLimits, GrepPattern, GrepQuery, RelPath, Wal
 
 use super::ToolContext;
 
-/// How sure it is what a call means depends on what may be meant; more definitions than this make it no less sure.
+/// Maximum number of definition files that are parsed before the calls. The confidence of a call depends on the number
+/// of definitions, and does not change beyond this one.
 const MAX_RIVALS: usize = 4;
 
-/// The files that define the name; `None` without an index.
-pub(super) fn defining(context: &ToolContext<'_>, query: &NameQuery<'_>) -> Option<Vec<RelPath>> {
+/// Returns the files that define the name; `None` without an index.
+pub(super) fn files_defining(context: &ToolContext<'_>, query: &NameQuery<'_>) -> Option<Vec<RelPath>> {
     let snapshot = context.snapshot?;
-    let numbers = meant(snapshot, query).into_iter().map(|defined| defined.file as usize);
+    let numbers = definitions(snapshot, query)
+        .into_iter()
+        .map(|defined| defined.file as usize);
     Some(paths(context, snapshot, query, numbers))
 }
 
-/// The files that call the name, after those that say what is meant by it; `None` without an index.
-pub(super) fn calling(context: &ToolContext<'_>, query: &NameQuery<'_>) -> Option<Vec<RelPath>> {
+/// Returns the files that define the name, followed by those that call it; `None` without an index.
+pub(super) fn files_calling(context: &ToolContext<'_>, query: &NameQuery<'_>) -> Option<Vec<RelPath>> {
     let snapshot = context.snapshot?;
     let (name, container) = query.parts();
-    let meant = meant(snapshot, query);
-    let named = meant.iter().filter(|defined| defined.container == container);
-    let surely = match container.is_some() && named.clone().next().is_some() {
-        true => sure(snapshot.graph(), named),
-        false => sure(snapshot.graph(), meant.iter()),
+    let definitions = definitions(snapshot, query);
+    let named = definitions.iter().filter(|defined| defined.container == container);
+    let confidences = match container.is_some() && named.clone().next().is_some() {
+        true => call_confidences(snapshot.graph(), named),
+        false => call_confidences(snapshot.graph(), definitions.iter()),
     };
     let mut calling: Vec<usize> = snapshot.calling(name).collect();
     calling.sort_by_key(|file| {
         let percent = surely.get(file).copied().unwrap_or(0);
         (Reverse(percent), snapshot.file(*file).role != FileRole::Source)
     });
-    let rivals = meant.iter().take(MAX_RIVALS).map(|defined| defined.file as usize);
+    let rivals = definitions.iter().take(MAX_RIVALS).map(|defined| defined.file as usize);
     Some(paths(context, snapshot, query, rivals.chain(calling)))
 }
 
-/// The files that define a name with this in it; `None` without an index.
-pub(super) fn defining_like(context: &ToolContext<'_>, part: &str) -> Option<Vec<RelPath>> {
+/// Returns the files that define a name with this part; `None` without an index.
+pub(super) fn files_defining_part(context: &ToolContext<'_>, part: &str) -> Option<Vec<RelPath>> {
     let snapshot = context.snapshot?;
     let mut definitions: Vec<_> = snapshot.graph().definitions_with(part).collect();
     definitions.sort_by_key(|defined| !is_source(snapshot, defined));
@@ -48,8 +51,8 @@ pub(super) fn defining_like(context: &ToolContext<'_>, part: &str) -> Option<Vec
     Some(distinct(snapshot, numbers))
 }
 
-/// All definitions of the name, the likeliest first.
-fn meant<'s>(snapshot: &'s Snapshot, query: &NameQuery<'_>) -> Vec<Defined<'s>> {
+/// Returns all definitions of the name, the most likely first.
+fn definitions<'s>(snapshot: &'s Snapshot, query: &NameQuery<'_>) -> Vec<Defined<'s>> {
     let (name, container) = query.parts();
     let mut definitions: Vec<_> = snapshot.graph().definitions(name).collect();
     definitions.sort_by_key(|defined| {
@@ -64,8 +67,8 @@ fn is_source(snapshot: &Snapshot, defined: &Defined<'_>) -> bool {
     snapshot.file(defined.file as usize).role == FileRole::Source
 }
 
-/// The files that call definitions, with how sure the surest of their calls is, in percent.
-fn sure<'d>(graph: &Graph, definitions: impl Iterator<Item = &'d Defined<'d>>) -> HashMap<usize, u32> {
+/// Returns the files that call definitions, with the confidence of their most certain call in percent.
+fn call_confidences<'d>(graph: &Graph, definitions: impl Iterator<Item = &'d Defined<'d>>) -> HashMap<usize, u32> {
     let mut files = HashMap::new();
     for call in definitions.flat_map(|defined| graph.callers(defined.id)) {
         let file = match call.from {
@@ -73,14 +76,15 @@ fn sure<'d>(graph: &Graph, definitions: impl Iterator<Item = &'d Defined<'d>>) -
             Site::Definition(id) => graph.definition(id).map(|defined| defined.file),
         };
         if let Some(file) = file {
-            let surest: &mut u32 = files.entry(file as usize).or_default();
-            *surest = (*surest).max((call.confidence * 100.0) as u32);
+            let highest: &mut u32 = files.entry(file as usize).or_default();
+            *highest = (*highest).max((call.confidence * 100.0) as u32);
         }
     }
     files
 }
 
-/// The files of these numbers; where there are none, those that changed since they were indexed and hold the name now.
+/// Returns the files with these numbers; if there are none, the files that changed since they were indexed and contain
+/// the name now.
 fn paths(
     context: &ToolContext<'_>,
     snapshot: &Snapshot,
@@ -89,7 +93,7 @@ fn paths(
 ) -> Vec<RelPath> {
     let known = distinct(snapshot, numbers);
     match known.is_empty() {
-        true => changed(context, snapshot, query),
+        true => changed_files(context, snapshot, query),
         false => known,
     }
 }
@@ -100,8 +104,9 @@ fn distinct(snapshot: &Snapshot, numbers: impl Iterator<Item = usize>) -> Vec<Re
     numbers.map(|number| snapshot.file(number).facts.path.clone()).collect()
 }
 
-/// A search that fails finds nothing: what is wrong with the name or the filter is told by the question itself.
-fn changed(context: &ToolContext<'_>, snapshot: &Snapshot, query: &NameQuery<'_>) -> Vec<RelPath> {
+/// Returns the files that changed since they were indexed and contain the name. Errors are ignored, because the
+/// question itself reports an invalid name or filter.
+fn changed_files(context: &ToolContext<'_>, snapshot: &Snapshot, query: &NameQuery<'_>) -> Vec<RelPath> {
     let limits = WalkLimits {
         max_file_bytes: query.limits.max_file_bytes,
         ..WalkLimits::default()

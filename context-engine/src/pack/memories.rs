@@ -1,4 +1,4 @@
-//! Packing what is remembered: before the code, and for a part of the budget.
+//! Packing memories: before the code, with a share of the budget.
 
 use muninn_memory::index::lexical::DocId;
 use muninn_memory::{Memories, Memory, MemoryKind, redact};
@@ -9,34 +9,40 @@ use crate::cost::measure;
 use crate::item::{Item, ItemKind};
 use crate::render;
 
-/// The part of the budget that memory and knowledge may take.
+/// Maximum share of the budget for memory and knowledge.
 const MEMORY_SHARE: f32 = 0.35;
 const MAX_MEMORIES: usize = 4;
-/// So many sections of one file are packed; records are no part of this, for one file holds all of them.
+/// Maximum number of sections of one file. Records do not count, because one file holds all of them.
 const MAX_OF_ONE_FILE: usize = 2;
-/// Said of a memory that rests on what is another by now.
-const STALE: &str = "; what it rests on has changed since";
+/// The reason added for a stale memory.
+const STALE: &str = "; its source files have changed since";
 
-/// Said of both sides of an open conflict.
+/// The mark in the titles of both sides of an open conflict.
 const DISPUTED: &str = " (disputed)";
 
-/// A memory that fits the question.
-pub(crate) struct Remembered<'a> {
+/// A memory that is relevant for the question.
+pub(crate) struct MemoryCandidate<'a> {
     pub(crate) doc: DocId,
     pub(crate) score: f32,
-    /// The question's concepts that it has, as bits.
+    /// The question's concepts that it contains, as bits.
     pub(crate) concepts: u64,
-    /// The file for which it fits, where it does not by its words alone: one of the best ones, which it is about.
+    /// The top-ranked file that it applies to, if its words alone are too few.
     pub(crate) about: Option<&'a RelPath>,
-    /// A file that it rests on is another by now.
+    /// Whether one of its source files has changed since.
     pub(crate) stale: bool,
-    /// What contradicts it, which is told with it or not at all.
-    pub(crate) opponent: Option<Box<Remembered<'a>>>,
+    /// The other side of an open conflict. Both sides are packed, or neither.
+    pub(crate) opponent: Option<Box<MemoryCandidate<'a>>>,
 }
 
 impl Packer<'_> {
-    /// Adds the memories that fit the question by themselves, for at most a third of `budget`.
-    pub(crate) fn memories(&self, memories: &Memories, found: &[Remembered<'_>], budget: u32, packed: &mut Packed) {
+    /// Adds memories, for at most [`MEMORY_SHARE`] of `budget`.
+    pub(crate) fn memories(
+        &self,
+        memories: &Memories,
+        found: &[MemoryCandidate<'_>],
+        budget: u32,
+        packed: &mut Packed,
+    ) {
         let mut left = (f64::from(budget) * f64::from(MEMORY_SHARE)) as u32;
         let mut tried = 0;
         for remembered in found {
@@ -56,8 +62,8 @@ impl Packer<'_> {
             };
             packed.remembered.push(memory.path.clone());
             for item in items {
-                if self.already.holds_entry(&render::entry(&item)) {
-                    packed.held = true;
+                if self.prior.contains_entry(&render::entry(&item)) {
+                    packed.known = true;
                 } else {
                     left -= item.tokens;
                     packed.items.push(item);
@@ -66,8 +72,8 @@ impl Packer<'_> {
         }
     }
 
-    /// A memory and what contradicts it; `None` where they are too much together.
-    fn items_of(&self, memories: &Memories, remembered: &Remembered<'_>, left: u32) -> Option<Vec<Item>> {
+    /// Returns a memory and the other side of its conflict as items; `None` if they do not fit together.
+    fn items_of(&self, memories: &Memories, remembered: &MemoryCandidate<'_>, left: u32) -> Option<Vec<Item>> {
         let mut items = Vec::new();
         let mut needed = 0;
         for side in std::iter::once(remembered).chain(remembered.opponent.as_deref()) {
@@ -75,7 +81,7 @@ impl Packer<'_> {
             if measure(&mut item) > left && item.kind == ItemKind::Knowledge {
                 item = self.shortened(item, left)?;
             }
-            if !self.already.holds_entry(&render::entry(&item)) {
+            if !self.prior.contains_entry(&render::entry(&item)) {
                 needed += item.tokens;
             }
             items.push(item);
@@ -83,7 +89,7 @@ impl Packer<'_> {
         (needed <= left).then_some(items)
     }
 
-    fn item_of(&self, memory: &Memory, remembered: &Remembered<'_>) -> Item {
+    fn item_of(&self, memory: &Memory, remembered: &MemoryCandidate<'_>) -> Item {
         let mut why = self.why(remembered.concepts, 0, 0, false);
         if let Some(path) = remembered.about {
             why.push_str("; applies to ");

@@ -1,7 +1,7 @@
-//! Calls that were made before, and what came of them.
+//! A cache of tool results.
 //!
-//! Models repeat themselves: about a third of all calls of parallel explorers are repeats. A call is made once in a whole
-//! tree of explorations; who asks again, also at the same moment, gets the same result.
+//! About a third of all calls of parallel explorers are repetitions. A call is made once in a tree of explorations;
+//! repetitions, also concurrent ones, get the same result.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -11,8 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::tools::Output;
 
-/// The key of a call. The order of its arguments does not matter, pages of one result are one call, and the same arguments
-/// are another call in another scope.
+/// Returns the key of a call. It depends on scope, tool and arguments, but not on the order of arguments or the page.
 pub(super) fn key(scope: Option<&RelPath>, tool: &str, call: &Map<String, Value>) -> String {
     let mut arguments: Vec<_> = call.iter().filter(|(name, _)| *name != "page").collect();
     arguments.sort_by_key(|(name, _)| name.as_str());
@@ -23,14 +22,14 @@ pub(super) fn key(scope: Option<&RelPath>, tool: &str, call: &Map<String, Value>
     format!("{}: {tool}({})", scope.map_or("", RelPath::as_str), arguments.join(","))
 }
 
-/// Results by call. Shared by all explorations of one tree.
+/// Tool results by call key, shared by all explorations of one tree.
 #[derive(Default)]
-pub(crate) struct Memo {
+pub(crate) struct CallCache {
     slots: Mutex<HashMap<String, Arc<OnceLock<Arc<Output>>>>>,
 }
 
-impl Memo {
-    /// The result of a call, made by `make` unless it was made before; whether it was.
+impl CallCache {
+    /// Returns the result of a call and whether it was cached; `make` makes it if not.
     pub(crate) fn get(&self, key: &str, make: impl FnOnce() -> Output) -> (Arc<Output>, bool) {
         let slot = self.slot(key);
         let mut made = false;
@@ -41,14 +40,14 @@ impl Memo {
         (Arc::clone(output), !made)
     }
 
-    /// Whether a call was made, or is being made.
+    /// Returns whether a call was made, or is being made.
     pub(crate) fn has(&self, key: &str) -> bool {
         self.slots().contains_key(key)
     }
 
-    /// Keeps the result of a call that was made elsewhere.
+    /// Adds the result of a call, unless a result was added meanwhile.
     pub(crate) fn put(&self, key: &str, output: Arc<Output>) {
-        let _made_meanwhile = self.slot(key).set(output);
+        self.slot(key).set(output).ok();
     }
 
     fn slot(&self, key: &str) -> Arc<OnceLock<Arc<Output>>> {
@@ -69,15 +68,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_is_made_once_however_many_ask_at_the_same_time() {
-        let (memo, made) = (Memo::default(), AtomicUsize::new(0));
+    fn concurrent_repetitions_make_a_call_once() {
+        let (cache, made) = (CallCache::default(), AtomicUsize::new(0));
         let repeats: usize = std::thread::scope(|scope| {
             let ask = || {
                 let make = || {
                     made.fetch_add(1, Ordering::Relaxed);
-                    Output::of("found")
+                    Output::from_text("found")
                 };
-                memo.get("grep x", make).1
+                cache.get("grep x", make).1
             };
             let asking: Vec<_> = (0..8).map(|_| scope.spawn(ask)).collect();
             asking
@@ -87,11 +86,11 @@ mod tests {
                 .count()
         });
         assert_eq!((made.load(Ordering::Relaxed), repeats), (1, 7));
-        assert!(memo.has("grep x") && !memo.has("grep y"));
+        assert!(cache.has("grep x") && !cache.has("grep y"));
     }
 
     #[test]
-    fn the_same_call_has_the_same_key_in_any_order_and_on_any_page() {
+    fn the_key_ignores_argument_order_and_page() {
         let key = |call: Value| key(None, "grep", call.as_object().unwrap());
         let one = key(json!({"a": 1, "b": "x", "page": 2}));
         assert_eq!(one, key(json!({"b": "x", "a": 1})));

@@ -1,8 +1,9 @@
-//! What is remembered, as fresh as the disk.
+//! Keeping the loaded memory up to date with the disk.
 //!
-//! Memory is corrected by hand and changes with a checkout, so a change counts at once: by its words, for vectors may take
-//! longer than a question can wait, and the next look through the worktree makes them. A large memory is read again by a
-//! thread of its own. A question that cannot wait for that sees what is still so, and nothing of another branch.
+//! Memory files are edited by hand and change with a checkout, so a change counts for the next question. It is found by
+//! its words first, because vectors take longer than a question can wait; the next refresh makes them. A background
+//! thread reloads a large memory. A question that cannot wait for it sees the records that are still current, and none
+//! of another branch.
 
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::sync_channel;
@@ -14,49 +15,50 @@ use muninn_memory::records::RecordFile;
 
 use super::{Engine, State};
 
-/// A question waits for memory for at most this share of its time.
-const SHARE: u32 = 2;
+/// A question waits for memory for at most one part in this many of its time.
+const WAIT_DIVISOR: u32 = 2;
 
-/// That a thread reads memory again, until this is dropped: also where that panics, or there is no thread to be had.
-struct Reloading(Arc<Engine>);
+/// Marks that a thread reloads the memory, until it is dropped. A panic, or a failure to start the thread, drops it
+/// too.
+struct ReloadGuard(Arc<Engine>);
 
-impl Reloading {
-    /// `None` while another is at it.
+impl ReloadGuard {
+    /// `None` while another thread reloads.
     fn begin(engine: &Arc<Engine>) -> Option<Self> {
         let is_busy = engine.reloading.swap(true, Ordering::AcqRel);
         (!is_busy).then(|| Self(Arc::clone(engine)))
     }
 }
 
-impl Drop for Reloading {
+impl Drop for ReloadGuard {
     fn drop(&mut self) {
         self.0.reloading.store(false, Ordering::Release);
     }
 }
 
 impl Engine {
-    /// All that is remembered here, as it is now, to be recalled from by words and by meaning.
-    pub fn remembered(&self) -> Arc<Memories> {
+    /// Returns the current memory with vectors.
+    pub fn current_memories(&self) -> Arc<Memories> {
         self.memories_with_vectors(&self.state())
     }
 
-    /// The memory as it is now, as far as it can be had by `deadline`.
+    /// Returns the current memory, as far as it can be loaded by `deadline`.
     pub(super) fn memories(&self, state: &State, deadline: Instant) -> Arc<Memories> {
         let files = self.record_files();
         match &state.memories {
             Some(memories) if memories.is_current(&self.home, &files) => Arc::clone(memories),
             Some(memories) if memories.is_large() => {
                 let now = Instant::now();
-                let until = now + deadline.saturating_duration_since(now) / SHARE;
-                self.reload_beside(until)
+                let until = now + deadline.saturating_duration_since(now) / WAIT_DIVISOR;
+                self.reload_in_background(until)
                     .unwrap_or_else(|| Arc::new(memories.only(&files)))
             }
             None => self.load_first(files, deadline),
-            _ => self.put_in_place(Memories::load_from(&self.home, &files, None, None)),
+            _ => self.store_memories(Memories::load_from(&self.home, &files, None, None)),
         }
     }
 
-    /// The memory as it is now, with vectors.
+    /// Returns the memory of the current record files, with vectors.
     pub(super) fn memories_with_vectors(&self, state: &State) -> Arc<Memories> {
         let files = self.record_files();
         let embedder = self.vectors().map(|vectors| Arc::clone(vectors.embedder()));
@@ -69,7 +71,7 @@ impl Engine {
             }
             _ => {
                 let cache = self.settings.cache_dir.as_deref();
-                self.put_in_place(Memories::load_from(&self.home, &files, embedder, cache))
+                self.store_memories(Memories::load_from(&self.home, &files, embedder, cache))
             }
         }
     }
@@ -81,41 +83,44 @@ impl Engine {
         }
     }
 
-    /// Memory where none was read yet, if it can be read in time; else the first refresh reads it for the next question.
+    /// Loads the memory for the first time, if that ends by `deadline`. Otherwise the first refresh loads it for the
+    /// next question.
     fn load_first(&self, files: Vec<RecordFile>, deadline: Instant) -> Arc<Memories> {
         let home = self.home.clone();
         let (done, wait) = sync_channel(1);
         let read = move || {
-            let _nobody_waits = done.send(Memories::load_from(&home, &files, None, None));
+            // Fails if the question no longer waits.
+            done.send(Memories::load_from(&home, &files, None, None)).ok();
         };
         if let Err(error) = self.settings.supervisor.run("recall", read) {
-            tracing::warn!(%error, "memory is not read");
+            tracing::warn!(%error, "cannot start a thread to read memory");
         }
         let now = Instant::now();
-        let time = deadline.saturating_duration_since(now) / SHARE;
+        let time = deadline.saturating_duration_since(now) / WAIT_DIVISOR;
         wait.recv_timeout(time)
-            .map_or_else(|_| Arc::default(), |memories| self.put_in_place(memories))
+            .map_or_else(|_| Arc::default(), |memories| self.store_memories(memories))
     }
 
-    fn put_in_place(&self, memories: Memories) -> Arc<Memories> {
+    fn store_memories(&self, memories: Memories) -> Arc<Memories> {
         let memories = Arc::new(memories);
         self.update(|state| state.memories = Some(Arc::clone(&memories)));
         memories
     }
 
-    /// Has memory read again by a thread, and waits for it as long as there is time.
-    fn reload_beside(&self, until: Instant) -> Option<Arc<Memories>> {
+    /// Starts a thread that reloads the memory, and waits for it until `until`.
+    fn reload_in_background(&self, until: Instant) -> Option<Arc<Memories>> {
         let engine = self.itself.get().and_then(Weak::upgrade)?;
-        let reloading = Reloading::begin(&engine)?;
+        let reloading = ReloadGuard::begin(&engine)?;
         let (done, wait) = sync_channel(1);
         let supervisor = self.settings.supervisor.clone();
         let spawned = supervisor.run("recall", move || {
             let memories = engine.memories_with_vectors(&engine.state());
             drop(reloading);
-            let _nobody_waits = done.send(memories);
+            // Fails if the question no longer waits.
+            done.send(memories).ok();
         });
         if let Err(error) = spawned {
-            tracing::warn!(%error, "memory is not read again");
+            tracing::warn!(%error, "cannot start a thread to reload memory");
             return None;
         }
         wait.recv_timeout(until.saturating_duration_since(Instant::now())).ok()
@@ -130,14 +135,14 @@ mod tests {
     use crate::tests::Repo;
 
     #[test]
-    fn whoever_panics_while_memory_is_read_leaves_the_next_to_read_it() {
+    fn a_panic_during_a_reload_allows_the_next_reload() {
         let engine = Arc::new(Repo::with(&[]).engine());
         let read = catch_unwind(AssertUnwindSafe(|| {
-            let _reloading = Reloading::begin(&engine).unwrap();
-            assert!(Reloading::begin(&engine).is_none(), "one at a time");
-            panic!("while it is read");
+            let _guard = ReloadGuard::begin(&engine).unwrap();
+            assert!(ReloadGuard::begin(&engine).is_none(), "one at a time");
+            panic!("during the reload");
         }));
         assert!(read.is_err());
-        assert!(Reloading::begin(&engine).is_some());
+        assert!(ReloadGuard::begin(&engine).is_some());
     }
 }

@@ -1,4 +1,4 @@
-//! Whatever may take long ends when its time is over, and when nobody waits for it any more.
+//! Every long operation ends at its deadline and on cancellation.
 
 use std::time::Duration;
 
@@ -7,21 +7,21 @@ use crate::code::{
 };
 use crate::fixture::Fixture;
 use crate::metis::{MetisLimits, documents};
-use crate::syntax::{ParseLimits, Unparsed};
+use crate::syntax::{ParseError, ParseLimits};
 use crate::{
-    Abandoned, Cut, Cuts, FindQuery, GrepLimits, GrepPattern, GrepQuery, RelPath, TreeLimits, Until, WalkLimits, find,
+    CancelFlag, Cut, Cuts, FindQuery, GrepLimits, GrepPattern, GrepQuery, RelPath, TreeLimits, Until, WalkLimits, find,
     grep, grep_many, list, tree, walk_until,
 };
 
-fn late_ones() -> [Until; 2] {
-    let abandoned = Abandoned::default();
-    abandoned.say();
+fn expired_deadlines() -> [Until; 2] {
+    let cancelled = CancelFlag::default();
+    cancelled.cancel();
     let hour = Until::within(Duration::from_secs(3_600));
-    [Until::within(Duration::ZERO), hour.or(abandoned)]
+    [Until::within(Duration::ZERO), hour.or(cancelled)]
 }
 
 #[test]
-fn nothing_works_on_when_its_time_is_over() {
+fn expired_deadlines_end_every_operation_without_results() {
     let repo = Fixture::with(&[
         (".metis/vision.md", "---\nid: v\nlevel: vision\n---\nx\n"),
         ("src/a.rs", "fn hit() { hit() }\n"),
@@ -29,7 +29,7 @@ fn nothing_works_on_when_its_time_is_over() {
     repo.commit();
     repo.write("src/a.rs", b"fn hit() {}\n");
     let worktree = repo.worktree();
-    for until in late_ones() {
+    for until in expired_deadlines() {
         let query = GrepQuery {
             limits: GrepLimits {
                 until: until.clone(),
@@ -125,10 +125,10 @@ fn nothing_works_on_when_its_time_is_over() {
                 ("callers", found.cuts, found.callers.len())
             },
         ];
-        for (what, cuts, results) in found {
+        for (operation, cuts, results) in found {
             assert!(
                 cuts.has(Cut::Time) && results == 0,
-                "{what}: {cuts:?}, {results} results"
+                "{operation}: {cuts:?}, {results} results"
             );
         }
         let walked = walk_until(&worktree, &WalkLimits::default(), Some(&until));
@@ -141,7 +141,7 @@ fn nothing_works_on_when_its_time_is_over() {
         assert!(matches!(
             outlined,
             Err(crate::code::OutlineError::Unparsed {
-                source: Unparsed::Slow,
+                source: ParseError::Slow,
                 ..
             })
         ));

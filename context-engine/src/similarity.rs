@@ -1,7 +1,7 @@
-//! How like a question the places are that words found for it.
+//! The similarity of a question to its lexical candidates.
 //!
-//! The shipped static vectors are compared, of the question with those of titles and of the beginnings of texts: a few
-//! dozen embeddings of microseconds each, and a few files that are read for packing anyway.
+//! The static vector of the question is compared with those of titles and of the first lines of chunks. That takes a
+//! few dozen embeddings of microseconds each, and reads a few files that packing needs anyway.
 
 use std::sync::LazyLock;
 
@@ -12,32 +12,32 @@ use muninn_repo_tools::{Worktree, read_text};
 
 use crate::rank::Candidate;
 
-/// So many of the best files are compared, and so many chunks of each.
+/// Number of compared files, and of compared chunks of each.
 const FILES: usize = 4;
 const CHUNKS: usize = 2;
-/// So much of a chunk: what it is, its first lines say.
+/// Compared characters at the start of a chunk, which usually describes itself there.
 const HEAD_CHARS: usize = 400;
-/// Larger files are compared by their titles alone.
+/// Maximum size of a compared file, in bytes; a larger one is compared by its titles alone.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
-/// Cosines of the question with what is most like it, from 0 to 1.
+/// The highest cosines with the question, from 0 to 1.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Likeness {
-    /// Among paths with the names that chunks define.
+pub(crate) struct Similarity {
+    /// The highest cosine among titles: paths with the names that chunks define.
     pub(crate) titles: f32,
-    /// Among beginnings of chunks.
+    /// The highest cosine among the starts of chunks.
     pub(crate) texts: f32,
 }
 
-/// Compares. `trust` is what a chunk counts for, from 0 to 1.
-pub(crate) fn likeness(
+/// Compares a question with its candidates. `trust` is the weight of a chunk, from 0 to 1.
+pub(crate) fn similarity(
     (worktree, snapshot): (&Worktree, &Snapshot),
     question: &str,
     candidates: &[Candidate],
     trust: impl Fn(DocId) -> f32,
-) -> Likeness {
+) -> Similarity {
     static VECTORS: LazyLock<Option<StaticVectors>> = LazyLock::new(|| StaticVectors::shipped().ok());
-    let mut best = Likeness::default();
+    let mut best = Similarity::default();
     let Some(vectors) = VECTORS.as_ref() else { return best };
     let asked = vectors.embed_one(question);
     let cosine = |text: &str| -> f32 { vectors.embed_one(text).iter().zip(&asked).map(|(a, b)| a * b).sum() };
@@ -59,7 +59,7 @@ pub(crate) fn likeness(
     best
 }
 
-/// The beginning of some lines, counted from 1.
+/// Returns the first characters of a range of lines, counted from 1.
 fn head(text: &str, first: u32, last: u32) -> String {
     let (skipped, kept) = (
         first.saturating_sub(1) as usize,

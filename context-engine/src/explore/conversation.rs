@@ -1,4 +1,4 @@
-//! The conversation with an explorer, as its model will hear it again each turn.
+//! The conversation with an explorer's model, which is sent again with each turn.
 
 use std::collections::HashSet;
 
@@ -6,46 +6,46 @@ use muninn_memory::model::{Call, CallResult, Message, Reply};
 
 use super::dialect::{Malformed, ParsedCall};
 
-/// What is kept of a model's own words, in bytes: it may say megabytes.
-const LONGEST_WORDS: usize = 8_000;
+/// Maximum length of a model's text that is kept, in bytes; an answer may have megabytes.
+const MAX_TEXT_BYTES: usize = 8_000;
 
-/// Tokens of a text, rather too many than too few. Counting them would take longer than all else that is done for a turn.
-pub(super) fn estimated(text: &str) -> u64 {
+/// Estimates the tokens of a text, with an upward bias. Counting would take longer than the rest of a turn.
+pub(super) fn estimate_tokens(text: &str) -> u64 {
     (text.len() / 3 + 1) as u64
 }
 
-/// A conversation that grows.
-pub(super) struct Talk {
+/// A conversation with its estimated cost.
+pub(super) struct Conversation {
     pub(super) system: String,
     pub(super) messages: Vec<Message>,
-    /// Whether calls and results travel in the backend's own form. If not, they are text.
+    /// Whether calls and results use the backend's tool format; otherwise they are text.
     pub(super) native: bool,
-    /// What all of it costs, estimated.
+    /// The estimated tokens of the whole conversation.
     pub(super) tokens: u64,
 }
 
-/// A call and what is to be said to the model of it.
-pub(super) struct Told {
+/// A call with the text of its result.
+pub(super) struct AnsweredCall {
     pub(super) call: ParsedCall,
     pub(super) text: String,
     pub(super) failed: bool,
 }
 
-impl Talk {
+impl Conversation {
     pub(super) fn new(system: String, opening: String, native: bool) -> Self {
-        let mut talk = Self {
-            tokens: estimated(&system),
+        let mut conversation = Self {
+            tokens: estimate_tokens(&system),
             system,
             messages: Vec::new(),
             native,
         };
-        talk.say(opening);
-        talk
+        conversation.add_user_text(opening);
+        conversation
     }
 
-    /// Something to the model.
-    pub(super) fn say(&mut self, text: String) {
-        self.tokens += estimated(&text);
+    /// Adds text for the model, in its own message or at the end of the last user message.
+    pub(super) fn add_user_text(&mut self, text: String) {
+        self.tokens += estimate_tokens(&text);
         match self.messages.last_mut() {
             Some(Message::User(words)) => {
                 words.push_str("\n\n");
@@ -55,25 +55,37 @@ impl Talk {
         }
     }
 
-    /// A turn of the model with what came of its calls. What it called beyond `told` and `malformed` is forgotten, so
-    /// that each call that stays has its result.
-    pub(super) fn turn(&mut self, number: usize, reply: &Reply, told: Vec<Told>, malformed: Vec<Malformed>) {
-        let words = reply.text[..reply.text.floor_char_boundary(LONGEST_WORDS)].to_owned();
-        self.tokens += estimated(&words);
+    /// Adds a turn of the model with the results of its calls. Calls outside of `answered` and `malformed` are dropped,
+    /// so that each call has a result.
+    pub(super) fn add_turn(
+        &mut self,
+        number: usize,
+        reply: &Reply,
+        answered: Vec<AnsweredCall>,
+        malformed: Vec<Malformed>,
+    ) {
+        let words = reply.text[..reply.text.floor_char_boundary(MAX_TEXT_BYTES)].to_owned();
+        self.tokens += estimate_tokens(&words);
         if self.native && !reply.calls.is_empty() {
-            self.native_turn(number, words, told, malformed);
+            self.add_native_turn(number, words, answered, malformed);
         } else {
-            self.turn_in_words(words, told, malformed);
+            self.add_text_turn(words, answered, malformed);
         }
     }
 
-    fn native_turn(&mut self, number: usize, words: String, told: Vec<Told>, malformed: Vec<Malformed>) {
+    fn add_native_turn(
+        &mut self,
+        number: usize,
+        words: String,
+        answered: Vec<AnsweredCall>,
+        malformed: Vec<Malformed>,
+    ) {
         let (mut calls, mut results, mut ids) = (Vec::new(), Vec::new(), HashSet::new());
         let mut add = |id: Option<String>, name: String, arguments: String, text: String, is_error: bool| {
             let id = id.filter(|id| ids.insert(id.clone()));
-            // Nine letters and digits: what the strictest server takes.
+            // The strictest server requires nine letters and digits.
             let id = id.unwrap_or_else(|| format!("t{:04}c{:03}", number % 10_000, calls.len() % 1_000));
-            self.tokens += estimated(&arguments) + estimated(&text) + 16;
+            self.tokens += estimate_tokens(&arguments) + estimate_tokens(&text) + 16;
             calls.push(Call {
                 id: id.clone(),
                 name,
@@ -81,15 +93,15 @@ impl Talk {
             });
             results.push(CallResult { id, text, is_error });
         };
-        for Told { call, text, failed } in told {
+        for AnsweredCall { call, text, failed } in answered {
             let arguments = serde_json::Value::Object(call.arguments).to_string();
             add(call.id, call.name, arguments, text, failed);
         }
         for Malformed { id, error } in malformed {
-            // The arguments as they were would be refused, now and on each turn to come.
+            // The backend would refuse the malformed arguments in this and in every later turn.
             add(
                 id,
-                super::offer::FINAL.to_owned(),
+                super::toolset::FINAL.to_owned(),
                 "{}".to_owned(),
                 error.to_string(),
                 true,
@@ -99,7 +111,7 @@ impl Talk {
         self.messages.push(Message::Results(results));
     }
 
-    fn turn_in_words(&mut self, words: String, told: Vec<Told>, malformed: Vec<Malformed>) {
+    fn add_text_turn(&mut self, words: String, answered: Vec<AnsweredCall>, malformed: Vec<Malformed>) {
         let text = if words.trim().is_empty() {
             "(nothing)".to_owned()
         } else {
@@ -110,7 +122,7 @@ impl Talk {
             calls: Vec::new(),
         });
         let mut results = String::new();
-        for (at, Told { call, text, failed }) in told.into_iter().enumerate() {
+        for (at, AnsweredCall { call, text, failed }) in answered.into_iter().enumerate() {
             let failed = if failed { ", failed" } else { "" };
             results.push_str(&format!(
                 "Result of call {} ({}{failed}):\n{text}\n\n",
@@ -121,6 +133,6 @@ impl Talk {
         for Malformed { error, .. } in malformed {
             results.push_str(&format!("{error}\n\n"));
         }
-        self.say(results.trim_end().to_owned());
+        self.add_user_text(results.trim_end().to_owned());
     }
 }

@@ -1,4 +1,4 @@
-//! `recall` and `metis`: what the team knows and plans.
+//! The tools `recall` and `metis`: the team's knowledge and plans.
 
 use muninn_memory::{Memory, RecallOptions};
 use muninn_repo_tools::Cuts;
@@ -25,9 +25,9 @@ pub struct MetisArguments {
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub enum PlanningDocuments {
-    /// The document that was asked for.
+    /// The requested document.
     One(MetisText),
-    /// All of them, without their texts.
+    /// All documents, without their texts.
     All(MetisDocuments),
 }
 
@@ -38,7 +38,7 @@ impl Tool for Metis {
     const NAME: &'static str = "metis";
     const DESCRIPTION: &'static str =
         "Planning documents (visions, initiatives, tasks, decisions): one by its id, or a list of all.";
-    const PARAMETERS: &'static [Parameter] = &[Parameter::told("id", &["document", "code", "name"])];
+    const PARAMETERS: &'static [Parameter] = &[Parameter::described("id", &["document", "code", "name"])];
 
     fn answer(&self, context: &ToolContext<'_>, arguments: &MetisArguments) -> Result<PlanningDocuments, ToolError> {
         let until = context.until.clone();
@@ -90,7 +90,7 @@ impl Tool for Recall {
     const NAME: &'static str = "recall";
     const DESCRIPTION: &'static str =
         "Recall what the team has written down: knowledge and what earlier sessions learned.";
-    const PARAMETERS: &'static [Parameter] = &[Parameter::told("query", &["question", "text", "about"])];
+    const PARAMETERS: &'static [Parameter] = &[Parameter::described("query", &["question", "text", "about"])];
     const PAGED: bool = false;
 
     fn answer(&self, context: &ToolContext<'_>, arguments: &RecallArguments) -> Result<Vec<Memory>, ToolError> {
@@ -106,7 +106,7 @@ impl Tool for Recall {
     }
 
     fn output(&self, _: &RecallArguments, found: &Vec<Memory>) -> Output {
-        let told = found.iter().map(|memory| {
+        let lines = found.iter().map(|memory| {
             let end = memory.text.floor_char_boundary(MAX_MEMORY_BYTES);
             let more = if end < memory.text.len() { " [cut]" } else { "" };
             let date = memory.date.as_deref();
@@ -115,6 +115,6 @@ impl Tool for Recall {
             format!("## {title} ({source}{date})\n{text}{more}\n")
         });
         let summary = format!("{} memories", found.len());
-        Output::listed(told, &Cuts::default(), "nothing is remembered about it", summary)
+        Output::listed(lines, &Cuts::default(), "nothing is remembered about it", summary)
     }
 }

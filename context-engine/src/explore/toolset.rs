@@ -1,19 +1,18 @@
-//! The tools that an explorer's model is offered: those of the registry that look into the repository, and two of the
-//! explorer's own.
+//! The tools of an explorer's model: the registry's tools that read the repository, and two of the explorer.
 
 use muninn_memory::model::Tool;
 use schemars::JsonSchema;
 
 use super::dialect::KnownTool;
-use crate::tools::{Described, Parameter, Registry};
+use crate::tools::{Parameter, Registry, ToolDescription};
 
-/// Opens a child exploration; it is run by the loop itself.
+/// The tool that opens a child exploration. The explorer runs it itself.
 pub(super) const EXPLORE: &str = "explore";
-/// Ends an exploration.
+/// The tool that ends an exploration.
 pub(super) const FINAL: &str = "final";
 
-/// The tools of the registry, in the order in which they are told.
-const LOOKING: [&str; 10] = [
+/// The registry's tools, in the order of the prompt.
+const REGISTRY_TOOLS: [&str; 10] = [
     "grep",
     "read",
     "tree",
@@ -50,45 +49,53 @@ struct FinalArguments {
     answer: Option<String>,
 }
 
-/// All that may be offered.
-pub(super) struct Offer(Vec<Described>);
+/// The descriptions of all tools of an explorer.
+pub(super) struct Toolset(Vec<ToolDescription>);
 
-impl Offer {
+impl Toolset {
     pub(super) fn of(registry: &Registry) -> Self {
-        let looking = LOOKING.iter().filter_map(|name| registry.described(name).cloned());
-        let explore = Described::of::<ExploreArguments>(
+        let from_registry = REGISTRY_TOOLS
+            .iter()
+            .filter_map(|name| registry.described(name).cloned());
+        let explore = ToolDescription::of::<ExploreArguments>(
             EXPLORE,
             "Open an exploration of its own for a part of the question. It has a share of what may still be spent, sees \
              only its scope, and returns the places that it found. For parts that take many calls.",
-            &[Parameter::told("question", &[]), Parameter::told("scope", &[])],
+            &[
+                Parameter::described("question", &[]),
+                Parameter::described("scope", &[]),
+            ],
         );
-        let last = Described::of::<FinalArguments>(
+        let last = ToolDescription::of::<FinalArguments>(
             FINAL,
             "End the exploration with the places that answer the question, the most important first. Cite only lines \
              that you have seen.",
-            &[Parameter::told("citations", &[]), Parameter::told("answer", &[])],
+            &[
+                Parameter::described("citations", &[]),
+                Parameter::described("answer", &[]),
+            ],
         );
-        Self(looking.chain([explore, last]).collect())
+        Self(from_registry.chain([explore, last]).collect())
     }
 
-    /// The tools in the backend's form. `deeper`: whether a child may be opened. `strict`: whether the backend holds
-    /// arguments to their schemas.
+    /// Returns the tools in the backend's format. `deeper` includes the tool for child explorations; `strict` is for
+    /// backends that enforce the schemas.
     pub(super) fn tools(&self, deeper: bool, strict: bool) -> Vec<Tool> {
-        let tool = |described: &Described| Tool {
+        let tool = |described: &ToolDescription| Tool {
             name: described.name,
             description: described.description.to_owned(),
             schema: described.schema(strict).to_string(),
             strict,
         };
-        self.told(deeper).map(tool).collect()
+        self.offered(deeper).map(tool).collect()
     }
 
-    /// The tools in words, for a model whose backend takes none.
-    pub(super) fn words(&self, deeper: bool) -> String {
-        self.told(deeper).map(Described::words).collect()
+    /// Returns the tools as prompt text, for a backend without tool support.
+    pub(super) fn prompt_text(&self, deeper: bool) -> String {
+        self.offered(deeper).map(ToolDescription::prompt_text).collect()
     }
 
-    /// The tools that a model's calls are read for.
+    /// Returns the names and parameters that calls are parsed with.
     pub(super) fn known(&self) -> Vec<KnownTool<'_>> {
         let known = self.0.iter();
         let known = known.map(|described| KnownTool {
@@ -98,7 +105,7 @@ impl Offer {
         known.collect()
     }
 
-    fn told(&self, deeper: bool) -> impl Iterator<Item = &Described> {
+    fn offered(&self, deeper: bool) -> impl Iterator<Item = &ToolDescription> {
         self.0
             .iter()
             .filter(move |described| deeper || described.name != EXPLORE)
@@ -109,13 +116,13 @@ impl Offer {
 mod tests {
     use super::*;
 
-    /// A model's prompt is part of the contract: models were measured with these words.
+    /// The tool descriptions are recorded, because the quality of models was measured with them.
     #[test]
-    fn a_model_is_told_the_recorded_words_and_schemas() {
-        let offer = Offer::of(&Registry::of_engine());
-        let mut text = offer.words(true);
+    fn tool_descriptions_equal_the_recorded_text() {
+        let toolset = Toolset::of(&Registry::of_engine());
+        let mut text = toolset.prompt_text(true);
         for strict in [false, true] {
-            for tool in offer.tools(true, strict) {
+            for tool in toolset.tools(true, strict) {
                 text.push_str(&format!("\n{} {strict}\n{}\n", tool.name, tool.schema));
             }
         }
@@ -123,17 +130,17 @@ mod tests {
     }
 
     #[test]
-    fn a_child_is_offered_only_where_one_may_be_opened() {
-        let offer = Offer::of(&Registry::of_engine());
+    fn the_explore_tool_is_offered_only_if_a_child_may_open() {
+        let toolset = Toolset::of(&Registry::of_engine());
         let names = |deeper| {
-            offer
+            toolset
                 .tools(deeper, false)
                 .iter()
                 .map(|tool| tool.name)
                 .collect::<Vec<_>>()
         };
-        assert_eq!(names(true).len(), LOOKING.len() + 2);
+        assert_eq!(names(true).len(), REGISTRY_TOOLS.len() + 2);
         assert!(names(true).contains(&EXPLORE) && !names(false).contains(&EXPLORE));
-        assert!(!offer.words(false).contains(EXPLORE));
+        assert!(!toolset.prompt_text(false).contains(EXPLORE));
     }
 }

@@ -1,15 +1,14 @@
-//! How far what is not source stands back.
+//! Weights by the kind of file: source, test, documentation, settings, generated code.
 //!
-//! Tests and documentation have every word, and are seldom what has to be changed. So they stand back both where chunks
-//! are compared and where files are; unless the question is about them, or writes out a name that is defined in tests
-//! or generated code alone.
+//! Tests and documentation contain every word, but are seldom the place to change. So their chunks and files weigh
+//! less, unless the question is about them, or names an identifier that only tests or generated code define.
 
 use std::collections::HashSet;
 
 use muninn_memory::index::lexical::DocId;
 use muninn_memory::index::{FileRole, Snapshot};
 
-use super::Terms;
+use super::PostingsCache;
 use crate::question::Question;
 use crate::tuning::Lists;
 
@@ -19,30 +18,31 @@ const SETTINGS: f32 = 0.5;
 const GENERATED: f32 = 0.2;
 const TEMPLATE: f32 = 0.05;
 
-/// What scores are multiplied by, for one question.
-pub(super) struct Standing<'a> {
+/// The factors on scores for one question.
+pub(super) struct RankWeights<'a> {
     snapshot: &'a Snapshot,
     question: &'a Question,
-    counts: bool,
-    /// Chunks that alone define a name that the question writes out, and their files.
+    /// Whether weights are applied; measurements can switch them off.
+    is_enabled: bool,
+    /// The chunks that alone define an identifier of the question, and their files. They have full weight.
     chunks: HashSet<DocId>,
     files: HashSet<usize>,
 }
 
-impl<'a> Standing<'a> {
-    pub(super) fn of(terms: &mut Terms<'a>, question: &'a Question, lists: Lists) -> Self {
+impl<'a> RankWeights<'a> {
+    pub(super) fn of(terms: &mut PostingsCache<'a>, question: &'a Question, lists: Lists) -> Self {
         let snapshot = terms.snapshot;
-        let mut standing = Self {
+        let mut weights = Self {
             snapshot,
             question,
-            counts: lists.has(Lists::PLACES),
+            is_enabled: lists.has(Lists::PLACES),
             chunks: HashSet::new(),
             files: HashSet::new(),
         };
-        // A long text quotes tests; what it is about, its headline says.
-        let asked = question.headline.as_deref().unwrap_or(question);
-        for (bit, concept) in asked.concepts.iter().enumerate() {
-            if !asked.writes_out(1 << bit) {
+        // A long text quotes tests. The headline names its topic.
+        let topic = question.headline.as_deref().unwrap_or(question);
+        for (bit, concept) in topic.concepts.iter().enumerate() {
+            if !topic.contains_identifier(1 << bit) {
                 continue;
             }
             let holders = terms.get(&concept.whole);
@@ -50,11 +50,11 @@ impl<'a> Standing<'a> {
             // What is written in a test or by a generator is written there alone if nothing else defines it.
             let in_code = |doc: DocId| matches!(place_of(snapshot, doc), FileRole::Test | FileRole::Generated);
             if defining.clone().all(in_code) {
-                standing.files.extend(defining.clone().map(|doc| snapshot.file_of(doc)));
-                standing.chunks.extend(defining);
+                weights.files.extend(defining.clone().map(|doc| snapshot.file_of(doc)));
+                weights.chunks.extend(defining);
             }
         }
-        standing
+        weights
     }
 
     pub(super) fn of_file(&self, number: usize) -> f32 {
